@@ -1,0 +1,63 @@
+# make demo, make test: set everything up in .venv and run. What has not changed is not built again.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check
+BUILD_TOOLS := scikit-build-core nanobind cmake ninja
+NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard src/cpp/*)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format bench sanitize clean
+
+help: ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
+
+$(VENV)/.tools: constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --constraint constraints.txt $(BUILD_TOOLS)
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.tools $(NATIVE)
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[demo,test,lint]'
+	touch $@
+
+setup: $(VENV)/.installed ## a virtual environment with the package, its native core built, and all tools
+
+demo: setup ## train on hashed and on original data for one pass, and compare
+	$(BIN)/python examples/demo.py
+
+test: setup ## the tests
+	$(BIN)/python -m pytest
+
+lint: setup ## style, types and structure
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup ## put the Python source into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## the benchmarks
+	$(BIN)/python benchmarks/kernels.py
+
+# A second environment that sees the packages of the first one, but not its installed gcwsnet.
+SANITIZED := build/sanitized
+SANITIZED_RUN := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+  PYTHONPATH=$(CURDIR)/$(SANITIZED)/site $(SANITIZED)/venv/bin/python
+sanitize: setup ## the tests with a native core that checks its memory and its arithmetic
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B $(SANITIZED)/cmake -G Ninja -DGCWSNET_SANITIZE=ON \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
+	$(BIN)/cmake --build $(SANITIZED)/cmake
+	rm -rf $(SANITIZED)/site && mkdir -p $(SANITIZED)/site
+	cp -R src/gcwsnet $(SANITIZED)/site/
+	cp $(SANITIZED)/cmake/_core*.so $(SANITIZED)/site/gcwsnet/
+	test -x $(SANITIZED)/venv/bin/python || $(PYTHON) -m venv --without-pip $(SANITIZED)/venv
+	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
+	  > $$($(SANITIZED)/venv/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tools.pth
+	$(SANITIZED_RUN) -c "import gcwsnet._core as core; assert '$(SANITIZED)' in core.__file__, core.__file__"
+	$(SANITIZED_RUN) -m pytest tests
+
+clean: ## remove everything that was made
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,275 @@
+// The only file of the native core that knows Python. Sizes and types are checked here, before anything is touched.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "hasher.hpp"
+#include "pgmm.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace gcwsnet;
+
+namespace {
+
+using Matrix = nb::ndarray<nb::ro, nb::numpy, nb::ndim<2>, nb::device::cpu>;
+using Vector = nb::ndarray<nb::ro, nb::numpy, nb::ndim<1>, nb::device::cpu>;
+using OutMatrix = nb::ndarray<nb::numpy, nb::ndim<2>, nb::device::cpu>;
+
+void require(bool condition, const char* rule) {
+  if (!condition) throw std::invalid_argument(rule);
+}
+
+// Work without the GIL. Ctrl-C is looked for while it lasts, and raised as what Python makes of it.
+template <class Work>
+void without_gil(Work work) {
+  bool interrupted = false;
+  try {
+    nb::gil_scoped_release released;
+    StopSign stop_sign([&] {
+      nb::gil_scoped_acquire acquired;
+      interrupted = PyErr_CheckSignals() != 0;
+      return interrupted;
+    });
+    work(stop_sign);
+  } catch (const Interrupted&) {
+    if (!interrupted) throw;
+  }
+  if (interrupted) throw nb::python_error();
+}
+
+template <class Function>
+auto with_number_type(nb::dlpack::dtype type, Function function) {
+  if (type == nb::dtype<float>()) return function(float{});
+  if (type == nb::dtype<double>()) return function(double{});
+  throw std::invalid_argument("the data must be float32 or float64");
+}
+
+template <class Function>
+auto with_index_type(nb::dlpack::dtype type, Function function) {
+  if (type == nb::dtype<std::int32_t>()) return function(std::int32_t{});
+  if (type == nb::dtype<std::int64_t>()) return function(std::int64_t{});
+  throw std::invalid_argument("the indices must be int32 or int64");
+}
+
+template <class Function>
+void with_code_type(nb::dlpack::dtype type, Function function) {
+  if (type == nb::dtype<std::uint8_t>()) return function(std::uint8_t{});
+  if (type == nb::dtype<std::uint16_t>()) return function(std::uint16_t{});
+  if (type == nb::dtype<std::uint32_t>()) return function(std::uint32_t{});
+  if (type == nb::dtype<std::uint64_t>()) return function(std::uint64_t{});
+  throw std::invalid_argument("codes must be uint8, uint16, uint32 or uint64");
+}
+
+template <class Function>
+void with_dense_rows(const Hasher& hasher, const Matrix& X, Function function) {
+  require(X.shape(1) == hasher.n_columns(), "X must have as many columns as the hasher");
+  require(X.shape(1) == 1 || X.stride(1) == 1, "the numbers of a row of X must be adjacent");
+  with_number_type(X.dtype(), [&](auto number) {
+    using Number = decltype(number);
+    function(DenseRows<Number>{static_cast<const Number*>(X.data()), X.shape(0), X.shape(1),
+                               static_cast<std::ptrdiff_t>(X.stride(0))});
+  });
+}
+
+template <class Function>
+void with_csr_rows(const Hasher& hasher, const Vector& data, const Vector& indices, const Vector& indptr,
+                   Function function) {
+  require(data.shape(0) == indices.shape(0), "a CSR matrix must have as many indices as data");
+  require(indptr.shape(0) >= 1, "the index pointer of a CSR matrix must not be empty");
+  require(indices.dtype() == indptr.dtype(), "indices and index pointer must have one type");
+  for (const Vector* vector : {&data, &indices, &indptr}) {
+    require(vector->shape(0) <= 1 || vector->stride(0) == 1, "the arrays of a CSR matrix must be contiguous");
+  }
+  with_number_type(data.dtype(), [&](auto number) {
+    with_index_type(indices.dtype(), [&](auto index) {
+      using Number = decltype(number);
+      using Index = decltype(index);
+      const CsrRows<Number, Index> rows{static_cast<const Number*>(data.data()), static_cast<const Index*>(indices.data()),
+                                        static_cast<const Index*>(indptr.data()), indptr.shape(0) - 1,
+                                        hasher.n_columns(), data.shape(0)};
+      rows.check();
+      function(rows);
+    });
+  });
+}
+
+template <class Rows>
+void write_samples(Hasher& hasher, const Rows& rows, const Reading& how, const OutMatrix& i_star, const OutMatrix& t_star,
+                   int n_threads) {
+  for (const OutMatrix* out : {&i_star, &t_star}) {
+    require(out->dtype() == nb::dtype<std::int64_t>(), "i_star and t_star must be int64");
+    require(out->shape(0) == rows.n_rows && out->shape(1) == hasher.n_hashes(), "i_star and t_star must be rows x hashes");
+    require(out->stride(1) == 1 && out->stride(0) == static_cast<std::int64_t>(hasher.n_hashes()),
+            "i_star and t_star must be contiguous");
+  }
+  without_gil([&](StopSign& stop_sign) {
+    hasher.samples(rows, how, static_cast<std::int64_t*>(i_star.data()), static_cast<std::int64_t*>(t_star.data()),
+                   n_threads, stop_sign);
+  });
+}
+
+template <class Rows>
+void write_codes(Hasher& hasher, const Rows& rows, const Reading& how, const Encoding& encoding, const OutMatrix& out,
+                 int n_threads) {
+  require(out.shape(0) == rows.n_rows && out.shape(1) == hasher.n_hashes(), "codes must be rows x hashes");
+  require(out.stride(1) == 1 && out.stride(0) == static_cast<std::int64_t>(hasher.n_hashes()), "codes must be contiguous");
+  require(static_cast<int>(out.itemsize()) * 8 >= encoding.bits + encoding.t_bits, "the codes' type must hold their bits");
+  with_code_type(out.dtype(), [&](auto code) {
+    without_gil([&](StopSign& stop_sign) {
+      hasher.codes(rows, how, encoding, static_cast<decltype(code)*>(out.data()), n_threads, stop_sign);
+    });
+  });
+}
+
+template <class Number>
+const Number* numbers(const Vector& vector, std::size_t n, const char* rule) {
+  require(vector.dtype() == nb::dtype<Number>() && vector.shape(0) == n && (n <= 1 || vector.stride(0) == 1), rule);
+  return static_cast<const Number*>(vector.data());
+}
+
+PoweredRows powered_rows(const Matrix& values, const Vector& log2_scale) {
+  require(values.dtype() == nb::dtype<double>(), "rows must be float64");
+  require(values.shape(1) % kPowered == 0, "rows must be filled up to a multiple of 8 columns");
+  require(values.size() == 0 || (values.stride(1) == 1 && values.stride(0) == static_cast<std::int64_t>(values.shape(1))),
+          "rows must be contiguous");
+  return {static_cast<const double*>(values.data()),
+          numbers<double>(log2_scale, values.shape(0), "there must be one float64 scale per row, contiguous"),
+          values.shape(0), values.shape(1)};
+}
+
+double* kernel_block(const OutMatrix& out, std::size_t n_x, std::size_t n_y) {
+  require(out.dtype() == nb::dtype<double>() && out.shape(0) == n_x && out.shape(1) == n_y && (n_y <= 1 || out.stride(1) == 1),
+          "out must be float64, rows of X x rows of Y");
+  return static_cast<double*>(out.data());
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.doc() = "The native core: GCWS hashing and sums of minima. Private; use the functions of gcwsnet.";
+
+  nb::register_exception_translator([](const std::exception_ptr& failure, void*) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const NotFinite& error) {
+      PyErr_SetString(PyExc_FloatingPointError, error.what());
+    }
+  });
+
+  m.def(
+      "instruction_sets",
+      [] {
+        std::vector<std::string> names;
+        for (const InstructionSet* set : available_instruction_sets()) names.emplace_back(set->name);
+        return names;
+      },
+      "Names of the instruction sets this processor can run, best first.");
+  m.def(
+      "instruction_set", [] { return std::string(chosen_instruction_set().name); },
+      "Name of the instruction set in use: the best one, or that of the environment variable GCWSNET_ISA.");
+
+  nb::class_<Encoding>(m, "Encoding", "How a pair (i*, t*) becomes a code.")
+      .def(
+          "__init__",
+          [](Encoding* self, bool mixed, bool all_of_t, int bits, int t_bits, std::uint32_t n_columns) {
+            require(bits >= 1 && bits <= 32, "bits must be from 1 to 32");
+            require(t_bits >= 0 && t_bits <= 8, "t_bits must be from 0 to 8");
+            new (self) Encoding{mixed, all_of_t, bits, t_bits, n_columns};
+          },
+          "mixed"_a, "all_of_t"_a, "bits"_a, "t_bits"_a, "n_columns"_a);
+
+  nb::class_<Hasher>(m, "Hasher", "GCWS with the parameters of one seed, for rows of n_columns numbers.")
+      .def(
+          "__init__",
+          [](Hasher* self, std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes) {
+            require(n_columns >= 1 && n_columns <= (std::size_t{1} << 31), "n_columns must be from 1 to 2**31");
+            require(n_hashes >= 1 && n_hashes <= (std::size_t{1} << 20), "n_hashes must be from 1 to 2**20");
+            new (self) Hasher(seed, n_columns, n_hashes, table_bytes);
+          },
+          "seed"_a, "n_columns"_a, "n_hashes"_a, "table_bytes"_a)
+      .def(
+          "samples_of_dense",
+          [](Hasher& self, const Matrix& X, float p, bool nan_is_zero, const OutMatrix& i_star, const OutMatrix& t_star,
+             int n_threads) {
+            with_dense_rows(self, X, [&](const auto& rows) {
+              write_samples(self, rows, {p, nan_is_zero}, i_star, t_star, n_threads);
+            });
+          },
+          "X"_a, "p"_a, "nan_is_zero"_a, "i_star"_a.noconvert(), "t_star"_a.noconvert(), "n_threads"_a)
+      .def(
+          "samples_of_csr",
+          [](Hasher& self, const Vector& data, const Vector& indices, const Vector& indptr, float p, bool nan_is_zero,
+             const OutMatrix& i_star, const OutMatrix& t_star, int n_threads) {
+            with_csr_rows(self, data, indices, indptr, [&](const auto& rows) {
+              write_samples(self, rows, {p, nan_is_zero}, i_star, t_star, n_threads);
+            });
+          },
+          "data"_a, "indices"_a, "indptr"_a, "p"_a, "nan_is_zero"_a, "i_star"_a.noconvert(), "t_star"_a.noconvert(), "n_threads"_a)
+      .def(
+          "codes_of_dense",
+          [](Hasher& self, const Matrix& X, float p, bool nan_is_zero, const Encoding& encoding, const OutMatrix& out,
+             int n_threads) {
+            with_dense_rows(self, X, [&](const auto& rows) {
+              write_codes(self, rows, {p, nan_is_zero}, encoding, out, n_threads);
+            });
+          },
+          "X"_a, "p"_a, "nan_is_zero"_a, "encoding"_a, "out"_a.noconvert(), "n_threads"_a)
+      .def(
+          "codes_of_csr",
+          [](Hasher& self, const Vector& data, const Vector& indices, const Vector& indptr, float p, bool nan_is_zero,
+             const Encoding& encoding, const OutMatrix& out, int n_threads) {
+            with_csr_rows(self, data, indices, indptr, [&](const auto& rows) {
+              write_codes(self, rows, {p, nan_is_zero}, encoding, out, n_threads);
+            });
+          },
+          "data"_a, "indices"_a, "indptr"_a, "p"_a, "nan_is_zero"_a, "encoding"_a, "out"_a.noconvert(), "n_threads"_a);
+
+  m.def(
+      "pgmm_dense",
+      [](const Matrix& x, const Vector& x_scale, const Matrix& y, const Vector& y_scale, bool has_negative,
+         const OutMatrix& out, int n_threads) {
+        const PoweredRows rows_x = powered_rows(x, x_scale);
+        const PoweredRows rows_y = powered_rows(y, y_scale);
+        require(rows_x.n_columns == rows_y.n_columns, "both matrices must have as many columns");
+        double* to = kernel_block(out, rows_x.n_rows, rows_y.n_rows);
+        without_gil([&](StopSign& stop_sign) {
+          pgmm_dense(rows_x, rows_y, has_negative, to, static_cast<std::ptrdiff_t>(out.stride(0)), n_threads, stop_sign);
+        });
+      },
+      "x"_a, "x_scale"_a, "y"_a, "y_scale"_a, "has_negative"_a, "out"_a.noconvert(), "n_threads"_a,
+      "Writes the pGMM kernel of two blocks of powered rows, any sign.");
+  m.def(
+      "pgmm_sparse",
+      [](const Vector& x_start, const Vector& x_row, const Vector& x_value, const Vector& x_scale, const Vector& x_sum,
+         const Vector& y_start, const Vector& y_column, const Vector& y_value, const Vector& y_scale, const Vector& y_sum,
+         const OutMatrix& out, int n_threads) {
+        require(x_start.shape(0) >= 1 && y_start.shape(0) >= 1, "index pointers must not be empty");
+        const std::size_t n_x = x_scale.shape(0), n_columns = x_start.shape(0) - 1, x_stored = x_value.shape(0);
+        const std::size_t n_y = y_start.shape(0) - 1, y_stored = y_value.shape(0);
+        const char* rule = "arrays of one sparse matrix must be contiguous int64 and float64, as long as each other";
+        const PoweredColumns columns{numbers<std::int64_t>(x_start, n_columns + 1, rule),
+                                     numbers<std::int64_t>(x_row, x_stored, rule),
+                                     numbers<double>(x_value, x_stored, rule),
+                                     numbers<double>(x_scale, n_x, rule),
+                                     numbers<double>(x_sum, n_x, rule),
+                                     n_x,
+                                     n_columns,
+                                     x_stored};
+        const PoweredCsr rows{numbers<std::int64_t>(y_start, n_y + 1, rule),
+                              numbers<std::int64_t>(y_column, y_stored, rule),
+                              numbers<double>(y_value, y_stored, rule),
+                              numbers<double>(y_scale, n_y, rule),
+                              numbers<double>(y_sum, n_y, rule),
+                              n_y,
+                              y_stored};
+        double* to = kernel_block(out, n_x, n_y);
+        without_gil([&](StopSign& stop_sign) {
+          pgmm_sparse(columns, rows, to, static_cast<std::ptrdiff_t>(out.stride(0)), n_threads, stop_sign);
+        });
+      },
+      "x_start"_a, "x_row"_a, "x_value"_a, "x_scale"_a, "x_sum"_a, "y_start"_a, "y_column"_a, "y_value"_a, "y_scale"_a,
+      "y_sum"_a, "out"_a.noconvert(), "n_threads"_a,
+      "Writes the pGMM kernel of powered non-negative rows: the first matrix by columns, the second by rows.");
+}

@@ -1,0 +1,129 @@
+// GCWS samples and codes of rows, with parameters that are a pure function of (seed, feature, hash).
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+
+#include "keys.hpp"
+#include "parallel.hpp"
+#include "rows.hpp"
+
+namespace gcwsnet {
+
+class Hasher {
+ public:
+  // Parameters are kept in a table if it takes at most `table_bytes`, else generated for each entry again.
+  Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes);
+
+  std::size_t n_columns() const { return n_columns_; }
+  std::size_t n_hashes() const { return n_hashes_; }
+
+  // i* and t*, rows x n_hashes each; -1 and 0 for a row without non-zero entries.
+  template <class Rows>
+  void samples(const Rows& rows, const Reading& how, std::int64_t* i_star, std::int64_t* t_star, int n_threads,
+               StopSign& stop_sign) {
+    hash(rows, how, n_threads, stop_sign, [&](const InstructionSet&, std::size_t row, const std::uint32_t* i, const float* t) {
+      for (std::size_t j = 0; j < n_hashes_; ++j) {
+        const bool empty = std::isnan(t[j]);
+        i_star[row * n_hashes_ + j] = empty ? -1 : static_cast<std::int64_t>(i[j]);
+        t_star[row * n_hashes_ + j] = empty ? 0 : static_cast<std::int64_t>(t[j]);
+      }
+    });
+  }
+
+  // Codes, rows x n_hashes.
+  template <class Rows, class Code>
+  void codes(const Rows& rows, const Reading& how, const Encoding& encoding, Code* out, int n_threads,
+             StopSign& stop_sign) {
+    hash(rows, how, n_threads, stop_sign,
+         [&](const InstructionSet& set, std::size_t row, const std::uint32_t* i, const float* t) {
+           std::uint32_t high[kHashBlock], low[kHashBlock];
+           for (std::size_t j = 0; j < n_hashes_; j += kHashBlock) {
+             set.encode(encoding, i + j, t + j, salts_low_.data() + j, salts_high_.data() + j, high, low);
+             const std::size_t here = std::min<std::size_t>(kHashBlock, n_hashes_ - j);
+             for (std::size_t lane = 0; lane < here; ++lane) {
+               out[row * n_hashes_ + j + lane] =
+                   static_cast<Code>((std::uint64_t{high[lane]} << encoding.t_bits) | low[lane]);
+             }
+           }
+         });
+  }
+
+ private:
+  static constexpr std::size_t kPiece = std::size_t{1} << 16;  // entries scanned between two looks at the stop sign
+
+  std::size_t n_features() const { return 2 * n_columns_; }
+  std::size_t n_blocks() const { return hash_keys_.size(); }
+  std::size_t padded_hashes() const { return n_blocks() * kHashBlock; }
+
+  // The table, built once it pays: when at least as many entries have been hashed as it has features. Else nullptr.
+  const float* table_for(std::size_t n_entries, const InstructionSet& set, int n_threads, StopSign& stop_sign);
+
+  void scan(const InstructionSet& set, const float* table, std::size_t block, const Entries& row, const Samples& samples,
+            StopSign& stop_sign) const;
+
+  // sink(instruction set, row, i*, t*) for each row; the arrays hold padded_hashes() samples.
+  template <class Rows, class Sink>
+  void hash(const Rows& rows, const Reading& how, int n_threads, StopSign& stop_sign, Sink sink);
+
+  std::size_t n_columns_, n_hashes_, table_bytes_;
+  KeyStream feature_keys_;
+  std::vector<HashKeys> hash_keys_;  // one per block of hashes; the last block is filled up with further hashes
+  std::vector<std::uint32_t> salts_low_, salts_high_;
+  std::mutex table_mutex_;
+  std::unique_ptr<float[]> table_;  // [block][feature][kTableRow]
+  std::size_t entries_seen_ = 0;
+};
+
+template <class Rows, class Sink>
+void Hasher::hash(const Rows& rows, const Reading& how, int n_threads, StopSign& stop_sign, Sink sink) {
+  if (rows.n_rows == 0) return;
+  const InstructionSet& set = chosen_instruction_set();
+  const float* table = table_for(rows.most_entries(), set, n_threads, stop_sign);
+  const std::size_t entries_per_row = rows.most_entries() / rows.n_rows + 1;
+  const std::size_t rows_per_block = std::clamp<std::size_t>(
+      std::min(2 * kPiece / entries_per_row, (std::size_t{1} << 18) / padded_hashes()), 1, 64);
+  const std::size_t n_row_blocks = (rows.n_rows + rows_per_block - 1) / rows_per_block;
+
+  for_each_block(n_row_blocks, n_threads, stop_sign, [&] {
+    struct Buffers {
+      EntryBuffer entries;
+      std::vector<std::size_t> start;
+      std::vector<Key> key;
+      std::vector<float> a, t;
+      std::vector<std::uint32_t> i;
+    };
+    return [&, b = Buffers()](std::size_t row_block) mutable {
+      const std::size_t first = row_block * rows_per_block;
+      const std::size_t n = std::min(rows_per_block, rows.n_rows - first);
+      b.entries.clear();
+      b.start.assign(1, 0);
+      for (std::size_t row = 0; row < n; ++row) {
+        rows.read(set, first + row, how, b.entries);
+        b.start.push_back(b.entries.size());
+      }
+      if (table == nullptr) {
+        b.key.resize(b.entries.size());
+        for (std::size_t e = 0; e < b.key.size(); ++e) b.key[e] = halves(feature_keys_(b.entries.feature[e]));
+      }
+      const std::size_t width = padded_hashes();
+      b.a.assign(n * width, std::numeric_limits<float>::infinity());
+      b.t.assign(n * width, std::numeric_limits<float>::quiet_NaN());
+      b.i.assign(n * width, kNoFeature);
+      for (std::size_t block = 0; block < n_blocks(); ++block) {  // outermost, so that its part of the table stays near
+        for (std::size_t row = 0; row < n; ++row) {
+          const std::size_t from = b.start[row];
+          const std::size_t at = row * width + block * kHashBlock;
+          const Entries entries = {b.entries.feature.data() + from, b.entries.L.data() + from,
+                                   table == nullptr ? b.key.data() + from : nullptr, b.start[row + 1] - from};
+          scan(set, table, block, entries, {b.a.data() + at, b.t.data() + at, b.i.data() + at}, stop_sign);
+        }
+        stop_sign.poll();
+      }
+      for (std::size_t row = 0; row < n; ++row) sink(set, first + row, b.i.data() + row * width, b.t.data() + row * width);
+    };
+  });
+}
+
+}  // namespace gcwsnet

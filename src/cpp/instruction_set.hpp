@@ -1,0 +1,38 @@
+// The functions that exist once per instruction set, and the choice among them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "types.hpp"
+
+namespace gcwsnet {
+
+struct InstructionSet {
+  const char* name;
+  // logarithm.hpp
+  bool (*scaled_logarithms_f32)(const float* x, std::size_t n, float p, bool nan_is_zero, float* L);
+  bool (*scaled_logarithms_f64)(const double* x, std::size_t n, float p, bool nan_is_zero, float* L);
+  // parameters.hpp
+  void (*fill_table)(const Key* features, std::size_t n, const HashKeys& hashes, float* table);
+  // scan.hpp
+  void (*scan_table)(const Entries& row, const float* table, const Samples& samples);
+  void (*scan_generated)(const Entries& row, const HashKeys& hashes, const Samples& samples);
+  // encode.hpp
+  void (*encode)(const Encoding& how, const std::uint32_t* i_star, const float* t_star, const std::uint32_t* salt_low,
+                 const std::uint32_t* salt_high, std::uint32_t* high, std::uint32_t* low);
+  // minima.hpp, for rows of any sign and for rows without negative entries
+  void (*minima_signed)(const double* const* a, int n_a, const double* const* b, int n_b, const double (*factor)[4],
+                        std::size_t n, double (*sums)[4]);
+  void (*minima_positive)(const double* const* a, int n_a, const double* const* b, int n_b, const double (*factor)[4],
+                          std::size_t n, double (*sums)[4]);
+};
+
+// Those this processor can run, best first. "baseline" is always there.
+std::vector<const InstructionSet*> available_instruction_sets();
+
+// The best one, or the one that the environment variable GCWSNET_ISA names.
+// Throws std::invalid_argument if it names none that can run here.
+const InstructionSet& chosen_instruction_set();
+
+}  // namespace gcwsnet

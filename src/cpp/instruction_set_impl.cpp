@@ -1,0 +1,21 @@
+// Compiled once per instruction set, with GCWSNET_ISA defined as its name and the compiler's flags for it.
+#include "encode.hpp"
+#include "instruction_set.hpp"
+#include "minima.hpp"
+#include "scan.hpp"
+
+#define GCWSNET_TEXT_OF(name) #name
+#define GCWSNET_TEXT(name) GCWSNET_TEXT_OF(name)
+
+namespace gcwsnet {
+namespace GCWSNET_ISA {
+
+extern const InstructionSet kFunctions;
+const InstructionSet kFunctions = {
+    GCWSNET_TEXT(GCWSNET_ISA), scaled_logarithms<float>, scaled_logarithms<double>, fill_table,
+    scan_table,                scan_generated,           encode,                    minima<true>,
+    minima<false>,
+};
+
+}  // namespace GCWSNET_ISA
+}  // namespace gcwsnet

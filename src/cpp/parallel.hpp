@@ -1,0 +1,127 @@
+// Blocks of work on several threads, that can be interrupted.
+#pragma once
+
+#include <atomic>
+#include <cfenv>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace gcwsnet {
+
+struct Interrupted : std::exception {
+  const char* what() const noexcept override { return "interrupted"; }
+};
+
+// Rounding to nearest and subnormal numbers kept, whatever this thread was set to before.
+class DefaultFloatEnvironment {
+ public:
+  DefaultFloatEnvironment() {
+    std::fegetenv(&before_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloatEnvironment() { std::fesetenv(&before_); }
+  DefaultFloatEnvironment(const DefaultFloatEnvironment&) = delete;
+  DefaultFloatEnvironment& operator=(const DefaultFloatEnvironment&) = delete;
+
+ private:
+  std::fenv_t before_;
+};
+
+// Tells long work to stop. The thread that made it asks `interrupted` at most every 50 ms; the others follow it.
+class StopSign {
+ public:
+  explicit StopSign(std::function<bool()> interrupted) : interrupted_(std::move(interrupted)) {}
+
+  // Called often from within the work. Throws Interrupted once the work is to end.
+  void poll() {
+    if (std::this_thread::get_id() == owner_) {
+      const auto now = std::chrono::steady_clock::now();
+      if (now - asked_ > std::chrono::milliseconds(50)) {
+        asked_ = now;
+        if (interrupted_()) stop();
+      }
+    }
+    if (stopped_.load(std::memory_order_relaxed)) throw Interrupted();
+  }
+  void stop() { stopped_.store(true, std::memory_order_relaxed); }
+
+ private:
+  std::function<bool()> interrupted_;
+  std::thread::id owner_ = std::this_thread::get_id();
+  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
+  std::atomic<bool> stopped_{false};
+};
+
+// work(block) for each block below n_blocks, on at most n_threads threads, this one among them; `make_work` makes one such
+// function per thread, with that thread's buffers. An exception in a block ends the whole and is thrown here.
+template <class MakeWork>
+void for_each_block(std::size_t n_blocks, int n_threads, StopSign& stop_sign, MakeWork make_work) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::condition_variable finished;
+  std::exception_ptr failure;
+  std::size_t running = 0;
+
+  const auto run = [&] {
+    try {
+      const DefaultFloatEnvironment environment;
+      auto work = make_work();
+      for (std::size_t block = next++; block < n_blocks; block = next++) {
+        stop_sign.poll();
+        work(block);
+      }
+    } catch (...) {
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (!failure) failure = std::current_exception();
+      }
+      stop_sign.stop();
+    }
+  };
+
+  std::vector<std::thread> threads;
+  for (int i = 1; i < n_threads && static_cast<std::size_t>(i) < n_blocks; ++i) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      ++running;
+    }
+    try {
+      threads.emplace_back([&] {
+        run();
+        const std::lock_guard<std::mutex> lock(mutex);
+        --running;
+        finished.notify_one();
+      });
+    } catch (const std::system_error&) {  // the system gives no more threads: those there are do the work
+      const std::lock_guard<std::mutex> lock(mutex);
+      --running;
+      break;
+    }
+  }
+  run();
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    while (!finished.wait_for(lock, std::chrono::milliseconds(50), [&] { return running == 0; })) {
+      lock.unlock();
+      try {
+        stop_sign.poll();
+      } catch (...) {
+        lock.lock();
+        if (!failure) failure = std::current_exception();
+        lock.unlock();
+      }
+      lock.lock();
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace gcwsnet

@@ -1,0 +1,54 @@
+// Algorithm 1 on one row and sixteen hashes: the full scan over the row's non-zero entries, or over a further piece of them.
+#pragma once
+
+#include "parameters.hpp"
+
+namespace gcwsnet {
+namespace GCWSNET_ISA {
+
+// The smallest a of each hash so far, with its t and its feature.
+class Best {
+ public:
+  GCWSNET_INLINE explicit Best(const Samples& at) : a_(load<Floats>(at.a)), t_(load<Floats>(at.t)), i_(load<Words>(at.i)) {}
+
+  // Entries come in ascending order of their feature, so on a tie the lowest feature stays.
+  GCWSNET_INLINE void consider(std::uint32_t feature, float L, const Parameters& q) {
+    const Floats t = floor(floats(L) * q.inverse_r + q.beta);
+    const Floats a = q.offset - q.r * t;
+    const Ints better = a < a_;
+    a_ = select(better, a, a_);
+    t_ = select(better, t, t_);
+    i_ = select(better, words(feature), i_);
+  }
+
+  GCWSNET_INLINE void write(const Samples& at) const {
+    store(at.a, a_);
+    store(at.t, t_ + floats(0.0f));  // minus zero becomes zero
+    store(at.i, i_);
+  }
+
+ private:
+  Floats a_, t_;
+  Words i_;
+};
+
+// `table` holds the parameters of all features for these sixteen hashes.
+inline void scan_table(const Entries& row, const float* table, const Samples& samples) {
+  Best best(samples);
+  for (std::size_t e = 0; e < row.n; ++e) {
+    best.consider(row.feature[e], row.L[e], load_parameters(table + std::size_t{row.feature[e]} * kTableRow));
+  }
+  best.write(samples);
+}
+
+// The parameters are generated from the keys, entry by entry.
+inline void scan_generated(const Entries& row, const HashKeys& hashes, const Samples& samples) {
+  Best best(samples);
+  for (std::size_t e = 0; e < row.n; ++e) {
+    best.consider(row.feature[e], row.L[e], parameters(row.key[e], hashes));
+  }
+  best.write(samples);
+}
+
+}  // namespace GCWSNET_ISA
+}  // namespace gcwsnet

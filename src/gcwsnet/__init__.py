@@ -1,0 +1,48 @@
+"""Generalized consistent weighted sampling, and learning from it in one pass over the data.
+
+The public names load when they are first used: ``import gcwsnet`` itself is quick and imports neither torch nor
+scikit-learn.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gcwsnet.encoding import estimate_similarity
+    from gcwsnet.hashing import HASH_VERSION, GCWSHasher
+    from gcwsnet.kernels import gmm_kernel, gmm_transform, pgmm_kernel
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "HASH_VERSION",
+    "GCWSHasher",
+    "__version__",
+    "estimate_similarity",
+    "gmm_kernel",
+    "gmm_transform",
+    "pgmm_kernel",
+]
+
+_HOME = {
+    "HASH_VERSION": "hashing",
+    "GCWSHasher": "hashing",
+    "estimate_similarity": "encoding",
+    "gmm_kernel": "kernels",
+    "gmm_transform": "kernels",
+    "pgmm_kernel": "kernels",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

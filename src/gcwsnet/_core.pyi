@@ -1,0 +1,42 @@
+"""
+The native core: GCWS hashing and sums of minima. Private; use the functions of gcwsnet.
+"""
+
+from typing import Annotated
+
+from numpy.typing import NDArray
+
+
+def instruction_sets() -> list[str]:
+    """Names of the instruction sets this processor can run, best first."""
+
+def instruction_set() -> str:
+    """
+    Name of the instruction set in use: the best one, or that of the environment variable GCWSNET_ISA.
+    """
+
+class Encoding:
+    """How a pair (i*, t*) becomes a code."""
+
+    def __init__(self, mixed: bool, all_of_t: bool, bits: int, t_bits: int, n_columns: int) -> None: ...
+
+class Hasher:
+    """GCWS with the parameters of one seed, for rows of n_columns numbers."""
+
+    def __init__(self, seed: int, n_columns: int, n_hashes: int, table_bytes: int) -> None: ...
+
+    def samples_of_dense(self, X: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], p: float, nan_is_zero: bool, i_star: Annotated[NDArray, dict(shape=(None, None), device='cpu')], t_star: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None: ...
+
+    def samples_of_csr(self, data: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], indices: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], indptr: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], p: float, nan_is_zero: bool, i_star: Annotated[NDArray, dict(shape=(None, None), device='cpu')], t_star: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None: ...
+
+    def codes_of_dense(self, X: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], p: float, nan_is_zero: bool, encoding: Encoding, out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None: ...
+
+    def codes_of_csr(self, data: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], indices: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], indptr: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], p: float, nan_is_zero: bool, encoding: Encoding, out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None: ...
+
+def pgmm_dense(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], x_scale: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], y_scale: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], has_negative: bool, out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    """Writes the pGMM kernel of two blocks of powered rows, any sign."""
+
+def pgmm_sparse(x_start: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_row: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_value: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_scale: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_sum: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_start: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_column: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_value: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_scale: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_sum: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    """
+    Writes the pGMM kernel of powered non-negative rows: the first matrix by columns, the second by rows.
+    """

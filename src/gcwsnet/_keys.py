@@ -1,0 +1,49 @@
+"""64-bit keys, counted: key n of a stream is a pure function of (seed, stream, n). The generator is splitmix64."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+GOLDEN = 0x9E3779B97F4A7C15
+_WORD = (1 << 64) - 1
+
+FEATURES, HASHES, SALTS = 1, 2, 3
+
+
+def _mix64(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def _mix64_one(z: int) -> int:
+    return int(_mix64(np.array([z & _WORD], dtype=np.uint64))[0])
+
+
+def keys(seed: int, stream: int, n: ArrayLike) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Low and high halves of the keys number `n` of a stream.
+
+    Parameters
+    ----------
+    seed : int
+        From 0 to 2**64 - 1.
+    stream : int
+        `FEATURES`, `HASHES` or `SALTS`.
+    n : array of int
+        Which keys.
+
+    Returns
+    -------
+    low, high : arrays of uint32, of the shape of `n`
+
+    Examples
+    --------
+    >>> low, high = keys(0, FEATURES, [0, 1])
+    >>> [hex(h << 32 | l) for l, h in zip(low.tolist(), high.tolist())]
+    ['0x238275bc38fcbe91', '0xf89a2566b5822c54']
+    """
+    state = _mix64_one(_mix64_one(seed + GOLDEN) + stream * GOLDEN)
+    counted = np.asarray(n, dtype=np.uint64) + np.uint64(1)
+    key = _mix64(np.uint64(state) + counted * np.uint64(GOLDEN))
+    return (key & np.uint64(0xFFFFFFFF)).astype(np.uint32), (key >> np.uint64(32)).astype(np.uint32)

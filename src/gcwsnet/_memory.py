@@ -1,0 +1,43 @@
+"""The memory there is, asked before a large array is made."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def available_bytes() -> int | None:
+    """Memory a process can still get, in bytes; None where the system does not tell."""
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
+        kib = sum(int(fields.get(name, "0").split()[0]) for name in ("MemAvailable", "SwapFree"))
+        return kib * 1024
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def readable(n_bytes: float) -> str:
+    """A number of bytes for people.
+
+    Examples
+    --------
+    >>> readable(5_000_000_000)
+    '4.7 GiB'
+    """
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:,.1f} PiB"
+
+
+def require_memory(n_bytes: int, what: str, way_out: str) -> None:
+    """MemoryError, before anything is allocated, if `n_bytes` are more than there are."""
+    available = available_bytes()
+    if available is not None and n_bytes > available:
+        raise MemoryError(
+            f"{what} would take {readable(n_bytes)} of memory and {readable(available)} are available; {way_out}"
+        )

@@ -1,0 +1,139 @@
+"""Matrices and parameters as users give them, checked: the rule, the value, the place and the way out."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+Matrix = Any
+"""A dense float array, or a CSR matrix or array whose indices are sorted and unique."""
+
+MOST_COLUMNS = 2**31
+BATCH_BYTES = 1 << 26
+
+
+def check_integer(name: str, value: object, least: int, most: int) -> int:
+    """`value` as an int, if it is a whole number from `least` to `most`."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer, got {name}={value!r}")
+    number = int(value)
+    if not least <= number <= most:
+        raise ValueError(f"{name} must be from {least} to {most}, got {name}={number}")
+    return number
+
+
+def check_power(p: object) -> float:
+    """p as a float, if it is a power that the kernels and the hashers take."""
+    if not isinstance(p, numbers.Real) or isinstance(p, bool):
+        raise TypeError(f"p must be a number, got p={p!r}")
+    value = float(p)
+    if math.isnan(value) or not 1e-6 <= value <= 1e6:
+        raise ValueError(f"p must be from 1e-06 to 1e+06, got p={p}")
+    return value
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
+    """`value`, if it is one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {name}={value!r}")
+    return value
+
+
+def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, name: str = "X") -> Matrix:
+    """X as a dense array of real numbers or as canonical CSR, not yet known to be finite.
+
+    Nothing is copied that need not be: integers stay integers and a memory map stays one. With an estimator,
+    its number of columns and their names are set (`reset`) or compared.
+    """
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(f"{name} has masked entries; fill them first, for example with {name}.filled(0)")
+    rules = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
+    if estimator is None:
+        X = check_array(X, input_name=name, **rules)
+    else:
+        X = validate_data(estimator, X, reset=reset, **rules)
+    if X.dtype.kind not in "buif":
+        raise TypeError(f"{name} must hold real numbers, got the type {X.dtype}; encode or convert it first")
+    if X.shape[1] > MOST_COLUMNS:
+        raise ValueError(f"{name} must have at most 2**31 columns, got {X.shape[1]}; feature-hash it to fewer")
+    if sparse.issparse(X):
+        X = as_floats(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    return X
+
+
+def as_floats(X: Matrix) -> Matrix:
+    """X as native float32 if that holds every value of its type, else as float64; unchanged if it is one already."""
+    small_integer = X.dtype.kind in "bui" and X.dtype.itemsize <= 2
+    float32 = small_integer or (X.dtype.kind == "f" and X.dtype.itemsize <= 4)
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite, and is then refused
+        return X.astype(np.float32 if float32 else np.float64, copy=False)
+
+
+def row_batches(X: Matrix, bytes_per_row: int = 0) -> Iterator[tuple[int, Matrix]]:
+    """Pieces of X as floats with their first row: the whole if it needs no copy, else batches of some 64 MB.
+
+    The numbers of a dense row are adjacent in memory.
+    """
+    if sparse.issparse(X):
+        yield 0, X
+        return
+    if X.dtype in (np.float32, np.float64) and X.dtype.isnative and (X.strides[1] == X.itemsize or X.shape[1] == 1):
+        yield 0, X
+        return
+    step = max(1, BATCH_BYTES // max(1, 8 * X.shape[1] + bytes_per_row))
+    for first in range(0, X.shape[0], step):
+        yield first, np.ascontiguousarray(as_floats(X[first : first + step]))
+
+
+def _not_finite(values: NDArray[np.floating], nan_is_fine: bool) -> NDArray[np.bool_]:
+    return np.isinf(values) if nan_is_fine else ~np.isfinite(values)
+
+
+def _first_not_finite(X: Matrix, nan_is_fine: bool) -> tuple[int, int, float] | None:
+    if sparse.issparse(X):
+        entries = np.flatnonzero(_not_finite(X.data, nan_is_fine))
+        if len(entries) == 0:
+            return None
+        row = int(np.searchsorted(X.indptr, entries[0], side="right")) - 1
+        return row, int(X.indices[entries[0]]), float(X.data[entries[0]])
+    if X.dtype.kind != "f":
+        return None
+    step = max(1, BATCH_BYTES // (8 * X.shape[1]))
+    for first in range(0, X.shape[0], step):
+        batch = as_floats(X[first : first + step])
+        bad = _not_finite(batch, nan_is_fine)
+        if bad.any():
+            row, column = divmod(int(np.argmax(bad)), bad.shape[1])
+            return first + row, column, float(batch[row, column])
+    return None
+
+
+def check_finite(
+    X: Matrix,
+    *,
+    name: str = "X",
+    nan_is_fine: bool = False,
+    columns: Any = None,
+    way_out: str = "impute it or drop the row",
+) -> None:
+    """ValueError that names the first entry of X that is infinite, or NaN unless that is fine."""
+    found = _first_not_finite(X, nan_is_fine)
+    if found is None:
+        return
+    row, column, value = found
+    what = "NaN" if math.isnan(value) else "infinity" if value > 0 else "-infinity"
+    called = "" if columns is None else f" (column {columns[column]!r})"
+    raise ValueError(
+        f"every entry must be finite, not NaN or inf; {name}[{row}, {column}]{called} is {what}; {way_out}"
+    )

@@ -1,0 +1,6 @@
+"""Generalized consistent weighted sampling: the hasher, and the slow reference beside it."""
+
+from gcwsnet.hashing._gcws import GCWSHasher
+from gcwsnet.hashing.parameters import HASH_VERSION
+
+__all__ = ["HASH_VERSION", "GCWSHasher"]

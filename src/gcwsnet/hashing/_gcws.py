@@ -1,0 +1,282 @@
+"""The GCWS hasher as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from gcwsnet import _core
+from gcwsnet._memory import require_memory
+from gcwsnet._threads import n_threads
+from gcwsnet._validation import (
+    Matrix,
+    check_choice,
+    check_finite,
+    check_integer,
+    check_matrix,
+    check_power,
+    row_batches,
+)
+from gcwsnet.encoding import one_hot
+
+MOST_HASHES = 2**20
+TABLE_BYTES = 1 << 28  # parameters are kept up to here (16 D k bytes for each sign), and generated again beyond
+MOST_FEATURE_NAMES = 2**24
+
+
+class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Hash rows of real numbers to k small integers whose collision probability is the pGMM kernel.
+
+    Generalized consistent weighted sampling (Algorithm 1 of the paper), exact. The parameters are a pure
+    function of (seed, feature, hash), so a code does not depend on the batch, the row order, the number of
+    threads, dense or CSR input, the process or the machine.
+
+    Parameters
+    ----------
+    n_hashes : int, default=256
+        k, from 1 to 2**20. The standard error of an estimated similarity J is sqrt(J (1 - J) / k).
+    p : float, default=1.0
+        The power of the pGMM kernel, from 1e-6 to 1e6. Only p ln u is ever formed: no power overflows.
+    bits : int, default=8
+        b, from 1 to 32.
+    t_bits : "all" or int from 0 to 8, default="all"
+        "all" mixes t* into the b bits: the collision law is then exactly Theorem 2. 0 leaves t* out (the
+        0-bit approximation, biased upwards where one feature dominates and p is large). A number from 1 to 8
+        appends so many low bits of t* to the b bits of i*.
+    encoding : {"mixed", "lowbits"}, default="mixed"
+        "mixed": b bits of a mix salted by seed and hash. "lowbits": the paper's practice, the low b bits of
+        i*, counted column first (positive part of column i is i, negative part D + i); needs a number as
+        `t_bits`, in the paper 0.
+    output : {"codes", "onehot"}, default="codes"
+        "codes": array of the smallest unsigned type, (n, k). "onehot": CSR, 2**(bits + t_bits) k columns with
+        exactly k ones in each row.
+    method : {"gcws"}, default="gcws"
+        The sampler.
+    missing : {"error", "zero"}, default="error"
+        What NaN means: an error, or a zero, that is, an entry that is not there.
+    random_state : int, RandomState instance or None, default=None
+        An int from 0 to 2**64 - 1 is the seed. None draws one when `fit` is called.
+    n_jobs : int, default=None
+        Threads; None is 1 and -1 is all. It changes no code.
+
+    Attributes
+    ----------
+    seed_ : int
+        The seed that chooses the parameters.
+    n_features_in_ : int
+        D, the columns seen in `fit`.
+    feature_names_in_ : array of str
+        Their names, where X has names that are all strings.
+
+    Notes
+    -----
+    A zero entry is not there, whether it is stored or not. A row of zeros has the reserved sample i* = -1,
+    t* = 0, which collides with other rows of zeros and, but for chance, with nothing else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gcwsnet import GCWSHasher
+    >>> X = np.array([[-3.0, 17.0], [-2.0, 20.0], [4.0, 0.0]])
+    >>> hasher = GCWSHasher(n_hashes=6, random_state=0).fit(X)
+    >>> hasher.transform(X)
+    array([[ 38, 176,  41,  36, 244, 118],
+           [ 38, 182,  41,  62, 244, 118],
+           [153, 221, 192,  49,  52, 135]], dtype=uint8)
+    >>> i_star, t_star = hasher.samples(X)
+    >>> i_star
+    array([[2, 1, 1, 2, 2, 2],
+           [2, 2, 1, 2, 2, 2],
+           [0, 0, 0, 0, 0, 0]])
+    """
+
+    def __init__(
+        self,
+        n_hashes: int = 256,
+        *,
+        p: float = 1.0,
+        bits: int = 8,
+        t_bits: int | Literal["all"] = "all",
+        encoding: str = "mixed",
+        output: str = "codes",
+        method: str = "gcws",
+        missing: str = "error",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_hashes = n_hashes
+        self.p = p
+        self.bits = bits
+        self.t_bits = t_bits
+        self.encoding = encoding
+        self.output = output
+        self.method = method
+        self.missing = missing
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> GCWSHasher:  # noqa: ARG002
+        """Fix the seed and the number of columns.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+            Only its columns matter; its entries are checked to be finite.
+        y : ignored
+
+        Returns
+        -------
+        self : GCWSHasher
+        """
+        self._check_parameters()
+        X = check_matrix(X, estimator=self, reset=True)
+        self._check_finite(X)
+        self.seed_ = self._draw_seed()
+        self._fitted_hashes = int(self.n_hashes)
+        self._make_core()
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Codes of the rows of X, or their one-hot vectors.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+            Finite numbers; NaN only with ``missing="zero"``.
+
+        Returns
+        -------
+        codes : array of unsigned integers, shape (n, k), or CSR matrix of shape (n, 2**(bits + t_bits) k)
+        """
+        X = self._check_input(X)
+        n, k = X.shape[0], self._fitted_hashes
+        total_bits = self._total_bits()
+        dtype = np.min_scalar_type((1 << total_bits) - 1)
+        bytes_per_code = dtype.itemsize + (12 if self.output == "onehot" else 0)
+        require_memory(n * k * bytes_per_code, f"the codes of {n} rows with {k} hashes each", "hash in batches")
+        codes = np.empty((n, k), dtype=dtype)
+        encoding = _core.Encoding(
+            self.encoding == "mixed",
+            self.t_bits == "all",
+            int(self.bits),
+            total_bits - int(self.bits),
+            X.shape[1] % 2**32,
+        )
+        how = (float(self.p), self.missing == "zero", encoding)
+        self._hash(X, "codes", how, (codes,))
+        return one_hot(codes, total_bits) if self.output == "onehot" else codes
+
+    def samples(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The samples (i*, t*) of Algorithm 1, before they are encoded.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+
+        Returns
+        -------
+        i_star, t_star : arrays of int64, shape (n, k)
+            `i_star` counts the columns of `gmm_transform`. A row of zeros has -1 and 0.
+        """
+        X = self._check_input(X)
+        shape = (X.shape[0], self._fitted_hashes)
+        require_memory(
+            16 * shape[0] * shape[1],
+            f"the samples of {shape[0]} rows with {shape[1]} hashes each",
+            "hash in batches",
+        )
+        i_star, t_star = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
+        self._hash(X, "samples", (float(self.p), self.missing == "zero"), (i_star, t_star))
+        return i_star, t_star
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the output columns: the class in lower case and a number."""
+        check_is_fitted(self)
+        if self._n_features_out > MOST_FEATURE_NAMES:
+            raise ValueError(
+                f"the one-hot output has {self._n_features_out} columns, too many to name one by one; "
+                "use output='codes' or fewer bits"
+            )
+        return super().get_feature_names_out(input_features)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._fitted_hashes << (self._total_bits() if self.output == "onehot" else 0)
+
+    def _total_bits(self) -> int:
+        return int(self.bits) + (0 if self.t_bits == "all" else int(self.t_bits))
+
+    def _check_parameters(self) -> None:
+        check_integer("n_hashes", self.n_hashes, 1, MOST_HASHES)
+        check_power(self.p)
+        check_integer("bits", self.bits, 1, 32)
+        check_choice("encoding", self.encoding, ["mixed", "lowbits"])
+        check_choice("output", self.output, ["codes", "onehot"])
+        check_choice("method", self.method, ["gcws"])
+        check_choice("missing", self.missing, ["error", "zero"])
+        if not isinstance(self.t_bits, str):
+            check_integer("t_bits", self.t_bits, 0, 8)
+        elif self.t_bits != "all":
+            raise ValueError(f"t_bits must be 'all' or from 0 to 8, got t_bits={self.t_bits!r}")
+        elif self.encoding == "lowbits":
+            raise ValueError(
+                "encoding='lowbits' keeps bits of i* and needs a number as t_bits, got t_bits='all'; "
+                "the paper's practice is t_bits=0"
+            )
+        n_threads(self.n_jobs)
+
+    def _draw_seed(self) -> int:
+        if isinstance(self.random_state, numbers.Integral) and not isinstance(self.random_state, bool):
+            return check_integer("random_state", self.random_state, 0, 2**64 - 1)
+        return int(check_random_state(self.random_state).randint(2**32, dtype=np.uint64))
+
+    def _check_finite(self, X: Matrix) -> None:
+        nan_is_fine = self.missing == "zero"
+        way_out = "impute it or drop the row" + ("" if nan_is_fine else ", or take NaN as zero with missing='zero'")
+        columns = getattr(self, "feature_names_in_", None)
+        check_finite(X, nan_is_fine=nan_is_fine, columns=columns, way_out=way_out)
+
+    def _check_input(self, X: Any) -> Matrix:
+        check_is_fitted(self)
+        self._check_parameters()
+        return check_matrix(X, estimator=self, reset=False)
+
+    def _hash(self, X: Matrix, what: str, how: tuple[Any, ...], outputs: tuple[NDArray[Any], ...]) -> None:
+        threads = n_threads(self.n_jobs)
+        form = "csr" if sparse.issparse(X) else "dense"
+        write = getattr(self._core, f"{what}_of_{form}")
+        try:
+            for first, batch in row_batches(X):
+                rows = slice(first, first + batch.shape[0])
+                parts = (batch.data, batch.indices, batch.indptr) if form == "csr" else (batch,)
+                write(*parts, *how, *(out[rows] for out in outputs), threads)
+        except FloatingPointError:
+            self._check_finite(X)
+            raise
+
+    def _make_core(self) -> None:
+        self._core = _core.Hasher(self.seed_, self.n_features_in_, self._fitted_hashes, TABLE_BYTES)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the native tables, which follow from the rest."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_core"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "seed_"):
+            self._make_core()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "zero"
+        tags.transformer_tags.preserves_dtype = []
+        return tags

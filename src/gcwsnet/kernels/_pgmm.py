@@ -1,0 +1,201 @@
+"""The exact GMM and pGMM kernels, equations (2) and (4) of the paper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gcwsnet import _core
+from gcwsnet._memory import require_memory
+from gcwsnet._threads import n_threads
+from gcwsnet._validation import check_finite, check_matrix, check_power
+from gcwsnet.kernels._powered import PoweredEntries, PoweredRows, power_dense, power_sparse
+
+BLOCK_BYTES = 1 << 24  # of powered dense rows; beside the result, at most six times this is needed
+ROWS_PER_CALL = 256
+CHUNK_ENTRIES = 1 << 20  # of sparse rows; beside the result, some 110 bytes for each
+DENSE_ENOUGH = 0.1  # share of columns in which both rows of a pair have an entry, from which dense blocks win
+
+
+def gmm_kernel(X: Any, Y: Any = None, *, n_jobs: int | None = None) -> Any:
+    """GMM kernel between the rows of X and Y: `pgmm_kernel` with p = 1.
+
+    Examples
+    --------
+    >>> from gcwsnet import gmm_kernel
+    >>> gmm_kernel([[-3, 17]], [[-3, 17], [3, 17]]).round(3)
+    array([[1.   , 0.739]])
+    """
+    return pgmm_kernel(X, Y, p=1.0, n_jobs=n_jobs)
+
+
+def pgmm_kernel(X: Any, Y: Any = None, *, p: float = 1.0, n_jobs: int | None = None) -> Any:
+    """pGMM kernel between the rows of X and Y, exact.
+
+    The sum over columns of the p-th powers of minima divided by that of maxima, after `gmm_transform`. Powers
+    are formed on a scale of each row's own, so that any p and any finite entry give the right number.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or array, or frame, of shape (n, D)
+        Finite numbers.
+    Y : the same of shape (m, D), default=None
+        None is X. If X and Y are both 1-D, they are one row each and the result is a number.
+    p : float, default=1.0
+        The power, from 1e-6 to 1e6.
+    n_jobs : int, default=None
+        Threads; None is 1 and -1 is all.
+
+    Returns
+    -------
+    K : float64 array of shape (n, m), or float
+        From 0 to 1. Two rows of zeros have 1, a row of zeros and another row have 0.
+
+    Examples
+    --------
+    >>> from gcwsnet import pgmm_kernel
+    >>> pgmm_kernel([[1.0, 2.0], [2.0, 1.0]], p=2)
+    array([[1.  , 0.25],
+           [0.25, 1.  ]])
+
+    As the kernel of a support vector machine:
+
+    >>> from functools import partial
+    >>> from sklearn.svm import SVC
+    >>> SVC(kernel=partial(pgmm_kernel, p=2)).fit([[1.0, 2.0], [2.0, 1.0]], [0, 1]).predict([[1.0, 3.0]])
+    array([0])
+
+    scikit-learn's `pairwise_kernels` calls it pair by pair, with 1-D rows of a dense matrix but with matrices of one
+    row of a CSR matrix, for which it wants a number too:
+
+    >>> from scipy.sparse import csr_array
+    >>> from sklearn.metrics.pairwise import pairwise_kernels
+    >>> rows = [[1.0, 2.0], [2.0, 1.0]]
+    >>> pairwise_kernels(rows, metric=pgmm_kernel, p=2)
+    array([[1.  , 0.25],
+           [0.25, 1.  ]])
+    >>> pairwise_kernels(csr_array(rows), metric=lambda x, y: pgmm_kernel(x, y, p=2).item())
+    array([[1.  , 0.25],
+           [0.25, 1.  ]])
+    """
+    p = check_power(p)
+    threads = n_threads(n_jobs)
+    if Y is not None and np.ndim(X) == np.ndim(Y) == 1 and not sparse.issparse(X) and not sparse.issparse(Y):
+        return float(pgmm_kernel(np.reshape(X, (1, -1)), np.reshape(Y, (1, -1)), p=p, n_jobs=n_jobs)[0, 0])
+    symmetric = Y is None or Y is X
+    X = check_matrix(X, name="X")
+    check_finite(X, name="X")
+    if symmetric:
+        Y = X
+    else:
+        Y = check_matrix(Y, name="Y")
+        check_finite(Y, name="Y")
+    if X.shape[1] != Y.shape[1]:
+        raise ValueError(f"X and Y must have as many columns as each other, got {X.shape[1]} and {Y.shape[1]}")
+    shape = (X.shape[0], Y.shape[0])
+    require_memory(8 * shape[0] * shape[1], f"the kernel matrix of {shape[0]} x {shape[1]} numbers", "pass fewer rows")
+    out = np.empty(shape)
+    fill = _fill_dense if _both_dense_enough(X, Y) else _fill_sparse
+    fill(X, Y, p, symmetric, out, threads)
+    if symmetric:
+        _mirror(out)
+    return out
+
+
+def _density(X: Any) -> float:
+    stored = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
+    return float(stored / (X.shape[0] * X.shape[1]))
+
+
+def _both_dense_enough(X: Any, Y: Any) -> bool:
+    if not sparse.issparse(X) and not sparse.issparse(Y):
+        return True
+    return _density(X) * _density(Y) >= DENSE_ENOUGH
+
+
+def _has_negative(X: Any) -> bool:
+    values = X.data if sparse.issparse(X) else X
+    return bool(values.size and values.min() < 0)
+
+
+def _mirror(K: NDArray[np.float64]) -> None:
+    """The upper half of K from its lower half, and the diagonal: symmetric to the last bit."""
+    for first in range(0, len(K), ROWS_PER_CALL):
+        rows = slice(first, first + ROWS_PER_CALL)
+        K[:first, rows] = K[rows, :first].T
+        below = np.tril(K[rows, rows], -1)
+        K[rows, rows] = below + below.T
+    np.fill_diagonal(K, 1.0)
+
+
+def _powered_block(X: Any, first: int, step: int, p: float) -> PoweredRows:
+    block = X[first : first + step]
+    return power_dense(block.toarray() if sparse.issparse(block) else block, p)
+
+
+def _fill_dense(X: Any, Y: Any, p: float, symmetric: bool, out: NDArray[np.float64], threads: int) -> None:
+    """The kernel, or its lower half if symmetric, block by block of dense rows."""
+    negative = _has_negative(X) or _has_negative(Y)
+    step = max(8, BLOCK_BYTES // (8 * X.shape[1]))
+    for i in range(0, X.shape[0], step):
+        x = _powered_block(X, i, step, p)
+        for j in range(0, i + 1 if symmetric else Y.shape[0], step):
+            y = x if symmetric and i == j else _powered_block(Y, j, step, p)
+            rows_per_call = ROWS_PER_CALL if y is x else step
+            for k in range(0, len(x.values), rows_per_call):
+                rows = slice(k, k + rows_per_call)
+                most = k + rows_per_call if y is x else len(y.values)
+                _core.pgmm_dense(
+                    x.values[rows],
+                    x.log2_scale[rows],
+                    y.values[:most],
+                    y.log2_scale[:most],
+                    negative,
+                    out[i : i + step, j : j + step][rows, :most],
+                    threads,
+                )
+
+
+def _rows_per_chunk(X: Any) -> int:
+    return max(1, CHUNK_ENTRIES // max(1, round(_density(X) * X.shape[1])))
+
+
+def _powered_chunk(X: Any, first: int, step: int, p: float) -> PoweredEntries:
+    chunk = X[first : first + step]
+    return power_sparse(chunk if sparse.issparse(chunk) else sparse.csr_array(chunk), p)
+
+
+def _fill_sparse(X: Any, Y: Any, p: float, symmetric: bool, out: NDArray[np.float64], threads: int) -> None:
+    """The kernel, or its lower half if symmetric, chunk by chunk of sparse rows."""
+    step_x, step_y = _rows_per_chunk(X), _rows_per_chunk(Y)
+    for j in range(0, Y.shape[0], step_y):
+        y = _powered_chunk(Y, j, step_y, p)
+        for i in range(j if symmetric else 0, X.shape[0], step_x):
+            x = y if symmetric and i == j else _powered_chunk(X, i, step_x, p)
+            _sparse_kernel(x, y, out[i : i + step_x, j : j + step_y], threads)
+
+
+def _sparse_kernel(x: PoweredEntries, y: PoweredEntries, out: NDArray[np.float64], threads: int) -> None:
+    """The kernel through the features that x has, numbered from 0."""
+    by_feature = np.argsort(x.feature, kind="stable")
+    features, x_start = np.unique(x.feature[by_feature], return_index=True)
+    slot = np.searchsorted(features, y.feature)
+    shared = np.append(features, -1)[slot] == y.feature
+    y_start = np.append(0, np.cumsum(shared))[y.start]
+    _core.pgmm_sparse(
+        np.append(x_start, len(x.feature)).astype(np.int64),
+        x.row[by_feature],
+        x.values[by_feature],
+        x.log2_scale,
+        x.sums,
+        y_start.astype(np.int64),
+        slot[shared].astype(np.int64),
+        y.values[shared],
+        y.log2_scale,
+        y.sums,
+        out,
+        threads,
+    )

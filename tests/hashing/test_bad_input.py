@@ -1,0 +1,220 @@
+"""Bad input: each has its own clear error, and no codes come back."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from gcwsnet import GCWSHasher, _core
+
+X = np.random.default_rng(0).normal(size=(10, 4))
+
+
+def bad(value: float, row: int = 6, column: int = 2) -> np.ndarray:
+    Z = X.copy()
+    Z[row, column] = value
+    return Z
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "words"),
+    [
+        ({"n_hashes": 0}, ValueError, "n_hashes must be from 1 to 1048576, got n_hashes=0"),
+        ({"n_hashes": 2**20 + 1}, ValueError, "n_hashes must be from 1 to 1048576, got n_hashes=1048577"),
+        ({"n_hashes": 2.5}, TypeError, "n_hashes must be an integer, got n_hashes=2.5"),
+        ({"n_hashes": True}, TypeError, "n_hashes must be an integer, got n_hashes=True"),
+        ({"bits": 0}, ValueError, "bits must be from 1 to 32, got bits=0"),
+        ({"bits": 40}, ValueError, "bits must be from 1 to 32, got bits=40"),
+        ({"bits": "8"}, TypeError, "bits must be an integer, got bits='8'"),
+        ({"t_bits": 9}, ValueError, "t_bits must be from 0 to 8, got t_bits=9"),
+        ({"t_bits": "none"}, ValueError, "t_bits must be 'all' or from 0 to 8, got t_bits='none'"),
+        ({"t_bits": None}, TypeError, "t_bits must be an integer, got t_bits=None"),
+        ({"p": 0}, ValueError, "p must be from 1e-06 to 1e+06, got p=0"),
+        ({"p": -1.0}, ValueError, "p must be from 1e-06 to 1e+06, got p=-1.0"),
+        ({"p": float("nan")}, ValueError, "p must be from 1e-06 to 1e+06, got p=nan"),
+        ({"p": float("inf")}, ValueError, "p must be from 1e-06 to 1e+06, got p=inf"),
+        ({"p": "2"}, TypeError, "p must be a number, got p='2'"),
+        ({"encoding": "low"}, ValueError, "encoding must be one of 'mixed', 'lowbits', got encoding='low'"),
+        (
+            {"encoding": "lowbits"},
+            ValueError,
+            "needs a number as t_bits, got t_bits='all'; the paper's practice is t_bits=0",
+        ),
+        ({"output": "dense"}, ValueError, "output must be one of 'codes', 'onehot', got output='dense'"),
+        ({"method": "magic"}, ValueError, "method must be one of 'gcws', got method='magic'"),
+        ({"missing": "drop"}, ValueError, "missing must be one of 'error', 'zero', got missing='drop'"),
+        ({"random_state": -1}, ValueError, "random_state must be from 0 to 18446744073709551615, got random_state=-1"),
+        ({"random_state": 2**64}, ValueError, "got random_state=18446744073709551616"),
+        ({"random_state": "0"}, ValueError, "cannot be used to seed"),
+        ({"n_jobs": 0}, ValueError, "n_jobs must not be 0"),
+        ({"n_jobs": 1.5}, TypeError, "n_jobs must be an integer or None, got n_jobs=1.5"),
+    ],
+    ids=str,
+)
+def test_parameter_out_of_its_range(parameters: dict[str, Any], error: type, words: str) -> None:
+    with pytest.raises(error, match=re.escape(words)):
+        GCWSHasher(**parameters).fit(X)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("method", ["fit", "transform", "samples"])
+def test_nan_and_infinity_are_named_with_row_and_column(value: float, form: Any, dtype: Any, method: str) -> None:
+    if dtype is np.float16 and form in (sparse.csr_matrix, sparse.csr_array):
+        dtype = np.float32  # SciPy has no sparse float16
+    hasher = GCWSHasher(5, random_state=0, n_jobs=2).fit(X)
+    what = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
+    with pytest.raises(ValueError, match=re.escape(f"X[6, 2] is {what}; impute it or drop the row")):
+        getattr(hasher, method)(form(bad(value).astype(dtype)))
+
+
+def test_the_first_of_several_is_named_whatever_the_threads() -> None:
+    Z = np.ones((2000, 4))
+    Z[150, 3], Z[151, 0], Z[1999, 1] = np.nan, np.inf, np.nan
+    hasher = GCWSHasher(64, n_jobs=4).fit(np.ones((2, 4)))
+    for _ in range(5):
+        with pytest.raises(ValueError, match=re.escape("X[150, 3] is NaN")):
+            hasher.transform(Z)
+
+
+def test_the_column_of_a_frame_is_named() -> None:
+    with pytest.raises(ValueError, match=re.escape("X[6, 2] (column 'speed') is NaN")):
+        GCWSHasher(5).fit(pd.DataFrame(bad(np.nan), columns=["a", "b", "speed", "d"]))
+
+
+def test_a_number_beyond_float64_is_infinite() -> None:
+    if np.finfo(np.longdouble).max == np.finfo(np.float64).max:
+        Z = bad(np.inf).astype(np.longdouble)
+    else:
+        Z = X.astype(np.longdouble)
+        Z[6, 2] = np.longdouble(10) ** 400
+    with pytest.raises(ValueError, match=re.escape("X[6, 2] is infinity")):
+        GCWSHasher(5).fit(Z)
+
+
+@pytest.mark.parametrize(
+    ("Z", "error", "words"),
+    [
+        (X[0], ValueError, "Expected 2D array, got 1D array"),
+        (3.0, ValueError, "Expected 2D array, got scalar"),
+        (None, ValueError, "Expected 2D array, got scalar"),
+        (X[np.newaxis], ValueError, "Found array with dim 3"),
+        (X[:0], ValueError, "0 sample(s)"),
+        (X[:, :0], ValueError, "0 feature(s)"),
+        (sparse.csr_array((0, 4)), ValueError, "0 sample(s)"),
+        (sparse.csr_array((4, 0)), ValueError, "0 feature(s)"),
+        ([["a", "b"]], ValueError, "bytes/strings"),
+        (np.array([[1, "x"]], dtype=object), ValueError, "could not convert string to float: 'x'"),
+        (X * 1j, ValueError, "Complex data not supported"),
+        (
+            np.array([["2020-01-01"]], dtype="datetime64[D]"),
+            TypeError,
+            "must hold real numbers, got the type datetime64[D]",
+        ),
+        (pd.DataFrame({"a": pd.Categorical(["x", "y"])}), TypeError, "must hold real numbers, got the type object"),
+        (np.ma.masked_less(X, 0), ValueError, "X has masked entries; fill them first"),
+        (sparse.csr_array((1, 2**31 + 1)), ValueError, "at most 2**31 columns, got 2147483649"),
+        ({"a": 1}, ValueError, "Expected 2D array, got scalar"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_wrong_types_and_shapes(Z: Any, error: type, words: str) -> None:
+    with pytest.raises(error, match=re.escape(words)):
+        GCWSHasher(5).fit(Z)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_another_number_of_columns_than_fitted(form: Any) -> None:
+    hasher = GCWSHasher(5).fit(X)
+    for method in (hasher.transform, hasher.samples):
+        with pytest.raises(ValueError, match="X has 3 features, but GCWSHasher is expecting 4"):
+            method(form(X[:, :3]))
+
+
+def test_not_fitted() -> None:
+    for method in ("transform", "samples", "get_feature_names_out"):
+        with pytest.raises(NotFittedError):
+            getattr(GCWSHasher(5), method)(X)
+
+
+def test_parameters_made_bad_after_fit_are_refused() -> None:
+    hasher = GCWSHasher(5).fit(X)
+    with pytest.raises(ValueError, match="bits must be from 1 to 32, got bits=99"):
+        hasher.set_params(bits=99).transform(X)
+
+
+def test_results_larger_than_memory_are_refused_before_they_are_made() -> None:
+    empty = sparse.csr_array((50_000_000, 3))
+    hasher = GCWSHasher(2**20).fit(empty[:1])
+    with pytest.raises(
+        MemoryError, match=r"50000000 rows with 1048576 hashes each would take 47\.7 TiB .*hash in batches"
+    ):
+        hasher.transform(empty)
+    with pytest.raises(MemoryError, match=r"would take 762\.9 TiB"):
+        hasher.samples(empty)
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "indptr", "words"),
+    [
+        ([1.0, 2.0], [0, 9], [0, 2], "row 0 of the CSR matrix has column index 9"),
+        ([1.0, 2.0], [0, -1], [0, 2], "row 0 of the CSR matrix has column index -1"),
+        ([1.0, 2.0], [1, 0], [0, 2], "out of order"),
+        ([1.0, 2.0], [1, 1], [0, 2], "out of order"),
+        ([1.0, 2.0], [0, 1], [0, 3], "index pointer"),
+        ([1.0, 2.0], [0, 1], [1, 2], "index pointer"),
+        ([1.0, 2.0], [0, 1], [0, 2, 1], "index pointer"),
+        ([1.0, 2.0], [0, 1], [0, -5, 2], "index pointer"),
+        ([1.0], [0, 1], [0, 2], "as many indices as data"),
+        ([1.0, 2.0], [0, 1], [], "must not be empty"),
+    ],
+)
+def test_the_native_core_refuses_broken_csr(data: Any, indices: Any, indptr: Any, words: str) -> None:
+    hasher = _core.Hasher(0, 4, 5, 0)
+    arrays = np.array(data), np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int32)
+    n = max(len(indptr) - 1, 0)
+    out = np.zeros((n, 5), dtype=np.int64), np.zeros((n, 5), dtype=np.int64)
+    with pytest.raises(ValueError, match=words):
+        hasher.samples_of_csr(*arrays, 1.0, False, *out, 1)
+
+
+def test_the_native_core_refuses_wrong_sizes_and_types() -> None:
+    hasher = _core.Hasher(0, 4, 5, 0)
+    encoding = _core.Encoding(True, True, 8, 0, 4)
+    good = np.zeros((10, 5), dtype=np.uint8)
+    cases: list[tuple[np.ndarray, np.ndarray, str]] = [
+        (X[:, :3].copy(), good, "as many columns"),
+        (np.asfortranarray(X), good, "adjacent"),
+        (X.astype(np.int32), good, "float32 or float64"),
+        (X, good[:9], "rows x hashes"),
+        (X, good[:, :4], "rows x hashes"),
+        (X, np.zeros((10, 10), dtype=np.uint8)[:, ::2], "contiguous"),
+        (X, good.astype(np.int8), "uint8, uint16"),
+    ]
+    for Z, out, words in cases:
+        with pytest.raises(ValueError, match=words):
+            hasher.codes_of_dense(Z, 1.0, False, encoding, out, 1)
+    wide = _core.Encoding(True, True, 9, 0, 4)
+    with pytest.raises(ValueError, match="must hold their bits"):
+        hasher.codes_of_dense(X, 1.0, False, wide, good, 1)
+    for bits, t_bits in [(0, 0), (33, 0), (8, -1), (8, 9)]:
+        with pytest.raises(ValueError, match="bits must be from"):
+            _core.Encoding(True, True, bits, t_bits, 4)
+    for n_columns, n_hashes in [(0, 5), (2**31 + 1, 5), (4, 0), (4, 2**20 + 1)]:
+        with pytest.raises(ValueError, match="must be from 1 to"):
+            _core.Hasher(0, n_columns, n_hashes, 0)
+    read_only = good.copy()
+    read_only.flags.writeable = False
+    with pytest.raises(TypeError):
+        hasher.codes_of_dense(X, 1.0, False, encoding, read_only, 1)
+
+
+def test_an_instruction_set_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GCWSNET_ISA", "mmx")
+    with pytest.raises(ValueError, match=r"GCWSNET_ISA must name .*baseline.*got GCWSNET_ISA=mmx"):
+        GCWSHasher(5).fit_transform(X)

@@ -1,0 +1,158 @@
+"""The native hasher gives the very samples and codes of the NumPy reference: on any data, path, set and cut."""
+
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from gcwsnet import GCWSHasher, _core
+from gcwsnet.encoding.reference import encode
+from gcwsnet.hashing import _gcws
+from gcwsnet.hashing.parameters import parameters
+from gcwsnet.hashing.reference import gcws
+
+POWERS = [1e-6, 0.01, 0.25, 1.0, 2.0, 20.0, 80.0, 1000.0, 1e6]
+EXTREMES = [0.0, -0.0, 5e-324, -5e-324, 1e-310, 1e-300, 1e-40, 1.0, -1.0, 1 + 2**-52, 1 - 2**-53, 1e300, 1.79e308]
+
+
+@st.composite
+def matrices(draw: st.DrawFn) -> np.ndarray:
+    """Rows of ordinary and of extreme numbers, with zeros, both signs, equal rows and equal columns."""
+    width: Literal[32, 64] = draw(st.sampled_from([32, 64]))
+    dtype = np.dtype(f"float{width}")
+    largest = float(np.finfo(dtype).max)
+    numbers = st.one_of(
+        st.floats(-10, 10, width=width),
+        st.sampled_from([float(dtype.type(x)) for x in EXTREMES if abs(x) < largest]),
+        st.floats(allow_nan=False, allow_infinity=False, width=width),
+    )
+    shape = draw(st.tuples(st.integers(1, 6), st.integers(1, 40)))
+    X = draw(hnp.arrays(dtype, shape, elements=numbers, fill=st.sampled_from([0.0, 1.0, -2.0])))
+    if draw(st.booleans()):
+        X[:, -1] = X[:, 0]
+    if draw(st.booleans()):
+        X[-1] = X[0]
+    return X
+
+
+def assert_equal_to_reference(X: np.ndarray, k: int, p: float, seed: int, **params: Any) -> None:
+    hasher = GCWSHasher(k, p=p, random_state=seed, **params).fit(X)
+    i_star, t_star = gcws(X, k, p=p, seed=seed)
+    codes = encode(i_star, t_star, seed=seed, bits=hasher.bits, n_columns=X.shape[1])
+    for form in (X, sparse.csr_matrix(X)):
+        for _ in range(2):  # the first call generates the parameters, a later one has them in a table
+            found_i, found_t = hasher.samples(form)
+            np.testing.assert_array_equal(found_i, i_star)
+            np.testing.assert_array_equal(found_t, t_star)
+            np.testing.assert_array_equal(hasher.transform(form), codes)
+
+
+@given(
+    X=matrices(),
+    k=st.integers(1, 40),
+    p=st.sampled_from(POWERS),
+    seed=st.integers(0, 2**64 - 1),
+    bits=st.integers(1, 32),
+)
+@settings(max_examples=150)
+def test_equal_on_any_data(X: np.ndarray, k: int, p: float, seed: int, bits: int) -> None:
+    assert_equal_to_reference(X, k, p, seed, bits=bits)
+
+
+@given(X=matrices(), p=st.floats(1e-6, 1e6))
+@settings(max_examples=50)
+def test_equal_for_any_power(X: np.ndarray, p: float) -> None:
+    assert_equal_to_reference(X, 17, p, 3)
+
+
+@given(X=matrices(), p=st.sampled_from(POWERS), threads=st.integers(1, 4))
+@settings(max_examples=50)
+def test_every_instruction_set_is_equal(X: np.ndarray, p: float, threads: int) -> None:
+    for name in _core.instruction_sets():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("GCWSNET_ISA", name)
+            assert _core.instruction_set() == name
+            assert_equal_to_reference(X, 19, p, 4, n_jobs=threads)
+
+
+@pytest.mark.parametrize("p", [0.25, 1.0, 80.0])
+@pytest.mark.usefixtures("instruction_set")
+def test_equal_on_larger_data_with_every_instruction_set(p: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.lognormal(0, 2, (150, 333)) * rng.choice([-1, 0, 1], (150, 333))
+    assert_equal_to_reference(X, 67, p, 8, n_jobs=2)
+
+
+def ties(X: np.ndarray, k: int, p: float, seed: int) -> int:
+    """Hashes of the first row in which two features share the least a."""
+    r, log_c, beta = parameters(seed, np.arange(0, 2 * X.shape[1], 2), np.arange(k))
+    L = np.float32(p) * np.log(np.float32(X[0, 0]))
+    t = np.floor(L * (np.float32(1) / r) + beta)
+    a = (log_c - r * (np.float32(1) - beta)) - r * t
+    return int(np.sum(np.sum(a == a.min(axis=0), axis=0) > 1))
+
+
+@pytest.mark.usefixtures("instruction_set")
+def test_on_a_tie_the_lowest_feature_wins() -> None:
+    """With p ln u near 7e7 a float32 has steps of 8: among 300 equal columns ties are the rule."""
+    X = np.full((3, 300), 1e30, dtype=np.float32)
+    assert ties(X, 64, 1e6, 6) > 32
+    assert_equal_to_reference(X, 64, 1e6, 6)
+
+
+@pytest.mark.usefixtures("instruction_set")
+def test_the_generated_path_equals_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(1).normal(size=(300, 50))
+    with_table = GCWSHasher(40, random_state=2).fit(X)
+    monkeypatch.setattr(_gcws, "TABLE_BYTES", 0)
+    generated = GCWSHasher(40, random_state=2).fit(X)
+    for _ in range(2):
+        np.testing.assert_array_equal(with_table.transform(X), generated.transform(X))
+    np.testing.assert_array_equal(generated.samples(X)[0], gcws(X, 40, seed=2)[0])
+
+
+@pytest.mark.usefixtures("instruction_set")
+def test_a_row_longer_than_a_piece_of_work_is_one_row() -> None:
+    """The scan looks at the stop sign every 65,536 entries; the samples go on where they were."""
+    X = sparse.random(2, 10**6, density=0.2, format="csr", random_state=0, dtype=np.float32)
+    hasher = GCWSHasher(3, random_state=5).fit(X)
+    i_star, t_star = hasher.samples(X)
+    columns = X[0].indices
+    found_i, found_t = gcws(X[0].toarray(), 3, seed=5)
+    assert len(columns) > 3 * 65_536
+    np.testing.assert_array_equal(i_star[0], found_i[0])
+    np.testing.assert_array_equal(t_star[0], found_t[0])
+
+
+@given(X=matrices(), cuts=st.lists(st.integers(0, 6), max_size=3), order=st.randoms(use_true_random=False))
+@settings(max_examples=50)
+def test_codes_do_not_depend_on_the_batch_or_the_row_order(X: np.ndarray, cuts: list[int], order: Any) -> None:
+    hasher = GCWSHasher(21, p=2, random_state=1).fit(X)
+    whole = hasher.transform(X)
+    edges = [0, *sorted(min(cut, len(X)) for cut in cuts), len(X)]
+    pieces = [hasher.transform(X[a:b]) for a, b in pairwise(edges) if a < b]
+    np.testing.assert_array_equal(np.concatenate(pieces), whole)
+    permutation = list(range(len(X)))
+    order.shuffle(permutation)
+    np.testing.assert_array_equal(hasher.transform(X[permutation]), whole[permutation])
+
+
+@given(matrices())
+@settings(max_examples=50)
+def test_columns_of_zeros_at_the_end_change_nothing(X: np.ndarray) -> None:
+    wider = np.hstack([X, np.zeros((len(X), 3), dtype=X.dtype)])
+    for a, b in zip(*(GCWSHasher(9, random_state=1).fit(Z).samples(Z) for Z in (X, wider)), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, 7, -1])
+def test_codes_do_not_depend_on_the_number_of_threads(n_jobs: int) -> None:
+    X = np.random.default_rng(2).normal(size=(1000, 20))
+    one = GCWSHasher(33, random_state=0).fit(X)
+    many = GCWSHasher(33, random_state=0, n_jobs=n_jobs).fit(X)
+    np.testing.assert_array_equal(one.transform(X), many.transform(X))

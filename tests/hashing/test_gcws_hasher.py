@@ -1,0 +1,270 @@
+"""GCWSHasher as scikit-learn users expect it, on every kind of input."""
+
+import ctypes
+import ctypes.util
+import os
+import pickle
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.linear_model import SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gcwsnet import GCWSHasher
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 12)) * RNG.choice([0, 1], (60, 12))
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [
+        GCWSHasher(n_hashes=16),
+        GCWSHasher(n_hashes=16, bits=4, output="onehot"),
+        GCWSHasher(n_hashes=16, missing="zero"),
+        GCWSHasher(n_hashes=16, encoding="lowbits", t_bits=2, p=20),
+    ]
+)
+def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_scikit_learn_checks_with_the_array_api_switched_on() -> None:
+    """The one check that is skipped unless SciPy was told before it was imported."""
+    program = """
+from sklearn.utils.estimator_checks import check_estimator
+from gcwsnet import GCWSHasher
+results = check_estimator(GCWSHasher(16))
+assert {result["status"] for result in results} == {"passed"}
+assert "check_array_api_input" in {result["check_name"] for result in results}
+"""
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    subprocess.run([sys.executable, "-W", "error", "-c", program], env=environment, check=True)
+
+
+def codes_of(Z: Any, **params: Any) -> np.ndarray:
+    codes: np.ndarray = GCWSHasher(37, random_state=1, **params).fit(Z).transform(Z)
+    return codes
+
+
+def assert_same_codes(Z: Any, reference: np.ndarray = X) -> None:
+    np.testing.assert_array_equal(codes_of(Z), codes_of(reference))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble, ">f4", ">f8"])
+def test_float_types_of_the_same_numbers_give_the_same_codes(dtype: Any) -> None:
+    exact = X.astype(np.float16)
+    assert_same_codes(exact.astype(dtype), exact.astype(np.float64))
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, bool]
+)
+def test_integer_types_are_numbers_like_others(dtype: Any) -> None:
+    numbers = RNG.integers(0, 2 if dtype is bool else 100, (20, 6)).astype(dtype)
+    assert_same_codes(numbers, numbers.astype(np.float64))
+
+
+def test_large_integers_keep_their_digits() -> None:
+    numbers = np.array([[2**24 + 1, 2**24]], dtype=np.int32)
+    assert_same_codes(numbers, numbers.astype(np.float64))
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        np.asfortranarray,
+        lambda Z: np.repeat(Z, 2, axis=0)[::2],
+        lambda Z: np.repeat(Z, 2, axis=1)[:, ::2],
+        lambda Z: Z[::-1][::-1],
+        lambda Z: Z[:, ::-1].copy()[:, ::-1],
+        lambda Z: Z.tolist(),
+        lambda Z: Z.astype(object),
+    ],
+    ids=["Fortran", "every second row", "every second column", "rows reversed", "columns reversed", "list", "object"],
+)
+def test_memory_layout_does_not_matter(layout: Any) -> None:
+    assert_same_codes(layout(X))
+
+
+def test_a_read_only_memory_map_is_hashed_in_place(tmp_path: Path) -> None:
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert isinstance(mapped, np.memmap)
+    assert_same_codes(mapped)
+
+
+def test_batches_of_converted_rows_are_put_together_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    integers = RNG.integers(-50, 50, (500, 9))
+    whole = codes_of(integers)
+    monkeypatch.setattr("gcwsnet._validation.BATCH_BYTES", 9 * 8 * 7)
+    np.testing.assert_array_equal(codes_of(integers), whole)
+    np.testing.assert_array_equal(codes_of(np.asfortranarray(integers.astype(float))), whole)
+
+
+@pytest.mark.parametrize(
+    "form", [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.lil_array]
+)
+def test_sparse_formats_equal_dense(form: Any) -> None:
+    assert_same_codes(form(X))
+
+
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, bool])
+def test_sparse_types_equal_dense(index_type: Any, dtype: Any) -> None:
+    Z = sparse.csr_array((X > 0).astype(dtype))
+    Z.indices, Z.indptr = Z.indices.astype(index_type), Z.indptr.astype(index_type)
+    assert_same_codes(Z, (X > 0).astype(np.float64))
+
+
+def test_unsorted_indices_duplicates_and_explicit_zeros() -> None:
+    data = [1.0, 2.0, 0.0, 3.0, -1.0, 5.0, -5.0]
+    indices = [3, 0, 1, 2, 2, 1, 1]
+    for form in (sparse.csr_matrix, sparse.csr_array):
+        Z = form((data, indices, [0, 3, 7]), shape=(2, 4))
+        before = [Z.data.copy(), Z.indices.copy(), Z.indptr.copy()]
+        dense = np.array([[2.0, 0.0, 0.0, 1.0], [0.0, 0.0, 2.0, 0.0]])
+        assert_same_codes(Z, dense)
+        for array, copy in zip((Z.data, Z.indices, Z.indptr), before, strict=True):
+            np.testing.assert_array_equal(array, copy)
+
+
+def test_an_explicit_zero_equals_a_missing_entry() -> None:
+    stored = sparse.csr_array((np.array([0.0, 1.0, -0.0]), np.array([0, 1, 2]), np.array([0, 3, 3])), shape=(2, 3))
+    assert_same_codes(stored, np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "Arrow"])
+def test_frames_equal_arrays_and_have_their_columns_checked(frame: Any) -> None:
+    Z = frame({f"c{i}": X[:, i] for i in range(12)})
+    hasher = GCWSHasher(37, random_state=1).fit(Z)
+    np.testing.assert_array_equal(hasher.transform(Z), codes_of(X))
+    assert list(hasher.feature_names_in_) == [f"c{i}" for i in range(12)]
+    other = frame({f"d{i}": X[:, i] for i in range(12)})
+    with pytest.raises(ValueError, match="feature names"):
+        hasher.transform(other)
+
+
+def test_frames_of_integers_booleans_and_missing_values() -> None:
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": [True, False, True], "c": pd.array([1, None, 2], dtype="Int64")})
+    with pytest.raises(ValueError, match=r"X\[1, 2\] \(column 'c'\) is NaN"):
+        codes_of(frame)
+    np.testing.assert_array_equal(
+        codes_of(frame, missing="zero"), codes_of(np.array([[1.0, 1.0, 1.0], [2.0, 0.0, 0.0], [3.0, 1.0, 2.0]]))
+    )
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_missing_zero_takes_nan_as_zero_and_no_infinity(form: Any, dtype: Any) -> None:
+    holes = X.astype(dtype)
+    holes[::3, 1] = np.nan
+    np.testing.assert_array_equal(codes_of(form(holes), missing="zero"), codes_of(np.nan_to_num(holes)))
+    holes[4, 5] = -np.inf
+    with pytest.raises(ValueError, match=r"X\[4, 5\] is -infinity; impute it or drop the row$"):
+        codes_of(form(holes), missing="zero")
+
+
+def test_two_to_the_31_columns() -> None:
+    D = 2**31
+    Z = sparse.csr_array((np.array([1.0, -2.0, 3.0]), np.array([0, D - 1, D - 1]), np.array([0, 2, 3])), shape=(2, D))
+    hasher = GCWSHasher(64, random_state=1).fit(Z)
+    i_star, _ = hasher.samples(Z)
+    assert set(i_star[0]) == {0, 2 * D - 1}
+    assert set(i_star[1]) == {2 * D - 2}
+    for params in ({"t_bits": 0, "encoding": "lowbits", "bits": 32}, {"bits": 32}, {"output": "onehot"}):
+        assert GCWSHasher(64, random_state=1, **params).fit(Z).transform(Z).shape[0] == 2
+
+
+def test_clone_and_pickle_and_joblib_keep_the_codes(tmp_path: Path) -> None:
+    hasher = GCWSHasher(20, p=3, random_state=5).fit(X)
+    codes = hasher.transform(X)
+    stored = pickle.dumps(hasher)
+    assert len(stored) < 2000
+    np.testing.assert_array_equal(pickle.loads(stored).transform(X), codes)
+    joblib.dump(hasher, tmp_path / "hasher")
+    np.testing.assert_array_equal(joblib.load(tmp_path / "hasher").transform(X), codes)
+    np.testing.assert_array_equal(clone(hasher).fit(X).transform(X), codes)
+    unfitted = pickle.loads(pickle.dumps(GCWSHasher(20)))
+    np.testing.assert_array_equal(unfitted.set_params(p=3, random_state=5).fit_transform(X), codes)
+
+
+def test_random_state_none_draws_a_seed_once() -> None:
+    one, two = GCWSHasher(20).fit(X), GCWSHasher(20).fit(X)
+    assert one.seed_ != two.seed_
+    np.testing.assert_array_equal(one.transform(X), one.transform(X))
+    np.testing.assert_array_equal(GCWSHasher(20, random_state=one.seed_).fit_transform(X), one.transform(X))
+
+
+def test_random_state_instance_is_drawn_from() -> None:
+    one = GCWSHasher(20, random_state=np.random.RandomState(3)).fit(X)
+    two = GCWSHasher(20, random_state=np.random.RandomState(3)).fit(X)
+    assert one.seed_ == two.seed_
+
+
+def test_first_hashes_do_not_depend_on_their_number() -> None:
+    small, large = GCWSHasher(20, random_state=0).fit_transform(X), GCWSHasher(50, random_state=0).fit_transform(X)
+    np.testing.assert_array_equal(small, large[:, :20])
+
+
+def test_set_output_and_feature_names() -> None:
+    hasher = GCWSHasher(3, random_state=0).set_output(transform="pandas").fit(X)
+    frame = hasher.transform(X)
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.columns) == ["gcwshasher0", "gcwshasher1", "gcwshasher2"]
+    assert all(frame.dtypes == np.uint8)
+    assert isinstance(hasher.set_output(transform="polars").transform(X), pl.DataFrame)
+    assert len(GCWSHasher(3, bits=2, t_bits=1, output="onehot").fit(X).get_feature_names_out()) == 24
+    with pytest.raises(ValueError, match="too many to name one by one"):
+        GCWSHasher(3, bits=32, output="onehot").fit(X).get_feature_names_out()
+
+
+def test_pipeline_and_grid_search_over_p() -> None:
+    digits, labels = load_digits(return_X_y=True)
+    pipeline = make_pipeline(
+        GCWSHasher(256, output="onehot", random_state=0), SGDClassifier(loss="log_loss", random_state=0)
+    )
+    search = GridSearchCV(pipeline, {"gcwshasher__p": [0.5, 1.0, 2.0]}, cv=3, n_jobs=2).fit(digits[:600], labels[:600])
+    assert search.best_score_ > 0.85
+    assert search.best_estimator_.score(digits[600:], labels[600:]) > 0.85
+
+
+def test_joblib_workers_give_the_same_codes() -> None:
+    hasher = GCWSHasher(20, random_state=5, n_jobs=-1).fit(X)
+    pieces = joblib.Parallel(n_jobs=2)(joblib.delayed(hasher.transform)(X[a : a + 20]) for a in (0, 20, 40))
+    np.testing.assert_array_equal(np.concatenate(pieces), hasher.transform(X))
+
+
+def test_rounding_mode_of_the_thread_does_not_matter() -> None:
+    """With p = 1e6 an error of one rounding in p ln u changes t* of many samples."""
+    library = ctypes.CDLL(ctypes.util.find_library("m"))
+    expected = GCWSHasher(200, p=1e6, random_state=5).fit(X).samples(X)
+    hasher = GCWSHasher(200, p=1e6, random_state=5).fit(X)
+    nearest = library.fegetround()
+    upward = 0x400000 if platform.machine() in ("aarch64", "arm64") else 0x800
+    try:
+        assert library.fesetround(upward) == 0
+        found = hasher.samples(X)
+    finally:
+        library.fesetround(nearest)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_attributes_set_after_fit_are_those_of_the_fit() -> None:
+    hasher = GCWSHasher(20, random_state=5).fit(X)
+    hasher.set_params(n_hashes=30)
+    assert hasher.transform(X).shape == (60, 20)
+    assert hasher.n_features_in_ == 12

@@ -1,0 +1,119 @@
+"""The random parameters: their laws, and that nothing is correlated with anything.
+
+Bounds are for fixed seeds. A Kolmogorov-Smirnov statistic of n draws exceeds 2 / sqrt(n) with probability 7e-4, a
+correlation of n pairs exceeds 4.5 / sqrt(n) with probability 7e-6.
+"""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from gcwsnet.hashing.parameters import Parameters, parameters
+
+LAWS = {"r": stats.gamma(2), "c": stats.gamma(2), "beta": stats.uniform()}
+
+
+def draws(q: Parameters) -> dict[str, np.ndarray]:
+    return {"r": q.r.astype(np.float64), "c": np.exp(q.log_c.astype(np.float64)), "beta": q.beta.astype(np.float64)}
+
+
+def uniforms(q: Parameters) -> dict[str, np.ndarray]:
+    return {name: LAWS[name].cdf(values) for name, values in draws(q).items()}
+
+
+@pytest.fixture(scope="module")
+def many() -> dict[str, np.ndarray]:
+    return uniforms(parameters(seed=1, features=np.arange(2000), hashes=np.arange(500)))
+
+
+def correlation(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.corrcoef(x.ravel(), y.ravel())[0, 1])
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize(
+    ("features", "hashes"),
+    [(np.arange(1000), np.arange(1000)), ([7], np.arange(10**6)), (np.arange(10**6), [3])],
+    ids=["many of both", "one feature", "one hash"],
+)
+def test_marginal_law(name: str, features: np.ndarray, hashes: np.ndarray) -> None:
+    values = draws(parameters(5, features, hashes))[name].ravel()
+    assert stats.kstest(values, LAWS[name].cdf).statistic < 2 / np.sqrt(values.size)
+
+
+def test_law_over_seeds() -> None:
+    n = 5000
+    over_seeds = [draws(parameters(seed, [11], [13])) for seed in range(n)]
+    for name, law in LAWS.items():
+        values = [each[name][0, 0] for each in over_seeds]
+        assert stats.kstest(values, law.cdf).statistic < 2 / np.sqrt(n)
+
+
+def test_lower_tail_of_the_gamma_laws() -> None:
+    """The samples with the least a have small c and large r: the tails matter as much as the bulk."""
+    values = draws(parameters(2, np.arange(4000), np.arange(2500)))
+    n = values["c"].size
+    for name, threshold, p in [("c", 1e-2, LAWS["c"].cdf(1e-2)), ("r", 12.0, LAWS["r"].sf(12.0))]:
+        count = np.sum(values[name] < threshold) if name == "c" else np.sum(values[name] > threshold)
+        assert abs(count - n * p) < 4 * np.sqrt(n * p)
+
+
+@pytest.mark.parametrize(("a", "b"), list(combinations(LAWS, 2)))
+def test_r_c_and_beta_of_a_pair_are_uncorrelated(many: dict[str, np.ndarray], a: str, b: str) -> None:
+    x, y = many[a], many[b]
+    bound = 4.5 / np.sqrt(x.size)
+    assert abs(correlation(x, y)) < bound
+    assert abs(correlation(np.abs(x - 0.5), np.abs(y - 0.5))) < bound
+    assert abs(correlation(x < 0.01, y < 0.01)) < bound
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("lag", [1, 2, 3, 16, 64, 255])
+def test_no_correlation_along_features_or_hashes(many: dict[str, np.ndarray], name: str, lag: int) -> None:
+    x = many[name]
+    for shifted in (x, x.T):
+        for kind in (shifted, np.abs(shifted - 0.5), (shifted < 0.02).astype(float)):
+            a, b = kind[lag:], kind[:-lag]
+            assert abs(correlation(a, b)) < 4.5 / np.sqrt(a.size)
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("other", [2, 1 + 2**31, 1 + 2**32, 2**64 - 1])
+def test_no_correlation_between_seeds(many: dict[str, np.ndarray], name: str, other: int) -> None:
+    x = many[name]
+    y = uniforms(parameters(other, np.arange(2000), np.arange(500)))[name]
+    assert abs(correlation(x, y)) < 4.5 / np.sqrt(x.size)
+
+
+def test_pairs_of_hashes_have_as_many_common_tails_as_chance(many: dict[str, np.ndarray]) -> None:
+    """For each pair of hashes, features on which both have a small c: their number is spread as chance spreads it."""
+    small = (many["c"] < 0.1).astype(float)
+    common = (small.T @ small)[np.triu_indices(small.shape[1], 1)]
+    n, p = len(small), 0.01
+    z = (common - n * p) / np.sqrt(n * p * (1 - p))
+    assert abs(z.mean()) < 0.1
+    assert 0.97 < z.std() < 1.03
+    assert np.abs(z).max() < 6
+
+
+def test_ln_c_minus_r_is_the_logarithm_of_a_product_of_an_exponential_and_a_uniform() -> None:
+    q = draws(parameters(3, np.arange(500), np.arange(1000)))
+    product = (q["c"] * np.exp(-q["r"])).ravel()
+    expected = np.random.default_rng(0).exponential(size=500_000) * np.random.default_rng(1).random(500_000)
+    assert stats.ks_2samp(product, expected).statistic < 2 * np.sqrt(2 / product.size)
+
+
+def test_a_parameter_depends_on_its_own_numbers_only() -> None:
+    all_of_them = parameters(9, np.arange(40), np.arange(30))
+    some = parameters(9, [17, 3], [29, 0, 4])
+    for name in Parameters._fields:
+        assert np.array_equal(getattr(some, name), getattr(all_of_them, name)[np.ix_([17, 3], [29, 0, 4])])
+
+
+def test_extreme_numbers_are_as_good_as_others() -> None:
+    q = parameters(2**64 - 1, [0, 2**31, 2**32 - 1], [0, 2**20 - 1])
+    assert np.all(q.r >= 2**-20)
+    assert np.all(np.isfinite(q.log_c))
+    assert np.all((q.beta > 0) & (q.beta < 1))

@@ -1,0 +1,126 @@
+"""What the kernel does not take is refused, with the rule, the value and the place."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from gcwsnet import pgmm_kernel
+
+ONES = np.ones((3, 4))
+
+
+@pytest.mark.parametrize(("value", "called"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "-infinity")])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csr_array, pd.DataFrame])
+def test_an_entry_that_is_not_finite_is_named(value: float, called: str, form: Any) -> None:
+    bad = ONES.copy()
+    bad[2, 1] = value
+    bad[2, 3] = np.nan
+    with pytest.raises(ValueError, match=rf"every entry must be finite.*X\[2, 1\] is {called};"):
+        pgmm_kernel(form(bad))
+    with pytest.raises(ValueError, match=rf"every entry must be finite.*X\[2, 1\] is {called};"):
+        pgmm_kernel(form(bad), ONES)
+    with pytest.raises(ValueError, match=rf"every entry must be finite.*Y\[2, 1\] is {called};"):
+        pgmm_kernel(ONES, form(bad))
+
+
+def test_an_entry_of_a_row_that_is_not_finite_is_named() -> None:
+    with pytest.raises(ValueError, match=r"Y\[0, 1\] is NaN"):
+        pgmm_kernel([1.0, 2.0], [1.0, np.nan])
+
+
+def test_duplicates_that_overflow_are_named() -> None:
+    X = sparse.csr_array(([1e308, 1e308], [1, 1], [0, 2]), shape=(1, 2))
+    with pytest.raises(ValueError, match=r"X\[0, 1\] is infinity"):
+        pgmm_kernel(X)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_different_numbers_of_columns(form: Any) -> None:
+    with pytest.raises(ValueError, match="X and Y must have as many columns as each other, got 4 and 5"):
+        pgmm_kernel(form(ONES), form(np.ones((2, 5))))
+    with pytest.raises(ValueError, match="got 2 and 3"):
+        pgmm_kernel([1, 2], [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "words"),
+    [
+        (np.ones(3), ValueError, "Expected 2D array, got 1D array"),
+        (1.0, ValueError, "Expected 2D array, got scalar"),
+        (np.ones((2, 2, 2)), ValueError, "Found array with dim 3"),
+        (np.ones((0, 3)), ValueError, r"0 sample\(s\) \(shape=\(0, 3\)\)"),
+        (np.ones((3, 0)), ValueError, r"0 feature\(s\) \(shape=\(3, 0\)\)"),
+        (sparse.csr_array((0, 3)), ValueError, r"0 sample\(s\) \(shape=\(0, 3\)\)"),
+        (sparse.csr_array((3, 0)), ValueError, r"0 feature\(s\) \(shape=\(3, 0\)\)"),
+        ([["a", "b"]], ValueError, "not compatible with arrays of bytes/strings"),
+        (np.array([["a", 1.0]], dtype=object), ValueError, "could not convert string to float: 'a'"),
+        ([[1j, 2.0]], ValueError, "Complex data not supported"),
+        (sparse.csr_array([[1j, 2.0]]), ValueError, "Complex data not supported"),
+        (np.array([["2020-01-01"]], dtype="M8[D]"), TypeError, r"must hold real numbers, got the type datetime64\[D\]"),
+        (np.array([[1]], dtype="m8[s]"), TypeError, r"must hold real numbers, got the type timedelta64\[s\]"),
+        (pd.DataFrame({"a": pd.Categorical(["x", "y"])}), TypeError, "must hold real numbers, got the type object"),
+        (np.ma.masked_array([[1.0, 2.0]], [[False, True]]), ValueError, "has masked entries; fill them first"),
+        ([[1, 2], [3]], ValueError, "inhomogeneous shape"),
+    ],
+)  # fmt: skip
+def test_what_is_not_a_matrix_of_real_numbers(X: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        pgmm_kernel(X)
+    with pytest.raises(error, match=words):
+        pgmm_kernel(ONES, X)
+
+
+def test_a_row_and_a_matrix() -> None:
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        pgmm_kernel(np.ones(4), ONES)
+
+
+def test_a_masked_array_without_masked_entries_is_an_array() -> None:
+    X = np.ma.masked_array([[1.0, 2.0], [2.0, 1.0]], mask=False)
+    np.testing.assert_array_equal(pgmm_kernel(X), [[1, 0.5], [0.5, 1]])
+
+
+@pytest.mark.parametrize("p", [0, -1.0, np.nan, np.inf, -np.inf, 1e-7, 2e6])
+def test_a_power_out_of_range(p: float) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"p must be from 1e-06 to 1e+06, got p={p}")):
+        pgmm_kernel(ONES, p=p)
+
+
+@pytest.mark.parametrize("p", ["2", True, None, 1j, [2.0]])
+def test_a_power_that_is_no_number(p: Any) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"p must be a number, got p={p!r}")):
+        pgmm_kernel(ONES, p=p)
+
+
+@pytest.mark.parametrize("n_jobs", ["2", 1.5, True])
+def test_threads_that_are_no_integer(n_jobs: Any) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"n_jobs must be an integer or None, got n_jobs={n_jobs!r}")):
+        pgmm_kernel(ONES, n_jobs=n_jobs)
+
+
+def test_no_threads() -> None:
+    with pytest.raises(ValueError, match="n_jobs must not be 0"):
+        pgmm_kernel(ONES, n_jobs=0)
+
+
+def test_a_result_larger_than_memory_is_refused_before_it_is_made() -> None:
+    empty = sparse.csr_array((10**6, 3))
+    with pytest.raises(MemoryError, match=r"kernel matrix of 1000000 x 1000000 numbers would take 7\.3 TiB of memory"):
+        pgmm_kernel(empty)
+    assert pgmm_kernel(empty, np.ones((1, 3))).shape == (10**6, 1)
+
+
+def test_more_columns_than_can_be_numbered() -> None:
+    X = sparse.csr_array((np.ones(1), np.array([0]), np.array([0, 1])), shape=(1, 2**31 + 1))
+    with pytest.raises(ValueError, match=r"X must have at most 2\*\*31 columns, got 2147483649"):
+        pgmm_kernel(X)
+
+
+def test_an_unknown_instruction_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GCWSNET_ISA", "mmx")
+    with pytest.raises(ValueError, match=r"GCWSNET_ISA must name an instruction set.*got GCWSNET_ISA=mmx"):
+        pgmm_kernel(ONES)

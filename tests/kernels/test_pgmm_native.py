@@ -1,0 +1,147 @@
+"""The native functions check what they are given, before they touch it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gcwsnet import _core
+
+ZEROS_2, ZEROS_3 = np.zeros(2), np.zeros(3)
+
+
+def dense(**changed: Any) -> Any:
+    """The kernel of 2 rows of ones and 3 rows of twos in 8 columns, with arguments changed."""
+    given: dict[str, Any] = {
+        "x": np.ones((2, 8)),
+        "x_scale": ZEROS_2,
+        "y": np.full((3, 8), 2.0),
+        "y_scale": ZEROS_3,
+        "has_negative": True,
+        "out": np.full((2, 3), np.nan),
+        "n_threads": 1,
+    } | changed
+    _core.pgmm_dense(**given)
+    return given["out"]
+
+
+def sparse(**changed: Any) -> Any:
+    """The kernel of the rows [1, 0], [1, 1] and of the rows [0, 2], [0, 0], [1, 1], with arguments changed."""
+    given: dict[str, Any] = {
+        "x_start": np.array([0, 2, 3]),
+        "x_row": np.array([0, 1, 1]),
+        "x_value": np.ones(3),
+        "x_scale": ZEROS_2,
+        "x_sum": np.array([1.0, 2.0]),
+        "y_start": np.array([0, 1, 1, 3]),
+        "y_column": np.array([1, 0, 1]),
+        "y_value": np.array([2.0, 1.0, 1.0]),
+        "y_scale": ZEROS_3,
+        "y_sum": np.array([2.0, 0.0, 2.0]),
+        "out": np.full((2, 3), np.nan),
+        "n_threads": 1,
+    } | changed
+    _core.pgmm_sparse(**given)
+    return given["out"]
+
+
+@pytest.mark.parametrize("n_threads", [-5, 0, 1, 2, 1000])
+def test_any_number_of_threads_works(n_threads: int) -> None:
+    np.testing.assert_array_equal(dense(n_threads=n_threads), np.full((2, 3), 0.5))
+    np.testing.assert_allclose(sparse(n_threads=n_threads), [[0, 0, 1 / 2], [1 / 3, 0, 1]])
+
+
+def test_scales_are_powers_of_two() -> None:
+    np.testing.assert_array_equal(dense(x_scale=np.array([0.0, 1.0])), [[0.5] * 3, [1.0] * 3])
+    np.testing.assert_allclose(dense(y_scale=np.array([-1.0, 0.0, 1e9])), [[1, 0.5, 0]] * 2, atol=1e-300)
+    np.testing.assert_array_equal(sparse(y_scale=np.array([0.0, 0.0, -1.0]))[:, 2], [1 / 3, 1 / 2])
+
+
+def test_rows_of_out_may_be_apart() -> None:
+    for step in (2, -1):
+        wide = np.full((4, 8), np.nan)
+        out = wide[::step, 2:5][:2]
+        np.testing.assert_array_equal(dense(out=out), np.full((2, 3), 0.5))
+        assert np.isnan(wide).sum() == wide.size - 6
+        np.testing.assert_allclose(sparse(out=out), [[0, 0, 1 / 2], [1 / 3, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("changed", "rule"),
+    [
+        ({"x": np.ones((2, 7))}, "multiple of 8"),
+        ({"x": np.ones((2, 16))}, "both matrices must have as many columns"),
+        ({"x": np.ones((2, 8), dtype=np.float32)}, "rows must be float64"),
+        ({"x": np.ones((2, 8), dtype=np.int64)}, "rows must be float64"),
+        ({"x": np.ones((2, 16))[:, ::2]}, "rows must be contiguous"),
+        ({"x": np.ones((4, 8))[::2]}, "rows must be contiguous"),
+        ({"x": np.ones((2, 8))[::-1]}, "rows must be contiguous"),
+        ({"x": np.ones((8, 2)).T}, "rows must be contiguous"),
+        ({"x": np.ones((3, 8))}, "one float64 scale per row"),
+        ({"x_scale": ZEROS_3}, "one float64 scale per row"),
+        ({"x_scale": np.zeros(2, dtype=np.float32)}, "one float64 scale per row"),
+        ({"x_scale": np.zeros(4)[::2]}, "one float64 scale per row, contiguous"),
+        ({"x_scale": ZEROS_2[::-1]}, "one float64 scale per row, contiguous"),
+        ({"y_scale": ZEROS_2}, "one float64 scale per row"),
+        ({"y": np.ones((3, 9))}, "multiple of 8"),
+        ({"out": np.ones((3, 2))}, "out must be float64, rows of X x rows of Y"),
+        ({"out": np.ones((2, 4))}, "out must be float64, rows of X x rows of Y"),
+        ({"out": np.ones((3, 2)).T}, "out must be float64, rows of X x rows of Y"),
+        ({"out": np.ones((2, 3), dtype=np.float32)}, "out must be float64, rows of X x rows of Y"),
+    ],
+)
+def test_dense_refuses_what_does_not_fit(changed: dict[str, Any], rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        dense(**changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "rule"),
+    [
+        ({"x_start": np.array([], dtype=np.int64)}, "index pointers must not be empty"),
+        ({"y_start": np.array([], dtype=np.int64)}, "index pointers must not be empty"),
+        ({"x_start": np.array([1, 2, 3])}, "must start at 0, never fall and end within the data"),
+        ({"x_start": np.array([0, 3, 2])}, "must start at 0, never fall and end within the data"),
+        ({"x_start": np.array([0, 2, 4])}, "must start at 0, never fall and end within the data"),
+        ({"x_start": np.array([0, 2**62, 3])}, "must start at 0, never fall and end within the data"),
+        ({"x_start": np.array([0, 2, -1])}, "must start at 0, never fall and end within the data"),
+        ({"y_start": np.array([0, 1, 1, 4])}, "must start at 0, never fall and end within the data"),
+        ({"y_start": np.array([0, -1, 1, 3])}, "must start at 0, never fall and end within the data"),
+        ({"x_row": np.array([0, 1, 2])}, "index of the sparse matrix is out of range"),
+        ({"x_row": np.array([0, 1, -1])}, "index of the sparse matrix is out of range"),
+        ({"y_column": np.array([1, 0, 2])}, "index of the sparse matrix is out of range"),
+        ({"y_column": np.array([1, -(2**63), 1])}, "index of the sparse matrix is out of range"),
+        ({"x_start": np.array([0])}, "index of the sparse matrix is out of range"),
+        ({"x_row": np.array([0, 1])}, "contiguous int64 and float64, as long as each other"),
+        ({"x_row": np.array([0, 1, 1], dtype=np.int32)}, "contiguous int64 and float64, as long as each other"),
+        ({"x_value": np.ones(2)}, "contiguous int64 and float64, as long as each other"),
+        ({"x_value": np.ones(3, dtype=np.float32)}, "contiguous int64 and float64, as long as each other"),
+        ({"x_value": np.ones(6)[::2]}, "contiguous int64 and float64, as long as each other"),
+        ({"x_sum": np.ones(3)}, "contiguous int64 and float64, as long as each other"),
+        ({"x_scale": np.zeros(4)[::2]}, "contiguous int64 and float64, as long as each other"),
+        ({"y_scale": ZEROS_2}, "contiguous int64 and float64, as long as each other"),
+        ({"y_sum": ZEROS_2}, "contiguous int64 and float64, as long as each other"),
+        ({"y_start": np.array([0, 1, 3])}, "contiguous int64 and float64, as long as each other"),
+        ({"y_column": np.array([1, 1, 0])[::-1]}, "contiguous int64 and float64, as long as each other"),
+        ({"out": np.ones((3, 2))}, "out must be float64, rows of X x rows of Y"),
+        ({"out": np.ones((2, 3), dtype=np.int64)}, "out must be float64, rows of X x rows of Y"),
+    ],
+)
+def test_sparse_refuses_what_does_not_fit(changed: dict[str, Any], rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        sparse(**changed)
+
+
+@pytest.mark.parametrize("function", [dense, sparse])
+@pytest.mark.parametrize("out", [np.ones(6), np.ones((1, 2, 3)), None, [[0.0] * 3] * 2])
+def test_what_is_no_matrix_is_refused(function: Any, out: Any) -> None:
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        function(out=out)
+
+
+@pytest.mark.parametrize("function", [dense, sparse])
+def test_out_that_cannot_be_written_is_refused(function: Any) -> None:
+    out = np.ones((2, 3))
+    out.flags.writeable = False
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        function(out=out)

@@ -1,0 +1,93 @@
+"""The shape of the package: what imports what, what is public, and that the native module's types are true."""
+
+import ast
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import gcwsnet
+
+PACKAGE = Path(gcwsnet.__file__).parent
+
+# Imports only point to the left. Encoders are functions on integers that know no sampler; the hasher composes both.
+FLOW = ["data", "kernels", "encoding", "hashing", "nn", "estimators", ("cli", "paper", "distributed")]
+BELOW_ALL = {"_core", "_keys", "_memory", "_threads", "_validation"}
+
+
+def part_of(module: str) -> str:
+    """The folder or root module that a module `gcwsnet.x.y` belongs to: x."""
+    names = module.split(".")
+    return names[1] if len(names) > 1 else ""
+
+
+def rank(part: str) -> int:
+    for i, parts in enumerate(FLOW):
+        if part == parts or part in parts:
+            return i
+    raise AssertionError(f"{part!r} has no place in the flow of the design: give it one here")
+
+
+def imports(path: Path) -> set[str]:
+    """Parts of the package that a file imports when it is loaded."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute here"
+            module = node.module or ""
+            found |= {f"gcwsnet.{alias.name}" for alias in node.names} if module == "gcwsnet" else {module}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return {part_of(module) for module in found if module.split(".")[0] == "gcwsnet"} - {""}
+
+
+SOURCES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_only_point_to_the_left(path: Path) -> None:
+    here = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    for part in imports(path):
+        if part == here or part in BELOW_ALL:
+            continue
+        assert here not in BELOW_ALL, f"{here} is below everything and imports {part}"
+        assert rank(part) < rank(here), f"{here} imports {part}, which stands to its right"
+
+
+def test_importing_the_package_loads_nothing_heavy(tmp_path: Path) -> None:
+    """Neither torch, though a module of that name is there to be found, nor scikit-learn, SciPy, NumPy or frames."""
+    (tmp_path / "torch.py").write_text("raise RuntimeError('torch was imported')")
+    program = (
+        "import sys, gcwsnet; dir(gcwsnet)\n"
+        "heavy = {'torch', 'sklearn', 'scipy', 'numpy', 'pandas', 'matplotlib', 'joblib', 'pyarrow'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+        "from gcwsnet import *\n"
+        "assert 'torch' not in sys.modules\n"
+        "GCWSHasher(8).fit_transform([[1.0, 2.0]]), pgmm_kernel([[1.0]])\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+
+
+def test_public_names_are_there() -> None:
+    for name in gcwsnet.__all__:
+        assert getattr(gcwsnet, name) is not None
+    assert dir(gcwsnet) == sorted(gcwsnet.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'GCWSHash'"):
+        getattr(gcwsnet, "GCWSHash")  # noqa: B009
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert gcwsnet.__version__ == version("gcwsnet")
+
+
+def test_the_types_of_the_native_module_are_those_of_the_binary(tmp_path: Path) -> None:
+    made = tmp_path / "_core.pyi"
+    command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "gcwsnet._core", "-o", str(made)]
+    subprocess.run(command, check=True)
+    kept = Path(__file__).parent.parent / "src" / "gcwsnet" / "_core.pyi"
+    assert made.read_text() == kept.read_text(), f"make it anew: {' '.join(command[:-1])} {kept.name}"
