@@ -1,0 +1,31 @@
+"""Every Python block of the README runs on its own, without a warning, and prints something."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def python_blocks() -> list[tuple[int, str]]:
+    """Line number in the README and source of each Python block."""
+    text = README.read_text(encoding="utf-8")
+    found = re.finditer(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    return [(text.count("\n", 0, block.start(1)) + 1, block.group(1)) for block in found]
+
+
+BLOCKS = python_blocks()
+
+
+def test_the_readme_has_an_example_for_each_kind_of_user() -> None:
+    assert len(BLOCKS) >= 4
+
+
+@pytest.mark.parametrize(("line", "source"), BLOCKS, ids=[f"line {line}" for line, _ in BLOCKS])
+def test_block_runs(line: int, source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code = compile("\n" * (line - 1) + source, str(README), "exec")  # a traceback shows the line of the README
+    exec(code, {"__name__": "__main__"})
+    assert capsys.readouterr().out.strip()
