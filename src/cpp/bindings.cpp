@@ -180,15 +180,22 @@ NB_MODULE(_core, m) {
           },
           "mixed"_a, "all_of_t"_a, "bits"_a, "t_bits"_a, "n_columns"_a);
 
+  nb::enum_<Hasher::Scan>(m, "Scan", "How rows are scanned: what looks quickest, or always one way.")
+      .value("AUTO", Hasher::Scan::kAuto)
+      .value("FULL", Hasher::Scan::kFull)
+      .value("SORTED", Hasher::Scan::kSorted)
+      .value("HEAVY", Hasher::Scan::kHeavy);
+
   nb::class_<Hasher>(m, "Hasher", "GCWS with the parameters of one seed, for rows of n_columns numbers.")
       .def(
           "__init__",
-          [](Hasher* self, std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes) {
+          [](Hasher* self, std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes,
+             Hasher::Scan scan) {
             require(n_columns >= 1 && n_columns <= (std::size_t{1} << 31), "n_columns must be from 1 to 2**31");
             require(n_hashes >= 1 && n_hashes <= (std::size_t{1} << 20), "n_hashes must be from 1 to 2**20");
-            new (self) Hasher(seed, n_columns, n_hashes, table_bytes);
+            new (self) Hasher(seed, n_columns, n_hashes, table_bytes, scan);
           },
-          "seed"_a, "n_columns"_a, "n_hashes"_a, "table_bytes"_a)
+          "seed"_a, "n_columns"_a, "n_hashes"_a, "table_bytes"_a, "scan"_a)
       .def(
           "samples_of_dense",
           [](Hasher& self, const Matrix& X, float p, bool nan_is_zero, const OutMatrix& i_star, const OutMatrix& t_star,

@@ -4,10 +4,36 @@
 
 namespace gcwsnet {
 
-Hasher::Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes)
+namespace {
+
+constexpr std::size_t kFewRows = 4;  // fewer are scanned one by one, several hashes at once
+
+// Appends the entries with an L above the threshold. Returns the largest L of the others.
+float take_heavy(const Entries& row, float threshold, EntryBuffer& heavy) {
+  const std::size_t before = heavy.size();
+  heavy.feature.resize(before + row.n);
+  heavy.L.resize(before + row.n);
+  float largest = -std::numeric_limits<float>::infinity();
+  std::size_t kept = before;
+  for (std::size_t e = 0; e < row.n; ++e) {
+    const bool above = row.L[e] > threshold;
+    heavy.feature[kept] = row.feature[e];
+    heavy.L[kept] = row.L[e];
+    kept += above;
+    largest = std::max(largest, above ? largest : row.L[e]);
+  }
+  heavy.feature.resize(kept);
+  heavy.L.resize(kept);
+  return largest;
+}
+
+}  // namespace
+
+Hasher::Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes, Scan scan)
     : n_columns_(n_columns),
       n_hashes_(n_hashes),
       table_bytes_(table_bytes),
+      scan_(scan),
       feature_keys_(seed, KeyStream::Purpose::kFeatures),
       hash_keys_((n_hashes + kHashBlock - 1) / kHashBlock),
       salts_low_(padded_hashes()),
@@ -27,12 +53,25 @@ Hasher::Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, 
   }
 }
 
-const float* Hasher::table_for(std::size_t n_entries, const InstructionSet& set, int n_threads, StopSign& stop_sign) {
-  const std::lock_guard<std::mutex> lock(table_mutex_);
-  if (table_) return table_.get();
+Entries Hasher::Workspace::row(std::size_t r) const {
+  return {entries.feature.data() + start[r], entries.L.data() + start[r], key.empty() ? nullptr : key.data() + start[r],
+          start[r + 1] - start[r]};
+}
+
+Samples Hasher::samples_at(Workspace& w, std::size_t row, std::size_t block) const {
+  const std::size_t at = row * padded_hashes() + block * kHashBlock;
+  return {w.a.data() + at, w.t.data() + at, w.i.data() + at};
+}
+
+const float* Hasher::table_for(std::size_t n_rows, std::size_t n_entries, const InstructionSet& set, int n_threads,
+                               StopSign& stop_sign) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  rows_seen_ += n_rows;
   entries_seen_ += n_entries;
+  if (table_) return table_.get();
   const std::size_t row_bytes = padded_hashes() * 4 * sizeof(float);
-  if (n_features() > table_bytes_ / row_bytes || entries_seen_ < n_features()) return nullptr;
+  const bool pays = entries_seen_ >= n_features() || scan_ != Scan::kAuto;
+  if (n_features() > table_bytes_ / row_bytes || !pays) return nullptr;
 
   constexpr std::size_t kChunk = 512;
   const std::size_t n_chunks = (n_features() + kChunk - 1) / kChunk;
@@ -49,6 +88,126 @@ const float* Hasher::table_for(std::size_t n_entries, const InstructionSet& set,
   });
   table_ = std::move(table);
   return table_.get();
+}
+
+const SortedLists* Hasher::lists_for(int shift, StopSign& stop_sign) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_ptr<SortedLists>& lists = lists_[shift];
+  if (lists) return lists.get();
+  const std::size_t taken = n_features() * padded_hashes() * 4 * sizeof(float);
+  const std::size_t wanted = SortedLists::bytes(n_features(), n_blocks(), shift);
+  const bool pays = rows_seen_ >= kRowsForLists || scan_ != Scan::kAuto;
+  if (scan_ == Scan::kFull || wanted > table_bytes_ - taken || !pays) return nullptr;
+  lists = std::make_unique<SortedLists>(table_.get(), n_features(), n_blocks(), shift, 1, stop_sign);
+  return lists.get();
+}
+
+void Hasher::sample(const InstructionSet& set, const float* table, Workspace& w, StopSign& stop_sign) {
+  const std::size_t n = w.n_rows();
+  const std::size_t n_groups = (n + kRowGroup - 1) / kRowGroup;
+  const std::size_t n_samples = n_groups * kRowGroup * padded_hashes();
+  w.a.assign(n_samples, std::numeric_limits<float>::infinity());
+  w.t.assign(n_samples, std::numeric_limits<float>::quiet_NaN());
+  w.i.assign(n_samples, kNoFeature);
+  w.key.clear();
+  if (table == nullptr) {
+    for (const std::uint32_t feature : w.entries.feature) w.key.push_back(halves(feature_keys_(feature)));
+  }
+
+  const bool negative = std::any_of(w.entries.feature.begin(), w.entries.feature.end(), [](std::uint32_t f) { return f & 1; });
+  const int shift = negative ? 0 : 1;
+  const SortedLists* lists = table == nullptr ? nullptr : lists_for(shift, stop_sign);
+  std::vector<Plan> plans(n_groups);
+  w.heavy.clear();
+  w.heavy_start.assign(1, 0);
+  w.limit.assign(n_groups * kRowGroup, -std::numeric_limits<float>::infinity());
+  for (std::size_t group = 0; group < n_groups; ++group) {
+    const std::size_t first = group * kRowGroup;
+    const std::size_t end = std::min(first + kRowGroup, n);
+    if (lists != nullptr) {
+      w.views.clear();
+      for (std::size_t r = first; r < end; ++r) {
+        const Entries row = w.row(r);
+        w.views.push_back({row.L, row.n, shape_of(row.L, row.n)});
+      }
+      if (scan_ == Scan::kAuto) {
+        plans[group] = plan_for(w.views, *lists);
+      } else {
+        plans[group] = {Plan::Scan::kSorted, scan_ == Scan::kHeavy, lists->mean_s(0)};
+      }
+    }
+    for (std::size_t r = first; r < end; ++r) {
+      if (plans[group].scan == Plan::Scan::kSorted) {
+        w.limit[r] = w.views[r - first].shape.largest_L;
+        if (plans[group].heavy) {
+          w.limit[r] = take_heavy(w.row(r), plans[group].threshold + w.views[r - first].shape.log_sum, w.heavy);
+        }
+        w.limit[r] += slack(w.limit[r]);
+      }
+      w.heavy_start.push_back(w.heavy.size());
+    }
+  }
+
+  for (std::size_t block = 0; block < n_blocks(); ++block) {  // outermost, so that its part of the table stays near
+    for (std::size_t r = 0; r < n; ++r) {
+      const Plan& plan = plans[r / kRowGroup];
+      if (plan.scan == Plan::Scan::kFull) {
+        scan(set, table, block, w.row(r), samples_at(w, r, block), stop_sign);
+      } else if (plan.heavy) {
+        const std::size_t from = w.heavy_start[r];
+        const Entries heavy = {w.heavy.feature.data() + from, w.heavy.L.data() + from, nullptr, w.heavy_start[r + 1] - from};
+        scan(set, table, block, heavy, samples_at(w, r, block), stop_sign);
+      }
+    }
+    stop_sign.poll();
+  }
+  for (std::size_t group = 0; group < n_groups; ++group) {
+    if (plans[group].scan == Plan::Scan::kFull) continue;
+    const std::size_t first = group * kRowGroup;
+    scan_sorted(set, table, *lists, shift, plans[group].heavy, first, std::min<std::size_t>(kRowGroup, n - first), w, stop_sign);
+  }
+}
+
+void Hasher::scan_sorted(const InstructionSet& set, const float* table, const SortedLists& lists, int shift, bool heavy,
+                         std::size_t first, std::size_t n, Workspace& w, StopSign& stop_sign) const {
+  const std::size_t n_slots = n_features() >> shift;
+  const bool together = n >= kFewRows;
+  const std::size_t lanes = together ? kRowGroup : 1;
+  // The samples that a list was too short for, by a full scan.
+  const auto finish = [&](std::size_t row, std::size_t block, std::uint32_t hashes) {
+    float a[kHashBlock], t[kHashBlock];
+    std::uint32_t i[kHashBlock];
+    std::fill_n(a, kHashBlock, std::numeric_limits<float>::infinity());
+    std::fill_n(t, kHashBlock, std::numeric_limits<float>::quiet_NaN());
+    std::fill_n(i, kHashBlock, kNoFeature);
+    scan(set, table, block, w.row(row), {a, t, i}, stop_sign);
+    const Samples to = samples_at(w, row, block);
+    for (int hash = 0; hash < kHashBlock; ++hash) {
+      if ((hashes >> hash & 1) == 0) continue;
+      to.t[hash] = t[hash];
+      to.i[hash] = i[hash];
+    }
+  };
+  for (std::size_t start = first; start < first + n; start += lanes) {
+    w.by_feature.assign(n_slots * lanes, -std::numeric_limits<float>::infinity());
+    for (std::size_t r = start; r < std::min(start + lanes, first + n); ++r) {
+      const Entries row = w.row(r);
+      float* to = w.by_feature.data() + (r - start);
+      for (std::size_t e = 0; e < row.n; ++e) to[(row.feature[e] >> shift) * lanes] = row.L[e];
+    }
+    const RowsByFeature rows = {w.by_feature.data(), shift, w.limit.data() + start};
+    for (std::size_t block = 0; block < n_blocks(); ++block) {
+      const SortedFeatures list = lists.block(block);
+      const Samples samples = samples_at(w, start, block);
+      if (together) {
+        const std::uint32_t unfinished = set.scan_sorted_rows(list, rows, heavy, samples, padded_hashes());
+        for (std::size_t r = start; unfinished != 0 && r < first + n; ++r) finish(r, block, unfinished);
+      } else if (!set.scan_sorted_hashes(list, rows, samples)) {
+        finish(start, block, 0xffffu);
+      }
+      stop_sign.poll();
+    }
+  }
 }
 
 void Hasher::scan(const InstructionSet& set, const float* table, std::size_t block, const Entries& row,

@@ -18,6 +18,10 @@ struct InstructionSet {
   // scan.hpp
   void (*scan_table)(const Entries& row, const float* table, const Samples& samples);
   void (*scan_generated)(const Entries& row, const HashKeys& hashes, const Samples& samples);
+  // sorted_scan.hpp
+  std::uint32_t (*scan_sorted_rows)(const SortedFeatures& list, const RowsByFeature& rows, bool go_on,
+                                    const Samples& samples, std::size_t stride);
+  bool (*scan_sorted_hashes)(const SortedFeatures& list, const RowsByFeature& row, const Samples& samples);
   // encode.hpp
   void (*encode)(const Encoding& how, const std::uint32_t* i_star, const float* t_star, const std::uint32_t* salt_low,
                  const std::uint32_t* salt_high, std::uint32_t* high, std::uint32_t* low);

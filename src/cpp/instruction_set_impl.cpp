@@ -2,7 +2,7 @@
 #include "encode.hpp"
 #include "instruction_set.hpp"
 #include "minima.hpp"
-#include "scan.hpp"
+#include "sorted_scan.hpp"
 
 #define GCWSNET_TEXT_OF(name) #name
 #define GCWSNET_TEXT(name) GCWSNET_TEXT_OF(name)
@@ -13,8 +13,8 @@ namespace GCWSNET_ISA {
 extern const InstructionSet kFunctions;
 const InstructionSet kFunctions = {
     GCWSNET_TEXT(GCWSNET_ISA), scaled_logarithms<float>, scaled_logarithms<double>, fill_table,
-    scan_table,                scan_generated,           encode,                    minima<true>,
-    minima<false>,
+    scan_table,                scan_generated,           scan_sorted_rows,          scan_sorted_hashes,
+    encode,                    minima<true>,             minima<false>,
 };
 
 }  // namespace GCWSNET_ISA

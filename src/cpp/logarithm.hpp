@@ -11,7 +11,7 @@ namespace GCWSNET_ISA {
 
 inline constexpr float kLn2 = 0.6931471805599453f;
 inline constexpr std::int32_t kSqrtHalf = 0x3f3504f3;                   // the float just below sqrt(1/2)
-inline constexpr std::int64_t kSqrtHalfOfDouble = 0x3fe6a09e60000000;  // the same number as a double
+inline constexpr std::uint64_t kSqrtHalfOfDouble = 0x3fe6a09e60000000;  // the same number as a double
 
 // ln(1 + f)
 GCWSNET_INLINE Floats log1p_polynomial(const Floats& f) {
@@ -52,87 +52,116 @@ GCWSNET_INLINE Floats minus_log1m(const Floats& w) {
   return Floats{} - (to_floats(s.e) * floats(kLn2) + log1p_polynomial(f));
 }
 
-// e and f of sixteen numbers, by whole-number arithmetic on their bits: subnormal numbers are numbers like others here,
-// whatever the processor has been told to do with them. A number that fits both types gives the same e and f from both.
+// What the logarithms of data start from: e and f = m - 1 of |x| = 2^e m.
+// It is whole-number arithmetic on bits: subnormal numbers are numbers like others here, whatever the processor has been
+// told to do with them. A number that both types hold gives the same e and f from both.
+inline constexpr std::size_t kPartsAtOnce = 256;
 struct Parts {
-  Floats e, f;
+  float e[kPartsAtOnce], f[kPartsAtOnce];
+  bool any_special[kPartsAtOnce / kLanes];  // whether zero, infinity or NaN may be among sixteen
 };
-GCWSNET_INLINE Parts parts_of(const float* x) {
-  const Ints i = bits<Ints>(absolute(load<Floats>(x)));
-  const Ints subnormal = i < ints(1 << 23);
-  // The bits of a subnormal, read as a whole number, are its multiple of 2^-149.
-  const Split s = split(select(subnormal, to_floats(i), bits<Floats>(i)));
-  return {to_floats(s.e - select(subnormal, ints(149), ints(0))), s.m - floats(1.0f)};
+
+// By its bits: with subnormals flushed to zero a comparison would call them zero.
+GCWSNET_INLINE bool is_zero(float x) {
+  std::uint32_t i;
+  __builtin_memcpy(&i, &x, sizeof i);
+  return i << 1 == 0;
 }
-GCWSNET_INLINE Parts parts_of(const double* x) {
-  std::int32_t e[kLanes];
-  float f[kLanes];
-  for (int lane = 0; lane < kLanes; ++lane) {
-    std::int64_t i;
-    __builtin_memcpy(&i, x + lane, sizeof i);
-    i &= 0x7fffffffffffffff;
-    const bool subnormal = i < (std::int64_t{1} << 52);
-    const double scaled = static_cast<double>(i);
-    std::int64_t scaled_bits;
-    __builtin_memcpy(&scaled_bits, &scaled, sizeof scaled);
-    i = subnormal ? scaled_bits : i;
-    // Adding 1024 to the exponent keeps what is shifted positive: a shift of unsigned numbers, which every set has.
-    const std::uint64_t shifted = static_cast<std::uint64_t>(i - kSqrtHalfOfDouble) + (std::uint64_t{1024} << 52);
-    const std::int64_t exponent = static_cast<std::int64_t>(shifted >> 52) - 1024;
-    const std::int64_t m_bits = i - exponent * (std::int64_t{1} << 52);
-    double m;
-    __builtin_memcpy(&m, &m_bits, sizeof m);
-    e[lane] = static_cast<std::int32_t>(exponent) - (subnormal ? 1074 : 0);
-    f[lane] = static_cast<float>(m - 1.0);
-  }
-  return {to_floats(load<Ints>(e)), load<Floats>(f)};
+GCWSNET_INLINE bool is_zero(double x) {
+  std::uint64_t i;
+  __builtin_memcpy(&i, &x, sizeof i);
+  return i << 1 == 0;
 }
 
-template <class Number>
-struct Limits;
-template <>
-struct Limits<float> {
-  typedef std::uint32_t Bits;
-  static constexpr Bits kMagnitude = 0x7fffffffu, kInfinity = 0x7f800000u;
-};
-template <>
-struct Limits<double> {
-  typedef std::uint64_t Bits;
-  static constexpr Bits kMagnitude = 0x7fffffffffffffffu, kInfinity = 0x7ff0000000000000u;
-};
+GCWSNET_INLINE void parts_of(const float* x, std::size_t n, Parts& parts) {
+  for (std::size_t at = 0; at < n; at += kLanes) {
+    const Ints i = bits<Ints>(absolute(load<Floats>(x + at)));
+    const Ints subnormal = i < ints(1 << 23);
+    // The bits of a subnormal, read as a whole number, are its multiple of 2^-149.
+    const Split s = split(select(subnormal, to_floats(i), bits<Floats>(i)));
+    store(parts.e + at, to_floats(s.e - (subnormal & ints(149))));
+    store(parts.f + at, s.m - floats(1.0f));
+    parts.any_special[at / kLanes] = any((i == ints(0)) | (ints(0x7f7fffff) < i));
+  }
+}
+
+typedef std::uint64_t LongWords __attribute__((vector_size(8 * kLanes / 4)));
+typedef double FourDoubles __attribute__((vector_size(8 * kLanes / 4)));
+typedef float FourFloats __attribute__((vector_size(4 * kLanes / 4)));
+typedef std::int32_t FourInts __attribute__((vector_size(4 * kLanes / 4)));
+
+GCWSNET_INLINE void parts_of(const double* x, std::size_t n, Parts& parts) {
+  constexpr std::uint64_t kOne = std::uint64_t{1} << 52;
+  for (std::size_t at = 0; at < n; at += kLanes) {
+    LongWords special = {};
+#pragma GCC unroll 4
+    for (std::size_t four = at; four < at + kLanes; four += 4) {
+      LongWords i;
+      __builtin_memcpy(&i, x + four, sizeof i);
+      i &= 0x7fffffffffffffffu;
+      const LongWords subnormal = (LongWords)(i < kOne);
+      special |= subnormal | (LongWords)(i >= 0x7ff0000000000000u);
+      // 1024 is added to the exponent so that what is shifted is positive.
+      const LongWords shifted = (i - kSqrtHalfOfDouble + (kOne << 10)) >> 52;
+      const FourDoubles m = (FourDoubles)(i - ((shifted - 1024) << 52));
+      const FourInts e = __builtin_convertvector(shifted, FourInts) - 1024;
+      const FourFloats e_float = __builtin_convertvector(e, FourFloats);
+      const FourFloats f = __builtin_convertvector(m - 1.0, FourFloats);
+      __builtin_memcpy(parts.e + four, &e_float, sizeof e_float);
+      __builtin_memcpy(parts.f + four, &f, sizeof f);
+    }
+    parts.any_special[at / kLanes] = (special[0] | special[1] | special[2] | special[3]) != 0;
+    if (!parts.any_special[at / kLanes]) continue;
+    for (std::size_t lane = at; lane < at + kLanes; ++lane) {
+      std::uint64_t i;
+      __builtin_memcpy(&i, x + lane, sizeof i);
+      i &= 0x7fffffffffffffffu;
+      if (i == 0 || i >= kOne) continue;
+      // The bits of a subnormal, read as a whole number, are its multiple of 2^-1074.
+      const double scaled = static_cast<double>(i);
+      std::uint64_t bits_of_scaled;
+      __builtin_memcpy(&bits_of_scaled, &scaled, sizeof scaled);
+      const std::uint64_t shifted = (bits_of_scaled - kSqrtHalfOfDouble + (kOne << 10)) >> 52;
+      const std::uint64_t m_bits = bits_of_scaled - ((shifted - 1024) << 52);
+      double m;
+      __builtin_memcpy(&m, &m_bits, sizeof m);
+      parts.e[lane] = static_cast<float>(static_cast<std::int32_t>(shifted) - 1024 - 1074);
+      parts.f[lane] = static_cast<float>(m - 1.0);
+    }
+  }
+}
 
 // L = p ln|x| for n numbers, minus infinity where x is zero (and, if wanted, where it is NaN: `nan_is_zero`).
 // False if a number is infinite or NaN and not allowed; L is then of no use.
 template <class Number>
 bool scaled_logarithms(const Number* x, std::size_t n, float p, bool nan_is_zero, float* L) {
-  typedef typename Limits<Number>::Bits Bits;
-  bool fine = true;
-  for (std::size_t start = 0; start < n; start += kLanes) {
-    const std::size_t here = n - start < kLanes ? n - start : kLanes;
-    Number values[kLanes] = {};
-    __builtin_memcpy(values, x + start, here * sizeof(Number));
-    Bits magnitude[kLanes];
-    __builtin_memcpy(magnitude, values, sizeof values);
-    bool zeros = false;
-    bool infinite = false;
-    for (int lane = 0; lane < kLanes; ++lane) {
-      magnitude[lane] &= Limits<Number>::kMagnitude;
-      zeros |= magnitude[lane] == 0;
-      infinite |= magnitude[lane] >= Limits<Number>::kInfinity;
+  Parts parts;
+  Number rest[kPartsAtOnce];
+  float out[kPartsAtOnce];
+  for (std::size_t start = 0; start < n; start += kPartsAtOnce) {
+    const std::size_t here = n - start < kPartsAtOnce ? n - start : kPartsAtOnce;
+    const std::size_t padded = (here + kLanes - 1) / kLanes * kLanes;
+    const Number* from = x + start;
+    float* to = L + start;
+    if (padded != here) {  // the last numbers are filled up to whole packs
+      for (std::size_t i = 0; i < padded; ++i) rest[i] = i < here ? from[i] : Number{1};
+      from = rest;
+      to = out;
     }
-    const Parts parts = parts_of(values);
-    float out[kLanes];
-    store(out, floats(p) * (parts.e * floats(kLn2) + log1p_polynomial(parts.f)));
-    if (zeros || infinite) {
-      for (int lane = 0; lane < kLanes; ++lane) {
-        const bool nan = magnitude[lane] > Limits<Number>::kInfinity;
-        if (magnitude[lane] == 0 || (nan && nan_is_zero)) out[lane] = -__builtin_inff();
-        else if (magnitude[lane] >= Limits<Number>::kInfinity) fine = false;
+    parts_of(from, padded, parts);
+    for (std::size_t at = 0; at < padded; at += kLanes) {
+      const Floats logarithm = load<Floats>(parts.e + at) * floats(kLn2) + log1p_polynomial(load<Floats>(parts.f + at));
+      store(to + at, floats(p) * logarithm);
+      if (!parts.any_special[at / kLanes]) continue;
+      for (std::size_t lane = at; lane < at + kLanes; ++lane) {
+        const bool nan = from[lane] != from[lane];
+        if (is_zero(from[lane]) || (nan && nan_is_zero)) to[lane] = -__builtin_inff();
+        else if (nan || __builtin_isinf(from[lane])) return false;
       }
     }
-    __builtin_memcpy(L + start, out, here * sizeof(float));
+    if (padded != here) __builtin_memcpy(L + start, out, here * sizeof(float));
   }
-  return fine;
+  return true;
 }
 
 }  // namespace GCWSNET_ISA

@@ -11,6 +11,20 @@ class Best {
  public:
   GCWSNET_INLINE explicit Best(const Samples& at) : a_(load<Floats>(at.a)), t_(load<Floats>(at.t)), i_(load<Words>(at.i)) {}
 
+  GCWSNET_INLINE Best(const Floats& a, const Floats& t, const Words& i) : a_(a), t_(t), i_(i) {}
+
+  GCWSNET_INLINE const Floats& a() const { return a_; }
+
+  // Features in any order: on a tie the lowest wins, which must be said.
+  GCWSNET_INLINE void consider_unordered(const Words& feature, const Floats& L, const Parameters& q) {
+    const Floats t = floor(L * q.inverse_r + q.beta);
+    const Floats a = q.offset - q.r * t;
+    const Ints better = (a < a_) | ((a == a_) & (bits<Ints>(feature) < bits<Ints>(i_)));
+    a_ = select(better, a, a_);
+    t_ = select(better, t, t_);
+    i_ = select(better, feature, i_);
+  }
+
   // Entries come in ascending order of their feature, so on a tie the lowest feature stays.
   GCWSNET_INLINE void consider(std::uint32_t feature, float L, const Parameters& q) {
     const Floats t = floor(floats(L) * q.inverse_r + q.beta);

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#if defined(__AVX__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
@@ -135,6 +135,24 @@ GCWSNET_INLINE Ints to_ints(const Floats& a) {
 template <class R>
 GCWSNET_INLINE Pack<R> select(const Ints& condition, const Pack<R>& yes, const Pack<R>& no) {
   return each<Pack<R>>([](const IntRegister& c, const R& y, const R& n) { return R(c ? y : n); }, condition, yes, no);
+}
+
+// Whether a comparison holds in any lane.
+GCWSNET_INLINE bool any(const Ints& condition) {
+#if defined(__AVX512F__)
+  return _mm512_movepi32_mask((__m512i)condition.part[0]) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_ps((__m256)(condition.part[0] | condition.part[1])) != 0;
+#elif defined(__SSE2__)
+  const IntRegister either = (condition.part[0] | condition.part[1]) | (condition.part[2] | condition.part[3]);
+  return _mm_movemask_ps((__m128)either) != 0;
+#else
+  IntRegister either = condition.part[0];
+  for (int i = 1; i < kParts; ++i) either |= condition.part[i];
+  bool found = false;
+  for (int lane = 0; lane < kRegisterLanes; ++lane) found |= either[lane] != 0;
+  return found;
+#endif
 }
 
 GCWSNET_INLINE Floats absolute(const Floats& a) { return bits<Floats>(bits<Words>(a) & words(0x7fffffffu)); }

@@ -33,6 +33,26 @@ struct Samples {
   std::uint32_t* i;
 };
 
+// Features in ascending order of s = ln c - r, for each hash of a block: [place][s, 1/r, beta, offset, r, feature][hash].
+// A further kPrefetch places can be read behind the last one.
+struct SortedFeatures {
+  const float* entries;
+  std::size_t length;
+  bool all;  // else the list ends before the features do
+};
+inline constexpr int kListFields = 6;
+inline constexpr int kListPlace = kListFields * kHashBlock;
+inline constexpr int kPrefetch = 8;
+
+// Rows side by side, L[slot][row], minus infinity where a row has no such feature. slot = feature >> shift: with a shift of
+// 1 there are no negative parts.
+struct RowsByFeature {
+  const float* L;
+  int shift;
+  const float* limit;  // per row: the largest L among the features still to come, and the slack of its rounding
+};
+inline constexpr int kRowGroup = 16;
+
 struct Encoding {
   bool mixed = true;         // else the paper's low bits of i*
   bool all_of_t = true;      // mix t* in too

@@ -2,6 +2,7 @@
 The native core: GCWS hashing and sums of minima. Private; use the functions of gcwsnet.
 """
 
+import enum
 from typing import Annotated
 
 from numpy.typing import NDArray
@@ -20,10 +21,21 @@ class Encoding:
 
     def __init__(self, mixed: bool, all_of_t: bool, bits: int, t_bits: int, n_columns: int) -> None: ...
 
+class Scan(enum.Enum):
+    """How rows are scanned: what looks quickest, or always one way."""
+
+    AUTO = 0
+
+    FULL = 1
+
+    SORTED = 2
+
+    HEAVY = 3
+
 class Hasher:
     """GCWS with the parameters of one seed, for rows of n_columns numbers."""
 
-    def __init__(self, seed: int, n_columns: int, n_hashes: int, table_bytes: int) -> None: ...
+    def __init__(self, seed: int, n_columns: int, n_hashes: int, table_bytes: int, scan: Scan) -> None: ...
 
     def samples_of_dense(self, X: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], p: float, nan_is_zero: bool, i_star: Annotated[NDArray, dict(shape=(None, None), device='cpu')], t_star: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None: ...
 

@@ -175,7 +175,7 @@ def test_results_larger_than_memory_are_refused_before_they_are_made() -> None:
     ],
 )
 def test_the_native_core_refuses_broken_csr(data: Any, indices: Any, indptr: Any, words: str) -> None:
-    hasher = _core.Hasher(0, 4, 5, 0)
+    hasher = _core.Hasher(0, 4, 5, 0, _core.Scan.AUTO)
     arrays = np.array(data), np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int32)
     n = max(len(indptr) - 1, 0)
     out = np.zeros((n, 5), dtype=np.int64), np.zeros((n, 5), dtype=np.int64)
@@ -184,7 +184,7 @@ def test_the_native_core_refuses_broken_csr(data: Any, indices: Any, indptr: Any
 
 
 def test_the_native_core_refuses_wrong_sizes_and_types() -> None:
-    hasher = _core.Hasher(0, 4, 5, 0)
+    hasher = _core.Hasher(0, 4, 5, 0, _core.Scan.AUTO)
     encoding = _core.Encoding(True, True, 8, 0, 4)
     good = np.zeros((10, 5), dtype=np.uint8)
     cases: list[tuple[np.ndarray, np.ndarray, str]] = [
@@ -207,7 +207,7 @@ def test_the_native_core_refuses_wrong_sizes_and_types() -> None:
             _core.Encoding(True, True, bits, t_bits, 4)
     for n_columns, n_hashes in [(0, 5), (2**31 + 1, 5), (4, 0), (4, 2**20 + 1)]:
         with pytest.raises(ValueError, match="must be from 1 to"):
-            _core.Hasher(0, n_columns, n_hashes, 0)
+            _core.Hasher(0, n_columns, n_hashes, 0, _core.Scan.AUTO)
     read_only = good.copy()
     read_only.flags.writeable = False
     with pytest.raises(TypeError):

@@ -28,6 +28,7 @@ from gcwsnet.encoding import one_hot
 
 MOST_HASHES = 2**20
 TABLE_BYTES = 1 << 28  # parameters are kept up to here (16 D k bytes for each sign), and generated again beyond
+SCAN = _core.Scan.AUTO  # every way gives the same samples: tests and benchmarks compare them
 MOST_FEATURE_NAMES = 2**24
 
 
@@ -262,7 +263,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise
 
     def _make_core(self) -> None:
-        self._core = _core.Hasher(self.seed_, self.n_features_in_, self._fitted_hashes, TABLE_BYTES)
+        self._core = _core.Hasher(self.seed_, self.n_features_in_, self._fitted_hashes, TABLE_BYTES, SCAN)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the native tables, which follow from the rest."""

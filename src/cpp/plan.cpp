@@ -1,0 +1,102 @@
+#include "plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace gcwsnet {
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Cycles for one row and a block of sixteen hashes: an entry of a full scan, a place of a sorted scan, and what a sorted
+// scan and a heavy part cost besides.
+constexpr float kEntry = 13.0f, kPlace = 13.0f, kSortedScan = 60.0f, kHeavyPart = 40.0f;
+
+// Where a scan ends beyond the place foretold for the mean row, since a group goes on until its last row is done.
+constexpr float kLastRow = 1.0f;
+
+constexpr std::array<std::size_t, 16> kDepths = {1, 3, 6, 10, 16, 24, 36, 54, 80, 120, 200, 300, 450, 700, 1000, 2000};
+constexpr std::size_t kShallow = 24;
+
+// exp(x) for x up to 0, to some percent: the bits of 2^y are nearly linear in y.
+float rough_exp(float x) {
+  const float y = std::max(x * 1.442695f, -126.0f);
+  const auto pattern = static_cast<std::int32_t>((y + 126.94f) * 8388608.0f);
+  float result;
+  std::memcpy(&result, &pattern, sizeof result);
+  return result;
+}
+
+}  // namespace
+
+float slack(float largest_L) {
+  return std::isfinite(largest_L) ? 0x1p-20f * (std::fabs(largest_L) + 64.0f) : 0.0f;
+}
+
+RowShape shape_of(const float* L, std::size_t n) {
+  float largest = -kInfinity;
+  for (std::size_t e = 0; e < n; ++e) largest = std::max(largest, L[e]);
+  if (n == 0) return {largest, largest};
+  const std::size_t skip = n >= 512 ? 64 : 16;  // of long rows a quarter will do
+  float sum = 0.0f;
+  std::size_t seen = 0;
+  for (std::size_t from = 0; from < n; from += skip) {
+    const std::size_t end = std::min(from + 16, n);
+    for (std::size_t e = from; e < end; ++e) sum += rough_exp(L[e] - largest);
+    seen += end - from;
+  }
+  sum *= static_cast<float>(n) / static_cast<float>(seen);
+  return {largest, largest + std::log(std::max(sum, 1.0f))};
+}
+
+Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists) {
+  float gap = 0.0f;  // mean of LSE minus the limit
+  float full = 0.0f;
+  std::size_t n_rows = 0;
+  for (const RowView& row : rows) {
+    if (row.n == 0) continue;
+    gap += row.shape.log_sum - row.shape.largest_L - slack(row.shape.largest_L);
+    full += static_cast<float>(row.n) * kEntry;
+    ++n_rows;
+  }
+  if (n_rows == 0) return {};
+  gap /= static_cast<float>(n_rows);
+  full /= static_cast<float>(n_rows);
+
+  const auto sorted_cost = [](std::size_t depth) { return static_cast<float>(depth + 2) * kPlace + kSortedScan; };
+  Plan best;
+  float least = full;
+  std::size_t plain = 0;
+  while (plain < kDepths.size() && kDepths[plain] <= lists.length() && lists.mean_s(kDepths[plain] - 1) < kLastRow - gap) {
+    ++plain;
+  }
+  if (plain < kDepths.size() && kDepths[plain] <= lists.length() && sorted_cost(kDepths[plain]) < least) {
+    least = sorted_cost(kDepths[plain]);
+    best = {Plan::Scan::kSorted, false, 0.0f};
+    if (kDepths[plain] <= kShallow) return best;
+  }
+  for (std::size_t d = 0; d < plain && kDepths[d] <= lists.length(); ++d) {
+    const float threshold = lists.mean_s(kDepths[d] - 1) - kLastRow;
+    std::size_t heavy = 0;
+    std::size_t sampled = 0;
+    for (std::size_t r = 0; r < rows.size(); r += 4) {  // a sample: it only steers
+      const RowView& row = rows[r];
+      const float above = threshold + row.shape.log_sum;
+      for (std::size_t e = 0; e < row.n; ++e) heavy += row.L[e] > above;
+      sampled += row.n > 0;
+    }
+    if (sampled == 0) continue;
+    const float cost = static_cast<float>(heavy) / static_cast<float>(sampled) * kEntry + kHeavyPart + sorted_cost(kDepths[d]);
+    if (cost < least) {
+      least = cost;
+      best = {Plan::Scan::kSorted, true, threshold};
+    }
+  }
+  return best;
+}
+
+}  // namespace gcwsnet

@@ -1,0 +1,35 @@
+// How the rows of a group are scanned. The choice steers the time and never a sample.
+//
+// The least a of a row is near -LSE, the logarithm of the sum of exp(L). A sorted scan ends where s passes it by the
+// largest L, so at a place that can be foretold. If few features are much larger than the rest, the heavy ones, these are
+// scanned one by one first, and the sorted scan ends where s passes by the largest L of the rest.
+#pragma once
+
+#include <vector>
+
+#include "sorted_lists.hpp"
+
+namespace gcwsnet {
+
+// Added to the largest L: a is computed in float32 and may lie below s - L by almost half of this.
+float slack(float largest_L);
+
+struct RowShape {
+  float largest_L, log_sum;  // minus infinity for a row without entries; the sum is roughly right
+};
+RowShape shape_of(const float* L, std::size_t n);
+
+struct Plan {
+  enum class Scan { kFull, kSorted } scan = Scan::kFull;
+  bool heavy = false;          // scan first what is above log_sum + threshold
+  float threshold = 0.0f;
+};
+
+struct RowView {
+  const float* L;
+  std::size_t n;
+  RowShape shape;
+};
+Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists);
+
+}  // namespace gcwsnet

@@ -1,0 +1,142 @@
+"""Every way to scan a row gives the samples of the full scan and of the reference, on data made to hurt too."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from gcwsnet import GCWSHasher, _core
+from gcwsnet.hashing import _gcws
+from gcwsnet.hashing.logarithm import log_of_data
+from gcwsnet.hashing.parameters import parameters
+from gcwsnet.hashing.reference import gcws
+from tests.hashing.test_equals_reference import POWERS, assert_equal_to_reference, matrices
+
+SCANS = [_core.Scan.FULL, _core.Scan.SORTED, _core.Scan.HEAVY]
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(params=SCANS, ids=lambda scan: scan.name.lower())
+def scan(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> _core.Scan:
+    monkeypatch.setattr(_gcws, "SCAN", request.param)
+    chosen: _core.Scan = request.param
+    return chosen
+
+
+@given(X=matrices(), p=st.sampled_from(POWERS), k=st.integers(1, 40), repeat=st.sampled_from([1, 4, 7]))
+@settings(max_examples=100)
+def test_equal_on_any_data(X: np.ndarray, p: float, k: int, repeat: int) -> None:
+    """One row by one or in groups of sixteen, full and not."""
+    rows = np.vstack([X] * repeat)
+    for way in SCANS:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_gcws, "SCAN", way)
+            assert_equal_to_reference(rows, k, p, 11)
+
+
+HURTFUL = {
+    "uniform": RNG.random((70, 300)),
+    "both signs": RNG.normal(size=(70, 300)),
+    "all columns equal": np.ones((70, 300)),
+    "equal columns, other rows": np.repeat(RNG.random((70, 1)), 300, axis=1),
+    "one huge column": np.hstack([RNG.random((70, 299)), np.full((70, 1), 1e9)]),
+    "one huge column each": RNG.random((70, 300)) + 1e6 * np.eye(70, 300),
+    "steep": RNG.random((70, 300)) ** 80,
+    "very steep": np.exp(RNG.normal(0, 100, (70, 300))),
+    "mostly zeros": RNG.random((70, 300)) * (RNG.random((70, 300)) < 0.02),
+    "one entry": np.eye(70, 300),
+    "rows of zeros among others": RNG.random((70, 300)) * (np.arange(70) % 3 > 0)[:, np.newaxis],
+    "longer than the lists": RNG.random((33, 2100)),
+    "far longer than the lists and sparse": RNG.random((20, 9000)) * (RNG.random((20, 9000)) < 0.003),
+    "one column": RNG.random((40, 1)),
+    "0/1": (RNG.random((70, 300)) < 0.3).astype(float),
+}
+
+
+@pytest.mark.usefixtures("scan", "instruction_set")
+@pytest.mark.parametrize("name", HURTFUL)
+@pytest.mark.parametrize("p", [1.0, 20.0])
+def test_equal_on_data_made_to_hurt(name: str, p: float) -> None:
+    X = HURTFUL[name]
+    k = 35
+    i_star, t_star = gcws(X, k, p=p, seed=3)
+    hasher = GCWSHasher(k, p=p, random_state=3).fit(X)
+    for form in (X, sparse.csr_array(X)):
+        for found, expected in zip(hasher.samples(form), (i_star, t_star), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    for found, expected in zip(hasher.samples(X[5:7]), (i_star[5:7], t_star[5:7]), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.usefixtures("scan")
+def test_rows_sorted_against_the_lists() -> None:
+    """The larger s = ln c - r of a feature, the larger its entry: the winners stand far behind in the lists."""
+    D, k = 1500, 16
+    r, log_c, _ = parameters(5, np.arange(0, 2 * D, 2), np.arange(k))
+    order = np.argsort(np.argsort((log_c - r)[:, 0]))
+    X = np.stack([np.exp(order * step) for step in np.linspace(0, 0.4, 40)])
+    assert_equal_to_reference(X, k, 1.0, 5)
+
+
+def rows_on_the_edge_of_the_bound(D: int, k: int, p: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of two entries that a sorted scan without slack gets wrong, and the hash in which it does.
+
+    The later feature in the list has L = M and wins, but in float32 its a lies below s - M, and the a of the
+    earlier one lies between: the scan would stop before it comes to the winner.
+    """
+    F = np.float32
+    r, log_c, beta = parameters(seed, np.arange(0, 2 * D, 2), np.arange(k))
+    offset = log_c - r * (F(1) - beta)
+    s = offset - r * beta
+    rows, hashes = [], []
+    for x in np.exp(np.linspace(60, 60.4, 1000)):
+        M = F(p) * log_of_data(np.array([x]))[0]
+        a = offset - r * np.floor(M * (F(1) / r) + beta)
+        for hash_number in range(k):
+            r_j, offset_j, beta_j, s_j, a_j = (q[:, hash_number] for q in (r, offset, beta, s, a))
+            place = np.argsort(np.argsort(s_j, kind="stable"))
+            # The bound is looked at before every fourth place.
+            for later in np.flatnonzero((a_j < s_j - M) & (place % 4 == 0) & (place > 0)):
+                t = np.ceil((offset_j - (s_j[later] - M)) / r_j)
+                earlier_a = offset_j - r_j * t
+                L = (t + F(0.5) - beta_j) * r_j
+                fits = (earlier_a > a_j[later]) & (earlier_a <= s_j[later] - M) & (L < M) & (place < place[later])
+                for earlier in np.flatnonzero(fits)[:1]:
+                    row = np.zeros(D)
+                    row[later], row[earlier] = x, np.exp(np.float64(L[earlier]) / p)
+                    rows.append(row)
+                    hashes.append(hash_number)
+    return np.array(rows), np.array(hashes)
+
+
+@pytest.mark.usefixtures("instruction_set")
+def test_the_slack_covers_the_rounding_of_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, hashes = rows_on_the_edge_of_the_bound(D=120, k=16, p=1000.0, seed=9)
+    assert len(X) > 50
+    i_star, t_star = gcws(X, 16, p=1000.0, seed=9)
+    largest = np.argmax(X, axis=1)
+    assert np.mean(i_star[np.arange(len(X)), hashes] == 2 * largest) > 0.9  # the later feature wins
+    monkeypatch.setattr(_gcws, "SCAN", _core.Scan.SORTED)
+    hasher = GCWSHasher(16, p=1000.0, random_state=9).fit(X)
+    together = np.repeat(X, 16, axis=0)  # a group of rows goes on until its last row is done: sixteen equal ones stop
+    found = hasher.samples(together)
+    np.testing.assert_array_equal(found[0], np.repeat(i_star, 16, axis=0))
+    np.testing.assert_array_equal(found[1], np.repeat(t_star, 16, axis=0))
+
+
+def test_lists_are_only_built_for_enough_rows_and_change_nothing() -> None:
+    X = RNG.random((500, 60))
+    hasher = GCWSHasher(48, random_state=1).fit(X)
+    singly = np.vstack([hasher.transform(X[r : r + 1]) for r in range(100)])
+    np.testing.assert_array_equal(singly, GCWSHasher(48, random_state=1).fit(X).transform(X)[:100])
+
+
+@pytest.mark.parametrize("table_bytes", [0, 16 * 120 * 48, 16 * 120 * 48 + 30_000, 1 << 28])
+def test_any_amount_of_memory_for_tables_gives_the_same_codes(
+    table_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = RNG.normal(size=(200, 60))
+    expected = GCWSHasher(48, random_state=1).fit(X).transform(X)
+    monkeypatch.setattr(_gcws, "TABLE_BYTES", table_bytes)
+    np.testing.assert_array_equal(GCWSHasher(48, random_state=1).fit(X).transform(X), expected)
