@@ -1,6 +1,7 @@
 #include "hasher.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gcwsnet {
 
@@ -94,10 +95,11 @@ const SortedLists* Hasher::lists_for(int shift, StopSign& stop_sign) {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::unique_ptr<SortedLists>& lists = lists_[shift];
   if (lists) return lists.get();
-  const std::size_t taken = n_features() * padded_hashes() * 4 * sizeof(float);
   const std::size_t wanted = SortedLists::bytes(n_features(), n_blocks(), shift);
+  const std::size_t taken = n_features() * padded_hashes() * 4 * sizeof(float) +
+                            (lists_[1 - shift] ? SortedLists::bytes(n_features(), n_blocks(), 1 - shift) : 0);
   const bool pays = rows_seen_ >= kRowsForLists || scan_ != Scan::kAuto;
-  if (scan_ == Scan::kFull || wanted > table_bytes_ - taken || !pays) return nullptr;
+  if (scan_ == Scan::kFull || taken + wanted > table_bytes_ || !pays) return nullptr;
   lists = std::make_unique<SortedLists>(table_.get(), n_features(), n_blocks(), shift, 1, stop_sign);
   return lists.get();
 }
@@ -114,8 +116,9 @@ void Hasher::sample(const InstructionSet& set, const float* table, Workspace& w,
     for (const std::uint32_t feature : w.entries.feature) w.key.push_back(halves(feature_keys_(feature)));
   }
 
-  const bool negative = std::any_of(w.entries.feature.begin(), w.entries.feature.end(), [](std::uint32_t f) { return f & 1; });
-  const int shift = negative ? 0 : 1;
+  std::uint32_t features = 0;
+  for (const std::uint32_t feature : w.entries.feature) features |= feature;
+  const int shift = features & 1 ? 0 : 1;  // are there negative parts?
   const SortedLists* lists = table == nullptr ? nullptr : lists_for(shift, stop_sign);
   std::vector<Plan> plans(n_groups);
   w.heavy.clear();
@@ -128,7 +131,8 @@ void Hasher::sample(const InstructionSet& set, const float* table, Workspace& w,
       w.views.clear();
       for (std::size_t r = first; r < end; ++r) {
         const Entries row = w.row(r);
-        w.views.push_back({row.L, row.n, shape_of(row.L, row.n)});
+        const RowShape shape = set.shape_of(row.L, row.n);
+        w.views.push_back({row.L, row.n, shape.largest_L, shape.largest_L + std::log(std::max(shape.sum, 1.0f))});
       }
       if (scan_ == Scan::kAuto) {
         plans[group] = plan_for(w.views, *lists);
@@ -138,9 +142,9 @@ void Hasher::sample(const InstructionSet& set, const float* table, Workspace& w,
     }
     for (std::size_t r = first; r < end; ++r) {
       if (plans[group].scan == Plan::Scan::kSorted) {
-        w.limit[r] = w.views[r - first].shape.largest_L;
+        w.limit[r] = w.views[r - first].largest_L;
         if (plans[group].heavy) {
-          w.limit[r] = take_heavy(w.row(r), plans[group].threshold + w.views[r - first].shape.log_sum, w.heavy);
+          w.limit[r] = take_heavy(w.row(r), plans[group].threshold + w.views[r - first].log_sum, w.heavy);
         }
         w.limit[r] += slack(w.limit[r]);
       }
@@ -168,6 +172,22 @@ void Hasher::sample(const InstructionSet& set, const float* table, Workspace& w,
   }
 }
 
+void Hasher::lay_side_by_side(const InstructionSet& set, Workspace& w, std::size_t start, std::size_t n,
+                              std::size_t lanes, std::size_t n_slots, int shift) const {
+  if (lanes == kRowGroup && w.start[start + n] - w.start[start] == n * n_slots) {  // no row lacks a slot
+    w.by_feature.resize(n_slots * lanes);
+    const float* rows[kRowGroup];
+    for (std::size_t lane = 0; lane < lanes; ++lane) rows[lane] = w.row(start + std::min(lane, n - 1)).L;
+    set.side_by_side(rows, n_slots, w.by_feature.data());
+    return;
+  }
+  w.by_feature.assign(n_slots * lanes, -std::numeric_limits<float>::infinity());
+  for (std::size_t lane = 0; lane < n; ++lane) {
+    const Entries row = w.row(start + lane);
+    for (std::size_t e = 0; e < row.n; ++e) w.by_feature[(row.feature[e] >> shift) * lanes + lane] = row.L[e];
+  }
+}
+
 void Hasher::scan_sorted(const InstructionSet& set, const float* table, const SortedLists& lists, int shift, bool heavy,
                          std::size_t first, std::size_t n, Workspace& w, StopSign& stop_sign) const {
   const std::size_t n_slots = n_features() >> shift;
@@ -189,12 +209,7 @@ void Hasher::scan_sorted(const InstructionSet& set, const float* table, const So
     }
   };
   for (std::size_t start = first; start < first + n; start += lanes) {
-    w.by_feature.assign(n_slots * lanes, -std::numeric_limits<float>::infinity());
-    for (std::size_t r = start; r < std::min(start + lanes, first + n); ++r) {
-      const Entries row = w.row(r);
-      float* to = w.by_feature.data() + (r - start);
-      for (std::size_t e = 0; e < row.n; ++e) to[(row.feature[e] >> shift) * lanes] = row.L[e];
-    }
+    lay_side_by_side(set, w, start, std::min(lanes, first + n - start), lanes, n_slots, shift);
     const RowsByFeature rows = {w.by_feature.data(), shift, w.limit.data() + start};
     for (std::size_t block = 0; block < n_blocks(); ++block) {
       const SortedFeatures list = lists.block(block);

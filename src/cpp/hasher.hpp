@@ -48,9 +48,13 @@ class Hasher {
            for (std::size_t j = 0; j < n_hashes_; j += kHashBlock) {
              set.encode(encoding, i + j, t + j, salts_low_.data() + j, salts_high_.data() + j, high, low);
              const std::size_t here = std::min<std::size_t>(kHashBlock, n_hashes_ - j);
+             Code* to = out + row * n_hashes_ + j;
+             if (encoding.t_bits == 0) {
+               for (std::size_t lane = 0; lane < here; ++lane) to[lane] = static_cast<Code>(high[lane]);
+               continue;
+             }
              for (std::size_t lane = 0; lane < here; ++lane) {
-               out[row * n_hashes_ + j + lane] =
-                   static_cast<Code>((std::uint64_t{high[lane]} << encoding.t_bits) | low[lane]);
+               to[lane] = static_cast<Code>((std::uint64_t{high[lane]} << encoding.t_bits) | low[lane]);
              }
            }
          });
@@ -91,6 +95,8 @@ class Hasher {
   void sample(const InstructionSet& set, const float* table, Workspace& w, StopSign& stop_sign);
   void scan(const InstructionSet& set, const float* table, std::size_t block, const Entries& row, const Samples& samples,
             StopSign& stop_sign) const;
+  void lay_side_by_side(const InstructionSet& set, Workspace& w, std::size_t start, std::size_t n, std::size_t lanes,
+                        std::size_t n_slots, int shift) const;
   void scan_sorted(const InstructionSet& set, const float* table, const SortedLists& lists, int shift, bool heavy,
                    std::size_t first, std::size_t n, Workspace& w, StopSign& stop_sign) const;
 

@@ -22,6 +22,9 @@ struct InstructionSet {
   std::uint32_t (*scan_sorted_rows)(const SortedFeatures& list, const RowsByFeature& rows, bool go_on,
                                     const Samples& samples, std::size_t stride);
   bool (*scan_sorted_hashes)(const SortedFeatures& list, const RowsByFeature& row, const Samples& samples);
+  // shape.hpp
+  RowShape (*shape_of)(const float* L, std::size_t n);
+  void (*side_by_side)(const float* const* rows, std::size_t n_slots, float* to);
   // encode.hpp
   void (*encode)(const Encoding& how, const std::uint32_t* i_star, const float* t_star, const std::uint32_t* salt_low,
                  const std::uint32_t* salt_high, std::uint32_t* high, std::uint32_t* low);

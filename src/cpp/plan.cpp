@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
-#include <limits>
 
 namespace gcwsnet {
 
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Cycles for one row and a block of sixteen hashes: an entry of a full scan, a place of a sorted scan, and what a sorted
 // scan and a heavy part cost besides.
@@ -22,35 +18,10 @@ constexpr float kLastRow = 1.0f;
 constexpr std::array<std::size_t, 16> kDepths = {1, 3, 6, 10, 16, 24, 36, 54, 80, 120, 200, 300, 450, 700, 1000, 2000};
 constexpr std::size_t kShallow = 24;
 
-// exp(x) for x up to 0, to some percent: the bits of 2^y are nearly linear in y.
-float rough_exp(float x) {
-  const float y = std::max(x * 1.442695f, -126.0f);
-  const auto pattern = static_cast<std::int32_t>((y + 126.94f) * 8388608.0f);
-  float result;
-  std::memcpy(&result, &pattern, sizeof result);
-  return result;
-}
-
 }  // namespace
 
 float slack(float largest_L) {
   return std::isfinite(largest_L) ? 0x1p-20f * (std::fabs(largest_L) + 64.0f) : 0.0f;
-}
-
-RowShape shape_of(const float* L, std::size_t n) {
-  float largest = -kInfinity;
-  for (std::size_t e = 0; e < n; ++e) largest = std::max(largest, L[e]);
-  if (n == 0) return {largest, largest};
-  const std::size_t skip = n >= 512 ? 64 : 16;  // of long rows a quarter will do
-  float sum = 0.0f;
-  std::size_t seen = 0;
-  for (std::size_t from = 0; from < n; from += skip) {
-    const std::size_t end = std::min(from + 16, n);
-    for (std::size_t e = from; e < end; ++e) sum += rough_exp(L[e] - largest);
-    seen += end - from;
-  }
-  sum *= static_cast<float>(n) / static_cast<float>(seen);
-  return {largest, largest + std::log(std::max(sum, 1.0f))};
 }
 
 Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists) {
@@ -59,7 +30,7 @@ Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists) {
   std::size_t n_rows = 0;
   for (const RowView& row : rows) {
     if (row.n == 0) continue;
-    gap += row.shape.log_sum - row.shape.largest_L - slack(row.shape.largest_L);
+    gap += row.log_sum - row.largest_L - slack(row.largest_L);
     full += static_cast<float>(row.n) * kEntry;
     ++n_rows;
   }
@@ -85,7 +56,7 @@ Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists) {
     std::size_t sampled = 0;
     for (std::size_t r = 0; r < rows.size(); r += 4) {  // a sample: it only steers
       const RowView& row = rows[r];
-      const float above = threshold + row.shape.log_sum;
+      const float above = threshold + row.log_sum;
       for (std::size_t e = 0; e < row.n; ++e) heavy += row.L[e] > above;
       sampled += row.n > 0;
     }

@@ -14,11 +14,6 @@ namespace gcwsnet {
 // Added to the largest L: a is computed in float32 and may lie below s - L by almost half of this.
 float slack(float largest_L);
 
-struct RowShape {
-  float largest_L, log_sum;  // minus infinity for a row without entries; the sum is roughly right
-};
-RowShape shape_of(const float* L, std::size_t n);
-
 struct Plan {
   enum class Scan { kFull, kSorted } scan = Scan::kFull;
   bool heavy = false;          // scan first what is above log_sum + threshold
@@ -28,7 +23,7 @@ struct Plan {
 struct RowView {
   const float* L;
   std::size_t n;
-  RowShape shape;
+  float largest_L, log_sum;  // minus infinity for a row without entries; the sum is roughly right
 };
 Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists);
 

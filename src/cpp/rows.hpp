@@ -52,10 +52,16 @@ void append_entries(const InstructionSet& set, const Number* x, std::size_t n, c
   float* L = buffer.L.data() + before;
   std::uint32_t* feature = buffer.feature.data() + before;
   if (!scaled_logarithms(set, x, n, how, L)) throw NotFinite();
+  std::size_t zeros = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    feature[i] = 2 * static_cast<std::uint32_t>(column(i)) + (std::signbit(x[i]) ? 1u : 0u);
+    zeros += L[i] == -std::numeric_limits<float>::infinity();
+  }
+  if (zeros == 0) return;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const float value = L[i];
-    feature[kept] = 2 * static_cast<std::uint32_t>(column(i)) + (std::signbit(x[i]) ? 1u : 0u);
+    feature[kept] = feature[i];
     L[kept] = value;
     kept += value != -std::numeric_limits<float>::infinity();
   }

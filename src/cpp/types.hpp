@@ -53,6 +53,11 @@ struct RowsByFeature {
 };
 inline constexpr int kRowGroup = 16;
 
+struct RowShape {
+  float largest_L;  // minus infinity for a row without entries
+  float sum;        // of exp(L - largest_L), roughly
+};
+
 struct Encoding {
   bool mixed = true;         // else the paper's low bits of i*
   bool all_of_t = true;      // mix t* in too

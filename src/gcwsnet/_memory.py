@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 
 
+ALWAYS_THERE = 1 << 24  # less than this is not worth asking for
+
+
 def available_bytes() -> int | None:
     """Memory a process can still get, in bytes; None where the system does not tell."""
     meminfo = Path("/proc/meminfo")
@@ -36,6 +39,8 @@ def readable(n_bytes: float) -> str:
 
 def require_memory(n_bytes: int, what: str, way_out: str) -> None:
     """MemoryError, before anything is allocated, if `n_bytes` are more than there are."""
+    if n_bytes <= ALWAYS_THERE:
+        return
     available = available_bytes()
     if available is not None and n_bytes > available:
         raise MemoryError(

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import numbers
+import os
 
 from joblib import effective_n_jobs
 
 MOST_THREADS = 1024
+LIMIT = "OMP_NUM_THREADS"
 
 
 def n_threads(n_jobs: int | None) -> int:
     """Number of threads for a scikit-learn `n_jobs`: None is 1 unless a joblib context says otherwise, -1 is all.
+
+    "All" is never more than the environment variable OMP_NUM_THREADS says. joblib and Dask set it in their workers,
+    so that workers which each use all threads do not use more than there are.
 
     Examples
     --------
@@ -22,4 +27,8 @@ def n_threads(n_jobs: int | None) -> int:
         raise TypeError(f"n_jobs must be an integer or None, got n_jobs={n_jobs!r}")
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0: None or 1 is one thread, -1 is all processors, got n_jobs=0")
-    return min(int(effective_n_jobs(n_jobs)), MOST_THREADS)
+    threads = min(int(effective_n_jobs(n_jobs)), MOST_THREADS)
+    limit = os.environ.get(LIMIT, "").split(",")[0].strip()
+    if (n_jobs is None or n_jobs < 0) and limit.isdecimal() and int(limit) > 0:
+        threads = min(threads, int(limit))
+    return threads

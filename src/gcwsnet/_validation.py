@@ -53,6 +53,8 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, name: str
     Nothing is copied that need not be: integers stay integers and a memory map stays one. With an estimator,
     its number of columns and their names are set (`reset`) or compared.
     """
+    if not reset and _plainly_fits(X, estimator):
+        return X
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(f"{name} has masked entries; fill them first, for example with {name}.filled(0)")
     rules = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
@@ -70,6 +72,18 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, name: str
             X = X.copy()
             X.sum_duplicates()
     return X
+
+
+def _plainly_fits(X: Any, estimator: Any) -> bool:
+    """Whether X is a float array of the fitted shape without column names: scikit-learn's checks have nothing to add."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float32, np.float64)
+        and X.shape[0] > 0
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+    )
 
 
 def as_floats(X: Matrix) -> Matrix:

@@ -50,6 +50,8 @@ def bad(value: float, row: int = 6, column: int = 2) -> np.ndarray:
         ({"random_state": -1}, ValueError, "random_state must be from 0 to 18446744073709551615, got random_state=-1"),
         ({"random_state": 2**64}, ValueError, "got random_state=18446744073709551616"),
         ({"random_state": "0"}, ValueError, "cannot be used to seed"),
+        ({"table_memory": -1}, ValueError, "table_memory must be from 0 to 281474976710656, got table_memory=-1"),
+        ({"table_memory": "1 GB"}, TypeError, "table_memory must be an integer, got table_memory='1 GB'"),
         ({"n_jobs": 0}, ValueError, "n_jobs must not be 0"),
         ({"n_jobs": 1.5}, TypeError, "n_jobs must be an integer or None, got n_jobs=1.5"),
     ],

@@ -12,7 +12,6 @@ from scipy import sparse
 
 from gcwsnet import GCWSHasher, _core
 from gcwsnet.encoding.reference import encode
-from gcwsnet.hashing import _gcws
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import gcws
 
@@ -106,11 +105,10 @@ def test_on_a_tie_the_lowest_feature_wins() -> None:
 
 
 @pytest.mark.usefixtures("instruction_set")
-def test_the_generated_path_equals_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_generated_path_equals_the_table() -> None:
     X = np.random.default_rng(1).normal(size=(300, 50))
     with_table = GCWSHasher(40, random_state=2).fit(X)
-    monkeypatch.setattr(_gcws, "TABLE_BYTES", 0)
-    generated = GCWSHasher(40, random_state=2).fit(X)
+    generated = GCWSHasher(40, random_state=2, table_memory=0).fit(X)
     for _ in range(2):
         np.testing.assert_array_equal(with_table.transform(X), generated.transform(X))
     np.testing.assert_array_equal(generated.samples(X)[0], gcws(X, 40, seed=2)[0])

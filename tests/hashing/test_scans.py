@@ -132,11 +132,9 @@ def test_lists_are_only_built_for_enough_rows_and_change_nothing() -> None:
     np.testing.assert_array_equal(singly, GCWSHasher(48, random_state=1).fit(X).transform(X)[:100])
 
 
-@pytest.mark.parametrize("table_bytes", [0, 16 * 120 * 48, 16 * 120 * 48 + 30_000, 1 << 28])
-def test_any_amount_of_memory_for_tables_gives_the_same_codes(
-    table_bytes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("table_memory", [0, 16 * 120 * 48, 16 * 120 * 48 + 30_000, 1 << 28])
+def test_any_amount_of_memory_for_tables_gives_the_same_codes(table_memory: int) -> None:
     X = RNG.normal(size=(200, 60))
     expected = GCWSHasher(48, random_state=1).fit(X).transform(X)
-    monkeypatch.setattr(_gcws, "TABLE_BYTES", table_bytes)
-    np.testing.assert_array_equal(GCWSHasher(48, random_state=1).fit(X).transform(X), expected)
+    limited = GCWSHasher(48, random_state=1, table_memory=table_memory).fit(X)
+    np.testing.assert_array_equal(limited.transform(X), expected)

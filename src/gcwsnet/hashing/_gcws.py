@@ -27,7 +27,6 @@ from gcwsnet._validation import (
 from gcwsnet.encoding import one_hot
 
 MOST_HASHES = 2**20
-TABLE_BYTES = 1 << 28  # parameters are kept up to here (16 D k bytes for each sign), and generated again beyond
 SCAN = _core.Scan.AUTO  # every way gives the same samples: tests and benchmarks compare them
 MOST_FEATURE_NAMES = 2**24
 
@@ -65,7 +64,11 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     random_state : int, RandomState instance or None, default=None
         An int from 0 to 2**64 - 1 is the seed. None draws one when `fit` is called.
     n_jobs : int, default=None
-        Threads; None is 1 and -1 is all. It changes no code.
+        Threads; None is 1 and -1 is all, but not more than OMP_NUM_THREADS. It changes no code.
+    table_memory : int, default=2**28
+        Bytes that tables of parameters may take: 32 D k for the parameters and up to 98304 k for sorted lists of
+        features. They are made when enough rows come. Where they do not fit, parameters are generated for every
+        entry again, which is slower. It changes no code.
 
     Attributes
     ----------
@@ -111,6 +114,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         missing: str = "error",
         random_state: Any = None,
         n_jobs: int | None = None,
+        table_memory: int = 2**28,
     ) -> None:
         self.n_hashes = n_hashes
         self.p = p
@@ -122,6 +126,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.table_memory = table_memory
 
     def fit(self, X: Any, y: Any = None) -> GCWSHasher:  # noqa: ARG002
         """Fix the seed and the number of columns.
@@ -137,6 +142,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self : GCWSHasher
         """
         self._check_parameters()
+        n_threads(self.n_jobs)
         X = check_matrix(X, estimator=self, reset=True)
         self._check_finite(X)
         self.seed_ = self._draw_seed()
@@ -231,7 +237,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 "encoding='lowbits' keeps bits of i* and needs a number as t_bits, got t_bits='all'; "
                 "the paper's practice is t_bits=0"
             )
-        n_threads(self.n_jobs)
+        check_integer("table_memory", self.table_memory, 0, 2**48)
 
     def _draw_seed(self) -> int:
         if isinstance(self.random_state, numbers.Integral) and not isinstance(self.random_state, bool):
@@ -245,7 +251,8 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_finite(X, nan_is_fine=nan_is_fine, columns=columns, way_out=way_out)
 
     def _check_input(self, X: Any) -> Matrix:
-        check_is_fitted(self)
+        if not hasattr(self, "seed_"):
+            check_is_fitted(self)
         self._check_parameters()
         return check_matrix(X, estimator=self, reset=False)
 
@@ -263,7 +270,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise
 
     def _make_core(self) -> None:
-        self._core = _core.Hasher(self.seed_, self.n_features_in_, self._fitted_hashes, TABLE_BYTES, SCAN)
+        self._core = _core.Hasher(self.seed_, self.n_features_in_, self._fitted_hashes, self.table_memory, SCAN)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the native tables, which follow from the rest."""
