@@ -7,6 +7,7 @@ namespace gcwsnet {
 
 namespace {
 
+constexpr std::size_t kBlocksAtOnce = 64;
 constexpr std::size_t kFewRows = 4;  // fewer are scanned one by one, several hashes at once
 
 // Appends the entries with an L above the threshold. Returns the largest L of the others.
@@ -99,7 +100,8 @@ const SortedLists* Hasher::lists_for(int shift, StopSign& stop_sign) {
   const std::size_t taken = n_features() * padded_hashes() * 4 * sizeof(float) +
                             (lists_[1 - shift] ? SortedLists::bytes(n_features(), n_blocks(), 1 - shift) : 0);
   const bool pays = rows_seen_ >= kRowsForLists || scan_ != Scan::kAuto;
-  if (scan_ == Scan::kFull || taken + wanted > table_bytes_ || !pays) return nullptr;
+  const bool countable = n_features() <= std::numeric_limits<std::int32_t>::max();  // features are compared as signed
+  if (scan_ == Scan::kFull || !countable || taken + wanted > table_bytes_ || !pays) return nullptr;
   lists = std::make_unique<SortedLists>(table_.get(), n_features(), n_blocks(), shift, 1, stop_sign);
   return lists.get();
 }
@@ -113,13 +115,14 @@ void Hasher::sample(const InstructionSet& set, const float* table, Workspace& w,
   w.i.assign(n_samples, kNoFeature);
   w.key.clear();
   if (table == nullptr) {
-    for (const std::uint32_t feature : w.entries.feature) w.key.push_back(halves(feature_keys_(feature)));
+    sample_generated(set, w, stop_sign);
+    return;
   }
 
   std::uint32_t features = 0;
   for (const std::uint32_t feature : w.entries.feature) features |= feature;
   const int shift = features & 1 ? 0 : 1;  // are there negative parts?
-  const SortedLists* lists = table == nullptr ? nullptr : lists_for(shift, stop_sign);
+  const SortedLists* lists = lists_for(shift, stop_sign);
   std::vector<Plan> plans(n_groups);
   w.heavy.clear();
   w.heavy_start.assign(1, 0);
@@ -169,6 +172,29 @@ void Hasher::sample(const InstructionSet& set, const float* table, Workspace& w,
     if (plans[group].scan == Plan::Scan::kFull) continue;
     const std::size_t first = group * kRowGroup;
     scan_sorted(set, table, *lists, shift, plans[group].heavy, first, std::min<std::size_t>(kRowGroup, n - first), w, stop_sign);
+  }
+}
+
+void Hasher::sample_generated(const InstructionSet& set, Workspace& w, StopSign& stop_sign) const {
+  for (const std::uint32_t feature : w.entries.feature) w.key.push_back(halves(feature_keys_(feature)));
+  if (!w.pruned) w.pruned = std::make_unique<PrunedWorkspace>();
+  for (std::size_t r = 0; r < w.n_rows(); ++r) {
+    const Entries row = w.row(r);
+    // In pieces, so that the stop sign is seen in time; the samples go on where they were.
+    const std::size_t piece = std::max<std::size_t>(PrunedWorkspace::kEntries, kPiece * 16 / n_blocks());
+    for (std::size_t from = 0; from < row.n; from += piece) {
+      const Entries part = {row.feature + from, row.L + from, row.key + from, std::min(piece, row.n - from)};
+      for (std::size_t block = 0; block < n_blocks(); block += kBlocksAtOnce) {
+        const std::size_t blocks = std::min(kBlocksAtOnce, n_blocks() - block);
+        const Samples samples = samples_at(w, r, block);
+        if (scan_ == Scan::kFull) {
+          for (std::size_t b = 0; b < blocks; ++b) set.scan_generated(part, hash_keys_[block + b], samples_at(w, r, block + b));
+        } else {
+          set.scan_pruned_generated(part, hash_keys_.data() + block, blocks, *w.pruned, samples);
+        }
+        stop_sign.poll();
+      }
+    }
   }
 }
 
@@ -229,13 +255,8 @@ void Hasher::scan(const InstructionSet& set, const float* table, std::size_t blo
                   const Samples& samples, StopSign& stop_sign) const {
   for (std::size_t from = 0; from < row.n; from += kPiece) {
     if (from > 0) stop_sign.poll();
-    const Entries piece = {row.feature + from, row.L + from, row.key == nullptr ? nullptr : row.key + from,
-                           std::min(kPiece, row.n - from)};
-    if (table != nullptr) {
-      set.scan_table(piece, table + block * n_features() * kTableRow, samples);
-    } else {
-      set.scan_generated(piece, hash_keys_[block], samples);
-    }
+    const Entries piece = {row.feature + from, row.L + from, nullptr, std::min(kPiece, row.n - from)};
+    set.scan_table(piece, table + block * n_features() * kTableRow, samples);
   }
 }
 

@@ -68,6 +68,7 @@ class Hasher {
     std::vector<float> a, t;
     std::vector<std::uint32_t> i;
     std::vector<Key> key;            // of the entries, where parameters are generated
+    std::unique_ptr<PrunedWorkspace> pruned;
     std::vector<RowView> views;
     EntryBuffer heavy;
     std::vector<std::size_t> heavy_start;
@@ -93,6 +94,7 @@ class Hasher {
 
   // The samples of the rows of the workspace.
   void sample(const InstructionSet& set, const float* table, Workspace& w, StopSign& stop_sign);
+  void sample_generated(const InstructionSet& set, Workspace& w, StopSign& stop_sign) const;
   void scan(const InstructionSet& set, const float* table, std::size_t block, const Entries& row, const Samples& samples,
             StopSign& stop_sign) const;
   void lay_side_by_side(const InstructionSet& set, Workspace& w, std::size_t start, std::size_t n, std::size_t lanes,

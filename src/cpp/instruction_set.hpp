@@ -18,6 +18,9 @@ struct InstructionSet {
   // scan.hpp
   void (*scan_table)(const Entries& row, const float* table, const Samples& samples);
   void (*scan_generated)(const Entries& row, const HashKeys& hashes, const Samples& samples);
+  // pruned_generated.hpp
+  void (*scan_pruned_generated)(const Entries& row, const HashKeys* hashes, std::size_t n_blocks, PrunedWorkspace& work,
+                                const Samples& samples);
   // sorted_scan.hpp
   std::uint32_t (*scan_sorted_rows)(const SortedFeatures& list, const RowsByFeature& rows, bool go_on,
                                     const Samples& samples, std::size_t stride);

@@ -2,6 +2,7 @@
 #include "encode.hpp"
 #include "instruction_set.hpp"
 #include "minima.hpp"
+#include "pruned_generated.hpp"
 #include "shape.hpp"
 #include "sorted_scan.hpp"
 
@@ -14,9 +15,9 @@ namespace GCWSNET_ISA {
 extern const InstructionSet kFunctions;
 const InstructionSet kFunctions = {
     GCWSNET_TEXT(GCWSNET_ISA), scaled_logarithms<float>, scaled_logarithms<double>, fill_table,
-    scan_table,                scan_generated,           scan_sorted_rows,          scan_sorted_hashes,
-    shape_of,                  side_by_side,             encode,                    minima<true>,
-    minima<false>,
+    scan_table,                scan_generated,           scan_pruned_generated,     scan_sorted_rows,
+    scan_sorted_hashes,        shape_of,                 side_by_side,              encode,
+    minima<true>,              minima<false>,
 };
 
 }  // namespace GCWSNET_ISA

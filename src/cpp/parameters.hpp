@@ -15,13 +15,15 @@ namespace GCWSNET_ISA {
 inline constexpr float kSmallestR = 0x1p-20f;
 
 // A hash of 64 bits to 32. The keys it is given are themselves uniform.
-GCWSNET_INLINE Words word(const Words& low, const Words& high) {
-  Words x = low ^ (low >> 16);
-  x = x * words(0x7feb352du);
+GCWSNET_INLINE Words word_of_folded(const Words& folded, const Words& high) {
+  Words x = folded * words(0x7feb352du);
   x = x ^ (x >> 15) ^ high;
   x = x * words(0x846ca68bu);
   return x ^ (x >> 16);
 }
+// Linear: the keys of a feature and of a hash may be folded before they meet.
+GCWSNET_INLINE Words folded(const Words& low) { return low ^ (low >> 16); }
+GCWSNET_INLINE Words word(const Words& low, const Words& high) { return word_of_folded(folded(low), high); }
 
 // An odd multiple of 2^-31 below 1, rounded to a float: fine steps where it is small.
 GCWSNET_INLINE Floats unit31(const Words& h) {
@@ -37,21 +39,22 @@ struct Parameters {
   Floats inverse_r, beta, offset, r;
 };
 
+GCWSNET_INLINE Parameters parameters(const Words& h0, const Words& h1, const Words& h2, const Words& h3) {
+  const Floats w1 = unit31((h0 & words(0xffff0000u)) | (h1 >> 16));
+  const Floats u2 = unit31((h0 << 16) | (h1 & words(0xffffu)));
+  const Floats e1 = minus_log1m(w1);
+  const Floats log_c = log(e1 - log(unit24(h2)));
+  const Floats r = maximum(log_c - log(e1 * u2), floats(kSmallestR));
+  const Floats beta = unit24(h3);
+  return {floats(1.0f) / r, beta, log_c - r * (floats(1.0f) - beta), r};
+}
 GCWSNET_INLINE Parameters parameters(const Key& feature, const HashKeys& hashes) {
   Words h[4];
 #pragma GCC unroll 4
   for (int w = 0; w < 4; ++w) {
     h[w] = word(words(feature.low) ^ load<Words>(hashes.low[w]), words(feature.high) ^ load<Words>(hashes.high[w]));
   }
-  const Floats w1 = unit31((h[0] & words(0xffff0000u)) | (h[1] >> 16));
-  const Floats u2 = unit31((h[0] << 16) | (h[1] & words(0xffffu)));
-  const Floats e1 = minus_log1m(w1);
-  const Floats e2 = Floats{} - log(unit24(h[2]));
-  const Floats beta = unit24(h[3]);
-  const Floats log_c = log(e1 + e2);
-  const Floats r_drawn = log_c - log(e1 * u2);
-  const Floats r = select(r_drawn < floats(kSmallestR), floats(kSmallestR), r_drawn);
-  return {floats(1.0f) / r, beta, log_c - r * (floats(1.0f) - beta), r};
+  return parameters(h[0], h[1], h[2], h[3]);
 }
 
 GCWSNET_INLINE void store_parameters(float* row, const Parameters& q) {

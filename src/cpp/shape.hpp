@@ -7,11 +7,9 @@
 namespace gcwsnet {
 namespace GCWSNET_ISA {
 
-GCWSNET_INLINE Floats larger(const Floats& a, const Floats& b) { return select(a < b, b, a); }
-
 // exp(x) for x up to 0, to some percent: the bits of 2^y are nearly linear in y.
 GCWSNET_INLINE Floats rough_exp(const Floats& x) {
-  const Floats y = larger(x * floats(1.442695f), floats(-126.0f));
+  const Floats y = maximum(x * floats(1.442695f), floats(-126.0f));
   return bits<Floats>(to_ints((y + floats(126.94f)) * floats(8388608.0f)));
 }
 
@@ -24,7 +22,7 @@ inline RowShape shape_of(const float* L, std::size_t n) {
   __builtin_memcpy(lanes, L + whole, (n - whole) * sizeof(float));
   const Floats last = load<Floats>(lanes);
   Floats most = last;
-  for (std::size_t e = 0; e < whole; e += kLanes) most = larger(most, load<Floats>(L + e));
+  for (std::size_t e = 0; e < whole; e += kLanes) most = maximum(most, load<Floats>(L + e));
   store(lanes, most);
   float largest = lanes[0];
   for (int lane = 1; lane < kLanes; ++lane) largest = lanes[lane] > largest ? lanes[lane] : largest;

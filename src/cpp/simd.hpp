@@ -137,6 +137,81 @@ GCWSNET_INLINE Pack<R> select(const Ints& condition, const Pack<R>& yes, const P
   return each<Pack<R>>([](const IntRegister& c, const R& y, const R& n) { return R(c ? y : n); }, condition, yes, no);
 }
 
+// The greater (the lesser) of two numbers that are not NaN. Of a zero and a minus zero: b.
+GCWSNET_INLINE FloatRegister maximum_register(const FloatRegister& x, const FloatRegister& y) {
+#if defined(__AVX512F__)
+  return (FloatRegister)_mm512_maskz_max_ps(0xffff, (__m512)x, (__m512)y);
+#elif defined(__AVX2__)
+  return (FloatRegister)_mm256_max_ps((__m256)x, (__m256)y);
+#elif defined(__SSE2__)
+  return (FloatRegister)_mm_max_ps((__m128)x, (__m128)y);
+#else
+  return x > y ? x : y;
+#endif
+}
+GCWSNET_INLINE FloatRegister minimum_register(const FloatRegister& x, const FloatRegister& y) {
+#if defined(__AVX512F__)
+  return (FloatRegister)_mm512_maskz_min_ps(0xffff, (__m512)x, (__m512)y);
+#elif defined(__AVX2__)
+  return (FloatRegister)_mm256_min_ps((__m256)x, (__m256)y);
+#elif defined(__SSE2__)
+  return (FloatRegister)_mm_min_ps((__m128)x, (__m128)y);
+#else
+  return x < y ? x : y;
+#endif
+}
+GCWSNET_INLINE Floats maximum(const Floats& a, const Floats& b) { return each<Floats>(maximum_register, a, b); }
+GCWSNET_INLINE Floats minimum(const Floats& a, const Floats& b) { return each<Floats>(minimum_register, a, b); }
+
+// One bit for each lane, the lowest for the first: whether the comparison holds there.
+GCWSNET_INLINE std::uint32_t lanes_where(const Ints& condition) {
+  std::uint32_t lanes = 0;
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) {
+#if defined(__AVX512F__)
+    const std::uint32_t here = _mm512_movepi32_mask((__m512i)condition.part[i]);
+#elif defined(__AVX2__)
+    const std::uint32_t here = _mm256_movemask_ps((__m256)condition.part[i]);
+#elif defined(__SSE2__)
+    const std::uint32_t here = _mm_movemask_ps((__m128)condition.part[i]);
+#else
+    std::uint32_t here = 0;
+    for (int lane = 0; lane < kRegisterLanes; ++lane) here |= (condition.part[i][lane] & 1u) << lane;
+#endif
+    lanes |= here << (i * kRegisterLanes);
+  }
+  return lanes;
+}
+
+// Lane n of the result is lane from[n] of the sixteen numbers at `numbers`.
+template <class P>
+GCWSNET_INLINE P permuted(const void* numbers, const Words& from) {
+#if defined(__AVX512F__)
+  const Words all = load<Words>(numbers);
+  Words out;
+  out.part[0] = (WordRegister)_mm512_maskz_permutexvar_epi32(0xffff, (__m512i)from.part[0], (__m512i)all.part[0]);
+  return bits<P>(out);
+#elif defined(__AVX2__)
+  const Words all = load<Words>(numbers);
+  Words out;
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) {
+    const __m256i index = (__m256i)from.part[i];
+    const __m256i first = _mm256_permutevar8x32_epi32((__m256i)all.part[0], index);
+    const __m256i second = _mm256_permutevar8x32_epi32((__m256i)all.part[1], index);
+    const __m256 of_second = (__m256)_mm256_slli_epi32(index, 28);
+    out.part[i] = (WordRegister)_mm256_blendv_ps((__m256)first, (__m256)second, of_second);
+  }
+  return bits<P>(out);
+#else
+  std::uint32_t all[kLanes], index[kLanes], out[kLanes];
+  __builtin_memcpy(all, numbers, sizeof all);
+  store(index, from);
+  for (int lane = 0; lane < kLanes; ++lane) out[lane] = all[index[lane]];
+  return load<P>(out);
+#endif
+}
+
 // Whether a comparison holds in any lane.
 GCWSNET_INLINE bool any(const Ints& condition) {
 #if defined(__AVX512F__)

@@ -33,6 +33,15 @@ struct Samples {
   std::uint32_t* i;
 };
 
+// Room for scan_pruned_generated, one for each thread. What is in it before does not matter.
+struct PrunedWorkspace {
+  static constexpr std::size_t kEntries = 1024;  // worked on at a time
+  std::uint32_t low[kEntries];
+  float factor[kEntries];
+  float score[kEntries * kHashBlock];
+  std::uint16_t places[kEntries * kHashBlock + kHashBlock];  // in `score`
+};
+
 // Features in ascending order of s = ln c - r, for each hash of a block: [place][s, 1/r, beta, offset, r, feature][hash].
 // A further kPrefetch places can be read behind the last one.
 struct SortedFeatures {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-
 ALWAYS_THERE = 1 << 24  # less than this is not worth asking for
 
 

@@ -75,7 +75,7 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, name: str
 
 
 def _plainly_fits(X: Any, estimator: Any) -> bool:
-    """Whether X is a float array of the fitted shape without column names: scikit-learn's checks have nothing to add."""
+    """Whether X is a float array of the fitted shape, without names: scikit-learn's checks have nothing to add."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2

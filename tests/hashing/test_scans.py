@@ -69,6 +69,44 @@ def test_equal_on_data_made_to_hurt(name: str, p: float) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("name", HURTFUL)
+@pytest.mark.parametrize("p", [1.0, 20.0, 1e6])
+def test_generated_parameters_are_equal_on_data_made_to_hurt(name: str, p: float) -> None:
+    X = HURTFUL[name]
+    i_star, t_star = gcws(X, 35, p=p, seed=3)
+    for found, expected in zip(
+        GCWSHasher(35, p=p, random_state=3, table_memory=0).fit(X).samples(sparse.csr_array(X)),
+        (i_star, t_star),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize(("value", "n"), [(1e10, 20), (1e10, 100), (1e-3, 100)])
+def test_the_slack_of_the_reject_test_covers_rounding(value: float, n: int) -> None:
+    """With p ln u near 2e7 a float32 has steps of 2: without slack a third of these samples come out wrong."""
+    X = np.full((1, n), value)
+    i_star, t_star = gcws(X, 256, p=1e6, seed=0)
+    found = GCWSHasher(256, p=1e6, random_state=0, table_memory=0).fit(X).samples(X)
+    np.testing.assert_array_equal(found[0], i_star)
+    np.testing.assert_array_equal(found[1], t_star)
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("n", [1, 11, 12, 13, 47, 48, 255, 256, 1023, 1024, 1025, 5000])
+def test_generated_parameters_are_equal_for_any_number_of_entries(n: int) -> None:
+    rng = np.random.default_rng(n)
+    D = 50_000
+    columns = np.stack([np.sort(rng.choice(D, n, replace=False)) for _ in range(3)])
+    data = rng.lognormal(0, 2, (3, n)) * rng.choice([-1, 1], (3, n))
+    X = sparse.csr_array((data.ravel(), columns.ravel(), np.arange(4) * n), shape=(3, D))
+    found = GCWSHasher(20, random_state=4, table_memory=0).fit(X).samples(X)
+    for result, expected in zip(found, gcws(X.toarray(), 20, seed=4), strict=True):
+        np.testing.assert_array_equal(result, expected)
+
+
 @pytest.mark.usefixtures("scan")
 def test_rows_sorted_against_the_lists() -> None:
     """The larger s = ln c - r of a feature, the larger its entry: the winners stand far behind in the lists."""
