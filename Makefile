@@ -38,8 +38,10 @@ format: setup ## put the Python source into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup ## the benchmarks
+bench: setup ## the benchmarks, with the peers they compare with
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[bench]'
 	$(BIN)/python benchmarks/kernels.py
+	$(BIN)/python benchmarks/hashing.py
 
 # A second environment that sees the packages of the first one, but not its installed gcwsnet.
 SANITIZED := build/sanitized

@@ -130,7 +130,8 @@ void Hasher::sample(const InstructionSet& set, const float* table, Workspace& w,
   for (std::size_t group = 0; group < n_groups; ++group) {
     const std::size_t first = group * kRowGroup;
     const std::size_t end = std::min(first + kRowGroup, n);
-    if (lists != nullptr) {
+    const bool planned = lists != nullptr && (scan_ != Scan::kAuto || worth_a_plan(w.start[end] - w.start[first], end - first));
+    if (planned) {
       w.views.clear();
       for (std::size_t r = first; r < end; ++r) {
         const Entries row = w.row(r);

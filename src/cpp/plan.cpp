@@ -10,15 +10,19 @@ namespace {
 
 // Cycles for one row and a block of sixteen hashes: an entry of a full scan, a place of a sorted scan, and what a sorted
 // scan and a heavy part cost besides.
-constexpr float kEntry = 13.0f, kPlace = 13.0f, kSortedScan = 60.0f, kHeavyPart = 40.0f;
+constexpr float kEntry = 12.0f, kPlace = 12.0f, kSortedScan = 150.0f, kHeavyPart = 250.0f;
 
 // Where a scan ends beyond the place foretold for the mean row, since a group goes on until its last row is done.
-constexpr float kLastRow = 1.0f;
+constexpr float kLastRow = 1.1f;
 
 constexpr std::array<std::size_t, 16> kDepths = {1, 3, 6, 10, 16, 24, 36, 54, 80, 120, 200, 300, 450, 700, 1000, 2000};
 constexpr std::size_t kShallow = 24;
 
 }  // namespace
+
+bool worth_a_plan(std::size_t n_entries, std::size_t n_rows) {
+  return static_cast<float>(n_entries) * kEntry > static_cast<float>(n_rows) * (kSortedScan + 50 * kPlace);
+}
 
 float slack(float largest_L) {
   return std::isfinite(largest_L) ? 0x1p-20f * (std::fabs(largest_L) + 64.0f) : 0.0f;
@@ -41,16 +45,13 @@ Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists) {
   const auto sorted_cost = [](std::size_t depth) { return static_cast<float>(depth + 2) * kPlace + kSortedScan; };
   Plan best;
   float least = full;
-  std::size_t plain = 0;
-  while (plain < kDepths.size() && kDepths[plain] <= lists.length() && lists.mean_s(kDepths[plain] - 1) < kLastRow - gap) {
-    ++plain;
-  }
-  if (plain < kDepths.size() && kDepths[plain] <= lists.length() && sorted_cost(kDepths[plain]) < least) {
-    least = sorted_cost(kDepths[plain]);
+  const std::size_t plain = lists.depth(kLastRow - gap);
+  if (plain < lists.length() && sorted_cost(plain) < least) {
+    least = sorted_cost(plain);
     best = {Plan::Scan::kSorted, false, 0.0f};
-    if (kDepths[plain] <= kShallow) return best;
+    if (plain <= kShallow) return best;
   }
-  for (std::size_t d = 0; d < plain && kDepths[d] <= lists.length(); ++d) {
+  for (std::size_t d = 0; d < kDepths.size() && kDepths[d] < plain; ++d) {
     const float threshold = lists.mean_s(kDepths[d] - 1) - kLastRow;
     std::size_t heavy = 0;
     std::size_t sampled = 0;

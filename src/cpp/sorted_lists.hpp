@@ -1,6 +1,7 @@
 // For each hash the features with the least s = ln c - r, sorted: see sorted_scan.hpp.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -27,6 +28,10 @@ class SortedLists {
   std::size_t length() const { return length_; }
   // Mean over hashes of the s at a place.
   float mean_s(std::size_t place) const { return mean_s_[place]; }
+  // How many places have a mean s below this.
+  std::size_t depth(float s) const {
+    return static_cast<std::size_t>(std::lower_bound(mean_s_.begin(), mean_s_.end(), s) - mean_s_.begin());
+  }
 
  private:
   std::size_t length_;

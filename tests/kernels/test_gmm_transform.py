@@ -120,6 +120,6 @@ def test_names_the_entry_that_is_not_finite(value: float, name: str) -> None:
 
 def test_says_how_much_memory_it_would_take(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gcwsnet._memory.available_bytes", lambda: 1000)
-    with pytest.raises(MemoryError, match=r"matrix of 50 x 20 numbers would take 7\.8 KiB.*1000 B are available"):
-        gmm_transform(np.ones((50, 10)))
+    with pytest.raises(MemoryError, match=r"matrix of 300000 x 20 numbers would take 45\.8 MiB.*1000 B are"):
+        gmm_transform(np.ones((300_000, 10)))
     assert _gmm.gmm_transform(np.ones((5, 10))).shape == (5, 20)
