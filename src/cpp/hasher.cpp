@@ -106,23 +106,9 @@ const SortedLists* Hasher::lists_for(int shift, StopSign& stop_sign) {
   return lists.get();
 }
 
-void Hasher::sample(const InstructionSet& set, const float* table, Workspace& w, StopSign& stop_sign) {
+std::vector<Plan> Hasher::plan(const InstructionSet& set, const SortedLists* lists, Workspace& w) const {
   const std::size_t n = w.n_rows();
   const std::size_t n_groups = (n + kRowGroup - 1) / kRowGroup;
-  const std::size_t n_samples = n_groups * kRowGroup * padded_hashes();
-  w.a.assign(n_samples, std::numeric_limits<float>::infinity());
-  w.t.assign(n_samples, std::numeric_limits<float>::quiet_NaN());
-  w.i.assign(n_samples, kNoFeature);
-  w.key.clear();
-  if (table == nullptr) {
-    sample_generated(set, w, stop_sign);
-    return;
-  }
-
-  std::uint32_t features = 0;
-  for (const std::uint32_t feature : w.entries.feature) features |= feature;
-  const int shift = features & 1 ? 0 : 1;  // are there negative parts?
-  const SortedLists* lists = lists_for(shift, stop_sign);
   std::vector<Plan> plans(n_groups);
   w.heavy.clear();
   w.heavy_start.assign(1, 0);
@@ -155,7 +141,27 @@ void Hasher::sample(const InstructionSet& set, const float* table, Workspace& w,
       w.heavy_start.push_back(w.heavy.size());
     }
   }
+  return plans;
+}
 
+void Hasher::sample(const InstructionSet& set, const float* table, Workspace& w, StopSign& stop_sign) {
+  const std::size_t n = w.n_rows();
+  const std::size_t n_groups = (n + kRowGroup - 1) / kRowGroup;
+  const std::size_t n_samples = n_groups * kRowGroup * padded_hashes();
+  w.a.assign(n_samples, std::numeric_limits<float>::infinity());
+  w.t.assign(n_samples, std::numeric_limits<float>::quiet_NaN());
+  w.i.assign(n_samples, kNoFeature);
+  w.key.clear();
+  if (table == nullptr) {
+    sample_generated(set, w, stop_sign);
+    return;
+  }
+
+  std::uint32_t features = 0;
+  for (const std::uint32_t feature : w.entries.feature) features |= feature;
+  const int shift = features & 1 ? 0 : 1;  // are there negative parts?
+  const SortedLists* lists = lists_for(shift, stop_sign);
+  const std::vector<Plan> plans = plan(set, lists, w);
   for (std::size_t block = 0; block < n_blocks(); ++block) {  // outermost, so that its part of the table stays near
     for (std::size_t r = 0; r < n; ++r) {
       const Plan& plan = plans[r / kRowGroup];

@@ -92,6 +92,8 @@ class Hasher {
   // The sorted lists, built once they pay. nullptr before, and if there is no memory for them.
   const SortedLists* lists_for(int shift, StopSign& stop_sign);
 
+  // How each group of rows is scanned; fills `heavy`, `heavy_start` and `limit` of the workspace.
+  std::vector<Plan> plan(const InstructionSet& set, const SortedLists* lists, Workspace& w) const;
   // The samples of the rows of the workspace.
   void sample(const InstructionSet& set, const float* table, Workspace& w, StopSign& stop_sign);
   void sample_generated(const InstructionSet& set, Workspace& w, StopSign& stop_sign) const;
