@@ -94,20 +94,23 @@ def as_floats(X: Matrix) -> Matrix:
         return X.astype(np.float32 if float32 else np.float64, copy=False)
 
 
-def row_batches(X: Matrix, bytes_per_row: int = 0) -> Iterator[tuple[int, Matrix]]:
+def row_batches(X: Matrix) -> Iterator[tuple[int, Matrix]]:
     """Pieces of X as floats with their first row: the whole if it needs no copy, else batches of some 64 MB.
 
     The numbers of a dense row are adjacent in memory.
     """
-    if sparse.issparse(X):
+    if sparse.issparse(X) or _can_be_read_in_place(X):
         yield 0, X
         return
-    if X.dtype in (np.float32, np.float64) and X.dtype.isnative and (X.strides[1] == X.itemsize or X.shape[1] == 1):
-        yield 0, X
-        return
-    step = max(1, BATCH_BYTES // max(1, 8 * X.shape[1] + bytes_per_row))
+    step = max(1, BATCH_BYTES // (8 * X.shape[1]))
     for first in range(0, X.shape[0], step):
         yield first, np.ascontiguousarray(as_floats(X[first : first + step]))
+
+
+def _can_be_read_in_place(X: NDArray[Any]) -> bool:
+    floats = X.dtype in (np.float32, np.float64) and X.dtype.isnative
+    adjacent = X.strides[1] == X.itemsize or X.shape[1] == 1
+    return bool(floats and adjacent and X.flags.aligned and X.strides[0] % X.itemsize == 0)
 
 
 def _not_finite(values: NDArray[np.floating], nan_is_fine: bool) -> NDArray[np.bool_]:
@@ -139,7 +142,7 @@ def check_finite(
     name: str = "X",
     nan_is_fine: bool = False,
     columns: Any = None,
-    way_out: str = "impute it or drop the row",
+    way_out_of_nan: str = "",
 ) -> None:
     """ValueError that names the first entry of X that is infinite, or NaN unless that is fine."""
     found = _first_not_finite(X, nan_is_fine)
@@ -148,6 +151,7 @@ def check_finite(
     row, column, value = found
     what = "NaN" if math.isnan(value) else "infinity" if value > 0 else "-infinity"
     called = "" if columns is None else f" (column {columns[column]!r})"
+    way_out = "impute it or drop the row" + (way_out_of_nan if what == "NaN" else "")
     raise ValueError(
         f"every entry must be finite, not NaN or inf; {name}[{row}, {column}]{called} is {what}; {way_out}"
     )

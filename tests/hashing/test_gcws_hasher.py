@@ -91,10 +91,22 @@ def test_large_integers_keep_their_digits() -> None:
         lambda Z: np.repeat(Z, 2, axis=1)[:, ::2],
         lambda Z: Z[::-1][::-1],
         lambda Z: Z[:, ::-1].copy()[:, ::-1],
+        lambda Z: np.frombuffer(b" " + Z.tobytes(), dtype=np.uint8)[1:].view(Z.dtype).reshape(Z.shape),
+        lambda Z: np.array([(1, row) for row in Z], dtype=np.dtype([("a", "i1"), ("b", "f8", Z.shape[1])]))["b"],
         lambda Z: Z.tolist(),
         lambda Z: Z.astype(object),
     ],
-    ids=["Fortran", "every second row", "every second column", "rows reversed", "columns reversed", "list", "object"],
+    ids=[
+        "Fortran",
+        "every second row",
+        "every second column",
+        "rows reversed",
+        "columns reversed",
+        "unaligned",
+        "field of records",
+        "list",
+        "object",
+    ],
 )
 def test_memory_layout_does_not_matter(layout: Any) -> None:
     assert_same_codes(layout(X))

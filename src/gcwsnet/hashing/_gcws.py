@@ -245,10 +245,12 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return int(check_random_state(self.random_state).randint(2**32, dtype=np.uint64))
 
     def _check_finite(self, X: Matrix) -> None:
-        nan_is_fine = self.missing == "zero"
-        way_out = "impute it or drop the row" + ("" if nan_is_fine else ", or take NaN as zero with missing='zero'")
-        columns = getattr(self, "feature_names_in_", None)
-        check_finite(X, nan_is_fine=nan_is_fine, columns=columns, way_out=way_out)
+        check_finite(
+            X,
+            nan_is_fine=self.missing == "zero",
+            columns=getattr(self, "feature_names_in_", None),
+            way_out_of_nan=", or take NaN as zero with missing='zero'",
+        )
 
     def _check_input(self, X: Any) -> Matrix:
         if not hasattr(self, "seed_"):
