@@ -25,7 +25,7 @@ bool worth_a_plan(std::size_t n_entries, std::size_t n_rows) {
 }
 
 float slack(float largest_L) {
-  return std::isfinite(largest_L) ? 0x1p-20f * (std::fabs(largest_L) + 64.0f) : 0.0f;
+  return std::isfinite(largest_L) ? kSlack * (std::fabs(largest_L) + kSlackOffset) : 0.0f;
 }
 
 Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists) {

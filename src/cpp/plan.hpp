@@ -14,7 +14,7 @@ namespace gcwsnet {
 // Whether rows have so many entries that another scan than the full one could be quicker.
 bool worth_a_plan(std::size_t n_entries, std::size_t n_rows);
 
-// Added to the largest L: a is computed in float32 and may lie below s - L by almost half of this.
+// Added to the largest L, for the rounding of a (see kSlack).
 float slack(float largest_L);
 
 struct Plan {

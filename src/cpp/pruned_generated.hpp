@@ -173,7 +173,7 @@ inline void scan_pruned_block(const Entries& row, float M, std::size_t n_parts, 
     consider_likely(row, hashes, likely, best);
     for (int lane = 0; lane < kLanes; ++lane) work.score[likely[lane]] = __builtin_inff();
   }
-  const float slack = 0x1p-20f * ((M < 0.0f ? -M : M) + 64.0f);
+  const float slack = kSlack * ((M < 0.0f ? -M : M) + kSlackOffset);
   const Floats wanted = load<Floats>(best.a) + floats(M) + floats(slack);
   const Floats exponent = maximum(minimum(wanted, floats(kGreatestBound)), floats(kLeastBound));
   const Floats bound = near_exp(exponent) * floats(kBoundScale);

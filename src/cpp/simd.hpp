@@ -213,22 +213,7 @@ GCWSNET_INLINE P permuted(const void* numbers, const Words& from) {
 }
 
 // Whether a comparison holds in any lane.
-GCWSNET_INLINE bool any(const Ints& condition) {
-#if defined(__AVX512F__)
-  return _mm512_movepi32_mask((__m512i)condition.part[0]) != 0;
-#elif defined(__AVX2__)
-  return _mm256_movemask_ps((__m256)(condition.part[0] | condition.part[1])) != 0;
-#elif defined(__SSE2__)
-  const IntRegister either = (condition.part[0] | condition.part[1]) | (condition.part[2] | condition.part[3]);
-  return _mm_movemask_ps((__m128)either) != 0;
-#else
-  IntRegister either = condition.part[0];
-  for (int i = 1; i < kParts; ++i) either |= condition.part[i];
-  bool found = false;
-  for (int lane = 0; lane < kRegisterLanes; ++lane) found |= either[lane] != 0;
-  return found;
-#endif
-}
+GCWSNET_INLINE bool any(const Ints& condition) { return lanes_where(condition) != 0; }
 
 GCWSNET_INLINE Floats absolute(const Floats& a) { return bits<Floats>(bits<Words>(a) & words(0x7fffffffu)); }
 

@@ -42,6 +42,10 @@ struct PrunedWorkspace {
   std::uint16_t places[kEntries * kHashBlock + kHashBlock];  // in `score`
 };
 
+// a is computed in float32 and may lie below s - L, by less than half of kSlack (|L| + kSlackOffset). Whatever leaves
+// features out by that bound allows for it.
+inline constexpr float kSlack = 0x1p-20f, kSlackOffset = 64.0f;
+
 // Features in ascending order of s = ln c - r, for each hash of a block: [place][s, 1/r, beta, offset, r, feature][hash].
 // A further kPrefetch places can be read behind the last one.
 struct SortedFeatures {
