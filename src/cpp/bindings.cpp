@@ -184,7 +184,8 @@ NB_MODULE(_core, m) {
       .value("AUTO", Hasher::Scan::kAuto)
       .value("FULL", Hasher::Scan::kFull)
       .value("SORTED", Hasher::Scan::kSorted)
-      .value("HEAVY", Hasher::Scan::kHeavy);
+      .value("HEAVY", Hasher::Scan::kHeavy)
+      .value("RANKS", Hasher::Scan::kRanks);
 
   nb::class_<Hasher>(m, "Hasher", "GCWS with the parameters of one seed, for rows of n_columns numbers.")
       .def(

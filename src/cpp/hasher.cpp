@@ -8,47 +8,19 @@ namespace gcwsnet {
 namespace {
 
 constexpr std::size_t kBlocksAtOnce = 64;
+constexpr std::size_t kNearBytes = std::size_t{1} << 18;  // a larger block of the table is not all in a near cache
 constexpr std::size_t kFewRows = 4;  // fewer are scanned one by one, several hashes at once
-
-// Appends the entries with an L above the threshold. Returns the largest L of the others.
-float take_heavy(const Entries& row, float threshold, EntryBuffer& heavy) {
-  const std::size_t before = heavy.size();
-  heavy.feature.resize(before + row.n);
-  heavy.L.resize(before + row.n);
-  float largest = -std::numeric_limits<float>::infinity();
-  std::size_t kept = before;
-  for (std::size_t e = 0; e < row.n; ++e) {
-    const bool above = row.L[e] > threshold;
-    heavy.feature[kept] = row.feature[e];
-    heavy.L[kept] = row.L[e];
-    kept += above;
-    largest = std::max(largest, above ? largest : row.L[e]);
-  }
-  heavy.feature.resize(kept);
-  heavy.L.resize(kept);
-  return largest;
-}
 
 }  // namespace
 
 Hasher::Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes, Scan scan)
-    : n_columns_(n_columns),
-      n_hashes_(n_hashes),
-      table_bytes_(table_bytes),
+    : n_hashes_(n_hashes),
       scan_(scan),
-      feature_keys_(seed, KeyStream::Purpose::kFeatures),
-      hash_keys_((n_hashes + kHashBlock - 1) / kHashBlock),
+      tables_(seed, 2 * n_columns, n_hashes, table_bytes, scan != Scan::kAuto),
       salts_low_(padded_hashes()),
       salts_high_(padded_hashes()) {
-  const KeyStream hash_keys(seed, KeyStream::Purpose::kHashes);
   const KeyStream salts(seed, KeyStream::Purpose::kSalts);
   for (std::size_t j = 0; j < padded_hashes(); ++j) {
-    HashKeys& block = hash_keys_[j / kHashBlock];
-    for (std::size_t w = 0; w < 4; ++w) {
-      const Key key = halves(hash_keys(4 * j + w));
-      block.low[w][j % kHashBlock] = key.low;
-      block.high[w][j % kHashBlock] = key.high;
-    }
     const Key salt = halves(salts(j));
     salts_low_[j] = salt.low;
     salts_high_[j] = salt.high;
@@ -65,45 +37,11 @@ Samples Hasher::samples_at(Workspace& w, std::size_t row, std::size_t block) con
   return {w.a.data() + at, w.t.data() + at, w.i.data() + at};
 }
 
-const float* Hasher::table_for(std::size_t n_rows, std::size_t n_entries, const InstructionSet& set, int n_threads,
-                               StopSign& stop_sign) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  rows_seen_ += n_rows;
-  entries_seen_ += n_entries;
-  if (table_) return table_.get();
-  const std::size_t row_bytes = padded_hashes() * 4 * sizeof(float);
-  const bool pays = entries_seen_ >= n_features() || scan_ != Scan::kAuto;
-  if (n_features() > table_bytes_ / row_bytes || !pays) return nullptr;
-
-  constexpr std::size_t kChunk = 512;
-  const std::size_t n_chunks = (n_features() + kChunk - 1) / kChunk;
-  std::unique_ptr<float[]> table(new float[n_features() * padded_hashes() * 4]);
-  for_each_block(n_chunks, n_threads, stop_sign, [&] {
-    return [&, keys = std::vector<Key>(kChunk)](std::size_t chunk) mutable {
-      const std::size_t first = chunk * kChunk;
-      const std::size_t n = std::min(kChunk, n_features() - first);
-      for (std::size_t i = 0; i < n; ++i) keys[i] = halves(feature_keys_(first + i));
-      for (std::size_t block = 0; block < n_blocks(); ++block) {
-        set.fill_table(keys.data(), n, hash_keys_[block], table.get() + (block * n_features() + first) * kTableRow);
-      }
-    };
-  });
-  table_ = std::move(table);
-  return table_.get();
-}
-
-const SortedLists* Hasher::lists_for(int shift, StopSign& stop_sign) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  std::unique_ptr<SortedLists>& lists = lists_[shift];
-  if (lists) return lists.get();
-  const std::size_t wanted = SortedLists::bytes(n_features(), n_blocks(), shift);
-  const std::size_t taken = n_features() * padded_hashes() * 4 * sizeof(float) +
-                            (lists_[1 - shift] ? SortedLists::bytes(n_features(), n_blocks(), 1 - shift) : 0);
-  const bool pays = rows_seen_ >= kRowsForLists || scan_ != Scan::kAuto;
-  const bool countable = n_features() <= std::numeric_limits<std::int32_t>::max();  // features are compared as signed
-  if (scan_ == Scan::kFull || !countable || taken + wanted > table_bytes_ || !pays) return nullptr;
-  lists = std::make_unique<SortedLists>(table_.get(), n_features(), n_blocks(), shift, 1, stop_sign);
-  return lists.get();
+void Hasher::clear_samples(Workspace& w, std::size_t row) const {
+  const Samples samples = samples_at(w, row, 0);
+  std::fill_n(samples.a, padded_hashes(), std::numeric_limits<float>::infinity());
+  std::fill_n(samples.t, padded_hashes(), std::numeric_limits<float>::quiet_NaN());
+  std::fill_n(samples.i, padded_hashes(), kNoFeature);
 }
 
 std::vector<Plan> Hasher::plan(const InstructionSet& set, const SortedLists* lists, Workspace& w) const {
@@ -125,7 +63,7 @@ std::vector<Plan> Hasher::plan(const InstructionSet& set, const SortedLists* lis
         w.views.push_back({row.L, row.n, shape.largest_L, shape.largest_L + std::log(std::max(shape.sum, 1.0f))});
       }
       if (scan_ == Scan::kAuto) {
-        plans[group] = plan_for(w.views, *lists);
+        plans[group] = plan_for(w.views, *lists, tables_.n_features());
       } else {
         plans[group] = {Plan::Scan::kSorted, scan_ == Scan::kHeavy, lists->mean_s(0)};
       }
@@ -134,7 +72,12 @@ std::vector<Plan> Hasher::plan(const InstructionSet& set, const SortedLists* lis
       if (plans[group].scan == Plan::Scan::kSorted) {
         w.limit[r] = w.views[r - first].largest_L;
         if (plans[group].heavy) {
-          w.limit[r] = take_heavy(w.row(r), plans[group].threshold + w.views[r - first].log_sum, w.heavy);
+          const std::size_t before = w.heavy.size();
+          w.heavy.resize(before + w.row(r).n);
+          const HeavyPart part = set.take_heavy(w.row(r), plans[group].threshold + w.views[r - first].log_sum,
+                                                w.heavy.feature.data() + before, w.heavy.L.data() + before);
+          w.heavy.resize(before + part.n);
+          w.limit[r] = part.largest_of_rest;
         }
         w.limit[r] += slack(w.limit[r]);
       }
@@ -144,24 +87,68 @@ std::vector<Plan> Hasher::plan(const InstructionSet& set, const SortedLists* lis
   return plans;
 }
 
-void Hasher::sample(const InstructionSet& set, const float* table, Workspace& w, StopSign& stop_sign) {
-  const std::size_t n = w.n_rows();
-  const std::size_t n_groups = (n + kRowGroup - 1) / kRowGroup;
-  const std::size_t n_samples = n_groups * kRowGroup * padded_hashes();
-  w.a.assign(n_samples, std::numeric_limits<float>::infinity());
-  w.t.assign(n_samples, std::numeric_limits<float>::quiet_NaN());
-  w.i.assign(n_samples, kNoFeature);
+void Hasher::sample(const InstructionSet& set, const Ready& ready, Workspace& w, StopSign& stop_sign) {
+  const std::size_t n_samples = (w.n_rows() + kRowGroup - 1) / kRowGroup * kRowGroup * padded_hashes();
+  w.a.resize(n_samples);
+  w.t.resize(n_samples);
+  w.i.resize(n_samples);
   w.key.clear();
-  if (table == nullptr) {
-    sample_generated(set, w, stop_sign);
-    return;
+  if (ready.ranks != nullptr) {
+    sample_by_ranks(set, ready.ranks, ready.shift, w, stop_sign);
+  } else if (ready.parameters != nullptr) {
+    sample_by_table(set, ready.parameters, w, stop_sign);
+  } else {
+    make_keys(w);
+    for (std::size_t r = 0; r < w.n_rows(); ++r) sample_generated(set, w, r, stop_sign);
   }
+}
 
+void Hasher::make_keys(Workspace& w) const {
+  w.key.resize(w.entries.size());
+  for (std::size_t e = 0; e < w.key.size(); ++e) w.key[e] = tables_.feature_key(w.entries.feature[e]);
+}
+
+void Hasher::sample_by_ranks(const InstructionSet& set, const std::int16_t* ranks, int shift, Workspace& w,
+                             StopSign& stop_sign) const {
+  const std::size_t block_size = (tables_.n_features() >> shift) * kHashBlock;
+  std::size_t most = 0;
+  for (std::size_t r = 0; r < w.n_rows(); ++r) most = std::max(most, w.n_entries(r));
+  if (most > kMostOnes) make_keys(w);
+  w.rivals.resize(std::min(most, kMostOnes) + 1);
+  EntryBuffer& few = w.heavy;
+  std::vector<Key> keys;
+  for (std::size_t block = 0; block < n_blocks(); ++block) {
+    for (std::size_t r = 0; r < w.n_rows(); ++r) {
+      const Entries row = w.row(r);
+      if (row.n > kMostOnes) continue;
+      const Samples samples = samples_at(w, r, block);
+      const std::size_t n = set.scan_ranks(row, ranks + block * block_size, shift, samples, w.rivals.data());
+      if (n == 0) continue;
+      few.resize(n);
+      keys.resize(n);
+      for (std::size_t e = 0; e < n; ++e) {
+        few.feature[e] = row.feature[w.rivals[e]];
+        few.L[e] = row.L[w.rivals[e]];
+        keys[e] = tables_.feature_key(few.feature[e]);
+      }
+      std::fill_n(samples.a, kHashBlock, std::numeric_limits<float>::infinity());
+      set.scan_generated({few.feature.data(), few.L.data(), keys.data(), n}, tables_.hash_keys()[block], samples);
+    }
+    stop_sign.poll();
+  }
+  for (std::size_t r = 0; r < w.n_rows(); ++r) {
+    if (w.n_entries(r) > kMostOnes) sample_generated(set, w, r, stop_sign);
+  }
+}
+
+void Hasher::sample_by_table(const InstructionSet& set, const float* table, Workspace& w, StopSign& stop_sign) {
   std::uint32_t features = 0;
   for (const std::uint32_t feature : w.entries.feature) features |= feature;
   const int shift = features & 1 ? 0 : 1;  // are there negative parts?
-  const SortedLists* lists = lists_for(shift, stop_sign);
+  const SortedLists* lists = scan_ == Scan::kFull ? nullptr : tables_.lists(shift, stop_sign);
   const std::vector<Plan> plans = plan(set, lists, w);
+  const std::size_t n = w.n_rows();
+  for (std::size_t r = 0; r < n; ++r) clear_samples(w, r);
   for (std::size_t block = 0; block < n_blocks(); ++block) {  // outermost, so that its part of the table stays near
     for (std::size_t r = 0; r < n; ++r) {
       const Plan& plan = plans[r / kRowGroup];
@@ -175,46 +162,44 @@ void Hasher::sample(const InstructionSet& set, const float* table, Workspace& w,
     }
     stop_sign.poll();
   }
-  for (std::size_t group = 0; group < n_groups; ++group) {
-    if (plans[group].scan == Plan::Scan::kFull) continue;
-    const std::size_t first = group * kRowGroup;
-    scan_sorted(set, table, *lists, shift, plans[group].heavy, first, std::min<std::size_t>(kRowGroup, n - first), w, stop_sign);
+  for (std::size_t first = 0; first < n; first += kRowGroup) {
+    const Plan& plan = plans[first / kRowGroup];
+    if (plan.scan == Plan::Scan::kFull) continue;
+    scan_sorted(set, table, *lists, shift, plan.heavy, first, std::min<std::size_t>(kRowGroup, n - first), w, stop_sign);
   }
 }
 
-void Hasher::sample_generated(const InstructionSet& set, Workspace& w, StopSign& stop_sign) const {
-  for (const std::uint32_t feature : w.entries.feature) w.key.push_back(halves(feature_keys_(feature)));
+void Hasher::sample_generated(const InstructionSet& set, Workspace& w, std::size_t r, StopSign& stop_sign) const {
   if (!w.pruned) w.pruned = std::make_unique<PrunedWorkspace>();
-  for (std::size_t r = 0; r < w.n_rows(); ++r) {
-    const Entries row = w.row(r);
-    // In pieces, so that the stop sign is seen in time; the samples go on where they were.
-    const std::size_t piece = std::max<std::size_t>(PrunedWorkspace::kEntries, kPiece * 16 / n_blocks());
-    for (std::size_t from = 0; from < row.n; from += piece) {
-      const Entries part = {row.feature + from, row.L + from, row.key + from, std::min(piece, row.n - from)};
-      for (std::size_t block = 0; block < n_blocks(); block += kBlocksAtOnce) {
-        const std::size_t blocks = std::min(kBlocksAtOnce, n_blocks() - block);
-        const Samples samples = samples_at(w, r, block);
-        if (scan_ == Scan::kFull) {
-          for (std::size_t b = 0; b < blocks; ++b) set.scan_generated(part, hash_keys_[block + b], samples_at(w, r, block + b));
-        } else {
-          set.scan_pruned_generated(part, hash_keys_.data() + block, blocks, *w.pruned, samples);
-        }
-        stop_sign.poll();
+  clear_samples(w, r);
+  const Entries row = w.row(r);
+  // In pieces, so that the stop sign is seen in time; the samples go on where they were.
+  const std::size_t piece = std::max<std::size_t>(PrunedWorkspace::kEntries, kPiece * 16 / n_blocks());
+  for (std::size_t from = 0; from < row.n; from += piece) {
+    const Entries part = {row.feature + from, row.L + from, row.key + from, std::min(piece, row.n - from)};
+    for (std::size_t block = 0; block < n_blocks(); block += kBlocksAtOnce) {
+      const std::size_t blocks = std::min(kBlocksAtOnce, n_blocks() - block);
+      const HashKeys* hashes = tables_.hash_keys() + block;
+      if (scan_ == Scan::kFull) {
+        for (std::size_t b = 0; b < blocks; ++b) set.scan_generated(part, hashes[b], samples_at(w, r, block + b));
+      } else {
+        set.scan_pruned_generated(part, hashes, blocks, *w.pruned, samples_at(w, r, block));
       }
+      stop_sign.poll();
     }
   }
 }
 
 void Hasher::lay_side_by_side(const InstructionSet& set, Workspace& w, std::size_t start, std::size_t n,
-                              std::size_t lanes, std::size_t n_slots, int shift) const {
-  if (lanes == kRowGroup && w.start[start + n] - w.start[start] == n * n_slots) {  // no row lacks a slot
-    w.by_feature.resize(n_slots * lanes);
-    const float* rows[kRowGroup];
-    for (std::size_t lane = 0; lane < lanes; ++lane) rows[lane] = w.row(start + std::min(lane, n - 1)).L;
-    set.side_by_side(rows, n_slots, w.by_feature.data());
+                              std::size_t lanes, int shift) const {
+  w.by_feature.resize((tables_.n_features() >> shift) * lanes);
+  if (lanes == kRowGroup && w.start[start + n] - w.start[start] == n * n_columns()) {  // no row lacks a column
+    Entries rows[kRowGroup];
+    for (std::size_t lane = 0; lane < lanes; ++lane) rows[lane] = w.row(start + std::min(lane, n - 1));
+    set.side_by_side(rows, n_columns(), shift, w.by_feature.data());
     return;
   }
-  w.by_feature.assign(n_slots * lanes, -std::numeric_limits<float>::infinity());
+  std::fill(w.by_feature.begin(), w.by_feature.end(), -std::numeric_limits<float>::infinity());
   for (std::size_t lane = 0; lane < n; ++lane) {
     const Entries row = w.row(start + lane);
     for (std::size_t e = 0; e < row.n; ++e) w.by_feature[(row.feature[e] >> shift) * lanes + lane] = row.L[e];
@@ -223,7 +208,6 @@ void Hasher::lay_side_by_side(const InstructionSet& set, Workspace& w, std::size
 
 void Hasher::scan_sorted(const InstructionSet& set, const float* table, const SortedLists& lists, int shift, bool heavy,
                          std::size_t first, std::size_t n, Workspace& w, StopSign& stop_sign) const {
-  const std::size_t n_slots = n_features() >> shift;
   const bool together = n >= kFewRows;
   const std::size_t lanes = together ? kRowGroup : 1;
   // The samples that a list was too short for, by a full scan.
@@ -242,7 +226,7 @@ void Hasher::scan_sorted(const InstructionSet& set, const float* table, const So
     }
   };
   for (std::size_t start = first; start < first + n; start += lanes) {
-    lay_side_by_side(set, w, start, std::min(lanes, first + n - start), lanes, n_slots, shift);
+    lay_side_by_side(set, w, start, std::min(lanes, first + n - start), lanes, shift);
     const RowsByFeature rows = {w.by_feature.data(), shift, w.limit.data() + start};
     for (std::size_t block = 0; block < n_blocks(); ++block) {
       const SortedFeatures list = lists.block(block);
@@ -263,7 +247,8 @@ void Hasher::scan(const InstructionSet& set, const float* table, std::size_t blo
   for (std::size_t from = 0; from < row.n; from += kPiece) {
     if (from > 0) stop_sign.poll();
     const Entries piece = {row.feature + from, row.L + from, nullptr, std::min(kPiece, row.n - from)};
-    set.scan_table(piece, table + block * n_features() * kTableRow, samples);
+    const std::size_t block_size = tables_.n_features() * kTableRow;
+    set.scan_table(piece, table + block * block_size, block_size * sizeof(float) > kNearBytes, samples);
   }
 }
 

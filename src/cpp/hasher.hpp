@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 
-#include "keys.hpp"
-#include "parallel.hpp"
 #include "plan.hpp"
 #include "rows.hpp"
+#include "tables.hpp"
 
 namespace gcwsnet {
 
@@ -16,13 +14,12 @@ class Hasher {
  public:
   // How rows are scanned. All ways give the same samples; kAuto takes the one that looks quickest, the others are there
   // to be compared.
-  enum class Scan { kAuto, kFull, kSorted, kHeavy };
+  enum class Scan { kAuto, kFull, kSorted, kHeavy, kRanks };
 
-  // Parameters are kept in a table, and features sorted, if that takes at most `table_bytes`; else parameters are
-  // generated for each entry again.
+  // Tables take at most `table_bytes`. Without them parameters are generated for each entry again.
   Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes, Scan scan);
 
-  std::size_t n_columns() const { return n_columns_; }
+  std::size_t n_columns() const { return tables_.n_features() / 2; }
   std::size_t n_hashes() const { return n_hashes_; }
 
   // i* and t*, rows x n_hashes each; -1 and 0 for a row without non-zero entries.
@@ -61,46 +58,59 @@ class Hasher {
   }
 
  private:
+  // The table that is there for the rows of a call: for 0/1 rows ranks, for others parameters, or none.
+  struct Ready {
+    const float* parameters = nullptr;
+    const std::int16_t* ranks = nullptr;
+    int shift = 0;  // of the ranks
+  };
+
   // The rows one thread has at hand, and its buffers. Samples are [row][padded_hashes()].
   struct Workspace {
     EntryBuffer entries;             // of all rows, row `r` from start[r] to start[r + 1]
     std::vector<std::size_t> start;
-    std::vector<float> a, t;
-    std::vector<std::uint32_t> i;
-    std::vector<Key> key;            // of the entries, where parameters are generated
+    Room<float> a, t;
+    Room<std::uint32_t> i;
+    Room<Key> key;                   // of the entries, where parameters are generated
+    std::vector<std::uint32_t> rivals;
     std::unique_ptr<PrunedWorkspace> pruned;
     std::vector<RowView> views;
     EntryBuffer heavy;
     std::vector<std::size_t> heavy_start;
-    std::vector<float> limit, by_feature;
+    std::vector<float> limit;
+    Room<float> by_feature;
 
     std::size_t n_rows() const { return start.size() - 1; }
     Entries row(std::size_t r) const;
+    std::size_t n_entries(std::size_t r) const { return start[r + 1] - start[r]; }
   };
 
   static constexpr std::size_t kPiece = std::size_t{1} << 16;  // entries scanned between two looks at the stop sign
-  static constexpr std::size_t kRowsForLists = 64;             // hashed before sorting the features pays
+  // That a thread has at hand.
+  static constexpr std::size_t kMostRows = 256, kMostEntries = std::size_t{1} << 21, kMostSamples = std::size_t{1} << 18;
 
-  std::size_t n_features() const { return 2 * n_columns_; }
-  std::size_t n_blocks() const { return hash_keys_.size(); }
+  std::size_t n_blocks() const { return tables_.n_blocks(); }
   std::size_t padded_hashes() const { return n_blocks() * kHashBlock; }
   Samples samples_at(Workspace& w, std::size_t row, std::size_t block) const;
+  void clear_samples(Workspace& w, std::size_t row) const;
 
-  // The table, built once it pays: when at least as many entries have been hashed as it has features. Else nullptr.
-  const float* table_for(std::size_t n_rows, std::size_t n_entries, const InstructionSet& set, int n_threads,
-                         StopSign& stop_sign);
-  // The sorted lists, built once they pay. nullptr before, and if there is no memory for them.
-  const SortedLists* lists_for(int shift, StopSign& stop_sign);
-
+  template <class Rows>
+  Ready ready_for(const Rows& rows, const InstructionSet& set, int n_threads, StopSign& stop_sign);
+  void make_keys(Workspace& w) const;
   // How each group of rows is scanned; fills `heavy`, `heavy_start` and `limit` of the workspace.
   std::vector<Plan> plan(const InstructionSet& set, const SortedLists* lists, Workspace& w) const;
+
   // The samples of the rows of the workspace.
-  void sample(const InstructionSet& set, const float* table, Workspace& w, StopSign& stop_sign);
-  void sample_generated(const InstructionSet& set, Workspace& w, StopSign& stop_sign) const;
+  void sample(const InstructionSet& set, const Ready& ready, Workspace& w, StopSign& stop_sign);
+  void sample_by_table(const InstructionSet& set, const float* table, Workspace& w, StopSign& stop_sign);
+  void sample_by_ranks(const InstructionSet& set, const std::int16_t* ranks, int shift, Workspace& w,
+                       StopSign& stop_sign) const;
+  void sample_generated(const InstructionSet& set, Workspace& w, std::size_t row, StopSign& stop_sign) const;
+
   void scan(const InstructionSet& set, const float* table, std::size_t block, const Entries& row, const Samples& samples,
             StopSign& stop_sign) const;
   void lay_side_by_side(const InstructionSet& set, Workspace& w, std::size_t start, std::size_t n, std::size_t lanes,
-                        std::size_t n_slots, int shift) const;
+                        int shift) const;
   void scan_sorted(const InstructionSet& set, const float* table, const SortedLists& lists, int shift, bool heavy,
                    std::size_t first, std::size_t n, Workspace& w, StopSign& stop_sign) const;
 
@@ -108,25 +118,39 @@ class Hasher {
   template <class Rows, class Sink>
   void hash(const Rows& rows, const Reading& how, int n_threads, StopSign& stop_sign, Sink sink);
 
-  std::size_t n_columns_, n_hashes_, table_bytes_;
+  std::size_t n_hashes_;
   Scan scan_;
-  KeyStream feature_keys_;
-  std::vector<HashKeys> hash_keys_;  // one per block of hashes; the last block is filled up with further hashes
+  Tables tables_;
   std::vector<std::uint32_t> salts_low_, salts_high_;
-  std::mutex mutex_;  // of what follows, which is made on demand and then stays
-  std::unique_ptr<float[]> table_;  // [block][feature][kTableRow]
-  std::unique_ptr<SortedLists> lists_[2];
-  std::size_t rows_seen_ = 0, entries_seen_ = 0;
 };
+
+template <class Rows>
+Hasher::Ready Hasher::ready_for(const Rows& rows, const InstructionSet& set, int n_threads, StopSign& stop_sign) {
+  Ready ready;
+  tables_.count(rows.n_rows, rows.most_entries());
+  if (scan_ == Scan::kAuto || scan_ == Scan::kRanks) {
+    const ZeroOne zero_one = rows.zero_one();
+    ready.shift = zero_one.negative ? 0 : 1;
+    const std::size_t n_slots = tables_.n_features() >> ready.shift;
+    if (zero_one.holds && (scan_ == Scan::kRanks || ranks_pay(zero_one.n_ones / rows.n_rows, n_slots))) {
+      ready.ranks = tables_.ranks(ready.shift, set, n_threads, stop_sign);
+    }
+  }
+  if (ready.ranks == nullptr) ready.parameters = tables_.parameters(set, n_threads, stop_sign);
+  return ready;
+}
 
 template <class Rows, class Sink>
 void Hasher::hash(const Rows& rows, const Reading& how, int n_threads, StopSign& stop_sign, Sink sink) {
   if (rows.n_rows == 0) return;
   const InstructionSet& set = chosen_instruction_set();
-  const float* table = table_for(rows.n_rows, rows.most_entries(), set, n_threads, stop_sign);
+  const Ready ready = ready_for(rows, set, n_threads, stop_sign);
+  // Many rows at a time, since they share the way through the tables; few enough for the threads to end together.
   const std::size_t entries_per_row = rows.most_entries() / rows.n_rows + 1;
-  const std::size_t rows_per_block = std::clamp<std::size_t>(
-      std::min(4 * kPiece / entries_per_row, (std::size_t{1} << 18) / padded_hashes()), 1, 64);
+  const std::size_t share = rows.n_rows / (4 * static_cast<std::size_t>(std::max(n_threads, 1))) / kRowGroup * kRowGroup;
+  const std::size_t rows_per_block =
+      std::max<std::size_t>(1, std::min({kMostRows, kMostEntries / entries_per_row, kMostSamples / padded_hashes(),
+                                         std::max<std::size_t>(share, 64)}));
   const std::size_t n_row_blocks = (rows.n_rows + rows_per_block - 1) / rows_per_block;
 
   for_each_block(n_row_blocks, n_threads, stop_sign, [&] {
@@ -139,7 +163,7 @@ void Hasher::hash(const Rows& rows, const Reading& how, int n_threads, StopSign&
         rows.read(set, first + row, how, w.entries);
         w.start.push_back(w.entries.size());
       }
-      sample(set, table, w, stop_sign);
+      sample(set, ready, w, stop_sign);
       for (std::size_t row = 0; row < n; ++row) {
         const Samples samples = samples_at(w, row, 0);
         sink(set, first + row, samples.i, samples.t);

@@ -15,9 +15,12 @@ struct InstructionSet {
   bool (*scaled_logarithms_f64)(const double* x, std::size_t n, float p, bool nan_is_zero, float* L);
   // parameters.hpp
   void (*fill_table)(const Key* features, std::size_t n, const HashKeys& hashes, float* table);
+  void (*fill_ranks)(const Key* features, std::size_t n, const HashKeys& hashes, std::int16_t* ranks);
   // scan.hpp
-  void (*scan_table)(const Entries& row, const float* table, const Samples& samples);
+  void (*scan_table)(const Entries& row, const float* table, bool far, const Samples& samples);
   void (*scan_generated)(const Entries& row, const HashKeys& hashes, const Samples& samples);
+  std::size_t (*scan_ranks)(const Entries& row, const std::int16_t* ranks, int shift, const Samples& samples,
+                            std::uint32_t* rivals);
   // pruned_generated.hpp
   void (*scan_pruned_generated)(const Entries& row, const HashKeys* hashes, std::size_t n_blocks, PrunedWorkspace& work,
                                 const Samples& samples);
@@ -27,7 +30,8 @@ struct InstructionSet {
   bool (*scan_sorted_hashes)(const SortedFeatures& list, const RowsByFeature& row, const Samples& samples);
   // shape.hpp
   RowShape (*shape_of)(const float* L, std::size_t n);
-  void (*side_by_side)(const float* const* rows, std::size_t n_slots, float* to);
+  HeavyPart (*take_heavy)(const Entries& row, float threshold, std::uint32_t* feature, float* L);
+  void (*side_by_side)(const Entries* rows, std::size_t n_columns, int shift, float* to);
   // encode.hpp
   void (*encode)(const Encoding& how, const std::uint32_t* i_star, const float* t_star, const std::uint32_t* salt_low,
                  const std::uint32_t* salt_high, std::uint32_t* high, std::uint32_t* low);

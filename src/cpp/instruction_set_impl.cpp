@@ -14,10 +14,23 @@ namespace GCWSNET_ISA {
 
 extern const InstructionSet kFunctions;
 const InstructionSet kFunctions = {
-    GCWSNET_TEXT(GCWSNET_ISA), scaled_logarithms<float>, scaled_logarithms<double>, fill_table,
-    scan_table,                scan_generated,           scan_pruned_generated,     scan_sorted_rows,
-    scan_sorted_hashes,        shape_of,                 side_by_side,              encode,
-    minima<true>,              minima<false>,
+    GCWSNET_TEXT(GCWSNET_ISA),
+    scaled_logarithms<float>,
+    scaled_logarithms<double>,
+    fill_table,
+    fill_ranks,
+    scan_table,
+    scan_generated,
+    scan_ranks,
+    scan_pruned_generated,
+    scan_sorted_rows,
+    scan_sorted_hashes,
+    shape_of,
+    take_heavy,
+    side_by_side,
+    encode,
+    minima<true>,
+    minima<false>,
 };
 
 }  // namespace GCWSNET_ISA

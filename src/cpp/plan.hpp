@@ -14,6 +14,9 @@ namespace gcwsnet {
 // Whether rows have so many entries that another scan than the full one could be quicker.
 bool worth_a_plan(std::size_t n_entries, std::size_t n_rows);
 
+// Whether 0/1 rows are hashed sooner by the ranks of all their features than in another way.
+bool ranks_pay(std::size_t ones_per_row, std::size_t n_slots);
+
 // Added to the largest L, for the rounding of a (see kSlack).
 float slack(float largest_L);
 
@@ -28,6 +31,6 @@ struct RowView {
   std::size_t n;
   float largest_L, log_sum;  // minus infinity for a row without entries; the sum is roughly right
 };
-Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists);
+Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists, std::size_t n_features);
 
 }  // namespace gcwsnet

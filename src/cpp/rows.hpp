@@ -6,8 +6,11 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "instruction_set.hpp"
@@ -24,15 +27,38 @@ struct Reading {
   bool nan_is_zero;
 };
 
+// The allocator of a vector whose resize does not clear what is new.
+template <class T>
+struct LeftAsFound : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = LeftAsFound<U>;
+  };
+  template <class U>
+  void construct(U* at) {
+    ::new (static_cast<void*>(at)) U;
+  }
+  template <class U, class... From>
+  void construct(U* at, From&&... from) {
+    ::new (static_cast<void*>(at)) U(std::forward<From>(from)...);
+  }
+};
+template <class T>
+using Room = std::vector<T, LeftAsFound<T>>;
+
 struct EntryBuffer {
-  std::vector<std::uint32_t> feature;
-  std::vector<float> L;
+  Room<std::uint32_t> feature;
+  Room<float> L;
 
   void clear() {
     feature.clear();
     L.clear();
   }
   std::size_t size() const { return feature.size(); }
+  void resize(std::size_t n) {
+    feature.resize(n);
+    L.resize(n);
+  }
 };
 
 inline bool scaled_logarithms(const InstructionSet& set, const float* x, std::size_t n, const Reading& how, float* L) {
@@ -47,8 +73,7 @@ template <class Number, class Column>
 void append_entries(const InstructionSet& set, const Number* x, std::size_t n, const Reading& how, Column column,
                     EntryBuffer& buffer) {
   const std::size_t before = buffer.size();
-  buffer.L.resize(before + n);
-  buffer.feature.resize(before + n);
+  buffer.resize(before + n);
   float* L = buffer.L.data() + before;
   std::uint32_t* feature = buffer.feature.data() + before;
   if (!scaled_logarithms(set, x, n, how, L)) throw NotFinite();
@@ -65,9 +90,27 @@ void append_entries(const InstructionSet& set, const Number* x, std::size_t n, c
     L[kept] = value;
     kept += value != -std::numeric_limits<float>::infinity();
   }
-  buffer.L.resize(before + kept);
-  buffer.feature.resize(before + kept);
+  buffer.resize(before + kept);
 }
+
+// Whether numbers are all 0, 1 or -1, whether a -1 is among them, and how many are not 0.
+struct ZeroOne {
+  bool holds = true, negative = false;
+  std::size_t n_ones = 0;
+
+  template <class Number>
+  void look_at(const Number* x, std::size_t n) {
+    constexpr std::size_t kAtOnce = 64;
+    for (std::size_t from = 0; from < n && holds; from += kAtOnce) {
+      const std::size_t end = from + kAtOnce < n ? from + kAtOnce : n;
+      for (std::size_t i = from; i < end; ++i) {
+        holds &= x[i] == 0 || x[i] == 1 || x[i] == -1;
+        negative |= x[i] == -1;
+        n_ones += x[i] != 0;
+      }
+    }
+  }
+};
 
 template <class Number>
 struct DenseRows {
@@ -77,6 +120,14 @@ struct DenseRows {
 
   std::size_t most_entries() const { return n_rows * n_columns; }
   std::size_t most_entries(std::size_t) const { return n_columns; }
+
+  ZeroOne zero_one() const {
+    ZeroOne found;
+    for (std::size_t row = 0; row < n_rows && found.holds; ++row) {
+      found.look_at(data + static_cast<std::ptrdiff_t>(row) * row_stride, n_columns);
+    }
+    return found;
+  }
 
   void read(const InstructionSet& set, std::size_t row, const Reading& how, EntryBuffer& buffer) const {
     const Number* x = data + static_cast<std::ptrdiff_t>(row) * row_stride;
@@ -94,6 +145,12 @@ struct CsrRows {
 
   std::size_t most_entries() const { return n_stored; }
   std::size_t most_entries(std::size_t row) const { return static_cast<std::size_t>(indptr[row + 1] - indptr[row]); }
+
+  ZeroOne zero_one() const {
+    ZeroOne found;
+    found.look_at(data, static_cast<std::size_t>(indptr[n_rows]));
+    return found;
+  }
 
   void check() const {
     bool fine = indptr[0] == 0 && static_cast<std::size_t>(indptr[n_rows]) <= n_stored;

@@ -46,11 +46,26 @@ class Best {
   Words i_;
 };
 
-// `table` holds the parameters of all features for these sixteen hashes.
-inline void scan_table(const Entries& row, const float* table, const Samples& samples) {
-  Best best(samples);
+// `table` holds the parameters of all features for these sixteen hashes. If it is too large for the nearest cache, `far`,
+// what will be needed is asked for ahead.
+template <bool far>
+GCWSNET_INLINE void scan_entries(const Entries& row, const float* table, Best& best) {
   for (std::size_t e = 0; e < row.n; ++e) {
+    if constexpr (far) {
+      const std::size_t ahead = e + kPrefetch < row.n ? e + kPrefetch : row.n - 1;
+      const float* later = table + std::size_t{row.feature[ahead]} * kTableRow;
+#pragma GCC unroll 4
+      for (int line = 0; line < 4; ++line) __builtin_prefetch(later + line * kHashBlock);
+    }
     best.consider(row.feature[e], row.L[e], load_parameters(table + std::size_t{row.feature[e]} * kTableRow));
+  }
+}
+inline void scan_table(const Entries& row, const float* table, bool far, const Samples& samples) {
+  Best best(samples);
+  if (far) {
+    scan_entries<true>(row, table, best);
+  } else {
+    scan_entries<false>(row, table, best);
   }
   best.write(samples);
 }
@@ -62,6 +77,53 @@ inline void scan_generated(const Entries& row, const HashKeys& hashes, const Sam
     best.consider(row.feature[e], row.L[e], parameters(row.key[e], hashes));
   }
   best.write(samples);
+}
+
+typedef std::int16_t Ranks __attribute__((vector_size(2 * kLanes)));
+typedef std::uint16_t Places __attribute__((vector_size(2 * kLanes)));
+
+GCWSNET_INLINE Ranks ranks_of(const std::int16_t* table, std::uint32_t feature, int shift) {
+  Ranks ranks;
+  __builtin_memcpy(&ranks, table + std::size_t{feature >> shift} * kLanes, sizeof ranks);
+  return ranks;
+}
+
+// A 0/1 row of at most kMostOnes entries by the ranks of its features (see fill_ranks). Returns 0 if each hash has one
+// feature of the least rank: its sample. Else how many entries have the least rank of some hash; they are written to `rivals`.
+inline std::size_t scan_ranks(const Entries& row, const std::int16_t* ranks, int shift, const Samples& samples,
+                              std::uint32_t* rivals) {
+  if (row.n == 0) {
+    store(samples.t, floats(__builtin_nanf("")));
+    store(samples.i, words(kNoFeature));
+    return 0;
+  }
+  Ranks least = ranks_of(ranks, row.feature[0], shift);
+  Ranks shared = {};
+  Places place = {};
+  for (std::size_t e = 1; e < row.n; ++e) {
+    const std::size_t ahead = e + kPrefetch < row.n ? e + kPrefetch : row.n - 1;
+    __builtin_prefetch(ranks + std::size_t{row.feature[ahead] >> shift} * kLanes);
+    const Ranks here = ranks_of(ranks, row.feature[e], shift);
+    const Ranks better = here < least;
+    shared = (shared | (here == least)) & ~better;
+    least = better ? here : least;
+    place = better ? Places{} + static_cast<std::uint16_t>(e) : place;
+  }
+  std::uint64_t any_shared[sizeof shared / 8];
+  __builtin_memcpy(any_shared, &shared, sizeof shared);
+  if ((any_shared[0] | any_shared[1] | any_shared[2] | any_shared[3]) == 0) {
+    for (int lane = 0; lane < kLanes; ++lane) samples.i[lane] = row.feature[place[lane]];
+    store(samples.t, floats(0.0f));
+    return 0;
+  }
+  std::size_t n = 0;
+  for (std::size_t e = 0; e < row.n; ++e) {
+    const Ranks equal = ranks_of(ranks, row.feature[e], shift) == least;
+    __builtin_memcpy(any_shared, &equal, sizeof equal);
+    rivals[n] = static_cast<std::uint32_t>(e);
+    n += (any_shared[0] | any_shared[1] | any_shared[2] | any_shared[3]) != 0;
+  }
+  return n;
 }
 
 }  // namespace GCWSNET_ISA

@@ -37,29 +37,100 @@ inline RowShape shape_of(const float* L, std::size_t n) {
   return {largest, total * static_cast<float>(n) / static_cast<float>(seen)};
 }
 
-// The rows of a group side by side, to[slot][row], for rows that have every slot. Four by four at a time.
-inline void side_by_side(const float* const* rows, std::size_t n_slots, float* to) {
-  typedef float Four __attribute__((vector_size(16)));
-  std::size_t slot = 0;
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
-  for (; slot + 4 <= n_slots; slot += 4) {
-    for (int row = 0; row < kRowGroup; row += 4) {
-      Four x[4];
-      for (int i = 0; i < 4; ++i) __builtin_memcpy(&x[i], rows[row + i] + slot, sizeof(Four));
-      const Four a = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5);
-      const Four b = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
-      const Four c = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7);
-      const Four d = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
-      const Four y[4] = {__builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7),
-                         __builtin_shufflevector(c, d, 0, 1, 4, 5), __builtin_shufflevector(c, d, 2, 3, 6, 7)};
-      for (int i = 0; i < 4; ++i) __builtin_memcpy(to + (slot + i) * kRowGroup + row, &y[i], sizeof(Four));
+// Copies the entries with an L above the threshold.
+inline HeavyPart take_heavy(const Entries& row, float threshold, std::uint32_t* feature, float* L) {
+  const float none = -__builtin_inff();
+  std::size_t n = 0;
+  const auto take = [&](std::size_t e) {
+    feature[n] = row.feature[e];
+    L[n++] = row.L[e];
+  };
+  Floats most = floats(none);
+  const std::size_t whole = row.n / kLanes * kLanes;
+  for (std::size_t e = 0; e < whole; e += kLanes) {
+    const Floats here = load<Floats>(row.L + e);
+    const Ints heavy = floats(threshold) < here;
+    most = maximum(most, select(heavy, floats(none), here));
+    for (std::uint32_t lanes = lanes_where(heavy); lanes != 0; lanes &= lanes - 1) {
+      take(e + static_cast<std::size_t>(__builtin_ctz(lanes)));
     }
   }
+  float rest[kLanes];
+  store(rest, most);
+  float largest = none;
+  for (int lane = 0; lane < kLanes; ++lane) largest = rest[lane] > largest ? rest[lane] : largest;
+  for (std::size_t e = whole; e < row.n; ++e) {
+    if (row.L[e] > threshold) {
+      take(e);
+    } else {
+      largest = row.L[e] > largest ? row.L[e] : largest;
+    }
+  }
+  return {n, largest};
+}
+
+typedef float FourOfL __attribute__((vector_size(16)));
+typedef std::int32_t FourOfFeatures __attribute__((vector_size(16)));
+
+// The numbers of four rows from `at` on: to[i] holds the i-th of each row.
+template <class Four, class Number>
+GCWSNET_INLINE void transpose_four(const Number* const* rows, std::size_t at, Four* to) {
+  Four x[4];
+  for (int i = 0; i < 4; ++i) __builtin_memcpy(&x[i], rows[i] + at, sizeof(Four));
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+  const Four a = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5);
+  const Four b = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
+  const Four c = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7);
+  const Four d = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
+  to[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+  to[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+  to[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+  to[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+  return;
 #endif
 #endif
-  for (; slot < n_slots; ++slot) {
-    for (int row = 0; row < kRowGroup; ++row) to[slot * kRowGroup + row] = rows[row][slot];
+  for (int i = 0; i < 4; ++i) {
+    for (int row = 0; row < 4; ++row) to[i][row] = x[row][i];
+  }
+}
+
+// The rows of a group side by side, to[slot][row], for rows that have an entry in every column. With a shift of 1 a column
+// is one slot, else two: the one of the other sign gets minus infinity.
+inline void side_by_side(const Entries* rows, std::size_t n_columns, int shift, float* to) {
+  const FourOfL none = FourOfL{} - __builtin_inff();
+  const float* L[kRowGroup];
+  const std::uint32_t* feature[kRowGroup];
+  for (int row = 0; row < kRowGroup; ++row) {
+    L[row] = rows[row].L;
+    feature[row] = rows[row].feature;
+  }
+  std::size_t column = 0;
+  for (; column + 4 <= n_columns; column += 4) {
+    for (int row = 0; row < kRowGroup; row += 4) {
+      FourOfL L_of[4];
+      transpose_four(L + row, column, L_of);
+      float* at = to + (column << (1 - shift)) * kRowGroup + row;
+      if (shift == 1) {
+        for (int i = 0; i < 4; ++i) __builtin_memcpy(at + i * kRowGroup, &L_of[i], sizeof(FourOfL));
+        continue;
+      }
+      FourOfFeatures feature_of[4];
+      transpose_four(feature + row, column, feature_of);
+      for (int i = 0; i < 4; ++i) {
+        const FourOfFeatures negative = (feature_of[i] & 1) != 0;
+        const FourOfL of_sign[2] = {negative ? none : L_of[i], negative ? L_of[i] : none};
+        __builtin_memcpy(at + 2 * i * kRowGroup, &of_sign[0], sizeof(FourOfL));
+        __builtin_memcpy(at + (2 * i + 1) * kRowGroup, &of_sign[1], sizeof(FourOfL));
+      }
+    }
+  }
+  for (; column < n_columns; ++column) {
+    for (int row = 0; row < kRowGroup; ++row) {
+      float* at = to + (column << (1 - shift)) * kRowGroup + row;
+      if (shift == 0) at[0] = at[kRowGroup] = -__builtin_inff();
+      at[shift == 0 && (feature[row][column] & 1) ? kRowGroup : 0] = L[row][column];
+    }
   }
 }
 

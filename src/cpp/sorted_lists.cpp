@@ -15,7 +15,7 @@ std::size_t SortedLists::length(std::size_t n_features, int shift) {
 SortedLists::SortedLists(const float* table, std::size_t n_features, std::size_t n_blocks, int shift, int n_threads,
                          StopSign& stop_sign)
     : length_(length(n_features, shift)), all_(length_ == n_features >> shift), mean_s_(length_) {
-  entries_.reset(new float[bytes(n_features, n_blocks, shift) / sizeof(float)]);
+  entries_ = aligned<float>(bytes(n_features, n_blocks, shift) / sizeof(float));
   for_each_block(n_blocks, n_threads, stop_sign, [&] {
     return [&, order = std::vector<std::pair<float, std::uint32_t>>(n_features >> shift)](std::size_t number) mutable {
       const float* of_block = table + number * n_features * kTableRow;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
+#include "aligned.hpp"
 #include "parallel.hpp"
 #include "types.hpp"
 
@@ -36,7 +36,7 @@ class SortedLists {
  private:
   std::size_t length_;
   bool all_;
-  std::unique_ptr<float[]> entries_;
+  Aligned<float> entries_;
   std::vector<float> mean_s_;
 };
 

@@ -33,6 +33,8 @@ struct Samples {
   std::uint32_t* i;
 };
 
+inline constexpr std::size_t kMostOnes = 65535;  // of a row that scan_ranks takes
+
 // Room for scan_pruned_generated, one for each thread. What is in it before does not matter.
 struct PrunedWorkspace {
   static constexpr std::size_t kEntries = 1024;  // worked on at a time
@@ -69,6 +71,12 @@ inline constexpr int kRowGroup = 16;
 struct RowShape {
   float largest_L;  // minus infinity for a row without entries
   float sum;        // of exp(L - largest_L), roughly
+};
+
+// The entries of a row that are much larger than the rest, see plan.hpp.
+struct HeavyPart {
+  std::size_t n;
+  float largest_of_rest;  // L
 };
 
 struct Encoding {

@@ -32,6 +32,8 @@ class Scan(enum.Enum):
 
     HEAVY = 3
 
+    RANKS = 4
+
 class Hasher:
     """GCWS with the parameters of one seed, for rows of n_columns numbers."""
 

@@ -13,7 +13,7 @@ from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import gcws
 from tests.hashing.test_equals_reference import POWERS, assert_equal_to_reference, matrices
 
-SCANS = [_core.Scan.FULL, _core.Scan.SORTED, _core.Scan.HEAVY]
+SCANS = [_core.Scan.FULL, _core.Scan.SORTED, _core.Scan.HEAVY, _core.Scan.RANKS]
 RNG = np.random.default_rng(0)
 
 
@@ -51,6 +51,8 @@ HURTFUL = {
     "far longer than the lists and sparse": RNG.random((20, 9000)) * (RNG.random((20, 9000)) < 0.003),
     "one column": RNG.random((40, 1)),
     "0/1": (RNG.random((70, 300)) < 0.3).astype(float),
+    "0/1, few ones and rows of zeros": (RNG.random((70, 300)) < 0.01).astype(float),
+    "0, 1 and -1": RNG.choice([0.0, 1.0, -1.0], (70, 300), p=[0.8, 0.1, 0.1]),
 }
 
 
@@ -161,6 +163,23 @@ def test_the_slack_covers_the_rounding_of_the_bound(monkeypatch: pytest.MonkeyPa
     found = hasher.samples(together)
     np.testing.assert_array_equal(found[0], np.repeat(i_star, 16, axis=0))
     np.testing.assert_array_equal(found[1], np.repeat(t_star, 16, axis=0))
+
+
+@pytest.mark.usefixtures("instruction_set")
+def test_features_of_the_same_rank_are_told_apart() -> None:
+    """A rank has sixteen bits: among 200,000 samples some seventy have a rival of the same rank."""
+    X = (np.random.default_rng(2).random((400, 200)) < 0.1).astype(np.float32)
+    for found, expected in zip(GCWSHasher(512, random_state=0).fit(X).samples(X), gcws(X, 512, seed=0), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.usefixtures("scan")
+@pytest.mark.parametrize("n", [65535, 65536, 100_000])
+def test_more_ones_than_places_of_sixteen_bits(n: int) -> None:
+    X = sparse.csr_array(np.ones((2, n), dtype=np.float32))
+    found = GCWSHasher(3, random_state=8).fit(X).samples(X)
+    for result, expected in zip(found, gcws(X.toarray(), 3, seed=8), strict=True):
+        np.testing.assert_array_equal(result, expected)
 
 
 def test_lists_are_only_built_for_enough_rows_and_change_nothing() -> None:
