@@ -14,7 +14,19 @@ import gcwsnet
 PACKAGE = Path(gcwsnet.__file__).parent
 
 # Imports only point to the left. Encoders are functions on integers that know no sampler; the hasher composes both.
-FLOW = ["data", "kernels", "encoding", "hashing", "nn", "estimators", ("cli", "paper", "distributed")]
+# Formulas know no data and may be used everywhere; Fourier features and the hasher know nothing of each other.
+FLOW = [
+    "theory",
+    "data",
+    "kernels",
+    "encoding",
+    ("hashing", "fourier"),
+    "nn",
+    "estimators",
+    "bench",
+    ("cli", "paper", "distributed"),
+    "__main__",
+]
 BELOW_ALL = {"_core", "_keys", "_memory", "_threads", "_validation"}
 
 

@@ -10,7 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gcwsnet.encoding import estimate_similarity
+    from gcwsnet import theory
+    from gcwsnet.encoding import CountSketch, estimate_similarity
+    from gcwsnet.fourier import RandomFourierFeatures
     from gcwsnet.hashing import HASH_VERSION, GCWSHasher
     from gcwsnet.kernels import gmm_kernel, gmm_transform, pgmm_kernel
 
@@ -18,17 +20,22 @@ __version__ = "0.1.0"
 
 __all__ = [
     "HASH_VERSION",
+    "CountSketch",
     "GCWSHasher",
+    "RandomFourierFeatures",
     "__version__",
     "estimate_similarity",
     "gmm_kernel",
     "gmm_transform",
     "pgmm_kernel",
+    "theory",
 ]
 
 _HOME = {
     "HASH_VERSION": "hashing",
+    "CountSketch": "encoding",
     "GCWSHasher": "hashing",
+    "RandomFourierFeatures": "fourier",
     "estimate_similarity": "encoding",
     "gmm_kernel": "kernels",
     "gmm_transform": "kernels",
@@ -37,6 +44,8 @@ _HOME = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "theory":
+        return import_module(f"{__name__}.theory")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -8,7 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 GOLDEN = 0x9E3779B97F4A7C15
 _WORD = (1 << 64) - 1
 
-FEATURES, HASHES, SALTS = 1, 2, 3
+FEATURES, HASHES, SALTS, SKETCH = 1, 2, 3, 4
+REJECTION_TRIALS, REJECTION_SALTS = 5, 6
+BINWISE_BINS, BINWISE_FILLS, BINWISE_SALTS = 7, 8, 9
+EXTREMAL_POINTS, EXTREMAL_SALTS = 10, 11
 
 
 def _mix64(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -29,7 +32,7 @@ def keys(seed: int, stream: int, n: ArrayLike) -> tuple[NDArray[np.uint32], NDAr
     seed : int
         From 0 to 2**64 - 1.
     stream : int
-        `FEATURES`, `HASHES` or `SALTS`.
+        One of the numbers above: `FEATURES`, `HASHES`, `SALTS`, `SKETCH`, ...
     n : array of int
         Which keys.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 Matrix = Any
@@ -47,7 +47,16 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
     return value
 
 
-def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, name: str = "X") -> Matrix:
+def draw_seed(random_state: Any) -> int:
+    """The seed that a `random_state` means: an int from 0 to 2**64 - 1 is the seed, else one is drawn."""
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        return check_integer("random_state", random_state, 0, 2**64 - 1)
+    return int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
+
+
+def check_matrix(
+    X: Any, *, estimator: Any = None, reset: bool = True, name: str = "X", most_columns: int = MOST_COLUMNS
+) -> Matrix:
     """X as a dense array of real numbers or as canonical CSR, not yet known to be finite.
 
     Nothing is copied that need not be: integers stay integers and a memory map stays one. With an estimator,
@@ -64,8 +73,9 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, name: str
         X = validate_data(estimator, X, reset=reset, **rules)
     if X.dtype.kind not in "buif":
         raise TypeError(f"{name} must hold real numbers, got the type {X.dtype}; encode or convert it first")
-    if X.shape[1] > MOST_COLUMNS:
-        raise ValueError(f"{name} must have at most 2**31 columns, got {X.shape[1]}; feature-hash it to fewer")
+    if X.shape[1] > most_columns:
+        most = f"2**{most_columns.bit_length() - 1}"
+        raise ValueError(f"{name} must have at most {most} columns, got {X.shape[1]}; feature-hash it to fewer")
     if sparse.issparse(X):
         X = as_floats(X)
         if not X.has_canonical_format:

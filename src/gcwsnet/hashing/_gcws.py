@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet import _core
@@ -22,6 +20,7 @@ from gcwsnet._validation import (
     check_integer,
     check_matrix,
     check_power,
+    draw_seed,
     row_batches,
 )
 from gcwsnet.encoding import one_hot
@@ -66,9 +65,9 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_jobs : int, default=None
         Threads; None is 1 and -1 is all, but not more than OMP_NUM_THREADS. It changes no code.
     table_memory : int, default=2**28
-        Bytes that tables of parameters may take: 32 D k for the parameters and up to 98304 k for sorted lists of
-        features. They are made when enough rows come. Where they do not fit, parameters are generated for every
-        entry again, which is slower. It changes no code.
+        Bytes that tables may take: 32 D k for the parameters and up to 98304 k for sorted lists of features; for
+        0/1 rows only 2 D k, or 4 D k if there are -1 too. They are made when enough rows come. Where they do not
+        fit, parameters are generated for every entry again, which is slower. It changes no code.
 
     Attributes
     ----------
@@ -145,7 +144,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         n_threads(self.n_jobs)
         X = check_matrix(X, estimator=self, reset=True)
         self._check_finite(X)
-        self.seed_ = self._draw_seed()
+        self.seed_ = draw_seed(self.random_state)
         self._fitted_hashes = int(self.n_hashes)
         self._make_core()
         return self
@@ -238,11 +237,6 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 "the paper's practice is t_bits=0"
             )
         check_integer("table_memory", self.table_memory, 0, 2**48)
-
-    def _draw_seed(self) -> int:
-        if isinstance(self.random_state, numbers.Integral) and not isinstance(self.random_state, bool):
-            return check_integer("random_state", self.random_state, 0, 2**64 - 1)
-        return int(check_random_state(self.random_state).randint(2**32, dtype=np.uint64))
 
     def _check_finite(self, X: Matrix) -> None:
         check_finite(

@@ -1,0 +1,228 @@
+"""Random Fourier features for the RBF kernel, plain (RFF) and normalized (NRFF)."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from gcwsnet._memory import require_memory
+from gcwsnet._validation import Matrix, check_finite, check_integer, check_matrix
+
+MOST_COMPONENTS = 2**20
+BLOCK_BYTES = 1 << 24  # of rows that are transformed at a time, beside the result
+
+
+class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Map rows to features whose inner products estimate the RBF kernel exp(-gamma (1 - rho)).
+
+    rho is the cosine of two rows: rows are first brought to length one. Feature j of a row u of length one is
+    sqrt(2) cos(sqrt(gamma) <u, r_j> + w_j), with r_j normal and w_j uniform from 0 to 2 pi. The row of these k numbers
+    is divided by its length (NRFF), or by sqrt(k) (RFF). Either way the inner product of two output rows estimates
+    their kernel, with the variance of Theorem 5 of the paper.
+
+    Parameters
+    ----------
+    n_components : int, default=1024
+        k, the number of features, from 1 to 2**20. The standard error of an estimated kernel is at most 1 / sqrt(k).
+    gamma : float, default=1.0
+        The parameter of the kernel, from 1e-6 to 1e6. It is twice the gamma of scikit-learn's `rbf_kernel`, because
+        1 - rho is half of the squared distance of two rows of length one.
+    normalize : bool, default=True
+        Whether output rows have length one (NRFF). This makes the variance less for all rows, most of all for similar
+        ones. With False, output rows are left as they are (RFF), and the estimates have no bias. Input rows are brought
+        to length one in both cases.
+    random_state : int, RandomState instance or None, default=None
+        An int gives the same features every time.
+
+    Attributes
+    ----------
+    random_weights_ : float64 array of shape (D, k)
+        sqrt(gamma) r_j in column j.
+    random_offset_ : float64 array of shape (k,)
+        w_j.
+    n_features_in_ : int
+        D, the columns seen in `fit`.
+    feature_names_in_ : array of str
+        Their names, where X has names that are all strings.
+
+    Notes
+    -----
+    A row of zeros has no direction and stays a row of zeros. Its kernel is that of the origin: 1 with another row of
+    zeros and exp(-gamma / 2) with every other row.
+
+    The features of a row do not depend on the rows it comes with, nor on whether it is dense or CSR, but for the
+    rounding of sums: some 1e-13 in float64 and 1e-5 in float32, more where gamma is large.
+
+    See Also
+    --------
+    gcwsnet.theory.rbf_kernel, gcwsnet.theory.rff_variance, gcwsnet.theory.nrff_variance
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gcwsnet import RandomFourierFeatures
+    >>> X = np.array([[3.0, 4.0], [30.0, 40.0], [4.0, 3.0], [-3.0, -4.0]])
+    >>> features = RandomFourierFeatures(n_components=10_000, gamma=2.0, random_state=0).fit_transform(X)
+    >>> (features @ features[0]).round(2)
+    array([1.  , 1.  , 0.92, 0.02])
+    >>> rho = np.array([1.0, 1.0, 0.96, -1.0])
+    >>> np.exp(-2.0 * (1 - rho)).round(2)
+    array([1.  , 1.  , 0.92, 0.02])
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1024,
+        gamma: float = 1.0,
+        *,
+        normalize: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.gamma = gamma
+        self.normalize = normalize
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> RandomFourierFeatures:  # noqa: ARG002
+        """Draw the random weights.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+            Only its columns matter; its entries are checked to be finite.
+        y : ignored
+
+        Returns
+        -------
+        self : RandomFourierFeatures
+        """
+        k = check_integer("n_components", self.n_components, 1, MOST_COMPONENTS)
+        gamma = _check_gamma(self.gamma)
+        self._check_normalize()
+        X = check_matrix(X, estimator=self, reset=True)
+        self._check_finite(X)
+        D = X.shape[1]
+        require_memory(
+            8 * D * k,
+            f"the random weights of {D} columns and {k} components",
+            "use fewer components, or feature-hash to fewer columns",
+        )
+        random = check_random_state(self.random_state)
+        self.random_weights_ = random.standard_normal((D, k))
+        self.random_weights_ *= math.sqrt(gamma)
+        self.random_offset_ = random.uniform(0, 2 * np.pi, k)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Random Fourier features of the rows of X.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+            Finite numbers of any size.
+
+        Returns
+        -------
+        features : array of shape (n, k)
+            float32 for float32, else float64.
+        """
+        check_is_fitted(self)
+        self._check_normalize()
+        given = X
+        X = check_matrix(X, estimator=self, reset=False)
+        self._check_finite(X)
+        dtype = _result_type(given.dtype if sparse.issparse(given) else X.dtype)
+        n, (D, k) = X.shape[0], self.random_weights_.shape
+        require_memory(
+            dtype.itemsize * (n * k + (D * k if dtype == np.float32 else 0)),
+            f"the features of {n} rows with {k} components each",
+            "transform in batches",
+        )
+        weights = self.random_weights_.astype(dtype, copy=False)
+        offset = self.random_offset_.astype(dtype, copy=False)
+        features = np.empty((n, k), dtype=dtype)
+        step = max(1, BLOCK_BYTES // (dtype.itemsize * (k if sparse.issparse(X) else max(D, k))))
+        for first in range(0, n, step):
+            block = features[first : first + step]
+            block[:] = _unit_rows(X[first : first + step].astype(dtype)) @ weights
+            block += offset
+            np.cos(block, out=block)
+            if self.normalize:
+                block /= np.linalg.norm(block, axis=1, keepdims=True)
+            else:
+                block *= math.sqrt(2 / k)
+        return features
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.random_weights_.shape[1])
+
+    def _check_normalize(self) -> None:
+        if not isinstance(self.normalize, (bool, np.bool_)):
+            raise TypeError(f"normalize must be True or False, got normalize={self.normalize!r}")
+
+    def _check_finite(self, X: Matrix) -> None:
+        check_finite(X, columns=getattr(self, "feature_names_in_", None))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _check_gamma(gamma: object) -> float:
+    if not isinstance(gamma, numbers.Real) or isinstance(gamma, bool):
+        raise TypeError(f"gamma must be a number, got gamma={gamma!r}")
+    value = float(gamma)
+    if not 1e-6 <= value <= 1e6:
+        raise ValueError(f"gamma must be from 1e-06 to 1e+06, got gamma={gamma}")
+    return value
+
+
+def _result_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize == 4 else np.float64)
+
+
+def _unit_rows(X: Matrix) -> Matrix:
+    """The rows of a float matrix that may be written to, divided by their lengths; rows of zeros are left alone.
+
+    Entries are divided by the largest of their row first, so that no square overflows or vanishes.
+    """
+    for lengths in (_largest, _lengths):
+        divisor = lengths(X)
+        divisor[divisor == 0] = 1
+        if sparse.issparse(X):
+            X.data /= np.repeat(divisor, np.diff(X.indptr))
+        else:
+            X /= divisor[:, np.newaxis]
+    return X
+
+
+def _largest(X: Matrix) -> NDArray[Any]:
+    if sparse.issparse(X):
+        return _reduce_rows(np.maximum, np.abs(X.data), X.indptr)
+    return np.maximum(X.max(axis=1), -X.min(axis=1))
+
+
+def _lengths(X: Matrix) -> NDArray[Any]:
+    if sparse.issparse(X):
+        return np.sqrt(_reduce_rows(np.add, X.data**2, X.indptr))
+    return np.linalg.norm(X, axis=1)
+
+
+def _reduce_rows(ufunc: np.ufunc, data: NDArray[Any], indptr: NDArray[Any]) -> NDArray[Any]:
+    """`ufunc` over the stored entries of each row; 0 for a row without any."""
+    reduced = np.zeros(len(indptr) - 1, dtype=data.dtype)
+    stored = np.diff(indptr) > 0
+    if stored.any():
+        reduced[stored] = ufunc.reduceat(data, indptr[:-1][stored])
+    return reduced

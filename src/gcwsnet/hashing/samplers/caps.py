@@ -1,0 +1,182 @@
+"""The largest size of each feature, and features drawn in proportion to it: what rejection sampling is fitted to."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gcwsnet._validation import Matrix, as_floats
+from gcwsnet.hashing.logarithm import F, log_of_data
+from gcwsnet.hashing.samplers.exponential import exp
+from gcwsnet.kernels import gmm_transform
+
+POINTS = 1 << 63  # a table divides the whole numbers below it among the features
+
+
+class CapTable(NamedTuple):
+    """Features drawn with probability cap**p / sum: feature f has the points from ends[f - 1] up to ends[f]."""
+
+    log_caps: NDArray[np.float32]
+    ends: NDArray[np.uint64]
+
+
+def column_caps(X: Matrix, caps: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """The largest size of each feature in X, and in what gave `caps`.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, D)
+        Numbers; NaN counts as zero.
+    caps : array of float64, shape (2D,), default=None
+        Caps to be raised.
+
+    Returns
+    -------
+    caps : array of float64, shape (2D,)
+        Of the columns of `gmm_transform`; 0 for a feature that did not occur.
+
+    Examples
+    --------
+    >>> caps = column_caps(np.array([[-3.0, 17.0], [1.0, 2.0]]))
+    >>> caps
+    array([ 1.,  3., 17.,  0.])
+    >>> column_caps(np.array([[2.0, -5.0]]), caps)
+    array([ 2.,  3., 17.,  5.])
+    """
+    raised = np.zeros(2 * X.shape[1]) if caps is None else caps.copy()
+    X = as_floats(X)
+    if sparse.issparse(X):
+        features = 2 * X.indices.astype(np.int64) + (X.data < 0)
+        np.fmax.at(raised, features, np.abs(X.data).astype(np.float64))
+    else:
+        for sign, part in ((1, raised[0::2]), (-1, raised[1::2])):
+            np.fmax(part, np.fmax.reduce(sign * X, axis=0, initial=0.0), out=part)
+    return raised + 0.0  # minus zero becomes zero
+
+
+def clip_to_caps(X: Matrix, caps: NDArray[np.float64]) -> tuple[Matrix, int]:
+    """X with every size above its cap put to the cap, and how many there were; NaN stays.
+
+    Examples
+    --------
+    >>> clip_to_caps(np.array([[-4.0, 9.0]]), np.array([1.0, 3.0, 17.0, 0.0]))
+    (array([[-3.,  9.]]), 1)
+    """
+    above = _above(X, caps)
+    n_above = int(np.count_nonzero(above))
+    if n_above == 0:
+        return X, 0
+    X = X.astype(np.float64)
+    if sparse.issparse(X):
+        X.data = np.clip(X.data, -caps[1::2][X.indices], caps[0::2][X.indices])
+        return X, n_above
+    return np.clip(X, -caps[1::2], caps[0::2]), n_above
+
+
+def check_caps(X: Matrix, caps: NDArray[np.float64], *, columns: Any = None) -> None:
+    """ValueError that names the first entry of X whose size is above its cap.
+
+    Examples
+    --------
+    >>> check_caps(np.array([[-4.0, 9.0]]), np.array([1.0, 3.0, 17.0, 0.0]))
+    Traceback (most recent call last):
+    ...
+    ValueError: no size may be above the cap of its column and sign, the largest seen in fit; X[0, 0] is -4.0 and \
+its cap 3.0; fit on such rows too, call partial_fit with them, or clip them with above_cap='clip'
+    """
+    above = _above(X, caps)
+    if not above.any():
+        return
+    if sparse.issparse(X):
+        entry = int(np.argmax(above))
+        row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
+        column, value = int(X.indices[entry]), float(X.data[entry])
+    else:
+        row, column = divmod(int(np.argmax(above)), X.shape[1])
+        value = float(X[row, column])
+    called = "" if columns is None else f" (column {columns[column]!r})"
+    raise ValueError(
+        "no size may be above the cap of its column and sign, the largest seen in fit; "
+        f"X[{row}, {column}]{called} is {value} and its cap {float(caps[2 * column + (value < 0)])}; "
+        "fit on such rows too, call partial_fit with them, or clip them with above_cap='clip'"
+    )
+
+
+def _above(X: Matrix, caps: NDArray[np.float64]) -> NDArray[np.bool_]:
+    values, positive, negative = X, caps[0::2], caps[1::2]
+    if sparse.issparse(X):
+        values, positive, negative = X.data, positive[X.indices], negative[X.indices]
+    above: NDArray[np.bool_] = (values > positive) | (values < -negative)
+    return above
+
+
+def cap_table(caps: NDArray[np.float64], p: float) -> CapTable:
+    """The table that draws features with probability cap**p / sum.
+
+    A share is right to 2**-44 of itself and to 2**-63. Features whose share is below 2**-63 are never drawn.
+
+    Parameters
+    ----------
+    caps : array of float64, shape (2D,)
+        Not all of them zero.
+    p : float
+        The power of the pGMM kernel.
+
+    Returns
+    -------
+    table : CapTable
+        Arrays of length 2D. The last end is 2**63.
+
+    Examples
+    --------
+    >>> table = cap_table(np.array([1.0, 3.0, 0.0, 4.0]), p=1)
+    >>> (table.ends / 2.0**63).round(6).tolist()
+    [0.125, 0.5, 0.5, 1.0]
+    """
+    log_caps = F(p) * log_of_data(caps)
+    heaviest = int(np.argmax(log_caps))
+    relative = exp(log_caps.astype(np.float64) - float(log_caps[heaviest]))
+    share = relative / math.fsum(relative)  # fsum rounds once: no order of the sum changes it
+    points = np.floor(share * float(POINTS)).astype(np.uint64)
+    points[heaviest] = 0
+    points[heaviest] = POINTS - int(points.sum())
+    return CapTable(log_caps, np.cumsum(points))
+
+
+def drawn_features(table: CapTable, points: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The feature that each point below 2**63 belongs to.
+
+    Examples
+    --------
+    >>> table = cap_table(np.array([1.0, 3.0, 0.0, 4.0]), p=1)
+    >>> drawn_features(table, np.array([0, 2**61, 2**63 - 1], dtype=np.uint64))
+    array([0, 1, 3])
+    """
+    return np.searchsorted(table.ends, points, side="right")
+
+
+def expected_trials(X: Matrix, caps: NDArray[np.float64], p: float) -> NDArray[np.float64]:
+    """How many trials each row needs on average: the sum of cap**p over the sum of u**p, 0 for a row of zeros.
+
+    It decides no sample, only what is quick.
+
+    Examples
+    --------
+    >>> expected_trials(np.array([[-3.0, 17.0], [1.0, 4.0], [0.0, 0.0]]), np.array([1.0, 3.0, 17.0, 0.0]), p=1)
+    array([1.05, 4.2 , 0.  ])
+    """
+    U = sparse.csr_array(gmm_transform(X))
+    log_caps = p * np.log(caps[caps > 0])
+    stored = np.diff(U.indptr)
+    if len(log_caps) == 0:
+        return np.zeros(len(stored))
+    largest = log_caps.max()
+    row = np.repeat(np.arange(len(stored)), stored)
+    with np.errstate(under="ignore", divide="ignore"):
+        weight = np.bincount(row, np.exp(p * np.log(U.data.astype(np.float64)) - largest), len(stored))
+        trials: NDArray[np.float64] = np.where(stored > 0, np.exp(log_caps - largest).sum() / weight, 0.0)
+    return trials

@@ -1,0 +1,412 @@
+"""The formulas of the paper against simulations of what they describe.
+
+Seeds are fixed. A simulated mean must be within five of its standard errors. A simulated variance must be within 5% of
+the formula: it comes from so many repetitions that five of its standard errors are less than that. Each term of a
+formula is more than that in some of the cases.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import gcwsnet
+from gcwsnet import theory
+
+VARIANCE = 0.05
+
+
+def assert_mean(values: np.ndarray, expected: float) -> None:
+    """The mean of simulated values is `expected`, within five standard errors."""
+    assert abs(values.mean() - expected) <= 5 * values.std() / np.sqrt(len(values))
+
+
+def assert_variance(values: np.ndarray, expected: float) -> None:
+    """The variance of simulated values is `expected`, within 5%, which is more than five of its standard errors."""
+    deviation = (values - values.mean()) ** 2
+    assert 5 * deviation.std() / np.sqrt(len(values)) < VARIANCE * expected, "more repetitions are needed"
+    assert values.var() == pytest.approx(expected, rel=VARIANCE)
+
+
+def simulated_codes(rng: Any, J: float, bits: int, n_hashes: int, repetitions: int) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of two rows: samples that are equal with probability J, mapped uniformly to b bits (Theorem 2)."""
+    shape = (repetitions, n_hashes)
+    first, second = rng.integers(0, 2**bits, (2, *shape))
+    return first, np.where(rng.random(shape) < J, first, second)
+
+
+def simulated_inner_products(x: np.ndarray, y: np.ndarray, n_bins: int, r: np.ndarray, rng: Any) -> np.ndarray:
+    """<z, w> of the count-sketches of equation (9), one for each row of the random weights r.
+
+    x and y are one vector of length d, or one for each row of r.
+    """
+    repetitions, d = r.shape
+    h = rng.integers(0, n_bins, (repetitions, d))
+    cell = (h + n_bins * np.arange(repetitions)[:, np.newaxis]).ravel()
+    z, w = (np.bincount(cell, (v * r).ravel(), repetitions * n_bins).reshape(-1, n_bins) for v in (x, y))
+    return np.asarray((z * w).sum(axis=1))
+
+
+def signs(rng: Any, shape: tuple[int, int]) -> np.ndarray:
+    return np.asarray(rng.choice([-1.0, 1.0], shape))
+
+
+def one_hot(codes: np.ndarray, bits: int) -> np.ndarray:
+    return np.asarray(codes[:, :, np.newaxis] == np.arange(2**bits), dtype=float).reshape(len(codes), -1)
+
+
+# Theorem 2
+
+
+@pytest.mark.parametrize("bits", [1, 2, 8])
+@pytest.mark.parametrize("J", [0.0, 0.1, 0.7, 1.0])
+def test_collision_probability_and_variance_of_the_estimated_similarity(J: float, bits: int) -> None:
+    k = 20
+    first, second = simulated_codes(np.random.default_rng(bits), J, bits, k, 40_000)
+    share = (first == second).mean(axis=1)
+    assert_mean(share, theory.collision_probability(J, bits))
+    estimate = (share - 2.0**-bits) / (1 - 2.0**-bits)
+    if 0 < J < 1:
+        assert_variance(estimate, theory.similarity_variance(J, bits, k))
+
+
+def test_the_estimates_of_the_hasher_have_this_variance() -> None:
+    X = [[1.0, 5.0, -2.0], [1.5, 4.0, 3.0]]
+    J = gcwsnet.pgmm_kernel(X)[0, 1]
+    k, repetitions = 8, 40_000
+    codes = gcwsnet.GCWSHasher(k * repetitions, bits=2, random_state=0).fit_transform(X).reshape(2, repetitions, k)
+    share = (codes[0] == codes[1]).mean(axis=1)
+    assert_mean(share, theory.collision_probability(J, 2))
+    assert_variance((share - 1 / 4) / (1 - 1 / 4), theory.similarity_variance(J, 2, k))
+
+
+# Theorem 3
+
+X_VECTOR = np.array([1.0, -2.0, 0.5, 0.0, 1.5, 3.0])
+Y_VECTOR = np.array([2.0, -1.0, 1.0, 1.0, 0.0, 2.0])
+WEIGHTS: dict[str, tuple[float, Callable[[Any, tuple[int, int]], Any]]] = {
+    "signs": (1.0, signs),
+    "uniform": (1.8, lambda rng, shape: rng.uniform(-np.sqrt(3), np.sqrt(3), shape)),
+    "normal": (3.0, lambda rng, shape: rng.standard_normal(shape)),
+}
+
+
+@pytest.mark.parametrize("n_bins", [1, 3, 12])
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_inner_products_of_count_sketches(weights: str, n_bins: int) -> None:
+    s, draw = WEIGHTS[weights]
+    rng = np.random.default_rng(n_bins)
+    r = draw(rng, (400_000 if weights == "normal" else 100_000, len(X_VECTOR)))
+    found = simulated_inner_products(X_VECTOR, Y_VECTOR, n_bins, r, rng)
+    assert_mean(found, X_VECTOR @ Y_VECTOR)
+    assert_variance(found, theory.inner_product_variance(X_VECTOR, Y_VECTOR, n_bins, fourth_moment=s))
+
+
+@pytest.mark.parametrize("n_bins", [3, 40, 4000])
+def test_normal_weights_in_place_of_signs_do_not_have_the_variance_of_signs(n_bins: int) -> None:
+    """Their variance does not vanish with the number of bins, as that of signs does."""
+    rng = np.random.default_rng(0)
+    found = simulated_inner_products(X_VECTOR, Y_VECTOR, n_bins, rng.standard_normal((4000, 6)), rng)
+    excess = 2 * np.sum(X_VECTOR**2 * Y_VECTOR**2)
+    of_signs = theory.inner_product_variance(X_VECTOR, Y_VECTOR, n_bins)
+    assert found.var() > 1.3 * of_signs
+    assert found.var() == pytest.approx(of_signs + excess, rel=0.15)
+    assert of_signs * n_bins == pytest.approx(theory.inner_product_variance(X_VECTOR, Y_VECTOR, 1))
+
+
+def test_inner_product_variance_takes_stacks_of_vectors() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(3, 1, 5)), rng.normal(size=(2, 5))
+    found = theory.inner_product_variance(x, y, [10, 20])
+    assert found.shape == (3, 2)
+    assert found[2, 1] == pytest.approx(theory.inner_product_variance(x[2, 0], y[1], 20))
+    assert theory.inner_product_variance([0.1, 0.0], [0.1, 0.0], 7) == 0.0
+
+
+# Theorem 4
+
+
+@pytest.mark.parametrize(("matches", "n_bins"), [(0, 2), (1, 5), (3, 2), (4, 5)])
+def test_count_sketches_of_known_codes(matches: int, n_bins: int) -> None:
+    k, bits = 4, 2
+    codes = np.array([[0, 1, 2, 3]])
+    others = np.where(np.arange(k) < matches, codes, (codes + 1) % 4)
+    rng = np.random.default_rng(matches)
+    x, y = one_hot(codes, bits), one_hot(others, bits)
+    found = simulated_inner_products(x, y, n_bins, signs(rng, (200_000, x.shape[1])), rng) / k
+    assert_mean(found, matches / k)
+    assert_variance(found, theory.count_sketch_conditional_variance(matches, k, n_bins))
+
+
+@pytest.mark.parametrize(
+    ("J", "bits", "n_hashes", "n_bins"), [(0.3, 2, 4, 4), (0.9, 1, 3, 2), (0.0, 1, 2, 3), (0.6, 3, 8, 16)]
+)
+def test_count_sketches_of_codes(J: float, bits: int, n_hashes: int, n_bins: int) -> None:
+    """Few hashes, so that the terms with 1 / k are seen."""
+    rng = np.random.default_rng(bits)
+    repetitions = 100_000
+    x, y = (one_hot(codes, bits) for codes in simulated_codes(rng, J, bits, n_hashes, repetitions))
+    found = simulated_inner_products(x, y, n_bins, signs(rng, x.shape), rng) / n_hashes
+    assert_mean(found, theory.collision_probability(J, bits))
+    assert_variance(found, theory.count_sketch_variance(J, bits, n_hashes, n_bins))
+
+
+@pytest.mark.parametrize("n_hashes", [1, 2, 50])
+@pytest.mark.parametrize("J", [0.0, 0.4, 1.0])
+def test_variances_of_theorem_4_add_up(J: float, n_hashes: int) -> None:
+    """The variance is the mean of the conditional variance and the variance of the conditional mean."""
+    a = np.arange(n_hashes + 1)
+    probability = stats.binom.pmf(a, n_hashes, theory.collision_probability(J, 3))
+    given = theory.count_sketch_conditional_variance(a, n_hashes, 10)
+    of_mean = probability @ (a / n_hashes) ** 2 - (probability @ a / n_hashes) ** 2
+    expected = theory.count_sketch_variance(J, 3, n_hashes, 10)
+    assert probability @ given + of_mean == pytest.approx(expected, rel=1e-9, abs=1e-15)
+
+
+def test_conditional_variance_is_theorem_3_for_one_hot_vectors() -> None:
+    x, y = one_hot(np.array([[0, 1, 2]]), 2)[0], one_hot(np.array([[0, 3, 2]]), 2)[0]
+    expected = theory.inner_product_variance(x, y, 5) / 3**2
+    assert theory.count_sketch_conditional_variance(2, 3, 5) == pytest.approx(expected)
+
+
+# R(b, J, m)
+
+
+@pytest.mark.parametrize(("bits", "J", "m"), [(2, 0.3, 2), (4, 0.7, 8)])
+def test_ratio_of_what_count_sketch_adds(bits: int, J: float, m: int) -> None:
+    """128 hashes: the terms that the ratio leaves out are below 1%."""
+    rng = np.random.default_rng(bits)
+    k = 128
+    added, without = [], []
+    for _ in range(8):
+        first, second = simulated_codes(rng, J, bits, k, 2000)
+        matches = (first == second).sum(axis=1)
+        x, y = one_hot(first, bits), one_hot(second, bits)
+        added.append(simulated_inner_products(x, y, 2**bits * k // m, signs(rng, x.shape), rng) - matches)
+        without.append(matches)
+    ratio = np.var(np.concatenate(added)) / np.var(np.concatenate(without))
+    assert ratio == pytest.approx(theory.count_sketch_ratio(bits, J, m), rel=0.06)
+
+
+def test_ratio_is_theorem_4_for_many_hashes() -> None:
+    J, bits, m, k = np.array([0.0, 0.2, 0.8]), np.array([[2], [16]]), 3.0, 10**9
+    P = theory.collision_probability(J, bits)
+    without = P * (1 - P) / k
+    added = theory.count_sketch_variance(J, bits, k, 2.0**bits * k / m) - without
+    np.testing.assert_allclose(theory.count_sketch_ratio(bits, J, m), added / without, rtol=1e-6)
+
+
+def test_ratio_at_the_ends() -> None:
+    assert theory.count_sketch_ratio(8, 1.0, 16) == np.inf
+    assert theory.count_sketch_ratio(32, 0.0, 1) == pytest.approx(1.0)
+    assert theory.count_sketch_ratio(1, 0.0, 2) == pytest.approx(2 * (1 + 1 / 4) / (1 / 2))
+
+
+@pytest.mark.parametrize("bits", [1, 8, 32])
+def test_reduction_is_the_largest_that_keeps_the_ratio(bits: int) -> None:
+    J, ratio = np.array([0.0, 0.3, 0.99]), np.array([[0.01], [0.5], [3.0]])
+    m = theory.reduction_for_ratio(bits, J, ratio)
+    np.testing.assert_allclose(theory.count_sketch_ratio(bits, J, m), ratio + 0 * J, rtol=1e-12)
+    assert np.all(theory.count_sketch_ratio(bits, J, 1.001 * m) > ratio)
+
+
+def test_reduction_at_the_ends() -> None:
+    assert theory.reduction_for_ratio(8, 1.0, 0.5) == 0.0
+    assert theory.reduction_for_ratio(8, 0.5, 0.0) == 0.0
+    J = np.linspace(0, 1, 1001)
+    P = theory.collision_probability(J[np.argmax(theory.reduction_for_ratio(8, J, 0.1))], 8)
+    assert pytest.approx(np.sqrt(2) - 1, abs=0.002) == P
+
+
+# Theorem 5
+
+
+@pytest.mark.parametrize("gamma", [0.3, 1.0, 10.0])
+@pytest.mark.parametrize("rho", [-0.9, -0.3, 0.5, 0.9])
+def test_random_fourier_features(rho: float, gamma: float) -> None:
+    """256 features, 10,000 times: the errors of the limit in Theorem 5, of the order of 1 / k, are not seen."""
+    rng = np.random.default_rng(7)
+    k, repetitions = 256, 10_000
+    plain, normalized = np.empty(repetitions), np.empty(repetitions)
+    for rows in np.split(np.arange(repetitions), 20):
+        x, noise = rng.standard_normal((2, len(rows), k), dtype=np.float32)
+        y = np.float32(rho) * x + np.float32(np.sqrt(1 - rho**2)) * noise
+        w = np.float32(2 * np.pi) * rng.random(x.shape, dtype=np.float32)
+        X, Y = (np.sqrt(2) * np.cos(np.float32(np.sqrt(gamma)) * v + w) for v in (x, y))
+        XY = np.einsum("ij,ij->i", X, Y)
+        plain[rows] = XY / k
+        normalized[rows] = XY / np.linalg.norm(X, axis=1) / np.linalg.norm(Y, axis=1)
+    kernel, V, V_n = (f(rho, gamma) for f in (theory.rbf_kernel, theory.rff_variance, theory.nrff_variance))
+    assert abs(plain.mean() - kernel) <= 5 * np.sqrt(V / k / repetitions)
+    assert abs(normalized.mean() - kernel) <= 5 * np.sqrt(V_n / k / repetitions) + 1 / k
+    # Five standard errors of a variance of 10,000 nearly normal numbers are 7%.
+    assert plain.var() == pytest.approx(theory.rff_variance(rho, gamma, k), rel=0.07)
+    assert normalized.var() == pytest.approx(theory.nrff_variance(rho, gamma, k), rel=0.07)
+
+
+def test_variances_of_theorem_5_as_they_are_written() -> None:
+    rho, gamma = np.linspace(-1, 1, 21), np.array([[0.0], [0.1], [1.0], [10.0]])
+    V = 1 / 2 + (1 - np.exp(-2 * gamma * (1 - rho))) ** 2 / 2
+    V_n = V - np.exp(-2 * gamma * (1 - rho)) * (3 - np.exp(-4 * gamma * (1 - rho))) / 4
+    np.testing.assert_allclose(theory.rff_variance(rho, gamma), V, rtol=1e-12)
+    np.testing.assert_allclose(theory.nrff_variance(rho, gamma), V_n, rtol=1e-9, atol=1e-15)
+    assert np.all(theory.nrff_variance(rho, gamma) <= theory.rff_variance(rho, gamma))
+    np.testing.assert_allclose(theory.nrff_variance(rho, gamma, 64) * 64, theory.nrff_variance(rho, gamma))
+
+
+def test_random_fourier_features_at_the_ends() -> None:
+    for rho, gamma in ((1.0, 5.0), (0.3, 0.0), (1.0, 0.0)):
+        assert theory.rbf_kernel(rho, gamma) == 1.0
+        assert theory.rff_variance(rho, gamma) == 0.5
+        assert theory.nrff_variance(rho, gamma) == 0.0
+    assert theory.nrff_variance(1 - 1e-9, 1.0) == pytest.approx(5e-18, rel=1e-6)
+    assert theory.rbf_kernel(-1.0, 1e6) == 0.0
+    assert theory.rff_variance(-1.0, 1e6) == theory.nrff_variance(-1.0, 1e6) == 1.0
+
+
+# The limit of the GMM kernel
+
+
+@pytest.mark.parametrize("degrees_of_freedom", [np.inf, 5.0, 2.5])
+@pytest.mark.parametrize("rho", [-0.9, -0.3, 0.0, 0.5, 0.9, 0.99])
+def test_gmm_kernel_of_elliptical_data_has_this_limit(rho: float, degrees_of_freedom: float) -> None:
+    """30 pairs of rows with 20,000 columns of a normal or a t distribution; the bias is of the order of 1 / columns."""
+    rng = np.random.default_rng(3)
+    found = np.empty(30)
+    for i in range(len(found)):
+        u, noise = rng.standard_normal((2, 20_000))
+        v = rho * u + np.sqrt(1 - rho**2) * noise
+        if np.isfinite(degrees_of_freedom):
+            common = np.sqrt(degrees_of_freedom / rng.chisquare(degrees_of_freedom, len(u)))
+            u, v = u * common, v * common
+        found[i] = gcwsnet.gmm_kernel(u, v)
+    assert found.std() < 0.01
+    assert_mean(found, theory.gmm_limit(rho))
+
+
+def test_gmm_limit_at_the_ends() -> None:
+    assert theory.gmm_limit(1.0) == 1.0
+    assert theory.gmm_limit(-1.0) == 0.0
+    assert theory.gmm_limit(-1 + 2.0**-50) == pytest.approx(2.0**-53, rel=1e-12)
+    rho = np.linspace(-1, 1, 101)
+    s = np.sqrt((1 - rho) / 2)
+    np.testing.assert_allclose(theory.gmm_limit(rho), (1 - s) / (1 + s), atol=1e-15)
+
+
+# All of them
+
+CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "collision_probability": (theory.collision_probability, {"J": 0.3, "bits": 8}),
+    "similarity_variance": (theory.similarity_variance, {"J": 0.3, "bits": 8, "n_hashes": 64}),
+    "count_sketch_conditional_variance": (
+        theory.count_sketch_conditional_variance,
+        {"matches": 10, "n_hashes": 64, "n_bins": 256},
+    ),
+    "count_sketch_variance": (theory.count_sketch_variance, {"J": 0.3, "bits": 8, "n_hashes": 64, "n_bins": 256}),
+    "count_sketch_ratio": (theory.count_sketch_ratio, {"bits": 8, "J": 0.3, "m": 16}),
+    "reduction_for_ratio": (theory.reduction_for_ratio, {"bits": 8, "J": 0.3, "ratio": 0.25}),
+    "rbf_kernel": (theory.rbf_kernel, {"rho": 0.3, "gamma": 2.0}),
+    "rff_variance": (theory.rff_variance, {"rho": 0.3, "gamma": 2.0, "n_components": 64}),
+    "nrff_variance": (theory.nrff_variance, {"rho": 0.3, "gamma": 2.0, "n_components": 64}),
+    "gmm_limit": (theory.gmm_limit, {"rho": 0.3}),
+}
+
+
+def test_every_formula_is_called_here() -> None:
+    assert set(CALLS) | {"inner_product_variance"} == set(theory.__all__)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_numbers_give_a_float_and_arrays_are_broadcast(name: str) -> None:
+    function, arguments = CALLS[name]
+    one = function(**arguments)
+    assert type(one) is float
+    for dtype in (np.float64, np.float32):
+        arrays = {
+            key: np.full((3, *[1] * i), value, dtype=dtype if isinstance(value, float) else np.int32)
+            for i, (key, value) in enumerate(arguments.items())
+        }
+        found = function(**arrays)
+        assert found.dtype == np.float64
+        assert found.shape == (3,) * len(arguments)
+        np.testing.assert_allclose(found, one, rtol=1e-6)
+    assert function(**{key: [value] for key, value in arguments.items()}).shape == (1,)
+
+
+@pytest.mark.parametrize("bits", [1, 32])
+@pytest.mark.parametrize("J", [0.0, 1e-300, 1 - 2.0**-53, 1.0])
+def test_the_ends_of_the_ranges_give_sane_numbers(J: float, bits: int) -> None:
+    P = theory.collision_probability(J, bits)
+    assert 2.0**-bits <= P <= 1
+    assert theory.similarity_variance(J, bits, 1) >= 0
+    assert (theory.similarity_variance(J, bits, 1) == 0) == (J == 1)
+    assert theory.count_sketch_variance(J, bits, 1, 1) >= 0
+    assert theory.count_sketch_variance(J, bits, 10**9, 2.0**60) >= 0
+    assert theory.count_sketch_ratio(bits, J, 1) > 0
+    assert np.isfinite(theory.reduction_for_ratio(bits, J, 1e9))
+    assert theory.count_sketch_variance(1.0, bits, 1, 1) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "error", "words"),
+    [
+        ("collision_probability", {"J": 1.5}, ValueError, "J must be from 0 to 1, got J=1.5; clip an estimate"),
+        ("collision_probability", {"J": [0.5, -0.1]}, ValueError, r"J must be from 0 to 1, got J\[1\]=-0.1;"),
+        ("collision_probability", {"J": [[0, 2]]}, ValueError, r"J must be from 0 to 1, got J\[0, 1\]=2;"),
+        ("collision_probability", {"J": np.nan}, ValueError, "J must be from 0 to 1, got J=nan"),
+        ("collision_probability", {"J": "0.5"}, TypeError, "J must be a number or an array of such, got J='0.5'"),
+        ("collision_probability", {"J": [True]}, TypeError, "J must be a number .* got an array of the type bool"),
+        ("collision_probability", {"bits": 0}, ValueError, "bits must be from 1 to 32, got bits=0"),
+        ("collision_probability", {"bits": 33}, ValueError, "bits must be from 1 to 32, got bits=33"),
+        ("collision_probability", {"bits": 8.0}, TypeError, "bits must be an integer .* got bits=8.0"),
+        ("similarity_variance", {"n_hashes": 0}, ValueError, "n_hashes must be finite and at least 1, got n_hashes=0"),
+        ("count_sketch_variance", {"n_bins": 0.5}, ValueError, "n_bins must be finite and at least 1, got n_bins=0.5"),
+        ("count_sketch_variance", {"n_bins": np.inf}, ValueError, "got n_bins=inf"),
+        (
+            "count_sketch_conditional_variance",
+            {"matches": [3, 65]},
+            ValueError,
+            "matches must be from 0 to n_hashes, got matches=65 with n_hashes=64",
+        ),
+        ("count_sketch_conditional_variance", {"matches": -1}, ValueError, "matches must be finite and at least 0"),
+        ("count_sketch_ratio", {"m": 0}, ValueError, "m must be finite and above 0, got m=0"),
+        ("reduction_for_ratio", {"ratio": -0.1}, ValueError, "ratio must be finite and at least 0, got ratio=-0.1"),
+        ("rff_variance", {"rho": -1.1}, ValueError, "rho must be from -1 to 1, got rho=-1.1; clip an estimate"),
+        ("rbf_kernel", {"gamma": -1}, ValueError, "gamma must be finite and at least 0, got gamma=-1"),
+        ("nrff_variance", {"gamma": np.inf}, ValueError, "gamma must be finite and at least 0, got gamma=inf"),
+        ("nrff_variance", {"n_components": 0}, ValueError, "n_components must be finite and at least 1"),
+        ("gmm_limit", {"rho": 1 + 1j}, TypeError, "rho must be a number"),
+    ],
+)
+def test_arguments_out_of_range_are_named(name: str, changed: dict[str, Any], error: type, words: str) -> None:
+    function, arguments = CALLS[name]
+    with pytest.raises(error, match=words):
+        function(**{**arguments, **changed})
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "rest", "words"),
+    [
+        ([1.0, 2.0], [1.0], {}, r"vectors of one length, got the shapes \(2,\) and \(1,\)"),
+        (1.0, [1.0], {}, r"vectors of one length, got the shapes \(\) and \(1,\)"),
+        ([1.0, np.inf], [1.0, 2.0], {}, r"x must be finite, got x\[1\]=inf"),
+        ([1.0], [1.0], {"fourth_moment": 0.5}, "fourth_moment must be finite and at least 1, got fourth_moment=0.5"),
+    ],
+)
+def test_bad_vectors_are_named(x: Any, y: Any, rest: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        theory.inner_product_variance(x, y, 10, **rest)
+
+
+def test_theory_is_there_after_a_plain_import_and_needs_only_numpy() -> None:
+    program = (
+        "import sys, gcwsnet\n"
+        "assert 'numpy' not in sys.modules and 'gcwsnet.theory' not in sys.modules\n"
+        "assert gcwsnet.theory.collision_probability(0.5, 1) == 0.75\n"
+        "assert not {'sklearn', 'scipy', 'torch'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
