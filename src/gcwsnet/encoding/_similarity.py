@@ -11,6 +11,7 @@ from scipy import sparse
 
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import check_integer
+from gcwsnet.encoding._codes import check_comparable
 
 BATCH = 1 << 22
 
@@ -28,7 +29,8 @@ def estimate_similarity(codes_a: Any, codes_b: Any, *more: Any, bits: int, n_has
     Parameters
     ----------
     codes_a, codes_b, *more : arrays of integers, shape (n, k) or (k,); or two sparse matrices, shape (n, B)
-        Codes of one hasher; or the sketches of such codes by one `CountSketch`, or their one-hot vectors.
+        Codes of one hasher, or of hashers that agree in all that decides a code (an error where it is known that
+        they do not); or the sketches of such codes by one `CountSketch`, or their one-hot vectors.
     bits : int
         b, the bits of a code, from 1 to 32. It is exact for the hasher's default ``t_bits="all"``; with other
         `t_bits` only i* is compared and J is somewhat overestimated.
@@ -63,6 +65,7 @@ def estimate_similarity(codes_a: Any, codes_b: Any, *more: Any, bits: int, n_has
         return _similarity_of_sketches([codes_a, codes_b, *more], bits, n_hashes)
     if n_hashes is not None:
         raise TypeError(f"n_hashes is for sketches; codes have as many hashes as columns, got n_hashes={n_hashes!r}")
+    check_comparable((codes_a, codes_b, *more), bits)
     arrays = [_codes(codes) for codes in (codes_a, codes_b, *more)]
     widths = {array.shape[-1] for array in arrays}
     if len(widths) > 1:

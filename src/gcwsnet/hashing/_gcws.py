@@ -23,7 +23,8 @@ from gcwsnet._validation import (
     draw_seed,
     row_batches,
 )
-from gcwsnet.encoding import one_hot
+from gcwsnet.encoding import Codes, Origin, one_hot
+from gcwsnet.hashing.parameters import HASH_VERSION
 
 MOST_HASHES = 2**20
 SCAN = _core.Scan.AUTO  # every way gives the same samples: tests and benchmarks compare them
@@ -177,7 +178,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         how = (float(self.p), self.missing == "zero", encoding)
         self._hash(X, "codes", how, (codes,))
-        return one_hot(codes, total_bits) if self.output == "onehot" else codes
+        return one_hot(codes, total_bits) if self.output == "onehot" else Codes(codes, self._origin())
 
     def samples(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The samples (i*, t*) of Algorithm 1, before they are encoded.
@@ -264,6 +265,18 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         except FloatingPointError:
             self._check_finite(X)
             raise
+
+    def _origin(self) -> Origin:
+        return Origin(
+            method=self.method,
+            hash_version=HASH_VERSION,
+            seed=self.seed_,
+            p=float(self.p),
+            bits=self._total_bits(),
+            t_bits=self.t_bits if isinstance(self.t_bits, str) else int(self.t_bits),
+            encoding=self.encoding,
+            columns=self.n_features_in_ if self.encoding == "lowbits" else None,
+        )
 
     def _make_core(self) -> None:
         self._core = _core.Hasher(self.seed_, self.n_features_in_, self._fitted_hashes, self.table_memory, SCAN)
