@@ -114,7 +114,7 @@ def row_batches(X: Matrix) -> Iterator[tuple[int, Matrix]]:
         return
     step = max(1, BATCH_BYTES // (8 * X.shape[1]))
     for first in range(0, X.shape[0], step):
-        yield first, np.ascontiguousarray(as_floats(X[first : first + step]))
+        yield first, np.require(as_floats(X[first : first + step]), requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
 def _can_be_read_in_place(X: NDArray[Any]) -> bool:
