@@ -41,7 +41,7 @@ format: setup ## put the Python source into shape
 bench: setup ## the benchmarks, with the peers they compare with
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[bench]'
 	$(BIN)/python benchmarks/kernels.py
-	$(BIN)/python benchmarks/hashing.py
+	$(BIN)/gcwsnet bench --plot build/hashing-speed.png
 
 # A second environment that sees the packages of the first one, but not its installed gcwsnet.
 SANITIZED := build/sanitized
@@ -59,7 +59,7 @@ sanitize: setup ## the tests with a native core that checks its memory and its a
 	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
 	  > $$($(SANITIZED)/venv/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tools.pth
 	$(SANITIZED_RUN) -c "import gcwsnet._core as core; assert '$(SANITIZED)' in core.__file__, core.__file__"
-	$(SANITIZED_RUN) -m pytest tests
+	$(SANITIZED_RUN) -m pytest --capture=sys tests
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -7,15 +7,15 @@ The promise: `pgmm_kernel` of 2,000 x 2,000 rows of 784 columns takes on one thr
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 
 import numpy as np
-from _measure import Work, machine, medians, table, versions
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import chi2_kernel, laplacian_kernel
-from threadpoolctl import threadpool_limits
 
 from gcwsnet import pgmm_kernel
+from gcwsnet.bench._measure import Work, listed, machine, medians, one_thread, versions
 
 BASELINE = "chi2_kernel"
 PROMISED = 0.2
@@ -44,6 +44,13 @@ def kernels(n: int, n_columns: int) -> dict[str, Work]:
     }
 
 
+def table(times: Mapping[str, float]) -> str:
+    """Markdown table of seconds and of their share of the baseline's."""
+    lines = ["| | seconds | of the baseline |", "| :-- | --: | --: |"]
+    lines += [f"| {name} | {time:.3f} | {time / times[BASELINE]:.3f} |" for name, time in times.items()]
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -52,14 +59,14 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5)
     given = parser.parse_args()
     print(machine())
-    print(versions("gcwsnet", "numpy", "scipy", "scikit-learn"))
+    print(listed(versions("gcwsnet", "numpy", "scipy", "scikit-learn")))
     print(
         f"\n{given.rows} x {given.rows} rows of {given.columns} columns, one thread unless said, "
         f"medians of {given.repetitions}:\n"
     )
-    with threadpool_limits(1):  # of BLAS and OpenMP; gcwsnet has its own threads
+    with one_thread():
         times = medians(kernels(given.rows, given.columns), given.repetitions)
-    print(table(times, BASELINE))
+    print(table(times))
     slowest = max(time for name, time in times.items() if name.startswith("pgmm_kernel"))
     print(f"\nThe slowest pgmm_kernel takes {slowest / times[BASELINE]:.3f} of {BASELINE}; promised: {PROMISED}.")
 

@@ -79,13 +79,29 @@ inline void scan_generated(const Entries& row, const HashKeys& hashes, const Sam
   best.write(samples);
 }
 
-typedef std::int16_t Ranks __attribute__((vector_size(2 * kLanes)));
-typedef std::uint16_t Places __attribute__((vector_size(2 * kLanes)));
+// Sixteen numbers of sixteen bits, in one register or two.
+inline constexpr int kRankLanes = kRegisterLanes < 8 ? 8 : 16;
+inline constexpr int kRankParts = kLanes / kRankLanes;
+typedef std::int16_t RankRegister __attribute__((vector_size(2 * kRankLanes)));
+struct Ranks {
+  RankRegister part[kRankParts];
+};
 
 GCWSNET_INLINE Ranks ranks_of(const std::int16_t* table, std::uint32_t feature, int shift) {
   Ranks ranks;
-  __builtin_memcpy(&ranks, table + std::size_t{feature >> shift} * kLanes, sizeof ranks);
+  const std::int16_t* from = table + std::size_t{feature >> shift} * kLanes;
+#pragma GCC unroll 2
+  for (int i = 0; i < kRankParts; ++i) {
+    RankRegister part;
+    __builtin_memcpy(&part, from + i * kRankLanes, sizeof part);
+    ranks.part[i] = part;
+  }
   return ranks;
+}
+GCWSNET_INLINE bool any_of(const Ranks& ranks) {
+  std::uint64_t bits[sizeof ranks / 8];
+  __builtin_memcpy(bits, &ranks, sizeof ranks);
+  return (bits[0] | bits[1] | bits[2] | bits[3]) != 0;
 }
 
 // A 0/1 row of at most kMostOnes entries by the ranks of its features (see fill_ranks). Returns 0 if each hash has one
@@ -97,31 +113,33 @@ inline std::size_t scan_ranks(const Entries& row, const std::int16_t* ranks, int
     store(samples.i, words(kNoFeature));
     return 0;
   }
-  Ranks least = ranks_of(ranks, row.feature[0], shift);
-  Ranks shared = {};
-  Places place = {};
+  Ranks least = ranks_of(ranks, row.feature[0], shift), shared = {}, place = {};
   for (std::size_t e = 1; e < row.n; ++e) {
     const std::size_t ahead = e + kPrefetch < row.n ? e + kPrefetch : row.n - 1;
     __builtin_prefetch(ranks + std::size_t{row.feature[ahead] >> shift} * kLanes);
     const Ranks here = ranks_of(ranks, row.feature[e], shift);
-    const Ranks better = here < least;
-    shared = (shared | (here == least)) & ~better;
-    least = better ? here : least;
-    place = better ? Places{} + static_cast<std::uint16_t>(e) : place;
+    const RankRegister at = RankRegister{} + static_cast<std::int16_t>(e);  // above 32767 it is read as unsigned below
+#pragma GCC unroll 2
+    for (int i = 0; i < kRankParts; ++i) {
+      const RankRegister better = here.part[i] < least.part[i];
+      shared.part[i] = (shared.part[i] | (here.part[i] == least.part[i])) & ~better;
+      least.part[i] = (here.part[i] & better) | (least.part[i] & ~better);
+      place.part[i] = (at & better) | (place.part[i] & ~better);
+    }
   }
-  std::uint64_t any_shared[sizeof shared / 8];
-  __builtin_memcpy(any_shared, &shared, sizeof shared);
-  if ((any_shared[0] | any_shared[1] | any_shared[2] | any_shared[3]) == 0) {
-    for (int lane = 0; lane < kLanes; ++lane) samples.i[lane] = row.feature[place[lane]];
+  if (!any_of(shared)) {
+    std::uint16_t places[kLanes];
+    __builtin_memcpy(places, &place, sizeof places);
+    for (int lane = 0; lane < kLanes; ++lane) samples.i[lane] = row.feature[places[lane]];
     store(samples.t, floats(0.0f));
     return 0;
   }
   std::size_t n = 0;
   for (std::size_t e = 0; e < row.n; ++e) {
-    const Ranks equal = ranks_of(ranks, row.feature[e], shift) == least;
-    __builtin_memcpy(any_shared, &equal, sizeof equal);
+    Ranks equal = ranks_of(ranks, row.feature[e], shift);
+    for (int i = 0; i < kRankParts; ++i) equal.part[i] = equal.part[i] == least.part[i];
     rivals[n] = static_cast<std::uint32_t>(e);
-    n += (any_shared[0] | any_shared[1] | any_shared[2] | any_shared[3]) != 0;
+    n += any_of(equal);
   }
   return n;
 }

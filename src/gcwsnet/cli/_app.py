@@ -1,0 +1,84 @@
+"""The commands, one module each.
+
+A module of a command imports what it works with inside its function, so that ``gcwsnet --help`` is quick.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import gcwsnet
+from gcwsnet.cli._bench import bench
+
+COMMANDS = (bench,)
+FAILURES = (ImportError, MemoryError, OSError, ValueError)  # they name the thing and the way out
+
+
+class OneLineErrors(TyperGroup):
+    """A group of commands whose errors are one line: exit code 2 where the call is wrong, 1 where the work failed."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run, and leave with an exit code."""
+        run = partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
+        if not standalone_mode:
+            return run()
+        try:
+            code = run()
+        except typer.Abort:
+            code = fail("aborted", 1)
+        except FAILURES as error:
+            code = fail(str(error), 1)
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # typer's own, or click's before typer brought its own
+                raise
+            code = fail(error.format_message(), getattr(error, "exit_code", 2))
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def fail(message: str, code: int) -> int:
+    """Say in one line what is wrong; the exit code."""
+    print(f"gcwsnet: {' '.join(message.split())}", file=sys.stderr)
+    return code
+
+
+app = typer.Typer(name="gcwsnet", cls=OneLineErrors, rich_markup_mode=None, pretty_exceptions_enable=False)
+for command in COMMANDS:
+    app.command()(command)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and leave."""
+    if wanted:
+        print(f"gcwsnet {gcwsnet.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Hash rows of real numbers so that collisions are the pGMM kernel, and learn from them in one pass."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command with arguments, by default those of the process."""
+    app(arguments, prog_name="gcwsnet")
