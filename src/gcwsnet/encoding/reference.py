@@ -36,6 +36,7 @@ def encode(
     t_bits: int | Literal["all"] = "all",
     encoding: Literal["mixed", "lowbits"] = "mixed",
     n_columns: int,
+    salts: int = SALTS,
 ) -> NDArray[np.uint64]:
     """Codes of b bits, or of b + t_bits bits where bits of t* are appended.
 
@@ -54,6 +55,8 @@ def encode(
         negative part D + i).
     n_columns : int
         D, the columns of the data.
+    salts : int
+        The stream of the sampler's salts.
 
     Returns
     -------
@@ -67,7 +70,7 @@ def encode(
     """
     i = i_star.astype(np.uint32)
     if encoding == "mixed":
-        salt_low, salt_high = keys(seed, SALTS, np.arange(i.shape[1]))
+        salt_low, salt_high = keys(seed, salts, np.arange(i.shape[1]))
         t = np.zeros_like(i)
         if t_bits == "all":
             t = np.where(i_star < 0, NAN_BITS, t_star.astype(np.float32).view(np.uint32))

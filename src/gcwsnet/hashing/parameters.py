@@ -27,7 +27,14 @@ class Parameters(NamedTuple):
     beta: NDArray[np.float32]
 
 
-def _word(low: NDArray[np.uint32], high: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def word(low: NDArray[np.uint32], high: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """32 bits of the two halves of keys that are themselves uniform.
+
+    Examples
+    --------
+    >>> word(np.array([0, 1], dtype=np.uint32), np.array([1, 0], dtype=np.uint32))
+    array([2221679335, 1753845952], dtype=uint32)
+    """
     x = low ^ (low >> np.uint32(16))
     x = x * np.uint32(0x7FEB352D)
     x = x ^ (x >> np.uint32(15)) ^ high
@@ -35,7 +42,14 @@ def _word(low: NDArray[np.uint32], high: NDArray[np.uint32]) -> NDArray[np.uint3
     return x ^ (x >> np.uint32(16))
 
 
-def _unit31(h: NDArray[np.uint32]) -> NDArray[np.float32]:
+def unit31(h: NDArray[np.uint32]) -> NDArray[np.float32]:
+    """An odd multiple of 2**-31 below 1, rounded to a float: fine steps where it is small.
+
+    Examples
+    --------
+    >>> unit31(np.array([0, 2**31, 2**32 - 1], dtype=np.uint32))
+    array([4.656613e-10, 5.000000e-01, 1.000000e+00], dtype=float32)
+    """
     return ((h >> np.uint32(1)) | np.uint32(1)).astype(np.int32).astype(F) * F(2**-31)
 
 
@@ -73,9 +87,9 @@ def parameters(seed: int, features: ArrayLike, hashes: ArrayLike) -> Parameters:
     h = []
     for w in range(4):
         low_j, high_j = keys(seed, HASHES, 4 * np.asarray(hashes, dtype=np.uint64) + np.uint64(w))
-        h.append(_word(low_i ^ low_j, high_i ^ high_j))
-    w1 = _unit31((h[0] & np.uint32(0xFFFF0000)) | (h[1] >> np.uint32(16)))
-    u2 = _unit31((h[0] << np.uint32(16)) | (h[1] & np.uint32(0xFFFF)))
+        h.append(word(low_i ^ low_j, high_i ^ high_j))
+    w1 = unit31((h[0] & np.uint32(0xFFFF0000)) | (h[1] >> np.uint32(16)))
+    u2 = unit31((h[0] << np.uint32(16)) | (h[1] & np.uint32(0xFFFF)))
     e1 = minus_log1m(w1)
     e2 = -log(_unit24(h[2]))
     beta = _unit24(h[3])

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gcwsnet._keys import EXTREMAL_POINTS, FEATURES, HASHES, keys
 from gcwsnet.hashing.logarithm import F, log_of_data, minus_log1m
-from gcwsnet.hashing.parameters import _unit31, _word
+from gcwsnet.hashing.parameters import unit31, word
 from gcwsnet.hashing.reference import NO_FEATURE, NO_T
 from gcwsnet.hashing.samplers.exponential import exp
 from gcwsnet.kernels import gmm_transform
@@ -62,7 +62,7 @@ class Uniforms:
             (feature ^ point)[e] ^ of_hash[j]
             for feature, point, of_hash in zip(self.of_feature, of_step, self.of_hash[w], strict=True)
         )
-        return _unit31(_word(low, high))
+        return unit31(word(low, high))
 
 
 def number_of(cell: NDArray[np.int64], step: NDArray[np.int64] | int) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from gcwsnet._keys import REJECTION_TRIALS, keys
 from gcwsnet.encoding.reference import scramble
 from gcwsnet.hashing.logarithm import F, log, log_of_data
-from gcwsnet.hashing.parameters import _unit31
+from gcwsnet.hashing.parameters import unit31
 from gcwsnet.hashing.reference import NO_FEATURE, NO_T, gcws
 from gcwsnet.hashing.samplers.caps import CapTable, cap_table, check_caps, drawn_features
 from gcwsnet.kernels import gmm_transform
@@ -50,7 +50,7 @@ def trials(
     n = MOST_TRIALS * np.asarray(hashes)[:, np.newaxis] + np.asarray(numbers)
     low, high = (half.astype(np.uint64) for half in keys(seed, REJECTION_TRIALS, 2 * n))
     point = ((high << np.uint64(32)) | low) >> np.uint64(1)
-    return drawn_features(table, point), log(_unit31(keys(seed, REJECTION_TRIALS, 2 * n + 1)[1]))
+    return drawn_features(table, point), log(unit31(keys(seed, REJECTION_TRIALS, 2 * n + 1)[1]))
 
 
 def rejection(
