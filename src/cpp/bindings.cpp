@@ -187,16 +187,34 @@ NB_MODULE(_core, m) {
       .value("HEAVY", Hasher::Scan::kHeavy)
       .value("RANKS", Hasher::Scan::kRanks);
 
-  nb::class_<Hasher>(m, "Hasher", "GCWS with the parameters of one seed, for rows of n_columns numbers.")
+  nb::enum_<Hasher::Method>(m, "Method", "The sampler.")
+      .value("GCWS", Hasher::Method::kGcws)
+      .value("REJECTION", Hasher::Method::kRejection)
+      .value("BINWISE", Hasher::Method::kBinwise)
+      .value("EXTREMAL", Hasher::Method::kExtremal);
+
+  nb::class_<Hasher>(m, "Hasher", "Samples and codes of one seed, for rows of n_columns numbers.")
       .def(
           "__init__",
           [](Hasher* self, std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes,
-             Hasher::Scan scan) {
+             Hasher::Scan scan, Hasher::Method method) {
             require(n_columns >= 1 && n_columns <= (std::size_t{1} << 31), "n_columns must be from 1 to 2**31");
             require(n_hashes >= 1 && n_hashes <= (std::size_t{1} << 20), "n_hashes must be from 1 to 2**20");
-            new (self) Hasher(seed, n_columns, n_hashes, table_bytes, scan);
+            new (self) Hasher(seed, n_columns, n_hashes, table_bytes, scan, method);
           },
-          "seed"_a, "n_columns"_a, "n_hashes"_a, "table_bytes"_a, "scan"_a)
+          "seed"_a, "n_columns"_a, "n_hashes"_a, "table_bytes"_a, "scan"_a, "method"_a = Hasher::Method::kGcws)
+      .def(
+          "use_caps",
+          [](Hasher& self, const Vector& log_caps, const Vector& ends) {
+            require(self.rejection() != nullptr, "only the method REJECTION has caps");
+            const std::size_t n = 2 * self.n_columns();
+            const float* log_cap = numbers<float>(log_caps, n, "log_caps must be one float32 per feature, contiguous");
+            const std::uint64_t* end = numbers<std::uint64_t>(ends, n, "ends must be one uint64 per feature, contiguous");
+            require(std::is_sorted(end, end + n) && end[n - 1] == std::uint64_t{1} << 63,
+                    "ends must never fall and end with 2**63");
+            self.rejection()->use_caps(log_cap, end);
+          },
+          "log_caps"_a, "ends"_a, "Caps of all features, and ends of their points; for the method REJECTION, before rows.")
       .def(
           "samples_of_dense",
           [](Hasher& self, const Matrix& X, float p, bool nan_is_zero, const OutMatrix& i_star, const OutMatrix& t_star,

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "binwise.hpp"
+#include "extremal.hpp"
+
 namespace gcwsnet {
 
 namespace {
@@ -11,15 +14,34 @@ constexpr std::size_t kBlocksAtOnce = 64;
 constexpr std::size_t kNearBytes = std::size_t{1} << 18;  // a larger block of the table is not all in a near cache
 constexpr std::size_t kFewRows = 4;  // fewer are scanned one by one, several hashes at once
 
+KeyStream::Purpose salts_of(Hasher::Method method) {
+  switch (method) {
+    case Hasher::Method::kRejection: return KeyStream::Purpose::kRejectionSalts;
+    case Hasher::Method::kBinwise: return KeyStream::Purpose::kBinwiseSalts;
+    case Hasher::Method::kExtremal: return KeyStream::Purpose::kExtremalSalts;
+    default: return KeyStream::Purpose::kSalts;
+  }
+}
+
 }  // namespace
 
-Hasher::Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes, Scan scan)
+Hasher::Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes, Scan scan,
+               Method method)
     : n_hashes_(n_hashes),
       scan_(scan),
       tables_(seed, 2 * n_columns, n_hashes, table_bytes, scan != Scan::kAuto),
       salts_low_(padded_hashes()),
       salts_high_(padded_hashes()) {
-  const KeyStream salts(seed, KeyStream::Purpose::kSalts);
+  if (method == Method::kRejection) {
+    auto rejection = std::make_unique<Rejection>(seed, tables_, n_hashes, table_bytes);
+    rejection_ = rejection.get();
+    sampler_ = std::move(rejection);
+  } else if (method == Method::kBinwise) {
+    sampler_ = std::make_unique<Binwise>(seed, tables_, n_hashes, table_bytes);
+  } else if (method == Method::kExtremal) {
+    sampler_ = std::make_unique<Extremal>(seed, tables_);
+  }
+  const KeyStream salts(seed, salts_of(method));
   for (std::size_t j = 0; j < padded_hashes(); ++j) {
     const Key salt = halves(salts(j));
     salts_low_[j] = salt.low;
@@ -87,12 +109,23 @@ std::vector<Plan> Hasher::plan(const InstructionSet& set, const SortedLists* lis
   return plans;
 }
 
-void Hasher::sample(const InstructionSet& set, const Ready& ready, Workspace& w, StopSign& stop_sign) {
+void Hasher::make_room(Workspace& w) const {
   const std::size_t n_samples = (w.n_rows() + kRowGroup - 1) / kRowGroup * kRowGroup * padded_hashes();
   w.a.resize(n_samples);
   w.t.resize(n_samples);
   w.i.resize(n_samples);
   w.key.clear();
+}
+
+void Hasher::sample(const RowSampler& row_sampler, Workspace& w, StopSign& stop_sign) const {
+  for (std::size_t r = 0; r < w.n_rows(); ++r) {
+    stop_sign.poll();
+    clear_samples(w, r);
+    if (w.n_entries(r) > 0) row_sampler(w.row(r), samples_at(w, r, 0));
+  }
+}
+
+void Hasher::sample(const InstructionSet& set, const Ready& ready, Workspace& w, StopSign& stop_sign) {
   if (ready.ranks != nullptr) {
     sample_by_ranks(set, ready.ranks, ready.shift, w, stop_sign);
   } else if (ready.parameters != nullptr) {

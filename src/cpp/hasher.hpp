@@ -1,26 +1,30 @@
-// GCWS samples and codes of rows, with parameters that are a pure function of (seed, feature, hash).
+// Samples and codes of rows. GCWS is here, with parameters that are a pure function of (seed, feature, hash).
 #pragma once
 
 #include <algorithm>
 #include <memory>
 
 #include "plan.hpp"
+#include "rejection.hpp"
 #include "rows.hpp"
-#include "tables.hpp"
 
 namespace gcwsnet {
 
 class Hasher {
  public:
-  // How rows are scanned. All ways give the same samples; kAuto takes the one that looks quickest, the others are there
+  enum class Method { kGcws, kRejection, kBinwise, kExtremal };
+
+  // How GCWS scans rows. All ways give the same samples; kAuto takes the one that looks quickest, the others are there
   // to be compared.
   enum class Scan { kAuto, kFull, kSorted, kHeavy, kRanks };
 
   // Tables take at most `table_bytes`. Without them parameters are generated for each entry again.
-  Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes, Scan scan);
+  Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes, Scan scan, Method method);
 
   std::size_t n_columns() const { return tables_.n_features() / 2; }
   std::size_t n_hashes() const { return n_hashes_; }
+  // What caps are given to; nullptr if the method has none.
+  Rejection* rejection() { return rejection_; }
 
   // i* and t*, rows x n_hashes each; -1 and 0 for a row without non-zero entries.
   template <class Rows>
@@ -101,7 +105,9 @@ class Hasher {
   std::vector<Plan> plan(const InstructionSet& set, const SortedLists* lists, Workspace& w) const;
 
   // The samples of the rows of the workspace.
+  void make_room(Workspace& w) const;
   void sample(const InstructionSet& set, const Ready& ready, Workspace& w, StopSign& stop_sign);
+  void sample(const RowSampler& row_sampler, Workspace& w, StopSign& stop_sign) const;
   void sample_by_table(const InstructionSet& set, const float* table, Workspace& w, StopSign& stop_sign);
   void sample_by_ranks(const InstructionSet& set, const std::int16_t* ranks, int shift, Workspace& w,
                        StopSign& stop_sign) const;
@@ -121,6 +127,8 @@ class Hasher {
   std::size_t n_hashes_;
   Scan scan_;
   Tables tables_;
+  std::unique_ptr<Sampler> sampler_;  // nullptr for GCWS
+  Rejection* rejection_ = nullptr;
   std::vector<std::uint32_t> salts_low_, salts_high_;
 };
 
@@ -144,7 +152,8 @@ template <class Rows, class Sink>
 void Hasher::hash(const Rows& rows, const Reading& how, int n_threads, StopSign& stop_sign, Sink sink) {
   if (rows.n_rows == 0) return;
   const InstructionSet& set = chosen_instruction_set();
-  const Ready ready = ready_for(rows, set, n_threads, stop_sign);
+  const Ready ready = sampler_ ? Ready() : ready_for(rows, set, n_threads, stop_sign);
+  const auto row_sampler = sampler_ ? sampler_->start(set, rows.most_entries(), n_threads, stop_sign) : [] { return RowSampler(); };
   // Many rows at a time, since they share the way through the tables; few enough for the threads to end together.
   const std::size_t entries_per_row = rows.most_entries() / rows.n_rows + 1;
   const std::size_t share = rows.n_rows / (4 * static_cast<std::size_t>(std::max(n_threads, 1))) / kRowGroup * kRowGroup;
@@ -154,7 +163,7 @@ void Hasher::hash(const Rows& rows, const Reading& how, int n_threads, StopSign&
   const std::size_t n_row_blocks = (rows.n_rows + rows_per_block - 1) / rows_per_block;
 
   for_each_block(n_row_blocks, n_threads, stop_sign, [&] {
-    return [&, w = Workspace()](std::size_t row_block) mutable {
+    return [&, w = Workspace(), row_sampler = row_sampler()](std::size_t row_block) mutable {
       const std::size_t first = row_block * rows_per_block;
       const std::size_t n = std::min(rows_per_block, rows.n_rows - first);
       w.entries.clear();
@@ -163,7 +172,12 @@ void Hasher::hash(const Rows& rows, const Reading& how, int n_threads, StopSign&
         rows.read(set, first + row, how, w.entries);
         w.start.push_back(w.entries.size());
       }
-      sample(set, ready, w, stop_sign);
+      make_room(w);
+      if (row_sampler) {
+        sample(row_sampler, w, stop_sign);
+      } else {
+        sample(set, ready, w, stop_sign);
+      }
       for (std::size_t row = 0; row < n; ++row) {
         const Samples samples = samples_at(w, row, 0);
         sink(set, first + row, samples.i, samples.t);

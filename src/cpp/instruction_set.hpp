@@ -32,6 +32,19 @@ struct InstructionSet {
   RowShape (*shape_of)(const float* L, std::size_t n);
   HeavyPart (*take_heavy)(const Entries& row, float threshold, std::uint32_t* feature, float* L);
   void (*side_by_side)(const Entries* rows, std::size_t n_columns, int shift, float* to);
+  // trials.hpp
+  void (*log_heights)(const std::uint32_t* words, std::size_t n, float* log_height);
+  bool (*accept_trials)(const TrialChunk& trials, std::uint32_t first, const float* share, const std::uint32_t* at,
+                        std::int32_t* waiting, const Samples& samples);
+  void (*mark_fallen_back)(const Samples& gcws, const std::int32_t* waiting, const Samples& samples);
+  // pairs.hpp
+  void (*fill_pairs)(const Pairs& pairs, const HashKeys* hashes, const PairTable& table);
+  void (*scan_pairs)(const Pairs& pairs, const float* L, const HashKeys* hashes, float* a, float* t);
+  void (*scan_tabled_pairs)(const Entries& row, const PairTable& table, float* a, float* t);
+  // points.hpp
+  void (*rooms)(const float* L, std::size_t n, float* room);
+  void (*lowest_points)(const PointEntries& row, const CellKeys& cells, std::uint32_t most_lag, const HashKeys& hashes,
+                        const Samples& samples);
   // encode.hpp
   void (*encode)(const Encoding& how, const std::uint32_t* i_star, const float* t_star, const std::uint32_t* salt_low,
                  const std::uint32_t* salt_high, std::uint32_t* high, std::uint32_t* low);

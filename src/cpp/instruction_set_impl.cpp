@@ -2,9 +2,12 @@
 #include "encode.hpp"
 #include "instruction_set.hpp"
 #include "minima.hpp"
+#include "pairs.hpp"
+#include "points.hpp"
 #include "pruned_generated.hpp"
 #include "shape.hpp"
 #include "sorted_scan.hpp"
+#include "trials.hpp"
 
 #define GCWSNET_TEXT_OF(name) #name
 #define GCWSNET_TEXT(name) GCWSNET_TEXT_OF(name)
@@ -28,6 +31,14 @@ const InstructionSet kFunctions = {
     shape_of,
     take_heavy,
     side_by_side,
+    log_heights,
+    accept_trials,
+    mark_fallen_back,
+    fill_pairs,
+    scan_pairs,
+    scan_tabled_pairs,
+    rooms,
+    lowest_points,
     encode,
     minima<true>,
     minima<false>,

@@ -19,7 +19,18 @@ inline Key halves(std::uint64_t key) {
 
 class KeyStream {
  public:
-  enum class Purpose : std::uint64_t { kFeatures = 1, kHashes = 2, kSalts = 3 };
+  enum class Purpose : std::uint64_t {
+    kFeatures = 1,
+    kHashes = 2,
+    kSalts = 3,
+    kTrials = 5,
+    kRejectionSalts = 6,
+    kBins = 7,
+    kFills = 8,
+    kBinwiseSalts = 9,
+    kPoints = 10,
+    kExtremalSalts = 11,
+  };
 
   KeyStream(std::uint64_t seed, Purpose purpose)
       : state_(mix64(mix64(seed + kGolden) + static_cast<std::uint64_t>(purpose) * kGolden)) {}

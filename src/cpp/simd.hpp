@@ -212,6 +212,31 @@ GCWSNET_INLINE P permuted(const void* numbers, const Words& from) {
 #endif
 }
 
+// Lane n of the result is numbers[at[n]]; places are below 2^31.
+template <class P>
+GCWSNET_INLINE P gathered(const void* numbers, const Words& at) {
+#if defined(__AVX512F__)
+  Words out;
+  out.part[0] = (WordRegister)_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), 0xffff, (__m512i)at.part[0], numbers, 4);
+  return bits<P>(out);
+#elif defined(__AVX2__)
+  Words out;
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) {
+    out.part[i] = (WordRegister)_mm256_mask_i32gather_epi32(_mm256_setzero_si256(), static_cast<const int*>(numbers),
+                                                            (__m256i)at.part[i], _mm256_set1_epi32(-1), 4);
+  }
+  return bits<P>(out);
+#else
+  std::uint32_t index[kLanes], out[kLanes];
+  store(index, at);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    __builtin_memcpy(&out[lane], static_cast<const char*>(numbers) + std::size_t{index[lane]} * 4, 4);
+  }
+  return load<P>(out);
+#endif
+}
+
 // Whether a comparison holds in any lane.
 GCWSNET_INLINE bool any(const Ints& condition) { return lanes_where(condition) != 0; }
 

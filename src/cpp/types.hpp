@@ -79,6 +79,46 @@ struct HeavyPart {
   float largest_of_rest;  // L
 };
 
+// Some trials of rejection sampling for a block of hashes: a feature, and the logarithm of a height as a share of its cap.
+inline constexpr int kTrialChunk = 8;
+struct TrialChunk {
+  std::uint32_t feature[kTrialChunk * kHashBlock];  // [trial][hash]
+  float log_height[kTrialChunk * kHashBlock];
+};
+
+// Pairs of a feature, by its key, and a hash, by its number. Arrays are filled up to a multiple of kHashBlock.
+struct Pairs {
+  const std::uint32_t* low;
+  const std::uint32_t* high;
+  const std::uint32_t* hash;
+  std::size_t n;
+};
+
+// The parameters of each feature for one hash.
+struct PairTable {
+  float* inverse_r;
+  float* beta;
+  float* offset;
+  float* r;
+};
+
+// What extremal sampling needs of some entries of a row, features ascending.
+struct PointEntries {
+  static constexpr std::size_t kMost = 1024;
+  std::size_t n;
+  std::uint32_t feature[kMost];
+  std::uint32_t folded_low[kMost], high[kMost];  // of the key of the feature
+  std::uint32_t lag[kMost];                      // how many cells below the highest one of the row
+  float room[kMost];                             // w - 1, the weight above the lower end of the cell
+};
+
+// The keys of the points in the cells that matter for a row: cell number d is d below the highest one.
+inline constexpr int kMostLag = 4, kLowerCells = 2, kMostCells = kMostLag + kLowerCells + 1, kMostSteps = 64;
+struct CellKeys {
+  Key step[kMostCells][kMostSteps];
+  float number[kMostCells];  // of the first point
+};
+
 struct Encoding {
   bool mixed = true;         // else the paper's low bits of i*
   bool all_of_t = true;      // mix t* in too

@@ -34,10 +34,26 @@ class Scan(enum.Enum):
 
     RANKS = 4
 
-class Hasher:
-    """GCWS with the parameters of one seed, for rows of n_columns numbers."""
+class Method(enum.Enum):
+    """The sampler."""
 
-    def __init__(self, seed: int, n_columns: int, n_hashes: int, table_bytes: int, scan: Scan) -> None: ...
+    GCWS = 0
+
+    REJECTION = 1
+
+    BINWISE = 2
+
+    EXTREMAL = 3
+
+class Hasher:
+    """Samples and codes of one seed, for rows of n_columns numbers."""
+
+    def __init__(self, seed: int, n_columns: int, n_hashes: int, table_bytes: int, scan: Scan, method: Method = Method.GCWS) -> None: ...
+
+    def use_caps(self, log_caps: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], ends: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]) -> None:
+        """
+        Caps of all features, and ends of their points; for the method REJECTION, before rows.
+        """
 
     def samples_of_dense(self, X: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], p: float, nan_is_zero: bool, i_star: Annotated[NDArray, dict(shape=(None, None), device='cpu')], t_star: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None: ...
 

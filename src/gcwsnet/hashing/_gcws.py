@@ -279,7 +279,9 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
 
     def _make_core(self) -> None:
-        self._core = _core.Hasher(self.seed_, self.n_features_in_, self._fitted_hashes, self.table_memory, SCAN)
+        self._core = _core.Hasher(
+            self.seed_, self.n_features_in_, self._fitted_hashes, self.table_memory, SCAN, _core.Method.GCWS
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the native tables, which follow from the rest."""

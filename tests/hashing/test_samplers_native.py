@@ -1,0 +1,399 @@
+"""The native samplers give the very samples and codes of their NumPy references: on any data, path, set and cut."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from gcwsnet import _core
+from gcwsnet._keys import BINWISE_SALTS, EXTREMAL_SALTS, REJECTION_SALTS
+from gcwsnet.encoding.reference import encode
+from gcwsnet.hashing.logarithm import log_of_data
+from gcwsnet.hashing.parameters import parameters
+from gcwsnet.hashing.reference import gcws
+from gcwsnet.hashing.samplers.binwise import bins_of_columns, binwise, donors
+from gcwsnet.hashing.samplers.caps import cap_table, column_caps
+from gcwsnet.hashing.samplers.extremal import extremal, lowest_points
+from gcwsnet.hashing.samplers.rejection import MOST_TRIALS, rejection
+from tests.hashing.test_equals_reference import matrices
+from tests.hashing.test_scans import HURTFUL
+
+POWERS = [1e-6, 0.5, 1.0, 2.0, 20.0, 1000.0, 1e6]
+ENOUGH = 2**28
+Samples = tuple[np.ndarray, np.ndarray]
+
+METHODS: dict[str, tuple[_core.Method, Callable[..., Samples], int]] = {
+    "rejection": (_core.Method.REJECTION, rejection, REJECTION_SALTS),
+    "binwise": (_core.Method.BINWISE, binwise, BINWISE_SALTS),
+    "extremal": (_core.Method.EXTREMAL, extremal, EXTREMAL_SALTS),
+}
+
+
+@pytest.fixture(params=METHODS)
+def method(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+class Native:
+    """A native hasher of one method, with the caps of `X` or others where it needs them."""
+
+    def __init__(
+        self,
+        method: str,
+        X: Any,
+        k: int,
+        *,
+        p: float = 1.0,
+        seed: int = 0,
+        table_bytes: int = ENOUGH,
+        caps: np.ndarray | None = None,
+    ) -> None:
+        self.method, self.k, self.p, self.seed = METHODS[method][0], k, p, seed
+        self.core = _core.Hasher(seed, X.shape[1], k, table_bytes, _core.Scan.AUTO, self.method)
+        if method == "rejection":
+            caps = column_caps(X) if caps is None else caps
+            if not caps.any():  # rows of zeros have no cap: any will do
+                caps = np.ones_like(caps)
+            table = cap_table(caps, p)
+            self.core.use_caps(table.log_caps, table.ends)
+
+    def samples(self, X: Any, threads: int = 1) -> Samples:
+        i_star, t_star = (np.empty((X.shape[0], self.k), dtype=np.int64) for _ in range(2))
+        if sparse.issparse(X):
+            self.core.samples_of_csr(X.data, X.indices, X.indptr, self.p, False, i_star, t_star, threads)
+        else:
+            self.core.samples_of_dense(X, self.p, False, i_star, t_star, threads)
+        return i_star, t_star
+
+    def codes(self, X: Any, bits: int, threads: int = 1) -> np.ndarray:
+        codes = np.empty((X.shape[0], self.k), dtype=np.uint32)
+        encoding = _core.Encoding(True, True, bits, 0, X.shape[1])
+        if sparse.issparse(X):
+            self.core.codes_of_csr(X.data, X.indices, X.indptr, self.p, False, encoding, codes, threads)
+        else:
+            self.core.codes_of_dense(X, self.p, False, encoding, codes, threads)
+        return codes
+
+
+def expected_samples(method: str, X: np.ndarray, k: int, p: float, seed: int, **how: Any) -> Samples:
+    if method == "rejection":
+        how = {"caps": column_caps(X), **how}
+    return METHODS[method][1](X, k, p=p, seed=seed, **how)
+
+
+def assert_same(found: Samples, expected: Samples) -> None:
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def assert_equal_to_reference(method: str, X: np.ndarray, k: int, p: float, seed: int, **how: Any) -> None:
+    expected = expected_samples(method, X, k, p, seed)
+    codes = encode(*expected, seed=seed, bits=13, n_columns=X.shape[1], salts=METHODS[method][2])
+    native = Native(method, X, k, p=p, seed=seed, **how)
+    for form in (X, sparse.csr_matrix(X)):
+        for _ in range(2):  # the first call generates what a later one finds in a table
+            assert_same(native.samples(form), expected)
+            np.testing.assert_array_equal(native.codes(form, 13), codes)
+
+
+@given(
+    X=matrices(),
+    k=st.integers(1, 40),
+    p=st.sampled_from(POWERS),
+    seed=st.integers(0, 2**64 - 1),
+    table_bytes=st.sampled_from([0, 20_000, ENOUGH]),
+)
+@settings(max_examples=60)
+@pytest.mark.parametrize("name", METHODS)
+def test_equal_on_any_data(name: str, X: np.ndarray, k: int, p: float, seed: int, table_bytes: int) -> None:
+    assert_equal_to_reference(name, X, k, p, seed, table_bytes=table_bytes)
+
+
+@given(X=matrices(), p=st.floats(1e-6, 1e6))
+@settings(max_examples=25)
+@pytest.mark.parametrize("name", METHODS)
+def test_every_instruction_set_is_equal_for_any_power(name: str, X: np.ndarray, p: float) -> None:
+    for instruction_set in _core.instruction_sets():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("GCWSNET_ISA", instruction_set)
+            assert _core.instruction_set() == instruction_set
+            assert_equal_to_reference(name, X, 19, p, 4)
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("k", [1, 2, 15, 16, 17, 35, 300])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_for_any_number_of_hashes(method: str, k: int, dtype: Any) -> None:
+    rng = np.random.default_rng(k)
+    X = (rng.lognormal(0, 2, (12, 45)) * rng.choice([-1, 0, 1], (12, 45))).astype(dtype)
+    X[3] = 0
+    assert_equal_to_reference(method, X, k, 1.0, 8)
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("p", [1.0, 20.0])
+@pytest.mark.parametrize("name", HURTFUL)
+def test_equal_on_data_made_to_hurt(method: str, name: str, p: float) -> None:
+    X = HURTFUL[name][:12]
+    assert_equal_to_reference(method, X, 21, p, 3)
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("p", POWERS)
+def test_equal_on_data_of_all_sizes(method: str, p: float) -> None:
+    """From 1e-300 to 1e300, and near each other: weights of one cell and of cells far apart."""
+    rng = np.random.default_rng(1)
+    wide = 10.0 ** rng.uniform(-300, 300, (6, 60)) * rng.choice([-1, 1], (6, 60))
+    near = 10.0 ** rng.uniform(-12, 12, (6, 60))
+    assert_equal_to_reference(method, np.vstack([wide, near]), 20, p, 2)
+
+
+@pytest.mark.parametrize("X", [[[0.0]], [[3.0]], [[-2.5e-310]], [[0.0], [-1.0], [7.0]], [[0.0, 0.0, 0.0]]])
+@pytest.mark.parametrize("k", [1, 40])
+def test_one_column_one_row_and_rows_of_zeros(method: str, X: list[list[float]], k: int) -> None:
+    assert_equal_to_reference(method, np.array(X), k, 1.0, 5)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("table_bytes", [0, ENOUGH])
+def test_samples_do_not_depend_on_threads_batches_or_row_order(method: str, threads: int, table_bytes: int) -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(700, 30)) * (rng.random((700, 30)) < 0.5)
+    caps = column_caps(X)
+    whole = Native(method, X, 37, caps=caps).samples(X)
+    native = Native(method, X, 37, caps=caps, table_bytes=table_bytes)
+    assert_same(native.samples(X, threads), whole)
+    assert_same(native.samples(sparse.csr_array(X), threads), whole)
+    for first, last in [(0, 1), (5, 6), (100, 333)]:
+        assert_same(native.samples(X[first:last], threads), (whole[0][first:last], whole[1][first:last]))
+    order = rng.permutation(len(X))
+    assert_same(native.samples(X[order], threads), (whole[0][order], whole[1][order]))
+
+
+def test_threads_share_one_hasher(method: str) -> None:
+    X = np.random.default_rng(0).normal(size=(200, 50)) ** 5
+    native = Native(method, X, 40)
+    expected = Native(method, X, 40).samples(X)
+    found: list[Samples] = []
+    workers = [threading.Thread(target=lambda: found.append(native.samples(X, 2))) for _ in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(found) == 6
+    for samples in found:
+        assert_same(samples, expected)
+
+
+@pytest.mark.usefixtures("instruction_set")
+def test_a_row_longer_than_a_piece_of_work_is_one_row(method: str) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.lognormal(0, 1, (2, 70_000)) * (rng.random((2, 70_000)) < 0.97)
+    assert_same(Native(method, X, 3, seed=5).samples(sparse.csr_array(X)), expected_samples(method, X, 3, 1.0, 5))
+
+
+@pytest.mark.parametrize("n", [1023, 1024, 1025, 2047, 2048, 2049])
+def test_equal_where_a_piece_of_work_ends(method: str, n: int) -> None:
+    X = np.random.default_rng(n).random((2, n))
+    for table_bytes in (0, ENOUGH):
+        native = Native(method, X, 5, seed=5, table_bytes=table_bytes)
+        assert_same(native.samples(X), expected_samples(method, X, 5, 1.0, 5))
+
+
+# Rejection
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("table_bytes", [0, 3 * 1028, 300_000, ENOUGH])
+def test_rows_that_no_trial_accepts_fall_back_to_gcws(table_bytes: int) -> None:
+    """Shares from e^-0.7 to e^-30: some hashes need one trial, some hundreds, and some have none."""
+    X = np.random.default_rng(3).random((9, 40))
+    X[0] = 1
+    X[1:] *= np.exp(-np.array([1, 3, 5, 6, 7, 8, 15, 30]))[:, np.newaxis]
+    X[4, :20] = 0
+    expected = expected_samples("rejection", X, 35, 1.0, 6)
+    fell_back = (expected[1] < 0).mean(axis=1)
+    assert fell_back[0] == 0
+    assert 0.1 < fell_back[5] < 0.9
+    assert fell_back[-1] == 1
+    assert expected[1].max() > MOST_TRIALS // 2
+    assert_equal_to_reference("rejection", X, 35, 1.0, 6, table_bytes=table_bytes)
+
+
+def test_hopeless_caps_give_the_features_of_gcws() -> None:
+    X = np.random.default_rng(3).random((5, 40))
+    i_star, t_star = Native("rejection", X, 33, caps=np.full(80, 1e30)).samples(X)
+    np.testing.assert_array_equal(i_star, gcws(X, 33)[0])
+    assert t_star.max() < 0
+
+
+@pytest.mark.usefixtures("instruction_set")
+def test_many_features_are_searched_for_in_the_row() -> None:
+    """With more than 2**20 features no array of all of them is made for a row."""
+    rng = np.random.default_rng(7)
+    columns = np.sort(rng.choice(600_000, 50, replace=False))
+    narrow = rng.lognormal(0, 1, (8, 50)) * rng.choice([-1, 0, 1], (8, 50), p=[0.4, 0.1, 0.5])
+    narrow[3] = 0
+    narrow[5] *= 1e-3
+    X = sparse.csr_array(narrow)
+    X = sparse.csr_array((X.data, columns[X.indices], X.indptr), shape=(8, 600_000))
+    X.sort_indices()
+    found = Native("rejection", X, 5, seed=1).samples(X)
+    assert (found[1] > 0).any()
+    assert (found[1] < 0).any()
+    assert_same(found, expected_samples("rejection", X.toarray(), 5, 1.0, 1))
+
+
+def test_caps_are_copied_and_may_be_changed() -> None:
+    X = np.random.default_rng(8).random((6, 10))
+    wider = column_caps(X) * 3
+    table = cap_table(wider, 1.0)
+    native = Native("rejection", X, 20)
+    first = native.samples(X)
+    native.core.use_caps(table.log_caps, table.ends)
+    table.log_caps[:] = np.nan
+    table.ends[:] = 0
+    assert_same(native.samples(X), expected_samples("rejection", X, 20, 1.0, 0, caps=wider))
+    assert not np.array_equal(native.samples(X)[1], first[1])
+
+
+@pytest.mark.parametrize(
+    ("log_caps", "ends", "rule"),
+    [
+        (np.zeros(5, np.float32), np.full(6, 2**63, np.uint64), "log_caps must be one float32 per feature"),
+        (np.zeros(6, np.float64), np.full(6, 2**63, np.uint64), "log_caps must be one float32 per feature"),
+        (np.zeros(12, np.float32)[::2], np.full(6, 2**63, np.uint64), "log_caps must be one float32 per feature"),
+        (np.zeros(6, np.float32), np.full(7, 2**63, np.uint64), "ends must be one uint64 per feature"),
+        (np.zeros(6, np.float32), np.full(6, 2**62, np.int64), "ends must be one uint64 per feature"),
+        (np.zeros(6, np.float32), np.full(6, 2**63 - 1, np.uint64), "ends must never fall and end with"),
+        (np.zeros(6, np.float32), np.array([0, 5, 4, 6, 7, 2**63], np.uint64), "ends must never fall and end with"),
+    ],
+)
+def test_caps_that_do_not_fit_are_errors(log_caps: np.ndarray, ends: np.ndarray, rule: str) -> None:
+    core = _core.Hasher(0, 3, 4, ENOUGH, _core.Scan.AUTO, _core.Method.REJECTION)
+    with pytest.raises(ValueError, match=rule):
+        core.use_caps(log_caps, ends)
+
+
+def test_caps_are_needed_before_rows() -> None:
+    X = np.ones((1, 3))
+    out = np.empty((1, 4), dtype=np.int64)
+    core = _core.Hasher(0, 3, 4, ENOUGH, _core.Scan.AUTO, _core.Method.REJECTION)
+    with pytest.raises(RuntimeError, match="use_caps must be called before"):
+        core.samples_of_dense(X, 1.0, False, out, out.copy(), 1)
+
+
+def test_only_rejection_has_caps() -> None:
+    for method in (_core.Method.GCWS, _core.Method.BINWISE, _core.Method.EXTREMAL):
+        core = _core.Hasher(0, 1, 4, ENOUGH, _core.Scan.AUTO, method)
+        with pytest.raises(ValueError, match="only the method REJECTION has caps"):
+            core.use_caps(np.zeros(2, np.float32), np.full(2, 2**63, np.uint64))
+
+
+# Bin-wise and extremal
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize(("density", "k"), [(0.02, 300), (0.3, 300), (0.004, 2000)])
+def test_empty_bins_have_their_donors(density: float, k: int) -> None:
+    """With one full bin of 2000 no draw of an empty bin may be full: the next full one behind gives."""
+    rng = np.random.default_rng(9)
+    X = rng.lognormal(0, 1, (6, 250)) * (rng.random((6, 250)) < density)
+    X[0] = 0
+    X[0, 17] = 2.0
+    for table_bytes in (0, ENOUGH):
+        assert_equal_to_reference("binwise", X, k, 1.0, 7, table_bytes=table_bytes)
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("name", ["binwise", "extremal"])
+def test_ties_are_for_the_lowest_feature(name: str) -> None:
+    """With p ln u near 7e7 a float32 has steps of 8: among equal columns ties of a are the rule."""
+    X = np.full((2, 300), 1e30, dtype=np.float32)
+    assert_equal_to_reference(name, X, 5, 1e6, 6)
+
+
+WIDE = {"first and last": [0, 2**31 - 1], "a few": [5, 1000, 2**30, 2**31 - 2, 2**31 - 1]}
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("columns", WIDE.values(), ids=WIDE)
+def test_two_thousand_million_columns_take_no_memory(columns: list[int]) -> None:
+    """The references would need all columns. What they are made of is a function of the column's number."""
+    k = 30
+    features = 2 * np.array(columns, dtype=np.int64)
+    weights = np.linspace(1, 3, len(columns))
+    L = log_of_data(weights)
+    X = sparse.csr_array((weights, features >> 1, np.array([0, len(columns)])), shape=(1, 2**31))
+
+    y, number = lowest_points(0, features, L, k)
+    winner = np.argmin(y, axis=0)  # all weights are in one cell
+    assert_same(
+        Native("extremal", X, k).samples(X), (features[winner][np.newaxis], number[winner, np.arange(k)][np.newaxis])
+    )
+
+    bins = bins_of_columns(0, columns, k)
+    source = donors(0, np.isin(np.arange(k), bins))
+    r, log_c, beta = parameters(0, features, np.arange(k))
+    t = np.floor(L[:, np.newaxis] * (np.float32(1) / r) + beta)
+    a = (log_c - r * (np.float32(1) - beta)) - r * t
+    winner = np.argmin(np.where(bins[:, np.newaxis] == source, a, np.inf), axis=0)
+    assert_same(
+        Native("binwise", X, k).samples(X),
+        (features[winner][np.newaxis], t[winner, np.arange(k)].astype(np.int64)[np.newaxis]),
+    )
+
+
+# Long work
+
+PROGRAM = """
+import numpy as np
+from gcwsnet import _core
+method, D, n, k = _core.Method.{name}, {D}, {n}, {k}
+X = np.random.default_rng(0).random((n, D), dtype=np.float32)
+core = _core.Hasher(0, D, k, {table_bytes}, _core.Scan.AUTO, method)
+if method == _core.Method.REJECTION:
+    ends = np.linspace(0, 1, 2 * D + 1)[1:] * 2.0**63
+    core.use_caps(np.full(2 * D, 20, dtype=np.float32), ends.astype(np.uint64))
+codes = np.empty((n, k), dtype=np.uint8)
+print("ready", flush=True)
+while True:
+    core.codes_of_dense(X, 1.0, False, _core.Encoding(True, True, 8, 0, D), codes, {threads})
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "D", "n", "k", "table_bytes"),
+    [
+        ("REJECTION", 100, 1000, 100_000, 0),
+        ("REJECTION", 100, 1000, 100_000, ENOUGH),
+        ("BINWISE", 3, 100, 2**20, ENOUGH),
+        ("BINWISE", 3_000_000, 2, 2**20, 0),
+        ("EXTREMAL", 1_000_000, 1, 2**20, ENOUGH),
+    ],
+)
+def test_ctrl_c_ends_long_work(name: str, D: int, n: int, k: int, table_bytes: int, threads: int) -> None:
+    program = PROGRAM.format(name=name, D=D, n=n, k=k, table_bytes=table_bytes, threads=threads)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    try:
+        _, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert "KeyboardInterrupt" in errors
