@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +17,7 @@ from gcwsnet._memory import require_memory
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import (
     Matrix,
+    as_floats,
     check_choice,
     check_finite,
     check_integer,
@@ -25,10 +28,19 @@ from gcwsnet._validation import (
 )
 from gcwsnet.encoding import Codes, Origin, one_hot
 from gcwsnet.hashing.parameters import HASH_VERSION
+from gcwsnet.hashing.samplers.caps import cap_table, check_caps, clip_to_caps, column_caps, expected_trials, without_nan
 
 MOST_HASHES = 2**20
 SCAN = _core.Scan.AUTO  # every way gives the same samples: tests and benchmarks compare them
 MOST_FEATURE_NAMES = 2**24
+METHODS = {
+    "gcws": _core.Method.GCWS,
+    "rejection": _core.Method.REJECTION,
+    "binwise": _core.Method.BINWISE,
+    "extremal": _core.Method.EXTREMAL,
+}
+MANY_TRIALS = 100
+ROWS_TO_ESTIMATE_TRIALS = 1000
 
 
 class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -57,8 +69,20 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     output : {"codes", "onehot"}, default="codes"
         "codes": array of the smallest unsigned type, (n, k). "onehot": CSR, 2**(bits + t_bits) k columns with
         exactly k ones in each row.
-    method : {"gcws"}, default="gcws"
-        The sampler.
+    method : {"gcws", "rejection", "binwise", "extremal"}, default="gcws"
+        The sampler; ``docs/samplers.md`` compares them.
+
+        - "gcws": Algorithm 1. Take this one unless there is a reason.
+        - "rejection": points under the largest values of each column, which `fit` learns, until one lies under the
+          row. The same law as "gcws"; quick only where most rows come close to these largest values, so for dense
+          data and a small p.
+        - "binwise": each hash looks at its own share of the columns. Very quick, but it estimates the mean of the
+          kernels of these shares, which is another number, above all for a large p.
+        - "extremal": the lowest point of an extremal process. (i*, t*) has the law of "gcws"; i* alone
+          (``t_bits=0``) has a law of its own in closed form. Slow.
+    above_cap : {"error", "clip"}, default="error"
+        For "rejection": what happens to a value beyond the largest one seen in `fit`. "clip" puts it to that one
+        and counts it in `n_clipped_`.
     missing : {"error", "zero"}, default="error"
         What NaN means: an error, or a zero, that is, an entry that is not there.
     random_state : int, RandomState instance or None, default=None
@@ -78,6 +102,12 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         D, the columns seen in `fit`.
     feature_names_in_ : array of str
         Their names, where X has names that are all strings.
+    caps_ : array of float64, shape (2D,)
+        With "rejection": the largest size of each column of `gmm_transform`.
+    expected_trials_ : float
+        With "rejection": how many trials a hash of a row of `fit` needs on average, estimated from at most 1000 rows.
+    n_clipped_ : int
+        With "rejection": values clipped since `fit`.
 
     Notes
     -----
@@ -111,6 +141,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         encoding: str = "mixed",
         output: str = "codes",
         method: str = "gcws",
+        above_cap: str = "error",
         missing: str = "error",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -123,32 +154,73 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.encoding = encoding
         self.output = output
         self.method = method
+        self.above_cap = above_cap
         self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.table_memory = table_memory
 
     def fit(self, X: Any, y: Any = None) -> GCWSHasher:  # noqa: ARG002
-        """Fix the seed and the number of columns.
+        """Fix the seed, the number of columns and, with ``method="rejection"``, the caps.
 
         Parameters
         ----------
         X : array, CSR matrix or array, or frame, of shape (n, D)
-            Only its columns matter; its entries are checked to be finite.
+            Its entries are checked to be finite. But for the caps only its columns matter.
         y : ignored
 
         Returns
         -------
         self : GCWSHasher
         """
+        return self._learn(X, first=True)
+
+    def partial_fit(self, X: Any, y: Any = None) -> GCWSHasher:  # noqa: ARG002
+        """Go on fitting with further rows, as of a stream; the first call is a `fit`.
+
+        With ``method="rejection"`` the caps are raised to the rows of X. Codes made with lower caps are others
+        and cannot be compared with those made afterwards. With other methods nothing changes.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+        y : ignored
+
+        Returns
+        -------
+        self : GCWSHasher
+        """
+        return self._learn(X, first=not hasattr(self, "seed_"))
+
+    def _learn(self, X: Any, first: bool) -> GCWSHasher:
         self._check_parameters()
         n_threads(self.n_jobs)
-        X = check_matrix(X, estimator=self, reset=True)
+        X = check_matrix(X, estimator=self, reset=first)
         self._check_finite(X)
-        self.seed_ = draw_seed(self.random_state)
-        self._fitted_hashes = int(self.n_hashes)
+        if first:
+            self.seed_ = draw_seed(self.random_state)
+            self._fitted_hashes = int(self.n_hashes)
+            self._fitted_method = self.method
+        if self._fitted_method == "rejection":
+            self._learn_caps(X, first)
         self._make_core()
         return self
+
+    def _learn_caps(self, X: Matrix, first: bool) -> None:
+        require_memory(16 * X.shape[1] * 8, f"the caps of {X.shape[1]} columns", "use method='gcws'")
+        caps: NDArray[np.float64] | None = None if first else self.caps_
+        self.caps_: NDArray[np.float64] = column_caps(X, caps)
+        rows = as_floats(X[:: -(-X.shape[0] // ROWS_TO_ESTIMATE_TRIALS)])
+        trials = expected_trials(without_nan(rows), self.caps_, float(self.p))
+        self.expected_trials_ = float(trials[trials > 0].mean()) if trials.any() else 0.0
+        if first:
+            self.n_clipped_ = 0
+        if self.expected_trials_ > MANY_TRIALS:
+            warnings.warn(
+                f"method='rejection' needs {self.expected_trials_:.3g} trials for each hash of these rows, and is "
+                f"quick only where some {MANY_TRIALS} do; use method='gcws', whose time does not depend on it",
+                stacklevel=4,
+            )
 
     def transform(self, X: Any) -> Any:
         """Codes of the rows of X, or their one-hot vectors.
@@ -226,7 +298,8 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_integer("bits", self.bits, 1, 32)
         check_choice("encoding", self.encoding, ["mixed", "lowbits"])
         check_choice("output", self.output, ["codes", "onehot"])
-        check_choice("method", self.method, ["gcws"])
+        check_choice("method", self.method, list(METHODS))
+        check_choice("above_cap", self.above_cap, ["error", "clip"])
         check_choice("missing", self.missing, ["error", "zero"])
         if not isinstance(self.t_bits, str):
             check_integer("t_bits", self.t_bits, 0, 8)
@@ -255,6 +328,10 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _hash(self, X: Matrix, what: str, how: tuple[Any, ...], outputs: tuple[NDArray[Any], ...]) -> None:
         threads = n_threads(self.n_jobs)
+        if self._fitted_method == "rejection":
+            X = self._under_caps(X)
+            if self._caps_power != float(self.p):
+                self._use_caps()
         form = "csr" if sparse.issparse(X) else "dense"
         write = getattr(self._core, f"{what}_of_{form}")
         try:
@@ -266,9 +343,26 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._check_finite(X)
             raise
 
+    def _under_caps(self, X: Matrix) -> Matrix:
+        """X if no size is above its cap, else an error or X clipped."""
+        self._check_finite(X)
+        if self.above_cap == "error":
+            check_caps(X, self.caps_, columns=getattr(self, "feature_names_in_", None))
+            return X
+        X, n_above = clip_to_caps(X, self.caps_)
+        self.n_clipped_ += n_above
+        return X
+
+    def _use_caps(self) -> None:
+        """Give the native core the caps to the power p."""
+        self._core.use_caps(*cap_table(self.caps_, float(self.p)))
+        self._caps_power = float(self.p)
+
     def _origin(self) -> Origin:
+        """What decides the codes, beside the row."""
+        rejection = self._fitted_method == "rejection"
         return Origin(
-            method=self.method,
+            method=self._fitted_method,
             hash_version=HASH_VERSION,
             seed=self.seed_,
             p=float(self.p),
@@ -276,12 +370,14 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             t_bits=self.t_bits if isinstance(self.t_bits, str) else int(self.t_bits),
             encoding=self.encoding,
             columns=self.n_features_in_ if self.encoding == "lowbits" else None,
+            caps=hashlib.sha256(self.caps_.tobytes()).hexdigest()[:16] if rejection else None,
         )
 
     def _make_core(self) -> None:
-        self._core = _core.Hasher(
-            self.seed_, self.n_features_in_, self._fitted_hashes, self.table_memory, SCAN, _core.Method.GCWS
-        )
+        method = METHODS[self._fitted_method]
+        self._core = _core.Hasher(self.seed_, self.n_features_in_, self._fitted_hashes, self.table_memory, SCAN, method)
+        if self._fitted_method == "rejection":
+            self._use_caps()
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the native tables, which follow from the rest."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet._validation import Matrix, as_floats
+from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats
 from gcwsnet.hashing.logarithm import F, log_of_data
 from gcwsnet.hashing.samplers.exponential import exp
 from gcwsnet.kernels import gmm_transform
@@ -88,15 +88,19 @@ def check_caps(X: Matrix, caps: NDArray[np.float64], *, columns: Any = None) -> 
     ValueError: no size may be above the cap of its column and sign, the largest seen in fit; X[0, 0] is -4.0 and \
 its cap 3.0; fit on such rows too, call partial_fit with them, or clip them with above_cap='clip'
     """
-    above = _above(X, caps)
-    if not above.any():
+    step = X.shape[0] if sparse.issparse(X) else max(1, BATCH_BYTES // X.shape[1])
+    for first in range(0, X.shape[0], step):
+        above = _above(X[first : first + step], caps)
+        if above.any():
+            break
+    else:
         return
+    entry = int(np.argmax(above))
     if sparse.issparse(X):
-        entry = int(np.argmax(above))
         row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
         column, value = int(X.indices[entry]), float(X.data[entry])
     else:
-        row, column = divmod(int(np.argmax(above)), X.shape[1])
+        row, column = first + entry // X.shape[1], entry % X.shape[1]
         value = float(X[row, column])
     called = "" if columns is None else f" (column {columns[column]!r})"
     raise ValueError(
@@ -122,14 +126,13 @@ def cap_table(caps: NDArray[np.float64], p: float) -> CapTable:
     Parameters
     ----------
     caps : array of float64, shape (2D,)
-        Not all of them zero.
     p : float
         The power of the pGMM kernel.
 
     Returns
     -------
     table : CapTable
-        Arrays of length 2D. The last end is 2**63.
+        Arrays of length 2D. The last end is 2**63. If all caps are zero, so are all rows, and nothing is drawn.
 
     Examples
     --------
@@ -139,6 +142,8 @@ def cap_table(caps: NDArray[np.float64], p: float) -> CapTable:
     """
     log_caps = F(p) * log_of_data(caps)
     heaviest = int(np.argmax(log_caps))
+    if caps[heaviest] == 0:
+        return CapTable(log_caps, np.full(len(caps), POINTS, dtype=np.uint64))
     relative = exp(log_caps.astype(np.float64) - float(log_caps[heaviest]))
     share = relative / math.fsum(relative)  # fsum rounds once: no order of the sum changes it
     points = np.floor(share * float(POINTS)).astype(np.uint64)
@@ -159,10 +164,26 @@ def drawn_features(table: CapTable, points: NDArray[np.uint64]) -> NDArray[np.in
     return np.searchsorted(table.ends, points, side="right")
 
 
+def without_nan(X: Matrix) -> Matrix:
+    """X with zeros in place of NaN.
+
+    Examples
+    --------
+    >>> without_nan(np.array([[np.nan, 2.0]]))
+    array([[0., 2.]])
+    """
+    numbers = X.data if sparse.issparse(X) else X
+    if not np.isnan(numbers).any():
+        return X
+    X = X.copy()
+    (X.data if sparse.issparse(X) else X)[np.isnan(numbers)] = 0
+    return X
+
+
 def expected_trials(X: Matrix, caps: NDArray[np.float64], p: float) -> NDArray[np.float64]:
     """How many trials each row needs on average: the sum of cap**p over the sum of u**p, 0 for a row of zeros.
 
-    It decides no sample, only what is quick.
+    It decides no sample, only what is quick. X holds no NaN.
 
     Examples
     --------
