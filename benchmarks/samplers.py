@@ -37,6 +37,7 @@ Floats = NDArray[np.float64]
 class Result(NamedTuple):
     """What a method does on a dataset at a power."""
 
+    microseconds: float  # for a row
     time: float  # as a multiple of that of gcws
     bias: float  # root mean square over pairs of the mean error
     variance: float  # as a multiple of J (1 - J) / k, the mean over pairs
@@ -75,6 +76,7 @@ def measure(X: Floats, p: float, seeds: int, repetitions: int) -> dict[str, Resu
         error, J = errors(method, X, p, seeds)
         spread = (J > 0.005) & (J < 0.995)  # elsewhere hardly anything varies
         results[method] = Result(
+            1e6 * times[method] / len(X),
             times[method] / times["gcws"],
             float(np.sqrt(np.mean(error.mean(axis=0) ** 2))),
             float(np.mean(error.var(axis=0, ddof=1)[spread] / (J * (1 - J) / K)[spread])) if spread.any() else np.nan,
@@ -85,13 +87,14 @@ def measure(X: Floats, p: float, seeds: int, repetitions: int) -> dict[str, Resu
 
 def table(results: dict[float, dict[str, Result]]) -> Iterator[str]:
     """Markdown: a line for each power and method."""
-    yield "| p | method | time | bias | variance | trials |"
-    yield "| --: | :-- | --: | --: | --: | --: |"
+    yield "| p | method | µs per row | time | bias | variance | trials |"
+    yield "| --: | :-- | --: | --: | --: | --: | --: |"
     for p, by_method in results.items():
         for method, result in by_method.items():
             trials = "" if result.trials is None else f"{result.trials:.3g}"
             variance = "" if np.isnan(result.variance) else f"{result.variance:.2f}"
-            yield f"| {p:g} | {method} | {result.time:.2f} | {result.bias:.4f} | {variance} | {trials} |"
+            time = f"{result.microseconds:.1f} | {result.time:.2f}"
+            yield f"| {p:g} | {method} | {time} | {result.bias:.4f} | {variance} | {trials} |"
 
 
 def draw(results: dict[str, dict[float, dict[str, Result]]], path: Path) -> None:

@@ -76,8 +76,8 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         - "rejection": points under the largest values of each column, which `fit` learns, until one lies under the
           row. The same law as "gcws"; quick only where most rows come close to these largest values, so for dense
           data and a small p.
-        - "binwise": each hash looks at its own share of the columns. Very quick, but it estimates the mean of the
-          kernels of these shares, which is another number, above all for a large p.
+        - "binwise": each hash looks at its own share of the columns, so that the time grows little with the number
+          of hashes. It estimates the mean of the kernels of these shares, which is another number.
         - "extremal": the lowest point of an extremal process. (i*, t*) has the law of "gcws"; i* alone
           (``t_bits=0``) has a law of its own in closed form. Slow.
     above_cap : {"error", "clip"}, default="error"
