@@ -1,0 +1,174 @@
+"""Columns brought to one size, column by column, before they are hashed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats, check_choice
+
+Kind = Literal["auto", "standard", "minmax"]
+KINDS = ("auto", "standard", "minmax")
+NUMERIC, BINARY, CONSTANT = "numeric", "binary", "constant"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnScaling:
+    """What is done to each column: (x - shift) / size.
+
+    Attributes
+    ----------
+    scale : {"auto", "standard", "minmax"}
+        The rule it was learned by.
+    kind : array of str, shape (D,)
+        What was seen in each column: "binary" (only 0 and 1), "constant" or "numeric".
+    shift, size : arrays of float64, shape (D,)
+        An infinite size drops the column: zero entries are not hashed. The shift of sparse data is 0.
+    """
+
+    scale: str
+    kind: NDArray[np.str_]
+    shift: NDArray[np.float64]
+    size: NDArray[np.float64]
+
+    def __call__(self, X: Matrix) -> Matrix:
+        """X scaled, dense or CSR as it came, float32 if it was."""
+        X = as_floats(X)
+        if sparse.issparse(X):
+            if self.shift.any():
+                raise ValueError(
+                    "this scaling was learned from dense rows and moves columns, which a sparse matrix cannot; "
+                    "fit on sparse rows, or give dense ones"
+                )
+            scaled = X.copy()
+            scaled.data = (X.data / self.size[X.indices]).astype(X.dtype)
+            return scaled
+        out = np.empty(X.shape, dtype=X.dtype)
+        with np.errstate(over="ignore", under="ignore"):  # what is no longer finite is named by the hasher
+            for first in range(0, len(X), step := _rows_at_once(X.shape[1])):
+                rows = X[first : first + step].astype(np.float64)
+                rows -= self.shift
+                rows /= self.size
+                out[first : first + step] = rows
+        return out
+
+    def __repr__(self) -> str:
+        counts = {kind: int(np.count_nonzero(self.kind == kind)) for kind in (NUMERIC, BINARY, CONSTANT)}
+        fate = {
+            "auto": {NUMERIC: "standardised", BINARY: "left as they are", CONSTANT: "dropped"},
+            "standard": {NUMERIC: "standardised", BINARY: "standardised", CONSTANT: "dropped"},
+            "minmax": {NUMERIC: "put into [0, 1]", BINARY: "left as they are", CONSTANT: "dropped"},
+        }[self.scale]
+        told = [f"{count} {kind} {fate[kind]}" for kind, count in counts.items() if count]
+        return f"ColumnScaling({self.scale!r}: {', '.join(told)})"
+
+
+def learn_scaling(X: Matrix, scale: Kind = "auto") -> ColumnScaling:
+    """The scaling that suits the columns of X.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, D)
+        Real numbers; NaN is left out of account.
+    scale : {"auto", "standard", "minmax"}, default="auto"
+        "auto": numeric columns get mean 0 and standard deviation 1, binary ones stay 0 and 1, constant ones are
+        dropped. "standard": binary columns are treated like numeric ones. "minmax": columns are put into [0, 1].
+        Sparse data are not moved, only divided: by the root mean square of all entries of the column, zeros
+        included, or with "minmax" by the largest size.
+
+    Returns
+    -------
+    scaling : ColumnScaling
+
+    Examples
+    --------
+    >>> X = np.array([[170.0, 1.0, 5.0], [180.0, 0.0, 5.0], [190.0, 1.0, 5.0]])
+    >>> scaling = learn_scaling(X)
+    >>> scaling
+    ColumnScaling('auto': 1 numeric standardised, 1 binary left as they are, 1 constant dropped)
+    >>> scaling(X).round(2) + 0.0
+    array([[-1.22,  1.  ,  0.  ],
+           [ 0.  ,  0.  ,  0.  ],
+           [ 1.22,  1.  ,  0.  ]])
+    """
+    check_choice("scale", scale, KINDS)
+    X = as_floats(X)
+    least, most = _range(X)
+    binary = _is_binary(X)
+    constant = least == most
+    kind = np.where(constant, CONSTANT, np.where(binary, BINARY, NUMERIC))
+
+    shift, size = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    if scale == "minmax":
+        shift, size = least, most - least
+        if sparse.issparse(X):
+            shift, size = np.zeros(X.shape[1]), np.maximum(np.abs(least), np.abs(most))
+    else:
+        shift, size = _mean_and_deviation(X, np.maximum(np.abs(least), np.abs(most)))
+    if scale == "auto":
+        shift, size = np.where(binary, 0.0, shift), np.where(binary, 1.0, size)
+    dropped = constant | (size == 0)
+    return ColumnScaling(scale, kind, np.where(dropped, 0.0, shift), np.where(dropped, np.inf, size))
+
+
+def _rows_at_once(n_columns: int) -> int:
+    return max(1, BATCH_BYTES // (8 * n_columns))
+
+
+def _range(X: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The least and the largest number of each column, 0 and 0 where all are NaN."""
+    if sparse.issparse(X):
+        by_column = X.tocsc()
+        stored = np.diff(by_column.indptr)
+        least, most = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        column = np.repeat(np.arange(X.shape[1]), stored)
+        missing = np.where(stored == X.shape[0], np.inf, 0.0)  # a zero that is not stored counts too
+        least, most = missing.copy(), -missing
+        np.fmin.at(least, column, by_column.data)
+        np.fmax.at(most, column, by_column.data)
+    else:
+        least = np.fmin.reduce(X, axis=0, initial=np.inf).astype(np.float64)
+        most = np.fmax.reduce(X, axis=0, initial=-np.inf).astype(np.float64)
+    return np.where(least > most, 0.0, least), np.where(least > most, 0.0, most)
+
+
+def _is_binary(X: Matrix) -> NDArray[np.bool_]:
+    if sparse.issparse(X):
+        other = ~((X.data == 0) | (X.data == 1))
+        return np.bincount(X.indices[other], minlength=X.shape[1]) == 0
+    binary = np.ones(X.shape[1], dtype=bool)
+    for first in range(0, X.shape[0], step := _rows_at_once(X.shape[1])):
+        rows = X[first : first + step]
+        binary &= np.all((rows == 0) | (rows == 1), axis=0)
+    return binary
+
+
+def _mean_and_deviation(X: Matrix, largest: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation of each column; of sparse columns 0 and the root mean square.
+
+    Columns are divided by a power of two near their largest size, so that no square overflows.
+    """
+    exponent = np.frexp(largest)[1]
+    n_rows = X.shape[0]
+    if sparse.issparse(X):
+        square = np.ldexp(X.data.astype(np.float64), -exponent[X.indices]) ** 2
+        of_column = np.bincount(X.indices, np.nan_to_num(square), X.shape[1])
+        return np.zeros(X.shape[1]), np.ldexp(np.sqrt(of_column / n_rows), exponent)
+    count, mean, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for first in range(0, n_rows, step := _rows_at_once(X.shape[1])):
+        rows = np.ldexp(X[first : first + step].astype(np.float64), -exponent)
+        there = ~np.isnan(rows)
+        n = there.sum(axis=0)
+        total = count + n
+        here = np.where(there, rows, 0.0).sum(axis=0) / np.maximum(n, 1)
+        moved = here - mean
+        squares += (np.where(there, rows - here, 0.0) ** 2).sum(axis=0)
+        squares += moved**2 * count * n / np.maximum(total, 1)  # Chan, Golub and LeVeque: two parts put together
+        mean += moved * n / np.maximum(total, 1)
+        count = total
+    deviation = np.sqrt(squares / np.maximum(count, 1))
+    return np.ldexp(mean, exponent), np.ldexp(deviation, exponent)
