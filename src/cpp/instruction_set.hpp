@@ -33,14 +33,12 @@ struct InstructionSet {
   HeavyPart (*take_heavy)(const Entries& row, float threshold, std::uint32_t* feature, float* L);
   void (*side_by_side)(const Entries* rows, std::size_t n_columns, int shift, float* to);
   // trials.hpp
-  void (*log_heights)(const std::uint32_t* words, std::size_t n, float* log_height);
-  bool (*accept_trials)(const TrialChunk& trials, std::uint32_t first, const float* share, const std::uint32_t* at,
-                        std::int32_t* waiting, const Samples& samples);
-  void (*mark_fallen_back)(const Samples& gcws, const std::int32_t* waiting, const Samples& samples);
+  void (*log_heights)(const std::uint32_t* words, float* log_height);
+  void (*mark_fallen_back)(float* t);
   // pairs.hpp
   void (*fill_pairs)(const Pairs& pairs, const HashKeys* hashes, const PairTable& table);
-  void (*scan_pairs)(const Pairs& pairs, const float* L, const HashKeys* hashes, float* a, float* t);
-  void (*scan_tabled_pairs)(const Entries& row, const PairTable& table, float* a, float* t);
+  void (*scan_pairs)(const Pairs& pairs, const float* L, const HashKeys* hashes, std::uint32_t* order, float* t);
+  void (*scan_tabled_pairs)(const Entries& row, const PairTable& table, std::uint32_t* order, float* t);
   // points.hpp
   void (*rooms)(const float* L, std::size_t n, float* room);
   void (*lowest_points)(const PointEntries& row, const CellKeys& cells, std::uint32_t most_lag, const HashKeys& hashes,

@@ -32,7 +32,6 @@ const InstructionSet kFunctions = {
     take_heavy,
     side_by_side,
     log_heights,
-    accept_trials,
     mark_fallen_back,
     fill_pairs,
     scan_pairs,

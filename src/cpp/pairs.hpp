@@ -30,37 +30,35 @@ inline void fill_pairs(const Pairs& pairs, const HashKeys* hashes, const PairTab
   }
 }
 
-GCWSNET_INLINE void write_a_and_t(const Floats& L, const Parameters& q, float* a, float* t) {
+// `order` ascends with a as a whole number does: the sign goes up, and negative numbers are turned round.
+GCWSNET_INLINE void write_order_and_t(const Floats& L, const Parameters& q, std::uint32_t* order, float* t) {
   const Floats whole = floor(L * q.inverse_r + q.beta);
-  store(a, q.offset - q.r * whole);
-  store(t, whole + floats(0.0f));  // minus zero becomes zero
+  const Words a = bits<Words>(q.offset - q.r * whole + floats(0.0f));  // minus zero becomes zero, here and below
+  const Words negative = Words{} - (a >> 31);
+  store(order, a ^ (negative | words(0x80000000u)));
+  store(t, whole + floats(0.0f));
 }
 
-// a and t of each pair; L, a and t have whole packs.
-inline void scan_pairs(const Pairs& pairs, const float* L, const HashKeys* hashes, float* a, float* t) {
+// The order of a and t of each pair; L, order and t have whole packs.
+inline void scan_pairs(const Pairs& pairs, const float* L, const HashKeys* hashes, std::uint32_t* order, float* t) {
   for (std::size_t at = 0; at < pairs.n; at += kLanes) {
-    write_a_and_t(load<Floats>(L + at), parameters(pairs, at, hashes), a + at, t + at);
+    write_order_and_t(load<Floats>(L + at), parameters(pairs, at, hashes), order + at, t + at);
   }
 }
 
-// The same for the entries of a row, each with the hash that the table has for its feature; a and t have whole packs.
-inline void scan_tabled_pairs(const Entries& row, const PairTable& table, float* a, float* t) {
+// The same for the entries of a row, each with the hash that the table has for its feature.
+inline void scan_tabled_pairs(const Entries& row, const PairTable& table, std::uint32_t* order, float* t) {
   for (std::size_t at = 0; at < row.n; at += kLanes) {
     std::uint32_t feature[kLanes] = {};
     float L[kLanes] = {};
     const std::size_t here = row.n - at < kLanes ? row.n - at : kLanes;
-    if (here == kLanes) {
-      __builtin_memcpy(feature, row.feature + at, sizeof feature);
-      __builtin_memcpy(L, row.L + at, sizeof L);
-    } else {
-      __builtin_memcpy(feature, row.feature + at, here * sizeof feature[0]);
-      __builtin_memcpy(L, row.L + at, here * sizeof L[0]);
-    }
+    __builtin_memcpy(feature, row.feature + at, here * sizeof feature[0]);
+    __builtin_memcpy(L, row.L + at, here * sizeof L[0]);
     const Words places = load<Words>(feature);
-    write_a_and_t(load<Floats>(L),
-                  {gathered<Floats>(table.inverse_r, places), gathered<Floats>(table.beta, places),
-                   gathered<Floats>(table.offset, places), gathered<Floats>(table.r, places)},
-                  a + at, t + at);
+    write_order_and_t(load<Floats>(L),
+                      {gathered<Floats>(table.inverse_r, places), gathered<Floats>(table.beta, places),
+                       gathered<Floats>(table.offset, places), gathered<Floats>(table.r, places)},
+                      order + at, t + at);
   }
 }
 

@@ -79,13 +79,6 @@ struct HeavyPart {
   float largest_of_rest;  // L
 };
 
-// Some trials of rejection sampling for a block of hashes: a feature, and the logarithm of a height as a share of its cap.
-inline constexpr int kTrialChunk = 8;
-struct TrialChunk {
-  std::uint32_t feature[kTrialChunk * kHashBlock];  // [trial][hash]
-  float log_height[kTrialChunk * kHashBlock];
-};
-
 // Pairs of a feature, by its key, and a hash, by its number. Arrays are filled up to a multiple of kHashBlock.
 struct Pairs {
   const std::uint32_t* low;
