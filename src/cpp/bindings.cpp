@@ -28,6 +28,7 @@ void without_gil(Work work) {
   try {
     nb::gil_scoped_release released;
     StopSign stop_sign([&] {
+      if (interrupted) return true;  // asked again while other threads end: Python tells of a signal once
       nb::gil_scoped_acquire acquired;
       interrupted = PyErr_CheckSignals() != 0;
       return interrupted;
