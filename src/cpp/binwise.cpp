@@ -105,7 +105,8 @@ class RowByBins {
       }
       for (std::uint32_t e = first_[donor(bin, behind)]; e != kNone; e = next_[e]) {
         if (buffer_->n == kAtOnce) take_pairs(samples);
-        buffer_->add(binwise_.tables().feature_key(row.feature[e]), static_cast<std::uint32_t>(bin), row.feature[e], row.L[e]);
+        const Key key = binwise_.tables().feature_key(row.feature[e]);
+        buffer_->add(key, static_cast<std::uint32_t>(bin), row.feature[e], row.L[e]);
       }
     }
     take_pairs(samples);

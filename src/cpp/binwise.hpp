@@ -19,7 +19,9 @@ class Binwise : public Sampler {
 
   static constexpr std::uint64_t kAttempts = 64, kKeptAttempts = 16;
   // The bin drawn for an empty one.
-  std::uint32_t drawn(std::size_t bin, std::uint64_t attempt) const { return below_n_bins(fills_(kAttempts * bin + attempt)); }
+  std::uint32_t drawn(std::size_t bin, std::uint64_t attempt) const {
+    return below_n_bins(fills_(kAttempts * bin + attempt));
+  }
 
   // The bin of each column, and the parameters of each feature for the hash of its bin.
   struct Columns {

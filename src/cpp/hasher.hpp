@@ -19,7 +19,8 @@ class Hasher {
   enum class Scan { kAuto, kFull, kSorted, kHeavy, kRanks };
 
   // Tables take at most `table_bytes`. Without them parameters are generated for each entry again.
-  Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes, Scan scan, Method method);
+  Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes, Scan scan,
+         Method method);
 
   std::size_t n_columns() const { return tables_.n_features() / 2; }
   std::size_t n_hashes() const { return n_hashes_; }
@@ -153,7 +154,8 @@ void Hasher::hash(const Rows& rows, const Reading& how, int n_threads, StopSign&
   if (rows.n_rows == 0) return;
   const InstructionSet& set = chosen_instruction_set();
   const Ready ready = sampler_ ? Ready() : ready_for(rows, set, n_threads, stop_sign);
-  const auto row_sampler = sampler_ ? sampler_->start(set, rows.most_entries(), n_threads, stop_sign) : [] { return RowSampler(); };
+  std::function<RowSampler()> row_sampler = [] { return RowSampler(); };
+  if (sampler_) row_sampler = sampler_->start(set, rows.most_entries(), n_threads, stop_sign);
   // Many rows at a time, since they share the way through the tables; few enough for the threads to end together.
   const std::size_t entries_per_row = rows.most_entries() / rows.n_rows + 1;
   const std::size_t share = rows.n_rows / (4 * static_cast<std::size_t>(std::max(n_threads, 1))) / kRowGroup * kRowGroup;

@@ -323,6 +323,18 @@ def test_ties_are_for_the_lowest_feature(name: str) -> None:
     assert_equal_to_reference(name, X, 5, 1e6, 6)
 
 
+@pytest.mark.usefixtures("instruction_set")
+def test_ties_are_for_the_lowest_feature_of_a_donor_too() -> None:
+    X = np.full((2, 800), 1e30, dtype=np.float32)
+    X[:, bins_of_columns(6, np.arange(800), 40) > 2] = 0  # three full bins of some twenty columns
+    r, log_c, beta = parameters(6, 2 * np.flatnonzero(X[0])[:15], np.arange(3, 40))
+    t = np.floor(np.float32(1e6) * log_of_data(X[0, :1].clip(1e30))[0] * (np.float32(1) / r) + beta)
+    a = (log_c - r * (np.float32(1) - beta)) - r * t
+    assert np.sum(np.sum(a == a.min(axis=0), axis=0) > 1) > 3
+    for table_bytes in (0, ENOUGH):
+        assert_equal_to_reference("binwise", X, 40, 1e6, 6, table_bytes=table_bytes)
+
+
 WIDE = {"first and last": [0, 2**31 - 1], "a few": [5, 1000, 2**30, 2**31 - 2, 2**31 - 1]}
 
 
