@@ -45,7 +45,11 @@ def bad(value: float, row: int = 6, column: int = 2) -> np.ndarray:
             "needs a number as t_bits, got t_bits='all'; the paper's practice is t_bits=0",
         ),
         ({"output": "dense"}, ValueError, "output must be one of 'codes', 'onehot', got output='dense'"),
-        ({"method": "magic"}, ValueError, "method must be one of 'gcws', got method='magic'"),
+        (
+            {"method": "magic"},
+            ValueError,
+            "method must be one of 'gcws', 'rejection', 'binwise', 'extremal', got method='magic'",
+        ),
         ({"missing": "drop"}, ValueError, "missing must be one of 'error', 'zero', got missing='drop'"),
         ({"random_state": -1}, ValueError, "random_state must be from 0 to 18446744073709551615, got random_state=-1"),
         ({"random_state": 2**64}, ValueError, "got random_state=18446744073709551616"),
