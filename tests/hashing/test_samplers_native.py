@@ -22,7 +22,7 @@ from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import gcws
 from gcwsnet.hashing.samplers.binwise import bins_of_columns, binwise, donors
 from gcwsnet.hashing.samplers.caps import cap_table, column_caps
-from gcwsnet.hashing.samplers.extremal import extremal, lowest_points
+from gcwsnet.hashing.samplers.extremal import Uniforms, extremal, lowest_points
 from gcwsnet.hashing.samplers.rejection import MOST_TRIALS, rejection
 from tests.hashing.test_equals_reference import matrices
 from tests.hashing.test_scans import HURTFUL
@@ -316,11 +316,28 @@ def test_empty_bins_have_their_donors(density: float, k: int) -> None:
 
 
 @pytest.mark.usefixtures("instruction_set")
-@pytest.mark.parametrize("name", ["binwise", "extremal"])
-def test_ties_are_for_the_lowest_feature(name: str) -> None:
+@pytest.mark.parametrize(("cell", "L"), [(0, 7.9999), (-1, 0.0)], ids=["own cell", "cell below"])
+def test_ties_of_points_are_for_the_lowest_feature(cell: int, L: float) -> None:
+    """Of 20,000 features some have a point of the same height: the sample of a weight at the end of its cell."""
+    n = 20_000
+    heights = Uniforms(0, 2 * np.arange(n), 1)(
+        Uniforms.HEIGHT, np.full(n, cell), 0, np.arange(n), np.zeros(n, np.int64)
+    )
+    order = np.argsort(heights, kind="stable")
+    equal = np.flatnonzero(np.diff(heights[order]) == 0)
+    X = np.zeros((len(equal), n))
+    for row, place in enumerate(equal):
+        X[row, order[place : place + 2]] = np.exp(L)
+    y, _ = lowest_points(0, 2 * order, np.full(n, L, dtype=np.float32), 1)
+    assert np.sum(y[equal] == y[equal + 1]) > 3
+    assert_equal_to_reference("extremal", X, 1, 1.0, 0)
+
+
+@pytest.mark.usefixtures("instruction_set")
+def test_ties_are_for_the_lowest_feature_of_a_bin() -> None:
     """With p ln u near 7e7 a float32 has steps of 8: among equal columns ties of a are the rule."""
     X = np.full((2, 300), 1e30, dtype=np.float32)
-    assert_equal_to_reference(name, X, 5, 1e6, 6)
+    assert_equal_to_reference("binwise", X, 5, 1e6, 6)
 
 
 @pytest.mark.usefixtures("instruction_set")
