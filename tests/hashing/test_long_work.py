@@ -36,10 +36,8 @@ gcwsnet.pgmm_kernel(X, n_jobs={n_jobs})
 }
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("work", PROGRAMS)
-def test_ctrl_c_ends_long_work(work: str, n_jobs: int) -> None:
-    program = PROGRAMS[work].format(n_jobs=n_jobs)
+def assert_ctrl_c_ends(program: str) -> None:
+    """The program says that it is ready and then works for minutes."""
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -53,6 +51,12 @@ def test_ctrl_c_ends_long_work(work: str, n_jobs: int) -> None:
         process.kill()
     assert "KeyboardInterrupt" in errors
     assert process.returncode != 0
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("work", PROGRAMS)
+def test_ctrl_c_ends_long_work(work: str, n_jobs: int) -> None:
+    assert_ctrl_c_ends(PROGRAMS[work].format(n_jobs=n_jobs))
 
 
 def test_other_threads_run_while_rows_are_hashed() -> None:

@@ -25,11 +25,10 @@ from gcwsnet.hashing.samplers.caps import (
 )
 from gcwsnet.hashing.samplers.exponential import exp
 from gcwsnet.hashing.samplers.rejection import MOST_TRIALS, rejection, trials
+from tests.hashing.laws import K, agree, shares, zero_bit_law
 
-K = 32_768
 POWERS = [0.5, 1.0, 2.0]
 EXTREMES = [0.0, -0.0, 5e-324, -1e-300, 1e-40, 1.0, -1.0, 1 - 2**-53, 1e300, -1.79e308]
-Samples = tuple[np.ndarray, np.ndarray]
 
 
 def rows_more_and_more_unlike() -> np.ndarray:
@@ -43,26 +42,6 @@ def rows_more_and_more_unlike() -> np.ndarray:
 
 
 X = rows_more_and_more_unlike()
-
-
-def shares(samples: Samples) -> Samples:
-    """How often the first row agrees with the others: in (i*, t*) and in i* alone."""
-    i, t = samples
-    return ((i[1:] == i[0]) & (t[1:] == t[0])).mean(axis=1), (i[1:] == i[0]).mean(axis=1)
-
-
-def agree(share: np.ndarray, law: np.ndarray, n: int = K) -> bool:
-    return bool(np.all(np.abs(share - law) <= 4 * np.sqrt(law * (1 - law) / n)))
-
-
-def zero_bit_law(X: np.ndarray, p: float, *, of_the_smaller: bool = True) -> np.ndarray:
-    """Law (Z) of the specification, of the first row and each other one."""
-    W = gmm_transform(X) ** p
-    u, v = W[0], W[1:]
-    least, most = np.minimum(u, v), np.maximum(u, v)
-    total = np.where((u <= v) == of_the_smaller, u.sum(), v.sum(axis=1, keepdims=True))
-    law: np.ndarray = (least.sum(axis=1) + ((most - least) * least / total).sum(axis=1)) / most.sum(axis=1)
-    return law
 
 
 @pytest.mark.parametrize("p", POWERS)

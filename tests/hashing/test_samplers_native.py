@@ -1,10 +1,6 @@
 """The native samplers give the very samples and codes of their NumPy references: on any data, path, set and cut."""
 
-import signal
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +21,7 @@ from gcwsnet.hashing.samplers.caps import cap_table, column_caps
 from gcwsnet.hashing.samplers.extremal import Uniforms, extremal, lowest_points
 from gcwsnet.hashing.samplers.rejection import MOST_TRIALS, rejection
 from tests.hashing.test_equals_reference import matrices
+from tests.hashing.test_long_work import assert_ctrl_c_ends
 from tests.hashing.test_scans import HURTFUL
 
 POWERS = [1e-6, 0.5, 1.0, 2.0, 20.0, 1000.0, 1e6]
@@ -413,16 +410,4 @@ while True:
     ],
 )
 def test_ctrl_c_ends_long_work(name: str, D: int, n: int, k: int, table_bytes: int, threads: int) -> None:
-    program = PROGRAM.format(name=name, D=D, n=n, k=k, table_bytes=table_bytes, threads=threads)
-    process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    try:
-        _, errors = process.communicate(timeout=20)
-    finally:
-        process.kill()
-    assert "KeyboardInterrupt" in errors
+    assert_ctrl_c_ends(PROGRAM.format(name=name, D=D, n=n, k=k, table_bytes=table_bytes, threads=threads))

@@ -102,13 +102,13 @@ def learn_scaling(X: Matrix, scale: Kind = "auto") -> ColumnScaling:
     constant = least == most
     kind = np.where(constant, CONSTANT, np.where(binary, BINARY, NUMERIC))
 
-    shift, size = np.zeros(X.shape[1]), np.ones(X.shape[1])
-    if scale == "minmax":
-        shift, size = least, most - least
-        if sparse.issparse(X):
-            shift, size = np.zeros(X.shape[1]), np.maximum(np.abs(least), np.abs(most))
+    largest = np.maximum(np.abs(least), np.abs(most))
+    if scale != "minmax":
+        shift, size = _mean_and_deviation(X, largest)
+    elif sparse.issparse(X):
+        shift, size = np.zeros(X.shape[1]), largest
     else:
-        shift, size = _mean_and_deviation(X, np.maximum(np.abs(least), np.abs(most)))
+        shift, size = least, most - least
     if scale == "auto":
         shift, size = np.where(binary, 0.0, shift), np.where(binary, 1.0, size)
     dropped = constant | (size == 0)
@@ -124,7 +124,6 @@ def _range(X: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if sparse.issparse(X):
         by_column = X.tocsc()
         stored = np.diff(by_column.indptr)
-        least, most = np.zeros(X.shape[1]), np.zeros(X.shape[1])
         column = np.repeat(np.arange(X.shape[1]), stored)
         missing = np.where(stored == X.shape[0], np.inf, 0.0)  # a zero that is not stored counts too
         least, most = missing.copy(), -missing

@@ -203,7 +203,10 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._fitted_method = self.method
         if self._fitted_method == "rejection":
             self._learn_caps(X, first)
-        self._make_core()
+        if first:
+            self._make_core()
+        elif self._fitted_method == "rejection":
+            self._use_caps()
         return self
 
     def _learn_caps(self, X: Matrix, first: bool) -> None:
