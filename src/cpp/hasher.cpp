@@ -144,6 +144,7 @@ void Hasher::make_keys(Workspace& w) const {
 void Hasher::sample_by_ranks(const InstructionSet& set, const std::int16_t* ranks, int shift, Workspace& w,
                              StopSign& stop_sign) const {
   const std::size_t block_size = (tables_.n_features() >> shift) * kHashBlock;
+  const bool far = block_size * sizeof *ranks > kNearBytes;
   std::size_t most = 0;
   for (std::size_t r = 0; r < w.n_rows(); ++r) most = std::max(most, w.n_entries(r));
   if (most > kMostOnes) make_keys(w);
@@ -155,7 +156,7 @@ void Hasher::sample_by_ranks(const InstructionSet& set, const std::int16_t* rank
       const Entries row = w.row(r);
       if (row.n > kMostOnes) continue;
       const Samples samples = samples_at(w, r, block);
-      const std::size_t n = set.scan_ranks(row, ranks + block * block_size, shift, samples, w.rivals.data());
+      const std::size_t n = set.scan_ranks(row, ranks + block * block_size, shift, far, samples, w.rivals.data());
       if (n == 0) continue;
       few.resize(n);
       keys.resize(n);

@@ -15,11 +15,12 @@ struct InstructionSet {
   bool (*scaled_logarithms_f64)(const double* x, std::size_t n, float p, bool nan_is_zero, float* L);
   // parameters.hpp
   void (*fill_table)(const Key* features, std::size_t n, const HashKeys& hashes, float* table);
-  void (*fill_ranks)(const Key* features, std::size_t n, const HashKeys& hashes, std::int16_t* ranks);
   // scan.hpp
   void (*scan_table)(const Entries& row, const float* table, bool far, const Samples& samples);
   void (*scan_generated)(const Entries& row, const HashKeys& hashes, const Samples& samples);
-  std::size_t (*scan_ranks)(const Entries& row, const std::int16_t* ranks, int shift, const Samples& samples,
+  // ranks.hpp
+  void (*fill_ranks)(const Key* features, std::size_t n, const HashKeys& hashes, std::int16_t* ranks);
+  std::size_t (*scan_ranks)(const Entries& row, const std::int16_t* ranks, int shift, bool far, const Samples& samples,
                             std::uint32_t* rivals);
   // pruned_generated.hpp
   void (*scan_pruned_generated)(const Entries& row, const HashKeys* hashes, std::size_t n_blocks, PrunedWorkspace& work,

@@ -5,6 +5,7 @@
 #include "pairs.hpp"
 #include "points.hpp"
 #include "pruned_generated.hpp"
+#include "ranks.hpp"
 #include "shape.hpp"
 #include "sorted_scan.hpp"
 #include "trials.hpp"
@@ -21,9 +22,9 @@ const InstructionSet kFunctions = {
     scaled_logarithms<float>,
     scaled_logarithms<double>,
     fill_table,
-    fill_ranks,
     scan_table,
     scan_generated,
+    fill_ranks,
     scan_ranks,
     scan_pruned_generated,
     scan_sorted_rows,

@@ -71,17 +71,6 @@ GCWSNET_INLINE Parameters load_parameters(const float* row) {
 inline void fill_table(const Key* features, std::size_t n, const HashKeys& hashes, float* table) {
   for (std::size_t i = 0; i < n; ++i) store_parameters(table + i * kTableRow, parameters(features[i], hashes));
 }
-// The ranks of n features in 0/1 rows, for one block of sixteen hashes. Where L = 0, t = floor(beta) = 0 and a is the offset:
-// each feature has one a for a hash. Its rank are sixteen bits that never fall as a rises, in steps of 24 / 2^16. exp(a) of
-// the best of n features is near 1 / n, so few features share the rank of the best, however many there are.
-inline void fill_ranks(const Key* features, std::size_t n, const HashKeys& hashes, std::int16_t* ranks) {
-  for (std::size_t i = 0; i < n; ++i) {
-    const Floats place = (parameters(features[i], hashes).offset + floats(8.0f)) * floats(0x1p16f / 24.0f);
-    std::int32_t rank[kLanes];
-    store(rank, to_ints(maximum(minimum(place, floats(32767.0f)), floats(-32768.0f))));
-    for (int lane = 0; lane < kLanes; ++lane) ranks[i * kLanes + lane] = static_cast<std::int16_t>(rank[lane]);
-  }
-}
 
 }  // namespace GCWSNET_ISA
 }  // namespace gcwsnet
