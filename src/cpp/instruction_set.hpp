@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "row_picks.hpp"
 #include "types.hpp"
 
 namespace gcwsnet {
@@ -52,6 +53,11 @@ struct InstructionSet {
                         std::size_t n, double (*sums)[4]);
   void (*minima_positive)(const double* const* a, int n_a, const double* const* b, int n_b, const double (*factor)[4],
                           std::size_t n, double (*sums)[4]);
+  // row_sums.hpp
+  void (*add_rows)(const float* rows, std::size_t width, const RowPick* picks, std::size_t n, std::size_t ahead,
+                   bool has_signs, float* sum);
+  void (*adam_row)(const AdamStep& step, const float* gradient, std::size_t n, float* weight, float* mean, float* square);
+  void (*prefetch_adam_row)(const float* weight, const float* mean, const float* square, std::size_t n);
 };
 
 // Those this processor can run, best first. "baseline" is always there.

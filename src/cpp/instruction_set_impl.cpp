@@ -6,6 +6,7 @@
 #include "points.hpp"
 #include "pruned_generated.hpp"
 #include "ranks.hpp"
+#include "row_sums.hpp"
 #include "shape.hpp"
 #include "sorted_scan.hpp"
 #include "trials.hpp"
@@ -42,6 +43,9 @@ const InstructionSet kFunctions = {
     encode,
     minima<true>,
     minima<false>,
+    add_rows,
+    adam_row,
+    prefetch_adam_row,
 };
 
 }  // namespace GCWSNET_ISA

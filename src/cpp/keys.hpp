@@ -23,6 +23,7 @@ class KeyStream {
     kFeatures = 1,
     kHashes = 2,
     kSalts = 3,
+    kSketch = 4,
     kTrials = 5,
     kRejectionSalts = 6,
     kBins = 7,

@@ -70,3 +70,30 @@ def pgmm_sparse(x_start: Annotated[NDArray, dict(shape=(None,), device='cpu', wr
     """
     Writes the pGMM kernel of powered non-negative rows: the first matrix by columns, the second by rows.
     """
+
+class RowOfCode:
+    """
+    Which row of a table each code picks: its position, or its position's bin.
+    """
+
+    def __init__(self, n_hashes: int, bits: int, n_rows: int, sketched: bool, seed: int) -> None: ...
+
+    def sum_of_picks(self, codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], table: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], bias: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+        """Writes for each sample the bias plus the rows that its codes pick."""
+
+class PicksByRow:
+    """The picks of a batch, sorted by the row of the table."""
+
+    def __init__(self, rows: RowOfCode, codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)]) -> None: ...
+
+    @property
+    def n_picked_rows(self) -> int:
+        """How many rows of the table occur."""
+
+    def row_sums(self, gradient: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], sums: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+        """
+        Writes the rows that occur, ascending, and the sum of the gradient over the samples that picked each.
+        """
+
+    def adam(self, gradient: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], mean: Annotated[NDArray, dict(shape=(None, None), device='cpu')] | None, square: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rate: float, new_mean: float, new_square: float, epsilon: float, decay: float, n_threads: int) -> None:
+        """One step of Adam on the rows that occur, each read and written once."""

@@ -24,6 +24,11 @@ def _mix64_one(z: int) -> int:
     return int(_mix64(np.array([z & _WORD], dtype=np.uint64))[0])
 
 
+def stream_state(seed: int, stream: int) -> int:
+    """The state that the keys of a stream are counted from: key n is the mix of it and n + 1 times `GOLDEN`."""
+    return _mix64_one(_mix64_one(seed + GOLDEN) + stream * GOLDEN)
+
+
 def keys(seed: int, stream: int, n: ArrayLike) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Low and high halves of the keys number `n` of a stream.
 
@@ -46,7 +51,7 @@ def keys(seed: int, stream: int, n: ArrayLike) -> tuple[NDArray[np.uint32], NDAr
     >>> [hex(h << 32 | l) for l, h in zip(low.tolist(), high.tolist())]
     ['0x238275bc38fcbe91', '0xf89a2566b5822c54']
     """
-    state = _mix64_one(_mix64_one(seed + GOLDEN) + stream * GOLDEN)
+    state = stream_state(seed, stream)
     counted = np.asarray(n, dtype=np.uint64) + np.uint64(1)
     key = _mix64(np.uint64(state) + counted * np.uint64(GOLDEN))
     return (key & np.uint64(0xFFFFFFFF)).astype(np.uint32), (key >> np.uint64(32)).astype(np.uint32)

@@ -56,6 +56,23 @@ def bins_and_signs(seed: int, positions: ArrayLike, n_bins: int) -> tuple[NDArra
     return bins, 1 - 2 * (low & np.uint32(1)).astype(np.int8)
 
 
+def reduction_factor(reduction: int | str, bits: int | None) -> int:
+    """m, the factor by which a sketch makes vectors shorter, for a `reduction` as `CountSketch` takes it.
+
+    Examples
+    --------
+    >>> reduction_factor(16, bits=8), reduction_factor("8bit", bits=12), reduction_factor("8bit", bits=4)
+    (16, 16, 1)
+    """
+    if not isinstance(reduction, str):
+        return check_integer("reduction", reduction, 1, MOST_POSITIONS)
+    if reduction != "8bit":
+        raise ValueError(f"reduction must be an integer or '8bit', got reduction={reduction!r}")
+    if bits is None:
+        raise ValueError("reduction='8bit' is 2**8 bins for each hash and needs the bits of codes, got bits=None")
+    return 1 << max(bits - 8, 0)
+
+
 class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Sum the entries of long vectors into B bins, with random signs: inner products stay the same in the mean.
 
@@ -219,13 +236,7 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             return 0, check_integer("n_bins", self.n_bins, 1, MOST_BINS)
         if self.reduction is None:
             return DEFAULT_REDUCTION, 0
-        if not isinstance(self.reduction, str):
-            return check_integer("reduction", self.reduction, 1, MOST_POSITIONS), 0
-        if self.reduction != "8bit":
-            raise ValueError(f"reduction must be an integer or '8bit', got reduction={self.reduction!r}")
-        if bits is None:
-            raise ValueError("reduction='8bit' is 2**8 bins for each hash and needs the bits of codes, got bits=None")
-        return 1 << max(bits - 8, 0), 0
+        return reduction_factor(self.reduction, bits), 0
 
     def _check_input(self, X: Any, bits: int | None, *, reset: bool) -> Matrix:
         if bits is None:

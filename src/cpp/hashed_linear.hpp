@@ -1,0 +1,87 @@
+// The hashed first layer: a table of rows of weights, of which each code of a sample picks one. The output is their sum.
+//
+// Code c of hash j has position 2^b j + c. That is its row, or, with a count-sketch, the position's bin is, and the pick
+// carries the position's sign. Backward, the picks of a batch are sorted by row, so that each row of the table that
+// occurred is met once: its gradient is the sum of the output's gradients of the samples that picked it.
+//
+// Each sum belongs to one thread and has one order, so the number of threads does not change a bit.
+#pragma once
+
+#include <vector>
+
+#include "instruction_set.hpp"
+#include "keys.hpp"
+
+namespace gcwsnet {
+
+// Which row of the table a code picks, and with which sign.
+class RowOfCode {
+ public:
+  RowOfCode(std::size_t n_hashes, int bits, std::size_t n_rows, bool sketched, std::uint64_t seed)
+      : n_hashes_(n_hashes), bits_(bits), n_rows_(n_rows), sketched_(sketched), keys_(seed, KeyStream::Purpose::kSketch) {}
+
+  RowPick operator()(std::size_t hash, std::uint64_t code) const {
+    const std::uint64_t position = (static_cast<std::uint64_t>(hash) << bits_) + code;
+    if (!sketched_) return static_cast<RowPick>(position << 1);
+    const Key key = halves(keys_(position));
+    return static_cast<RowPick>(((key.high * static_cast<std::uint64_t>(n_rows_)) >> 32 << 1) | (key.low & 1));
+  }
+  std::size_t n_hashes() const { return n_hashes_; }
+  std::size_t n_rows() const { return n_rows_; }
+  int bits() const { return bits_; }
+  bool has_signs() const { return sketched_; }
+
+ private:
+  std::size_t n_hashes_;
+  int bits_;
+  std::size_t n_rows_;
+  bool sketched_;
+  KeyStream keys_;
+};
+
+// Codes of a batch, [n_samples][n_hashes].
+template <class Code>
+struct CodeMatrix {
+  const Code* codes;
+  std::size_t n_samples, n_hashes;
+};
+
+// Throws std::invalid_argument that names the first code that is not from 0 to 2^bits - 1.
+template <class Code>
+void check_codes(const CodeMatrix<Code>& codes, int bits);
+
+// out[sample] = bias + the rows that the sample's codes pick, [n_samples][width]. The codes have been checked.
+template <class Code>
+void sum_of_picks(const RowOfCode& rows, const CodeMatrix<Code>& codes, const float* table, const float* bias,
+                  std::size_t width, float* out, int n_threads);
+
+// The picks of a batch, sorted by the row of the table.
+class PicksByRow {
+ public:
+  // The codes have been checked.
+  template <class Code>
+  PicksByRow(const RowOfCode& rows, const CodeMatrix<Code>& codes);
+
+  std::size_t n_samples() const { return n_samples_; }
+  std::size_t n_table_rows() const { return n_table_rows_; }
+  std::size_t n_picked_rows() const { return first_.size() - 1; }
+
+  // The rows that occurred, ascending, and the gradient of each. `gradient` is that of the output, [n_samples][width].
+  void row_sums(const float* gradient, std::size_t width, std::int64_t* rows, float* sums, int n_threads) const;
+
+  // One step of Adam on the rows that occurred. `mean` is null where beta1 is 0.
+  void adam(const AdamStep& step, const float* gradient, std::size_t width, float* table, float* mean, float* square,
+            int n_threads) const;
+
+ private:
+  std::size_t row(std::size_t number) const { return row_of_[number]; }
+  void sum(const InstructionSet& set, std::size_t number, const float* gradient, std::size_t width, float* to) const;
+
+  std::size_t n_samples_, n_table_rows_;
+  bool has_signs_;
+  std::vector<RowPick> picks_;         // samples, row after row
+  std::vector<std::uint32_t> row_of_;  // the rows that occurred
+  std::vector<std::size_t> first_;     // where the picks of each begin
+};
+
+}  // namespace gcwsnet

@@ -1,0 +1,14 @@
+"""Neural nets on codes, in torch: the hashed first layer, its optimizer and the net of the paper."""
+
+try:
+    import torch as _torch  # noqa: F401
+except ModuleNotFoundError as _error:
+    if _error.name != "torch":
+        raise
+    raise ImportError("gcwsnet.nn needs torch, which is not installed; pip install 'gcwsnet[torch]'") from _error
+
+from gcwsnet.nn._hashed_linear import HashedLinear
+from gcwsnet.nn._lazy_adam import LazyAdam
+from gcwsnet.nn._net import GCWSNet
+
+__all__ = ["GCWSNet", "HashedLinear", "LazyAdam"]

@@ -1,0 +1,159 @@
+"""The hashed first layer: codes pick rows of a table, and the output is their sum."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from gcwsnet._memory import require_memory
+from gcwsnet._validation import check_integer
+from gcwsnet.encoding import reduction_factor
+from gcwsnet.nn._layout import CODE_TYPES, Layout
+from gcwsnet.nn._sum_of_picks import sum_of_picks
+
+MOST_ROWS = 2**31
+DEFAULT_SCALE = 0.3
+
+
+class HashedLinear(nn.Module):
+    """A linear layer on the one-hot vectors of codes, which are never made: the sum of k rows of a table, and a bias.
+
+    Code c of hash j picks row 2**b j + c of the table. With a `reduction` m the table has 2**b k / m rows, the bins of
+    a count-sketch (Theorem 4 of the paper); a code then picks the bin of its position, with the sign of its position.
+
+    Parameters
+    ----------
+    n_hashes : int
+        k, the columns of the codes.
+    bits : int
+        b, the bits of a code, from 1 to 32, with those that the hasher's `t_bits` appended.
+    out_features : int
+        H, the columns of the output.
+    reduction : int, "8bit" or None, default=None
+        m, as in `CountSketch`: the table has 2**b k / m rows, rounded up. None and 1 are no reduction. "8bit" is 2**8
+        rows for each hash.
+    seed : int, default=0
+        Chooses bins and signs of the sketch, from 0 to 2**64 - 1. It is part of `state_dict`, so that a layer that is
+        loaded picks what the saved one did.
+    scale : float, default=0.3
+        Rows start uniform between -scale / sqrt(k) and scale / sqrt(k), so that outputs start with the standard
+        deviation scale / sqrt(3). The bias starts at zero.
+    sparse : bool, default=True
+        Whether the table's gradient is sparse: the rows that occurred. Then the optimizer is `LazyAdam`, or one of
+        torch that takes sparse gradients, such as `torch.optim.SparseAdam` and `torch.optim.SGD`. With False the
+        gradient is dense, for `torch.optim.Adam` as in the paper and for all others; that takes many times longer.
+    device, dtype : default=None
+        Of the table and the bias, as for any layer of torch.
+
+    Attributes
+    ----------
+    weight : Parameter of shape (2**b k / m, H)
+        The table.
+    bias : Parameter of shape (H,)
+
+    Notes
+    -----
+    float32 on a CPU is worked on by the native core, with the threads of `torch.get_num_threads`; how many there are
+    changes no bit. All else goes through `torch.nn.functional.embedding_bag`.
+
+    A code that is out of range is an error before anything is computed.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from gcwsnet import GCWSHasher
+    >>> from gcwsnet.nn import HashedLinear
+    >>> codes = GCWSHasher(n_hashes=64, bits=8, random_state=0).fit_transform([[1.0, 5.0, -2.0], [0.0, 1.0, 9.0]])
+    >>> layer = HashedLinear(n_hashes=64, bits=8, out_features=10)
+    >>> layer
+    HashedLinear(n_hashes=64, bits=8, out_features=10)
+    >>> layer.weight.shape
+    torch.Size([16384, 10])
+    >>> layer(torch.from_numpy(codes)).shape
+    torch.Size([2, 10])
+    >>> HashedLinear(n_hashes=64, bits=8, out_features=10, reduction=16).weight.shape
+    torch.Size([1024, 10])
+    """
+
+    def __init__(
+        self,
+        n_hashes: int,
+        bits: int,
+        out_features: int,
+        reduction: int | Literal["8bit"] | None = None,
+        *,
+        seed: int = 0,
+        scale: float = DEFAULT_SCALE,
+        sparse: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.n_hashes = check_integer("n_hashes", n_hashes, 1, 2**20)
+        self.bits = check_integer("bits", bits, 1, 32)
+        self.out_features = check_integer("out_features", out_features, 1, 2**31 - 1)
+        self.reduction = reduction_factor(1 if reduction is None else reduction, self.bits)
+        self.seed = check_integer("seed", seed, 0, 2**64 - 1)
+        self.scale = scale
+        self.sparse = sparse
+        n_rows = -(-(self.n_hashes << self.bits) // self.reduction)
+        if n_rows > MOST_ROWS:
+            raise ValueError(
+                f"a table must have at most 2**31 rows, got {n_rows} with n_hashes={n_hashes}, bits={bits} and "
+                f"reduction={reduction!r}; use a larger reduction, for example '8bit'"
+            )
+        require_memory(
+            4 * n_rows * self.out_features, f"a table of {n_rows} rows", "use a reduction, fewer bits or fewer outputs"
+        )
+        self.weight = nn.Parameter(torch.empty((n_rows, self.out_features), device=device, dtype=dtype))
+        self.bias = nn.Parameter(torch.empty(self.out_features, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the table anew from torch's generator, and set the bias to zero."""
+        bound = self.scale / math.sqrt(self.n_hashes)
+        nn.init.uniform_(self.weight, -bound, bound)
+        nn.init.zeros_(self.bias)
+
+    def forward(self, codes: Tensor) -> Tensor:
+        """Sums of the rows that the codes pick.
+
+        Parameters
+        ----------
+        codes : tensor of shape (n, k)
+            Integers from 0 to 2**b - 1: uint8, uint16, uint32, int32 or int64.
+
+        Returns
+        -------
+        out : tensor of shape (n, H), of the type of the table
+        """
+        if not isinstance(codes, Tensor) or codes.dtype not in CODE_TYPES:
+            got = f"a tensor of {codes.dtype}" if isinstance(codes, Tensor) else type(codes).__name__
+            raise TypeError(
+                f"codes must be a tensor of uint8, uint16, uint32, int32 or int64, got {got}; "
+                "torch.from_numpy(codes) makes one of the codes of a hasher"
+            )
+        if codes.ndim != 2 or codes.shape[1] != self.n_hashes:
+            raise ValueError(f"codes must be n x {self.n_hashes}, got the shape {tuple(codes.shape)}")
+        return sum_of_picks(codes, self.weight, self.bias, self._layout(), sparse=self.sparse)
+
+    def _layout(self) -> Layout:
+        return Layout(self.n_hashes, self.bits, len(self.weight), self.reduction != 1, self.seed)
+
+    def get_extra_state(self) -> Tensor:
+        """The seed, for `state_dict`: a uint64 as the int64 of the same bits."""
+        return torch.tensor(self.seed - (self.seed >> 63 << 64))
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Take the seed of a `state_dict`."""
+        self.seed = int(state) % 2**64
+
+    def extra_repr(self) -> str:
+        """What the layer was made with, for `repr`."""
+        text = f"n_hashes={self.n_hashes}, bits={self.bits}, out_features={self.out_features}"
+        if self.reduction != 1:
+            text += f", reduction={self.reduction}, seed={self.seed}"
+        return text if self.sparse else f"{text}, sparse=False"

@@ -1,0 +1,210 @@
+"""Adam that leaves alone what did not occur."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim.optimizer import Optimizer
+
+from gcwsnet.nn._claims import Batch, claim, claim_of
+from gcwsnet.nn._sum_of_picks import can_run_natively
+
+
+class LazyAdam(Optimizer):
+    """Adam for a whole net, which on tables of hashed layers only works on the rows that the batch picked.
+
+    Parameters with ordinary gradients are updated as by `torch.optim.Adam`. Rows of a `HashedLinear` are updated as by
+    `torch.optim.SparseAdam`: a row that did not occur keeps its weights and its means. On a CPU that is done while the
+    gradient of a row is summed, so each row that occurred is read and written once, and no gradient of the table is
+    ever stored. Other parameters with sparse gradients are updated the same way, by torch.
+
+    Parameters
+    ----------
+    params : iterable of parameters, of dicts or of named parameters
+        As for all optimizers of torch. Some parameters of a net may be given to another optimizer.
+    lr : float, default=1e-3
+        The learning rate.
+    betas : (float, float), default=(0.9, 0.999)
+        How much of the mean of gradients and of the mean of their squares stays in a step. With a first beta of 0
+        there is no mean of gradients, and no memory for it.
+    eps : float, default=1e-8
+        Added to the root of the mean of squares.
+    weight_decay : float, default=0.0
+        Decoupled from the gradient as in `torch.optim.AdamW`: weights are multiplied with 1 - lr * weight_decay in each
+        step. Of a table, only the rows that occurred.
+
+    Notes
+    -----
+    After `backward`, `.grad` of a table is an empty sparse tensor: the gradient waits as codes and as gradients of
+    outputs. Several backward passes before a step add up. `zero_grad` of the optimizer or of the module drops what
+    waits. Another optimizer of torch that steps on the same table finds its usual sparse gradient.
+
+    What looks at gradients in between cannot see that of a table: clipping by norm or by value, hooks on gradients, the
+    unscaling of `torch.amp.GradScaler`, `DistributedDataParallel`. `torch.autograd.grad` of such a table is an error.
+    Where these are needed, leave `LazyAdam` for another optimizer or use ``HashedLinear(..., sparse=False)``.
+
+    The number of threads is that of `torch.get_num_threads`. It changes no bit of a table.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from gcwsnet.nn import HashedLinear, LazyAdam
+    >>> layer = HashedLinear(n_hashes=2, bits=2, out_features=3)
+    >>> optimizer = LazyAdam(layer.parameters(), lr=0.1)
+    >>> before = layer.weight.detach().clone()
+    >>> layer(torch.tensor([[3, 1], [0, 1]])).sum().backward()
+    >>> optimizer.step()
+    >>> (layer.weight != before).any(1).nonzero().flatten()
+    tensor([0, 3, 5])
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group of parameters, as for all optimizers of torch."""
+        super().add_param_group(param_group)
+        group = self.param_groups[-1]
+        _check_group(group)
+        for parameter in group["params"]:
+            claim(parameter, self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                claim(parameter, self)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the parameters; what `closure` returns, if there is one.
+
+        Parameters
+        ----------
+        closure : callable, optional
+            Computes the loss again, with its gradients.
+        """
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        with torch.no_grad():
+            for group in self.param_groups:
+                for parameter in group["params"]:
+                    if parameter.grad is not None:
+                        self._update(parameter, _Step(group, self._state_of(parameter, group)))
+        return loss
+
+    def _state_of(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        state: dict[str, Any] = self.state[parameter]
+        if not state:
+            state["step"] = 0
+            state["exp_avg_sq"] = torch.zeros_like(parameter)
+        if group["betas"][0] != 0 and "exp_avg" not in state:
+            state["exp_avg"] = torch.zeros_like(parameter)
+        state["step"] += 1
+        return state
+
+    def _update(self, parameter: Tensor, step: _Step) -> None:
+        claimed = claim_of(parameter)
+        waiting = claimed.waiting(parameter) if claimed else []
+        if waiting and claimed:
+            batch = _joined(waiting)
+            if batch is not None and _is_empty(parameter.grad) and step.can_run_natively(batch.codes, parameter):
+                step.on_picked_rows(parameter, batch)
+                return
+            claimed.settle(parameter)
+        if parameter.grad.is_sparse:
+            step.on_rows(parameter, parameter.grad.coalesce())
+        else:
+            step.on_all(parameter, parameter.grad)
+
+
+class _Step:
+    """One step of Adam on one parameter."""
+
+    def __init__(self, group: dict[str, Any], state: dict[str, Any]) -> None:
+        self.beta1, self.beta2 = group["betas"]
+        self.eps = group["eps"]
+        lr = float(group["lr"])
+        self.decay = 1 - lr * group["weight_decay"]
+        self.mean: Tensor | None = state["exp_avg"] if self.beta1 != 0 else None
+        self.square: Tensor = state["exp_avg_sq"]
+        self.root_correction = math.sqrt(1 - self.beta2 ** state["step"])
+        self.rate = lr / (1 - self.beta1 ** state["step"])
+
+    def can_run_natively(self, codes: Tensor, table: Tensor) -> bool:
+        tables = [table, self.square] + ([] if self.mean is None else [self.mean])
+        return all(can_run_natively(codes, one) for one in tables)
+
+    def on_picked_rows(self, table: Tensor, batch: Batch) -> None:
+        """Adam on the rows that the codes picked, by the native core: summed and applied row by row."""
+        batch.picks().adam(
+            batch.gradient.numpy(),
+            table.detach().numpy(),
+            None if self.mean is None else self.mean.numpy(),
+            self.square.numpy(),
+            rate=self.rate * self.root_correction,
+            new_mean=1 - self.beta1,
+            new_square=1 - self.beta2,
+            epsilon=self.eps,
+            decay=self.decay,
+            n_threads=torch.get_num_threads(),
+        )
+        torch.autograd.graph.increment_version(table)
+
+    def on_rows(self, parameter: Tensor, gradient: Tensor) -> None:
+        """The same by torch, for a coalesced sparse gradient."""
+        rows, g = gradient.indices()[0], gradient.values()
+        square = self.square[rows]
+        square += (g * g - square) * (1 - self.beta2)
+        self.square[rows] = square
+        mean = g
+        if self.mean is not None:
+            mean = self.mean[rows]
+            mean += (g - mean) * (1 - self.beta1)
+            self.mean[rows] = mean
+        change = mean / square.sqrt_().add_(self.eps) * (self.rate * self.root_correction)
+        parameter[rows] = parameter[rows] * self.decay - change
+
+    def on_all(self, parameter: Tensor, gradient: Tensor) -> None:
+        """Adam on all of a parameter."""
+        self.square.mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)
+        mean = gradient if self.mean is None else self.mean.lerp_(gradient, 1 - self.beta1)
+        if self.decay != 1:
+            parameter.mul_(self.decay)
+        parameter.addcdiv_(mean, (self.square.sqrt() / self.root_correction).add_(self.eps), value=-self.rate)
+
+
+def _check_group(group: dict[str, Any]) -> None:
+    for name, least in (("lr", 0.0), ("eps", 0.0), ("weight_decay", 0.0)):
+        if not float(group[name]) >= least:
+            raise ValueError(f"{name} must be at least 0, got {name}={group[name]}")
+    if len(group["betas"]) != 2 or not all(0 <= beta < 1 for beta in group["betas"]):
+        raise ValueError(f"betas must be two numbers from 0 to below 1, got betas={group['betas']}")
+
+
+def _joined(batches: list[Batch]) -> Batch | None:
+    """All batches as one, if codes pick the same rows in all of them."""
+    first = batches[0]
+    if len(batches) == 1:
+        return first
+    if any(batch.layout != first.layout for batch in batches):
+        return None
+    same_type = all(batch.codes.dtype == first.codes.dtype for batch in batches)
+    codes = [batch.codes if same_type else batch.codes.to(torch.int64) for batch in batches]
+    return Batch(first.layout, torch.cat(codes), torch.cat([batch.gradient for batch in batches]))
+
+
+def _is_empty(gradient: Tensor) -> bool:
+    return gradient.is_sparse and gradient._nnz() == 0

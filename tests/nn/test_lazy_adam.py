@@ -1,0 +1,444 @@
+"""LazyAdam equals SparseAdam on tables and Adam elsewhere, and its gradients behave as those of torch do."""
+
+import copy
+import gc
+import pickle
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from gcwsnet.nn import GCWSNet, HashedLinear, LazyAdam
+
+K, BITS = 12, 5
+
+
+def batches(n: int, size: int = 16, seed: int = 0) -> Iterator[tuple[Any, Any]]:
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(n):
+        # Few of the codes are frequent, as in real data, and many are rare.
+        codes = (torch.rand((size, K), generator=generator) ** 3 * 2**BITS).to(torch.uint8)
+        yield codes, torch.randn((size, 3), generator=generator)
+
+
+def make_net(reduction: Any = None, sparse: bool = True, hidden: tuple[int, ...] = (20,)) -> Any:
+    torch.manual_seed(0)
+    return GCWSNet(K, BITS, 3, hidden, reduction=reduction, seed=9, sparse=sparse)
+
+
+def train(net: Any, optimizers: list[Any], steps: Iterator[tuple[Any, Any]], after: Any = None) -> None:
+    for codes, target in steps:
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        (net(codes) - target).square().mean().backward()
+        for optimizer in optimizers:
+            optimizer.step()
+        if after is not None:
+            after()
+
+
+def table_of(net: Any) -> Any:
+    return net.layers[0].weight
+
+
+def others_of(net: Any) -> list[Any]:
+    return [parameter for parameter in net.parameters() if parameter is not table_of(net)]
+
+
+def assert_same_weights(net: Any, other: Any, **tolerance: float) -> None:
+    for one, two in zip(net.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(one, two, **tolerance)
+
+
+def same_bits(net: Any, other: Any) -> bool:
+    return all(torch.equal(one, two) for one, two in zip(net.parameters(), other.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("reduction", [None, 4])
+@pytest.mark.parametrize("betas", [(0.9, 0.999), (0.5, 0.9), (0.0, 0.999), (0.0, 0.0)])
+def test_a_table_is_updated_as_by_sparse_adam_and_all_else_as_by_adam(reduction: Any, betas: Any) -> None:
+    ours, theirs = make_net(reduction), make_net(reduction)
+    eps = 1e-3 if betas[1] == 0 else 1e-8  # without a mean of squares the sign of a rounding error would decide
+    train(ours, [LazyAdam(ours.parameters(), lr=0.01, betas=betas, eps=eps)], batches(60))
+    sparse_adam = torch.optim.SparseAdam([table_of(theirs)], lr=0.01, betas=betas, eps=eps)
+    adam = torch.optim.Adam(others_of(theirs), lr=0.01, betas=betas, eps=eps)
+    train(theirs, [sparse_adam, adam], batches(60))
+    assert_same_weights(ours, theirs, atol=2e-5, rtol=1e-4)
+
+
+def test_without_momentum_there_is_no_memory_for_it() -> None:
+    net = make_net()
+    optimizer = LazyAdam(net.parameters(), betas=(0.0, 0.999))
+    train(net, [optimizer], batches(2))
+    assert all(set(state) == {"step", "exp_avg_sq"} for state in optimizer.state.values())
+
+
+def test_rows_that_did_not_occur_stay_as_they_are() -> None:
+    net = make_net()
+    optimizer = LazyAdam(net.parameters(), lr=0.1, weight_decay=0.1)
+    before = table_of(net).detach().clone()
+    codes, target = next(batches(1))
+    train(net, [optimizer], iter([(codes, target)]))
+    occurred = torch.zeros(K << BITS, dtype=torch.bool)
+    occurred[codes.long() + torch.arange(K) * 2**BITS] = True
+    assert torch.equal((table_of(net) != before).any(1), occurred)
+    assert torch.equal((optimizer.state[table_of(net)]["exp_avg_sq"] != 0).any(1), occurred)
+
+
+@pytest.mark.parametrize("path", ["native", "torch"])
+def test_weight_decay_is_that_of_adamw(path: str) -> None:
+    ours, theirs = make_net(), make_net(sparse=False)
+    with torch.no_grad():
+        table_of(theirs).copy_(table_of(ours))
+    train(ours, [LazyAdam(ours.parameters(), lr=0.01, weight_decay=0.3, eps=1e-30)], batches(1))
+    kind = torch.optim.AdamW if path == "torch" else LazyAdam  # on a dense gradient LazyAdam is AdamW
+    train(theirs, [kind(theirs.parameters(), lr=0.01, weight_decay=0.3, eps=1e-30)], batches(1))
+    codes, _ = next(batches(1))
+    rows = (codes.long() + torch.arange(K) * 2**BITS).unique()
+    # The first step of Adam does not depend on eps, so SparseAdam's and Adam's are the same on rows that occurred.
+    torch.testing.assert_close(table_of(ours)[rows], table_of(theirs)[rows])
+    for one, two in zip(others_of(ours), others_of(theirs), strict=True):
+        torch.testing.assert_close(one, two)
+
+
+def test_weight_decay_on_a_table_shrinks_what_occurred_by_the_factor() -> None:
+    layer = HashedLinear(2, 2, 3)
+    before = layer.weight.detach().clone()
+    optimizer = LazyAdam([layer.weight], lr=0.5, weight_decay=0.2)
+    (layer(torch.tensor([[1, 3]])) * 0).sum().backward()
+    optimizer.step()
+    expected = before.clone()
+    expected[[1, 7]] *= 0.9
+    torch.testing.assert_close(layer.weight.detach(), expected)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("reduction", [None, 3])
+def test_the_number_of_threads_changes_no_bit(n_threads: int, reduction: Any) -> None:
+    """The batches are large enough for the core to use several threads."""
+
+    def table_after(threads: int) -> Any:
+        torch.manual_seed(0)
+        layer = HashedLinear(64, 6, 50, reduction)
+        optimizer = LazyAdam([layer.weight], lr=0.01)
+        torch.set_num_threads(threads)
+        for step in range(3):
+            codes = torch.randint(0, 64, (100, 64), generator=torch.Generator().manual_seed(step))
+            optimizer.zero_grad()
+            layer(codes).square().sum().backward()
+            optimizer.step()
+        return layer.weight.detach()
+
+    before = torch.get_num_threads()
+    try:
+        assert torch.equal(table_after(n_threads), table_after(1))
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_every_instruction_set_trains_to_the_same_bits(instruction_set: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = []
+    for name in (instruction_set, "baseline"):
+        monkeypatch.setenv("GCWSNET_ISA", name)
+        torch.manual_seed(0)
+        layer = HashedLinear(K, BITS, 37, reduction=2)
+        optimizer = LazyAdam([layer.weight], lr=0.01, weight_decay=0.1)
+        for codes, target in batches(5):
+            optimizer.zero_grad()
+            (layer(codes) * target[:, :1]).square().sum().backward()
+            optimizer.step()
+        tables.append(layer.weight.detach())
+    assert torch.equal(*tables)
+
+
+def test_a_schedule_sets_the_rate() -> None:
+    ours, theirs = make_net(), make_net()
+    optimizer = LazyAdam(ours.parameters(), lr=0.02)
+    train(ours, [optimizer], batches(20), after=torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 20).step)
+    pair = [
+        torch.optim.SparseAdam([table_of(theirs)], lr=0.02),
+        torch.optim.Adam(others_of(theirs), lr=0.02),
+    ]
+    schedules = [torch.optim.lr_scheduler.CosineAnnealingLR(one, 20) for one in pair]
+    train(theirs, pair, batches(20), after=lambda: [one.step() for one in schedules])
+    assert_same_weights(ours, theirs, atol=1e-5, rtol=1e-4)
+
+
+def test_groups_have_their_own_settings() -> None:
+    ours, theirs = make_net(), make_net()
+    groups = [{"params": [table_of(ours)], "lr": 0.03}, {"params": others_of(ours), "betas": (0.0, 0.9)}]
+    train(ours, [LazyAdam(groups, lr=0.01)], batches(20))
+    pair = [
+        torch.optim.SparseAdam([table_of(theirs)], lr=0.03),
+        torch.optim.Adam(others_of(theirs), lr=0.01, betas=(0.0, 0.9)),
+    ]
+    train(theirs, pair, batches(20))
+    assert_same_weights(ours, theirs, atol=1e-5, rtol=1e-4)
+
+
+def test_a_group_may_be_added_later() -> None:
+    net = make_net()
+    optimizer = LazyAdam(others_of(net))
+    optimizer.add_param_group({"params": [table_of(net)], "lr": 0.1})
+    before = table_of(net).detach().clone()
+    train(net, [optimizer], batches(1))
+    assert table_of(net).grad._nnz() == 0
+    assert not torch.equal(table_of(net), before)
+
+
+@pytest.mark.parametrize("through", ["state_dict", "pickle", "deepcopy"])
+def test_training_goes_on_to_the_same_bits_after_saving(through: str) -> None:
+    whole = make_net()
+    optimizer = LazyAdam(whole.parameters(), lr=0.01, weight_decay=0.01)
+    train(whole, [optimizer], batches(8))
+    if through == "state_dict":
+        saved = copy.deepcopy((whole.state_dict(), optimizer.state_dict()))
+        net = GCWSNet(K, BITS, 3, (20,))
+        net.load_state_dict(saved[0])
+        restored = LazyAdam(net.parameters())
+        restored.load_state_dict(saved[1])
+    elif through == "pickle":
+        net, restored = pickle.loads(pickle.dumps((whole, optimizer)))
+    else:
+        net, restored = copy.deepcopy((whole, optimizer))
+    train(whole, [optimizer], batches(8, seed=1))
+    train(net, [restored], batches(8, seed=1))
+    assert table_of(net).grad._nnz() == 0
+    assert same_bits(net, whole)
+
+
+def test_several_backward_passes_before_a_step_add_up() -> None:
+    parts, whole = make_net(), make_net()
+    optimizers = LazyAdam(parts.parameters(), lr=0.01), LazyAdam(whole.parameters(), lr=0.01)
+    for codes, target in batches(10):
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        for part in (slice(0, 5), slice(5, 16)):
+            dtype = torch.uint8 if part.start else torch.int64
+            (parts(codes[part].to(dtype)) - target[part]).square().sum().backward()
+        (whole(codes) - target).square().sum().backward()
+        for optimizer in optimizers:
+            optimizer.step()
+    assert_same_weights(parts, whole, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("zero", ["optimizer", "module", "in place", "by hand"])
+def test_dropped_gradients_are_not_applied(zero: str) -> None:
+    net, other = make_net(), make_net()
+    optimizer = LazyAdam(net.parameters(), lr=0.01)
+    (codes, target), kept = batches(2)
+    (net(codes) - target).square().mean().backward()
+    if zero == "optimizer":
+        optimizer.zero_grad()
+    elif zero == "module":
+        net.zero_grad()
+    elif zero == "in place":
+        optimizer.zero_grad(set_to_none=False)
+    else:
+        for parameter in net.parameters():
+            parameter.grad = None
+    (net(kept[0]) - kept[1]).square().mean().backward()
+    optimizer.step()
+    train(other, [LazyAdam(other.parameters(), lr=0.01)], iter([kept]))
+    assert same_bits(net, other)
+
+
+def test_a_step_after_zero_grad_changes_nothing() -> None:
+    net, untouched = make_net(), make_net()
+    optimizer = LazyAdam(net.parameters(), lr=0.01)
+    codes, target = next(batches(1))
+    (net(codes) - target).square().mean().backward()
+    optimizer.zero_grad()
+    optimizer.step()
+    assert same_bits(net, untouched)
+
+
+def test_gradients_stay_for_a_second_step_as_in_torch() -> None:
+    ours, theirs = make_net(hidden=()), make_net(hidden=())
+    optimizer, sparse_adam = LazyAdam([table_of(ours)], lr=0.01), torch.optim.SparseAdam([table_of(theirs)], lr=0.01)
+    codes, target = next(batches(1))
+    for net, one in ((ours, optimizer), (theirs, sparse_adam)):
+        (net(codes) - target).square().mean().backward()
+        one.step()
+        one.step()
+    torch.testing.assert_close(table_of(ours), table_of(theirs))
+
+
+class TwoTables(nn.Module):  # type: ignore[misc,unused-ignore]
+    """Two hashed layers, the first of which is used twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = HashedLinear(K, BITS, 3), HashedLinear(K, BITS, 3, reduction=2)
+
+    def forward(self, codes: Any) -> Any:
+        return self.first(codes) * self.second(codes) + self.first(codes.flip(0))
+
+
+def test_several_layers_and_a_layer_used_twice() -> None:
+    torch.manual_seed(0)
+    ours = TwoTables()
+    theirs = copy.deepcopy(ours)
+    train(ours, [LazyAdam(ours.parameters(), lr=0.01)], batches(20))
+    tables = [theirs.first.weight, theirs.second.weight]
+    pair = [
+        torch.optim.SparseAdam(tables, lr=0.01),
+        torch.optim.Adam([theirs.first.bias, theirs.second.bias], lr=0.01),
+    ]
+    train(theirs, pair, batches(20))
+    assert_same_weights(ours, theirs, atol=1e-5, rtol=1e-4)
+
+
+def test_two_layers_may_share_a_table_though_their_sketches_differ() -> None:
+    torch.manual_seed(0)
+    ours = TwoTables()
+    ours.first = HashedLinear(K, BITS, 3, reduction=2, seed=4)
+    ours.first.weight = ours.second.weight
+    theirs = copy.deepcopy(ours)
+    assert theirs.first.weight is theirs.second.weight
+    train(ours, [LazyAdam([ours.first.weight], lr=0.01)], batches(5))
+    train(theirs, [torch.optim.SparseAdam([theirs.first.weight], lr=0.01)], batches(5))
+    assert_same_weights(ours, theirs, atol=1e-5, rtol=1e-4)
+
+
+def test_other_parameters_may_have_another_optimizer() -> None:
+    ours, theirs = make_net(), make_net()
+    train(
+        ours,
+        [LazyAdam([table_of(ours)], lr=0.01), torch.optim.SGD(others_of(ours), lr=0.1)],
+        batches(10),
+    )
+    pair = [torch.optim.SparseAdam([table_of(theirs)], lr=0.01), torch.optim.SGD(others_of(theirs), lr=0.1)]
+    train(theirs, pair, batches(10))
+    assert_same_weights(ours, theirs, atol=1e-5, rtol=1e-4)
+
+
+def test_another_optimizer_that_takes_a_table_over_finds_its_gradient() -> None:
+    ours, theirs = make_net(hidden=()), make_net(hidden=())
+    lazy = LazyAdam(ours.parameters(), lr=0.01)
+    train(ours, [torch.optim.SGD(ours.parameters(), lr=0.1)], batches(5))
+    train(theirs, [torch.optim.SGD(theirs.parameters(), lr=0.1)], batches(5))
+    assert len(lazy.state) == 0
+    assert_same_weights(ours, theirs)
+    train(ours, [lazy], batches(5))
+    assert not same_bits(ours, theirs)
+
+
+def test_a_table_is_free_again_when_its_optimizer_is_gone() -> None:
+    net = make_net()
+    optimizer = LazyAdam(net.parameters())
+    train(net, [optimizer], batches(1))
+    del optimizer
+    gc.collect()
+    net.zero_grad()
+    net(next(batches(1))[0]).sum().backward()
+    assert table_of(net).grad._nnz() > 0
+
+
+def test_sparse_gradients_of_other_layers_are_taken_too() -> None:
+    torch.manual_seed(0)
+    ours = nn.EmbeddingBag(50, 4, mode="sum", sparse=True)
+    theirs = copy.deepcopy(ours)
+    pair = [LazyAdam(ours.parameters(), lr=0.01), torch.optim.SparseAdam(theirs.parameters(), lr=0.01)]
+    for step in range(10):
+        rows = torch.randint(0, 50, (6, 5), generator=torch.Generator().manual_seed(step))
+        for bag, optimizer in zip((ours, theirs), pair, strict=True):
+            optimizer.zero_grad()
+            bag(rows).square().sum().backward()
+            optimizer.step()
+    torch.testing.assert_close(ours.weight, theirs.weight)
+
+
+def test_a_double_table_is_trained_by_torch() -> None:
+    ours, theirs = (make_net().double() for _ in range(2))
+    steps = [(codes, target.double()) for codes, target in batches(10)]
+    train(ours, [LazyAdam(ours.parameters(), lr=0.01)], iter(steps))
+    pair = [torch.optim.SparseAdam([table_of(theirs)], lr=0.01), torch.optim.Adam(others_of(theirs), lr=0.01)]
+    train(theirs, pair, iter(steps))
+    assert_same_weights(ours, theirs)
+
+
+def test_a_penalty_on_the_table_joins_its_gradient() -> None:
+    """Then the gradient is dense, and the table is updated as a whole."""
+    ours, theirs = make_net(hidden=()), make_net(sparse=False, hidden=())
+    with torch.no_grad():
+        table_of(theirs).copy_(table_of(ours))
+    for net, kind in ((ours, LazyAdam), (theirs, torch.optim.Adam)):
+        optimizer = kind(net.parameters(), lr=0.01)
+        for codes, target in batches(5):
+            optimizer.zero_grad()
+            ((net(codes) - target).square().mean() + table_of(net).square().sum()).backward()
+            optimizer.step()
+    assert_same_weights(ours, theirs, atol=1e-5, rtol=1e-4)
+
+
+def test_gradients_asked_for_on_their_own_are_an_error_and_are_not_applied() -> None:
+    net, other = make_net(), make_net()
+    optimizer = LazyAdam(net.parameters(), lr=0.01)
+    codes, target = next(batches(1))
+    with pytest.raises(RuntimeError, match=r"for torch.autograd.grad use HashedLinear\(..., sparse=False\)"):
+        torch.autograd.grad(net(codes).sum(), table_of(net))
+    train(net, [optimizer], iter([(codes, target)]))
+    train(other, [LazyAdam(other.parameters(), lr=0.01)], iter([(codes, target)]))
+    assert same_bits(net, other)
+
+
+def test_clipping_by_norm_does_not_pass_over_a_table_in_silence() -> None:
+    net = make_net()
+    LazyAdam(net.parameters())
+    optimizer = LazyAdam(net.parameters())
+    net(next(batches(1))[0]).sum().backward()
+    assert optimizer.state_dict()["param_groups"]
+    with pytest.raises((NotImplementedError, RuntimeError)):
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+
+
+def test_a_closure_is_called_with_gradients_on() -> None:
+    net = make_net()
+    optimizer = LazyAdam(net.parameters(), lr=0.01)
+    codes, target = next(batches(1))
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = (net(codes) - target).square().mean()
+        loss.backward()
+        return loss
+
+    losses = [optimizer.step(closure).item() for _ in range(30)]
+    assert losses[-1] < losses[0] / 2
+
+
+def test_a_change_of_the_table_is_seen_by_autograd() -> None:
+    net = make_net(hidden=())
+    optimizer = LazyAdam(net.parameters())
+    kept = table_of(net).square().sum()
+    net(next(batches(1))[0]).sum().backward()
+    optimizer.step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        kept.backward()
+
+
+def test_wrong_settings_are_named() -> None:
+    net = make_net()
+    for settings, rule in (
+        ({"lr": -1.0}, "lr must be at least 0, got lr=-1.0"),
+        ({"betas": (0.9, 1.0)}, r"betas must be two numbers from 0 to below 1, got betas=\(0.9, 1.0\)"),
+        ({"weight_decay": float("nan")}, "weight_decay must be at least 0, got weight_decay=nan"),
+        ({"eps": -1e-8}, "eps must be at least 0, got eps=-1e-08"),
+    ):
+        with pytest.raises(ValueError, match=rule):
+            LazyAdam(net.parameters(), **settings)
+
+
+def test_an_empty_batch_is_a_step_without_rows() -> None:
+    net = make_net(hidden=())
+    optimizer = LazyAdam(net.parameters())
+    before = table_of(net).detach().clone()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        net(torch.empty((0, K), dtype=torch.uint8)).sum().backward()
+    optimizer.step()
+    assert torch.equal(table_of(net), before)
