@@ -172,12 +172,16 @@ auto with_codes(const RowOfCode& rows, const Matrix& codes, Function function) {
 
 template <class Number, class Array>
 Number* contiguous(const Array& array, std::size_t n_rows, std::size_t n_columns, const char* rule) {
-  require(array.dtype() == nb::dtype<std::remove_const_t<Number>>() && array.shape(0) == n_rows && array.shape(1) == n_columns &&
-              (array.size() == 0 || ((n_columns == 1 || array.stride(1) == 1) &&
-                                     (n_rows == 1 || array.stride(0) == static_cast<std::int64_t>(n_columns)))),
-          rule);
+  const bool fits = array.dtype() == nb::dtype<std::remove_const_t<Number>>() && array.shape(0) == n_rows &&
+                    array.shape(1) == n_columns;
+  const bool in_one_piece = array.size() == 0 ||
+                            ((n_columns == 1 || array.stride(1) == 1) &&
+                             (n_rows == 1 || array.stride(0) == static_cast<std::int64_t>(n_columns)));
+  require(fits && in_one_piece, rule);
   return static_cast<Number*>(array.data());
 }
+
+constexpr const char* kGradientRule = "the gradient must be samples x outputs, float32 and contiguous";
 
 void bind_hashed_linear(nb::module_& m) {
   nb::class_<RowOfCode>(m, "RowOfCode", "Which row of a table each code picks: its position, or its position's bin.")
@@ -187,7 +191,8 @@ void bind_hashed_linear(nb::module_& m) {
             require(bits >= 1 && bits <= 32, "bits must be from 1 to 32");
             require(n_hashes >= 1 && n_hashes <= (std::size_t{1} << 20), "n_hashes must be from 1 to 2**20");
             require(n_rows >= 1 && n_rows <= kMostPickedRows, "a table must have from 1 to 2**31 rows");
-            require(sketched || n_rows == n_hashes << bits, "without a sketch a table must have 2**bits rows for each hash");
+            require(sketched || n_rows == n_hashes << bits,
+                    "without a sketch a table must have 2**bits rows for each hash");
             new (self) RowOfCode(n_hashes, bits, n_rows, sketched, seed);
           },
           "n_hashes"_a, "bits"_a, "n_rows"_a, "sketched"_a, "seed"_a)
@@ -196,9 +201,11 @@ void bind_hashed_linear(nb::module_& m) {
           [](const RowOfCode& self, const Matrix& codes, const Matrix& table, const Vector& bias, const OutMatrix& out,
              int n_threads) {
             const std::size_t width = table.shape(1);
-            const float* weights = contiguous<const float>(table, self.n_rows(), width, "the table must be rows x outputs, float32 and contiguous");
+            const float* weights = contiguous<const float>(table, self.n_rows(), width,
+                                                           "the table must be rows x outputs, float32 and contiguous");
             const float* start = numbers<float>(bias, width, "the bias must be float32, one number for each output");
-            float* sums = contiguous<float>(out, codes.shape(0), width, "out must be samples x outputs, float32 and contiguous");
+            float* sums = contiguous<float>(out, codes.shape(0), width,
+                                            "out must be samples x outputs, float32 and contiguous");
             with_codes(self, codes, [&](const auto& matrix) {
               nb::gil_scoped_release released;
               sum_of_picks(self, matrix, weights, start, width, sums, n_threads);
@@ -220,11 +227,13 @@ void bind_hashed_linear(nb::module_& m) {
       .def_prop_ro("n_picked_rows", &PicksByRow::n_picked_rows, "How many rows of the table occur.")
       .def(
           "row_sums",
-          [](const PicksByRow& self, const Matrix& gradient, const OutMatrix& rows, const OutMatrix& sums, int n_threads) {
+          [](const PicksByRow& self, const Matrix& gradient, const OutMatrix& rows, const OutMatrix& sums,
+             int n_threads) {
             const std::size_t width = gradient.shape(1), n = self.n_picked_rows();
-            const float* from = contiguous<const float>(gradient, self.n_samples(), width, "the gradient must be samples x outputs, float32 and contiguous");
+            const float* from = contiguous<const float>(gradient, self.n_samples(), width, kGradientRule);
             auto* rows_to = contiguous<std::int64_t>(rows, 1, n, "rows must be 1 x picked rows, int64 and contiguous");
-            float* sums_to = contiguous<float>(sums, n, width, "sums must be picked rows x outputs, float32 and contiguous");
+            float* sums_to = contiguous<float>(sums, n, width,
+                                               "sums must be picked rows x outputs, float32 and contiguous");
             nb::gil_scoped_release released;
             self.row_sums(from, width, rows_to, sums_to, n_threads);
           },
@@ -232,12 +241,12 @@ void bind_hashed_linear(nb::module_& m) {
           "Writes the rows that occur, ascending, and the sum of the gradient over the samples that picked each.")
       .def(
           "adam",
-          [](const PicksByRow& self, const Matrix& gradient, const OutMatrix& table, const std::optional<OutMatrix>& mean,
-             const OutMatrix& square, float rate, float new_mean, float new_square, float epsilon, float decay,
-             int n_threads) {
+          [](const PicksByRow& self, const Matrix& gradient, const OutMatrix& table,
+             const std::optional<OutMatrix>& mean, const OutMatrix& square, float rate, float new_mean, float new_square,
+             float epsilon, float decay, int n_threads) {
             const std::size_t width = gradient.shape(1), n = self.n_table_rows();
             const char* rule = "the table, its means and its squares must be rows x outputs, float32 and contiguous";
-            const float* from = contiguous<const float>(gradient, self.n_samples(), width, "the gradient must be samples x outputs, float32 and contiguous");
+            const float* from = contiguous<const float>(gradient, self.n_samples(), width, kGradientRule);
             float* weights = contiguous<float>(table, n, width, rule);
             float* means = mean ? contiguous<float>(*mean, n, width, rule) : nullptr;
             float* squares = contiguous<float>(square, n, width, rule);

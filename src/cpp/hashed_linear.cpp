@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t kWorthAThread = 1 << 16;  // numbers to add, below which a thread costs more than it saves
 
 int useful_threads(int n_threads, std::size_t n_numbers) {
-  return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(std::max(n_threads, 1)), 1 + n_numbers / kWorthAThread));
+  const std::size_t wanted = static_cast<std::size_t>(std::max(n_threads, 1));
+  return static_cast<int>(std::min(wanted, 1 + n_numbers / kWorthAThread));
 }
 
 // A step takes milliseconds and must not be left half done: nothing interrupts it.
@@ -51,11 +52,12 @@ void check_codes(const CodeMatrix<Code>& codes, int bits) {
   bool fine = true;
   for (std::size_t i = 0; i < n; ++i) fine &= static_cast<std::uint64_t>(codes.codes[i]) < end;
   if (fine) return;
-  const Code* bad = std::find_if(codes.codes, codes.codes + n, [&](Code code) { return static_cast<std::uint64_t>(code) >= end; });
-  const std::size_t at = static_cast<std::size_t>(bad - codes.codes);
-  throw std::invalid_argument("codes must be from 0 to " + std::to_string(end - 1) + " with bits=" + std::to_string(bits) +
-                              ", codes[" + std::to_string(at / codes.n_hashes) + ", " + std::to_string(at % codes.n_hashes) +
-                              "] is " + std::to_string(*bad) +
+  const auto is_wrong = [end](Code code) { return static_cast<std::uint64_t>(code) >= end; };
+  const Code* wrong = std::find_if(codes.codes, codes.codes + n, is_wrong);
+  const std::size_t at = static_cast<std::size_t>(wrong - codes.codes);
+  const auto text = [](auto number) { return std::to_string(number); };
+  throw std::invalid_argument("codes must be from 0 to " + text(end - 1) + " with bits=" + text(bits) + ", codes[" +
+                              text(at / codes.n_hashes) + ", " + text(at % codes.n_hashes) + "] is " + text(*wrong) +
                               "; give the bits of the hasher, with those that t_bits appended");
 }
 
@@ -65,11 +67,11 @@ void sum_of_picks(const RowOfCode& rows, const CodeMatrix<Code>& codes, const fl
   const InstructionSet& set = chosen_instruction_set();
   const std::size_t n_hashes = codes.n_hashes;
   // A few hashes of a few samples at a time: what two samples both pick is still near when the second one does.
-  constexpr std::size_t kSamples = 32, kHashes = 16, kAhead = 4;
-  const std::size_t per_thread = (codes.n_samples + static_cast<std::size_t>(std::max(n_threads, 1)) - 1) / static_cast<std::size_t>(std::max(n_threads, 1));
-  const std::size_t step = std::clamp<std::size_t>(per_thread, 1, kSamples);
+  constexpr std::size_t kSamples = 32, kHashes = 64, kAhead = 8;
+  n_threads = useful_threads(n_threads, codes.n_samples * n_hashes * width);
+  const std::size_t step = std::clamp<std::size_t>(codes.n_samples / static_cast<std::size_t>(n_threads), 1, kSamples);
   StopSign stop_sign = never();
-  for_each_block((codes.n_samples + step - 1) / step, useful_threads(n_threads, codes.n_samples * n_hashes * width), stop_sign, [&] {
+  for_each_block((codes.n_samples + step - 1) / step, n_threads, stop_sign, [&] {
     return [&](std::size_t block) {
       const std::size_t begin = block * step, end = std::min(begin + step, codes.n_samples);
       for (std::size_t i = begin; i < end; ++i) std::copy_n(bias, width, out + i * width);
@@ -111,20 +113,26 @@ PicksByRow::PicksByRow(const RowOfCode& rows, const CodeMatrix<Code>& codes)
   first_.push_back(n_picks);
 }
 
-void PicksByRow::sum(const InstructionSet& set, std::size_t number, const float* gradient, std::size_t width, float* to) const {
+void PicksByRow::sum(const InstructionSet& set, std::size_t number, const float* gradient, std::size_t width,
+                     float* to) const {
   std::fill_n(to, width, 0.0f);
   set.add_rows(gradient, width, picks_.data() + first_[number], first_[number + 1] - first_[number], 0, has_signs_, to);
 }
 
 namespace {
 constexpr std::size_t kRowsPerBlock = 64;
-}
+constexpr std::size_t kRowsAhead = 2;
 
-void PicksByRow::row_sums(const float* gradient, std::size_t width, std::int64_t* rows, float* sums, int n_threads) const {
+std::size_t n_row_blocks(std::size_t n_rows) { return (n_rows + kRowsPerBlock - 1) / kRowsPerBlock; }
+}  // namespace
+
+void PicksByRow::row_sums(const float* gradient, std::size_t width, std::int64_t* rows, float* sums,
+                          int n_threads) const {
   const InstructionSet& set = chosen_instruction_set();
   const std::size_t n = n_picked_rows();
+  n_threads = useful_threads(n_threads, picks_.size() * width);
   StopSign stop_sign = never();
-  for_each_block((n + kRowsPerBlock - 1) / kRowsPerBlock, useful_threads(n_threads, picks_.size() * width), stop_sign, [&] {
+  for_each_block(n_row_blocks(n), n_threads, stop_sign, [&] {
     return [&](std::size_t block) {
       const std::size_t end = std::min((block + 1) * kRowsPerBlock, n);
       for (std::size_t r = block * kRowsPerBlock; r < end; ++r) {
@@ -140,13 +148,14 @@ void PicksByRow::adam(const AdamStep& step, const float* gradient, std::size_t w
   const InstructionSet& set = chosen_instruction_set();
   const std::size_t n = n_picked_rows();
   const auto at = [](float* numbers, std::size_t offset) { return numbers == nullptr ? nullptr : numbers + offset; };
+  n_threads = useful_threads(n_threads, picks_.size() * width);
   StopSign stop_sign = never();
-  for_each_block((n + kRowsPerBlock - 1) / kRowsPerBlock, useful_threads(n_threads, picks_.size() * width), stop_sign, [&] {
+  for_each_block(n_row_blocks(n), n_threads, stop_sign, [&] {
     return [&, row_gradient = std::vector<float>(width)](std::size_t block) mutable {
       const std::size_t end = std::min((block + 1) * kRowsPerBlock, n);
       for (std::size_t r = block * kRowsPerBlock; r < end; ++r) {
-        if (r + 1 < n) {
-          const std::size_t next = row(r + 1) * width;
+        if (r + kRowsAhead < n) {
+          const std::size_t next = row(r + kRowsAhead) * width;
           set.prefetch_adam_row(table + next, at(mean, next), square + next, width);
         }
         sum(set, r, gradient, width, row_gradient.data());
@@ -157,10 +166,10 @@ void PicksByRow::adam(const AdamStep& step, const float* gradient, std::size_t w
   });
 }
 
-#define GCWSNET_FOR_CODES(Code)                                                                                        \
-  template void check_codes(const CodeMatrix<Code>&, int);                                                             \
-  template void sum_of_picks(const RowOfCode&, const CodeMatrix<Code>&, const float*, const float*, std::size_t, float*, \
-                             int);                                                                                     \
+#define GCWSNET_FOR_CODES(Code)                                                                                  \
+  template void check_codes(const CodeMatrix<Code>&, int);                                                       \
+  template void sum_of_picks(const RowOfCode&, const CodeMatrix<Code>&, const float*, const float*, std::size_t, \
+                             float*, int);                                                                       \
   template PicksByRow::PicksByRow(const RowOfCode&, const CodeMatrix<Code>&);
 GCWSNET_FOR_CODES(std::uint8_t)
 GCWSNET_FOR_CODES(std::uint16_t)

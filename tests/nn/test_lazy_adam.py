@@ -132,11 +132,7 @@ def test_the_number_of_threads_changes_no_bit(n_threads: int, reduction: Any) ->
             optimizer.step()
         return layer.weight.detach()
 
-    before = torch.get_num_threads()
-    try:
-        assert torch.equal(table_after(n_threads), table_after(1))
-    finally:
-        torch.set_num_threads(before)
+    assert torch.equal(table_after(n_threads), table_after(1))
 
 
 def test_every_instruction_set_trains_to_the_same_bits(instruction_set: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -388,10 +384,9 @@ def test_gradients_asked_for_on_their_own_are_an_error_and_are_not_applied() -> 
 
 def test_clipping_by_norm_does_not_pass_over_a_table_in_silence() -> None:
     net = make_net()
-    LazyAdam(net.parameters())
     optimizer = LazyAdam(net.parameters())
     net(next(batches(1))[0]).sum().backward()
-    assert optimizer.state_dict()["param_groups"]
+    assert len(optimizer.state) == 0
     with pytest.raises((NotImplementedError, RuntimeError)):
         torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
 

@@ -13,6 +13,7 @@ from gcwsnet._validation import check_integer
 from gcwsnet.encoding import reduction_factor
 from gcwsnet.nn._layout import CODE_TYPES, Layout
 from gcwsnet.nn._sum_of_picks import sum_of_picks
+from gcwsnet.nn._tables import zero_table
 
 MOST_ROWS = 2**31
 DEFAULT_SCALE = 0.3
@@ -108,7 +109,7 @@ class HashedLinear(nn.Module):
         require_memory(
             4 * n_rows * self.out_features, f"a table of {n_rows} rows", "use a reduction, fewer bits or fewer outputs"
         )
-        self.weight = nn.Parameter(torch.empty((n_rows, self.out_features), device=device, dtype=dtype))
+        self.weight = nn.Parameter(zero_table((n_rows, self.out_features), device, dtype))
         self.bias = nn.Parameter(torch.empty(self.out_features, device=device, dtype=dtype))
         self.reset_parameters()
 

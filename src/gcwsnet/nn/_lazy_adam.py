@@ -12,6 +12,7 @@ from torch.optim.optimizer import Optimizer
 
 from gcwsnet.nn._claims import Batch, claim, claim_of
 from gcwsnet.nn._sum_of_picks import can_run_natively
+from gcwsnet.nn._tables import zero_table
 
 
 class LazyAdam(Optimizer):
@@ -109,9 +110,9 @@ class LazyAdam(Optimizer):
         state: dict[str, Any] = self.state[parameter]
         if not state:
             state["step"] = 0
-            state["exp_avg_sq"] = torch.zeros_like(parameter)
+            state["exp_avg_sq"] = zero_table(parameter.shape, parameter.device, parameter.dtype)
         if group["betas"][0] != 0 and "exp_avg" not in state:
-            state["exp_avg"] = torch.zeros_like(parameter)
+            state["exp_avg"] = zero_table(parameter.shape, parameter.device, parameter.dtype)
         state["step"] += 1
         return state
 
