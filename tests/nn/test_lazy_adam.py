@@ -213,12 +213,25 @@ def test_several_backward_passes_before_a_step_add_up() -> None:
         for optimizer in optimizers:
             optimizer.zero_grad()
         for part in (slice(0, 5), slice(5, 16)):
-            dtype = torch.uint8 if part.start else torch.int64
+            dtype = torch.uint8 if part.start else torch.uint16
             (parts(codes[part].to(dtype)) - target[part]).square().sum().backward()
         (whole(codes) - target).square().sum().backward()
         for optimizer in optimizers:
             optimizer.step()
     assert_same_weights(parts, whole, atol=1e-5, rtol=1e-4)
+
+
+def test_tensors_may_be_used_again_before_the_step() -> None:
+    net, other = make_net(hidden=()), make_net(hidden=())
+    for one, reuse in ((net, True), (other, False)):
+        optimizer = LazyAdam(one.parameters(), lr=0.01)
+        codes, gradient = next(batches(1))
+        one(codes).backward(gradient)
+        if reuse:
+            codes.zero_()
+            gradient.zero_()
+        optimizer.step()
+    assert torch.equal(table_of(net), table_of(other))
 
 
 @pytest.mark.parametrize("zero", ["optimizer", "module", "in place", "by hand"])

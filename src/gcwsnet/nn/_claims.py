@@ -27,6 +27,10 @@ class Batch(NamedTuple):
     codes: Tensor
     gradient: Tensor
 
+    def copy(self) -> Batch:
+        """A batch that stays as it is, whatever becomes of the tensors it was made of."""
+        return Batch(self.layout, self.codes.clone(), self.gradient.clone())
+
     def picks(self) -> _core.PicksByRow:
         """The picks of the codes, sorted by row."""
         return _core.PicksByRow(self.layout.native(), self.codes.numpy())

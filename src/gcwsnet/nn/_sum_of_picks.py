@@ -61,7 +61,7 @@ class _SumOfPicks(torch.autograd.Function):
             (codes,) = ctx.saved_tensors
             batch = Batch(ctx.layout, codes, gradient.contiguous())
             if ctx.claim is not None:
-                of_table = ctx.claim.arrive(ctx.table, batch)
+                of_table = ctx.claim.arrive(ctx.table, batch.copy())
             else:
                 of_table = batch.sparse() if ctx.sparse else batch.sparse().to_dense()
         if ctx.needs_input_grad[2]:
