@@ -41,6 +41,7 @@ format: setup ## put the Python source into shape
 bench: setup ## the benchmarks, with the peers they compare with
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[bench]'
 	$(BIN)/python benchmarks/kernels.py
+	$(BIN)/python benchmarks/training.py
 	$(BIN)/gcwsnet bench --plot build/hashing-speed.png
 
 # A second environment that sees the packages of the first one, but not its installed gcwsnet.

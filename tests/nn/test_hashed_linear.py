@@ -43,6 +43,7 @@ def use_the_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def assert_equals_embedding_bag(layer: Any, codes: Any) -> None:
+    torch.nn.init.normal_(layer.bias)
     table, bias = (one.detach().clone().requires_grad_() for one in (layer.weight, layer.bias))
     # Whole numbers, whose sums have no rounding: gradients are compared by equality.
     weights = torch.randint(-9, 9, (len(codes), layer.out_features), generator=torch.Generator().manual_seed(1))
