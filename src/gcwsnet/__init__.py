@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gcwsnet import theory
     from gcwsnet.encoding import CountSketch, estimate_similarity
+    from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor, load
     from gcwsnet.fourier import RandomFourierFeatures
     from gcwsnet.hashing import HASH_VERSION, GCWSHasher
     from gcwsnet.kernels import gmm_kernel, gmm_transform, pgmm_kernel
@@ -22,11 +23,14 @@ __all__ = [
     "HASH_VERSION",
     "CountSketch",
     "GCWSHasher",
+    "GCWSNetClassifier",
+    "GCWSNetRegressor",
     "RandomFourierFeatures",
     "__version__",
     "estimate_similarity",
     "gmm_kernel",
     "gmm_transform",
+    "load",
     "pgmm_kernel",
     "theory",
 ]
@@ -35,10 +39,13 @@ _HOME = {
     "HASH_VERSION": "hashing",
     "CountSketch": "encoding",
     "GCWSHasher": "hashing",
+    "GCWSNetClassifier": "estimators",
+    "GCWSNetRegressor": "estimators",
     "RandomFourierFeatures": "fourier",
     "estimate_similarity": "encoding",
     "gmm_kernel": "kernels",
     "gmm_transform": "kernels",
+    "load": "estimators",
     "pgmm_kernel": "kernels",
 }
 

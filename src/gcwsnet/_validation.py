@@ -30,14 +30,19 @@ def check_integer(name: str, value: object, least: int, most: int) -> int:
     return number
 
 
+def check_number(name: str, value: object, least: float, most: float) -> float:
+    """`value` as a float, if it is a number from `least` to `most`."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, got {name}={value!r}")
+    number = float(value)
+    if not least <= number <= most:
+        raise ValueError(f"{name} must be from {least:g} to {most:g}, got {name}={value}")
+    return number
+
+
 def check_power(p: object) -> float:
     """p as a float, if it is a power that the kernels and the hashers take."""
-    if not isinstance(p, numbers.Real) or isinstance(p, bool):
-        raise TypeError(f"p must be a number, got p={p!r}")
-    value = float(p)
-    if math.isnan(value) or not 1e-6 <= value <= 1e6:
-        raise ValueError(f"p must be from 1e-06 to 1e+06, got p={p}")
-    return value
+    return check_number("p", p, 1e-6, 1e6)
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> str:

@@ -19,37 +19,43 @@ X = np.hstack([NUMERIC, BINARY, np.full((200, 1), 7.0)])
 def test_auto_standardises_numbers_keeps_binary_columns_and_drops_constant_ones() -> None:
     scaling = learn_scaling(X)
     expected = np.hstack([StandardScaler().fit_transform(NUMERIC), BINARY, np.zeros((200, 1))])
-    np.testing.assert_allclose(scaling(X), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(scaling.transform(X), expected, rtol=1e-9, atol=1e-12)
     assert scaling.kind.tolist() == ["numeric"] * 4 + ["binary"] * 3 + ["constant"]
     assert "4 numeric standardised, 3 binary left as they are, 1 constant dropped" in repr(scaling)
 
 
 def test_standard_and_minmax_are_those_of_scikit_learn() -> None:
     some = X[:, :-1]
-    np.testing.assert_allclose(learn_scaling(some, "standard")(some), StandardScaler().fit_transform(some), atol=1e-9)
-    np.testing.assert_allclose(learn_scaling(some, "minmax")(some), MinMaxScaler().fit_transform(some), atol=1e-9)
-    assert not learn_scaling(X, "standard")(X)[:, -1].any()
-    assert not learn_scaling(X, "minmax")(X)[:, -1].any()
+    np.testing.assert_allclose(
+        learn_scaling(some, "standard").transform(some), StandardScaler().fit_transform(some), atol=1e-9
+    )
+    np.testing.assert_allclose(
+        learn_scaling(some, "minmax").transform(some), MinMaxScaler().fit_transform(some), atol=1e-9
+    )
+    assert not learn_scaling(X, "standard").transform(X)[:, -1].any()
+    assert not learn_scaling(X, "minmax").transform(X)[:, -1].any()
 
 
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array])
 def test_sparse_rows_are_divided_and_not_moved(form: Any) -> None:
     mostly_zero = X * (RNG.random(X.shape) < 0.2)
     S = form(mostly_zero)
-    scaled = learn_scaling(S)(S)
+    scaled = learn_scaling(S).transform(S)
     assert isinstance(scaled, form)
     assert scaled.nnz == S.nnz
     size = np.sqrt(np.mean(mostly_zero**2, axis=0))
     np.testing.assert_allclose(scaled.toarray()[:, :4], mostly_zero[:, :4] / size[:4])
     np.testing.assert_array_equal(scaled.toarray()[:, 4:7], mostly_zero[:, 4:7])
-    np.testing.assert_allclose(learn_scaling(S, "minmax")(S).toarray(), MaxAbsScaler().fit_transform(mostly_zero))
+    np.testing.assert_allclose(
+        learn_scaling(S, "minmax").transform(S).toarray(), MaxAbsScaler().fit_transform(mostly_zero)
+    )
 
 
 def test_a_full_constant_sparse_column_is_dropped_and_an_empty_one_stays_empty() -> None:
     S = sparse.csr_array(np.array([[3.0, 0.0, 1.0], [3.0, 0.0, 0.0]]))
     scaling = learn_scaling(S)
     assert scaling.kind.tolist() == ["constant", "constant", "binary"]
-    np.testing.assert_array_equal(scaling(S).toarray(), [[0, 0, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(scaling.transform(S).toarray(), [[0, 0, 1], [0, 0, 0]])
 
 
 def test_rows_are_scaled_alike_in_any_batch_and_keep_their_type(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,15 +65,17 @@ def test_rows_are_scaled_alike_in_any_batch_and_keep_their_type(monkeypatch: pyt
         pieces = learn_scaling(rows)
         np.testing.assert_allclose(pieces.shift, whole.shift, rtol=1e-12)
         np.testing.assert_allclose(pieces.size, whole.size, rtol=1e-12)
-        assert whole(rows).dtype == rows.dtype
-        np.testing.assert_array_equal(np.vstack([whole(rows[:50]), whole(rows[50:])]), whole(rows))
+        assert whole.transform(rows).dtype == rows.dtype
+        np.testing.assert_array_equal(
+            np.vstack([whole.transform(rows[:50]), whole.transform(rows[50:])]), whole.transform(rows)
+        )
         monkeypatch.undo()
 
 
 def test_missing_numbers_are_left_out_of_account() -> None:
     some = X.copy()
     some[::5, 0] = np.nan
-    scaled = learn_scaling(some)(some)
+    scaled = learn_scaling(some).transform(some)
     assert np.isnan(scaled[::5, 0]).all()
     assert np.nanmean(scaled[:, 0]) == pytest.approx(0, abs=1e-12)
     assert np.nanstd(scaled[:, 0]) == pytest.approx(1)
@@ -76,19 +84,19 @@ def test_missing_numbers_are_left_out_of_account() -> None:
 
 def test_huge_and_tiny_columns() -> None:
     rows = RNG.normal(size=(50, 3)) * np.array([1e300, 1e-300, 5e-324])
-    scaled = learn_scaling(rows)(rows)
+    scaled = learn_scaling(rows).transform(rows)
     assert np.isfinite(scaled).all()
     np.testing.assert_allclose(scaled[:, :2].std(axis=0), 1)
 
 
 def test_whole_numbers_and_booleans() -> None:
     rows = RNG.integers(0, 9, (30, 2))
-    np.testing.assert_allclose(learn_scaling(rows)(rows), StandardScaler().fit_transform(rows), atol=1e-6)
-    np.testing.assert_array_equal(learn_scaling(rows > 4)(rows > 4), rows > 4)
+    np.testing.assert_allclose(learn_scaling(rows).transform(rows), StandardScaler().fit_transform(rows), atol=1e-6)
+    np.testing.assert_array_equal(learn_scaling(rows > 4).transform(rows > 4), rows > 4)
 
 
 def test_a_scaling_of_dense_rows_refuses_sparse_ones() -> None:
     with pytest.raises(ValueError, match="moves columns, which a sparse matrix cannot"):
-        learn_scaling(X)(sparse.csr_array(X))
+        learn_scaling(X).transform(sparse.csr_array(X))
     with pytest.raises(ValueError, match="scale must be one of 'auto', 'standard', 'minmax', got scale='robust'"):
-        learn_scaling(X, "robust")  # type: ignore[arg-type]
+        learn_scaling(X, "robust")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,6 @@ from scipy import sparse
 
 from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats, check_choice
 
-Kind = Literal["auto", "standard", "minmax"]
 KINDS = ("auto", "standard", "minmax")
 NUMERIC, BINARY, CONSTANT = "numeric", "binary", "constant"
 
@@ -35,8 +33,8 @@ class ColumnScaling:
     shift: NDArray[np.float64]
     size: NDArray[np.float64]
 
-    def __call__(self, X: Matrix) -> Matrix:
-        """X scaled, dense or CSR as it came, float32 if it was."""
+    def transform(self, X: Matrix) -> Matrix:
+        """X scaled, dense or CSR as it came, float32 if it was; no number becomes infinite."""
         X = as_floats(X)
         if sparse.issparse(X):
             if self.shift.any():
@@ -45,15 +43,15 @@ class ColumnScaling:
                     "fit on sparse rows, or give dense ones"
                 )
             scaled = X.copy()
-            scaled.data = (X.data / self.size[X.indices]).astype(X.dtype)
+            scaled.data = _rounded(X.data / self.size[X.indices], X.dtype)
             return scaled
         out = np.empty(X.shape, dtype=X.dtype)
-        with np.errstate(over="ignore", under="ignore"):  # what is no longer finite is named by the hasher
+        with np.errstate(over="ignore", under="ignore"):
             for first in range(0, len(X), step := _rows_at_once(X.shape[1])):
                 rows = X[first : first + step].astype(np.float64)
                 rows -= self.shift
                 rows /= self.size
-                out[first : first + step] = rows
+                out[first : first + step] = _rounded(rows, X.dtype)
         return out
 
     def __repr__(self) -> str:
@@ -67,7 +65,7 @@ class ColumnScaling:
         return f"ColumnScaling({self.scale!r}: {', '.join(told)})"
 
 
-def learn_scaling(X: Matrix, scale: Kind = "auto") -> ColumnScaling:
+def learn_scaling(X: Matrix, scale: str = "auto") -> ColumnScaling:
     """The scaling that suits the columns of X.
 
     Parameters
@@ -90,7 +88,7 @@ def learn_scaling(X: Matrix, scale: Kind = "auto") -> ColumnScaling:
     >>> scaling = learn_scaling(X)
     >>> scaling
     ColumnScaling('auto': 1 numeric standardised, 1 binary left as they are, 1 constant dropped)
-    >>> scaling(X).round(2) + 0.0
+    >>> scaling.transform(X).round(2) + 0.0
     array([[-1.22,  1.  ,  0.  ],
            [ 0.  ,  0.  ,  0.  ],
            [ 1.22,  1.  ,  0.  ]])
@@ -113,6 +111,11 @@ def learn_scaling(X: Matrix, scale: Kind = "auto") -> ColumnScaling:
         shift, size = np.where(binary, 0.0, shift), np.where(binary, 1.0, size)
     dropped = constant | (size == 0)
     return ColumnScaling(scale, kind, np.where(dropped, 0.0, shift), np.where(dropped, np.inf, size))
+
+
+def _rounded(numbers: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:
+    most = np.finfo(dtype).max
+    return np.clip(numbers, -most, most, out=numbers).astype(dtype, copy=False)
 
 
 def _rows_at_once(n_columns: int) -> int:

@@ -1,0 +1,436 @@
+"""What the classifier and the regressor share: rows are scaled, hashed and learned in small batches."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from torch import Tensor
+
+from gcwsnet._memory import require_memory
+from gcwsnet._threads import n_threads
+from gcwsnet._validation import (
+    BATCH_BYTES,
+    Matrix,
+    check_choice,
+    check_finite,
+    check_integer,
+    check_matrix,
+    check_number,
+    draw_seed,
+)
+from gcwsnet.estimators._history import Clock, Progressive, Record, append, check_checkpoints
+from gcwsnet.estimators._learner import (
+    OPTIMIZERS,
+    SCHEDULES,
+    EarlyStopping,
+    Learner,
+    make_net,
+    make_optimizer,
+    torch_threads,
+)
+from gcwsnet.estimators._progress import progress
+from gcwsnet.estimators._scaling import KINDS, learn_scaling
+from gcwsnet.estimators._targets import Targets, without_targets
+from gcwsnet.hashing import GCWSHasher
+
+ROWS_AT_ONCE = 8192
+Self = TypeVar("Self", bound="GCWSNetEstimator")
+Callback = Callable[[Any, Record], Any]
+
+
+class Rows(NamedTuple):
+    """Rows to learn from or to judge by."""
+
+    X: Matrix
+    y: Any
+    weight: Tensor | None
+
+    def take(self, rows: NDArray[np.int64]) -> Rows:
+        """Some of them."""
+        return Rows(self.X[rows], self.y[rows], None if self.weight is None else self.weight[torch.from_numpy(rows)])
+
+
+class HeldOut(NamedTuple):
+    """Codes and targets of rows that are judged by."""
+
+    codes: Tensor
+    target: Tensor
+
+
+class GCWSNetEstimator(BaseEstimator):
+    """The part of the classifier and of the regressor that is the same for both."""
+
+    def __init__(
+        self,
+        n_hashes: int = 256,
+        bits: int = 8,
+        t_bits: int | Literal["all"] = "all",
+        p: float = 1.0,
+        scale: Any = "auto",
+        hidden: Sequence[int] = (200,),
+        reduction: int | Literal["8bit"] | None = None,
+        epochs: int = 1,
+        batch_size: int = 32,
+        learning_rate: float = 1e-3,
+        *,
+        schedule: str = "constant",
+        optimizer: str = "lazy",
+        betas: tuple[float, float] = (0.9, 0.999),
+        weight_decay: float = 0.0,
+        encoding: str = "mixed",
+        missing: str = "error",
+        shuffle: bool = True,
+        cache: bool = False,
+        checkpoints: int | Sequence[float] = 10,
+        early_stopping: bool = False,
+        patience: int = 5,
+        validation_fraction: float = 0.1,
+        callbacks: Sequence[Callback] | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        device: Any = "cpu",
+    ) -> None:
+        self.n_hashes = n_hashes
+        self.bits = bits
+        self.t_bits = t_bits
+        self.p = p
+        self.scale = scale
+        self.hidden = hidden
+        self.reduction = reduction
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.optimizer = optimizer
+        self.betas = betas
+        self.weight_decay = weight_decay
+        self.encoding = encoding
+        self.missing = missing
+        self.shuffle = shuffle
+        self.cache = cache
+        self.checkpoints = checkpoints
+        self.early_stopping = early_stopping
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.callbacks = callbacks
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.device = device
+
+    @abstractmethod
+    def _targets_of(self, y: Any) -> Targets:
+        """The targets that y shows; a fit begins with them."""
+
+    @abstractmethod
+    def _set_targets(self, targets: Targets) -> None:
+        """Keep the targets, and set the attributes that follow from them."""
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None) -> Self:
+        """Learn from rows in random order, `epochs` times each.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+        y : array of shape (n,) or, for a regression, (n, m)
+        sample_weight : array of shape (n,), optional
+            Factors of the rows' losses.
+        eval_set : (X, y) or [(X, y), ...], optional
+            Rows to judge by at each checkpoint: `history_` gets their loss and their measure, with the prefix "eval_",
+            for further pairs "eval_1_" and so on. The first pair decides about early stopping. Their codes are kept
+            in memory while the net learns.
+
+        Returns
+        -------
+        self : object
+        """
+        self._check_parameters()
+        fresh = not (self.warm_start and hasattr(self, "net_"))
+        rows = self._check_rows(X, y, sample_weight, reset=fresh)
+        if fresh:
+            self._begin(rows, self._targets_of(y))
+        held_out = [self._held_out(*pair) for pair in _pairs(eval_set)]
+        if self.early_stopping and not held_out:
+            rows, apart = self._split(rows)
+            held_out = [HeldOut(self._codes(apart.X), self._targets.encode(apart.y))]
+        self._run(rows, held_out, self.epochs, SCHEDULES[self.schedule], shuffle=self.shuffle)
+        return self
+
+    def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
+        self._check_parameters()
+        fresh = not hasattr(self, "net_")
+        rows = self._check_rows(X, y, sample_weight, reset=fresh)
+        if fresh:
+            self._begin(rows, self._targets_of(y) if targets is None else targets)
+        self._run(rows, [], 1, SCHEDULES["constant"], shuffle=False)
+        return self
+
+    def save(self, path: str | Path, *, optimizer: bool = True) -> None:
+        """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file. It is written beside it first and then moved into its place.
+        optimizer : bool, default=True
+            Whether the state of the optimizer is saved too. It is one or two times as large as the net, and lets
+            `partial_fit` go on as if nothing had been saved.
+        """
+        from gcwsnet.estimators._saving import save_model  # noqa: PLC0415
+
+        check_is_fitted(self)
+        save_model(self, Path(path), with_optimizer=optimizer)
+
+    def _begin(self, rows: Rows, targets: Targets) -> None:
+        """Learn the scaling, and make the hasher, the net and its optimizer."""
+        self.seed_ = draw_seed(self.random_state)
+        self.scaling_ = learn_scaling(rows.X, self.scale) if isinstance(self.scale, str) else self.scale
+        self._make_hasher(self._scaled(rows.X[:1]).shape[1])
+        self._set_targets(targets)
+        self._make_learner(targets)
+        self.history_: dict[str, list[float]] = {}
+        self.n_rows_seen_ = 0
+        self.n_epochs_seen_ = 0
+
+    def _make_hasher(self, n_columns: int) -> None:
+        self.hasher_ = GCWSHasher(
+            self.n_hashes,
+            p=self.p,
+            bits=self.bits,
+            t_bits=self.t_bits,
+            encoding=self.encoding,
+            missing=self.missing,
+            random_state=self.seed_,
+        ).fit(sparse.csr_matrix((1, n_columns), dtype=np.float32))
+
+    def _make_learner(self, targets: Targets) -> None:
+        self._targets = targets
+        self.net_ = make_net(
+            self.seed_,
+            torch.device(self.device),
+            n_hashes=self.n_hashes,
+            bits=self.bits + (0 if self.t_bits == "all" else self.t_bits),
+            n_outputs=targets.n_outputs,
+            hidden=tuple(self.hidden),
+            reduction=self.reduction,
+            sparse=self.optimizer == "lazy",
+        )
+        self.optimizer_ = make_optimizer(
+            self.net_, self.optimizer, lr=self.learning_rate, betas=tuple(self.betas), weight_decay=self.weight_decay
+        )
+
+    def _learner(self) -> Learner:
+        return Learner(self.net_, self.optimizer_, self._targets)
+
+    def _run(
+        self,
+        rows: Rows,
+        held_out: list[HeldOut],
+        epochs: int,
+        schedule: Callable[[float], float],
+        *,
+        shuffle: bool,
+    ) -> None:
+        """Learn from all rows, `epochs` times."""
+        learner, targets = self._learner(), self._targets
+        target = targets.encode(rows.y)
+        weights = self._weights(rows.weight, target)
+        n = rows.X.shape[0]
+        clock, seen = Clock(self.history_), Progressive()
+        stopping = EarlyStopping(self.patience) if self.early_stopping and held_out else None
+        threads = n_threads(self.n_jobs)
+        with torch_threads(threads), progress(self.verbose, epochs * n) as shown:
+            codes = self._codes(rows.X) if self.cache else None
+            for epoch in range(epochs):
+                ends = [math.ceil(fraction * n) for fraction in check_checkpoints(self.checkpoints)]
+                done = 0
+                for batch, batch_codes in self._batches(rows.X, codes, shuffle):
+                    rate = self.learning_rate * schedule((epoch + done / n) / epochs)
+                    learner.set_rate(rate)
+                    weight = None if weights is None else weights[batch]
+                    loss, success = learner.learn(batch_codes, target[batch], weight)
+                    seen.add(len(batch), loss, success)
+                    done += len(batch)
+                    self.n_rows_seen_ += len(batch)
+                    shown.advance(len(batch), loss / len(batch))
+                    if done < ends[0]:
+                        continue
+                    ends = [end for end in ends if end > done]
+                    record = self._record(learner, self.n_epochs_seen_ + done / n, rate, seen, clock, held_out)
+                    shown.record(record)
+                    over = stopping is not None and stopping.is_over(record["eval_loss"], self.net_)
+                    if self._call_back(record) or over:
+                        break
+                else:
+                    self.n_epochs_seen_ += 1
+                    continue
+                break
+        if stopping is not None:
+            stopping.restore(self.net_)
+
+    def _record(
+        self, learner: Learner, epoch: float, rate: float, seen: Progressive, clock: Clock, held_out: list[HeldOut]
+    ) -> Record:
+        loss, success = seen.means()
+        measure, measured = self._targets.measure, self._targets.measured
+        record = {
+            "epoch": epoch,
+            "rows": float(self.n_rows_seen_),
+            "seconds": clock.seconds(),
+            "learning_rate": rate,
+            "loss": loss,
+            measure: measured(success),
+        }
+        for number, (codes, target) in enumerate(held_out):
+            loss, success = learner.mean_loss_and_success(codes, target)
+            prefix = f"eval_{number}_" if number else "eval_"
+            record |= {f"{prefix}loss": loss, f"{prefix}{measure}": measured(success)}
+        append(self.history_, record)
+        return record
+
+    def _call_back(self, record: Record) -> bool:
+        """Whether a callback wants to stop; all of them are called."""
+        answers = [callback(self, dict(record)) for callback in self.callbacks or ()]
+        return any(answer is True for answer in answers)
+
+    def _batches(self, X: Matrix, codes: Tensor | None, shuffle: bool) -> Iterator[tuple[Tensor, Tensor]]:
+        """Numbers of rows and their codes, batch by batch; hashed in blocks unless all codes are there."""
+        n, size = X.shape[0], int(self.batch_size)
+        order = np.arange(n)
+        if shuffle:
+            order = np.random.default_rng([self.seed_, self.n_epochs_seen_]).permutation(n)
+        block = max(1, _rows_at_once(X) // size) * size
+        for first in range(0, n, block):
+            numbers = order[first : first + block]
+            rows = torch.from_numpy(numbers)
+            if codes is not None:
+                of_block = codes[rows]
+            else:
+                of_block = self._codes(X[numbers] if shuffle else X[first : first + block])
+            yield from zip(rows.split(size), of_block.split(size), strict=True)
+
+    def _scaled(self, X: Matrix) -> Matrix:
+        if self.scaling_ is None:
+            return X
+        return self.scaling_.transform(X)
+
+    def _codes(self, X: Matrix) -> Tensor:
+        """Codes of the rows of X, which have been checked."""
+        self.hasher_.n_jobs = self.n_jobs
+        bits = self.hasher_._total_bits()
+        dtype = np.min_scalar_type((1 << bits) - 1)
+        n, k = X.shape[0], self.hasher_.n_hashes
+        require_memory(n * k * dtype.itemsize, f"the codes of {n} rows with {k} hashes each", "use cache=False")
+        codes = np.empty((n, k), dtype=dtype)
+        for first in range(0, n, step := _rows_at_once(X)):
+            codes[first : first + step] = self.hasher_.transform(self._scaled(X[first : first + step]))
+        return torch.from_numpy(codes)
+
+    def _outputs(self, X: Any) -> Tensor:
+        """Outputs of the net for rows as users give them."""
+        check_is_fitted(self)
+        X = check_matrix(X, estimator=self, reset=False)
+        self._check_finite(X)
+        learner, step = self._learner(), _rows_at_once(X)
+        with torch_threads(n_threads(self.n_jobs)):
+            parts = [learner.outputs(self._codes(X[first : first + step])) for first in range(0, X.shape[0], step)]
+        return torch.cat(parts)
+
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Rows:
+        if y is None:
+            raise without_targets(self)
+        X = check_matrix(X, estimator=self, reset=reset)
+        self._check_finite(X)
+        y = np.asarray(y)
+        check_consistent_length(X, y)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return Rows(X, y, None if weight is None else torch.from_numpy(weight.astype(np.float32)))
+
+    def _held_out(self, X: Any, y: Any) -> HeldOut:
+        X = check_matrix(X, estimator=self, reset=False, name="X of eval_set")
+        self._check_finite(X)
+        check_consistent_length(X, y)
+        return HeldOut(self._codes(X), self._targets.encode(y))
+
+    def _split(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Rows to learn from, and rows to judge by."""
+        numbers = np.arange(rows.X.shape[0])
+        learned, apart = train_test_split(
+            numbers, test_size=self.validation_fraction, random_state=self.seed_ % 2**32, stratify=self._strata(rows.y)
+        )
+        return rows.take(learned), rows.take(apart)
+
+    def _weights(self, weight: Tensor | None, target: Tensor) -> Tensor | None:  # noqa: ARG002
+        """The factor of each row's loss."""
+        return weight
+
+    def _strata(self, y: Any) -> Any:  # noqa: ARG002
+        """What a split keeps the shares of."""
+        return None
+
+    def _check_finite(self, X: Matrix) -> None:
+        check_finite(
+            X,
+            nan_is_fine=self.missing == "zero",
+            columns=getattr(self, "feature_names_in_", None),
+            way_out_of_nan=", or take NaN as zero (after scaling, so as the mean) with missing='zero'",
+        )
+
+    def _check_parameters(self) -> None:
+        """Those that neither the hasher nor the net checks."""
+        check_integer("epochs", self.epochs, 1, 2**31)
+        check_integer("batch_size", self.batch_size, 1, 2**24)
+        check_number("learning_rate", self.learning_rate, 1e-12, 1e3)
+        check_choice("schedule", self.schedule, list(SCHEDULES))
+        check_choice("optimizer", self.optimizer, OPTIMIZERS)
+        check_checkpoints(self.checkpoints)
+        check_integer("patience", self.patience, 1, 2**31)
+        check_number("validation_fraction", self.validation_fraction, 0.0, 1.0)
+        if isinstance(self.scale, str):
+            check_choice("scale", self.scale, KINDS)
+        elif self.scale is not None:
+            if not hasattr(self.scale, "transform"):
+                raise TypeError(f"scale must be None, one of {KINDS} or a fitted transformer, got scale={self.scale!r}")
+            check_is_fitted(self.scale)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "net_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "zero"
+        return tags
+
+
+def _rows_at_once(X: Matrix) -> int:
+    """Rows that are scaled and hashed together."""
+    if sparse.issparse(X):
+        return ROWS_AT_ONCE
+    return max(1, min(ROWS_AT_ONCE, BATCH_BYTES // (8 * X.shape[1])))
+
+
+def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:
+    if eval_set is None:
+        return []
+    pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise ValueError("eval_set must be a pair (X, y), or a list of such pairs")
+    return [(X, y) for X, y in pairs]

@@ -1,0 +1,259 @@
+"""The classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+from torch import Tensor
+
+from gcwsnet.estimators._base import Callback, GCWSNetEstimator
+from gcwsnet.estimators._targets import Labels, Targets, check_labels, without_targets
+
+
+class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
+    """A neural net on GCWS codes that classifies rows of real numbers after one pass over them.
+
+    Rows are scaled, hashed to k codes of b bits (`GCWSHasher`) and learned by a `GCWSNet` in batches, with Adam. The
+    codes stand for the pGMM kernel, so that one pass is worth many over the original numbers.
+
+    Parameters
+    ----------
+    n_hashes : int, default=256
+        k. More are more accurate, and time and memory grow with them.
+    bits : int, default=8
+        b. The table of the first layer has 2**b k rows: fewer bits make it smaller and the net less accurate.
+    t_bits : "all" or int from 0 to 8, default="all"
+        What becomes of t*, see `GCWSHasher`. 0 with ``encoding="lowbits"`` is the paper's practice.
+    p : float, default=1.0
+        The power of the pGMM kernel. A large one lets the largest entries of a row decide.
+    scale : {"auto", "standard", "minmax"}, None or a fitted transformer, default="auto"
+        What is done to the columns first, which can decide everything. "auto" standardises numeric columns, leaves
+        binary ones as they are and drops constant ones; sparse rows are divided and not moved. None takes rows as
+        they come, which suits columns that share one unit, such as pixels. Learned in `fit`, or from the rows of the
+        first `partial_fit`.
+    hidden : sequence of int, default=(200,)
+        Units of the hidden layers; ``()`` is a linear model on the codes, which is faster and less accurate.
+    reduction : int, "8bit" or None, default=None
+        m: the table is m times smaller, by count-sketch. Some accuracy is lost, little up to 16.
+    epochs : int, default=1
+        How often `fit` goes over the rows.
+    batch_size : int, default=32
+        Rows of a step. More are faster and learn less from one pass.
+    learning_rate : float, default=1e-3
+        Of Adam.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the losses of the classes; those not in the dict have 1. "balanced" makes all classes weigh the
+        same in `fit`.
+    schedule : {"constant", "linear", "cosine"}, default="constant"
+        How the learning rate goes down to zero in the course of a `fit`, if at all. `partial_fit` knows no end and
+        keeps it constant.
+    optimizer : {"lazy", "adam"}, default="lazy"
+        "lazy" steps on the rows of the table that occur in a batch, "adam" on all of them, as in the paper, which
+        takes many times longer.
+    betas : pair of float, default=(0.9, 0.999)
+        Of Adam. With a first one of 0 a third of the memory is saved.
+    weight_decay : float, default=0.0
+        Of Adam, decoupled as in AdamW.
+    encoding : {"mixed", "lowbits"}, default="mixed"
+        How samples become codes, see `GCWSHasher`.
+    missing : {"error", "zero"}, default="error"
+        What NaN means: an error, or zero after scaling, that is, the mean of a standardised column.
+    shuffle : bool, default=True
+        Whether `fit` takes the rows of each epoch in random order.
+    cache : bool, default=False
+        Whether all codes are kept in memory, n k bytes for up to 8 bits, so that rows are hashed once and not once
+        in each epoch. The model is the same.
+    checkpoints : int or sequence of float, default=10
+        How often in an epoch `history_` gets a record, or at which fractions of it; always at its end.
+    early_stopping : bool, default=False
+        Whether `fit` stops when the loss on rows held out no longer falls, and then takes the best weights. They are
+        the first `eval_set` or, without one, `validation_fraction` of the rows.
+    patience : int, default=5
+        Checkpoints without a lower loss before it stops.
+    validation_fraction : float, default=0.1
+    callbacks : sequence of callables, optional
+        Each is called at each checkpoint with the estimator and the record, a dict. If it returns True, `fit` stops.
+    warm_start : bool, default=False
+        Whether `fit` goes on with the net there is, its scaling and its hashes.
+    verbose : int, default=0
+        1 shows a bar with rows per second, loss and time left, or writes to the logger "gcwsnet" where there is no
+        terminal.
+    random_state : int, RandomState instance or None, default=None
+        An int from 0 to 2**64 - 1 is the seed of hashes, weights and order: on a CPU with one thread the model is the
+        same to the last bit.
+    n_jobs : int, default=None
+        Threads; None is 1 and -1 is all. It changes no code.
+    device : str or torch.device, default="cpu"
+        Where the net is.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels, ascending.
+    scaling_ : ColumnScaling, transformer or None
+        What is done to the columns.
+    hasher_ : GCWSHasher
+    net_ : GCWSNet
+    optimizer_ : torch.optim.Optimizer
+    history_ : dict of lists
+        A record at each checkpoint: "epoch", "rows" learned so far, "seconds", "learning_rate"; "loss" and "accuracy"
+        on the rows since the record before, each taken before it was learned; "eval_loss" and "eval_accuracy" on an
+        `eval_set`. A call of `partial_fit` counts as an epoch.
+    seed_, n_features_in_, n_rows_seen_, n_epochs_seen_ : int
+    feature_names_in_ : array of str
+        Where X has names that are all strings.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import train_test_split
+    >>> from gcwsnet import GCWSNetClassifier
+    >>> X_train, X_test, y_train, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
+    >>> classifier = GCWSNetClassifier(n_hashes=128, learning_rate=0.005, random_state=0).fit(X_train, y_train)
+    >>> classifier.score(X_test, y_test) > 0.9
+    True
+    >>> classifier.scaling_
+    ColumnScaling('auto': 57 numeric standardised, 4 binary left as they are, 3 constant dropped)
+    """
+
+    def __init__(
+        self,
+        n_hashes: int = 256,
+        bits: int = 8,
+        t_bits: int | Literal["all"] = "all",
+        p: float = 1.0,
+        scale: Any = "auto",
+        hidden: Sequence[int] = (200,),
+        reduction: int | Literal["8bit"] | None = None,
+        epochs: int = 1,
+        batch_size: int = 32,
+        learning_rate: float = 1e-3,
+        *,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        schedule: str = "constant",
+        optimizer: str = "lazy",
+        betas: tuple[float, float] = (0.9, 0.999),
+        weight_decay: float = 0.0,
+        encoding: str = "mixed",
+        missing: str = "error",
+        shuffle: bool = True,
+        cache: bool = False,
+        checkpoints: int | Sequence[float] = 10,
+        early_stopping: bool = False,
+        patience: int = 5,
+        validation_fraction: float = 0.1,
+        callbacks: Sequence[Callback] | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        device: Any = "cpu",
+    ) -> None:
+        super().__init__(
+            n_hashes=n_hashes,
+            bits=bits,
+            t_bits=t_bits,
+            p=p,
+            scale=scale,
+            hidden=hidden,
+            reduction=reduction,
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            schedule=schedule,
+            optimizer=optimizer,
+            betas=betas,
+            weight_decay=weight_decay,
+            encoding=encoding,
+            missing=missing,
+            shuffle=shuffle,
+            cache=cache,
+            checkpoints=checkpoints,
+            early_stopping=early_stopping,
+            patience=patience,
+            validation_fraction=validation_fraction,
+            callbacks=callbacks,
+            warm_start=warm_start,
+            verbose=verbose,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            device=device,
+        )
+        self.class_weight = class_weight
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSNetClassifier:
+        """Learn from further rows, once and in their order; they may come in pieces of any size.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+        y : array of shape (n,)
+        classes : array, optional
+            All labels there will be; needed at the first call.
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        self : GCWSNetClassifier
+        """
+        if y is None:
+            raise without_targets(self)
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows and cannot be used with partial_fit; give the weights as a dict"
+            )
+        targets = None
+        if classes is not None:
+            classes = np.unique(check_labels(classes))
+            if not hasattr(self, "net_"):
+                targets = Labels(classes)
+            elif not np.array_equal(classes, self.classes_):
+                raise ValueError(f"classes must be those of the first call, {self.classes_}, got {classes}")
+        elif not hasattr(self, "net_"):
+            raise ValueError("classes must be passed on the first call to partial_fit: all labels there will be")
+        return self._partial_fit(X, y, targets, sample_weight)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Outputs of the net, of shape (n, n_classes); of two classes the second minus the first, of shape (n,)."""
+        outputs = self._outputs(X).numpy().astype(np.float64)
+        if len(self.classes_) == 2:
+            return outputs[:, 1] - outputs[:, 0]
+        return outputs
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes, of shape (n, n_classes)."""
+        return softmax(self._outputs(X).numpy().astype(np.float64), axis=1)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable label of each row."""
+        return self.classes_[self._outputs(X).argmax(1).numpy()]
+
+    def _targets_of(self, y: Any) -> Targets:
+        return Labels(np.unique(check_labels(y)))
+
+    def _set_targets(self, targets: Any) -> None:
+        self.classes_: NDArray[Any] = targets.classes
+
+    def _weights(self, weight: Tensor | None, target: Tensor) -> Tensor | None:
+        if self.class_weight is None:
+            return weight
+        if self.class_weight == "balanced":
+            counts = torch.bincount(target, minlength=len(self.classes_))
+            of_class = len(target) / (len(self.classes_) * counts.clamp(min=1).to(torch.float32))
+        elif isinstance(self.class_weight, Mapping):
+            unknown = set(self.class_weight) - set(self.classes_.tolist())
+            if unknown:
+                raise ValueError(f"class_weight must be for classes of y, got {unknown} that are none of them")
+            of_class = torch.tensor([float(self.class_weight.get(label, 1.0)) for label in self.classes_.tolist()])
+        else:
+            raise ValueError(f"class_weight must be a dict, 'balanced' or None, got class_weight={self.class_weight!r}")
+        return of_class[target] if weight is None else weight * of_class[target]
+
+    def _strata(self, y: Any) -> Any:
+        return y if np.unique(y, return_counts=True)[1].min() > 1 else None

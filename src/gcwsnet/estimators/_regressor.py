@@ -1,0 +1,155 @@
+"""The regressor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from gcwsnet._validation import check_choice
+from gcwsnet.estimators._base import Callback, GCWSNetEstimator
+from gcwsnet.estimators._targets import LOSSES, Numbers, Targets, without_targets
+
+
+class GCWSNetRegressor(RegressorMixin, GCWSNetEstimator):
+    """A neural net on GCWS codes that predicts one or more numbers for each row of real numbers.
+
+    It is `GCWSNetClassifier` for numbers; targets are brought to mean 0 and standard deviation 1 within it.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "absolute_error", "huber"}, default="squared_error"
+        Of the standardised targets. "absolute_error" predicts medians; "huber" is the square up to one standard
+        deviation and grows like the absolute error beyond.
+    n_hashes, bits, t_bits, p, scale, hidden, reduction, epochs, batch_size, learning_rate, schedule, optimizer, \
+betas, weight_decay, encoding, missing, shuffle, cache, checkpoints, early_stopping, patience, validation_fraction, \
+callbacks, warm_start, verbose, random_state, n_jobs, device
+        As of `GCWSNetClassifier`. Numbers want more epochs than labels.
+
+    Attributes
+    ----------
+    scaling_, hasher_, net_, optimizer_, seed_, n_features_in_, n_rows_seen_, n_epochs_seen_, feature_names_in_
+        As of `GCWSNetClassifier`.
+    history_ : dict of lists
+        As of `GCWSNetClassifier`, with "rmse", the root mean square error in the units of y, for the accuracy. The
+        loss is that of the standardised targets.
+    target_mean_, target_size_ : arrays of float64, shape (n_outputs,)
+        Mean and standard deviation of the targets of `fit`, or of the first `partial_fit`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gcwsnet import GCWSNetRegressor
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+    >>> y = X[:, 0] * X[:, 1]
+    >>> regressor = GCWSNetRegressor(n_hashes=128, epochs=5, random_state=0).fit(X[:1500], y[:1500])
+    >>> regressor.score(X[1500:], y[1500:]) > 0.7
+    True
+    """
+
+    def __init__(
+        self,
+        n_hashes: int = 256,
+        bits: int = 8,
+        t_bits: int | Literal["all"] = "all",
+        p: float = 1.0,
+        scale: Any = "auto",
+        hidden: Sequence[int] = (200,),
+        reduction: int | Literal["8bit"] | None = None,
+        epochs: int = 1,
+        batch_size: int = 32,
+        learning_rate: float = 1e-3,
+        *,
+        loss: str = "squared_error",
+        schedule: str = "constant",
+        optimizer: str = "lazy",
+        betas: tuple[float, float] = (0.9, 0.999),
+        weight_decay: float = 0.0,
+        encoding: str = "mixed",
+        missing: str = "error",
+        shuffle: bool = True,
+        cache: bool = False,
+        checkpoints: int | Sequence[float] = 10,
+        early_stopping: bool = False,
+        patience: int = 5,
+        validation_fraction: float = 0.1,
+        callbacks: Sequence[Callback] | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        device: Any = "cpu",
+    ) -> None:
+        super().__init__(
+            n_hashes=n_hashes,
+            bits=bits,
+            t_bits=t_bits,
+            p=p,
+            scale=scale,
+            hidden=hidden,
+            reduction=reduction,
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            schedule=schedule,
+            optimizer=optimizer,
+            betas=betas,
+            weight_decay=weight_decay,
+            encoding=encoding,
+            missing=missing,
+            shuffle=shuffle,
+            cache=cache,
+            checkpoints=checkpoints,
+            early_stopping=early_stopping,
+            patience=patience,
+            validation_fraction=validation_fraction,
+            callbacks=callbacks,
+            warm_start=warm_start,
+            verbose=verbose,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            device=device,
+        )
+        self.loss = loss
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSNetRegressor:
+        """Learn from further rows, once and in their order; they may come in pieces of any size.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+        y : array of shape (n,) or (n, m)
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        self : GCWSNetRegressor
+        """
+        if y is None:
+            raise without_targets(self)
+        return self._partial_fit(X, y, None, sample_weight)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Numbers of the shape of y."""
+        outputs = self._outputs(X)
+        targets: Any = self._targets
+        return targets.decode(outputs)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("loss", self.loss, list(LOSSES))
+
+    def _targets_of(self, y: Any) -> Targets:
+        return Numbers.learn(y, self.loss)
+
+    def _set_targets(self, targets: Any) -> None:
+        self.target_mean_: NDArray[np.float64] = targets.mean
+        self.target_size_: NDArray[np.float64] = targets.size
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
