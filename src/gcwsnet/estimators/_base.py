@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -30,7 +29,7 @@ from gcwsnet._validation import (
     check_number,
     draw_seed,
 )
-from gcwsnet.estimators._history import Clock, Progressive, Record, append, check_checkpoints
+from gcwsnet.estimators._history import Record, check_checkpoints
 from gcwsnet.estimators._learner import (
     OPTIMIZERS,
     SCHEDULES,
@@ -41,6 +40,7 @@ from gcwsnet.estimators._learner import (
     torch_threads,
 )
 from gcwsnet.estimators._progress import progress
+from gcwsnet.estimators._run import HeldOut, Run
 from gcwsnet.estimators._scaling import KINDS, learn_scaling
 from gcwsnet.estimators._targets import Targets, without_targets
 from gcwsnet.hashing import GCWSHasher
@@ -60,13 +60,6 @@ class Rows(NamedTuple):
     def take(self, rows: NDArray[np.int64]) -> Rows:
         """Some of them."""
         return Rows(self.X[rows], self.y[rows], None if self.weight is None else self.weight[torch.from_numpy(rows)])
-
-
-class HeldOut(NamedTuple):
-    """Codes and targets of rows that are judged by."""
-
-    codes: Tensor
-    target: Tensor
 
 
 class GCWSNetEstimator(BaseEstimator):
@@ -238,82 +231,43 @@ class GCWSNetEstimator(BaseEstimator):
         return Learner(self.net_, self.optimizer_, self._targets)
 
     def _run(
-        self,
-        rows: Rows,
-        held_out: list[HeldOut],
-        epochs: int,
-        schedule: Callable[[float], float],
-        *,
-        shuffle: bool,
+        self, rows: Rows, held_out: list[HeldOut], epochs: int, schedule: Callable[[float], float], *, shuffle: bool
     ) -> None:
         """Learn from all rows, `epochs` times."""
-        learner, targets = self._learner(), self._targets
-        target = targets.encode(rows.y)
-        weights = self._weights(rows.weight, target)
-        n = rows.X.shape[0]
-        clock, seen = Clock(self.history_), Progressive()
-        stopping = EarlyStopping(self.patience) if self.early_stopping and held_out else None
-        threads = n_threads(self.n_jobs)
-        with torch_threads(threads), progress(self.verbose, epochs * n) as shown:
-            codes = self._codes(rows.X) if self.cache else None
-            for epoch in range(epochs):
-                ends = [math.ceil(fraction * n) for fraction in check_checkpoints(self.checkpoints)]
-                done = 0
-                for batch, batch_codes in self._batches(rows.X, codes, shuffle):
-                    rate = self.learning_rate * schedule((epoch + done / n) / epochs)
-                    learner.set_rate(rate)
-                    weight = None if weights is None else weights[batch]
-                    loss, success = learner.learn(batch_codes, target[batch], weight)
-                    seen.add(len(batch), loss, success)
-                    done += len(batch)
-                    self.n_rows_seen_ += len(batch)
-                    shown.advance(len(batch), loss / len(batch))
-                    if done < ends[0]:
-                        continue
-                    ends = [end for end in ends if end > done]
-                    record = self._record(learner, self.n_epochs_seen_ + done / n, rate, seen, clock, held_out)
-                    shown.record(record)
-                    over = stopping is not None and stopping.is_over(record["eval_loss"], self.net_)
-                    if self._call_back(record) or over:
-                        break
-                else:
-                    self.n_epochs_seen_ += 1
-                    continue
-                break
-        if stopping is not None:
-            stopping.restore(self.net_)
-
-    def _record(
-        self, learner: Learner, epoch: float, rate: float, seen: Progressive, clock: Clock, held_out: list[HeldOut]
-    ) -> Record:
-        loss, success = seen.means()
-        measure, measured = self._targets.measure, self._targets.measured
-        record = {
-            "epoch": epoch,
-            "rows": float(self.n_rows_seen_),
-            "seconds": clock.seconds(),
-            "learning_rate": rate,
-            "loss": loss,
-            measure: measured(success),
-        }
-        for number, (codes, target) in enumerate(held_out):
-            loss, success = learner.mean_loss_and_success(codes, target)
-            prefix = f"eval_{number}_" if number else "eval_"
-            record |= {f"{prefix}loss": loss, f"{prefix}{measure}": measured(success)}
-        append(self.history_, record)
-        return record
+        target = self._targets.encode(rows.y)
+        run = Run(
+            learner=self._learner(),
+            target=target,
+            weight=self._weights(rows.weight, target),
+            held_out=held_out,
+            epochs=epochs,
+            rate=lambda done: self.learning_rate * schedule(done),
+            fractions=check_checkpoints(self.checkpoints),
+            stopping=EarlyStopping(self.patience) if self.early_stopping and held_out else None,
+            is_enough=self._call_back,
+            history=self.history_,
+            rows_seen=self.n_rows_seen_,
+            epochs_seen=self.n_epochs_seen_,
+        )
+        codes = self._codes(rows.X) if self.cache else None
+        first = self.n_epochs_seen_
+        with torch_threads(n_threads(self.n_jobs)), progress(self.verbose, epochs * len(target)) as shown:
+            try:
+                run.through((self._batches(rows.X, codes, shuffle, first + epoch) for epoch in range(epochs)), shown)
+            finally:  # also when it was interrupted: what has been learned stays
+                self.n_rows_seen_, self.n_epochs_seen_ = run.rows_seen, run.epochs_seen
 
     def _call_back(self, record: Record) -> bool:
         """Whether a callback wants to stop; all of them are called."""
         answers = [callback(self, dict(record)) for callback in self.callbacks or ()]
         return any(answer is True for answer in answers)
 
-    def _batches(self, X: Matrix, codes: Tensor | None, shuffle: bool) -> Iterator[tuple[Tensor, Tensor]]:
+    def _batches(self, X: Matrix, codes: Tensor | None, shuffle: bool, epoch: int) -> Iterator[tuple[Tensor, Tensor]]:
         """Numbers of rows and their codes, batch by batch; hashed in blocks unless all codes are there."""
         n, size = X.shape[0], int(self.batch_size)
         order = np.arange(n)
         if shuffle:
-            order = np.random.default_rng([self.seed_, self.n_epochs_seen_]).permutation(n)
+            order = np.random.default_rng([self.seed_, epoch]).permutation(n)
         block = max(1, _rows_at_once(X) // size) * size
         for first in range(0, n, block):
             numbers = order[first : first + block]
@@ -332,9 +286,8 @@ class GCWSNetEstimator(BaseEstimator):
     def _codes(self, X: Matrix) -> Tensor:
         """Codes of the rows of X, which have been checked."""
         self.hasher_.n_jobs = self.n_jobs
-        bits = self.hasher_._total_bits()
-        dtype = np.min_scalar_type((1 << bits) - 1)
         n, k = X.shape[0], self.hasher_.n_hashes
+        dtype = np.min_scalar_type((1 << self.net_.layers[0].bits) - 1)
         require_memory(n * k * dtype.itemsize, f"the codes of {n} rows with {k} hashes each", "use cache=False")
         codes = np.empty((n, k), dtype=dtype)
         for first in range(0, n, step := _rows_at_once(X)):

@@ -221,18 +221,19 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Outputs of the net, of shape (n, n_classes); of two classes the second minus the first, of shape (n,)."""
-        outputs = self._outputs(X).numpy().astype(np.float64)
+        outputs = self._outputs(X).numpy()
         if len(self.classes_) == 2:
             return outputs[:, 1] - outputs[:, 0]
         return outputs
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, of shape (n, n_classes)."""
-        return softmax(self._outputs(X).numpy().astype(np.float64), axis=1)
+        return softmax(self._outputs(X).numpy(), axis=1)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable label of each row."""
-        return self.classes_[self._outputs(X).argmax(1).numpy()]
+        largest = self._outputs(X).argmax(1).numpy()
+        return self.classes_[largest]
 
     def _targets_of(self, y: Any) -> Targets:
         return Labels(np.unique(check_labels(y)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -85,14 +86,23 @@ class Learner:
             return total, float(self.targets.success(outputs.detach(), target).sum())
 
     def outputs(self, codes: Tensor, rows_at_once: int = 8192) -> Tensor:
-        """Outputs for codes, on the CPU."""
+        """Outputs for codes, as float64 on the CPU.
+
+        On a CPU the layers after the first are computed in float64, so that the outputs of a row do not depend on the
+        rows beside it by more than float64 does.
+        """
+        first, rest = self.net.layers[0], self.net.layers[1:]
+        if self.device.type == "cpu":
+            rest = copy.deepcopy(rest).to(torch.float64)
+        dtype = torch.float64 if self.device.type == "cpu" else first.weight.dtype
         with torch.no_grad():
-            return torch.cat([self.net(part.to(self.device)).cpu() for part in codes.split(rows_at_once)])
+            parts = [rest(first(part.to(self.device)).to(dtype)).cpu() for part in codes.split(rows_at_once)]
+            return torch.cat(parts).to(torch.float64)
 
     def mean_loss_and_success(self, codes: Tensor, target: Tensor) -> tuple[float, float]:
         """Means over rows that are not learned from."""
         outputs = self.outputs(codes)
-        loss = self.targets.loss(outputs, target).to(torch.float64).mean()
+        loss = self.targets.loss(outputs, target).mean()
         return float(loss), float(self.targets.success(outputs, target).to(torch.float64).mean())
 
     @property

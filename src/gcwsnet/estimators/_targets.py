@@ -146,7 +146,7 @@ class Numbers(Targets):
 
     def decode(self, outputs: Tensor) -> NDArray[np.float64]:
         """Predictions in the units of y, of its shape."""
-        columns = outputs.numpy().astype(np.float64) * self.size + self.mean
+        columns = outputs.numpy() * self.size + self.mean
         return columns[:, 0] if self.one_column else columns
 
     def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
