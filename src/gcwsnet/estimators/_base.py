@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -212,8 +213,7 @@ class GCWSNetEstimator(BaseEstimator):
         ).fit(sparse.csr_matrix((1, n_columns), dtype=np.float32))
 
     def _make_learner(self, targets: Targets) -> None:
-        self._targets = targets
-        self.net_ = make_net(
+        net = make_net(
             self.seed_,
             torch.device(self.device),
             n_hashes=self.n_hashes,
@@ -224,8 +224,9 @@ class GCWSNetEstimator(BaseEstimator):
             sparse=self.optimizer == "lazy",
         )
         self.optimizer_ = make_optimizer(
-            self.net_, self.optimizer, lr=self.learning_rate, betas=tuple(self.betas), weight_decay=self.weight_decay
+            net, self.optimizer, lr=self.learning_rate, betas=tuple(self.betas), weight_decay=self.weight_decay
         )
+        self._targets, self.net_ = targets, net
 
     def _learner(self) -> Learner:
         return Learner(self.net_, self.optimizer_, self._targets)
@@ -325,8 +326,9 @@ class GCWSNetEstimator(BaseEstimator):
     def _split(self, rows: Rows) -> tuple[Rows, Rows]:
         """Rows to learn from, and rows to judge by."""
         numbers = np.arange(rows.X.shape[0])
+        strata = self._strata(rows.y, math.ceil(self.validation_fraction * len(numbers)))
         learned, apart = train_test_split(
-            numbers, test_size=self.validation_fraction, random_state=self.seed_ % 2**32, stratify=self._strata(rows.y)
+            numbers, test_size=self.validation_fraction, random_state=self.seed_ % 2**32, stratify=strata
         )
         return rows.take(learned), rows.take(apart)
 
@@ -334,8 +336,8 @@ class GCWSNetEstimator(BaseEstimator):
         """The factor of each row's loss."""
         return weight
 
-    def _strata(self, y: Any) -> Any:  # noqa: ARG002
-        """What a split keeps the shares of."""
+    def _strata(self, y: Any, n_apart: int) -> Any:  # noqa: ARG002
+        """What a split that takes so many rows apart keeps the shares of."""
         return None
 
     def _check_finite(self, X: Matrix) -> None:

@@ -256,5 +256,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
             raise ValueError(f"class_weight must be a dict, 'balanced' or None, got class_weight={self.class_weight!r}")
         return of_class[target] if weight is None else weight * of_class[target]
 
-    def _strata(self, y: Any) -> Any:
-        return y if np.unique(y, return_counts=True)[1].min() > 1 else None
+    def _strata(self, y: Any, n_apart: int) -> Any:
+        counts = np.unique(y, return_counts=True)[1]
+        possible = counts.min() > 1 and len(counts) <= min(n_apart, len(y) - n_apart)
+        return y if possible else None

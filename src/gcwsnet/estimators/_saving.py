@@ -33,6 +33,7 @@ except ModuleNotFoundError as _error:
     ) from _error
 
 FORMAT_VERSION = 1
+KEY = "gcwsnet"  # in the header: a checksum, a space and the description
 FILE_IN_FOLDER = "model.safetensors"
 ESTIMATORS = {cls.__name__: cls for cls in (GCWSNetClassifier, GCWSNetRegressor)}
 KINDS_OF_COLUMNS = (NUMERIC, BINARY, CONSTANT)
@@ -46,7 +47,7 @@ def save_model(estimator: GCWSNetEstimator, path: Path, *, with_optimizer: bool)
     """Write a fitted estimator to `path`, by way of a file beside it."""
     tensors, description = _parts(estimator, with_optimizer)
     text = json.dumps(description, allow_nan=False)
-    metadata = {"gcwsnet": text, "digest": _digest(text, tensors)}
+    metadata = {KEY: f"{_digest(text, tensors)} {text}"}
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         save_file(tensors, beside, metadata=metadata)
@@ -108,9 +109,9 @@ def _read(path: Path) -> tuple[Tensors, Description]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise ValueError(f"{path} is damaged, cut off or not a model of gcwsnet: {error}") from error
-    if "gcwsnet" not in metadata:
+    if KEY not in metadata:
         raise ValueError(f"{path} is a safetensors file, but not a model of gcwsnet: it was not written by save()")
-    text = metadata["gcwsnet"]
+    digest, _, text = metadata[KEY].partition(" ")
     try:
         description = json.loads(text)
         version = description["format_version"]
@@ -122,7 +123,7 @@ def _read(path: Path) -> tuple[Tensors, Description]:
             f"{description.get('hash_version')}; this is gcwsnet {gcwsnet.__version__}, which reads format "
             f"{FORMAT_VERSION} with hash version {HASH_VERSION}: use the version that wrote it, or a newer one"
         )
-    if metadata.get("digest") != _digest(text, tensors):
+    if digest != _digest(text, tensors):
         raise ValueError(f"{path} is damaged: its content does not fit its checksum; take another copy")
     return tensors, description
 
@@ -226,6 +227,8 @@ def _rebuilt(tensors: Tensors, description: Description) -> GCWSNetEstimator:
     if description["scaling"] is not None:
         kind = np.array(KINDS_OF_COLUMNS)[tensors["scaling.kind"].numpy()]
         shift, size = tensors["scaling.shift"].numpy(), tensors["scaling.size"].numpy()
+        if not len(kind) == len(shift) == len(size) == estimator.n_features_in_:
+            raise IndexError(f"a scaling of {len(shift)} columns for rows of {estimator.n_features_in_}")
         estimator.scaling_ = ColumnScaling(description["scaling"], kind, shift, size)
     estimator._make_hasher(estimator.n_features_in_)
     targets = _rebuilt_targets(estimator, description["targets"], tensors)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array
 from torch import Tensor
 from torch.nn import functional
@@ -47,6 +47,8 @@ def without_targets(estimator: Any) -> ValueError:
 def check_labels(y: Any) -> NDArray[Any]:
     """Labels as a vector of any type."""
     y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     return y
 
@@ -95,8 +97,6 @@ class Labels(Targets):
 
 def check_numbers(y: Any) -> NDArray[np.float64]:
     """Targets of a regression as float64, one or more in each row."""
-    if type_of_target(y) == "unknown":  # objects: say what could not be read
-        y = np.asarray(y, dtype=np.float64)
     return check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
 
 

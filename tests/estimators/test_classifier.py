@@ -1,0 +1,422 @@
+"""The classifier, and what it shares with the regressor."""
+
+import copy
+import logging
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import torch
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from gcwsnet import GCWSNetClassifier
+from gcwsnet.estimators import _base
+from tests.estimators.conftest import Rows
+
+
+def small(**settings: Any) -> GCWSNetClassifier:
+    defaults: dict[str, Any] = {"n_hashes": 64, "hidden": (16,), "learning_rate": 5e-3, "random_state": 0}
+    return GCWSNetClassifier(**defaults | settings)
+
+
+def weights(model: Any) -> dict[str, torch.Tensor]:
+    return dict(model.net_.state_dict())
+
+
+def assert_same_model(a: Any, b: Any) -> None:
+    left, right = weights(a), weights(b)
+    assert left.keys() == right.keys()
+    for name, value in left.items():
+        assert torch.equal(value, right[name]), name
+
+
+def test_one_pass_is_enough_for_rows_that_are_easy(three_classes: Rows) -> None:
+    X, y = three_classes
+    model = small().fit(X[:400], y[:400])
+    assert model.score(X[400:], y[400:]) > 0.9
+    assert model.classes_.tolist() == ["ash", "beech", "oak"]
+    assert set(model.predict(X)) <= {"ash", "beech", "oak"}
+
+
+def test_probabilities_sum_to_one_and_agree_with_decisions_and_labels(three_classes: Rows) -> None:
+    X, y = three_classes
+    model = small().fit(X, y)
+    probabilities = model.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_array_equal(model.classes_[probabilities.argmax(1)], model.predict(X))
+    np.testing.assert_array_equal(model.decision_function(X).argmax(1), probabilities.argmax(1))
+    two = small().fit(X, y == "oak")
+    assert two.decision_function(X).shape == (600,)
+    np.testing.assert_array_equal(two.decision_function(X) > 0, two.predict(X))
+
+
+@pytest.mark.parametrize(
+    "rename",
+    [
+        lambda y: np.where(y == "oak", -7, 12),
+        lambda y: (y == "oak").astype(float),
+        lambda y: y == "oak",
+        lambda y: y.astype(object),
+        lambda y: pd.Series(y, dtype="category"),
+        list,
+    ],
+)
+def test_labels_of_any_type_come_back_as_they_were(rename: Any, three_classes: Rows) -> None:
+    X, y = three_classes
+    labels = rename(y)
+    model = small(epochs=3).fit(X, labels)
+    assert set(model.predict(X)) == set(labels)
+    assert model.score(X, labels) > 0.9
+
+
+def test_same_seed_same_model_whatever_the_threads_hash_and_the_blocks(
+    three_classes: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = three_classes
+    one = small(epochs=2).fit(X, y)
+    assert_same_model(one, small(epochs=2).fit(X, y))
+    assert_same_model(one, small(epochs=2, cache=True).fit(X, y))
+    assert_same_model(one, clone(one).fit(pd.DataFrame(X), y))
+    monkeypatch.setattr(_base, "ROWS_AT_ONCE", 96)
+    assert_same_model(one, small(epochs=2).fit(X, y))
+    assert not torch.equal(weights(one)["layers.0.weight"], weights(small(random_state=1).fit(X, y))["layers.0.weight"])
+    two = small(epochs=2, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(two._codes(X).numpy(), one._codes(X).numpy())
+
+
+def test_a_fit_leaves_the_generators_and_the_threads_of_torch_and_numpy_alone(three_classes: Rows) -> None:
+    X, y = three_classes
+    torch.manual_seed(3)
+    before = torch.get_num_threads(), torch.get_rng_state(), np.random.get_state(legacy=False)  # noqa: NPY002
+    small(n_jobs=2).fit(X, y).predict(X)
+    assert torch.get_num_threads() == before[0]
+    assert torch.equal(torch.get_rng_state(), before[1])
+    assert str(np.random.get_state(legacy=False)) == str(before[2])  # noqa: NPY002
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array, sparse.csc_array, pd.DataFrame, pl.DataFrame])
+def test_rows_in_many_forms(form: Any, three_classes: Rows) -> None:
+    X, y = three_classes
+    names = [f"x{i}" for i in range(6)]
+    rows = (
+        pd.DataFrame(X, columns=names)
+        if form is pd.DataFrame
+        else pl.DataFrame(X, names)
+        if form is pl.DataFrame
+        else form(X)
+    )
+    model = small().fit(rows, y)
+    assert model.score(rows, y) > 0.9
+    if form in (pd.DataFrame, pl.DataFrame):
+        assert model.feature_names_in_.tolist() == names
+        np.testing.assert_array_equal(model.predict_proba(rows), small().fit(X, y).predict_proba(X))
+
+
+def test_sparse_rows_are_not_moved(three_classes: Rows) -> None:
+    X, y = three_classes
+    model = small().fit(sparse.csr_array(X), y)
+    assert not model.scaling_.shift.any()
+
+
+def test_a_stream_gives_the_model_of_a_fit_in_the_same_order(three_classes: Rows) -> None:
+    X, y = three_classes
+    whole = small(shuffle=False, scale=None).fit(X, y)
+    stream = small(scale=None)
+    for first in range(0, 600, 160):  # a multiple of the batch
+        stream.partial_fit(X[first : first + 160], y[first : first + 160], classes=["oak", "ash", "beech"])
+    assert_same_model(whole, stream)
+    assert stream.n_rows_seen_ == 600
+    assert stream.history_["rows"][-1] == 600
+
+
+def test_a_stream_keeps_the_scaling_of_its_first_rows(three_classes: Rows) -> None:
+    X, y = three_classes
+    model = small().partial_fit(X[:200], y[:200], classes=np.unique(y))
+    scaling = model.scaling_
+    np.testing.assert_allclose(scaling.shift[:5], X[:200, :5].mean(axis=0))
+    model.partial_fit(X[200:] * 100, y[200:])
+    assert model.scaling_ is scaling
+
+
+def test_partial_fit_after_fit_goes_on(three_classes: Rows) -> None:
+    X, y = three_classes
+    model = small(schedule="linear").fit(X[:300], y[:300])
+    before = copy.deepcopy(weights(model))
+    model.partial_fit(X[300:], y[300:])
+    assert model.n_rows_seen_ == 600
+    assert model.history_["learning_rate"][-1] == 5e-3
+    assert not torch.equal(before["layers.0.weight"], weights(model)["layers.0.weight"])
+
+
+def test_the_first_partial_fit_must_know_all_classes(three_classes: Rows) -> None:
+    X, y = three_classes
+    with pytest.raises(ValueError, match="classes must be passed on the first call to partial_fit"):
+        small().partial_fit(X, y)
+    model = small().partial_fit(X[:10], y[:10], classes=["ash", "beech", "oak"])
+    with pytest.raises(ValueError, match="classes must be those of the first call"):
+        model.partial_fit(X, y, classes=["ash", "oak"])
+    elm = y.copy().astype(object)
+    elm[17] = "elm"
+    with pytest.raises(ValueError, match=r"y\[17\] is 'elm'; give all classes"):
+        model.partial_fit(X, elm)
+
+
+def test_history_has_fractions_of_an_epoch_and_falls(three_classes: Rows) -> None:
+    X, y = three_classes
+    model = small(epochs=2, checkpoints=4).fit(X, y, eval_set=[(X[:50], y[:50]), (X[50:], y[50:])])
+    history = model.history_
+    assert len({len(values) for values in history.values()}) == 1
+    np.testing.assert_allclose(history["epoch"], [0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2], atol=32 / 600)
+    assert history["rows"][-1] == 1200
+    assert history["loss"][0] > history["loss"][-1]
+    assert history["accuracy"][-1] > 0.9
+    right = model.predict(X[:50]) == y[:50]
+    assert history["eval_accuracy"][-1] == pytest.approx(right.mean())
+    of_label = model.predict_proba(X[50:])[np.arange(550), np.searchsorted(model.classes_, y[50:])]
+    assert history["eval_1_loss"][-1] == pytest.approx(-np.log(of_label).mean(), rel=1e-9)
+    assert sorted(history["seconds"]) == history["seconds"]
+    some = small(checkpoints=[0.1, 0.5]).fit(X, y)
+    assert some.history_["epoch"] == [64 / 600, 320 / 600, 1.0]
+
+
+@pytest.mark.parametrize("schedule", ["constant", "linear", "cosine"])
+def test_schedules_end_where_they_say(schedule: str, three_classes: Rows) -> None:
+    X, y = three_classes
+    rates = small(schedule=schedule, epochs=2).fit(X, y).history_["learning_rate"]
+    assert rates[-1] == 5e-3 if schedule == "constant" else rates[-1] < 5e-4
+    assert sorted(rates, reverse=True) == rates
+
+
+def test_early_stopping_keeps_the_best_weights() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 5)), rng.integers(0, 2, 400)  # nothing to learn
+    model = small(epochs=50, early_stopping=True, patience=3, learning_rate=0.02)
+    model.fit(X[:200], y[:200], eval_set=(X[200:], y[200:]))
+    losses = model.history_["eval_loss"]
+    assert len(losses) < 500
+    assert len(losses) - 1 - int(np.argmin(losses)) == 3
+    of_label = model.predict_proba(X[200:])[np.arange(200), y[200:]]
+    assert -np.log(of_label).mean() == pytest.approx(min(losses), rel=1e-9)
+
+
+def test_early_stopping_without_an_eval_set_holds_rows_out(three_classes: Rows) -> None:
+    X, y = three_classes
+    model = small(early_stopping=True, validation_fraction=0.25).fit(X, y)
+    assert model.history_["rows"][-1] == 450
+    assert "eval_loss" in model.history_
+
+
+def test_weights_of_rows_and_of_classes(three_classes: Rows) -> None:
+    X, y = three_classes
+    rng = np.random.default_rng(0)
+    noise = rng.permutation(y)
+    both_X, both_y = np.vstack([X, X]), np.concatenate([y, noise])
+    weighted = small(epochs=3).fit(both_X, both_y, sample_weight=np.repeat([1.0, 0.0], 600))
+    assert weighted.score(X, y) > small(epochs=3).fit(both_X, both_y).score(X, y)
+    oaks = small(class_weight={"oak": 50.0}).fit(X, noise)
+    assert (oaks.predict(X) == "oak").mean() > 0.9
+    doubled = small().fit(X, y, sample_weight=np.where(y == "oak", 2.0, 1.0))
+    assert_same_model(doubled, small(class_weight={"oak": 2.0}).fit(X, y))
+    rare = np.where(y == "oak", y, "other")
+    counts = {label: 600 / (2 * (rare == label).sum()) for label in ("oak", "other")}
+    assert_same_model(small(class_weight="balanced").fit(X, rare), small(class_weight=counts).fit(X, rare))
+
+
+def test_class_weights_that_make_no_sense(three_classes: Rows) -> None:
+    X, y = three_classes
+    with pytest.raises(ValueError, match=r"class_weight must be for classes of y, got \{'elm'\}"):
+        small(class_weight={"elm": 2.0}).fit(X, y)
+    with pytest.raises(ValueError, match="class_weight must be a dict, 'balanced' or None"):
+        small(class_weight="heavy").fit(X, y)
+    with pytest.raises(ValueError, match="'balanced' needs all rows"):
+        small(class_weight="balanced").partial_fit(X, y, classes=np.unique(y))
+
+
+def test_warm_start_goes_on_and_otherwise_fit_starts_anew(three_classes: Rows) -> None:
+    X, y = three_classes
+    warm = small(warm_start=True).fit(X, y).fit(X, y)
+    assert_same_model(warm, small(epochs=2).fit(X, y))
+    assert warm.history_["epoch"][-1] == 2
+    cold = small().fit(X, y).fit(X, y)
+    assert_same_model(cold, small().fit(X, y))
+
+
+def test_callbacks_see_records_and_can_stop(three_classes: Rows) -> None:
+    X, y = three_classes
+    seen: list[dict[str, float]] = []
+
+    def look(model: Any, record: dict[str, float]) -> bool:
+        assert model.history_["loss"][-1] == record["loss"]
+        seen.append(record)
+        return len(seen) == 3
+
+    model = small(callbacks=[look]).fit(X, y)
+    assert len(seen) == len(model.history_["loss"]) == 3
+    assert model.n_rows_seen_ < 600
+
+
+def test_an_interrupted_fit_leaves_a_model_that_works(three_classes: Rows) -> None:
+    X, y = three_classes
+
+    def interrupt(_: Any, record: dict[str, float]) -> None:
+        if record["epoch"] > 0.5:
+            raise KeyboardInterrupt
+
+    model = small(callbacks=[interrupt])
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert 300 < model.n_rows_seen_ < 600
+    assert model.predict(X).shape == (600,)
+
+
+def test_verbose_writes_to_the_log_where_there_is_no_terminal(
+    three_classes: Rows, caplog: pytest.LogCaptureFixture
+) -> None:
+    X, y = three_classes
+    with caplog.at_level(logging.INFO, logger="gcwsnet"):
+        small(verbose=1, checkpoints=2).fit(X, y)
+    assert len(caplog.messages) == 2
+    assert "accuracy" in caplog.messages[0]
+    caplog.clear()
+    with caplog.at_level(logging.INFO, logger="gcwsnet"):
+        small().fit(X, y)
+    assert not caplog.messages
+
+
+def test_verbose_shows_a_bar_on_a_terminal(
+    three_classes: Rows, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    X, y = three_classes
+    small(verbose=1).fit(X, y)
+    shown = capsys.readouterr().err
+    assert "600/600" in shown
+    assert "rows/s" in shown
+    assert "loss" in shown
+
+
+def test_scale_none_a_transformer_and_names(three_classes: Rows) -> None:
+    X, y = three_classes
+    standard = StandardScaler().fit(X)
+    given = small(scale=standard).fit(X, y)
+    assert given.scaling_ is standard
+    assert_same_model(given, small(scale=None).fit(standard.transform(X), y))
+    wider = small(scale=FunctionTransformer(lambda X: np.hstack([X, X**2])).fit(X)).fit(X, y)
+    assert wider.hasher_.n_features_in_ == 12
+    assert wider.score(X, y) > 0.9
+    with pytest.raises(TypeError, match="scale must be None, one of"):
+        small(scale=3).fit(X, y)
+    with pytest.raises(ValueError, match="scale must be one of 'auto'"):
+        small(scale="robust").fit(X, y)
+
+
+def test_the_papers_settings_with_dense_adam_learn_too(three_classes: Rows) -> None:
+    X, y = three_classes
+    paper = small(t_bits=0, encoding="lowbits", optimizer="adam", learning_rate=1e-3, epochs=5)
+    assert paper.fit(X, y).score(X, y) > 0.9
+    assert isinstance(paper.optimizer_, torch.optim.AdamW)
+    assert not paper.net_.layers[0].sparse
+
+
+@pytest.mark.parametrize("hidden", [(), (16,), (16, 8), [24]])
+@pytest.mark.parametrize("reduction", [None, 4])
+def test_layers_and_reduction(hidden: Any, reduction: int | None, three_classes: Rows) -> None:
+    X, y = three_classes
+    model = small(hidden=hidden, reduction=reduction, epochs=3).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert len(model.net_.layers[0].weight) == 64 * 256 // (reduction or 1)
+
+
+def test_copies_and_pickles_predict_the_same_and_go_on_alike(three_classes: Rows) -> None:
+    X, y = three_classes
+    model = small().fit(X[:300], y[:300])
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+        further = copy.deepcopy(model).partial_fit(X[300:], y[300:])
+        assert_same_model(other.partial_fit(X[300:], y[300:]), further)
+
+
+def test_it_works_in_a_pipeline_and_in_a_search(three_classes: Rows) -> None:
+    X, y = three_classes
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), small(scale=None)), {"gcwsnetclassifier__n_hashes": [4, 64]}, cv=2
+    )
+    assert search.fit(X, y).best_params_ == {"gcwsnetclassifier__n_hashes": 64}
+
+
+def test_nets_on_codes_learn_what_a_linear_model_cannot() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    linear = LogisticRegression().fit(X[:2000], y[:2000]).score(X[2000:], y[2000:])
+    net = small().fit(X[:2000], y[:2000]).score(X[2000:], y[2000:])
+    assert linear < 0.65
+    assert net > 0.9
+
+
+def test_nan_is_an_error_that_names_it_or_the_mean(three_classes: Rows) -> None:
+    X, y = three_classes
+    holes = pd.DataFrame(X, columns=list("abcdef"))
+    holes.loc[5, "c"] = np.nan
+    with pytest.raises(ValueError, match=r"X\[5, 2\] \(column 'c'\) is NaN; .* missing='zero'"):
+        small().fit(holes, y)
+    model = small(missing="zero").fit(holes, y)
+    filled = holes.fillna({"c": holes["c"].mean()})
+    np.testing.assert_array_equal(model._codes(holes.to_numpy()), model._codes(filled.to_numpy()))
+
+
+def test_numbers_far_beyond_those_of_fit_are_hashed_as_the_largest(three_classes: Rows) -> None:
+    X, y = three_classes
+    model = small().fit(X.astype(np.float32), y)
+    far = np.full((1, 6), np.finfo(np.float32).max, dtype=np.float32)
+    assert model.predict(far).shape == (1,)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"epochs": 0}, "epochs must be from 1"),
+        ({"batch_size": 0}, "batch_size must be from 1"),
+        ({"learning_rate": 0.0}, "learning_rate must be from"),
+        ({"learning_rate": np.nan}, "learning_rate must be from"),
+        ({"schedule": "step"}, "schedule must be one of"),
+        ({"optimizer": "sgd"}, "optimizer must be one of"),
+        ({"checkpoints": 0}, "checkpoints must be a positive integer or fractions"),
+        ({"checkpoints": [0.5, 2.0]}, "checkpoints must be a positive integer or fractions"),
+        ({"patience": 0}, "patience must be from 1"),
+        ({"validation_fraction": 2.0}, "validation_fraction must be from 0 to 1"),
+        ({"n_hashes": 0}, "n_hashes must be from 1"),
+        ({"bits": 40}, "bits must be from 1 to 32"),
+        ({"hidden": (0,)}, "hidden must be from 1"),
+        ({"p": -1.0}, "p must be from"),
+        ({"weight_decay": -1.0}, "weight_decay must be at least 0"),
+    ],
+)
+def test_settings_out_of_range(settings: dict[str, Any], message: str, three_classes: Rows) -> None:
+    X, y = three_classes
+    model = small(**settings)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "net_")
+
+
+def test_training_that_diverges_is_an_error(three_classes: Rows) -> None:
+    X, y = three_classes
+    with pytest.raises(ValueError, match="the training diverges: use a smaller learning_rate"):
+        small(learning_rate=1e3, epochs=200, hidden=(64, 64, 64, 64)).fit(X, y, sample_weight=np.full(600, 1e30))
+
+
+def test_eval_sets_that_are_none(three_classes: Rows) -> None:
+    X, y = three_classes
+    with pytest.raises(ValueError, match=r"eval_set must be a pair \(X, y\)"):
+        small().fit(X, y, eval_set=[X, y])
+    with pytest.raises(ValueError, match="X has 2 features, but GCWSNetClassifier is expecting 6"):
+        small().fit(X, y, eval_set=(X[:, :2], y))

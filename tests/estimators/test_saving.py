@@ -1,0 +1,241 @@
+"""Models as files."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from numpy.typing import NDArray
+from safetensors import safe_open
+from safetensors.torch import save_file
+from sklearn.preprocessing import StandardScaler
+
+import gcwsnet
+from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet.estimators._saving import KEY, _digest
+from tests.estimators.conftest import Rows
+
+
+def small(**settings: Any) -> GCWSNetClassifier:
+    defaults: dict[str, Any] = {"n_hashes": 16, "hidden": (8,), "random_state": 0}
+    return GCWSNetClassifier(**defaults | settings)
+
+
+@pytest.fixture
+def model(three_classes: Rows) -> GCWSNetClassifier:
+    X, y = three_classes
+    return small().fit(X[:300], y[:300])
+
+
+@pytest.fixture
+def file(model: GCWSNetClassifier, tmp_path: Path) -> Path:
+    model.save(tmp_path / "m.safetensors")
+    return tmp_path / "m.safetensors"
+
+
+def assert_same_state(a: Any, b: Any) -> None:
+    for name, value in a.net_.state_dict().items():
+        assert torch.equal(value, b.net_.state_dict()[name])
+    left, right = a.optimizer_.state_dict(), b.optimizer_.state_dict()
+    assert left["param_groups"] == right["param_groups"]
+    for number, state in left["state"].items():
+        assert state.keys() == right["state"][number].keys()
+        for name, value in state.items():
+            assert torch.equal(torch.as_tensor(value), torch.as_tensor(right["state"][number][name]))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"reduction": 4},
+        {"hidden": ()},
+        {"optimizer": "adam"},
+        {"betas": (0.0, 0.99)},
+        {"scale": None},
+        {"scale": "minmax", "t_bits": 2, "bits": 4},
+        {"t_bits": 0, "encoding": "lowbits"},
+        {"class_weight": {"oak": 2.0}},
+        {"missing": "zero", "random_state": None, "n_hashes": np.int64(8)},
+    ],
+)
+def test_a_loaded_model_predicts_the_same_bits_and_goes_on_alike(
+    settings: dict[str, Any], three_classes: Rows, tmp_path: Path
+) -> None:
+    X, y = three_classes
+    model = small(**settings).fit(X[:300], y[:300])
+    model.save(tmp_path / "model")
+    loaded = gcwsnet.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.history_ == model.history_
+    assert repr(loaded.scaling_) == repr(model.scaling_)
+    model.partial_fit(X[300:], y[300:])
+    loaded.partial_fit(X[300:], y[300:])
+    assert_same_state(model, loaded)
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_regressor(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    for y in (X[:, 0], X[:, :2]):
+        model = GCWSNetRegressor(n_hashes=16, hidden=(8,), random_state=0, loss="huber").fit(X, y)
+        model.save(tmp_path / "model")
+        loaded = gcwsnet.load(str(tmp_path / "model"))
+        assert isinstance(loaded, GCWSNetRegressor)
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+        np.testing.assert_array_equal(loaded.partial_fit(X, y).predict(X), model.partial_fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([3, -1], dtype=np.int16),
+        np.array([1.0, 2.0]),
+        np.array([True, False]),
+        np.array(["ä", "ß"]),
+        np.array(["one", "two"], dtype=object),
+    ],
+)
+def test_labels_keep_their_type(labels: NDArray[Any], tmp_path: Path) -> None:
+    X = np.eye(4)
+    y = np.concatenate([labels, labels])
+    model = small().fit(X, y)
+    model.save(tmp_path / "model")
+    loaded = gcwsnet.load(tmp_path / "model")
+    assert loaded.classes_.dtype == model.classes_.dtype
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_names_and_settings_come_back(three_classes: Rows, tmp_path: Path) -> None:
+    X, y = three_classes
+    model = small().fit(pd.DataFrame(X, columns=list("abcdef")), y)
+    model.save(tmp_path / "model")
+    loaded = gcwsnet.load(tmp_path / "model")
+    assert loaded.get_params() == model.get_params()
+    assert loaded.feature_names_in_.tolist() == list("abcdef")
+    with pytest.raises(ValueError, match="feature names should match"):
+        loaded.predict(pd.DataFrame(three_classes.X, columns=list("abcdeg")))
+
+
+def test_without_the_optimizer_the_file_is_a_third_and_learning_still_goes_on(
+    model: GCWSNetClassifier, file: Path, three_classes: Rows, tmp_path: Path
+) -> None:
+    model.save(tmp_path / "net", optimizer=False)
+    assert (tmp_path / "net").stat().st_size < 0.4 * file.stat().st_size
+    loaded = gcwsnet.load(tmp_path / "net")
+    np.testing.assert_array_equal(loaded.predict_proba(three_classes.X), model.predict_proba(three_classes.X))
+    loaded.partial_fit(*three_classes)
+    assert loaded.n_rows_seen_ == 900
+
+
+def test_a_folder_is_searched_for_its_model(file: Path, tmp_path: Path, three_classes: Rows) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    shutil.copy(file, folder / "model.safetensors")
+    assert gcwsnet.load(folder).predict(three_classes.X).shape == (600,)
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(
+    model: GCWSNetClassifier, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = file.read_bytes()
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("gcwsnet.estimators._saving.os.fsync", full)
+    with pytest.raises(OSError, match="no space left"):
+        model.save(file)
+    assert file.read_bytes() == before
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_the_same_model_is_the_same_file(model: GCWSNetClassifier, file: Path, tmp_path: Path) -> None:
+    model.save(tmp_path / "again")
+    gcwsnet.load(file).save(tmp_path / "loaded")
+    assert (tmp_path / "again").read_bytes() == file.read_bytes()
+    assert (tmp_path / "loaded").read_bytes() == file.read_bytes()
+
+
+def test_a_file_that_is_cut_off_anywhere_is_an_error(file: Path) -> None:
+    whole = file.read_bytes()
+    for length in [0, 1, 7, 8, 9, 500, len(whole) // 2, len(whole) - 1]:
+        file.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match="is damaged"):
+            gcwsnet.load(file)
+
+
+def test_a_bit_that_flipped_anywhere_is_an_error(file: Path) -> None:
+    whole = bytearray(file.read_bytes())
+    for place in np.random.default_rng(0).integers(0, len(whole), 60).tolist() + list(range(0, 3000, 97)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 4
+        file.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"damaged|not a model|was written by|does not hold"):
+            gcwsnet.load(file)
+
+
+def rewrite(file: Path, **changes: Any) -> None:
+    """Write a file again with another description and a checksum that fits."""
+    with safe_open(file, framework="pt") as opened:
+        tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+        description = json.loads(opened.metadata()[KEY].partition(" ")[2])
+    for name, value in changes.items():
+        if name == "without":
+            tensors.pop(value)
+        elif isinstance(value, dict):
+            description[name] |= value
+        else:
+            description[name] = value
+    text = json.dumps(description)
+    save_file(tensors, file, metadata={KEY: f"{_digest(text, tensors)} {text}"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format_version": 2, "gcwsnet_version": "9.0"}, r"was written by gcwsnet 9\.0 in format 2"),
+        ({"hash_version": 7}, "with hash version 7"),
+        ({"estimator": "os.system"}, "does not hold a whole model: KeyError 'os.system'"),
+        ({"settings": {"colour": "red"}}, "does not hold a whole model: TypeError"),
+        ({"settings": {"n_hashes": 8}}, "does not hold a whole model: RuntimeError"),
+        ({"settings": {"epochs": -1}}, "epochs must be from 1"),
+        ({"without": "net.layers.0.weight"}, "does not hold a whole model"),
+        ({"without": "scaling.shift"}, "does not hold a whole model"),
+        ({"targets": {"classes": ["a"]}}, "does not hold a whole model"),
+        ({"n_features_in": 7}, "does not hold a whole model"),
+    ],
+)
+def test_a_file_of_a_newer_version_or_with_odd_content(changes: dict[str, Any], message: str, file: Path) -> None:
+    rewrite(file, **changes)
+    with pytest.raises(ValueError, match=message):
+        gcwsnet.load(file)
+
+
+def test_a_foreign_file(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("hello, this is a text of some length\n" * 9)
+    with pytest.raises(ValueError, match="is damaged, cut off or not a model of gcwsnet"):
+        gcwsnet.load(tmp_path / "text")
+    save_file({"x": torch.zeros(3)}, tmp_path / "other")
+    with pytest.raises(ValueError, match="is a safetensors file, but not a model of gcwsnet"):
+        gcwsnet.load(tmp_path / "other")
+    with pytest.raises(FileNotFoundError, match="there is no model at"):
+        gcwsnet.load(tmp_path / "nothing")
+    with pytest.raises(FileNotFoundError, match="there is no model at"):
+        gcwsnet.load(tmp_path)
+
+
+def test_what_cannot_be_saved_says_so(three_classes: Rows, tmp_path: Path) -> None:
+    X, y = three_classes
+    model = small(scale=StandardScaler().fit(X)).fit(X, y)
+    with pytest.raises(ValueError, match="a transformer of type StandardScaler given as scale cannot be saved"):
+        model.save(tmp_path / "model")
+    with pytest.raises(ValueError, match="not fitted yet"):
+        small().save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
