@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gcwsnet import theory
+    from gcwsnet import datasets, theory
     from gcwsnet.encoding import CountSketch, estimate_similarity
     from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor, load
     from gcwsnet.fourier import RandomFourierFeatures
@@ -27,6 +27,7 @@ __all__ = [
     "GCWSNetRegressor",
     "RandomFourierFeatures",
     "__version__",
+    "datasets",
     "estimate_similarity",
     "gmm_kernel",
     "gmm_transform",
@@ -35,6 +36,7 @@ __all__ = [
     "theory",
 ]
 
+_MODULES = ("datasets", "theory")
 _HOME = {
     "HASH_VERSION": "hashing",
     "CountSketch": "encoding",
@@ -51,8 +53,8 @@ _HOME = {
 
 
 def __getattr__(name: str) -> object:
-    if name == "theory":
-        return import_module(f"{__name__}.theory")
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

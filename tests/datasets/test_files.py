@@ -1,0 +1,87 @@
+"""Where files are looked for."""
+
+from pathlib import Path
+
+import pytest
+
+from gcwsnet.datasets._files import cache_folder, find_file
+
+
+@pytest.fixture
+def folders(cache: Path, tmp_path: Path) -> dict[str, Path]:
+    made = {"home": tmp_path / "home", "data": tmp_path / "data", "cache": cache}
+    for folder in made.values():
+        folder.mkdir(exist_ok=True)
+        (folder / "a.npz").touch()
+    return made
+
+
+def find(data_home: object = None) -> Path:
+    return find_file("a.npz", name="a", data_home=data_home)  # type: ignore[arg-type]
+
+
+def test_the_data_folder_comes_before_the_cache(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find() == folders["cache"] / "a.npz"
+    monkeypatch.setenv("GCWSNET_DATA", str(folders["data"]))
+    assert find() == folders["data"] / "a.npz"
+    (folders["data"] / "a.npz").unlink()
+    assert find() == folders["cache"] / "a.npz"
+
+
+def test_a_given_folder_is_the_only_one(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GCWSNET_DATA", str(folders["data"]))
+    for home in (folders["home"], str(folders["home"])):
+        assert find(home) == folders["home"] / "a.npz"
+    (folders["home"] / "a.npz").unlink()
+    with pytest.raises(FileNotFoundError) as error:
+        find(folders["home"])
+    assert str(error.value) == (
+        f"the dataset 'a' is made of a.npz, which is not in {folders['home']} (data_home); put it there"
+    )
+
+
+def test_all_places_that_were_searched_are_named(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GCWSNET_DATA", str(tmp_path / "none"))
+    with pytest.raises(FileNotFoundError) as error:
+        find()
+    assert str(error.value) == (
+        f"the dataset 'a' is made of a.npz, which is not in {tmp_path / 'none'} (GCWSNET_DATA, no such folder) and not "
+        f"in {cache} (the cache folder); put it into one of them"
+    )
+
+
+def test_a_folder_of_the_name_is_not_the_file(cache: Path) -> None:
+    (cache / "a.npz").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"made of a\.npz"):
+        find()
+
+
+def test_a_tilde_is_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "a.npz").touch()
+    assert find("~") == tmp_path / "a.npz"
+    monkeypatch.setenv("GCWSNET_DATA", "~")
+    assert find() == tmp_path / "a.npz"
+
+
+def test_the_cache_folder_is_the_first_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("GCWSNET_CACHE", "~/mine")
+    assert cache_folder() == tmp_path / "mine"
+    for none in ("", None):
+        if none is None:
+            monkeypatch.delenv("GCWSNET_CACHE")
+        else:
+            monkeypatch.setenv("GCWSNET_CACHE", none)
+        assert cache_folder() == tmp_path / "xdg" / "gcwsnet"
+    for none in ("", "relative"):  # the XDG specification has a relative path ignored
+        monkeypatch.setenv("XDG_CACHE_HOME", none)
+        assert cache_folder() == tmp_path / ".cache" / "gcwsnet"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_folder() == tmp_path / ".cache" / "gcwsnet"
+
+
+def test_data_home_is_a_path() -> None:
+    with pytest.raises(TypeError, match="data_home must be a path or None, got data_home=3"):
+        find(3)
