@@ -1,8 +1,8 @@
 """Rows trained per second by the hashed first layer and its optimizer, against torch: `python benchmarks/training.py`.
 
 One step is forward, backward with a given gradient of the output, and the optimizer's step, of the first layer alone.
-Uniform codes are the worst case: nearly every code of a batch picks a row of its own. Real codes are those of mnist.npz
-in the folder that the environment variable GCWSNET_DATA names, or of scikit-learn's digits.
+Uniform codes are the worst case: nearly every code of a batch picks a row of its own. Real codes are those of MNIST
+where `gcwsnet.datasets.load` finds it, or of scikit-learn's digits.
 
 The promises, on one thread with uniform codes, k=256, b=8 and H=200: at least 6 times the rows of `EmbeddingBag` with
 the fused Adam in batches of 32 and 20 times those with the default Adam, 2.5 times fused in batches of 128; and two
@@ -12,18 +12,16 @@ threads at least 1.6 times one.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Mapping
 from itertools import cycle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from sklearn.datasets import load_digits
 
 from gcwsnet import GCWSHasher
 from gcwsnet.bench._measure import Work, listed, machine, medians, one_thread, versions
+from gcwsnet.datasets import load
 from gcwsnet.nn import HashedLinear, LazyAdam
 
 BITS = 8
@@ -34,11 +32,10 @@ Tensor = Any
 
 def real_rows() -> tuple[str, Any]:
     """Name and rows of data that look like data."""
-    path = Path(os.environ.get("GCWSNET_DATA", ".")) / "mnist.npz"
-    if path.exists():
-        with np.load(path) as file:
-            return "MNIST", file["X_train"][:8192].reshape(8192, -1).astype(np.float32)
-    return "digits", load_digits(return_X_y=True)[0]
+    try:
+        return "MNIST", load("mnist").X_train[:8192]
+    except FileNotFoundError:
+        return "digits", load("digits").X_train
 
 
 def batches(codes: Tensor, size: int) -> list[Tensor]:

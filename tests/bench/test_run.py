@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from gcwsnet.bench import CASES, Report, _hashing, _measure, _ours, _peers, chec
 from gcwsnet.bench._cases import Case, dataset, sparse_rows, uniform, zero_one
 from gcwsnet.bench._plot import STYLES
 from gcwsnet.bench._report import Line
+from gcwsnet.datasets import load
 
 TINY = [
     Case("dense", "dense rows", lambda: uniform(40, 30), n_hashes=16),
     Case("sets", "0/1 rows", lambda: zero_one(40, 5, 100), n_hashes=16),
-    Case("not-there", "rows of a file", lambda: dataset("nothing-of-this-name", 10)),
+    Case("not-there", "rows of a file", lambda: dataset("mnist", 10)),
 ]
 GROWING = {
     "D": [Case("", f"D={D}", lambda D=D: uniform(20, D), n_hashes=8) for D in (4, 16)],  # type: ignore[misc]
@@ -26,17 +28,19 @@ GROWING = {
 
 
 @pytest.fixture(autouse=True)
-def few_and_quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only peers that are always there, fewer columns until ready, and two cores."""
+def few_and_quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only peers that are always there, fewer columns until ready, two cores, and no files."""
     monkeypatch.setattr(_peers, "PEERS", [one for one in _peers.PEERS if one.package in ("numpy", "sklearn")])
     monkeypatch.setattr(_ours, "READY_COLUMNS", 50)
     for module in (_ours, _hashing):
         monkeypatch.setattr(module, "n_cores", lambda: 2)
     monkeypatch.delenv("GCWSNET_DATA", raising=False)
+    monkeypatch.setenv("GCWSNET_CACHE", str(tmp_path))
+    dataset.cache_clear()
     monkeypatch.delenv("GCWSNET_ISA", raising=False)
 
 
-def test_a_run_finds_rates_for_all_rows_at_hand() -> None:
+def test_a_run_finds_rates_for_all_rows_at_hand(tmp_path: Path) -> None:
     said: list[str] = []
     report = measure(TINY, repetitions=1, say=said.append)
     assert [line.name for line in report.lines] == ["dense", "sets"]
@@ -45,10 +49,8 @@ def test_a_run_finds_rates_for_all_rows_at_hand() -> None:
         assert set(line.rows_per_second) == ours | {"NumPy", "RBFSampler"}
         assert all(rate > 0 for rate in line.rows_per_second.values())
     assert report.seconds_until_ready > 0
-    notice = (
-        "rows of a file: nothing-of-this-name.npz is read from the folder that GCWSNET_DATA names, and it names none"
-    )
-    assert report.left_out == [notice]
+    (notice,) = report.left_out
+    assert notice.startswith(f"rows of a file: the dataset 'mnist' is made of mnist.npz, which is not in {tmp_path}")
     assert said[-1] == f"left out: {notice}"
     assert said[0] == "[1/3] dense rows, p=1"
 
@@ -145,15 +147,20 @@ def test_names_of_rows_are_unique() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
 
 
-def test_real_rows_are_read_from_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GCWSNET_DATA", str(tmp_path))
-    X = np.arange(24, dtype=np.uint8).reshape(4, 2, 3)
-    np.savez(tmp_path / "small.npz", X_train=X)
-    found = dataset("small", 3)
-    assert found.dtype == np.float32
-    assert np.array_equal(found, X[:3].reshape(3, 6))
-    with pytest.raises(FileNotFoundError, match=r"other.npz is not in the folder that GCWSNET_DATA names"):
-        dataset("other", 3)
+def test_real_rows_are_the_first_of_a_dataset() -> None:
+    assert np.array_equal(dataset("digits", 5), load("digits").X_train[:5])
+
+
+def test_rows_of_a_damaged_file_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "mnist.npz").write_bytes(b"not an npz file")
+    (notice,) = measure(TINY[2:], repetitions=1).left_out
+    assert notice.startswith(f"rows of a file: {tmp_path / 'mnist.npz'} must be an npz file")
+
+
+def test_every_dataset_that_is_hashed_has_a_name_that_load_knows() -> None:
+    for case in CASES:
+        with suppress(FileNotFoundError):
+            assert case.rows().shape[0] > 0
 
 
 def test_made_rows_are_what_they_say() -> None:

@@ -14,16 +14,18 @@ from gcwsnet.cli import app
 RUNNER = CliRunner()
 SMALL = Case("small", "small rows", lambda: uniform(30, 20), quick=True)
 OTHER = Case("other", "other rows", lambda: uniform(30, 10), p=2)
-REAL = Case("real", "real rows", lambda: dataset("real", 10))
+REAL = Case("real", "real rows", lambda: dataset("mnist", 10))
 
 
 @pytest.fixture(autouse=True)
-def few_and_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_and_quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "CASES", (SMALL, OTHER, REAL))
     monkeypatch.setattr(bench, "growing", lambda quick: {"D": [SMALL], "k": [SMALL]})  # noqa: ARG005
     monkeypatch.setattr(_peers, "PEERS", [one for one in _peers.PEERS if one.package == "numpy"])
     monkeypatch.setattr(_ours, "READY_COLUMNS", 50)
     monkeypatch.delenv("GCWSNET_DATA", raising=False)
+    monkeypatch.setenv("GCWSNET_CACHE", str(tmp_path))
+    dataset.cache_clear()
 
 
 def test_quick_prints_a_table_and_says_what_it_does_on_stderr() -> None:
@@ -39,7 +41,7 @@ def test_all_rows_are_hashed_and_what_is_missing_is_said() -> None:
     result = RUNNER.invoke(app, ["bench", "--repetitions", "1"])
     assert result.exit_code == 0
     assert "| other rows | 2 |" in result.stdout
-    assert "left out: real rows: real.npz is read from the folder that GCWSNET_DATA names" in result.stderr
+    assert "left out: real rows: the dataset 'mnist' is made of mnist.npz, which is not in " in result.stderr
 
 
 def test_json_is_all_of_stdout() -> None:

@@ -1,21 +1,20 @@
 """Rows to hash: such as anyone can make, and of real datasets where they are at hand.
 
-Real datasets are read from the folder that the environment variable GCWSNET_DATA names, as NAME.npz with X_train.
+Real datasets are those that `gcwsnet.datasets.load` finds.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse, stats
+from scipy import sparse
 
-FOLDER = "GCWSNET_DATA"
+from gcwsnet.datasets import load
+
 N_HASHES = 256
 Floats = NDArray[np.float32]
 
@@ -55,26 +54,9 @@ def zero_one(n: int, ones: int, n_columns: int) -> sparse.csr_matrix:
 
 @lru_cache
 def dataset(name: str, n: int) -> Floats:
-    """The first rows of a real dataset; FileNotFoundError where it is not at hand."""
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        raise FileNotFoundError(f"{name}.npz is read from the folder that {FOLDER} names, and it names none")
-    path = Path(folder) / f"{name}.npz"
-    if not path.exists():
-        raise FileNotFoundError(f"{name}.npz is not in the folder that {FOLDER} names")
-    with np.load(path) as file:
-        X = file["X_train"][:n]
-    return np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float32)
-
-
-def digits_with_noise(n: int) -> Floats:
-    """Digits before a correlated background, as Larochelle's noise sets are made (level 1)."""
-    digits = dataset("mnist", n)
-    y, x = np.divmod(np.arange(784), 28)
-    covariance = np.exp(-((y[:, np.newaxis] - y) ** 2 + (x[:, np.newaxis] - x) ** 2) / 12)
-    root = np.linalg.cholesky(covariance + 1e-6 * np.eye(784))
-    noise = stats.norm.cdf(np.random.default_rng(0).normal(size=(len(digits), 784)) @ root.T)
-    return np.maximum(digits / 256, noise).astype(np.float32)
+    """The first rows of a dataset; FileNotFoundError or ValueError where its file is not at hand or is damaged."""
+    X: Floats = load(name).X_train
+    return X[:n].copy()
 
 
 def standardised(X: Floats) -> Floats:
@@ -88,11 +70,11 @@ CASES = (
     Case("uniform-p80", "uniform^80, D=784", lambda: uniform(4000, 784), p=80, quick=True),
     Case("csr", "CSR, nnz=100, D=1e6, lognormal", lambda: sparse_rows(2000, 100, 10**6)),
     Case("mnist", "MNIST", lambda: dataset("mnist", 4000)),
-    Case("m-noise1", "rebuilt M-Noise1", lambda: digits_with_noise(4000), p=80),
+    Case("m-noise1", "rebuilt M-Noise1", lambda: dataset("m-noise1", 4000), p=80),
     Case("dailysports", "DailySports", lambda: dataset("dailysports", 1000)),
     Case("dailysports-p2", "DailySports", lambda: dataset("dailysports", 1000), p=2),
-    Case("semg", "SEMG (derived)", lambda: dataset("semg_db2_diff", 900)),
-    Case("semg-p2", "SEMG (derived)", lambda: dataset("semg_db2_diff", 900), p=2),
+    Case("semg", "SEMG (derived)", lambda: dataset("semg", 900)),
+    Case("semg-p2", "SEMG (derived)", lambda: dataset("semg", 900), p=2),
     Case("covtype", "Covtype, standardised", lambda: standardised(dataset("covtype", 20_000))),
     Case("zero-one", "0/1, 100 of 10,000 columns", lambda: zero_one(4000, 100, 10_000), quick=True),
 )

@@ -27,7 +27,7 @@ def measure(
     Parameters
     ----------
     cases : sequence of Case
-        Rows to hash. Those that are not at hand are left out.
+        Rows to hash. Those whose files are not at hand, or are damaged, are left out.
     repetitions : int, default=5
         Each call is timed so often, after one that is not timed, and the median counts.
     growing : mapping of str to sequences of Case, optional
@@ -81,7 +81,7 @@ class _Run:
             self.say(f"[{self.step}/{self.n_steps}] {case.title}, p={case.p:g}")
             try:
                 X = case.rows()
-            except FileNotFoundError as error:
+            except (FileNotFoundError, ValueError) as error:  # not there, or damaged
                 self.leave_out(f"{case.title}: {error}")
                 continue
             rates = self.rates(case.title, Problem(X, case.p, case.n_hashes), variants)

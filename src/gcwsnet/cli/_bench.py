@@ -29,7 +29,7 @@ def bench(
     """Time the hasher next to its peers on one thread.
 
     Peers that are not installed are left out: pip install 'gcwsnet[bench]'. Real datasets are read from the folder that
-    GCWSNET_DATA names, as NAME.npz with X_train, and left out where they are not there.
+    GCWSNET_DATA names, or from the cache folder (see gcwsnet.datasets.load), and left out where they are not there.
     """
     from gcwsnet import bench as benchmark
 
@@ -39,7 +39,7 @@ def bench(
             raise typer.BadParameter(f"rows must be one of {', '.join(known)}, got {name!r}", param_hint="--rows")
         try:
             known[name].rows()
-        except FileNotFoundError as error:
+        except (FileNotFoundError, ValueError) as error:
             raise typer.BadParameter(f"{name}: {error}", param_hint="--rows") from error
     if plot is not None:
         try:
