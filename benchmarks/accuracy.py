@@ -1,0 +1,190 @@
+"""Accuracy after one pass with the paper's settings: `GCWSNET_DATA=folder python benchmarks/accuracy.py`.
+
+GCWSNet and the same net on the original data (scikit-learn's `MLPClassifier`: as many hidden units, ReLU, Adam with the
+same rate and batches) see each training row once. All numbers are means over hash seeds, on the test rows. Datasets
+that are not there are left out with a notice. `--write-docs` puts the tables into docs/accuracy.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression, RidgeCV
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, datasets
+from gcwsnet.bench._measure import listed, machine, one_thread, versions
+from gcwsnet.estimators import learn_scaling
+
+H = 200
+RATE = 1e-3
+PAGE = Path(__file__).parent.parent / "docs" / "accuracy.md"
+BEGIN, END = "<!-- made by benchmarks/accuracy.py: begin -->\n", "<!-- end -->"
+
+
+class Case(NamedTuple):
+    """A dataset and how it is learned."""
+
+    name: str
+    shown: str
+    p: float
+    scale: str | None
+    k: int
+    batch: int
+    reduction: int | None = None
+
+    def model(self, seed: int, **settings: Any) -> GCWSNetClassifier:
+        """The net of the paper: b = 8, H = 200, Adam with a constant rate of 0.001."""
+        return GCWSNetClassifier(
+            self.k,
+            bits=8,
+            p=self.p,
+            scale=self.scale,
+            hidden=(H,),
+            reduction=self.reduction,
+            batch_size=self.batch,
+            learning_rate=RATE,
+            random_state=seed,
+            **settings,
+        )
+
+
+CASES = [
+    Case("covtype", "Covtype", 1, "auto", 64, 128),
+    Case("covtype", "Covtype", 1, "auto", 256, 128),
+    Case("dailysports", "DailySports", 1, None, 256, 32),
+    Case("pendigits", "Pendigits", 2, None, 256, 32),
+    Case("m-noise1", "M-Noise1, rebuilt", 80, None, 512, 32),
+    Case("m-noise1", "M-Noise1, rebuilt", 80, None, 512, 32, reduction=16),
+]
+
+
+def _accuracy(model: Any, data: Any) -> float:
+    return float(100 * model.fit(data.X_train, data.y_train).score(data.X_test, data.y_test))
+
+
+def _accuracy_on_original_data(case: Case, data: Any, seed: int) -> float:
+    """The same net on the rows themselves, scaled alike."""
+    net = MLPClassifier((H,), batch_size=case.batch, learning_rate_init=RATE, alpha=0.0, max_iter=1, random_state=seed)
+    if case.scale is not None:
+        scaling = learn_scaling(data.X_train, case.scale)
+        data = {name: scaling.transform(data[name]) for name in ("X_train", "X_test")} | {
+            name: data[name] for name in ("y_train", "y_test")
+        }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # one pass is what is asked for
+        net.fit(data["X_train"], data["y_train"])
+    return float(100 * net.score(data["X_test"], data["y_test"]))
+
+
+KINDS: dict[str, Callable[[Case, Any, int], float]] = {
+    "lazy Adam": lambda case, data, seed: _accuracy(case.model(seed), data),
+    "dense Adam": lambda case, data, seed: _accuracy(case.model(seed, optimizer="adam"), data),
+    "original data": _accuracy_on_original_data,
+}
+
+
+def classified(cases: list[Case], seeds: int, kinds: list[str]) -> Iterator[str]:
+    """Markdown: a line for each case, mean and range over seeds."""
+    yield f"| rows | p | columns | k | m | batch | {' | '.join(kinds)} |"
+    yield "| :-- | --: | :-- | --: | --: | --: |" + " --: |" * len(kinds)
+    for case in cases:
+        try:
+            data = datasets.load(case.name)
+        except FileNotFoundError:
+            print(f"{case.shown} is left out: there is no file of it", file=sys.stderr)
+            continue
+        cells = []
+        for kind in kinds:
+            start = time.perf_counter()
+            found = [KINDS[kind](case, data, seed) for seed in range(seeds)]
+            cells.append(f"{np.mean(found):.1f} ({min(found):.1f} to {max(found):.1f})")
+            print(case, kind, cells[-1], f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+        columns = "numeric ones standardised" if case.scale else "as they are"
+        yield (
+            f"| {case.shown} | {case.p:g} | {columns} | {case.k} | {case.reduction or 1} | {case.batch} | "
+            f"{' | '.join(cells)} |"
+        )
+
+
+def regressions() -> dict[str, tuple[NDArray[Any], NDArray[Any]]]:
+    """Numbers to predict: bundled and generated rows."""
+    rng = np.random.default_rng(0)
+    houses = rng.normal(size=(20_000, 8)) @ rng.normal(size=(8, 8)) * np.exp(rng.normal(size=8))
+    z = (houses - houses.mean(0)) / houses.std(0)
+    price = (
+        np.exp(0.5 * z[:, 0]) + np.sin(2 * z[:, 1]) * z[:, 2] + (z[:, 3] > 0) * z[:, 4] + 0.3 * rng.normal(size=20_000)
+    )
+    return {
+        "diabetes": load_diabetes(return_X_y=True),
+        "generated, 20,000 rows of 8 columns": (houses, price),
+        "Friedman's function of 10 variables, 10,000 rows": make_friedman1(10_000, 10, noise=1.0, random_state=0),
+    }
+
+
+def predicted(seeds: int) -> Iterator[str]:
+    """Markdown: R2 on a third of the rows, means over seeds and splits."""
+    yield "| rows | linear model | GCWSNetRegressor, 1 epoch | 5 epochs | 20 epochs |"
+    yield "| :-- | --: | --: | --: | --: |"
+    for name, (X, y) in regressions().items():
+        scores: dict[str, list[float]] = {"linear": []}
+        for seed in range(seeds):
+            X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=1 / 3, random_state=seed)
+            linear = make_pipeline(
+                StandardScaler(), RidgeCV(np.logspace(-2, 4, 13)) if len(X) < 1000 else LinearRegression()
+            )
+            scores["linear"].append(linear.fit(X_train, y_train).score(X_test, y_test))
+            for epochs in (1, 5, 20):
+                net = GCWSNetRegressor(epochs=epochs, schedule="linear", learning_rate=RATE, random_state=seed)
+                scores.setdefault(str(epochs), []).append(net.fit(X_train, y_train).score(X_test, y_test))
+        print(name, scores, file=sys.stderr, flush=True)
+        yield f"| {name} | {' | '.join(f'{np.mean(found):.3f}' for found in scores.values())} |"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", help="datasets, separated by commas")
+    parser.add_argument("--without", default="", help=f"of {', '.join(KINDS)}, separated by commas")
+    parser.add_argument("--write-docs", action="store_true")
+    given = parser.parse_args()
+    cases = [case for case in CASES if given.only is None or case.name in given.only.split(",")]
+    kinds = [kind for kind in KINDS if kind not in given.without.split(",")]
+    with one_thread():
+        lines = [f"{machine()}.", f"{listed(versions('gcwsnet', 'numpy', 'scikit-learn', 'torch'))}.", ""]
+        lines += [
+            f"Accuracy in percent on the test rows after one pass, means of {given.seeds} seeds (least to most):",
+            "",
+        ]
+        lines += [*classified(cases, given.seeds, kinds), ""]
+        if given.only is None:
+            lines += [
+                f"R2 on a third of the rows, means of {given.seeds} splits and seeds:",
+                "",
+                *predicted(given.seeds),
+                "",
+            ]
+    text = "\n".join(lines)
+    if not given.write_docs:
+        print(text)
+        return
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{rest[rest.index(END) :]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
