@@ -22,6 +22,7 @@ inline void fill_ranks(const Key* features, std::size_t n, const HashKeys& hashe
 inline constexpr int kRankLanes = kRegisterLanes < 8 ? 8 : 16;
 inline constexpr int kRankParts = kLanes / kRankLanes;
 typedef std::int16_t RankRegister __attribute__((vector_size(2 * kRankLanes)));
+typedef std::uint16_t CountRegister __attribute__((vector_size(2 * kRankLanes)));
 struct Ranks {
   RankRegister part[kRankParts];
 };
@@ -50,7 +51,7 @@ template <int shift, bool far>
 GCWSNET_INLINE LeastRanks least_ranks(const Entries& row, const std::int16_t* ranks) {
   const auto of_entry = [&](std::size_t e) { return ranks + std::size_t{row.feature[e] >> shift} * kLanes; };
   LeastRanks least = {load_ranks(of_entry(0))};
-  RankRegister here = {};  // above 32767 it is read as unsigned later
+  CountRegister here = {};
   for (std::size_t e = 1; e < row.n; ++e) {
     if constexpr (far) __builtin_prefetch(of_entry(e + kPrefetch < row.n ? e + kPrefetch : row.n - 1));
     const Ranks rank = load_ranks(of_entry(e));
@@ -60,7 +61,7 @@ GCWSNET_INLINE LeastRanks least_ranks(const Entries& row, const std::int16_t* ra
       const RankRegister better = rank.part[i] < least.rank.part[i];
       least.shared.part[i] = (least.shared.part[i] | (rank.part[i] == least.rank.part[i])) & ~better;
       least.rank.part[i] = better ? rank.part[i] : least.rank.part[i];
-      least.entry.part[i] = better ? here : least.entry.part[i];
+      least.entry.part[i] = better ? (RankRegister)here : least.entry.part[i];  // read as unsigned later
     }
   }
   return least;
