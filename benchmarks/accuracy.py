@@ -47,7 +47,14 @@ class Case(NamedTuple):
     reduction: int | None = None
 
     def model(self, seed: int, **settings: Any) -> GCWSNetClassifier:
-        """The net of the paper: b = 8, H = 200, Adam with a constant rate of 0.001."""
+        """The net of the paper: the low 8 bits of i*, H = 200, Adam with a constant rate of 0.001."""
+        paper: dict[str, Any] = {
+            "t_bits": 0,
+            "encoding": "lowbits",
+            "learning_rate": RATE,
+            "schedule": "constant",
+            "betas": (0.9, 0.999),
+        }
         return GCWSNetClassifier(
             self.k,
             bits=8,
@@ -56,10 +63,13 @@ class Case(NamedTuple):
             hidden=(H,),
             reduction=self.reduction,
             batch_size=self.batch,
-            learning_rate=RATE,
             random_state=seed,
-            **settings,
+            **paper | settings,
         )
+
+    def with_defaults(self, seed: int) -> GCWSNetClassifier:
+        """The same p, columns, k and reduction, and all else as the estimator has it by default."""
+        return GCWSNetClassifier(self.k, p=self.p, scale=self.scale, reduction=self.reduction, random_state=seed)
 
 
 CASES = [
@@ -93,6 +103,8 @@ def _accuracy_on_original_data(case: Case, data: Any, seed: int) -> float:
 KINDS: dict[str, Callable[[Case, Any, int], float]] = {
     "lazy Adam": lambda case, data, seed: _accuracy(case.model(seed), data),
     "dense Adam": lambda case, data, seed: _accuracy(case.model(seed, optimizer="adam"), data),
+    "mixed codes": lambda case, data, seed: _accuracy(case.model(seed, t_bits="all", encoding="mixed"), data),
+    "defaults": lambda case, data, seed: _accuracy(case.with_defaults(seed), data),
     "original data": _accuracy_on_original_data,
 }
 
@@ -148,7 +160,7 @@ def predicted(seeds: int) -> Iterator[str]:
             )
             scores["linear"].append(linear.fit(X_train, y_train).score(X_test, y_test))
             for epochs in (1, 5, 20):
-                net = GCWSNetRegressor(epochs=epochs, schedule="linear", learning_rate=RATE, random_state=seed)
+                net = GCWSNetRegressor(epochs=epochs, random_state=seed)
                 scores.setdefault(str(epochs), []).append(net.fit(X_train, y_train).score(X_test, y_test))
         print(name, scores, file=sys.stderr, flush=True)
         yield f"| {name} | {' | '.join(f'{np.mean(found):.3f}' for found in scores.values())} |"

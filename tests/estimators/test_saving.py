@@ -123,11 +123,11 @@ def test_names_and_settings_come_back(three_classes: Rows, tmp_path: Path) -> No
         loaded.predict(pd.DataFrame(three_classes.X, columns=list("abcdeg")))
 
 
-def test_without_the_optimizer_the_file_is_a_third_and_learning_still_goes_on(
+def test_without_the_optimizer_the_file_is_half_as_large_and_learning_still_goes_on(
     model: GCWSNetClassifier, file: Path, three_classes: Rows, tmp_path: Path
 ) -> None:
     model.save(tmp_path / "net", optimizer=False)
-    assert (tmp_path / "net").stat().st_size < 0.4 * file.stat().st_size
+    assert (tmp_path / "net").stat().st_size < 0.6 * file.stat().st_size
     loaded = gcwsnet.load(tmp_path / "net")
     np.testing.assert_array_equal(loaded.predict_proba(three_classes.X), model.predict_proba(three_classes.X))
     loaded.partial_fit(*three_classes)

@@ -47,6 +47,8 @@ from gcwsnet.estimators._targets import Targets, without_targets
 from gcwsnet.hashing import GCWSHasher
 
 ROWS_AT_ONCE = 8192
+RATE_OF_FEW_STEPS, RATE_OF_MANY_STEPS, RATE_WITHOUT_HIDDEN_LAYERS = 5e-3, 3e-3, 1e-2
+FEW_STEPS = 3000
 Self = TypeVar("Self", bound="GCWSNetEstimator")
 Callback = Callable[[Any, Record], Any]
 
@@ -77,11 +79,11 @@ class GCWSNetEstimator(BaseEstimator):
         reduction: int | Literal["8bit"] | None = None,
         epochs: int = 1,
         batch_size: int = 32,
-        learning_rate: float = 1e-3,
+        learning_rate: float | Literal["auto"] = "auto",
         *,
-        schedule: str = "constant",
+        schedule: str = "linear",
         optimizer: str = "lazy",
-        betas: tuple[float, float] = (0.9, 0.999),
+        betas: tuple[float, float] = (0.0, 0.999),
         weight_decay: float = 0.0,
         encoding: str = "mixed",
         missing: str = "error",
@@ -162,7 +164,9 @@ class GCWSNetEstimator(BaseEstimator):
         if self.early_stopping and not held_out:
             rows, apart = self._split(rows)
             held_out = [HeldOut(self._codes(apart.X), self._targets.encode(apart.y))]
-        self._run(rows, held_out, self.epochs, SCHEDULES[self.schedule], shuffle=self.shuffle)
+        schedule = SCHEDULES[self.schedule]
+        start = self._rate(self.epochs * math.ceil(rows.X.shape[0] / self.batch_size))
+        self._run(rows, held_out, self.epochs, lambda done: start * schedule(done), shuffle=self.shuffle)
         return self
 
     def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
@@ -171,7 +175,7 @@ class GCWSNetEstimator(BaseEstimator):
         rows = self._check_rows(X, y, sample_weight, reset=fresh)
         if fresh:
             self._begin(rows, self._targets_of(y) if targets is None else targets)
-        self._run(rows, [], 1, SCHEDULES["constant"], shuffle=False)
+        self._run(rows, [], 1, lambda _: self._rate(), shuffle=False)
         return self
 
     def save(self, path: str | Path, *, optimizer: bool = True) -> None:
@@ -224,17 +228,25 @@ class GCWSNetEstimator(BaseEstimator):
             sparse=self.optimizer == "lazy",
         )
         self.optimizer_ = make_optimizer(
-            net, self.optimizer, lr=self.learning_rate, betas=tuple(self.betas), weight_decay=self.weight_decay
+            net, self.optimizer, lr=self._rate(), betas=tuple(self.betas), weight_decay=self.weight_decay
         )
         self._targets, self.net_ = targets, net
+
+    def _rate(self, steps: float = math.inf) -> float:
+        """The learning rate that a run of so many steps begins with."""
+        if self.learning_rate != "auto":
+            return float(self.learning_rate)
+        if not len(self.hidden):
+            return RATE_WITHOUT_HIDDEN_LAYERS
+        return RATE_OF_FEW_STEPS if steps <= FEW_STEPS else RATE_OF_MANY_STEPS
 
     def _learner(self) -> Learner:
         return Learner(self.net_, self.optimizer_, self._targets)
 
     def _run(
-        self, rows: Rows, held_out: list[HeldOut], epochs: int, schedule: Callable[[float], float], *, shuffle: bool
+        self, rows: Rows, held_out: list[HeldOut], epochs: int, rate: Callable[[float], float], *, shuffle: bool
     ) -> None:
-        """Learn from all rows, `epochs` times."""
+        """Learn from all rows, `epochs` times; the rate depends on the share that is done."""
         target = self._targets.encode(rows.y)
         run = Run(
             learner=self._learner(),
@@ -242,7 +254,7 @@ class GCWSNetEstimator(BaseEstimator):
             weight=self._weights(rows.weight, target),
             held_out=held_out,
             epochs=epochs,
-            rate=lambda done: self.learning_rate * schedule(done),
+            rate=rate,
             fractions=check_checkpoints(self.checkpoints),
             stopping=EarlyStopping(self.patience) if self.early_stopping and held_out else None,
             is_enough=self._call_back,
@@ -352,7 +364,8 @@ class GCWSNetEstimator(BaseEstimator):
         """Those that neither the hasher nor the net checks."""
         check_integer("epochs", self.epochs, 1, 2**31)
         check_integer("batch_size", self.batch_size, 1, 2**24)
-        check_number("learning_rate", self.learning_rate, 1e-12, 1e3)
+        if self.learning_rate != "auto":
+            check_number("learning_rate", self.learning_rate, 1e-12, 1e3)
         check_choice("schedule", self.schedule, list(SCHEDULES))
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_checkpoints(self.checkpoints)
