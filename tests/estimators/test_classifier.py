@@ -92,6 +92,25 @@ def test_same_seed_same_model_whatever_the_threads_hash_and_the_blocks(
     np.testing.assert_array_equal(two._codes(X).numpy(), one._codes(X).numpy())
 
 
+@pytest.mark.parametrize(("cache", "most"), [(False, 96), (True, 600)])
+def test_a_fit_holds_the_codes_of_a_block_of_rows_unless_all_are_asked_for(
+    cache: bool, most: int, three_classes: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = three_classes
+    held: list[int] = []
+    make = GCWSNetClassifier._codes
+
+    def counted(self: GCWSNetClassifier, X: Any) -> Any:
+        codes = make(self, X)
+        held.append(len(codes))
+        return codes
+
+    monkeypatch.setattr(GCWSNetClassifier, "_codes", counted)
+    monkeypatch.setattr(_base, "ROWS_AT_ONCE", 100)
+    small(cache=cache).fit(X, y)
+    assert max(held) == most
+
+
 def test_a_fit_leaves_the_generators_and_the_threads_of_torch_and_numpy_alone(three_classes: Rows) -> None:
     X, y = three_classes
     torch.manual_seed(3)
