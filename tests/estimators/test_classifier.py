@@ -23,7 +23,7 @@ from tests.estimators.conftest import Rows
 
 
 def small(**settings: Any) -> GCWSNetClassifier:
-    defaults: dict[str, Any] = {"n_hashes": 64, "hidden": (16,), "learning_rate": 5e-3, "random_state": 0}
+    defaults: dict[str, Any] = {"p": 1.0, "n_hashes": 64, "hidden": (16,), "learning_rate": 5e-3, "random_state": 0}
     return GCWSNetClassifier(**defaults | settings)
 
 

@@ -12,7 +12,14 @@ from gcwsnet import GCWSNetRegressor
 
 
 def small(**settings: Any) -> GCWSNetRegressor:
-    defaults: dict[str, Any] = {"n_hashes": 128, "hidden": (64,), "epochs": 5, "learning_rate": 2e-3, "random_state": 0}
+    defaults: dict[str, Any] = {
+        "p": 1.0,
+        "n_hashes": 128,
+        "hidden": (64,),
+        "epochs": 5,
+        "learning_rate": 2e-3,
+        "random_state": 0,
+    }
     return GCWSNetRegressor(**defaults | settings)
 
 

@@ -21,7 +21,7 @@ from tests.estimators.conftest import Rows
 
 
 def small(**settings: Any) -> GCWSNetClassifier:
-    defaults: dict[str, Any] = {"n_hashes": 16, "hidden": (8,), "random_state": 0}
+    defaults: dict[str, Any] = {"p": 1.0, "n_hashes": 16, "hidden": (8,), "random_state": 0}
     return GCWSNetClassifier(**defaults | settings)
 
 
@@ -57,6 +57,8 @@ def assert_same_state(a: Any, b: Any) -> None:
         {"optimizer": "adam"},
         {"betas": (0.0, 0.99)},
         {"scale": None},
+        {"scale": "quantile"},
+        {"p": "auto"},
         {"scale": "minmax", "t_bits": 2, "bits": 4},
         {"t_bits": 0, "encoding": "lowbits"},
         {"class_weight": {"oak": 2.0}},
@@ -74,6 +76,7 @@ def test_a_loaded_model_predicts_the_same_bits_and_goes_on_alike(
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     assert loaded.history_ == model.history_
     assert repr(loaded.scaling_) == repr(model.scaling_)
+    assert (loaded.p_, loaded.selection_) == (model.p_, model.selection_)
     model.partial_fit(X[300:], y[300:])
     loaded.partial_fit(X[300:], y[300:])
     assert_same_state(model, loaded)
@@ -84,7 +87,7 @@ def test_a_regressor(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     for y in (X[:, 0], X[:, :2]):
-        model = GCWSNetRegressor(n_hashes=16, hidden=(8,), random_state=0, loss="huber").fit(X, y)
+        model = GCWSNetRegressor(p=1.0, n_hashes=16, hidden=(8,), random_state=0, loss="huber").fit(X, y)
         model.save(tmp_path / "model")
         loaded = gcwsnet.load(str(tmp_path / "model"))
         assert isinstance(loaded, GCWSNetRegressor)

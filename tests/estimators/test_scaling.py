@@ -60,9 +60,9 @@ def test_a_full_constant_sparse_column_is_dropped_and_an_empty_one_stays_empty()
 
 def test_rows_are_scaled_alike_in_any_batch_and_keep_their_type(monkeypatch: pytest.MonkeyPatch) -> None:
     for rows in (X, X.astype(np.float32)):
-        whole = learn_scaling(rows)
+        whole: Any = learn_scaling(rows)
         monkeypatch.setattr(module, "BATCH_BYTES", 8 * 8 * 7)
-        pieces = learn_scaling(rows)
+        pieces: Any = learn_scaling(rows)
         np.testing.assert_allclose(pieces.shift, whole.shift, rtol=1e-12)
         np.testing.assert_allclose(pieces.size, whole.size, rtol=1e-12)
         assert whole.transform(rows).dtype == rows.dtype
@@ -98,5 +98,7 @@ def test_whole_numbers_and_booleans() -> None:
 def test_a_scaling_of_dense_rows_refuses_sparse_ones() -> None:
     with pytest.raises(ValueError, match="moves columns, which a sparse matrix cannot"):
         learn_scaling(X).transform(sparse.csr_array(X))
-    with pytest.raises(ValueError, match="scale must be one of 'auto', 'standard', 'minmax', got scale='robust'"):
+    with pytest.raises(
+        ValueError, match="scale must be one of 'numeric', 'standard', 'minmax', 'quantile', got scale='robust'"
+    ):
         learn_scaling(X, "robust")

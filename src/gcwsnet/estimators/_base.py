@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -28,6 +29,7 @@ from gcwsnet._validation import (
     check_integer,
     check_matrix,
     check_number,
+    check_power,
     draw_seed,
 )
 from gcwsnet.estimators._history import Record, check_checkpoints
@@ -40,9 +42,20 @@ from gcwsnet.estimators._learner import (
     make_optimizer,
     torch_threads,
 )
-from gcwsnet.estimators._progress import progress
+from gcwsnet.estimators._progress import progress, show_selection
 from gcwsnet.estimators._run import HeldOut, Run
 from gcwsnet.estimators._scaling import KINDS, learn_scaling
+from gcwsnet.estimators._selection import (
+    LEAST_ROWS,
+    SMALL,
+    SMALL_HIDDEN,
+    Pair,
+    Tried,
+    best_of,
+    pairs_to_try,
+    some_rows,
+    try_pairs,
+)
 from gcwsnet.estimators._targets import Targets, without_targets
 from gcwsnet.hashing import GCWSHasher
 
@@ -73,7 +86,7 @@ class GCWSNetEstimator(BaseEstimator):
         n_hashes: int = 256,
         bits: int = 8,
         t_bits: int | Literal["all"] = "all",
-        p: float = 1.0,
+        p: float | Literal["auto"] = "auto",
         scale: Any = "auto",
         hidden: Sequence[int] = (200,),
         reduction: int | Literal["8bit"] | None = None,
@@ -164,10 +177,14 @@ class GCWSNetEstimator(BaseEstimator):
         if self.early_stopping and not held_out:
             rows, apart = self._split(rows)
             held_out = [HeldOut(self._codes(apart.X), self._targets.encode(apart.y))]
+        self._learn(rows, held_out)
+        return self
+
+    def _learn(self, rows: Rows, held_out: list[HeldOut]) -> None:
+        """Learn from rows as `fit` does."""
         schedule = SCHEDULES[self.schedule]
         start = self._rate(self.epochs * math.ceil(rows.X.shape[0] / self.batch_size))
         self._run(rows, held_out, self.epochs, lambda done: start * schedule(done), shuffle=self.shuffle)
-        return self
 
     def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
         self._check_parameters()
@@ -197,7 +214,8 @@ class GCWSNetEstimator(BaseEstimator):
     def _begin(self, rows: Rows, targets: Targets) -> None:
         """Learn the scaling, and make the hasher, the net and its optimizer."""
         self.seed_ = draw_seed(self.random_state)
-        self.scaling_ = learn_scaling(rows.X, self.scale) if isinstance(self.scale, str) else self.scale
+        scale, self.p_ = self._select(rows, targets)
+        self.scaling_: Any = learn_scaling(rows.X, scale) if isinstance(scale, str) else scale
         self._make_hasher(self._scaled(rows.X[:1]).shape[1])
         self._set_targets(targets)
         self._make_learner(targets)
@@ -205,10 +223,43 @@ class GCWSNetEstimator(BaseEstimator):
         self.n_rows_seen_ = 0
         self.n_epochs_seen_ = 0
 
+    def _select(self, rows: Rows, targets: Targets) -> Pair:
+        """The scaling and the power, chosen on some of the rows where the settings leave a choice."""
+        learned, judged = (rows.take(numbers) for numbers in some_rows(rows.X.shape[0], self.seed_))
+        pairs = pairs_to_try(self.scale, self.p, learned.X)
+        self.selection_: list[Tried] = []
+        if len(pairs) == 1 or rows.X.shape[0] < LEAST_ROWS:
+            return pairs[0]
+        target = targets.encode(judged.y)
+
+        def scaled(scale: Any) -> tuple[Matrix, Matrix]:
+            scaling = learn_scaling(learned.X, scale) if isinstance(scale, str) else scale
+            return (
+                (learned.X, judged.X)
+                if scaling is None
+                else (scaling.transform(learned.X), scaling.transform(judged.X))
+            )
+
+        def scores(rows_of_scale: tuple[Matrix, Matrix], p: float) -> NDArray[np.float64]:
+            settings = self.get_params(deep=False) | SMALL
+            settings |= {"hidden": SMALL_HIDDEN if len(self.hidden) else (), "random_state": self.seed_}
+            small = type(self)(**settings | {"scale": None, "p": p})
+            X, X_judged = rows_of_scale
+            small.n_features_in_ = X.shape[1]
+            small._begin(learned._replace(X=X), targets)
+            small._learn(learned._replace(X=X), [])
+            return targets.score(small._outputs(X_judged), target).numpy()
+
+        tried = list(try_pairs(pairs, scaled, scores))
+        best = best_of(tried)
+        self.selection_ = [replace(one, chosen=number == best) for number, one in enumerate(tried)]
+        show_selection(self.verbose, self.selection_)
+        return pairs[best]
+
     def _make_hasher(self, n_columns: int) -> None:
         self.hasher_ = GCWSHasher(
             self.n_hashes,
-            p=self.p,
+            p=self.p_,
             bits=self.bits,
             t_bits=self.t_bits,
             encoding=self.encoding,
@@ -371,8 +422,10 @@ class GCWSNetEstimator(BaseEstimator):
         check_checkpoints(self.checkpoints)
         check_integer("patience", self.patience, 1, 2**31)
         check_number("validation_fraction", self.validation_fraction, 0.0, 1.0)
+        if self.p != "auto":
+            check_power(self.p)
         if isinstance(self.scale, str):
-            check_choice("scale", self.scale, KINDS)
+            check_choice("scale", self.scale, ("auto", *KINDS))
         elif self.scale is not None:
             if not hasattr(self.scale, "transform"):
                 raise TypeError(f"scale must be None, one of {KINDS} or a fitted transformer, got scale={self.scale!r}")

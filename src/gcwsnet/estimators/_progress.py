@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gcwsnet.estimators._history import Record
+from gcwsnet.estimators._selection import Tried
 
 logger = logging.getLogger("gcwsnet")
 
@@ -72,3 +73,22 @@ def progress(verbose: int, rows: int) -> Iterator[Progress]:
     shown = (BarColumn(), MofNCompleteColumn(), TextColumn("rows, {task.fields[state]}"), TimeRemainingColumn())
     with Bars(*shown, console=console) as bars:
         yield _Bar(bars, bars.add_task("learning", total=rows, state=""))
+
+
+def show_selection(verbose: int, tried: list[Tried]) -> None:
+    """Show what was tried, as a table or as lines of the log."""
+    for one in tried:
+        level = logging.INFO if verbose else logging.DEBUG
+        logger.log(level, "scale %s, p %g: %.4f +- %.4f%s", one.scale, one.p, one.score, one.error, " *" * one.chosen)
+    if not verbose:
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        table = Table("scale", "p", "score", "+/-", "seconds", "", title="Scalings and powers, tried on some rows")
+        for one in tried:
+            numbers = (f"{one.p:g}", f"{one.score:.4f}", f"{one.error:.4f}", f"{one.seconds:.2f}")
+            table.add_row(str(one.scale), *numbers, "chosen" if one.chosen else "")
+        console.print(table)

@@ -31,7 +31,8 @@ callbacks, warm_start, verbose, random_state, n_jobs, device
 
     Attributes
     ----------
-    scaling_, hasher_, net_, optimizer_, seed_, n_features_in_, n_rows_seen_, n_epochs_seen_, feature_names_in_
+    scaling_, p_, selection_, hasher_, net_, optimizer_, seed_, n_features_in_, n_rows_seen_, n_epochs_seen_, \
+feature_names_in_
         As of `GCWSNetClassifier`.
     history_ : dict of lists
         As of `GCWSNetClassifier`, with "rmse", the root mean square error in the units of y, for the accuracy. The
@@ -55,7 +56,7 @@ callbacks, warm_start, verbose, random_state, n_jobs, device
         n_hashes: int = 256,
         bits: int = 8,
         t_bits: int | Literal["all"] = "all",
-        p: float = 1.0,
+        p: float | Literal["auto"] = "auto",
         scale: Any = "auto",
         hidden: Sequence[int] = (200,),
         reduction: int | Literal["8bit"] | None = None,

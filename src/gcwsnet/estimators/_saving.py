@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from torch import Tensor
 import gcwsnet
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._classifier import GCWSNetClassifier
+from gcwsnet.estimators._quantiles import QuantileScaling
 from gcwsnet.estimators._regressor import GCWSNetRegressor
 from gcwsnet.estimators._scaling import BINARY, CONSTANT, NUMERIC, ColumnScaling
+from gcwsnet.estimators._selection import Tried
 from gcwsnet.estimators._targets import Labels, Numbers, Targets
 from gcwsnet.hashing import HASH_VERSION
 from gcwsnet.nn import LazyAdam
@@ -144,15 +147,7 @@ def _parts(estimator: GCWSNetEstimator, with_optimizer: bool) -> tuple[Tensors, 
         for number, state in estimator.optimizer_.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": torch.as_tensor(value) for name, value in state.items()}
     scaling = estimator.scaling_
-    if isinstance(scaling, ColumnScaling):
-        kind = np.array([KINDS_OF_COLUMNS.index(one) for one in scaling.kind], dtype=np.uint8)
-        arrays = {"shift": scaling.shift, "size": scaling.size, "kind": kind}
-        tensors |= {f"scaling.{name}": torch.from_numpy(array) for name, array in arrays.items()}
-    elif scaling is not None:
-        raise ValueError(
-            f"a transformer of type {type(scaling).__name__} given as scale cannot be saved with the model; save it in "
-            "its own way, transform rows with it first and use scale=None"
-        )
+    tensors |= _scaling_parts(scaling)
     targets, target_tensors = _targets_parts(estimator._targets)
     tensors |= target_tensors
     names = getattr(estimator, "feature_names_in_", None)
@@ -166,12 +161,30 @@ def _parts(estimator: GCWSNetEstimator, with_optimizer: bool) -> tuple[Tensors, 
         "n_features_in": estimator.n_features_in_,
         "feature_names_in": None if names is None else names.tolist(),
         "scaling": scaling.scale if scaling is not None else None,
+        "p": estimator.p_,
+        "selection": [asdict(tried) for tried in estimator.selection_],
         "targets": targets,
         "history": {name: [_or_none(value) for value in values] for name, values in estimator.history_.items()},
         "n_rows_seen": estimator.n_rows_seen_,
         "n_epochs_seen": estimator.n_epochs_seen_,
     }
     return {name: value.detach().cpu().contiguous() for name, value in tensors.items()}, description
+
+
+def _scaling_parts(scaling: Any) -> Tensors:
+    if scaling is None:
+        return {}
+    if isinstance(scaling, ColumnScaling):
+        arrays = {"shift": scaling.shift, "size": scaling.size}
+    elif isinstance(scaling, QuantileScaling):
+        arrays = {"quantiles": scaling.quantiles}
+    else:
+        raise ValueError(
+            f"a transformer of type {type(scaling).__name__} given as scale cannot be saved with the model; save it in "
+            "its own way, transform rows with it first and use scale=None"
+        )
+    kind = np.array([KINDS_OF_COLUMNS.index(one) for one in scaling.kind], dtype=np.uint8)
+    return {f"scaling.{name}": torch.from_numpy(array) for name, array in {**arrays, "kind": kind}.items()}
 
 
 def _settings(estimator: GCWSNetEstimator) -> Description:
@@ -223,13 +236,9 @@ def _rebuilt(tensors: Tensors, description: Description) -> GCWSNetEstimator:
     estimator.n_features_in_ = description["n_features_in"]
     if description["feature_names_in"] is not None:
         estimator.feature_names_in_ = np.array(description["feature_names_in"], dtype=object)
-    estimator.scaling_ = None
-    if description["scaling"] is not None:
-        kind = np.array(KINDS_OF_COLUMNS)[tensors["scaling.kind"].numpy()]
-        shift, size = tensors["scaling.shift"].numpy(), tensors["scaling.size"].numpy()
-        if not len(kind) == len(shift) == len(size) == estimator.n_features_in_:
-            raise IndexError(f"a scaling of {len(shift)} columns for rows of {estimator.n_features_in_}")
-        estimator.scaling_ = ColumnScaling(description["scaling"], kind, shift, size)
+    estimator.scaling_ = _rebuilt_scaling(description["scaling"], estimator.n_features_in_, tensors)
+    estimator.p_ = description["p"]
+    estimator.selection_ = [Tried(**tried) for tried in description["selection"]]
     estimator._make_hasher(estimator.n_features_in_)
     targets = _rebuilt_targets(estimator, description["targets"], tensors)
     estimator._set_targets(targets)
@@ -243,6 +252,17 @@ def _rebuilt(tensors: Tensors, description: Description) -> GCWSNetEstimator:
     estimator.n_rows_seen_ = description["n_rows_seen"]
     estimator.n_epochs_seen_ = description["n_epochs_seen"]
     return estimator
+
+
+def _rebuilt_scaling(scale: str | None, n_columns: int, tensors: Tensors) -> Any:
+    if scale is None:
+        return None
+    kind = np.array(KINDS_OF_COLUMNS)[tensors["scaling.kind"].numpy()]
+    if len(kind) != n_columns:
+        raise IndexError(f"a scaling of {len(kind)} columns for rows of {n_columns}")
+    if scale == "quantile":
+        return QuantileScaling(kind, tensors["scaling.quantiles"].numpy())
+    return ColumnScaling(scale, kind, tensors["scaling.shift"].numpy(), tensors["scaling.size"].numpy())
 
 
 def _rebuilt_targets(estimator: Any, described: Description, tensors: Tensors) -> Targets:

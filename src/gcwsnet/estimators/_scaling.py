@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats, check_choice
+from gcwsnet.estimators._quantiles import QuantileScaling, learn_quantiles
 
-KINDS = ("auto", "standard", "minmax")
+KINDS = ("numeric", "standard", "minmax", "quantile")
 NUMERIC, BINARY, CONSTANT = "numeric", "binary", "constant"
 
 
@@ -20,7 +21,7 @@ class ColumnScaling:
 
     Attributes
     ----------
-    scale : {"auto", "standard", "minmax"}
+    scale : {"numeric", "standard", "minmax"}
         The rule it was learned by.
     kind : array of str, shape (D,)
         What was seen in each column: "binary" (only 0 and 1), "constant" or "numeric".
@@ -57,7 +58,7 @@ class ColumnScaling:
     def __repr__(self) -> str:
         counts = {kind: int(np.count_nonzero(self.kind == kind)) for kind in (NUMERIC, BINARY, CONSTANT)}
         fate = {
-            "auto": {NUMERIC: "standardised", BINARY: "left as they are", CONSTANT: "dropped"},
+            "numeric": {NUMERIC: "standardised", BINARY: "left as they are", CONSTANT: "dropped"},
             "standard": {NUMERIC: "standardised", BINARY: "standardised", CONSTANT: "dropped"},
             "minmax": {NUMERIC: "put into [0, 1]", BINARY: "left as they are", CONSTANT: "dropped"},
         }[self.scale]
@@ -65,29 +66,30 @@ class ColumnScaling:
         return f"ColumnScaling({self.scale!r}: {', '.join(told)})"
 
 
-def learn_scaling(X: Matrix, scale: str = "auto") -> ColumnScaling:
+def learn_scaling(X: Matrix, scale: str = "numeric") -> ColumnScaling | QuantileScaling:
     """The scaling that suits the columns of X.
 
     Parameters
     ----------
     X : array or CSR of shape (n, D)
         Real numbers; NaN is left out of account.
-    scale : {"auto", "standard", "minmax"}, default="auto"
-        "auto": numeric columns get mean 0 and standard deviation 1, binary ones stay 0 and 1, constant ones are
+    scale : {"numeric", "standard", "minmax", "quantile"}, default="numeric"
+        "numeric": numeric columns get mean 0 and standard deviation 1, binary ones stay 0 and 1, constant ones are
         dropped. "standard": binary columns are treated like numeric ones. "minmax": columns are put into [0, 1].
+        "quantile": numeric columns are made normal by their ranks, for dense data only.
         Sparse data are not moved, only divided: by the root mean square of all entries of the column, zeros
         included, or with "minmax" by the largest size.
 
     Returns
     -------
-    scaling : ColumnScaling
+    scaling : ColumnScaling or QuantileScaling
 
     Examples
     --------
     >>> X = np.array([[170.0, 1.0, 5.0], [180.0, 0.0, 5.0], [190.0, 1.0, 5.0]])
     >>> scaling = learn_scaling(X)
     >>> scaling
-    ColumnScaling('auto': 1 numeric standardised, 1 binary left as they are, 1 constant dropped)
+    ColumnScaling('numeric': 1 numeric standardised, 1 binary left as they are, 1 constant dropped)
     >>> scaling.transform(X).round(2) + 0.0
     array([[-1.22,  1.  ,  0.  ],
            [ 0.  ,  0.  ,  0.  ],
@@ -96,9 +98,14 @@ def learn_scaling(X: Matrix, scale: str = "auto") -> ColumnScaling:
     check_choice("scale", scale, KINDS)
     X = as_floats(X)
     least, most = _range(X)
-    binary = _is_binary(X)
+    binary = is_binary(X)
     constant = least == most
     kind = np.where(constant, CONSTANT, np.where(binary, BINARY, NUMERIC))
+
+    if scale == "quantile":
+        if sparse.issparse(X):
+            raise ValueError("scale='quantile' is for dense rows; use 'numeric' or None for sparse ones")
+        return learn_quantiles(X, kind)
 
     largest = np.maximum(np.abs(least), np.abs(most))
     if scale != "minmax":
@@ -107,7 +114,7 @@ def learn_scaling(X: Matrix, scale: str = "auto") -> ColumnScaling:
         shift, size = np.zeros(X.shape[1]), largest
     else:
         shift, size = least, most - least
-    if scale == "auto":
+    if scale == "numeric":
         shift, size = np.where(binary, 0.0, shift), np.where(binary, 1.0, size)
     dropped = constant | (size == 0)
     return ColumnScaling(scale, kind, np.where(dropped, 0.0, shift), np.where(dropped, np.inf, size))
@@ -138,7 +145,8 @@ def _range(X: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return np.where(least > most, 0.0, least), np.where(least > most, 0.0, most)
 
 
-def _is_binary(X: Matrix) -> NDArray[np.bool_]:
+def is_binary(X: Matrix) -> NDArray[np.bool_]:
+    """Whether each column holds nothing but 0 and 1."""
     if sparse.issparse(X):
         other = ~((X.data == 0) | (X.data == 1))
         return np.bincount(X.indices[other], minlength=X.shape[1]) == 0

@@ -35,6 +35,10 @@ class Targets(ABC):
         """For each row what the measure is the mean of."""
 
     @abstractmethod
+    def score(self, outputs: Tensor, target: Tensor) -> Tensor:
+        """For each row how good its outputs are: at best 1."""
+
+    @abstractmethod
     def measured(self, mean_success: float) -> float:
         """The measure of rows whose mean success is known."""
 
@@ -89,6 +93,10 @@ class Labels(Targets):
     def success(self, outputs: Tensor, target: Tensor) -> Tensor:
         """1 where the largest output is that of the class."""
         return (outputs.argmax(1) == target).to(torch.float32)
+
+    def score(self, outputs: Tensor, target: Tensor) -> Tensor:
+        """Success."""
+        return self.success(outputs, target)
 
     def measured(self, mean_success: float) -> float:
         """Accuracy."""
@@ -156,6 +164,10 @@ class Numbers(Targets):
     def success(self, outputs: Tensor, target: Tensor) -> Tensor:
         """The mean square error of a row's targets, in their own units."""
         return ((outputs - target).square() * self._square_size.to(outputs.device)).mean(1)
+
+    def score(self, outputs: Tensor, target: Tensor) -> Tensor:
+        """One minus the square error of the standardised targets, whose mean is near R2."""
+        return 1 - (outputs - target).square().mean(1)
 
     def measured(self, mean_success: float) -> float:
         """The root mean square error."""
