@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from gcwsnet import GCWSNetClassifier
-from gcwsnet.estimators import _base
+from gcwsnet.estimators import _rows
 from tests.estimators.conftest import Rows
 
 
@@ -85,7 +85,7 @@ def test_same_seed_same_model_whatever_the_threads_hash_and_the_blocks(
     assert_same_model(one, small(epochs=2).fit(X, y))
     assert_same_model(one, small(epochs=2, cache=True).fit(X, y))
     assert_same_model(one, clone(one).fit(pd.DataFrame(X), y))
-    monkeypatch.setattr(_base, "ROWS_AT_ONCE", 96)
+    monkeypatch.setattr(_rows, "ROWS_AT_ONCE", 96)
     assert_same_model(one, small(epochs=2).fit(X, y))
     assert not torch.equal(weights(one)["layers.0.weight"], weights(small(random_state=1).fit(X, y))["layers.0.weight"])
     two = small(epochs=2, n_jobs=2).fit(X, y)
@@ -106,7 +106,7 @@ def test_a_fit_holds_the_codes_of_a_block_of_rows_unless_all_are_asked_for(
         return codes
 
     monkeypatch.setattr(GCWSNetClassifier, "_codes", counted)
-    monkeypatch.setattr(_base, "ROWS_AT_ONCE", 100)
+    monkeypatch.setattr(_rows, "ROWS_AT_ONCE", 100)
     small(cache=cache).fit(X, y)
     assert max(held) == most
 

@@ -6,8 +6,9 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -22,7 +23,6 @@ from torch import Tensor
 from gcwsnet._memory import require_memory
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import (
-    BATCH_BYTES,
     Matrix,
     check_choice,
     check_finite,
@@ -43,6 +43,7 @@ from gcwsnet.estimators._learner import (
     torch_threads,
 )
 from gcwsnet.estimators._progress import progress, show_selection
+from gcwsnet.estimators._rows import Rows, pairs_of, rows_at_once
 from gcwsnet.estimators._run import HeldOut, Run
 from gcwsnet.estimators._scaling import KINDS, learn_scaling
 from gcwsnet.estimators._selection import (
@@ -59,23 +60,10 @@ from gcwsnet.estimators._selection import (
 from gcwsnet.estimators._targets import Targets, without_targets
 from gcwsnet.hashing import GCWSHasher
 
-ROWS_AT_ONCE = 8192
 RATE_OF_FEW_STEPS, RATE_OF_MANY_STEPS, RATE_WITHOUT_HIDDEN_LAYERS = 5e-3, 3e-3, 1e-2
 FEW_STEPS = 3000
 Self = TypeVar("Self", bound="GCWSNetEstimator")
 Callback = Callable[[Any, Record], Any]
-
-
-class Rows(NamedTuple):
-    """Rows to learn from or to judge by."""
-
-    X: Matrix
-    y: Any
-    weight: Tensor | None
-
-    def take(self, rows: NDArray[np.int64]) -> Rows:
-        """Some of them."""
-        return Rows(self.X[rows], self.y[rows], None if self.weight is None else self.weight[torch.from_numpy(rows)])
 
 
 class GCWSNetEstimator(BaseEstimator):
@@ -142,6 +130,8 @@ class GCWSNetEstimator(BaseEstimator):
         self.n_jobs = n_jobs
         self.device = device
 
+    _targets: Targets
+
     @abstractmethod
     def _targets_of(self, y: Any) -> Targets:
         """The targets that y shows; a fit begins with them."""
@@ -171,13 +161,15 @@ class GCWSNetEstimator(BaseEstimator):
         self._check_parameters()
         fresh = not (self.warm_start and hasattr(self, "net_"))
         rows = self._check_rows(X, y, sample_weight, reset=fresh)
+        apart = [self._check_rows(*pair, None, reset=False) for pair in pairs_of(eval_set)]
+        targets = self._targets_of(rows.y) if fresh else self._targets
         if fresh:
-            self._begin(rows, self._targets_of(y))
-        held_out = [self._held_out(*pair) for pair in _pairs(eval_set)]
-        if self.early_stopping and not held_out:
-            rows, apart = self._split(rows)
-            held_out = [HeldOut(self._codes(apart.X), self._targets.encode(apart.y))]
-        self._learn(rows, held_out)
+            self.seed_ = draw_seed(self.random_state)
+        if self.early_stopping and not apart:
+            rows, *apart = self._split(rows)
+        if fresh:
+            self._begin(rows, targets)
+        self._learn(rows, [HeldOut(self._codes(held.X), targets.encode(held.y)) for held in apart])
         return self
 
     def _learn(self, rows: Rows, held_out: list[HeldOut]) -> None:
@@ -191,7 +183,8 @@ class GCWSNetEstimator(BaseEstimator):
         fresh = not hasattr(self, "net_")
         rows = self._check_rows(X, y, sample_weight, reset=fresh)
         if fresh:
-            self._begin(rows, self._targets_of(y) if targets is None else targets)
+            self.seed_ = draw_seed(self.random_state)
+            self._begin(rows, self._targets_of(rows.y) if targets is None else targets)
         self._run(rows, [], 1, lambda _: self._rate(), shuffle=False)
         return self
 
@@ -213,7 +206,6 @@ class GCWSNetEstimator(BaseEstimator):
 
     def _begin(self, rows: Rows, targets: Targets) -> None:
         """Learn the scaling, and make the hasher, the net and its optimizer."""
-        self.seed_ = draw_seed(self.random_state)
         scale, self.p_ = self._select(rows, targets)
         self.scaling_: Any = learn_scaling(rows.X, scale) if isinstance(scale, str) else scale
         self._make_hasher(self._scaled(rows.X[:1]).shape[1])
@@ -230,31 +222,22 @@ class GCWSNetEstimator(BaseEstimator):
         self.selection_: list[Tried] = []
         if len(pairs) == 1 or rows.X.shape[0] < LEAST_ROWS:
             return pairs[0]
-        target = targets.encode(judged.y)
-
-        def scaled(scale: Any) -> tuple[Matrix, Matrix]:
-            scaling = learn_scaling(learned.X, scale) if isinstance(scale, str) else scale
-            return (
-                (learned.X, judged.X)
-                if scaling is None
-                else (scaling.transform(learned.X), scaling.transform(judged.X))
-            )
-
-        def scores(rows_of_scale: tuple[Matrix, Matrix], p: float) -> NDArray[np.float64]:
-            settings = self.get_params(deep=False) | SMALL
-            settings |= {"hidden": SMALL_HIDDEN if len(self.hidden) else (), "random_state": self.seed_}
-            small = type(self)(**settings | {"scale": None, "p": p})
-            X, X_judged = rows_of_scale
-            small.n_features_in_ = X.shape[1]
-            small._begin(learned._replace(X=X), targets)
-            small._learn(learned._replace(X=X), [])
-            return targets.score(small._outputs(X_judged), target).numpy()
-
-        tried = list(try_pairs(pairs, scaled, scores))
+        tried = list(try_pairs(pairs, learned.X, judged.X, partial(self._scores, learned, judged, targets)))
         best = best_of(tried)
         self.selection_ = [replace(one, chosen=number == best) for number, one in enumerate(tried)]
         show_selection(self.verbose, self.selection_)
         return pairs[best]
+
+    def _scores(
+        self, learned: Rows, judged: Rows, targets: Targets, X: Matrix, X_judged: Matrix, p: float
+    ) -> NDArray[np.float64]:
+        """The score of each judged row by a small net, with X and X_judged for the rows' own numbers."""
+        settings = self.get_params(deep=False) | SMALL | {"scale": None, "p": p}
+        small = type(self)(**settings | {"hidden": SMALL_HIDDEN if len(self.hidden) else ()})
+        small.n_features_in_, small.seed_ = X.shape[1], self.seed_
+        small._begin(learned._replace(X=X), targets)
+        small._learn(learned._replace(X=X), [])
+        return targets.score(small._outputs(X_judged), targets.encode(judged.y)).numpy()
 
     def _make_hasher(self, n_columns: int) -> None:
         self.hasher_ = GCWSHasher(
@@ -332,7 +315,7 @@ class GCWSNetEstimator(BaseEstimator):
         order = np.arange(n)
         if shuffle:
             order = np.random.default_rng([self.seed_, epoch]).permutation(n)
-        block = max(1, _rows_at_once(X) // size) * size
+        block = max(1, rows_at_once(X) // size) * size
         for first in range(0, n, block):
             numbers = order[first : first + block]
             rows = torch.from_numpy(numbers)
@@ -354,7 +337,7 @@ class GCWSNetEstimator(BaseEstimator):
         dtype = np.min_scalar_type((1 << self.net_.layers[0].bits) - 1)
         require_memory(n * k * dtype.itemsize, f"the codes of {n} rows with {k} hashes each", "use cache=False")
         codes = np.empty((n, k), dtype=dtype)
-        for first in range(0, n, step := _rows_at_once(X)):
+        for first in range(0, n, step := rows_at_once(X)):
             codes[first : first + step] = self.hasher_.transform(self._scaled(X[first : first + step]))
         return torch.from_numpy(codes)
 
@@ -363,7 +346,7 @@ class GCWSNetEstimator(BaseEstimator):
         check_is_fitted(self)
         X = check_matrix(X, estimator=self, reset=False)
         self._check_finite(X)
-        learner, step = self._learner(), _rows_at_once(X)
+        learner, step = self._learner(), rows_at_once(X)
         with torch_threads(n_threads(self.n_jobs)):
             parts = [learner.outputs(self._codes(X[first : first + step])) for first in range(0, X.shape[0], step)]
         return torch.cat(parts)
@@ -379,12 +362,6 @@ class GCWSNetEstimator(BaseEstimator):
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return Rows(X, y, None if weight is None else torch.from_numpy(weight.astype(np.float32)))
-
-    def _held_out(self, X: Any, y: Any) -> HeldOut:
-        X = check_matrix(X, estimator=self, reset=False, name="X of eval_set")
-        self._check_finite(X)
-        check_consistent_length(X, y)
-        return HeldOut(self._codes(X), self._targets.encode(y))
 
     def _split(self, rows: Rows) -> tuple[Rows, Rows]:
         """Rows to learn from, and rows to judge by."""
@@ -439,19 +416,3 @@ class GCWSNetEstimator(BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "zero"
         return tags
-
-
-def _rows_at_once(X: Matrix) -> int:
-    """Rows that are scaled and hashed together."""
-    if sparse.issparse(X):
-        return ROWS_AT_ONCE
-    return max(1, min(ROWS_AT_ONCE, BATCH_BYTES // (8 * X.shape[1])))
-
-
-def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:
-    if eval_set is None:
-        return []
-    pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
-    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
-        raise ValueError("eval_set must be a pair (X, y), or a list of such pairs")
-    return [(X, y) for X, y in pairs]

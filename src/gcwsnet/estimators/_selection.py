@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gcwsnet._validation import Matrix
-from gcwsnet.estimators._scaling import is_binary
+from gcwsnet.estimators._scaling import is_binary, learn_scaling
 
 ROWS_TO_LEARN, ROWS_TO_JUDGE = 1600, 1000
 LEAST_ROWS = 200
@@ -103,9 +103,7 @@ def some_rows(n: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def try_pairs(
-    pairs: list[Pair],
-    scaled: Callable[[Any], tuple[Matrix, Matrix]],
-    scores: Callable[[tuple[Matrix, Matrix], float], NDArray[np.float64]],
+    pairs: list[Pair], X: Matrix, X_judged: Matrix, scores: Callable[[Matrix, Matrix, float], NDArray[np.float64]]
 ) -> Iterator[Tried]:
     """Each pair with the mean of the scores of the rows held out.
 
@@ -113,16 +111,17 @@ def try_pairs(
     ----------
     pairs : list of Pair
         Those of one scaling stand side by side: rows are scaled once for them.
-    scaled : callable
-        From a scaling to the rows to learn from and the rows to judge by.
+    X, X_judged : arrays or CSR
+        The rows to learn from, and the rows to judge by.
     scores : callable
-        From these rows and p to the score of each row that is judged by.
+        From both, scaled, and from p to the score of each row that is judged by.
     """
     for scale, of_scale in groupby(pairs, key=lambda pair: pair.scale):
         start = time.perf_counter()
-        rows = scaled(scale)
+        scaling = learn_scaling(X, scale) if isinstance(scale, str) else scale
+        scaled = (X, X_judged) if scaling is None else (scaling.transform(X), scaling.transform(X_judged))
         for pair in of_scale:
-            found = scores(rows, pair.p)
+            found = scores(*scaled, pair.p)
             error = float(found.std(ddof=1) / math.sqrt(len(found)))
             yield Tried(*pair, float(found.mean()), error, time.perf_counter() - start)
             start = time.perf_counter()
