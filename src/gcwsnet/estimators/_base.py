@@ -32,6 +32,7 @@ from gcwsnet._validation import (
     check_power,
     draw_seed,
 )
+from gcwsnet.estimators._averaging import Averages
 from gcwsnet.estimators._history import Record, check_checkpoints
 from gcwsnet.estimators._learner import (
     OPTIMIZERS,
@@ -86,6 +87,7 @@ class GCWSNetEstimator(BaseEstimator):
         optimizer: str = "lazy",
         betas: tuple[float, float] = (0.0, 0.999),
         weight_decay: float = 0.0,
+        average: bool = True,
         encoding: str = "mixed",
         missing: str = "error",
         shuffle: bool = True,
@@ -115,6 +117,7 @@ class GCWSNetEstimator(BaseEstimator):
         self.optimizer = optimizer
         self.betas = betas
         self.weight_decay = weight_decay
+        self.average = average
         self.encoding = encoding
         self.missing = missing
         self.shuffle = shuffle
@@ -131,6 +134,7 @@ class GCWSNetEstimator(BaseEstimator):
         self.device = device
 
     _targets: Targets
+    averages_: Averages | None
 
     @abstractmethod
     def _targets_of(self, y: Any) -> Targets:
@@ -174,6 +178,7 @@ class GCWSNetEstimator(BaseEstimator):
 
     def _learn(self, rows: Rows, held_out: list[HeldOut]) -> None:
         """Learn from rows as `fit` does."""
+        self.averages_ = None
         schedule = SCHEDULES[self.schedule]
         start = self._rate(self.epochs * math.ceil(rows.X.shape[0] / self.batch_size))
         self._run(rows, held_out, self.epochs, lambda done: start * schedule(done), shuffle=self.shuffle)
@@ -185,6 +190,8 @@ class GCWSNetEstimator(BaseEstimator):
         if fresh:
             self.seed_ = draw_seed(self.random_state)
             self._begin(rows, self._targets_of(rows.y) if targets is None else targets)
+        if self.average and self.averages_ is None:
+            self.averages_ = Averages(self.net_, self.n_rows_seen_)
         self._run(rows, [], 1, lambda _: self._rate(), shuffle=False)
         return self
 
@@ -211,6 +218,7 @@ class GCWSNetEstimator(BaseEstimator):
         self._make_hasher(self._scaled(rows.X[:1]).shape[1])
         self._set_targets(targets)
         self._make_learner(targets)
+        self.averages_ = None
         self.history_: dict[str, list[float]] = {}
         self.n_rows_seen_ = 0
         self.n_epochs_seen_ = 0
@@ -274,16 +282,13 @@ class GCWSNetEstimator(BaseEstimator):
             return RATE_WITHOUT_HIDDEN_LAYERS
         return RATE_OF_FEW_STEPS if steps <= FEW_STEPS else RATE_OF_MANY_STEPS
 
-    def _learner(self) -> Learner:
-        return Learner(self.net_, self.optimizer_, self._targets)
-
     def _run(
         self, rows: Rows, held_out: list[HeldOut], epochs: int, rate: Callable[[float], float], *, shuffle: bool
     ) -> None:
         """Learn from all rows, `epochs` times; the rate depends on the share that is done."""
         target = self._targets.encode(rows.y)
         run = Run(
-            learner=self._learner(),
+            learner=Learner(self.net_, self.optimizer_, self._targets),
             target=target,
             weight=self._weights(rows.weight, target),
             held_out=held_out,
@@ -291,6 +296,7 @@ class GCWSNetEstimator(BaseEstimator):
             rate=rate,
             fractions=check_checkpoints(self.checkpoints),
             stopping=EarlyStopping(self.patience) if self.early_stopping and held_out else None,
+            averages=self.averages_,
             is_enough=self._call_back,
             history=self.history_,
             rows_seen=self.n_rows_seen_,
@@ -346,7 +352,8 @@ class GCWSNetEstimator(BaseEstimator):
         check_is_fitted(self)
         X = check_matrix(X, estimator=self, reset=False)
         self._check_finite(X)
-        learner, step = self._learner(), rows_at_once(X)
+        net = self.net_ if self.averages_ is None else self.averages_.older.net
+        learner, step = Learner(net, self.optimizer_, self._targets), rows_at_once(X)
         with torch_threads(n_threads(self.n_jobs)):
             parts = [learner.outputs(self._codes(X[first : first + step])) for first in range(0, X.shape[0], step)]
         return torch.cat(parts)

@@ -66,6 +66,10 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         and of the time of a step is saved. The paper's are Adam's own, (0.9, 0.999).
     weight_decay : float, default=0.0
         Of Adam, decoupled as in AdamW.
+    average : bool, default=True
+        Whether predictions after `partial_fit` are those of weights averaged over the last half of the stream, or
+        somewhat more. As good as a rate that falls to zero, for a stream whose end nobody knows, and much better than
+        the last weights; it takes the memory of two more nets.
     encoding : {"mixed", "lowbits"}, default="mixed"
         How samples become codes, see `GCWSHasher`.
     missing : {"error", "zero"}, default="error"
@@ -112,6 +116,9 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         than half its standard error.
     hasher_ : GCWSHasher
     net_ : GCWSNet
+        With the last weights.
+    averages_ : Averages or None
+        Of a stream: ``averages_.older.net`` is the net that predicts.
     optimizer_ : torch.optim.Optimizer
     history_ : dict of lists
         A record at each checkpoint: "epoch", "rows" learned so far, "seconds", "learning_rate"; "loss" and "accuracy"
@@ -152,6 +159,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         optimizer: str = "lazy",
         betas: tuple[float, float] = (0.0, 0.999),
         weight_decay: float = 0.0,
+        average: bool = True,
         encoding: str = "mixed",
         missing: str = "error",
         shuffle: bool = True,
@@ -182,6 +190,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
             optimizer=optimizer,
             betas=betas,
             weight_decay=weight_decay,
+            average=average,
             encoding=encoding,
             missing=missing,
             shuffle=shuffle,

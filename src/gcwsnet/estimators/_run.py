@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from gcwsnet.estimators._averaging import Averages
 from gcwsnet.estimators._history import Clock, History, Progressive, Record, append
 from gcwsnet.estimators._learner import EarlyStopping, Learner
 from gcwsnet.estimators._progress import Progress
@@ -36,6 +37,8 @@ class Run:
     fractions : list of float
         Of an epoch, where the checkpoints are; the last is 1.
     stopping : EarlyStopping or None
+    averages : Averages or None
+        Told of each step.
     is_enough : callable
         Asked at each checkpoint, with its record, whether to stop.
     history : dict of lists
@@ -52,6 +55,7 @@ class Run:
     rate: Callable[[float], float]
     fractions: list[float]
     stopping: EarlyStopping | None
+    averages: Averages | None
     is_enough: Callable[[Record], bool]
     history: History
     rows_seen: int
@@ -80,6 +84,8 @@ class Run:
             loss, success = self.learner.learn(codes, self.target[rows], weight)
             self._seen.add(len(rows), loss, success)
             self.rows_seen += len(rows)
+            if self.averages is not None:
+                self.averages.note(self.rows_seen, self.learner.net)
             done += len(rows)
             shown.advance(len(rows), loss / len(rows))
             if done < ends[0]:

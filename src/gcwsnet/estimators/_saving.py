@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 import gcwsnet
+from gcwsnet.estimators._averaging import Averages, Mean
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._classifier import GCWSNetClassifier
 from gcwsnet.estimators._quantiles import QuantileScaling
@@ -23,7 +24,7 @@ from gcwsnet.estimators._scaling import BINARY, CONSTANT, NUMERIC, ColumnScaling
 from gcwsnet.estimators._selection import Tried
 from gcwsnet.estimators._targets import Labels, Numbers, Targets
 from gcwsnet.hashing import HASH_VERSION
-from gcwsnet.nn import LazyAdam
+from gcwsnet.nn import GCWSNet, LazyAdam
 
 try:
     from safetensors import SafetensorError, safe_open
@@ -146,6 +147,14 @@ def _parts(estimator: GCWSNetEstimator, with_optimizer: bool) -> tuple[Tensors, 
     if with_optimizer:
         for number, state in estimator.optimizer_.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": torch.as_tensor(value) for name, value in state.items()}
+    means: Description = {}
+    if estimator.averages_ is not None:
+        kept = {"older": estimator.averages_.older}
+        if with_optimizer:
+            kept["newer"] = estimator.averages_.newer
+        for which, mean in kept.items():
+            tensors |= {f"{which}.{name}": value for name, value in mean.net.state_dict().items()}
+            means[which] = {"rows": mean.rows, "start": mean.start}
     scaling = estimator.scaling_
     tensors |= _scaling_parts(scaling)
     targets, target_tensors = _targets_parts(estimator._targets)
@@ -164,6 +173,7 @@ def _parts(estimator: GCWSNetEstimator, with_optimizer: bool) -> tuple[Tensors, 
         "p": estimator.p_,
         "selection": [asdict(tried) for tried in estimator.selection_],
         "targets": targets,
+        "averages": means,
         "history": {name: [_or_none(value) for value in values] for name, values in estimator.history_.items()},
         "n_rows_seen": estimator.n_rows_seen_,
         "n_epochs_seen": estimator.n_epochs_seen_,
@@ -245,6 +255,7 @@ def _rebuilt(tensors: Tensors, description: Description) -> GCWSNetEstimator:
     estimator._make_learner(targets)
     estimator.net_.load_state_dict(_starting_with("net.", tensors))
     _restore_optimizer(estimator.optimizer_, _starting_with("optimizer.", tensors))
+    estimator.averages_ = _rebuilt_averages(estimator.net_, description, tensors)
     estimator.history_ = {
         name: [math.nan if value is None else value for value in values]
         for name, values in description["history"].items()
@@ -263,6 +274,17 @@ def _rebuilt_scaling(scale: str | None, n_columns: int, tensors: Tensors) -> Any
     if scale == "quantile":
         return QuantileScaling(kind, tensors["scaling.quantiles"].numpy())
     return ColumnScaling(scale, kind, tensors["scaling.shift"].numpy(), tensors["scaling.size"].numpy())
+
+
+def _rebuilt_averages(net: GCWSNet, description: Description, tensors: Tensors) -> Averages | None:
+    if not description["averages"]:
+        return None
+    averages = Averages(net, description["n_rows_seen"])
+    for which, described in description["averages"].items():
+        mean: Mean = getattr(averages, which)
+        mean.net.load_state_dict(_starting_with(f"{which}.", tensors))
+        mean.rows, mean.start = described["rows"], described["start"]
+    return averages
 
 
 def _rebuilt_targets(estimator: Any, described: Description, tensors: Tensors) -> Targets:
