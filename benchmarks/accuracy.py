@@ -12,7 +12,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,12 +26,11 @@ from sklearn.preprocessing import StandardScaler
 
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, datasets
 from gcwsnet.bench._measure import listed, machine, one_thread, versions
+from gcwsnet.bench._page import write_section
 from gcwsnet.estimators import learn_scaling
 
 H = 200
 RATE = 1e-3
-PAGE = Path(__file__).parent.parent / "docs" / "accuracy.md"
-BEGIN, END = "<!-- made by benchmarks/accuracy.py: begin -->\n", "<!-- end -->"
 
 
 class Case(NamedTuple):
@@ -215,11 +213,10 @@ def main() -> None:
                 "",
             ]
     text = "\n".join(lines)
-    if not given.write_docs:
+    if given.write_docs:
+        write_section("accuracy.md", "accuracy.py", text)
+    else:
         print(text)
-        return
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{rest[rest.index(END) :]}", encoding="utf-8")
 
 
 if __name__ == "__main__":

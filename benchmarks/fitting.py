@@ -2,7 +2,7 @@
 
 GCWSNet scales, hashes and learns once from half of Covtype: k = 64, b = 8, 200 hidden units, batches of 128, all else
 as it is by default. LightGBM is as it is by default, on the same rows and threads. Both take turns; medians count.
-Accuracy is that on the other half.
+Accuracy is that on the other half. `--write-docs` puts the tables into docs/training-speed.md.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from lightgbm import LGBMClassifier
 
 from gcwsnet import GCWSNetClassifier, datasets
 from gcwsnet.bench._measure import listed, machine, medians, n_cores, versions
+from gcwsnet.bench._page import write_section
 
 
 def models(n_threads: int) -> dict[str, Any]:
@@ -44,15 +45,20 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--write-docs", action="store_true")
     given = parser.parse_args()
     try:
         data = datasets.load("covtype")
     except FileNotFoundError as error:
         sys.exit(str(error))
-    print(f"{machine()}.\n{listed(versions('gcwsnet', 'numpy', 'torch', 'lightgbm'))}.")
+    lines = [f"{machine()}.", f"{listed(versions('gcwsnet', 'numpy', 'torch', 'lightgbm'))}."]
+    lines += [f"Medians of {given.repetitions} fits."]
     for n_threads in sorted({1, min(2, n_cores())}):
-        print()
-        print("\n".join(table(data, n_threads, given.repetitions)), flush=True)
+        lines += ["", *table(data, n_threads, given.repetitions)]
+    if given.write_docs:
+        write_section("training-speed.md", "fitting.py", "\n".join(lines))
+    else:
+        print("\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -23,14 +23,13 @@ from sklearn.preprocessing import StandardScaler
 
 from gcwsnet import GCWSHasher, estimate_similarity, pgmm_kernel
 from gcwsnet.bench._measure import listed, machine, medians, versions
+from gcwsnet.bench._page import DOCS, write_section
 
 METHODS = ("gcws", "rejection", "binwise", "extremal")
 POWERS = (0.5, 1, 2, 5, 20, 80)
 K, BITS, ROWS = 256, 16, 40
 STYLES = {"gcws": "-o", "rejection": "--s", "binwise": "-.^", "extremal": ":D"}
-DOCS = Path(__file__).parent.parent / "docs"
-PAGE, PICTURE = DOCS / "samplers.md", DOCS / "images" / "samplers.png"
-BEGIN, END = "<!-- made by benchmarks/samplers.py: begin -->\n", "<!-- end -->"
+PICTURE = DOCS / "images" / "samplers.png"
 Floats = NDArray[np.float64]
 
 
@@ -143,8 +142,7 @@ def main() -> None:
     if not given.write_docs:
         print(text)
         return
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{rest[rest.index(END) :]}", encoding="utf-8")
+    write_section("samplers.md", "samplers.py", text)
     draw(results, PICTURE)
 
 
