@@ -1,17 +1,19 @@
 // Blocks of work on several threads, that can be interrupted.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cfenv>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "thread_pool.hpp"
 
 namespace gcwsnet {
 
@@ -65,10 +67,12 @@ template <class MakeWork>
 void for_each_block(std::size_t n_blocks, int n_threads, StopSign& stop_sign, MakeWork make_work) {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
-  std::condition_variable finished;
   std::exception_ptr failure;
-  std::size_t running = 0;
 
+  const auto fail = [&] {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!failure) failure = std::current_exception();
+  };
   const auto run = [&] {
     try {
       const DefaultFloatEnvironment environment;
@@ -78,49 +82,26 @@ void for_each_block(std::size_t n_blocks, int n_threads, StopSign& stop_sign, Ma
         work(block);
       }
     } catch (...) {
-      {
-        const std::lock_guard<std::mutex> lock(mutex);
-        if (!failure) failure = std::current_exception();
-      }
+      fail();
       stop_sign.stop();
     }
   };
 
-  std::vector<std::thread> threads;
-  for (int i = 1; i < n_threads && static_cast<std::size_t>(i) < n_blocks; ++i) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex);
-      ++running;
-    }
-    try {
-      threads.emplace_back([&] {
-        run();
-        const std::lock_guard<std::mutex> lock(mutex);
-        --running;
-        finished.notify_one();
-      });
-    } catch (const std::system_error&) {  // the system gives no more threads: those there are do the work
-      const std::lock_guard<std::mutex> lock(mutex);
-      --running;
-      break;
-    }
-  }
-  run();
-  {
-    std::unique_lock<std::mutex> lock(mutex);
-    while (!finished.wait_for(lock, std::chrono::milliseconds(50), [&] { return running == 0; })) {
-      lock.unlock();
+  const std::size_t n_useful = std::min(n_blocks, static_cast<std::size_t>(std::max(n_threads, 1)));
+  if (n_useful <= 1) {
+    run();
+  } else {
+    SharedWork work(static_cast<int>(n_useful) - 1, std::ref(run));
+    run();
+    work.close();
+    while (!work.ended_within(std::chrono::milliseconds(50))) {
       try {
         stop_sign.poll();
       } catch (...) {
-        lock.lock();
-        if (!failure) failure = std::current_exception();
-        lock.unlock();
+        fail();
       }
-      lock.lock();
     }
   }
-  for (std::thread& thread : threads) thread.join();
   if (failure) std::rethrow_exception(failure);
 }
 
