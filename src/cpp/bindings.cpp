@@ -8,6 +8,7 @@
 #include "hashed_linear.hpp"
 #include "hasher.hpp"
 #include "pgmm.hpp"
+#include "picks_by_row.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -217,13 +218,13 @@ void bind_hashed_linear(nb::module_& m) {
   nb::class_<PicksByRow>(m, "PicksByRow", "The picks of a batch, sorted by the row of the table.")
       .def(
           "__init__",
-          [](PicksByRow* self, const RowOfCode& rows, const Matrix& codes) {
+          [](PicksByRow* self, const RowOfCode& rows, const Matrix& codes, int n_threads) {
             with_codes(rows, codes, [&](const auto& matrix) {
               nb::gil_scoped_release released;
-              new (self) PicksByRow(rows, matrix);
+              new (self) PicksByRow(rows, matrix, n_threads);
             });
           },
-          "rows"_a, "codes"_a.noconvert())
+          "rows"_a, "codes"_a.noconvert(), "n_threads"_a)
       .def_prop_ro("n_picked_rows", &PicksByRow::n_picked_rows, "How many rows of the table occur.")
       .def(
           "row_sums",

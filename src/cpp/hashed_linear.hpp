@@ -1,13 +1,10 @@
 // The hashed first layer: a table of rows of weights, of which each code of a sample picks one. The output is their sum.
 //
 // Code c of hash j has position 2^b j + c. That is its row, or, with a count-sketch, the position's bin is, and the pick
-// carries the position's sign. Backward, the picks of a batch are sorted by row, so that each row of the table that
-// occurred is met once: its gradient is the sum of the output's gradients of the samples that picked it.
+// carries the position's sign.
 //
 // Each sum belongs to one thread and has one order, so the number of threads does not change a bit.
 #pragma once
-
-#include <vector>
 
 #include "instruction_set.hpp"
 #include "keys.hpp"
@@ -39,6 +36,9 @@ class RowOfCode {
   KeyStream keys_;
 };
 
+// Numbers to add, for less of which another thread does not pay.
+inline constexpr std::size_t kNumbersWorthAThread = 1 << 16;
+
 // Codes of a batch, [n_samples][n_hashes].
 template <class Code>
 struct CodeMatrix {
@@ -54,34 +54,5 @@ void check_codes(const CodeMatrix<Code>& codes, int bits);
 template <class Code>
 void sum_of_picks(const RowOfCode& rows, const CodeMatrix<Code>& codes, const float* table, const float* bias,
                   std::size_t width, float* out, int n_threads);
-
-// The picks of a batch, sorted by the row of the table.
-class PicksByRow {
- public:
-  // The codes have been checked.
-  template <class Code>
-  PicksByRow(const RowOfCode& rows, const CodeMatrix<Code>& codes);
-
-  std::size_t n_samples() const { return n_samples_; }
-  std::size_t n_table_rows() const { return n_table_rows_; }
-  std::size_t n_picked_rows() const { return first_.size() - 1; }
-
-  // The rows that occurred, ascending, and the gradient of each. `gradient` is that of the output, [n_samples][width].
-  void row_sums(const float* gradient, std::size_t width, std::int64_t* rows, float* sums, int n_threads) const;
-
-  // One step of Adam on the rows that occurred. `mean` is null where beta1 is 0.
-  void adam(const AdamStep& step, const float* gradient, std::size_t width, float* table, float* mean, float* square,
-            int n_threads) const;
-
- private:
-  std::size_t row(std::size_t number) const { return row_of_[number]; }
-  void sum(const InstructionSet& set, std::size_t number, const float* gradient, std::size_t width, float* to) const;
-
-  std::size_t n_samples_, n_table_rows_;
-  bool has_signs_;
-  std::vector<RowPick> picks_;         // samples, row after row
-  std::vector<std::uint32_t> row_of_;  // the rows that occurred
-  std::vector<std::size_t> first_;     // where the picks of each begin
-};
 
 }  // namespace gcwsnet

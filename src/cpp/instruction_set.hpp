@@ -54,10 +54,10 @@ struct InstructionSet {
   void (*minima_positive)(const double* const* a, int n_a, const double* const* b, int n_b, const double (*factor)[4],
                           std::size_t n, double (*sums)[4]);
   // row_sums.hpp
-  void (*add_rows)(const float* rows, std::size_t width, const RowPick* picks, std::size_t n, std::size_t ahead,
-                   bool has_signs, float* sum);
-  void (*adam_row)(const AdamStep& step, const float* gradient, std::size_t n, float* weight, float* mean, float* square);
-  void (*prefetch_adam_row)(const float* weight, const float* mean, const float* square, std::size_t n);
+  void (*add_rows)(const float* rows, std::size_t width, const Picks& picks, std::size_t ahead, float* sum);
+  void (*adam_row)(const AdamStep& step, const float* gradient, std::size_t width, const Picks& picks, float* work,
+                   const AdamRow& row);
+  void (*prefetch_adam_row)(const AdamRow& row, std::size_t width);
 };
 
 // Those this processor can run, best first. "baseline" is always there.

@@ -41,6 +41,11 @@ class StopSign {
  public:
   explicit StopSign(std::function<bool()> interrupted) : interrupted_(std::move(interrupted)) {}
 
+  // For what takes milliseconds and must not be left half done.
+  static StopSign never() {
+    return StopSign([] { return false; });
+  }
+
   // Called often from within the work. Throws Interrupted once the work is to end.
   void poll() {
     if (std::this_thread::get_id() == owner_) {
@@ -60,6 +65,11 @@ class StopSign {
   std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
   std::atomic<bool> stopped_{false};
 };
+
+// How many threads to use for work of which so many parts are each worth one more.
+inline int useful_threads(int n_threads, std::size_t n_parts) {
+  return static_cast<int>(std::min(static_cast<std::size_t>(std::max(n_threads, 1)), 1 + n_parts));
+}
 
 // work(block) for each block below n_blocks, on at most n_threads threads, this one among them; `make_work` makes one such
 // function per thread, with that thread's buffers. An exception in a block ends the whole and is thrown here.

@@ -47,48 +47,84 @@ GCWSNET_INLINE void add_picked(const float* rows, std::size_t width, const RowPi
   }
 }
 
-// sum += the n picked rows, each with its sign, in their order. Rows `ahead` picks further on are fetched meanwhile; 0 for
+// sum += the picked rows, each with its sign, in their order. Rows `ahead` picks further on are fetched meanwhile; 0 for
 // rows that are near anyway.
-inline void add_rows(const float* rows, std::size_t width, const RowPick* picks, std::size_t n, std::size_t ahead,
-                     bool has_signs, float* sum) {
-  if (ahead == 0) ahead = n;
-  if (has_signs) {
-    add_picked<true>(rows, width, picks, n, ahead, sum);
+inline void add_rows(const float* rows, std::size_t width, const Picks& picks, std::size_t ahead, float* sum) {
+  if (ahead == 0) ahead = picks.n;
+  if (picks.has_signs) {
+    add_picked<true>(rows, width, picks.picks, picks.n, ahead, sum);
   } else {
-    add_picked<false>(rows, width, picks, n, ahead, sum);
+    add_picked<false>(rows, width, picks.picks, picks.n, ahead, sum);
   }
 }
 
-GCWSNET_INLINE float adam_weight(const AdamStep& step, float weight, float mean, float square) {
-  return weight * step.decay - step.rate * (mean / (__builtin_sqrtf(square) + step.epsilon));
-}
-
-// One step of Adam on n weights with their gradient. `mean` is null where beta1 is 0: the mean is the gradient then.
-inline void adam_row(const AdamStep& step, const float* __restrict gradient, std::size_t n, float* __restrict weight,
-                     float* __restrict mean, float* __restrict square) {
+// One step of Adam on a row whose gradient is `sum` plus the first kPicks of a, b, c and d, with their signs. Not inlined:
+// the compiler then takes our word for it that none of them is another, and needs not look each time.
+template <bool kSigned, bool kHasMean, int kPicks>
+__attribute__((noinline)) void adam_picked(const AdamStep& step, std::size_t width, const float* __restrict sum,
+                                           const float* __restrict a, const float* __restrict b, const float* __restrict c,
+                                           const float* __restrict d, const float* sign, float* __restrict weight,
+                                           float* __restrict mean, float* __restrict square) {
   const AdamStep s = step;
-  if (mean == nullptr) {
-    for (std::size_t x = 0; x < n; ++x) {
-      const float g = gradient[x];
-      square[x] += (g * g - square[x]) * s.new_square;
-      weight[x] = adam_weight(s, weight[x], g, square[x]);
+  const float sa = sign[0], sb = sign[1], sc = sign[2], sd = sign[3];
+  for (std::size_t x = 0; x < width; ++x) {
+    float g = sum[x] + (kSigned ? sa * a[x] : a[x]);
+    if constexpr (kPicks > 1) g += kSigned ? sb * b[x] : b[x];
+    if constexpr (kPicks > 2) g += kSigned ? sc * c[x] : c[x];
+    if constexpr (kPicks > 3) g += kSigned ? sd * d[x] : d[x];
+    float m = g;
+    if constexpr (kHasMean) {
+      m = mean[x] + (g - mean[x]) * s.new_mean;
+      mean[x] = m;
     }
-    return;
+    const float v = square[x] + (g * g - square[x]) * s.new_square;
+    square[x] = v;
+    weight[x] = weight[x] * s.decay - s.rate * (m / (__builtin_sqrtf(v) + s.epsilon));
   }
-  for (std::size_t x = 0; x < n; ++x) {
-    const float g = gradient[x];
-    mean[x] += (g - mean[x]) * s.new_mean;
-    square[x] += (g * g - square[x]) * s.new_square;
-    weight[x] = adam_weight(s, weight[x], mean[x], square[x]);
+}
+
+template <bool kSigned, bool kHasMean>
+GCWSNET_INLINE void adam_last(const AdamStep& step, const float* sum, const float* rows, std::size_t width,
+                              const RowPick* picks, std::size_t n, const AdamRow& row) {
+  const float* from[4];
+  float sign[4];
+  for (std::size_t p = 0; p < 4; ++p) {
+    from[p] = picked(rows, width, picks[p < n ? p : 0]);
+    sign[p] = sign_of(picks[p < n ? p : 0]);
+  }
+  const auto step_on = n == 1   ? adam_picked<kSigned, kHasMean, 1>
+                       : n == 2 ? adam_picked<kSigned, kHasMean, 2>
+                       : n == 3 ? adam_picked<kSigned, kHasMean, 3>
+                                : adam_picked<kSigned, kHasMean, 4>;
+  step_on(step, width, sum, from[0], from[1], from[2], from[3], sign, row.weight, row.mean, row.square);
+}
+
+// One step of Adam on a row whose gradient is the sum of the picked rows, at least one. `work` has room for a row.
+inline void adam_row(const AdamStep& step, const float* gradient, std::size_t width, const Picks& picks, float* work,
+                     const AdamRow& row) {
+  const std::size_t n_last = (picks.n - 1) % 4 + 1, n_first = picks.n - n_last;
+  for (std::size_t x = 0; x < width; ++x) work[x] = 0.0f;
+  if (n_first > 0) add_rows(gradient, width, {picks.picks, n_first, picks.has_signs}, 0, work);
+  const RowPick* last = picks.picks + n_first;
+  if (picks.has_signs) {
+    if (row.mean != nullptr) {
+      adam_last<true, true>(step, work, gradient, width, last, n_last, row);
+    } else {
+      adam_last<true, false>(step, work, gradient, width, last, n_last, row);
+    }
+  } else if (row.mean != nullptr) {
+    adam_last<false, true>(step, work, gradient, width, last, n_last, row);
+  } else {
+    adam_last<false, false>(step, work, gradient, width, last, n_last, row);
   }
 }
 
 // Fetches what adam_row will read and write.
-inline void prefetch_adam_row(const float* weight, const float* mean, const float* square, std::size_t n) {
-  for (std::size_t x = 0; x < n; x += kFloatsPerLine) {
-    __builtin_prefetch(weight + x, 1);
-    if (mean != nullptr) __builtin_prefetch(mean + x, 1);
-    __builtin_prefetch(square + x, 1);
+inline void prefetch_adam_row(const AdamRow& row, std::size_t width) {
+  for (std::size_t x = 0; x < width; x += kFloatsPerLine) {
+    __builtin_prefetch(row.weight + x, 1);
+    if (row.mean != nullptr) __builtin_prefetch(row.mean + x, 1);
+    __builtin_prefetch(row.square + x, 1);
   }
 }
 

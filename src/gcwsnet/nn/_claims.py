@@ -33,7 +33,7 @@ class Batch(NamedTuple):
 
     def picks(self) -> _core.PicksByRow:
         """The picks of the codes, sorted by row."""
-        return _core.PicksByRow(self.layout.native(), self.codes.numpy())
+        return _core.PicksByRow(self.layout.native(), self.codes.numpy(), torch.get_num_threads())
 
     def sparse(self) -> Tensor:
         """The gradient as a coalesced sparse tensor: the rows that occurred and their sums."""
