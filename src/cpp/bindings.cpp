@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "adam.hpp"
 #include "hashed_linear.hpp"
 #include "hasher.hpp"
 #include "pgmm.hpp"
@@ -18,6 +19,8 @@ namespace {
 
 using Matrix = nb::ndarray<nb::ro, nb::numpy, nb::ndim<2>, nb::device::cpu>;
 using Vector = nb::ndarray<nb::ro, nb::numpy, nb::ndim<1>, nb::device::cpu>;
+using Array = nb::ndarray<nb::ro, nb::numpy, nb::device::cpu>;
+using OutArray = nb::ndarray<nb::numpy, nb::device::cpu>;
 using OutMatrix = nb::ndarray<nb::numpy, nb::ndim<2>, nb::device::cpu>;
 
 void require(bool condition, const char* rule) {
@@ -182,7 +185,20 @@ Number* contiguous(const Array& array, std::size_t n_rows, std::size_t n_columns
   return static_cast<Number*>(array.data());
 }
 
+template <class Number, class AnyArray>
+Number* contiguous(const AnyArray& array, std::size_t n, const char* rule) {
+  bool fits = array.dtype() == nb::dtype<std::remove_const_t<Number>>() && array.size() == n;
+  std::int64_t stride = 1;
+  for (std::size_t axis = array.ndim(); axis-- > 0;) {
+    fits = fits && (array.shape(axis) <= 1 || n == 0 || array.stride(axis) == stride);
+    stride *= static_cast<std::int64_t>(array.shape(axis));
+  }
+  require(fits, rule);
+  return static_cast<Number*>(array.data());
+}
+
 constexpr const char* kGradientRule = "the gradient must be samples x outputs, float32 and contiguous";
+constexpr const char* kMeanRule = "means must be there unless beta1 is 0";
 
 void bind_hashed_linear(nb::module_& m) {
   nb::class_<RowOfCode>(m, "RowOfCode", "Which row of a table each code picks: its position, or its position's bin.")
@@ -251,13 +267,29 @@ void bind_hashed_linear(nb::module_& m) {
             float* weights = contiguous<float>(table, n, width, rule);
             float* means = mean ? contiguous<float>(*mean, n, width, rule) : nullptr;
             float* squares = contiguous<float>(square, n, width, rule);
-            require(mean || new_mean == 1.0f, "means must be there unless beta1 is 0");
+            require(mean || new_mean == 1.0f, kMeanRule);
             nb::gil_scoped_release released;
             self.adam({rate, new_mean, new_square, epsilon, decay}, from, width, weights, means, squares, n_threads);
           },
           "gradient"_a.noconvert(), "table"_a.noconvert(), "mean"_a.noconvert().none(), "square"_a.noconvert(), "rate"_a,
           "new_mean"_a, "new_square"_a, "epsilon"_a, "decay"_a, "n_threads"_a,
           "One step of Adam on the rows that occur, each read and written once.");
+
+  m.def(
+      "adam",
+      [](const Array& gradient, const OutArray& weight, const std::optional<OutArray>& mean, const OutArray& square,
+         float rate, float new_mean, float new_square, float epsilon, float decay, int n_threads) {
+        const std::size_t n = weight.size();
+        const char* rule = "the weights, their gradient, means and squares must be float32, contiguous and equally many";
+        const float* from = contiguous<const float>(gradient, n, rule);
+        const AdamRow row{contiguous<float>(weight, n, rule), mean ? contiguous<float>(*mean, n, rule) : nullptr,
+                          contiguous<float>(square, n, rule)};
+        require(mean || new_mean == 1.0f, kMeanRule);
+        nb::gil_scoped_release released;
+        adam({rate, new_mean, new_square, epsilon, decay}, from, n, row, n_threads);
+      },
+      "gradient"_a.noconvert(), "weight"_a.noconvert(), "mean"_a.noconvert().none(), "square"_a.noconvert(), "rate"_a,
+      "new_mean"_a, "new_square"_a, "epsilon"_a, "decay"_a, "n_threads"_a, "One step of Adam on all weights.");
 }
 
 }  // namespace

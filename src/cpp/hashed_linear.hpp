@@ -36,9 +36,6 @@ class RowOfCode {
   KeyStream keys_;
 };
 
-// Numbers to add, for less of which another thread does not pay.
-inline constexpr std::size_t kNumbersWorthAThread = 1 << 16;
-
 // Codes of a batch, [n_samples][n_hashes].
 template <class Code>
 struct CodeMatrix {

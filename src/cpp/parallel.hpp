@@ -66,6 +66,9 @@ class StopSign {
   std::atomic<bool> stopped_{false};
 };
 
+// Numbers to add up, for less of which another thread does not pay.
+inline constexpr std::size_t kNumbersWorthAThread = 1 << 16;
+
 // How many threads to use for work of which so many parts are each worth one more.
 inline int useful_threads(int n_threads, std::size_t n_parts) {
   return static_cast<int>(std::min(static_cast<std::size_t>(std::max(n_threads, 1)), 1 + n_parts));

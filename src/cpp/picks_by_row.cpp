@@ -104,9 +104,11 @@ struct SortedGroup {
 // For narrow groups: counts the picks of each row. Bits tell which rows occurred, so that only those are looked at.
 class CountingSort {
  public:
-  std::size_t operator()(const RowAndPick* picks, std::size_t n, int low_bits, const SortedGroup& to) {
+  explicit CountingSort(int low_bits) : low_(low_bits > kNarrow ? 0 : (std::uint32_t{1} << low_bits) - 1) {}
+
+  std::size_t operator()(const RowAndPick* picks, std::size_t n, const SortedGroup& to) {
     if (n == 0) return 0;
-    const std::uint32_t low = (std::uint32_t{1} << low_bits) - 1, high = row_of(picks[0]) & ~low;
+    const std::uint32_t low = low_, high = row_of(picks[0]) & ~low;
     for (std::size_t p = 0; p < n; ++p) {
       const std::uint32_t row = row_of(picks[p]) & low;
       ++place_[row];
@@ -127,8 +129,9 @@ class CountingSort {
   }
 
  private:
-  std::vector<std::size_t> place_ = std::vector<std::size_t>(std::size_t{1} << kNarrow);
-  std::vector<std::uint64_t> occurred_ = std::vector<std::uint64_t>((std::size_t{1} << kNarrow) / 64);
+  std::uint32_t low_;  // bits
+  std::vector<std::size_t> place_ = std::vector<std::size_t>(std::size_t{low_} + 1);
+  std::vector<std::uint64_t> occurred_ = std::vector<std::uint64_t>(low_ / 64 + 1);
 };
 
 std::size_t sort_wide(RowAndPick* picks, std::size_t n, const SortedGroup& to) {
@@ -166,14 +169,15 @@ PicksByRow::PicksByRow(const RowOfCode& rows, const CodeMatrix<Code>& codes, int
   const std::size_t per_block = std::max<std::size_t>(1, kPicksPerBlock * groups.n() / n_picks_);
   StopSign stop_sign = StopSign::never();
   for_each_block(blocks_of(groups.n(), per_block), n_threads, stop_sign, [&] {
-    return [&, column = std::vector<RowAndPick>(by_hash ? n_samples_ : 0), count = CountingSort()](std::size_t block) mutable {
+    return [&, column = std::vector<RowAndPick>(by_hash ? n_samples_ : 0),
+            count = CountingSort(groups.low_bits)](std::size_t block) mutable {
       const std::size_t end = std::min((block + 1) * per_block, groups.n());
       for (std::size_t group = block * per_block; group < end; ++group) {
         const std::size_t begin = groups.first[group], n = groups.size(group);
         for (std::size_t i = 0; i < column.size(); ++i) column[i] = row_and_pick(rows, codes, i, group);
         RowAndPick* picks = by_hash ? column.data() : groups.picks.get() + begin;
         const SortedGroup to{picks_.get() + begin, row_of_.get() + begin, first_.get() + begin + 1, begin};
-        n_rows[group] = groups.low_bits <= kNarrow ? count(picks, n, groups.low_bits, to) : sort_wide(picks, n, to);
+        n_rows[group] = groups.low_bits <= kNarrow ? count(picks, n, to) : sort_wide(picks, n, to);
       }
     };
   });

@@ -84,7 +84,7 @@ class RowOfCode:
 class PicksByRow:
     """The picks of a batch, sorted by the row of the table."""
 
-    def __init__(self, rows: RowOfCode, codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)]) -> None: ...
+    def __init__(self, rows: RowOfCode, codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], n_threads: int) -> None: ...
 
     @property
     def n_picked_rows(self) -> int:
@@ -97,3 +97,6 @@ class PicksByRow:
 
     def adam(self, gradient: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], mean: Annotated[NDArray, dict(shape=(None, None), device='cpu')] | None, square: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rate: float, new_mean: float, new_square: float, epsilon: float, decay: float, n_threads: int) -> None:
         """One step of Adam on the rows that occur, each read and written once."""
+
+def adam(gradient: Annotated[NDArray, dict(device='cpu', writable=False)], weight: Annotated[NDArray, dict(device='cpu')], mean: Annotated[NDArray, dict(device='cpu')] | None, square: Annotated[NDArray, dict(device='cpu')], rate: float, new_mean: float, new_square: float, epsilon: float, decay: float, n_threads: int) -> None:
+    """One step of Adam on all weights."""

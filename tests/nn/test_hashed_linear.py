@@ -146,7 +146,7 @@ def test_rows_of_codes_are_the_bins_and_signs_of_the_count_sketch(
     rows, signs_of_torch = layout.rows_and_signs(codes)
     np.testing.assert_array_equal(rows, bins)
     np.testing.assert_array_equal(signs_of_torch, signs)
-    picks = _core.PicksByRow(layout.native(), codes.numpy())
+    picks = _core.PicksByRow(layout.native(), codes.numpy(), 1)
     found, sums = np.empty((1, picks.n_picked_rows), dtype=np.int64), np.empty((picks.n_picked_rows, 1), np.float32)
     picks.row_sums(np.ones((11, 1), np.float32), found, sums, 1)
     np.testing.assert_array_equal(found[0], np.unique(bins))
@@ -202,7 +202,7 @@ def test_the_native_core_refuses_arrays_that_do_not_fit() -> None:
         given_arrays: dict[str, Any] = {"codes": codes, "table": table, "bias": bias, "out": out, **bad}
         with pytest.raises(ValueError, match="must"):
             rows.sum_of_picks(**given_arrays, n_threads=1)
-    picks = _core.PicksByRow(rows, codes)
+    picks = _core.PicksByRow(rows, codes, 1)
     with pytest.raises(ValueError, match="the gradient must be samples x outputs"):
         picks.row_sums(out[:2], np.empty((1, 2), np.int64), np.empty((2, 5), np.float32), 1)
     factors = (0.1, 0.1, 0.1, 0.1, 1.0)

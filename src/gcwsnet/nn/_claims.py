@@ -55,6 +55,7 @@ class Claim:
         self._batches: list[Batch] = []
         self._mark: Tensor | None = None
         self._version = -1
+        self._nothing: Tensor | None = None
 
     def watch(self, table: Tensor) -> None:
         """Take batches over once `backward` has come to the table; called before the first one."""
@@ -69,8 +70,10 @@ class Claim:
         if not self._arriving:
             torch.autograd.Variable._execution_engine.queue_callback(self._finished)
         self._arriving.append(batch)
-        rows, sums = torch.empty((1, 0), dtype=torch.int64), batch.gradient.new_empty((0, batch.gradient.shape[1]))
-        return torch.sparse_coo_tensor(rows, sums, table.shape, is_coalesced=True, check_invariants=False)
+        if self._nothing is None or self._nothing.shape != table.shape:
+            rows, sums = torch.empty((1, 0), dtype=torch.int64), torch.empty((0, table.shape[1]))
+            self._nothing = torch.sparse_coo_tensor(rows, sums, table.shape, is_coalesced=True, check_invariants=False)
+        return self._nothing
 
     def waiting(self, table: Tensor) -> list[Batch]:
         """Batches whose gradients are to be added to `table.grad`."""
@@ -103,6 +106,7 @@ class Claim:
 
 
 _claims = WeakTensorKeyDictionary()
+_claimers: weakref.WeakSet[Optimizer] = weakref.WeakSet()
 _hooks: list[Any] = []
 
 
@@ -111,6 +115,7 @@ def claim(table: Tensor, optimizer: Optimizer) -> None:
     if not _hooks:
         _hooks.append(register_optimizer_step_pre_hook(_settle_for_others))
     _claims.setdefault(table, Claim()).owner = weakref.ref(optimizer)
+    _claimers.add(optimizer)
 
 
 def claim_of(table: Tensor) -> Claim | None:
@@ -120,8 +125,10 @@ def claim_of(table: Tensor) -> Claim | None:
 
 
 def _settle_for_others(optimizer: Optimizer, *_: Any) -> None:
+    if optimizer in _claimers:  # looks for itself
+        return
     for group in optimizer.param_groups:
         for table in group["params"]:
             found = _claims.get(table)
-            if found is not None and found.owner() is not optimizer:
+            if found is not None:
                 found.settle(table)

@@ -139,10 +139,9 @@ class HashedLinear(nn.Module):
             )
         if codes.ndim != 2 or codes.shape[1] != self.n_hashes:
             raise ValueError(f"codes must be n x {self.n_hashes}, got the shape {tuple(codes.shape)}")
-        return sum_of_picks(codes, self.weight, self.bias, self._layout(), sparse=self.sparse)
-
-    def _layout(self) -> Layout:
-        return Layout(self.n_hashes, self.bits, len(self.weight), self.reduction != 1, self.seed)
+        weight = self.weight
+        layout = Layout(self.n_hashes, self.bits, weight.shape[0], self.reduction != 1, self.seed)
+        return sum_of_picks(codes, weight, self.bias, layout, sparse=self.sparse)
 
     def get_extra_state(self) -> Tensor:
         """The seed, for `state_dict`: a uint64 as the int64 of the same bits."""

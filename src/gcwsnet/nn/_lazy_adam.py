@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 from torch.optim.optimizer import Optimizer
 
+from gcwsnet import _core
 from gcwsnet.nn._claims import Batch, claim, claim_of
-from gcwsnet.nn._sum_of_picks import can_run_natively
+from gcwsnet.nn._sum_of_picks import is_native
 from gcwsnet.nn._tables import zero_table
 
 
@@ -118,10 +119,9 @@ class LazyAdam(Optimizer):
 
     def _update(self, parameter: Tensor, step: _Step) -> None:
         claimed = claim_of(parameter)
-        waiting = claimed.waiting(parameter) if claimed else []
-        if waiting and claimed:
-            batch = _joined(waiting)
-            if batch is not None and _is_empty(parameter.grad) and step.can_run_natively(batch.codes, parameter):
+        if claimed is not None:
+            batch = _joined(claimed.waiting(parameter)) if claimed.owner() is self else None
+            if batch is not None and _is_empty(parameter.grad) and batch.codes.is_cpu and step.is_native(parameter):
                 step.on_picked_rows(parameter, batch)
                 return
             claimed.settle(parameter)
@@ -144,25 +144,13 @@ class _Step:
         self.root_correction = math.sqrt(1 - self.beta2 ** state["step"])
         self.rate = lr / (1 - self.beta1 ** state["step"])
 
-    def can_run_natively(self, codes: Tensor, table: Tensor) -> bool:
-        tables = [table, self.square] + ([] if self.mean is None else [self.mean])
-        return all(can_run_natively(codes, one) for one in tables)
+    def is_native(self, parameter: Tensor) -> bool:
+        """Whether the native core takes the parameter and what is kept for it."""
+        return is_native(parameter) and is_native(self.square) and (self.mean is None or is_native(self.mean))
 
     def on_picked_rows(self, table: Tensor, batch: Batch) -> None:
         """Adam on the rows that the codes picked, by the native core: summed and applied row by row."""
-        batch.picks().adam(
-            batch.gradient.numpy(),
-            table.detach().numpy(),
-            None if self.mean is None else self.mean.numpy(),
-            self.square.numpy(),
-            rate=self.rate * self.root_correction,
-            new_mean=1 - self.beta1,
-            new_square=1 - self.beta2,
-            epsilon=self.eps,
-            decay=self.decay,
-            n_threads=torch.get_num_threads(),
-        )
-        torch.autograd.graph.increment_version(table)
+        self._natively(batch.picks().adam, table, batch.gradient, self.eps)
 
     def on_rows(self, parameter: Tensor, gradient: Tensor) -> None:
         """The same by torch, for a coalesced sparse gradient."""
@@ -180,11 +168,30 @@ class _Step:
 
     def on_all(self, parameter: Tensor, gradient: Tensor) -> None:
         """Adam on all of a parameter."""
+        if is_native(gradient) and self.is_native(parameter):
+            # The same formula: here eps is added to the root that has been corrected.
+            self._natively(_core.adam, parameter, gradient, self.eps * self.root_correction)
+            return
         self.square.mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)
         mean = gradient if self.mean is None else self.mean.lerp_(gradient, 1 - self.beta1)
         if self.decay != 1:
             parameter.mul_(self.decay)
         parameter.addcdiv_(mean, (self.square.sqrt() / self.root_correction).add_(self.eps), value=-self.rate)
+
+    def _natively(self, adam: Callable[..., None], parameter: Tensor, gradient: Tensor, eps: float) -> None:
+        adam(
+            gradient.detach().numpy(),
+            parameter.detach().numpy(),
+            None if self.mean is None else self.mean.numpy(),
+            self.square.numpy(),
+            rate=self.rate * self.root_correction,
+            new_mean=1 - self.beta1,
+            new_square=1 - self.beta2,
+            epsilon=eps,
+            decay=self.decay,
+            n_threads=torch.get_num_threads(),
+        )
+        torch.autograd.graph.increment_version(parameter)
 
 
 def _check_group(group: dict[str, Any]) -> None:
@@ -196,10 +203,10 @@ def _check_group(group: dict[str, Any]) -> None:
 
 
 def _joined(batches: list[Batch]) -> Batch | None:
-    """All batches as one, if codes pick the same rows in all of them."""
+    """All batches as one, if there are any and codes pick the same rows in all of them."""
+    if len(batches) <= 1:
+        return batches[0] if batches else None
     first = batches[0]
-    if len(batches) == 1:
-        return first
     if any(batch.layout != first.layout for batch in batches):
         return None
     same_type = all(batch.codes.dtype == first.codes.dtype for batch in batches)

@@ -13,15 +13,14 @@ from gcwsnet.nn._claims import Batch, claim_of
 from gcwsnet.nn._layout import Layout
 
 
-def can_run_natively(codes: Tensor, table: Tensor) -> bool:
-    """Whether the native core takes this table: float32, on a CPU, and in one piece."""
-    on_cpu = codes.device.type == table.device.type == "cpu"
-    return on_cpu and table.dtype == torch.float32 and table.is_contiguous()
+def is_native(tensor: Tensor) -> bool:
+    """Whether the native core takes this tensor: float32, on a CPU, and in one piece."""
+    return tensor.is_cpu and tensor.dtype == torch.float32 and tensor.is_contiguous()
 
 
 def sum_of_picks(codes: Tensor, table: Tensor, bias: Tensor, layout: Layout, *, sparse: bool) -> Tensor:
     """Bias plus the rows of the table that the codes pick, of shape (n, H)."""
-    if can_run_natively(codes, table):
+    if codes.is_cpu and is_native(table):
         run = _SumOfPicks.apply
         if torch.compiler.is_compiling():  # a compiled net calls the native core as it is
             run = torch.compiler.disable(run)
@@ -41,7 +40,7 @@ class _SumOfPicks(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, codes: Tensor, table: Tensor, bias: Tensor, layout: Layout, sparse: bool) -> Tensor:
-        out = table.new_empty((len(codes), table.shape[1]))
+        out = table.new_empty((codes.shape[0], table.shape[1]))
         layout.native().sum_of_picks(
             codes.numpy(), table.detach().numpy(), bias.detach().numpy(), out.numpy(), torch.get_num_threads()
         )
