@@ -4,30 +4,52 @@ One step is forward, backward with a given gradient of the output, and the optim
 Uniform codes are the worst case: nearly every code of a batch picks a row of its own. Real codes are those of MNIST
 where `gcwsnet.datasets.load` finds it, or of scikit-learn's digits.
 
-The promises, on one thread with uniform codes, k=256, b=8 and H=200: at least 6 times the rows of `EmbeddingBag` with
-the fused Adam in batches of 32 and 20 times those with the default Adam, 2.5 times fused in batches of 128; and two
-threads at least 1.6 times one.
+The promises, with k=256, b=8 and H=200: on one thread at least 6 times the rows of `EmbeddingBag` with the fused Adam
+in batches of 32 and 20 times those with the default Adam, 2.5 times fused in batches of 128; and two threads at least
+1.6 times one, where the native core has a millisecond of work. What torch and Python do around it is done by one
+thread, so real codes in batches of 32, of which few rows occur, gain less.
+
+The parts of a step are timed one by one: the sums of rows forward, the sort of the picks by row, and Adam on the rows
+that occurred. The bytes that these must move at least are set against those that copying a large array moves in the
+same time. Rows that one batch after the other picks stay in the cache, so real codes can be faster than a copy.
 """
 
 from __future__ import annotations
 
 import argparse
+import statistics
+import time
 from collections.abc import Callable, Mapping
-from itertools import cycle
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from gcwsnet import GCWSHasher
-from gcwsnet.bench._measure import Work, listed, machine, medians, one_thread, versions
+from gcwsnet import GCWSHasher, _core
+from gcwsnet.bench._measure import Work, listed, machine, one_thread, seconds, versions
+from gcwsnet.bench._page import write_section
 from gcwsnet.datasets import load
 from gcwsnet.nn import HashedLinear, LazyAdam
 
 BITS = 8
-BASELINE = "EmbeddingBag, Adam fused"
-STEPS = 3  # of one repetition
+PARTS = ("forward", "sort", "Adam")
+PEERS = {
+    "Adam fused": "EmbeddingBag, Adam fused",
+    "Adam": "EmbeddingBag, Adam",
+    "SparseAdam": "EmbeddingBag, SparseAdam",
+}
+ONE, TWO = "HashedLinear, LazyAdam", "HashedLinear, LazyAdam, 2 threads"
+COPIED = 1 << 26  # numbers, far more than a cache holds
 Tensor = Any
+
+
+class Steps(NamedTuple):
+    """Some steps of training. Many where they are quick: the first finds the cache full of other things."""
+
+    run: Work
+    n: int
 
 
 def real_rows() -> tuple[str, Any]:
@@ -44,71 +66,138 @@ def batches(codes: Tensor, size: int) -> list[Tensor]:
     return [batch for batch in codes[order].split(size) if len(batch) == size]
 
 
-def ours(given: list[Tensor], gradient: Tensor, n_threads: int = 1, **settings: Any) -> Work:
+def ours(given: list[Tensor], gradient: Tensor, n_threads: int = 1, **settings: Any) -> Steps:
     """Steps of HashedLinear with LazyAdam."""
     layer = HashedLinear(given[0].shape[1], BITS, gradient.shape[1])
     optimizer = LazyAdam(layer.parameters(), **settings)
-    return steps(layer, optimizer, given, gradient, n_threads)
+    return steps(layer, optimizer, given, gradient, n_threads, 20)
 
 
 def theirs(
     given: list[Tensor], gradient: Tensor, make: Callable[..., Any], sparse: bool = False, **settings: Any
-) -> Work:
+) -> Steps:
     """Steps of EmbeddingBag with an optimizer of torch."""
     k = given[0].shape[1]
     bag = torch.nn.EmbeddingBag(k << BITS, gradient.shape[1], mode="sum", sparse=sparse)
     positions = [batch.long() + (torch.arange(k) << BITS) for batch in given]
-    return steps(bag, make(bag.parameters(), **settings), positions, gradient, 1)
+    return steps(bag, make(bag.parameters(), **settings), positions, gradient, 1, 3)
 
 
-def steps(layer: Any, optimizer: Any, given: list[Tensor], gradient: Tensor, n_threads: int) -> Work:
-    """A few steps, on the next batches with each call."""
+def steps(layer: Any, optimizer: Any, given: list[Tensor], gradient: Tensor, n_threads: int, n: int) -> Steps:
+    """Steps on the next batches with each call."""
     endless = cycle(given)
 
-    def work() -> None:
+    def run() -> None:
         torch.set_num_threads(n_threads)
-        for _ in range(STEPS):
+        for _ in range(n):
             optimizer.zero_grad()
             layer(next(endless)).backward(gradient)
             optimizer.step()
         torch.set_num_threads(1)
 
-    return work
+    return Steps(run, n)
 
 
-def works(codes: Tensor, size: int, width: int) -> dict[str, Work]:
+def all_steps(given: list[Tensor], gradient: Tensor) -> dict[str, Steps]:
     """What is timed, all on the same batches."""
-    given = batches(codes, size)
-    gradient = torch.randn((size, width), generator=torch.Generator().manual_seed(0)) / size
     return {
         "EmbeddingBag, Adam": theirs(given, gradient, torch.optim.Adam),
-        BASELINE: theirs(given, gradient, torch.optim.Adam, fused=True),
+        "EmbeddingBag, Adam fused": theirs(given, gradient, torch.optim.Adam, fused=True),
         "EmbeddingBag, SparseAdam": theirs(given, gradient, torch.optim.SparseAdam, sparse=True),
-        "HashedLinear, LazyAdam": ours(given, gradient),
-        "HashedLinear, LazyAdam, beta1=0": ours(given, gradient, betas=(0.0, 0.999)),
-        "HashedLinear, LazyAdam, 2 threads": ours(given, gradient, n_threads=2),
+        ONE: ours(given, gradient),
+        TWO: ours(given, gradient, n_threads=2),
+        f"{ONE}, beta1=0": ours(given, gradient, betas=(0.0, 0.999)),
     }
 
 
+class Parts:
+    """The native calls of a step, with tables of their own, one by one."""
+
+    def __init__(self, given: list[Tensor], gradient: Tensor) -> None:
+        k, width = given[0].shape[1], gradient.shape[1]
+        self.codes, self.gradient = cycle([batch.numpy() for batch in given]), gradient.numpy()
+        self.rows = _core.RowOfCode(k, BITS, k << BITS, False, 0)
+        self.tables = [np.zeros((k << BITS, width), np.float32) for _ in range(3)]
+        self.bias, self.out = np.zeros(width, np.float32), np.empty_like(self.gradient)
+
+    def __call__(self, n_threads: int) -> list[float]:
+        """Seconds of each part in one step."""
+        codes, (weight, mean, square) = next(self.codes), self.tables
+        times = [time.perf_counter()]
+        self.rows.sum_of_picks(codes, weight, self.bias, self.out, n_threads)
+        times.append(time.perf_counter())
+        picks = _core.PicksByRow(self.rows, codes, n_threads)
+        times.append(time.perf_counter())
+        picks.adam(self.gradient, weight, mean, square, 1e-3, 0.1, 1e-3, 1e-8, 1.0, n_threads)
+        times.append(time.perf_counter())
+        return [after - before for before, after in pairwise(times)]
+
+
+def copies_per_second(n_threads: int, repetitions: int) -> float:
+    """Bytes that are read and written in a second while a large array is copied, at best."""
+    source, target = np.ones(COPIED, np.float32), np.zeros(COPIED, np.float32)
+    parts = list(zip(np.split(target, n_threads), np.split(source, n_threads), strict=True))
+    with ThreadPoolExecutor(n_threads) as pool:
+        best = min(seconds(lambda: list(pool.map(lambda pair: np.copyto(*pair), parts))) for _ in range(repetitions))
+    return 2 * source.nbytes / best
+
+
+def rows_that_occur(codes: Tensor, size: int) -> float:
+    """Rows of the table that a batch picks, on average."""
+    positions = codes.long() + (torch.arange(codes.shape[1]) << BITS)
+    return float(np.mean([len(batch.unique()) for batch in batches(positions, size)[:8]]))
+
+
 def table(times: Mapping[str, float], size: int) -> str:
-    """Markdown table of rows per second, and of their ratio to the baseline's."""
-    lines = ["| | rows per second | times fused Adam |", "| :-- | --: | --: |"]
-    for name, seconds in times.items():
-        lines.append(f"| {name} | {size * STEPS / seconds:,.0f} | {times[BASELINE] / seconds:.2f} |")
+    """Markdown table of rows per second, and of their ratios to those of torch."""
+    lines = [f"| | rows per second | times {' | times '.join(PEERS)} |", "| :-- | --: |" + " --: |" * len(PEERS)]
+    for name, one in times.items():
+        ratios = " | ".join(f"{times[peer] / one:.2f}" for peer in PEERS.values())
+        lines.append(f"| {name} | {size / one:,.0f} | {ratios} |")
     return "\n".join(lines)
 
 
-def traffic(codes: Tensor, size: int, width: int) -> str:
-    """What a step must move at least: dense Adam the whole table, lazy Adam the rows of the batch."""
-    k = codes.shape[1]
-    positions = codes.long() + (torch.arange(k) << BITS)
-    rows = np.mean([len(batch.unique()) for batch in batches(positions, size)[:8]])
-    row, whole = 4 * width / 1e6, (k << BITS) * 4 * width / 1e6
-    # Forward reads rows; a step reads and writes weights, means, squares. A dense gradient is cleared, added to, read.
-    lazy, dense = rows * row * 7, rows * row * 3 + whole * 8
+def account(parts: Mapping[int, list[float]], whole: Mapping[int, float], n_bytes: float, copied: Any) -> str:
+    """Where the time of a step goes, and how near its traffic is to that of a copy."""
+    lines = []
+    for n_threads, native in parts.items():
+        shown = ", ".join(f"{name} {1e3 * part:.2f}" for name, part in zip(PARTS, native, strict=True))
+        rest = whole[n_threads] - sum(native)
+        rate = n_bytes / (native[0] + native[2])
+        lines.append(
+            f"- {n_threads} thread{'s' * (n_threads > 1)}: {1e3 * whole[n_threads]:.2f} ms a step: {shown}, torch and "
+            f"Python {1e3 * rest:.2f}. Forward and Adam move {n_bytes / 1e6:.0f} MB, {rate / 1e9:.1f} GB/s; a copy "
+            f"moves {copied[n_threads] / 1e9:.1f} GB/s."
+        )
+    native_ratio = sum(parts[1]) / sum(parts[2])
+    return "\n".join(
+        [*lines, f"- 2 threads: {whole[1] / whole[2]:.2f} times one; {native_ratio:.2f} times in the core."]
+    )
+
+
+def report(codes: Tensor, size: int, width: int, repetitions: int, copied: Mapping[int, float]) -> str:
+    """Everything about one kind of codes in batches of one size."""
+    given = batches(codes, size)
+    gradient = torch.randn((size, width), generator=torch.Generator().manual_seed(0)) / size
+    works, native = all_steps(given, gradient), Parts(given, gradient)
+    times: dict[str, list[float]] = {name: [] for name in works}
+    parts: dict[int, list[list[float]]] = {1: [], 2: []}
+    for work in works.values():
+        work.run()
+    for _ in range(repetitions):
+        for name, work in works.items():
+            times[name].append(seconds(work.run) / work.n)
+        for n_threads, found in parts.items():
+            native(n_threads)
+            found += [native(n_threads) for _ in range(10)]
+    median = {name: statistics.median(found) for name, found in times.items()}
+    of_parts = {n: [statistics.median(part) for part in zip(*found, strict=True)] for n, found in parts.items()}
+    rows = rows_that_occur(codes, size)
+    # Forward reads the rows; a step reads and writes their weights, means and squares.
+    n_bytes = rows * 4 * width * 7
     return (
-        f"{rows:,.0f} of {k << BITS:,} rows occur in a batch of {size}. LazyAdam moves {lazy:.0f} MB in a step, "
-        f"a dense Adam {dense:.0f} MB."
+        f"{table(median, size)}\n\n- {rows:,.0f} of {codes.shape[1] << BITS:,} rows occur in a batch.\n"
+        f"{account(of_parts, {1: median[ONE], 2: median[TWO]}, n_bytes, copied)}"
     )
 
 
@@ -119,10 +208,11 @@ def main() -> None:
     parser.add_argument("--outputs", type=int, default=200)
     parser.add_argument("--batches", type=int, nargs="+", default=[32, 128])
     parser.add_argument("--repetitions", type=int, default=7)
+    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/training-speed.md")
     given = parser.parse_args()
-    print(machine())
-    print(listed(versions("gcwsnet", "numpy", "torch")))
-    print(f"k={given.hashes}, b={BITS}, H={given.outputs}; medians of {given.repetitions}, in turn")
+    lines = [f"{machine()}.", f"{listed(versions('gcwsnet', 'numpy', 'torch'))}."]
+    lines += [f"k = {given.hashes}, b = {BITS}, H = {given.outputs}; medians of {given.repetitions}, in turn."]
+    copied = {n_threads: copies_per_second(n_threads, given.repetitions) for n_threads in (1, 2)}
     name, X = real_rows()
     hasher = GCWSHasher(given.hashes, bits=BITS, random_state=0)
     uniform = torch.randint(0, 1 << BITS, (4096, given.hashes), generator=torch.Generator().manual_seed(0))
@@ -130,9 +220,12 @@ def main() -> None:
     with one_thread():
         for size in given.batches:
             for kind, codes in kinds.items():
-                print(f"\n{kind} codes, batches of {size}\n")
-                print(table(medians(works(codes, size, given.outputs), given.repetitions), size))
-                print(f"\n{traffic(codes, size, given.outputs)}")
+                lines += ["", f"### {kind[0].upper()}{kind[1:]} codes, batches of {size}", ""]
+                lines += [report(codes, size, given.outputs, given.repetitions, copied)]
+    if given.write_docs:
+        write_section("training-speed.md", "training.py", "\n".join(lines))
+    else:
+        print("\n".join(lines))
 
 
 if __name__ == "__main__":
