@@ -20,8 +20,8 @@ class LazyAdam(Optimizer):
     """Adam for a whole net, which on tables of hashed layers only works on the rows that the batch picked.
 
     Parameters with ordinary gradients are updated as by `torch.optim.Adam`; those of float32 on a CPU in one pass of
-    the native core. Rows of a `HashedLinear` are updated as by `torch.optim.SparseAdam`: a row that did not occur keeps its
-    weights and its means. On a CPU that is done while the gradient of a row is summed, so each row that occurred is
+    the native core. Rows of a `HashedLinear` are updated as by `torch.optim.SparseAdam`: a row that did not occur keeps
+    its weights and its means. On a CPU that is done while the gradient of a row is summed, so each row that occurred is
     read and written once, and no gradient of the table is ever stored. Other parameters with sparse gradients are
     updated the same way, by torch.
 
