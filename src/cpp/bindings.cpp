@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <numeric>
+
 #include "adam.hpp"
 #include "hashed_linear.hpp"
 #include "hasher.hpp"
@@ -44,6 +46,20 @@ void without_gil(Work work) {
     if (!interrupted) throw;
   }
   if (interrupted) throw nb::python_error();
+}
+
+// The numbers that are given, or 0, 1, 2, ...
+std::vector<std::uint32_t> numbers_of_hashes(std::size_t n_hashes,
+                                             const std::optional<std::vector<std::uint32_t>>& given,
+                                             Hasher::Method method) {
+  if (given.has_value()) {
+    require(method == Hasher::Method::kGcws, "only the method GCWS takes hash numbers");
+    require(given->size() == n_hashes, "there must be n_hashes hash numbers");
+    return *given;
+  }
+  std::vector<std::uint32_t> numbers(n_hashes);
+  std::iota(numbers.begin(), numbers.end(), std::uint32_t{0});
+  return numbers;
 }
 
 template <class Function>
@@ -344,12 +360,13 @@ NB_MODULE(_core, m) {
       .def(
           "__init__",
           [](Hasher* self, std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes,
-             Hasher::Scan scan, Hasher::Method method) {
+             Hasher::Scan scan, Hasher::Method method, const std::optional<std::vector<std::uint32_t>>& hash_numbers) {
             require(n_columns >= 1 && n_columns <= (std::size_t{1} << 31), "n_columns must be from 1 to 2**31");
             require(n_hashes >= 1 && n_hashes <= (std::size_t{1} << 20), "n_hashes must be from 1 to 2**20");
-            new (self) Hasher(seed, n_columns, n_hashes, table_bytes, scan, method);
+            new (self) Hasher(seed, n_columns, numbers_of_hashes(n_hashes, hash_numbers, method), table_bytes, scan, method);
           },
-          "seed"_a, "n_columns"_a, "n_hashes"_a, "table_bytes"_a, "scan"_a, "method"_a = Hasher::Method::kGcws)
+          "seed"_a, "n_columns"_a, "n_hashes"_a, "table_bytes"_a, "scan"_a, "method"_a = Hasher::Method::kGcws,
+          "hash_numbers"_a = nb::none())
       .def(
           "use_caps",
           [](Hasher& self, const Vector& log_caps, const Vector& ends) {

@@ -23,27 +23,33 @@ KeyStream::Purpose salts_of(Hasher::Method method) {
   }
 }
 
+// Whole blocks of hashes: the last one is filled up with the numbers that follow.
+std::vector<std::uint32_t> in_whole_blocks(std::vector<std::uint32_t> hashes) {
+  while (hashes.size() % kHashBlock != 0) hashes.push_back(hashes.back() + 1);
+  return hashes;
+}
+
 }  // namespace
 
-Hasher::Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes, Scan scan,
-               Method method)
-    : n_hashes_(n_hashes),
+Hasher::Hasher(std::uint64_t seed, std::size_t n_columns, const std::vector<std::uint32_t>& hashes,
+               std::size_t table_bytes, Scan scan, Method method)
+    : n_hashes_(hashes.size()),
       scan_(scan),
-      tables_(seed, 2 * n_columns, n_hashes, table_bytes, scan != Scan::kAuto),
+      tables_(seed, 2 * n_columns, in_whole_blocks(hashes), table_bytes, scan != Scan::kAuto),
       salts_low_(padded_hashes()),
       salts_high_(padded_hashes()) {
   if (method == Method::kRejection) {
-    auto rejection = std::make_unique<Rejection>(seed, tables_, n_hashes, table_bytes);
+    auto rejection = std::make_unique<Rejection>(seed, tables_, n_hashes_, table_bytes);
     rejection_ = rejection.get();
     sampler_ = std::move(rejection);
   } else if (method == Method::kBinwise) {
-    sampler_ = std::make_unique<Binwise>(seed, tables_, n_hashes, table_bytes);
+    sampler_ = std::make_unique<Binwise>(seed, tables_, n_hashes_, table_bytes);
   } else if (method == Method::kExtremal) {
     sampler_ = std::make_unique<Extremal>(seed, tables_);
   }
   const KeyStream salts(seed, salts_of(method));
-  for (std::size_t j = 0; j < padded_hashes(); ++j) {
-    const Key salt = halves(salts(j));
+  for (std::size_t j = 0; j < n_hashes_; ++j) {
+    const Key salt = halves(salts(hashes[j]));
     salts_low_[j] = salt.low;
     salts_high_[j] = salt.high;
   }

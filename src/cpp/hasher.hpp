@@ -18,9 +18,10 @@ class Hasher {
   // to be compared.
   enum class Scan { kAuto, kFull, kSorted, kHeavy, kRanks };
 
+  // `hashes`: the numbers of the hashes, at least one; but for GCWS they are 0, 1, 2, ...
   // Tables take at most `table_bytes`. Without them parameters are generated for each entry again.
-  Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes, Scan scan,
-         Method method);
+  Hasher(std::uint64_t seed, std::size_t n_columns, const std::vector<std::uint32_t>& hashes, std::size_t table_bytes,
+         Scan scan, Method method);
 
   std::size_t n_columns() const { return tables_.n_features() / 2; }
   std::size_t n_hashes() const { return n_hashes_; }

@@ -5,17 +5,18 @@
 
 namespace gcwsnet {
 
-Tables::Tables(std::uint64_t seed, std::size_t n_features, std::size_t n_hashes, std::size_t most_bytes, bool at_once)
+Tables::Tables(std::uint64_t seed, std::size_t n_features, const std::vector<std::uint32_t>& hashes,
+               std::size_t most_bytes, bool at_once)
     : n_features_(n_features),
       most_bytes_(most_bytes),
       at_once_(at_once),
       feature_keys_(seed, KeyStream::Purpose::kFeatures),
-      hash_keys_((n_hashes + kHashBlock - 1) / kHashBlock) {
+      hash_keys_(hashes.size() / kHashBlock) {
   const KeyStream keys(seed, KeyStream::Purpose::kHashes);
-  for (std::size_t j = 0; j < n_blocks() * kHashBlock; ++j) {
+  for (std::size_t j = 0; j < hashes.size(); ++j) {
     HashKeys& block = hash_keys_[j / kHashBlock];
     for (std::size_t w = 0; w < 4; ++w) {
-      const Key key = halves(keys(4 * j + w));
+      const Key key = halves(keys(std::uint64_t{4} * hashes[j] + w));
       block.low[w][j % kHashBlock] = key.low;
       block.high[w][j % kHashBlock] = key.high;
     }

@@ -14,13 +14,15 @@ namespace gcwsnet {
 
 class Tables {
  public:
+  // `hashes`: the numbers of the hashes, a whole number of blocks.
   // `at_once`: what is asked for is made at once, not only when enough rows have come for it to pay.
-  Tables(std::uint64_t seed, std::size_t n_features, std::size_t n_hashes, std::size_t most_bytes, bool at_once);
+  Tables(std::uint64_t seed, std::size_t n_features, const std::vector<std::uint32_t>& hashes, std::size_t most_bytes,
+         bool at_once);
 
   std::size_t n_features() const { return n_features_; }
   std::size_t n_blocks() const { return hash_keys_.size(); }
   Key feature_key(std::uint32_t feature) const { return halves(feature_keys_(feature)); }
-  const HashKeys* hash_keys() const { return hash_keys_.data(); }  // of each block; the last is filled up with further hashes
+  const HashKeys* hash_keys() const { return hash_keys_.data(); }  // of each block
 
   // Called once for rows that will be hashed: how much the tables will be used.
   void count(std::size_t n_rows, std::size_t n_entries);

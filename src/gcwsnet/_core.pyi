@@ -2,6 +2,7 @@
 The native core: GCWS hashing and sums of minima. Private; use the functions of gcwsnet.
 """
 
+from collections.abc import Sequence
 import enum
 from typing import Annotated
 
@@ -48,7 +49,7 @@ class Method(enum.Enum):
 class Hasher:
     """Samples and codes of one seed, for rows of n_columns numbers."""
 
-    def __init__(self, seed: int, n_columns: int, n_hashes: int, table_bytes: int, scan: Scan, method: Method = Method.GCWS) -> None: ...
+    def __init__(self, seed: int, n_columns: int, n_hashes: int, table_bytes: int, scan: Scan, method: Method = Method.GCWS, hash_numbers: Sequence[int] | None = None) -> None: ...
 
     def use_caps(self, log_caps: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], ends: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]) -> None:
         """

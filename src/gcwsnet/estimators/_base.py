@@ -33,6 +33,7 @@ from gcwsnet._validation import (
     draw_seed,
 )
 from gcwsnet.estimators._averaging import Averages
+from gcwsnet.estimators._hash_choice import best_hashes, rows_for_hashes
 from gcwsnet.estimators._history import Record, check_checkpoints
 from gcwsnet.estimators._learner import (
     OPTIMIZERS,
@@ -88,6 +89,7 @@ class GCWSNetEstimator(BaseEstimator):
         betas: tuple[float, float] = (0.0, 0.999),
         weight_decay: float = 0.0,
         average: bool = True,
+        oversample: int = 1,
         encoding: str = "mixed",
         missing: str = "error",
         shuffle: bool = True,
@@ -118,6 +120,7 @@ class GCWSNetEstimator(BaseEstimator):
         self.betas = betas
         self.weight_decay = weight_decay
         self.average = average
+        self.oversample = oversample
         self.encoding = encoding
         self.missing = missing
         self.shuffle = shuffle
@@ -215,9 +218,9 @@ class GCWSNetEstimator(BaseEstimator):
         """Learn the scaling, and make the hasher, the net and its optimizer."""
         scale, self.p_ = self._select(rows, targets)
         self.scaling_: Any = learn_scaling(rows.X, scale) if isinstance(scale, str) else scale
-        self._make_hasher(self._scaled(rows.X[:1]).shape[1])
-        self._set_targets(targets)
         self._make_learner(targets)
+        self._make_hasher(self._scaled(rows.X[:1]).shape[1], self._choose_hashes(rows, targets))
+        self._set_targets(targets)
         self.averages_ = None
         self.history_: dict[str, list[float]] = {}
         self.n_rows_seen_ = 0
@@ -247,14 +250,25 @@ class GCWSNetEstimator(BaseEstimator):
         small._learn(learned._replace(X=X), [])
         return targets.score(small._outputs(X_judged), targets.encode(judged.y)).numpy()
 
-    def _make_hasher(self, n_columns: int) -> None:
+    def _choose_hashes(self, rows: Rows, targets: Targets) -> NDArray[np.int64] | None:
+        """The numbers of the hashes that look best on some of the rows; None where there is no choice."""
+        if self.oversample == 1 or rows.X.shape[0] < LEAST_ROWS:
+            return None
+        some = rows.take(rows_for_hashes(rows.X.shape[0], self.seed_))
+        all_of_them = np.arange(self.n_hashes * self.oversample)
+        self._make_hasher(self._scaled(some.X[:1]).shape[1], all_of_them)
+        return best_hashes(self._codes(some.X).numpy(), targets.encode(some.y).numpy(), self.n_hashes)
+
+    def _make_hasher(self, n_columns: int, hash_numbers: NDArray[np.int64] | None) -> None:
+        self.hash_numbers_ = hash_numbers
         self.hasher_ = GCWSHasher(
-            self.n_hashes,
+            self.n_hashes if hash_numbers is None else len(hash_numbers),
             p=self.p_,
             bits=self.bits,
             t_bits=self.t_bits,
             encoding=self.encoding,
             missing=self.missing,
+            hash_numbers=hash_numbers,
             random_state=self.seed_,
         ).fit(sparse.csr_matrix((1, n_columns), dtype=np.float32))
 
@@ -401,6 +415,7 @@ class GCWSNetEstimator(BaseEstimator):
         check_integer("batch_size", self.batch_size, 1, 2**24)
         if self.learning_rate != "auto":
             check_number("learning_rate", self.learning_rate, 1e-12, 1e3)
+        check_integer("oversample", self.oversample, 1, 2**10)
         check_choice("schedule", self.schedule, list(SCHEDULES))
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_checkpoints(self.checkpoints)

@@ -70,6 +70,10 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         Whether predictions after `partial_fit` are those of weights averaged over the last half of the stream, or
         somewhat more. As good as a rate that falls to zero, for a stream whose end nobody knows, and much better than
         the last weights; it takes the memory of two more nets.
+    oversample : int, default=1
+        How many times `n_hashes` hashes are drawn, of which the best `n_hashes` are kept: those whose codes alone predict
+        the target best on at most 4,000 rows. Time and memory stay as they are but for a moment at the start. It helps
+        on some data and does harm on others, see ``docs/accuracy.md``. Below 200 rows nothing is chosen.
     encoding : {"mixed", "lowbits"}, default="mixed"
         How samples become codes, see `GCWSHasher`.
     missing : {"error", "zero"}, default="error"
@@ -114,6 +118,8 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         The scalings and powers that were tried, each with its score on rows held out, the standard error of that, its
         seconds and whether it was chosen. The first one, "numeric" with p = 1, stays unless another is better by more
         than half its standard error.
+    hash_numbers_ : array of int64 or None
+        The numbers of the hashes, if `oversample` chose them; None for 0, 1, 2, ...
     hasher_ : GCWSHasher
     net_ : GCWSNet
         With the last weights.
@@ -160,6 +166,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         betas: tuple[float, float] = (0.0, 0.999),
         weight_decay: float = 0.0,
         average: bool = True,
+        oversample: int = 1,
         encoding: str = "mixed",
         missing: str = "error",
         shuffle: bool = True,
@@ -191,6 +198,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
             betas=betas,
             weight_decay=weight_decay,
             average=average,
+            oversample=oversample,
             encoding=encoding,
             missing=missing,
             shuffle=shuffle,

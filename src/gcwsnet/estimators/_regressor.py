@@ -25,13 +25,13 @@ class GCWSNetRegressor(RegressorMixin, GCWSNetEstimator):
         Of the standardised targets. "absolute_error" predicts medians; "huber" is the square up to one standard
         deviation and grows like the absolute error beyond.
     n_hashes, bits, t_bits, p, scale, hidden, reduction, epochs, batch_size, learning_rate, schedule, optimizer, \
-betas, weight_decay, average, encoding, missing, shuffle, cache, checkpoints, early_stopping, patience, \
+betas, weight_decay, average, oversample, encoding, missing, shuffle, cache, checkpoints, early_stopping, patience, \
 validation_fraction, callbacks, warm_start, verbose, random_state, n_jobs, device
         As of `GCWSNetClassifier`. Numbers want more epochs than labels.
 
     Attributes
     ----------
-    scaling_, p_, selection_, hasher_, net_, averages_, optimizer_, seed_, n_features_in_, n_rows_seen_, \
+    scaling_, p_, selection_, hasher_, hash_numbers_, net_, averages_, optimizer_, seed_, n_features_in_, n_rows_seen_, \
 n_epochs_seen_, feature_names_in_
         As of `GCWSNetClassifier`.
     history_ : dict of lists
@@ -70,6 +70,7 @@ n_epochs_seen_, feature_names_in_
         betas: tuple[float, float] = (0.0, 0.999),
         weight_decay: float = 0.0,
         average: bool = True,
+        oversample: int = 1,
         encoding: str = "mixed",
         missing: str = "error",
         shuffle: bool = True,
@@ -101,6 +102,7 @@ n_epochs_seen_, feature_names_in_
             betas=betas,
             weight_decay=weight_decay,
             average=average,
+            oversample=oversample,
             encoding=encoding,
             missing=missing,
             shuffle=shuffle,

@@ -171,6 +171,7 @@ def _parts(estimator: GCWSNetEstimator, with_optimizer: bool) -> tuple[Tensors, 
         "feature_names_in": None if names is None else names.tolist(),
         "scaling": scaling.scale if scaling is not None else None,
         "p": estimator.p_,
+        "hash_numbers": None if estimator.hash_numbers_ is None else estimator.hash_numbers_.tolist(),
         "selection": [asdict(tried) for tried in estimator.selection_],
         "targets": targets,
         "averages": means,
@@ -249,7 +250,8 @@ def _rebuilt(tensors: Tensors, description: Description) -> GCWSNetEstimator:
     estimator.scaling_ = _rebuilt_scaling(description["scaling"], estimator.n_features_in_, tensors)
     estimator.p_ = description["p"]
     estimator.selection_ = [Tried(**tried) for tried in description["selection"]]
-    estimator._make_hasher(estimator.n_features_in_)
+    numbers = description["hash_numbers"]
+    estimator._make_hasher(estimator.n_features_in_, None if numbers is None else np.array(numbers, dtype=np.int64))
     targets = _rebuilt_targets(estimator, description["targets"], tensors)
     estimator._set_targets(targets)
     estimator._make_learner(targets)

@@ -24,6 +24,7 @@ SMALL: dict[str, Any] = {
     "reduction": None,
     "epochs": 2,
     "batch_size": 32,
+    "oversample": 1,
     "cache": True,
     "early_stopping": False,
     "callbacks": None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +32,7 @@ from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.hashing.samplers.caps import cap_table, check_caps, clip_to_caps, column_caps, expected_trials, without_nan
 
 MOST_HASHES = 2**20
+MOST_HASH_NUMBER = 2**31 - 1
 SCAN = _core.Scan.AUTO  # every way gives the same samples: tests and benchmarks compare them
 MOST_FEATURE_NAMES = 2**24
 METHODS = {
@@ -80,6 +82,9 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
           of hashes. It estimates the mean of the kernels of these shares, which is another number.
         - "extremal": the lowest point of an extremal process. (i*, t*) has the law of "gcws"; i* alone
           (``t_bits=0``) has a law of its own in closed form. Slow.
+    hash_numbers : sequence of `n_hashes` int, default=None
+        The numbers of the hashes, for "gcws" alone; None is 0, 1, 2, ... A hash depends on its number and the seed, so
+        that some of many hashes can be kept: their codes are columns of the codes of all.
     above_cap : {"error", "clip"}, default="error"
         For "rejection": what happens to a value beyond the largest one seen in `fit`. "clip" puts it to that one
         and counts it in `n_clipped_`.
@@ -141,6 +146,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         encoding: str = "mixed",
         output: str = "codes",
         method: str = "gcws",
+        hash_numbers: Sequence[int] | NDArray[Any] | None = None,
         above_cap: str = "error",
         missing: str = "error",
         random_state: Any = None,
@@ -154,6 +160,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.encoding = encoding
         self.output = output
         self.method = method
+        self.hash_numbers = hash_numbers
         self.above_cap = above_cap
         self.missing = missing
         self.random_state = random_state
@@ -201,6 +208,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self.seed_ = draw_seed(self.random_state)
             self._fitted_hashes = int(self.n_hashes)
             self._fitted_method = self.method
+            self._fitted_numbers = None if self.hash_numbers is None else np.array(self.hash_numbers, dtype=np.uint32)
         if self._fitted_method == "rejection":
             self._learn_caps(X, first)
         if first:
@@ -302,6 +310,8 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_choice("encoding", self.encoding, ["mixed", "lowbits"])
         check_choice("output", self.output, ["codes", "onehot"])
         check_choice("method", self.method, list(METHODS))
+        if self.hash_numbers is not None:
+            self._check_hash_numbers(np.asarray(self.hash_numbers))
         check_choice("above_cap", self.above_cap, ["error", "clip"])
         check_choice("missing", self.missing, ["error", "zero"])
         if not isinstance(self.t_bits, str):
@@ -314,6 +324,18 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 "the paper's practice is t_bits=0"
             )
         check_integer("table_memory", self.table_memory, 0, 2**48)
+
+    def _check_hash_numbers(self, numbers: NDArray[Any]) -> None:
+        if self.method != "gcws":
+            raise ValueError(f"hash_numbers are for method='gcws' alone, got method={self.method!r}")
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise TypeError(f"hash_numbers must be a vector of integers, got {numbers.dtype} of shape {numbers.shape}")
+        if len(numbers) != self.n_hashes:
+            raise ValueError(f"there must be n_hashes={self.n_hashes} hash_numbers, got {len(numbers)}")
+        bad = np.flatnonzero((numbers < 0) | (numbers > MOST_HASH_NUMBER))
+        if len(bad):
+            at = int(bad[0])
+            raise ValueError(f"hash_numbers must be from 0 to {MOST_HASH_NUMBER}, hash_numbers[{at}] is {numbers[at]}")
 
     def _check_finite(self, X: Matrix) -> None:
         check_finite(
@@ -373,12 +395,21 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             t_bits=self.t_bits if isinstance(self.t_bits, str) else int(self.t_bits),
             encoding=self.encoding,
             columns=self.n_features_in_ if self.encoding == "lowbits" else None,
-            caps=hashlib.sha256(self.caps_.tobytes()).hexdigest()[:16] if rejection else None,
+            caps=_digest(self.caps_) if rejection else None,
+            hash_numbers=None if self._fitted_numbers is None else _digest(self._fitted_numbers),
         )
 
     def _make_core(self) -> None:
         method = METHODS[self._fitted_method]
-        self._core = _core.Hasher(self.seed_, self.n_features_in_, self._fitted_hashes, self.table_memory, SCAN, method)
+        self._core = _core.Hasher(
+            self.seed_,
+            self.n_features_in_,
+            self._fitted_hashes,
+            self.table_memory,
+            SCAN,
+            method,
+            None if self._fitted_numbers is None else self._fitted_numbers.tolist(),
+        )
         if self._fitted_method == "rejection":
             self._use_caps()
 
@@ -398,3 +429,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.input_tags.allow_nan = self.missing == "zero"
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _digest(array: NDArray[Any]) -> str:
+    return hashlib.sha256(array.tobytes()).hexdigest()[:16]

@@ -12,15 +12,17 @@ from gcwsnet.kernels import gmm_transform
 NO_FEATURE, NO_T = -1, 0  # the sample of a row without non-zero entries
 
 
-def gcws(X: ArrayLike, n_hashes: int, *, p: float = 1.0, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def gcws(
+    X: ArrayLike, n_hashes: int | NDArray[np.int64], *, p: float = 1.0, seed: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Samples (i*, t*) of each row: Algorithm 1 with the parameters of `seed`.
 
     Parameters
     ----------
     X : array of shape (n, D)
         Finite float32 or float64 numbers; other numbers are taken as float64.
-    n_hashes : int
-        k, the number of samples of a row.
+    n_hashes : int or array of int64
+        k, the number of samples of a row, or the numbers of the hashes.
     p : float, default=1.0
         The power of the pGMM kernel.
     seed : int, default=0
@@ -39,10 +41,11 @@ def gcws(X: ArrayLike, n_hashes: int, *, p: float = 1.0, seed: int = 0) -> tuple
     """
     X = np.asarray(X)
     u = gmm_transform(X if X.dtype == F else X.astype(np.float64))
-    r, log_c, beta = parameters(seed, np.arange(u.shape[1]), np.arange(n_hashes))
+    hashes = n_hashes if isinstance(n_hashes, np.ndarray) else np.arange(n_hashes)
+    r, log_c, beta = parameters(seed, np.arange(u.shape[1]), hashes)
 
-    i_star = np.full((len(u), n_hashes), NO_FEATURE, dtype=np.int64)
-    t_star = np.full((len(u), n_hashes), NO_T, dtype=np.int64)
+    i_star = np.full((len(u), len(hashes)), NO_FEATURE, dtype=np.int64)
+    t_star = np.full((len(u), len(hashes)), NO_T, dtype=np.int64)
     for row in np.flatnonzero(u.any(axis=1)):
         i = np.flatnonzero(u[row])  # a zero entry is not there
         L = F(p) * log_of_data(u[row, i])[:, np.newaxis]
