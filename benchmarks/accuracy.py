@@ -48,6 +48,7 @@ class Case(NamedTuple):
         """The net of the paper: the low 8 bits of i*, H = 200, Adam with a constant rate of 0.001."""
         paper: dict[str, Any] = {
             "t_bits": 0,
+            "epochs": 1,
             "encoding": "lowbits",
             "learning_rate": RATE,
             "schedule": "constant",

@@ -101,6 +101,12 @@ def _plainly_fits(X: Any, estimator: Any) -> bool:
     )
 
 
+def rounded(numbers: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:
+    """Numbers of another type; those beyond its range become its largest. `numbers` may be overwritten."""
+    most = np.finfo(dtype).max
+    return np.clip(numbers, -most, most, out=numbers).astype(dtype, copy=False)
+
+
 def as_floats(X: Matrix) -> Matrix:
     """X as native float32 if that holds every value of its type, else as float64; unchanged if it is one already."""
     small_integer = X.dtype.kind in "bui" and X.dtype.itemsize <= 2

@@ -75,7 +75,7 @@ def test_averaged_weights_are_better_than_the_last_ones_and_as_good_as_a_falling
 @pytest.mark.parametrize("optimizer", [True, False])
 def test_a_loaded_stream_predicts_the_same_and_goes_on(optimizer: bool, three_classes: Rows, tmp_path: Path) -> None:
     X, y = three_classes
-    model = small().partial_fit(X[:300], y[:300], classes=np.unique(y))
+    model = small(scale=None).partial_fit(X[:300], y[:300], classes=np.unique(y))
     model.save(tmp_path / "model", optimizer=optimizer)
     loaded = gcwsnet.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))

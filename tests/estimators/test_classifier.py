@@ -23,8 +23,8 @@ from tests.estimators.conftest import Rows
 
 
 def small(**settings: Any) -> GCWSNetClassifier:
-    defaults: dict[str, Any] = {"p": 1.0, "n_hashes": 64, "hidden": (16,), "learning_rate": 5e-3, "random_state": 0}
-    return GCWSNetClassifier(**defaults | settings)
+    defaults: dict[str, Any] = {"p": 1.0, "n_hashes": 64, "hidden": (16,), "epochs": 1, "learning_rate": 5e-3}
+    return GCWSNetClassifier(**defaults | {"random_state": 0} | settings)
 
 
 def weights(model: Any) -> dict[str, torch.Tensor]:
@@ -157,10 +157,10 @@ def test_a_stream_gives_the_model_of_a_fit_in_the_same_order(three_classes: Rows
 
 
 def test_a_stream_keeps_the_scaling_of_its_first_rows(three_classes: Rows) -> None:
-    X, y = three_classes
-    model = small().partial_fit(X[:200], y[:200], classes=np.unique(y))
+    X, y = (np.tile(array, (6, 1)[: array.ndim]) for array in three_classes)
+    model = small().partial_fit(X[:2600], y[:2600], classes=np.unique(y))
     scaling = model.scaling_
-    np.testing.assert_allclose(scaling.shift[:5], X[:200, :5].mean(axis=0))
+    np.testing.assert_allclose(scaling.shift[:5], X[:2600, :5].mean(axis=0))
     model.partial_fit(X[200:] * 100, y[200:])
     assert model.scaling_ is scaling
 

@@ -21,7 +21,7 @@ from tests.estimators.conftest import Rows
 
 
 def small(**settings: Any) -> GCWSNetClassifier:
-    defaults: dict[str, Any] = {"p": 1.0, "n_hashes": 16, "hidden": (8,), "random_state": 0}
+    defaults: dict[str, Any] = {"p": 1.0, "n_hashes": 16, "hidden": (8,), "epochs": 1, "random_state": 0}
     return GCWSNetClassifier(**defaults | settings)
 
 

@@ -88,8 +88,11 @@ def test_a_stream_chooses_by_its_first_rows(three_classes: Rows) -> None:
     model = small().partial_fit(X[:300], y[:300], classes=np.unique(y))
     chosen = model.selection_
     assert len(chosen) == 11
-    model.partial_fit(X[300:], y[300:])
+    model.partial_fit(X[300:500], y[300:500])
     assert model.selection_ is chosen
+    model.partial_fit(X[500:], y[500:])  # twice as many: the choice is made anew
+    assert len(model.selection_) == 11
+    assert model.selection_ is not chosen
 
 
 def test_sparse_rows_have_no_quantiles_and_rows_without_coins_one_way_to_standardise(three_classes: Rows) -> None:

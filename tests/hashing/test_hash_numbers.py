@@ -32,7 +32,7 @@ def test_codes_are_columns_of_the_codes_of_all_hashes(
 ) -> None:
     monkeypatch.setattr(_gcws, "SCAN", scan)
     X = rows(kind)
-    settings = {"bits": 16, "p": 1.5, "random_state": 9, "table_memory": table_memory}
+    settings: dict[str, Any] = {"bits": 16, "p": 1.5, "random_state": 9, "table_memory": table_memory}
     of_all = GCWSHasher(200, **settings).fit(X)
     some = GCWSHasher(len(NUMBERS), hash_numbers=NUMBERS, **settings).fit(X)
     assert_array_equal(some.transform(X), of_all.transform(X)[:, NUMBERS])

@@ -33,6 +33,7 @@ from gcwsnet._validation import (
     draw_seed,
 )
 from gcwsnet.estimators._averaging import Averages
+from gcwsnet.estimators._beginning import ENOUGH_ROWS, Beginning
 from gcwsnet.estimators._hash_choice import best_hashes, rows_for_hashes
 from gcwsnet.estimators._history import Record, check_checkpoints
 from gcwsnet.estimators._learner import (
@@ -64,6 +65,7 @@ from gcwsnet.hashing import GCWSHasher
 
 RATE_OF_FEW_STEPS, RATE_OF_MANY_STEPS, RATE_WITHOUT_HIDDEN_LAYERS = 5e-3, 3e-3, 1e-2
 FEW_STEPS = 3000
+EPOCHS_OF_FEW_ROWS, FEW_ROWS = 3, 1500
 Self = TypeVar("Self", bound="GCWSNetEstimator")
 Callback = Callable[[Any, Record], Any]
 
@@ -80,7 +82,7 @@ class GCWSNetEstimator(BaseEstimator):
         scale: Any = "auto",
         hidden: Sequence[int] = (200,),
         reduction: int | Literal["8bit"] | None = None,
-        epochs: int = 1,
+        epochs: int | Literal["auto"] = "auto",
         batch_size: int = 32,
         learning_rate: float | Literal["auto"] = "auto",
         *,
@@ -137,11 +139,20 @@ class GCWSNetEstimator(BaseEstimator):
         self.device = device
 
     _targets: Targets
+    _beginning: Beginning | None = None
     averages_: Averages | None
 
     @abstractmethod
     def _targets_of(self, y: Any) -> Targets:
         """The targets that y shows; a fit begins with them."""
+
+    @abstractmethod
+    def _targets_renewed(self, targets: Targets, y: Any) -> Targets:
+        """The targets of a stream, once it has shown more of y."""
+
+    def _learns_from_first_rows(self) -> bool:
+        """Whether the rows decide about more than the net."""
+        return isinstance(self.scale, str) or self.p == "auto" or self.oversample > 1
 
     @abstractmethod
     def _set_targets(self, targets: Targets) -> None:
@@ -174,6 +185,7 @@ class GCWSNetEstimator(BaseEstimator):
             self.seed_ = draw_seed(self.random_state)
         if self.early_stopping and not apart:
             rows, *apart = self._split(rows)
+        self._beginning = None
         if fresh:
             self._begin(rows, targets)
         self._learn(rows, [HeldOut(self._codes(held.X), targets.encode(held.y)) for held in apart])
@@ -183,8 +195,10 @@ class GCWSNetEstimator(BaseEstimator):
         """Learn from rows as `fit` does."""
         self.averages_ = None
         schedule = SCHEDULES[self.schedule]
-        start = self._rate(self.epochs * math.ceil(rows.X.shape[0] / self.batch_size))
-        self._run(rows, held_out, self.epochs, lambda done: start * schedule(done), shuffle=self.shuffle)
+        n = rows.X.shape[0]
+        epochs = self.epochs if self.epochs != "auto" else EPOCHS_OF_FEW_ROWS if n < FEW_ROWS else 1
+        start = self._rate(epochs * math.ceil(n / self.batch_size))
+        self._run(rows, held_out, epochs, lambda done: start * schedule(done), shuffle=self.shuffle)
 
     def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
         self._check_parameters()
@@ -192,7 +206,18 @@ class GCWSNetEstimator(BaseEstimator):
         rows = self._check_rows(X, y, sample_weight, reset=fresh)
         if fresh:
             self.seed_ = draw_seed(self.random_state)
-            self._begin(rows, self._targets_of(rows.y) if targets is None else targets)
+            self._beginning = Beginning(ENOUGH_ROWS if self._learns_from_first_rows() else 1)
+            targets = self._targets_of(rows.y) if targets is None else targets
+        else:
+            targets = self._targets
+        targets.encode(rows.y)  # an error before anything has changed
+        if self._beginning is not None:
+            first = self._beginning.add(rows)
+            if first is not None:
+                rows = first
+                self._begin(rows, self._targets_renewed(targets, rows.y))
+            if self._beginning.is_over:
+                self._beginning = None
         if self.average and self.averages_ is None:
             self.averages_ = Averages(self.net_, self.n_rows_seen_)
         self._run(rows, [], 1, lambda _: self._rate(), shuffle=False)
@@ -207,7 +232,8 @@ class GCWSNetEstimator(BaseEstimator):
             The file. It is written beside it first and then moved into its place.
         optimizer : bool, default=True
             Whether the state of the optimizer is saved too. It is one or two times as large as the net, and lets
-            `partial_fit` go on as if nothing had been saved.
+            `partial_fit` go on as if nothing had been saved; but the first rows of a stream (see `partial_fit`) are
+            never saved, so that what has been learned from them is final then.
         """
         from gcwsnet.estimators._saving import save_model  # noqa: PLC0415
 
@@ -411,7 +437,8 @@ class GCWSNetEstimator(BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Those that neither the hasher nor the net checks."""
-        check_integer("epochs", self.epochs, 1, 2**31)
+        if self.epochs != "auto":
+            check_integer("epochs", self.epochs, 1, 2**31)
         check_integer("batch_size", self.batch_size, 1, 2**24)
         if self.learning_rate != "auto":
             check_number("learning_rate", self.learning_rate, 1e-12, 1e3)

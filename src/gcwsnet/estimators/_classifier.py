@@ -34,19 +34,21 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         The power of the pGMM kernel. A large one lets the largest entries of a row decide. "auto" chooses it, and the
         scaling too unless that is given: small nets learn from at most 1,600 rows and are judged by 1,000 others, in
         a second or so. Without 200 rows it is 1.
-    scale : {"auto", "numeric", "standard", "minmax", "quantile"}, None or a fitted transformer, default="auto"
+    scale : {"auto", "numeric", "standard", "minmax", "quantile", "idf", "unit", "tfidf"}, None or a fitted \
+transformer, default="auto"
         What is done to the columns first, which can decide everything. "numeric" standardises numeric columns, leaves
         binary ones as they are and drops constant ones; sparse rows are divided and not moved. "standard" treats
         binary columns like numeric ones, "minmax" puts columns into [0, 1], "quantile" makes numeric ones normal by
-        their ranks, and None takes rows as they come, which suits columns that share one unit, such as pixels. "auto"
-        chooses among these together with p; with a given p it is "numeric". Learned in `fit`, or from the rows of
-        the first `partial_fit`.
+        their ranks, and None takes rows as they come, which suits columns that share one unit, such as pixels. For
+        counts of words or clicks, "idf" makes rare columns weigh more, "unit" gives rows length 1, and "tfidf" does
+        both. "auto" chooses among these together with p ("quantile" for dense rows alone, the last three for sparse
+        ones); with a given p it is "numeric". Learned in `fit`, or from the first rows of a stream, see `partial_fit`.
     hidden : sequence of int, default=(200,)
         Units of the hidden layers; ``()`` is a linear model on the codes, which is faster and less accurate.
     reduction : int, "8bit" or None, default=None
         m: the table is m times smaller, by count-sketch. Some accuracy is lost, little up to 16.
-    epochs : int, default=1
-        How often `fit` goes over the rows.
+    epochs : int or "auto", default="auto"
+        How often `fit` goes over the rows. "auto" is once, and three times where there are fewer than 1,500 rows.
     batch_size : int, default=32
         Rows of a step. More are faster and learn less from one pass.
     learning_rate : float or "auto", default="auto"
@@ -71,9 +73,9 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         somewhat more. As good as a rate that falls to zero, for a stream whose end nobody knows, and much better than
         the last weights; it takes the memory of two more nets.
     oversample : int, default=1
-        How many times `n_hashes` hashes are drawn, of which the best `n_hashes` are kept: those whose codes alone predict
-        the target best on at most 4,000 rows. Time and memory stay as they are but for a moment at the start. It helps
-        on some data and does harm on others, see ``docs/accuracy.md``. Below 200 rows nothing is chosen.
+        How many times `n_hashes` hashes are drawn, of which the best `n_hashes` are kept: those whose codes alone
+        predict the target best on at most 4,000 rows. Time and memory stay as they are but for a moment at the start.
+        It helps on some data and does harm on others, see ``docs/accuracy.md``. Below 200 rows nothing is chosen.
     encoding : {"mixed", "lowbits"}, default="mixed"
         How samples become codes, see `GCWSHasher`.
     missing : {"error", "zero"}, default="error"
@@ -110,7 +112,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     ----------
     classes_ : array
         The labels, ascending.
-    scaling_ : ColumnScaling, QuantileScaling, transformer or None
+    scaling_ : ColumnScaling, QuantileScaling, TermScaling, transformer or None
         What is done to the columns.
     p_ : float
         The power in use.
@@ -156,7 +158,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         scale: Any = "auto",
         hidden: Sequence[int] = (200,),
         reduction: int | Literal["8bit"] | None = None,
-        epochs: int = 1,
+        epochs: int | Literal["auto"] = "auto",
         batch_size: int = 32,
         learning_rate: float | Literal["auto"] = "auto",
         *,
@@ -219,6 +221,9 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSNetClassifier:
         """Learn from further rows, once and in their order; they may come in pieces of any size.
 
+        Where scaling, p or hashes are learned from the rows, the first 2,600 are kept for a while. Whenever these rows
+        have doubled it is learned anew, and a new net learns from all of them.
+
         Parameters
         ----------
         X : array, CSR matrix or array, or frame, of shape (n, D)
@@ -266,6 +271,9 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
 
     def _targets_of(self, y: Any) -> Targets:
         return Labels(np.unique(check_labels(y)))
+
+    def _targets_renewed(self, targets: Targets, y: Any) -> Targets:  # noqa: ARG002
+        return targets
 
     def _set_targets(self, targets: Any) -> None:
         self.classes_: NDArray[Any] = targets.classes

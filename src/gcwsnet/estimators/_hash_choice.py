@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,7 @@ def rows_for_hashes(n: int, seed: int) -> NDArray[np.int64]:
     return np.random.default_rng([seed, 7]).permutation(n)[:MOST_ROWS]
 
 
-def best_hashes(codes: NDArray[np.unsignedinteger], target: NDArray[np.generic], n_kept: int) -> NDArray[np.int64]:
+def best_hashes(codes: NDArray[np.unsignedinteger], target: NDArray[Any], n_kept: int) -> NDArray[np.int64]:
     """The numbers of the columns of codes with the best scores, ascending.
 
     Parameters
@@ -29,7 +31,7 @@ def best_hashes(codes: NDArray[np.unsignedinteger], target: NDArray[np.generic],
     return np.sort(np.argsort(-scores, kind="stable")[:n_kept])
 
 
-def hash_scores(codes: NDArray[np.unsignedinteger], target: NDArray[np.generic]) -> NDArray[np.float64]:
+def hash_scores(codes: NDArray[np.unsignedinteger], target: NDArray[Any]) -> NDArray[np.float64]:
     """How well each column of codes predicts the target of rows that are held out, by a table of its own.
 
     The table has, for each code, the mean of its rows' targets and of `PRIOR` rows that are as all rows are. The score
@@ -47,7 +49,7 @@ def hash_scores(codes: NDArray[np.unsignedinteger], target: NDArray[np.generic])
 
 
 def _mean_log_probability(
-    code: NDArray[np.unsignedinteger], target: NDArray[np.generic], end: int, prior: NDArray[np.float64]
+    code: NDArray[np.unsignedinteger], target: NDArray[Any], end: int, prior: NDArray[np.float64]
 ) -> float:
     place, n_places = _places(code)
     pair = place * len(prior) + target
@@ -58,7 +60,7 @@ def _mean_log_probability(
     return float(np.log(probability).mean())
 
 
-def _minus_square_error(code: NDArray[np.unsignedinteger], target: NDArray[np.generic], end: int) -> float:
+def _minus_square_error(code: NDArray[np.unsignedinteger], target: NDArray[Any], end: int) -> float:
     place, n_places = _places(code)
     of_place = np.bincount(place[:end], minlength=n_places)[place[end:]] + PRIOR
     error = 0.0

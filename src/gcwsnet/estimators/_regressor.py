@@ -31,8 +31,8 @@ validation_fraction, callbacks, warm_start, verbose, random_state, n_jobs, devic
 
     Attributes
     ----------
-    scaling_, p_, selection_, hasher_, hash_numbers_, net_, averages_, optimizer_, seed_, n_features_in_, n_rows_seen_, \
-n_epochs_seen_, feature_names_in_
+    scaling_, p_, selection_, hasher_, hash_numbers_, net_, averages_, optimizer_, seed_, n_features_in_, \
+n_rows_seen_, n_epochs_seen_, feature_names_in_
         As of `GCWSNetClassifier`.
     history_ : dict of lists
         As of `GCWSNetClassifier`, with "rmse", the root mean square error in the units of y, for the accuracy. The
@@ -60,7 +60,7 @@ n_epochs_seen_, feature_names_in_
         scale: Any = "auto",
         hidden: Sequence[int] = (200,),
         reduction: int | Literal["8bit"] | None = None,
-        epochs: int = 1,
+        epochs: int | Literal["auto"] = "auto",
         batch_size: int = 32,
         learning_rate: float | Literal["auto"] = "auto",
         *,
@@ -123,6 +123,9 @@ n_epochs_seen_, feature_names_in_
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSNetRegressor:
         """Learn from further rows, once and in their order; they may come in pieces of any size.
 
+        The first 2,600 rows are kept for a while. Scaling, p and the mean and size of y are learned anew whenever these
+        rows have doubled, and a new net learns from all of them.
+
         Parameters
         ----------
         X : array, CSR matrix or array, or frame, of shape (n, D)
@@ -149,6 +152,12 @@ n_epochs_seen_, feature_names_in_
 
     def _targets_of(self, y: Any) -> Targets:
         return Numbers.learn(y, self.loss)
+
+    def _learns_from_first_rows(self) -> bool:
+        return True  # the mean and the size of y
+
+    def _targets_renewed(self, targets: Targets, y: Any) -> Targets:  # noqa: ARG002
+        return self._targets_of(y)
 
     def _set_targets(self, targets: Any) -> None:
         self.target_mean_: NDArray[np.float64] = targets.mean

@@ -23,6 +23,7 @@ from gcwsnet.estimators._regressor import GCWSNetRegressor
 from gcwsnet.estimators._scaling import BINARY, CONSTANT, NUMERIC, ColumnScaling
 from gcwsnet.estimators._selection import Tried
 from gcwsnet.estimators._targets import Labels, Numbers, Targets
+from gcwsnet.estimators._terms import KINDS_OF_TERMS, TermScaling
 from gcwsnet.hashing import HASH_VERSION
 from gcwsnet.nn import GCWSNet, LazyAdam
 
@@ -187,6 +188,8 @@ def _scaling_parts(scaling: Any) -> Tensors:
         return {}
     if isinstance(scaling, ColumnScaling):
         arrays = {"shift": scaling.shift, "size": scaling.size}
+    elif isinstance(scaling, TermScaling):
+        return {"scaling.weight": torch.from_numpy(scaling.weight)}
     elif isinstance(scaling, QuantileScaling):
         arrays = {"quantiles": scaling.quantiles}
     else:
@@ -270,12 +273,20 @@ def _rebuilt(tensors: Tensors, description: Description) -> GCWSNetEstimator:
 def _rebuilt_scaling(scale: str | None, n_columns: int, tensors: Tensors) -> Any:
     if scale is None:
         return None
+    if scale in KINDS_OF_TERMS:
+        weight = tensors["scaling.weight"].numpy()
+        _check_columns(len(weight), n_columns)
+        return TermScaling(scale, weight)
     kind = np.array(KINDS_OF_COLUMNS)[tensors["scaling.kind"].numpy()]
-    if len(kind) != n_columns:
-        raise IndexError(f"a scaling of {len(kind)} columns for rows of {n_columns}")
+    _check_columns(len(kind), n_columns)
     if scale == "quantile":
         return QuantileScaling(kind, tensors["scaling.quantiles"].numpy())
     return ColumnScaling(scale, kind, tensors["scaling.shift"].numpy(), tensors["scaling.size"].numpy())
+
+
+def _check_columns(scaled: int, n_columns: int) -> None:
+    if scaled != n_columns:
+        raise IndexError(f"a scaling of {scaled} columns for rows of {n_columns}")
 
 
 def _rebuilt_averages(net: GCWSNet, description: Description, tensors: Tensors) -> Averages | None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats, check_choice
+from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats, check_choice, rounded
 from gcwsnet.estimators._quantiles import QuantileScaling, learn_quantiles
+from gcwsnet.estimators._terms import KINDS_OF_TERMS, TermScaling, learn_terms
 
-KINDS = ("numeric", "standard", "minmax", "quantile")
+Scaling: TypeAlias = "ColumnScaling | QuantileScaling | TermScaling"
+
+KINDS = ("numeric", "standard", "minmax", "quantile", *KINDS_OF_TERMS)
 NUMERIC, BINARY, CONSTANT = "numeric", "binary", "constant"
 
 
@@ -44,7 +48,7 @@ class ColumnScaling:
                     "fit on sparse rows, or give dense ones"
                 )
             scaled = X.copy()
-            scaled.data = _rounded(X.data / self.size[X.indices], X.dtype)
+            scaled.data = rounded(X.data / self.size[X.indices], X.dtype)
             return scaled
         out = np.empty(X.shape, dtype=X.dtype)
         with np.errstate(over="ignore", under="ignore"):
@@ -52,7 +56,7 @@ class ColumnScaling:
                 rows = X[first : first + step].astype(np.float64)
                 rows -= self.shift
                 rows /= self.size
-                out[first : first + step] = _rounded(rows, X.dtype)
+                out[first : first + step] = rounded(rows, X.dtype)
         return out
 
     def __repr__(self) -> str:
@@ -66,23 +70,24 @@ class ColumnScaling:
         return f"ColumnScaling({self.scale!r}: {', '.join(told)})"
 
 
-def learn_scaling(X: Matrix, scale: str = "numeric") -> ColumnScaling | QuantileScaling:
+def learn_scaling(X: Matrix, scale: str = "numeric") -> Scaling:
     """The scaling that suits the columns of X.
 
     Parameters
     ----------
     X : array or CSR of shape (n, D)
         Real numbers; NaN is left out of account.
-    scale : {"numeric", "standard", "minmax", "quantile"}, default="numeric"
+    scale : {"numeric", "standard", "minmax", "quantile", "idf", "unit", "tfidf"}, default="numeric"
         "numeric": numeric columns get mean 0 and standard deviation 1, binary ones stay 0 and 1, constant ones are
         dropped. "standard": binary columns are treated like numeric ones. "minmax": columns are put into [0, 1].
-        "quantile": numeric columns are made normal by their ranks, for dense data only.
+        "quantile": numeric columns are made normal by their ranks, for dense data only. "idf": columns weigh the more
+        the fewer rows have them. "unit": rows get length 1. "tfidf": both.
         Sparse data are not moved, only divided: by the root mean square of all entries of the column, zeros
         included, or with "minmax" by the largest size.
 
     Returns
     -------
-    scaling : ColumnScaling or QuantileScaling
+    scaling : ColumnScaling, QuantileScaling or TermScaling
 
     Examples
     --------
@@ -97,6 +102,8 @@ def learn_scaling(X: Matrix, scale: str = "numeric") -> ColumnScaling | Quantile
     """
     check_choice("scale", scale, KINDS)
     X = as_floats(X)
+    if scale in KINDS_OF_TERMS:
+        return learn_terms(X, scale)
     least, most = _range(X)
     binary = is_binary(X)
     constant = least == most
@@ -118,11 +125,6 @@ def learn_scaling(X: Matrix, scale: str = "numeric") -> ColumnScaling | Quantile
         shift, size = np.where(binary, 0.0, shift), np.where(binary, 1.0, size)
     dropped = constant | (size == 0)
     return ColumnScaling(scale, kind, np.where(dropped, 0.0, shift), np.where(dropped, np.inf, size))
-
-
-def _rounded(numbers: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:
-    most = np.finfo(dtype).max
-    return np.clip(numbers, -most, most, out=numbers).astype(dtype, copy=False)
 
 
 def _rows_at_once(n_columns: int) -> int:

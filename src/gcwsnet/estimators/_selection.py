@@ -55,6 +55,8 @@ PAIRS = [
     Pair("quantile", 2.0),
     Pair("minmax", 1.0),
 ]
+TERM_PAIRS = [Pair("tfidf", 1.0), Pair("tfidf", 0.5), Pair("unit", 1.0), Pair("idf", 1.0)]
+SPARSE_PAIRS = [*(pair for pair in PAIRS if pair.scale != "quantile"), *TERM_PAIRS]
 POWERS = (1.0, 0.5, 2.0, 5.0, 20.0, 80.0)
 
 
@@ -88,12 +90,10 @@ def pairs_to_try(scale: Any, p: float | str, X: Matrix) -> list[Pair]:
         return [Pair("numeric" if scale == "auto" else scale, float(p))]
     if scale != "auto":
         return [Pair(scale, power) for power in POWERS]
-    needless = set()
-    if sparse.issparse(X):
-        needless.add("quantile")  # it would fill the matrix
-    if not is_binary(X).any():
-        needless.add("standard")  # it is the same as "numeric" there
-    return [pair for pair in PAIRS if pair.scale not in needless]
+    pairs = SPARSE_PAIRS if sparse.issparse(X) else PAIRS
+    if is_binary(X).any():
+        return pairs
+    return [pair for pair in pairs if pair.scale != "standard"]  # which is the same as "numeric" there
 
 
 def some_rows(n: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

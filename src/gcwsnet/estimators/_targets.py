@@ -81,7 +81,7 @@ class Labels(Targets):
         if len(unknown):
             row = int(unknown[0])
             raise ValueError(
-                f"every label must be one of the {len(self.classes)} classes known so far, y[{row}] is {y[row]!r}; "
+                f"every label must be one of the {len(self.classes)} classes known so far, y[{row}] is {y[row : row + 1].tolist()[0]!r}; "
                 "give all classes at the first call of partial_fit, or fit anew"
             )
         return torch.from_numpy(place.astype(np.int64))
