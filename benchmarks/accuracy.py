@@ -1,159 +1,56 @@
-"""Accuracy after one pass with the paper's settings: `GCWSNET_DATA=folder python benchmarks/accuracy.py`.
+"""Accuracy, time and size over a suite of datasets: `GCWSNET_DATA=folder python benchmarks/accuracy.py`.
 
-GCWSNet and the same net on the original data (scikit-learn's `MLPClassifier`: as many hidden units, ReLU, Adam with the
-same rate and batches) see each training row once. All numbers are means over hash seeds, on the test rows. Datasets
-that are not there are left out with a notice. `--write-docs` puts the tables into docs/accuracy.md.
+GCWSNet with its defaults, and what else people would take with theirs, on one thread. Runs are kept in a file, a line
+each, and are not run twice: a suite that was stopped goes on. `--only` names datasets; those that are not there are
+left out with a notice. `--write-docs` puts tables and picture into docs/accuracy.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
-import warnings
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
 
 import numpy as np
+from lightgbm import LGBMRegressor
 from numpy.typing import NDArray
 from sklearn.datasets import load_diabetes, make_friedman1
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, RidgeCV
 from sklearn.model_selection import train_test_split
-from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, datasets
+from gcwsnet import GCWSNetRegressor
 from gcwsnet.bench._measure import listed, machine, one_thread, versions
-from gcwsnet.bench._page import write_section
-from gcwsnet.estimators import learn_scaling
+from gcwsnet.bench._page import DOCS, write_section
+from gcwsnet.bench.suite._page import accuracies, choices, costs, draw
+from gcwsnet.bench.suite._results import Result, read_results, run_pairs, run_rivals, write_result
+from gcwsnet.bench.suite._rivals import rivals
+from gcwsnet.bench.suite._sets import Set, all_sets
 
-H = 200
-RATE = 1e-3
-
-
-class Case(NamedTuple):
-    """A dataset and how it is learned."""
-
-    name: str
-    shown: str
-    p: float
-    scale: str | None
-    k: int
-    batch: int
-    reduction: int | None = None
-
-    def model(self, seed: int, **settings: Any) -> GCWSNetClassifier:
-        """The net of the paper: the low 8 bits of i*, H = 200, Adam with a constant rate of 0.001."""
-        paper: dict[str, Any] = {
-            "t_bits": 0,
-            "epochs": 1,
-            "encoding": "lowbits",
-            "learning_rate": RATE,
-            "schedule": "constant",
-            "betas": (0.9, 0.999),
-        }
-        return GCWSNetClassifier(
-            self.k,
-            bits=8,
-            p=self.p,
-            scale=self.scale,
-            hidden=(H,),
-            reduction=self.reduction,
-            batch_size=self.batch,
-            random_state=seed,
-            **paper | settings,
-        )
+PICTURE = "images/accuracy-and-time.png"
+PACKAGES = ("gcwsnet", "numpy", "scikit-learn", "torch", "lightgbm")
 
 
-CASES = [
-    Case("covtype", "Covtype", 1, "numeric", 64, 128),
-    Case("covtype", "Covtype", 1, "numeric", 256, 128),
-    Case("dailysports", "DailySports", 1, None, 256, 32),
-    Case("pendigits", "Pendigits", 2, None, 256, 32),
-    Case("m-noise1", "M-Noise1, rebuilt", 80, None, 512, 32),
-    Case("m-noise1", "M-Noise1, rebuilt", 80, None, 512, 32, reduction=16),
-]
-
-DEFAULTS = {
-    "covtype": "Covtype",
-    "dailysports": "DailySports",
-    "pendigits": "Pendigits",
-    "m-noise1": "M-Noise1, rebuilt",
-    "semg": "SEMG, derived",
-    "digits": "digits",
-}
-
-
-def _accuracy(model: Any, data: Any) -> float:
-    return float(100 * model.fit(data.X_train, data.y_train).score(data.X_test, data.y_test))
-
-
-def _accuracy_on_original_data(case: Case, data: Any, seed: int) -> float:
-    """The same net on the rows themselves, scaled alike."""
-    net = MLPClassifier((H,), batch_size=case.batch, learning_rate_init=RATE, alpha=0.0, max_iter=1, random_state=seed)
-    if case.scale is not None:
-        scaling = learn_scaling(data.X_train, case.scale)
-        data = {name: scaling.transform(data[name]) for name in ("X_train", "X_test")} | {
-            name: data[name] for name in ("y_train", "y_test")
-        }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # one pass is what is asked for
-        net.fit(data["X_train"], data["y_train"])
-    return float(100 * net.score(data["X_test"], data["y_test"]))
-
-
-KINDS: dict[str, Callable[[Case, Any, int], float]] = {
-    "lazy Adam": lambda case, data, seed: _accuracy(case.model(seed), data),
-    "dense Adam": lambda case, data, seed: _accuracy(case.model(seed, optimizer="adam"), data),
-    "mixed codes": lambda case, data, seed: _accuracy(case.model(seed, t_bits="all", encoding="mixed"), data),
-    "original data": _accuracy_on_original_data,
-}
-
-
-def classified(cases: list[Case], seeds: int, kinds: list[str]) -> Iterator[str]:
-    """Markdown: a line for each case, mean and range over seeds."""
-    yield f"| rows | p | columns | k | m | batch | {' | '.join(kinds)} |"
-    yield "| :-- | --: | :-- | --: | --: | --: |" + " --: |" * len(kinds)
-    for case in cases:
+def measure(sets: list[Set], seeds: int, path: Path) -> None:
+    """Run what has not been run."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    done = {one.key for one in read_results(path)}
+    for one in sets:
         try:
-            data = datasets.load(case.name)
+            split = one.load()
         except FileNotFoundError:
-            print(f"{case.shown} is left out: there is no file of it", file=sys.stderr)
+            print(f"{one.name} is left out: there is no file of it", file=sys.stderr)
             continue
-        cells = []
-        for kind in kinds:
-            start = time.perf_counter()
-            found = [KINDS[kind](case, data, seed) for seed in range(seeds)]
-            cells.append(f"{np.mean(found):.1f} ({min(found):.1f} to {max(found):.1f})")
-            print(case, kind, cells[-1], f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-        columns = "numeric ones standardised" if case.scale else "as they are"
-        yield (
-            f"| {case.shown} | {case.p:g} | {columns} | {case.k} | {case.reduction or 1} | {case.batch} | "
-            f"{' | '.join(cells)} |"
-        )
+        for result in chain(run_rivals(one, split, rivals(), seeds, done), run_pairs(one, split, seeds, done)):
+            write_result(path, result)
+            told = f"{result.set}, {result.who}, seed {result.seed}: {result.accuracy:.1f}, {result.fit_seconds:.1f} s"
+            print(told, result.note, file=sys.stderr, flush=True)
 
 
-def by_default(seeds: int) -> Iterator[str]:
-    """Markdown: the classifier with no argument but its seed, and what it chose."""
-    yield "| rows | accuracy | scaling and p, a seed each |"
-    yield "| :-- | --: | :-- |"
-    for name, shown in DEFAULTS.items():
-        try:
-            data = datasets.load(name)
-        except FileNotFoundError:
-            continue
-        start = time.perf_counter()
-        models = [GCWSNetClassifier(random_state=seed).fit(data.X_train, data.y_train) for seed in range(seeds)]
-        found = [100 * model.score(data.X_test, data.y_test) for model in models]
-        chosen = [f"{getattr(model.scaling_, 'scale', None)} {model.p_:g}" for model in models]
-        cell = f"{np.mean(found):.1f} ({min(found):.1f} to {max(found):.1f})"
-        print(shown, cell, chosen, f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-        yield f"| {shown} | {cell} | {', '.join(chosen)} |"
-
-
-def regressions() -> dict[str, tuple[NDArray[Any], NDArray[Any]]]:
+def regressions() -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Numbers to predict: bundled and generated rows."""
     rng = np.random.default_rng(0)
     houses = rng.normal(size=(20_000, 8)) @ rng.normal(size=(8, 8)) * np.exp(rng.normal(size=8))
@@ -170,21 +67,37 @@ def regressions() -> dict[str, tuple[NDArray[Any], NDArray[Any]]]:
 
 def predicted(seeds: int) -> Iterator[str]:
     """Markdown: R2 on a third of the rows, means over seeds and splits."""
-    yield "| rows | linear model | GCWSNetRegressor, 1 epoch | 5 epochs | 20 epochs |"
-    yield "| :-- | --: | --: | --: | --: |"
+    yield "| rows | linear model | LightGBM | GCWSNetRegressor | 5 epochs | 20 epochs |"
+    yield "| :-- | --: | --: | --: | --: | --: |"
     for name, (X, y) in regressions().items():
-        scores: dict[str, list[float]] = {"linear": []}
+        scores: dict[str, list[float]] = {}
         for seed in range(seeds):
             X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=1 / 3, random_state=seed)
-            linear = make_pipeline(
-                StandardScaler(), RidgeCV(np.logspace(-2, 4, 13)) if len(X) < 1000 else LinearRegression()
-            )
-            scores["linear"].append(linear.fit(X_train, y_train).score(X_test, y_test))
-            for epochs in (1, 5, 20):
-                net = GCWSNetRegressor(epochs=epochs, random_state=seed)
-                scores.setdefault(str(epochs), []).append(net.fit(X_train, y_train).score(X_test, y_test))
+            linear = RidgeCV(np.logspace(-2, 4, 13)) if len(X) < 1000 else LinearRegression()
+            models = {
+                "linear": make_pipeline(StandardScaler(), linear),
+                "LightGBM": LGBMRegressor(n_jobs=1, random_state=seed, verbose=-1),
+                "default": GCWSNetRegressor(random_state=seed),
+                "5 epochs": GCWSNetRegressor(epochs=5, random_state=seed),
+                "20 epochs": GCWSNetRegressor(epochs=20, random_state=seed),
+            }
+            for who, model in models.items():
+                scores.setdefault(who, []).append(model.fit(X_train, y_train).score(X_test, y_test))
         print(name, scores, file=sys.stderr, flush=True)
         yield f"| {name} | {' | '.join(f'{np.mean(found):.3f}' for found in scores.values())} |"
+
+
+def report(results: list[Result], sets: list[Set], seeds: int) -> Iterator[str]:
+    """Markdown of all there is."""
+    yield from (f"{machine()}, one thread.", f"{listed(versions(*PACKAGES))}.", "")
+    yield f"Accuracy in percent on the test rows, means of {seeds} seeds; trees have no seed and run once, and on sets of"
+    yield "more than 50,000 rows so does k=1024."
+    yield from ("", *accuracies(results, sets, rivals()), "")
+    yield from ("Times and sizes as multiples of those of GCWSNet beside it, medians over the sets:", "")
+    yield from (*costs(results, rivals()), "", f"![accuracy against the seconds of a fit]({PICTURE})", "")
+    yield f"What GCWSNet chose, next to each fixed pair of scaling and p, on at most 20,000 rows; means of {seeds} seeds:"
+    yield from ("", *choices(results, sets), "")
+    yield from (f"R2 on a third of the rows, means of {seeds} splits and seeds:", "", *predicted(seeds))
 
 
 def main() -> None:
@@ -192,29 +105,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", help="datasets, separated by commas")
-    parser.add_argument("--without", default="", help=f"of {', '.join(KINDS)}, separated by commas")
+    parser.add_argument("--results", type=Path, default=Path("build/accuracy.jsonl"), help="the file of the runs")
     parser.add_argument("--write-docs", action="store_true")
     given = parser.parse_args()
-    cases = [case for case in CASES if given.only is None or case.name in given.only.split(",")]
-    kinds = [kind for kind in KINDS if kind not in given.without.split(",")]
+    sets = [one for one in all_sets() if given.only is None or one.name in given.only.split(",")]
     with one_thread():
-        lines = [f"{machine()}.", f"{listed(versions('gcwsnet', 'numpy', 'scikit-learn', 'torch'))}.", ""]
-        lines += [
-            f"Accuracy in percent on the test rows after one pass, means of {given.seeds} seeds (least to most):",
-            "",
-        ]
-        lines += [*classified(cases, given.seeds, kinds), ""]
-        if given.only is None:
-            lines += [f"The same for `GCWSNetClassifier(random_state=seed)`, {given.seeds} seeds:", ""]
-            lines += [*by_default(given.seeds), ""]
-            lines += [
-                f"R2 on a third of the rows, means of {given.seeds} splits and seeds:",
-                "",
-                *predicted(given.seeds),
-                "",
-            ]
-    text = "\n".join(lines)
+        measure(sets, given.seeds, given.results)
+        results = read_results(given.results)
+        text = "\n".join(report(results, sets, given.seeds))
     if given.write_docs:
+        draw(results, sets, rivals(), DOCS / PICTURE)
         write_section("accuracy.md", "accuracy.py", text)
     else:
         print(text)

@@ -80,8 +80,9 @@ class Labels(Targets):
         unknown = np.flatnonzero(self.classes[place] != y)
         if len(unknown):
             row = int(unknown[0])
+            label = y[row : row + 1].tolist()[0]
             raise ValueError(
-                f"every label must be one of the {len(self.classes)} classes known so far, y[{row}] is {y[row : row + 1].tolist()[0]!r}; "
+                f"every label must be one of the {len(self.classes)} classes known so far, y[{row}] is {label!r}; "
                 "give all classes at the first call of partial_fit, or fit anew"
             )
         return torch.from_numpy(place.astype(np.int64))

@@ -1,0 +1,1 @@
+"""Accuracy, time and size over many datasets, next to what else people would take."""
