@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -90,7 +91,7 @@ def _bytes(result: Result) -> float:
 def choices(results: list[Result], sets: list[Set]) -> Iterator[str]:
     """Markdown: what was chosen, next to the best of the fixed pairs and to the default one."""
     results = [one for one in results if one.part == "pairs"]
-    yield "| rows | chosen, a seed each | automatic | best fixed pair | difference | numeric, p = 1 | as they are, p = 1 |"
+    yield "| rows | chosen | automatic | best fixed pair | difference | numeric, p = 1 | as they are, p = 1 |"
     yield "| :-- | :-- | --: | :-- | --: | --: | --: |"
     for one in sets:
         of_set = [result for result in results if result.set == one.name]
@@ -100,10 +101,11 @@ def choices(results: list[Result], sets: list[Set]) -> Iterator[str]:
         means = {name: mean_of(results, one.name, name, lambda result: result.accuracy) or 0.0 for name in names}
         automatic = means.pop(AUTOMATIC)
         best = max(means, key=lambda name: means[name])
-        chosen = ", ".join(result.note for result in of_set if result.who == AUTOMATIC)
+        counts = Counter(result.note for result in of_set if result.who == AUTOMATIC)
+        chosen = ", ".join(f"{count} times {name}" for name, count in counts.most_common())
         yield (
-            f"| {one.name} | {chosen} | {automatic:.1f} | {means[best]:.1f} ({best}) | {automatic - means[best]:+.1f} | "
-            f"{means['numeric 1']:.1f} | {means['None 1']:.1f} |"
+            f"| {one.name} | {chosen} | {automatic:.1f} | {means[best]:.1f} ({best}) | "
+            f"{automatic - means[best]:+.1f} | {means['numeric 1']:.1f} | {means['None 1']:.1f} |"
         )
 
 
@@ -129,9 +131,8 @@ def draw(results: list[Result], sets: list[Set], rivals: list[Rival], path: Path
         axes.grid(alpha=0.3)
     for axes in panels[len(shown) :]:
         axes.set_axis_off()
-    handles = {
-        label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
+    legends = [axes.get_legend_handles_labels() for axes in panels]
+    handles = {label: handle for legend in legends for handle, label in zip(*legend, strict=True)}
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize=8)
     figure.supxlabel("seconds of a fit, one thread", fontsize=9)
     figure.supylabel("accuracy, percent", fontsize=9)
