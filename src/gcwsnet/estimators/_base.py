@@ -223,7 +223,7 @@ class GCWSNetEstimator(BaseEstimator):
         self._run(rows, [], 1, lambda _: self._rate(), shuffle=False)
         return self
 
-    def save(self, path: str | Path, *, optimizer: bool = True) -> None:
+    def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True) -> None:
         """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
 
         Parameters
@@ -234,18 +234,29 @@ class GCWSNetEstimator(BaseEstimator):
             Whether the state of the optimizer is saved too. It is one or two times as large as the net, and lets
             `partial_fit` go on as if nothing had been saved; but the first rows of a stream (see `partial_fit`) are
             never saved, so that what has been learned from them is final then.
+        timings : bool, default=True
+            Whether the seconds of `history_` and `selection_` are saved. Without them they are 0, and equal fits give
+            equal files.
         """
         from gcwsnet.estimators._saving import save_model  # noqa: PLC0415
 
         check_is_fitted(self)
-        save_model(self, Path(path), with_optimizer=optimizer)
+        save_model(self, Path(path), with_optimizer=optimizer, timings=timings)
 
     def _begin(self, rows: Rows, targets: Targets) -> None:
-        """Learn the scaling, and make the hasher, the net and its optimizer."""
+        """Learn how rows become codes, and make a net that has learned nothing."""
+        self._make_coder(rows, targets)
+        self._make_net(targets)
+
+    def _make_coder(self, rows: Rows, targets: Targets) -> None:
+        """Choose scaling, p and hashes."""
         scale, self.p_ = self._select(rows, targets)
         self.scaling_: Any = learn_scaling(rows.X, scale) if isinstance(scale, str) else scale
-        self._make_learner(targets)
         self._make_hasher(self._scaled(rows.X[:1]).shape[1], self._choose_hashes(rows, targets))
+
+    def _make_net(self, targets: Targets) -> None:
+        """A net, its optimizer and an empty history."""
+        self._make_learner(targets)
         self._set_targets(targets)
         self.averages_ = None
         self.history_: dict[str, list[float]] = {}
@@ -303,7 +314,7 @@ class GCWSNetEstimator(BaseEstimator):
             self.seed_,
             torch.device(self.device),
             n_hashes=self.n_hashes,
-            bits=self.bits + (0 if self.t_bits == "all" else self.t_bits),
+            bits=self._code_bits,
             n_outputs=targets.n_outputs,
             hidden=tuple(self.hidden),
             reduction=self.reduction,
@@ -313,6 +324,10 @@ class GCWSNetEstimator(BaseEstimator):
             net, self.optimizer, lr=self._rate(), betas=tuple(self.betas), weight_decay=self.weight_decay
         )
         self._targets, self.net_ = targets, net
+
+    @property
+    def _code_bits(self) -> int:
+        return self.bits + (0 if self.t_bits == "all" else self.t_bits)
 
     def _rate(self, steps: float = math.inf) -> float:
         """The learning rate that a run of so many steps begins with."""
@@ -380,7 +395,7 @@ class GCWSNetEstimator(BaseEstimator):
         """Codes of the rows of X, which have been checked."""
         self.hasher_.n_jobs = self.n_jobs
         n, k = X.shape[0], self.hasher_.n_hashes
-        dtype = np.min_scalar_type((1 << self.net_.layers[0].bits) - 1)
+        dtype = np.min_scalar_type((1 << self._code_bits) - 1)
         require_memory(n * k * dtype.itemsize, f"the codes of {n} rows with {k} hashes each", "use cache=False")
         codes = np.empty((n, k), dtype=dtype)
         for first in range(0, n, step := rows_at_once(X)):

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 import gcwsnet
-from gcwsnet.estimators._averaging import Averages, Mean
 from gcwsnet.estimators._base import GCWSNetEstimator
-from gcwsnet.estimators._classifier import GCWSNetClassifier
-from gcwsnet.estimators._quantiles import QuantileScaling
-from gcwsnet.estimators._regressor import GCWSNetRegressor
-from gcwsnet.estimators._scaling import BINARY, CONSTANT, NUMERIC, ColumnScaling
-from gcwsnet.estimators._selection import Tried
-from gcwsnet.estimators._targets import Labels, Numbers, Targets
-from gcwsnet.estimators._terms import KINDS_OF_TERMS, TermScaling
+from gcwsnet.estimators._describing import (
+    Description,
+    Tensors,
+    coder_parts,
+    net_parts,
+    rebuild_net,
+    rebuilt_coder,
+)
 from gcwsnet.hashing import HASH_VERSION
-from gcwsnet.nn import GCWSNet, LazyAdam
 
 try:
     from safetensors import SafetensorError, safe_open
@@ -40,18 +35,39 @@ except ModuleNotFoundError as _error:
 FORMAT_VERSION = 1
 KEY = "gcwsnet"  # in the header: a checksum, a space and the description
 FILE_IN_FOLDER = "model.safetensors"
-ESTIMATORS = {cls.__name__: cls for cls in (GCWSNetClassifier, GCWSNetRegressor)}
-KINDS_OF_COLUMNS = (NUMERIC, BINARY, CONSTANT)
-NOT_SAVED = {"callbacks", "verbose"}
-
-Tensors = dict[str, Tensor]
-Description = dict[str, Any]
 
 
-def save_model(estimator: GCWSNetEstimator, path: Path, *, with_optimizer: bool) -> None:
-    """Write a fitted estimator to `path`, by way of a file beside it."""
-    tensors, description = _parts(estimator, with_optimizer)
-    text = json.dumps(description, allow_nan=False)
+NOT_WHOLE = (KeyError, TypeError, RuntimeError, AttributeError, IndexError)
+
+
+def save_model(
+    estimator: GCWSNetEstimator,
+    path: Path,
+    *,
+    with_optimizer: bool,
+    timings: bool,
+    more: tuple[Tensors, Description] = ({}, {}),
+) -> None:
+    """Write a fitted estimator to `path`, with more tensors and more of a description if they are given."""
+    parts = (
+        coder_parts(estimator, timings=timings),
+        net_parts(estimator, with_optimizer=with_optimizer, timings=timings),
+        more,
+    )
+    tensors = {name: value for some, _ in parts for name, value in some.items()}
+    description = {name: value for _, some in parts for name, value in some.items()}
+    write_file(path, tensors, description)
+
+
+def write_file(path: Path, tensors: Tensors, description: Description) -> None:
+    """Write tensors and a description by way of a file beside `path`, which is replaced at the end or not at all."""
+    tensors = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    versions = {
+        "format_version": FORMAT_VERSION,
+        "gcwsnet_version": gcwsnet.__version__,
+        "hash_version": HASH_VERSION,
+    }
+    text = json.dumps(versions | description, allow_nan=False)
     metadata = {KEY: f"{_digest(text, tensors)} {text}"}
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -59,6 +75,8 @@ def save_model(estimator: GCWSNetEstimator, path: Path, *, with_optimizer: bool)
         with beside.open("rb") as file:
             os.fsync(file.fileno())
         beside.replace(path)
+    except SafetensorError as error:
+        raise OSError(f"{path} could not be written, and is as it was before: {error}") from error
     finally:
         beside.unlink(missing_ok=True)
 
@@ -100,14 +118,19 @@ def load(path: str | Path) -> Any:
         path = path / FILE_IN_FOLDER
     if not path.is_file():
         raise FileNotFoundError(f"there is no model at {path}; give the file that save() wrote")
-    tensors, description = _read(path)
+    tensors, description = read_file(path)
+    if "history" not in description:
+        raise ValueError(f"{path} tells how codes were made and holds no net; train one on the codes beside it")
     try:
-        return _rebuilt(tensors, description)
-    except (KeyError, TypeError, RuntimeError, AttributeError, IndexError) as error:
+        estimator = rebuilt_coder(tensors, description)
+        rebuild_net(estimator, tensors, description)
+    except NOT_WHOLE as error:
         raise ValueError(f"{path} does not hold a whole model: {type(error).__name__} {error}") from error
+    return estimator
 
 
-def _read(path: Path) -> tuple[Tensors, Description]:
+def read_file(path: Path) -> tuple[Tensors, Description]:
+    """Tensors and description of a file that `write_file` wrote, once its checksum has been found right."""
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -140,181 +163,3 @@ def _digest(text: str, tensors: Tensors) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
-
-
-def _parts(estimator: GCWSNetEstimator, with_optimizer: bool) -> tuple[Tensors, Description]:
-    """What is to be saved."""
-    tensors = {f"net.{name}": value for name, value in estimator.net_.state_dict().items()}
-    if with_optimizer:
-        for number, state in estimator.optimizer_.state_dict()["state"].items():
-            tensors |= {f"optimizer.{number}.{name}": torch.as_tensor(value) for name, value in state.items()}
-    means: Description = {}
-    if estimator.averages_ is not None:
-        kept = {"older": estimator.averages_.older}
-        if with_optimizer:
-            kept["newer"] = estimator.averages_.newer
-        for which, mean in kept.items():
-            tensors |= {f"{which}.{name}": value for name, value in mean.net.state_dict().items()}
-            means[which] = {"rows": mean.rows, "start": mean.start}
-    scaling = estimator.scaling_
-    tensors |= _scaling_parts(scaling)
-    targets, target_tensors = _targets_parts(estimator._targets)
-    tensors |= target_tensors
-    names = getattr(estimator, "feature_names_in_", None)
-    description = {
-        "format_version": FORMAT_VERSION,
-        "gcwsnet_version": gcwsnet.__version__,
-        "hash_version": HASH_VERSION,
-        "estimator": type(estimator).__name__,
-        "settings": _settings(estimator),
-        "seed": estimator.seed_,
-        "n_features_in": estimator.n_features_in_,
-        "feature_names_in": None if names is None else names.tolist(),
-        "scaling": scaling.scale if scaling is not None else None,
-        "p": estimator.p_,
-        "hash_numbers": None if estimator.hash_numbers_ is None else estimator.hash_numbers_.tolist(),
-        "selection": [asdict(tried) for tried in estimator.selection_],
-        "targets": targets,
-        "averages": means,
-        "history": {name: [_or_none(value) for value in values] for name, values in estimator.history_.items()},
-        "n_rows_seen": estimator.n_rows_seen_,
-        "n_epochs_seen": estimator.n_epochs_seen_,
-    }
-    return {name: value.detach().cpu().contiguous() for name, value in tensors.items()}, description
-
-
-def _scaling_parts(scaling: Any) -> Tensors:
-    if scaling is None:
-        return {}
-    if isinstance(scaling, ColumnScaling):
-        arrays = {"shift": scaling.shift, "size": scaling.size}
-    elif isinstance(scaling, TermScaling):
-        return {"scaling.weight": torch.from_numpy(scaling.weight)}
-    elif isinstance(scaling, QuantileScaling):
-        arrays = {"quantiles": scaling.quantiles}
-    else:
-        raise ValueError(
-            f"a transformer of type {type(scaling).__name__} given as scale cannot be saved with the model; save it in "
-            "its own way, transform rows with it first and use scale=None"
-        )
-    kind = np.array([KINDS_OF_COLUMNS.index(one) for one in scaling.kind], dtype=np.uint8)
-    return {f"scaling.{name}": torch.from_numpy(array) for name, array in {**arrays, "kind": kind}.items()}
-
-
-def _settings(estimator: GCWSNetEstimator) -> Description:
-    settings = estimator.get_params(deep=False)
-    for name in NOT_SAVED:
-        del settings[name]
-    settings["device"] = str(settings["device"])
-    if not isinstance(settings["random_state"], int | np.integer):
-        settings["random_state"] = None
-    if isinstance(settings.get("class_weight"), dict):
-        settings["class_weight"] = [[_plain(key), float(value)] for key, value in settings["class_weight"].items()]
-    return {name: _plain(value) for name, value in settings.items()}
-
-
-def _plain(value: Any) -> Any:
-    """A setting as JSON knows it."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value
-
-
-def _or_none(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _targets_parts(targets: Targets) -> tuple[Description, Tensors]:
-    if isinstance(targets, Numbers):
-        tensors = {"targets.mean": torch.from_numpy(targets.mean), "targets.size": torch.from_numpy(targets.size)}
-        return {"one_column": targets.one_column}, tensors
-    classes = targets.classes  # type: ignore[attr-defined]
-    values = classes.tolist()
-    odd = [value for value in values if not isinstance(value, str | bool | int | float)]
-    if odd:
-        raise ValueError(f"labels must be strings, numbers or bools to be saved, got {odd[0]!r}; use other labels")
-    return {"classes": values, "dtype": classes.dtype.str}, {}
-
-
-def _rebuilt(tensors: Tensors, description: Description) -> GCWSNetEstimator:
-    settings = dict(description["settings"])
-    for name in ("hidden", "betas"):
-        settings[name] = tuple(settings[name])
-    if isinstance(settings.get("class_weight"), list):
-        settings["class_weight"] = dict(settings["class_weight"])
-    estimator: GCWSNetEstimator = ESTIMATORS[description["estimator"]](**settings)
-    estimator._check_parameters()
-    estimator.seed_ = description["seed"]
-    estimator.n_features_in_ = description["n_features_in"]
-    if description["feature_names_in"] is not None:
-        estimator.feature_names_in_ = np.array(description["feature_names_in"], dtype=object)
-    estimator.scaling_ = _rebuilt_scaling(description["scaling"], estimator.n_features_in_, tensors)
-    estimator.p_ = description["p"]
-    estimator.selection_ = [Tried(**tried) for tried in description["selection"]]
-    numbers = description["hash_numbers"]
-    estimator._make_hasher(estimator.n_features_in_, None if numbers is None else np.array(numbers, dtype=np.int64))
-    targets = _rebuilt_targets(estimator, description["targets"], tensors)
-    estimator._set_targets(targets)
-    estimator._make_learner(targets)
-    estimator.net_.load_state_dict(_starting_with("net.", tensors))
-    _restore_optimizer(estimator.optimizer_, _starting_with("optimizer.", tensors))
-    estimator.averages_ = _rebuilt_averages(estimator.net_, description, tensors)
-    estimator.history_ = {
-        name: [math.nan if value is None else value for value in values]
-        for name, values in description["history"].items()
-    }
-    estimator.n_rows_seen_ = description["n_rows_seen"]
-    estimator.n_epochs_seen_ = description["n_epochs_seen"]
-    return estimator
-
-
-def _rebuilt_scaling(scale: str | None, n_columns: int, tensors: Tensors) -> Any:
-    if scale is None:
-        return None
-    if scale in KINDS_OF_TERMS:
-        weight = tensors["scaling.weight"].numpy()
-        _check_columns(len(weight), n_columns)
-        return TermScaling(scale, weight)
-    kind = np.array(KINDS_OF_COLUMNS)[tensors["scaling.kind"].numpy()]
-    _check_columns(len(kind), n_columns)
-    if scale == "quantile":
-        return QuantileScaling(kind, tensors["scaling.quantiles"].numpy())
-    return ColumnScaling(scale, kind, tensors["scaling.shift"].numpy(), tensors["scaling.size"].numpy())
-
-
-def _check_columns(scaled: int, n_columns: int) -> None:
-    if scaled != n_columns:
-        raise IndexError(f"a scaling of {scaled} columns for rows of {n_columns}")
-
-
-def _rebuilt_averages(net: GCWSNet, description: Description, tensors: Tensors) -> Averages | None:
-    if not description["averages"]:
-        return None
-    averages = Averages(net, description["n_rows_seen"])
-    for which, described in description["averages"].items():
-        mean: Mean = getattr(averages, which)
-        mean.net.load_state_dict(_starting_with(f"{which}.", tensors))
-        mean.rows, mean.start = described["rows"], described["start"]
-    return averages
-
-
-def _rebuilt_targets(estimator: Any, described: Description, tensors: Tensors) -> Targets:
-    if isinstance(estimator, GCWSNetClassifier):
-        return Labels(np.array(described["classes"], dtype=np.dtype(described["dtype"])))
-    mean, size = tensors["targets.mean"].numpy(), tensors["targets.size"].numpy()
-    return Numbers(mean, size, described["one_column"], estimator.loss)
-
-
-def _starting_with(prefix: str, tensors: Tensors) -> Tensors:
-    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-
-
-def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> None:
-    state: dict[int, dict[str, Any]] = {}
-    for name, value in tensors.items():
-        number, what = name.split(".")
-        plain = isinstance(optimizer, LazyAdam) and value.ndim == 0
-        state.setdefault(int(number), {})[what] = value.item() if plain else value
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})

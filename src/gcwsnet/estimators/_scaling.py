@@ -16,7 +16,7 @@ from gcwsnet.estimators._terms import KINDS_OF_TERMS, TermScaling, learn_terms
 Scaling: TypeAlias = "ColumnScaling | QuantileScaling | TermScaling"
 
 KINDS = ("numeric", "standard", "minmax", "quantile", *KINDS_OF_TERMS)
-NUMERIC, BINARY, CONSTANT = "numeric", "binary", "constant"
+NUMERIC, BINARY, CONSTANT, UNSEEN = KINDS_OF_COLUMNS = "numeric", "binary", "constant", "unseen"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,7 +28,8 @@ class ColumnScaling:
     scale : {"numeric", "standard", "minmax"}
         The rule it was learned by.
     kind : array of str, shape (D,)
-        What was seen in each column: "binary" (only 0 and 1), "constant" or "numeric".
+        What was seen in each column: "binary" (only 0 and 1), "constant" or "numeric"; "unseen" are sparse columns
+        without an entry.
     shift, size : arrays of float64, shape (D,)
         An infinite size drops the column: zero entries are not hashed. The shift of sparse data is 0.
     """
@@ -60,12 +61,13 @@ class ColumnScaling:
         return out
 
     def __repr__(self) -> str:
-        counts = {kind: int(np.count_nonzero(self.kind == kind)) for kind in (NUMERIC, BINARY, CONSTANT)}
+        counts = {kind: int(np.count_nonzero(self.kind == kind)) for kind in KINDS_OF_COLUMNS}
         fate = {
             "numeric": {NUMERIC: "standardised", BINARY: "left as they are", CONSTANT: "dropped"},
             "standard": {NUMERIC: "standardised", BINARY: "standardised", CONSTANT: "dropped"},
             "minmax": {NUMERIC: "put into [0, 1]", BINARY: "left as they are", CONSTANT: "dropped"},
         }[self.scale]
+        fate[UNSEEN] = "of the size of the others"
         told = [f"{count} {kind} {fate[kind]}" for kind, count in counts.items() if count]
         return f"ColumnScaling({self.scale!r}: {', '.join(told)})"
 
@@ -83,7 +85,8 @@ def learn_scaling(X: Matrix, scale: str = "numeric") -> Scaling:
         "quantile": numeric columns are made normal by their ranks, for dense data only. "idf": columns weigh the more
         the fewer rows have them. "unit": rows get length 1. "tfidf": both.
         Sparse data are not moved, only divided: by the root mean square of all entries of the column, zeros
-        included, or with "minmax" by the largest size.
+        included, or with "minmax" by the largest size. A sparse column without an entry is divided by the median of
+        what the others are.
 
     Returns
     -------
@@ -123,6 +126,11 @@ def learn_scaling(X: Matrix, scale: str = "numeric") -> Scaling:
         shift, size = least, most - least
     if scale == "numeric":
         shift, size = np.where(binary, 0.0, shift), np.where(binary, 1.0, size)
+    if sparse.issparse(X):  # a column that nobody has seen yet may come, and is then of the size of the others
+        unseen = largest == 0
+        seen = size[~constant]
+        kind, constant = np.where(unseen, UNSEEN, kind), constant & ~unseen
+        size = np.where(unseen, np.median(seen) if len(seen) else 1.0, size)
     dropped = constant | (size == 0)
     return ColumnScaling(scale, kind, np.where(dropped, 0.0, shift), np.where(dropped, np.inf, size))
 

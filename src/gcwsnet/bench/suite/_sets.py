@@ -88,7 +88,11 @@ def _split(X: Any, y: Any, seed: int = 0) -> Split:
 
 
 def _bundled(name: str) -> Callable[[int], Split]:
-    return lambda seed: _split(*getattr(sklearn_datasets, f"load_{name}")(return_X_y=True), seed)
+    def load(seed: int) -> Split:
+        X, y = getattr(sklearn_datasets, f"load_{name}")(return_X_y=True)
+        return _split(X, y, seed)
+
+    return load
 
 
 def _moons() -> Split:
