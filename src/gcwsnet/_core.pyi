@@ -101,3 +101,61 @@ class PicksByRow:
 
 def adam(gradient: Annotated[NDArray, dict(device='cpu', writable=False)], weight: Annotated[NDArray, dict(device='cpu')], mean: Annotated[NDArray, dict(device='cpu')] | None, square: Annotated[NDArray, dict(device='cpu')], rate: float, new_mean: float, new_square: float, epsilon: float, decay: float, n_threads: int) -> None:
     """One step of Adam on all weights."""
+
+class LibsvmFault(enum.Enum):
+    """Which rule a line of the LIBSVM format breaks."""
+
+    NONE = 0
+
+    NO_LABEL = 1
+
+    MANY_LABELS = 2
+
+    LABEL = 3
+
+    LABEL_NOT_FINITE = 4
+
+    PAIR = 5
+
+    INDEX = 6
+
+    INDEX_TOO_SMALL = 7
+
+    INDEX_TOO_LARGE = 8
+
+    DUPLICATE = 9
+
+    VALUE = 10
+
+    MISSING = 11
+
+    INFINITY = 12
+
+    OVERFLOW = 13
+
+class Missing(enum.Enum):
+    """What a missing value becomes."""
+
+    ERROR = 0
+
+    ZERO = 1
+
+    NAN = 2
+
+def parse_libsvm(text: bytes, begin: int, index_base: int, n_columns: int, missing: Missing, float32: bool) -> tuple:
+    """
+    Labels, values, columns, index pointer and lines of the rows of a text; the bytes and lines that were read; and the fault that ended it, with its place.
+    """
+
+def text_keys(texts: bytes, ends: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], state: int, out: Annotated[NDArray, dict(device='cpu')]) -> None:
+    """
+    Writes a key for each of the texts that stand one behind the other: FNV-1a from a state, mixed.
+    """
+
+def dense_row_keys(X: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], state: int, out: Annotated[NDArray, dict(device='cpu')]) -> None:
+    """Writes a key of the numbers of each row."""
+
+def csr_row_keys(data: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], indices: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], indptr: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], state: int, out: Annotated[NDArray, dict(device='cpu')]) -> None:
+    """
+    Writes a key of the numbers of each row, equal to that of the row as a dense one.
+    """
