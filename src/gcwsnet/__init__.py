@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gcwsnet import datasets, theory
+    from gcwsnet import data, datasets, theory
     from gcwsnet.encoding import CountSketch, estimate_similarity
     from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor, load
     from gcwsnet.fourier import RandomFourierFeatures
@@ -27,6 +27,7 @@ __all__ = [
     "GCWSNetRegressor",
     "RandomFourierFeatures",
     "__version__",
+    "data",
     "datasets",
     "estimate_similarity",
     "gmm_kernel",
@@ -36,7 +37,7 @@ __all__ = [
     "theory",
 ]
 
-_MODULES = ("datasets", "theory")
+_MODULES = ("data", "datasets", "theory")
 _HOME = {
     "HASH_VERSION": "hashing",
     "CountSketch": "encoding",
