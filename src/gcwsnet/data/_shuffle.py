@@ -45,10 +45,11 @@ def shuffle(batches: Batches, buffer_rows: int, seed: int = 0, *, batch_rows: in
     """
     buffer_rows = check_integer("buffer_rows", buffer_rows, 1, MOST_BATCH_ROWS)
     seed = check_integer("seed", seed, 0, 2**64 - 1)
-    return Derived(batches, lambda source: _shuffled(source, buffer_rows, seed), batch_rows)
+    return Derived(batches, lambda source: shuffled(source, buffer_rows, seed), batch_rows)
 
 
-def _shuffled(batches: Iterable[Batch], buffer_rows: int, seed: int) -> Iterator[Batch]:
+def shuffled(batches: Iterable[Batch], buffer_rows: int, seed: int) -> Iterator[Batch]:
+    """The rows of any batches in the order of `shuffle`, in pieces of half a buffer."""
     given_out = max(1, buffer_rows // 2)
     left: Batch | None = None
     n_draws = 0

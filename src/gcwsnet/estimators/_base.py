@@ -402,6 +402,12 @@ class GCWSNetEstimator(BaseEstimator):
             codes[first : first + step] = self.hasher_.transform(self._scaled(X[first : first + step]))
         return torch.from_numpy(codes)
 
+    def _checked_codes(self, X: Any) -> Tensor:
+        """Codes of rows as users give them."""
+        X = check_matrix(X, estimator=self, reset=False)
+        self._check_finite(X)
+        return self._codes(X)
+
     def _outputs(self, X: Any) -> Tensor:
         """Outputs of the net for rows as users give them."""
         check_is_fitted(self)

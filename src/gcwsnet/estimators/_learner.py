@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -48,6 +48,14 @@ def torch_threads(n: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+class Step(NamedTuple):
+    """The sums of the losses and of the successes of a batch before it was learned, and the outputs for it."""
+
+    loss: float
+    success: float
+    outputs: Tensor
+
+
 class Learner:
     """A net, its optimizer, and the targets it learns.
 
@@ -66,8 +74,8 @@ class Learner:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
 
-    def learn(self, codes: Tensor, target: Tensor, weight: Tensor | None) -> tuple[float, float]:
-        """One step; the sums of the rows' losses and successes before it."""
+    def learn(self, codes: Tensor, target: Tensor, weight: Tensor | None) -> Step:
+        """One step; how the rows did before it."""
         device = self.device
         codes, target = codes.to(device), target.to(device)
         outputs = self.net(codes)
@@ -83,7 +91,7 @@ class Learner:
             )
         self.optimizer.step()
         with torch.no_grad():
-            return total, float(self.targets.success(outputs.detach(), target).sum())
+            return Step(total, float(self.targets.success(outputs.detach(), target).sum()), outputs.detach())
 
     def outputs(self, codes: Tensor, rows_at_once: int = 8192) -> Tensor:
         """Outputs for codes, as float64 on the CPU.

@@ -81,7 +81,7 @@ class Run:
             rate = self.rate((epoch + done / n) / self.epochs)
             self.learner.set_rate(rate)
             weight = None if self.weight is None else self.weight[rows]
-            loss, success = self.learner.learn(codes, self.target[rows], weight)
+            loss, success, _ = self.learner.learn(codes, self.target[rows], weight)
             self._seen.add(len(rows), loss, success)
             self.rows_seen += len(rows)
             if self.averages is not None:

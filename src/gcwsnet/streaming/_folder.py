@@ -1,0 +1,191 @@
+"""Codes in a folder: how they were made, and parts with the codes, labels and weights of each file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet.data import Batch, Layout
+from gcwsnet.data._batch import rebatched
+from gcwsnet.estimators._describing import coder_parts, rebuilt_coder
+from gcwsnet.estimators._saving import NOT_WHOLE, read_file, write_file
+from gcwsnet.streaming._coder import Coder
+
+CODER, MANIFEST = "coder.safetensors", "codes.json"
+FORMATS = ("npy", "parquet")
+BYTES_OF_A_PART = 1 << 26
+VERSION = 1
+
+
+def is_codes_folder(path: Path) -> bool:
+    """Whether `gcwsnet hash` has written this folder, or has begun to."""
+    return (path / CODER).is_file()
+
+
+@dataclass
+class Manifest:
+    """What is in a folder.
+
+    Attributes
+    ----------
+    settings : dict
+        What the codes hang on beside the files: another run goes on only if it has the same.
+    files : list of dict
+        The files that are done, in their order: "file", "bytes", "rows" and the names of their "parts".
+    n_files : int
+        That there will be.
+    """
+
+    settings: dict[str, Any]
+    files: list[dict[str, Any]]
+    n_files: int
+
+    @property
+    def n_rows(self) -> int:
+        """Of the files that are done."""
+        return sum(int(one["rows"]) for one in self.files)
+
+    def write(self, folder: Path) -> None:
+        """Put it into the folder, in place of the one before."""
+        content = {"version": VERSION, "settings": self.settings, "files": self.files, "n_files": self.n_files}
+        _beside(folder / MANIFEST, lambda path: path.write_text(json.dumps(content, indent=1), encoding="utf-8"))
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """That of a folder."""
+        path = folder / MANIFEST
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            if content["version"] != VERSION:
+                raise ValueError(f"version {content['version']}, and this gcwsnet reads {VERSION}")
+            return cls(content["settings"], content["files"], content["n_files"])
+        except FileNotFoundError:
+            raise FileNotFoundError(f"{path} is missing: {folder} is not a folder of codes, or not yet") from None
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} cannot be read: {error}; hash the files again") from error
+
+
+def write_coder(folder: Path, coder: Coder, layout: Layout) -> None:
+    """How the codes of a folder are made."""
+    tensors, description = coder_parts(coder.estimator, timings=False)
+    files = {"layout": layout.to_json(), "task": coder.task, "label_type": coder.label_type, "n_rows": coder.n_rows}
+    write_file(folder / CODER, tensors, description | files)
+
+
+def read_coder(folder: Path) -> tuple[Coder, Layout]:
+    """What `write_coder` wrote."""
+    tensors, description = read_file(folder / CODER)
+    try:
+        estimator = rebuilt_coder(tensors, description)
+        coder = Coder(estimator, description["task"], description["label_type"], description["n_rows"])
+        return coder, Layout.from_json(description["layout"])
+    except NOT_WHOLE as error:
+        raise ValueError(f"{folder / CODER} is not whole: {type(error).__name__} {error}") from error
+
+
+def write_parts(folder: Path, number: int, batches: Iterable[Batch], format: str) -> dict[str, Any]:  # noqa: A002
+    """Write the codes of file `number`: batches with codes for X and with labels as they were read."""
+    n_rows, parts = 0, []
+    rows_of_a_part = None
+    for batch in _in_parts(batches):
+        rows_of_a_part = rows_of_a_part or batch.n_rows
+        name = f"part-{number:05d}-{len(parts):05d}"
+        WRITERS[format](folder, name, batch)
+        n_rows += batch.n_rows
+        parts.append(name)
+    return {"rows": n_rows, "parts": parts, "format": format}
+
+
+def _in_parts(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Batches whose codes take at most 64 million bytes."""
+    waiting = iter(batches)
+    first = next(waiting, None)
+    if first is None:
+        return
+
+    def all_of_them() -> Iterator[Batch]:
+        yield first
+        yield from waiting
+
+    yield from rebatched(all_of_them(), max(1, BYTES_OF_A_PART // max(1, first.X.nbytes // first.n_rows)))
+
+
+def stored_codes(folder: Path, manifest: Manifest) -> Iterator[Batch]:
+    """The codes of a folder in the order of the files, with labels and weights."""
+    for one in manifest.files:
+        for name in one["parts"]:
+            batch = READERS[one["format"]](folder, name)
+            for first in range(0, batch.n_rows, 8192):
+                yield batch.rows(first, first + 8192)
+
+
+def _beside(path: Path, write: Callable[[Path], Any]) -> None:
+    """Write a file beside its place and move it there."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(beside)
+        with beside.open("rb+") as file:
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _write_npy(folder: Path, name: str, batch: Batch) -> None:
+    arrays = {"labels": batch.y, "weights": batch.weight, "codes": batch.X}
+    for what, array in arrays.items():
+        if array is not None:
+            _beside(folder / f"{name}.{what}.npy", lambda path, array=array: _save(path, array))  # type: ignore[misc]
+
+
+def _save(path: Path, array: NDArray[Any]) -> None:
+    if array.dtype.kind == "O":
+        array = array.astype(str)
+    with path.open("wb") as file:  # np.save would add an ending to the name
+        np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+
+
+def _read_npy(folder: Path, name: str) -> Batch:
+    found = {}
+    for what in ("codes", "labels", "weights"):
+        path = folder / f"{name}.{what}.npy"
+        found[what] = np.load(path, mmap_mode="r", allow_pickle=False) if path.exists() else None
+    if found["codes"] is None:
+        raise FileNotFoundError(f"{folder / name}.codes.npy is missing, which {folder / MANIFEST} names")
+    return Batch(found["codes"], found["labels"], found["weights"])
+
+
+def _write_parquet(folder: Path, name: str, batch: Batch) -> None:
+    import pyarrow  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415
+
+    k = batch.X.shape[1]
+    codes = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(np.ascontiguousarray(batch.X).ravel()), k)
+    columns = {"codes": codes}
+    if batch.y is not None:
+        columns["label"] = pyarrow.array(batch.y)
+    if batch.weight is not None:
+        columns["weight"] = pyarrow.array(batch.weight)
+    table = pyarrow.table(columns)
+    _beside(folder / f"{name}.parquet", lambda path: parquet.write_table(table, path))
+
+
+def _read_parquet(folder: Path, name: str) -> Batch:
+    from pyarrow import parquet  # noqa: PLC0415
+
+    table = parquet.read_table(folder / f"{name}.parquet")
+    column = table["codes"].combine_chunks()
+    codes = column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), -1)
+    label, weight = (table[what].to_numpy() if what in table.column_names else None for what in ("label", "weight"))
+    return Batch(codes, label, weight)
+
+
+WRITERS: dict[str, Callable[[Path, str, Batch], None]] = {"npy": _write_npy, "parquet": _write_parquet}
+READERS: dict[str, Callable[[Path, str], Batch]] = {"npy": _read_npy, "parquet": _read_parquet}

@@ -1,0 +1,52 @@
+"""Rows held out, which a net is judged by again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from gcwsnet.data import Batch, Batches
+from gcwsnet.estimators._learner import Learner
+from gcwsnet.streaming._coder import Coder
+from gcwsnet.streaming._progressive import Progressive
+
+MOST_BYTES = 1 << 28
+"""Of codes that are kept; more are made anew each time."""
+
+
+class Judge:
+    """The rows of test files. Their codes are kept in memory if they are not too many.
+
+    Parameters
+    ----------
+    batches : Batches
+    coder : Coder
+    """
+
+    def __init__(self, batches: Batches, coder: Coder) -> None:
+        self._batches, self._coder = batches, coder
+        self._kept: list[Batch] | None = None
+
+    def measures(self, learner: Learner) -> dict[str, float]:
+        """Loss and measure of success, and for two classes the AUC, on all rows."""
+        seen = Progressive(self._coder.targets)
+        for batch in self._coded():
+            target = torch.from_numpy(batch.y)
+            outputs = learner.outputs(torch.from_numpy(batch.X))
+            loss, success = learner.targets.loss(outputs, target), learner.targets.success(outputs, target)
+            seen.add(outputs, target, float(loss.sum()), float(success.sum()))
+        return seen.means()
+
+    def _coded(self) -> Iterator[Batch]:
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept: list[Batch] | None = []
+        n_bytes = 0
+        for batch in self._coder.coded(self._batches):
+            n_bytes += batch.X.nbytes
+            if kept is not None:
+                kept = [*kept, batch] if n_bytes <= MOST_BYTES else None
+            yield batch
+        self._kept = kept
