@@ -5,8 +5,9 @@ A module of a command imports what it works with inside its function, so that ``
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -15,8 +16,22 @@ from typer.core import TyperGroup
 
 import gcwsnet
 from gcwsnet.cli._bench import bench
+from gcwsnet.cli._evaluate import evaluate
+from gcwsnet.cli._hash import hash_command
+from gcwsnet.cli._info import info
+from gcwsnet.cli._kernel import kernel
+from gcwsnet.cli._predict import predict
+from gcwsnet.cli._train import train
 
-COMMANDS = (bench,)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "train": train,
+    "predict": predict,
+    "evaluate": evaluate,
+    "hash": hash_command,
+    "kernel": kernel,
+    "info": info,
+    "bench": bench,
+}
 FAILURES = (ImportError, MemoryError, OSError, ValueError)  # they name the thing and the way out
 
 
@@ -40,7 +55,12 @@ class OneLineErrors(TyperGroup):
             code = run()
         except typer.Abort:
             code = fail("aborted", 1)
+        except BrokenPipeError:  # who reads has had enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more is written at the end
+            code = 0
         except FAILURES as error:
+            if _debug:
+                raise
             code = fail(str(error), 1)
         except Exception as error:
             if not hasattr(error, "format_message"):  # typer's own, or click's before typer brought its own
@@ -55,9 +75,17 @@ def fail(message: str, code: int) -> int:
     return code
 
 
-app = typer.Typer(name="gcwsnet", cls=OneLineErrors, rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in COMMANDS:
-    app.command()(command)
+app = typer.Typer(name="gcwsnet", cls=OneLineErrors, rich_markup_mode="rich", pretty_exceptions_enable=False)
+for name, command in COMMANDS.items():
+    app.command(name)(command)
+
+
+_debug: list[bool] = []  # filled by --debug
+
+
+def show_all(wanted: bool) -> None:
+    """From now on errors come with all there is to know."""
+    _debug[:] = [True] * wanted
 
 
 def show_version(wanted: bool) -> None:
@@ -72,6 +100,9 @@ def root(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[  # noqa: ARG001
+        bool, typer.Option("--debug", callback=show_all, is_eager=True, help="Show where an error comes from.")
     ] = False,
 ) -> None:
     """Hash rows of real numbers so that collisions are the pGMM kernel, and learn from them in one pass."""

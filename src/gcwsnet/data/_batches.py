@@ -36,6 +36,11 @@ class Batches(ABC):
 
     @property
     @abstractmethod
+    def reusable(self) -> bool:
+        """Whether the rows can be read more than once."""
+
+    @property
+    @abstractmethod
     def skipped(self) -> int:
         """How many rows the last loop has skipped so far, with ``on_error="skip"``."""
 
@@ -113,6 +118,10 @@ class ReadBatches(Batches):
         return self._layout or self._surveyed(MOST_LABELS)[0]
 
     @property
+    def reusable(self) -> bool:
+        return self._reader.reusable
+
+    @property
     def skipped(self) -> int:
         return self._faults.skipped
 
@@ -166,6 +175,10 @@ class Derived(Batches):
     @property
     def layout(self) -> Layout:
         return self._source.layout
+
+    @property
+    def reusable(self) -> bool:
+        return self._source.reusable
 
     @property
     def skipped(self) -> int:

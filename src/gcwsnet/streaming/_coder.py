@@ -118,7 +118,7 @@ def sample(batches: Batches, n_rows: int, seed: int) -> Batch:
     first = 0
     for batch in batches:
         if numbers is None:
-            n = max(1, min(n_rows, MOST_ROWS, MOST_BYTES // max(1, _bytes_of_a_row(batch))))
+            n = max(1, min(n_rows, MOST_ROWS, MOST_BYTES // max(1, bytes_of_a_row(batch))))
             numbers = np.sort(np.random.default_rng([seed, 8]).choice(n_rows, n, replace=False))
         here = numbers[np.searchsorted(numbers, first) : np.searchsorted(numbers, first + batch.n_rows)]
         if len(here):
@@ -131,7 +131,8 @@ def sample(batches: Batches, n_rows: int, seed: int) -> Batch:
     return joined(chosen)
 
 
-def _bytes_of_a_row(batch: Batch) -> int:
+def bytes_of_a_row(batch: Batch) -> int:
+    """What the numbers of a row take, on average."""
     X = batch.X
     n_bytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
     return n_bytes // max(batch.n_rows, 1)

@@ -92,10 +92,9 @@ def read_coder(folder: Path) -> tuple[Coder, Layout]:
 
 def write_parts(folder: Path, number: int, batches: Iterable[Batch], format: str) -> dict[str, Any]:  # noqa: A002
     """Write the codes of file `number`: batches with codes for X and with labels as they were read."""
-    n_rows, parts = 0, []
-    rows_of_a_part = None
+    n_rows = 0
+    parts: list[str] = []
     for batch in _in_parts(batches):
-        rows_of_a_part = rows_of_a_part or batch.n_rows
         name = f"part-{number:05d}-{len(parts):05d}"
         WRITERS[format](folder, name, batch)
         n_rows += batch.n_rows

@@ -14,7 +14,7 @@ MOST_CLASSES_OF_INTEGERS = 100
 
 
 def find_task(task: str, label_type: str | None, labels: tuple[Any, ...] | None) -> str:
-    """ "classification" or "regression".
+    """Classification or regression.
 
     "auto": text is classified, whole numbers are if there are at most 100 different ones, other numbers are predicted.
     """

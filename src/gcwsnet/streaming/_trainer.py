@@ -83,6 +83,7 @@ class Trainer:
         self.estimator, self.plan, self.judge = estimator, plan, judge
         self.told, self.advanced = told, advanced
         self.epoch = self.rows_of_epoch = 0
+        # since the last record, and over the whole first epoch
         self.since, self.all = Progressive(estimator._targets), Progressive(estimator._targets)
         self.learner = Learner(estimator.net_, estimator.optimizer_, estimator._targets)
         if plan.n_rows is None and estimator.average and estimator.averages_ is None:
@@ -124,7 +125,7 @@ class Trainer:
         self.learner.set_rate(self._rate())
         weight = None if batch.weight is None else torch.from_numpy(batch.weight.astype(np.float32))
         step = self.learner.learn(torch.from_numpy(batch.X), target, estimator._weights(weight, target))
-        for seen in (self.since, self.all):
+        for seen in (self.since, self.all) if self.epoch == 0 else (self.since,):
             seen.add(step.outputs, target, step.loss, step.success)
         self.rows_of_epoch += batch.n_rows
         estimator.n_rows_seen_ += batch.n_rows
@@ -158,8 +159,9 @@ class Trainer:
             "rows": float(estimator.n_rows_seen_),
             "learning_rate": self.learner.optimizer.param_groups[0]["lr"],
             **self.since.means(),
-            **{f"mean_{name}": value for name, value in self.all.means().items()},
         }
+        if self.epoch == 0:
+            record |= {f"mean_{name}": value for name, value in self.all.means().items()}
         if judged and self.judge is not None:
             learner = self.learner
             if estimator.averages_ is not None:

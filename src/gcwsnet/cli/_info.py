@@ -1,0 +1,115 @@
+"""`gcwsnet info`: what a model, a folder of codes or a file is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gcwsnet.cli import _options as options
+
+
+def info(
+    path: Annotated[Path, typer.Argument(metavar="MODEL|CODES|FILE", help="What to describe.")],
+    as_json: options.Json = False,
+    format: options.Format = "auto",  # noqa: A002
+    label: options.Label = None,
+    header: options.Header = None,
+) -> None:
+    """Describe a model, a folder of codes, or a file of rows.
+
+    Examples
+    --------
+      gcwsnet info model
+      gcwsnet info codes --json
+      gcwsnet info train.svm
+    """
+    told = _described(path, format, label, header)
+    if as_json:
+        print(json.dumps(told))
+    else:
+        for name, value in told.items():
+            print(f"{name}: {value}")
+
+
+def _described(path: Path, format: str, label: str | None, header: bool | None) -> dict[str, Any]:  # noqa: A002
+    from gcwsnet.streaming._folder import is_codes_folder
+
+    if is_codes_folder(path):
+        return _of_codes(path)
+    if path.suffix == ".safetensors" or (path / "model.safetensors").is_file():
+        return _of_model(path)
+    return _of_file(
+        path,
+        options.reading_again(format=format, label=label, weight=None, header=header, on_error="stop", rejects=None),
+    )
+
+
+def _of_model(path: Path) -> dict[str, Any]:
+    from gcwsnet.streaming._session import load_model
+
+    estimator, description = load_model(path)
+    settings = description["settings"]
+    last = {name: values[-1] for name, values in description["history"].items() if values and values[-1] is not None}
+    told: dict[str, Any] = {
+        "kind": "model",
+        "estimator": description["estimator"],
+        "gcwsnet_version": description["gcwsnet_version"],
+        "columns": estimator.n_features_in_,
+        "scaling": repr(estimator.scaling_),
+        "p": estimator.p_,
+        "hashes": settings["n_hashes"],
+        "bits": settings["bits"],
+        "t_bits": settings["t_bits"],
+        "encoding": settings["encoding"],
+        "hidden": list(settings["hidden"]),
+        "reduction": settings["reduction"],
+        "parameters": sum(value.numel() for value in estimator.net_.parameters()),
+        "seed": description["seed"],
+        "rows_seen": description["n_rows_seen"],
+        "epochs": description["n_epochs_seen"],
+    }
+    classes = getattr(estimator, "classes_", None)
+    if classes is not None:
+        told["classes"] = classes.tolist()
+    return told | {"last_record": last}
+
+
+def _of_codes(path: Path) -> dict[str, Any]:
+    from gcwsnet.streaming._folder import Manifest, read_coder
+
+    coder, _ = read_coder(path)
+    manifest = Manifest.read(path)
+    settings = coder.estimator.get_params(deep=False)
+    return {
+        "kind": "codes",
+        "rows": manifest.n_rows,
+        "files_done": len(manifest.files),
+        "files": manifest.n_files,
+        "columns": coder.estimator.n_features_in_,
+        "task": coder.task,
+        "scaling": repr(coder.estimator.scaling_),
+        "p": coder.estimator.p_,
+        "hashes": settings["n_hashes"],
+        "bits": settings["bits"],
+        "t_bits": settings["t_bits"],
+        "encoding": settings["encoding"],
+        "seed": coder.estimator.seed_,
+    }
+
+
+def _of_file(path: Path, reading: dict[str, Any]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from gcwsnet.data import read
+
+    batches = read(str(path), **reading)
+    survey = batches.survey()
+    told = {"kind": "rows", **asdict(survey), "columns": batches.columns}
+    labels = told.pop("labels")
+    if labels is not None:
+        told["distinct_labels"] = len(labels)
+        told["labels"] = list(labels[:20])
+    return told

@@ -1,0 +1,56 @@
+"""`gcwsnet predict`: what a model says about the rows of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gcwsnet.cli import _options as options
+
+
+def predict(
+    model: options.ModelPath,
+    files: options.Files,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="A file that ends with .csv or .parquet."),
+    ] = None,
+    probabilities: Annotated[bool, typer.Option("--probabilities", help="Also the probability of each class.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each row.")] = False,
+    jobs: options.Jobs = 1,
+    format: options.Format = "auto",  # noqa: A002
+    header: options.Header = None,
+    on_error: options.OnError = "stop",
+    rejects: options.Rejects = None,
+) -> None:
+    """Predict the label or the number of each row, in the order of the rows.
+
+    Files are read as those that the model was trained on: columns are found by their names, and need no labels.
+
+    Examples
+    --------
+      gcwsnet predict model test.svm > labels.csv
+      gcwsnet predict model test.svm --probabilities --out answers.parquet
+      cat test.svm | gcwsnet predict model - --json
+    """
+    from gcwsnet.cli._writers import writer_for
+    from gcwsnet.streaming._answers import Model
+
+    known = Model(model, jobs)
+    if probabilities and known.classes is None:
+        raise typer.BadParameter("a regression has no probabilities", param_hint="--probabilities")
+    reading = options.reading_again(
+        format=format, label=None, weight=None, header=header, on_error=on_error, rejects=rejects
+    )
+    batches = known.read(files, labels_needed=False, reading=reading)
+    names = ["predicted"]
+    if probabilities and known.classes is not None:
+        names += [f"probability_{label}" for label in known.classes.tolist()]
+    with writer_for(out, names, as_json=as_json) as write:
+        for answer in known.answers(batches):
+            columns = [answer.predicted]
+            if probabilities and answer.probabilities is not None:
+                columns += list(answer.probabilities.T)
+            write(columns)

@@ -1,0 +1,139 @@
+"""What a training run shows: a bar, lines at records, and a summary."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._history import Record
+from gcwsnet.streaming._session import CHECKPOINT, Finished
+
+WIDTH = 11
+
+
+class TrainingShown:
+    """Told of a run; shows a bar on a terminal, and lines on standard error.
+
+    Parameters
+    ----------
+    out : Path
+        The folder of the model.
+    quiet : bool
+    """
+
+    def __init__(self, out: Path, *, quiet: bool) -> None:
+        self.out, self.quiet = out, quiet
+        self._bars: Any = None
+        self._task: Any = None
+        self._header: list[str] = []
+        self._rows, self._loss, self._start = 0, 0.0, time.perf_counter()
+
+    def __enter__(self) -> TrainingShown:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            kept = self.out / CHECKPOINT
+            way = f"the last checkpoint is kept: go on with --resume ({kept})" if kept.exists() else "nothing was saved"
+            print(f"gcwsnet: interrupted after {self._rows:,} rows; {way}", file=sys.stderr)
+
+    def prepared(self, estimator: GCWSNetEstimator, n_rows: int | None, epochs: int, done: int) -> None:
+        """Say what was chosen, and start the bar."""
+        if self.quiet:
+            return
+        told = [
+            f"{'rows' if n_rows is None else f'{n_rows:,} rows'} of {estimator.n_features_in_:,} columns",
+            f"{epochs} epoch{'s' * (epochs > 1)}",
+            f"scaling {getattr(estimator.scaling_, 'scale', None)}",
+            f"p {estimator.p_:g}",
+        ]
+        classes = getattr(estimator, "classes_", None)
+        told.insert(1, "regression" if classes is None else f"{len(classes)} classes")
+        print(", ".join(told), file=sys.stderr)
+        if done:
+            print(f"going on after {done:,} rows", file=sys.stderr)
+        self._start_bar(None if n_rows is None else epochs * n_rows, done)
+
+    def _start_bar(self, total: int | None, done: int) -> None:
+        try:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        except ImportError:
+            return
+        console = Console(stderr=True)
+        if console.is_terminal:
+            self._bars = Progress(
+                BarColumn(),
+                TextColumn("{task.completed:,} rows, {task.fields[state]}"),
+                TimeRemainingColumn(),
+                console=console,
+            )
+            self._task = self._bars.add_task("learning", total=total, completed=done, state="")
+            self._bars.start()
+
+    def advanced(self, rows: int, loss: float) -> None:
+        """A batch was learned."""
+        self._rows += rows
+        if self._bars is not None:
+            self._loss += 0.05 * (loss - self._loss) if self._loss else loss
+            rate = self._rows / max(time.perf_counter() - self._start, 1e-9)
+            self._bars.update(self._task, advance=rows, state=f"{rate:,.0f} rows/s, loss {self._loss:.4f}")
+
+    def told(self, record: Record) -> None:
+        """Show a record as a line of a table."""
+        if self.quiet:
+            return
+        names = [name for name in record if name != "learning_rate"]
+        lines = []
+        if set(names) - set(self._header):
+            self._header = list(dict.fromkeys([*self._header, *names]))
+            lines.append(" ".join(f"{_short(name):>{WIDTH}}" for name in self._header))
+        lines.append(" ".join(f"{_shown(name, record.get(name)):>{WIDTH}}" for name in self._header))
+        for line in lines:
+            if self._bars is not None:
+                self._bars.console.print(line, markup=False, highlight=False)
+            else:
+                print(line, file=sys.stderr, flush=True)
+
+
+def _short(name: str) -> str:
+    return name.replace("mean_", "all ").replace("eval_", "test ").replace("accuracy", "acc")
+
+
+def _shown(name: str, value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if name == "rows" else f"{value:.2f}" if name == "epoch" else f"{value:.4f}"
+
+
+def summary(finished: Finished, out: Path) -> dict[str, Any]:
+    """What came out of a run."""
+    estimator = finished.estimator
+    history = {
+        name: [value for value in values if not math.isnan(value)] for name, values in estimator.history_.items()
+    }
+    last = {name: values[-1] for name, values in history.items() if values}
+    told: dict[str, Any] = {
+        "model": str(out),
+        "rows": estimator.n_rows_seen_,
+        "epochs": estimator.n_epochs_seen_,
+        "scale": getattr(estimator.scaling_, "scale", None),
+        "p": estimator.p_,
+    }
+    names = ("loss", "accuracy", "rmse", "auc")
+    told |= {f"progressive_{name}": last[f"mean_{name}"] for name in names if f"mean_{name}" in last}
+    told |= {
+        f"test_{name}": last[f"eval_{name}"] for name in names if not math.isnan(last.get(f"eval_{name}", math.nan))
+    }
+    if finished.skipped:
+        told |= {"skipped": finished.skipped, "reasons": finished.reasons}
+    return told

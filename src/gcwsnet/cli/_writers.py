@@ -1,0 +1,77 @@
+"""Tables that are written row by row: CSV or JSON to standard output or a file, or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import typer
+from numpy.typing import NDArray
+
+Columns = list[NDArray[Any]]
+Write = Callable[[Columns], None]
+
+
+@contextmanager
+def writer_for(out: Path | None, names: list[str], *, as_json: bool) -> Iterator[Write]:
+    """What writes columns with these names. A file is written beside its place, and moved there when all is done."""
+    if out is None:
+        yield _text_writer(sys.stdout, names, as_json)
+        sys.stdout.flush()
+        return
+    if out.suffix not in (".csv", ".parquet"):
+        raise typer.BadParameter(f"must end with .csv or .parquet, got {str(out)!r}", param_hint="--out")
+    if as_json:
+        raise typer.BadParameter("is for standard output", param_hint="--json")
+    beside = out.with_name(f".{out.name}.{os.getpid()}.part")
+    try:
+        if out.suffix == ".csv":
+            with beside.open("w", encoding="utf-8", newline="") as file:
+                yield _text_writer(file, names, as_json=False)
+        else:
+            with _parquet_writer(beside, names) as write:
+                yield write
+        beside.replace(out)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _text_writer(file: IO[str], names: list[str], as_json: bool) -> Write:
+    if as_json:
+
+        def write(columns: Columns) -> None:
+            for row in zip(*(column.tolist() for column in columns), strict=True):
+                file.write(json.dumps(dict(zip(names, row, strict=True))) + "\n")
+
+        return write
+    lines = csv.writer(file, lineterminator="\n")
+    lines.writerow(names)
+    return lambda columns: lines.writerows(zip(*(column.tolist() for column in columns), strict=True))
+
+
+@contextmanager
+def _parquet_writer(path: Path, names: list[str]) -> Iterator[Write]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ImportError("Parquet needs pyarrow, which is not installed; pip install 'gcwsnet[data]'") from error
+    made: list[Any] = []
+
+    def write(columns: Columns) -> None:
+        table = pyarrow.table(dict(zip(names, columns, strict=True)))
+        if not made:
+            made.append(parquet.ParquetWriter(path, table.schema))
+        made[0].write_table(table)
+
+    try:
+        yield write
+    finally:
+        for one in made:
+            one.close()

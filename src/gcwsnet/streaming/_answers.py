@@ -1,0 +1,98 @@
+"""What a model says about the rows of files, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from gcwsnet.data import Batches, Layout, read
+from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._targets import Labels
+from gcwsnet.streaming._session import load_model
+from gcwsnet.streaming._task import as_labels
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model says about some rows.
+
+    Attributes
+    ----------
+    predicted : array of shape (n,)
+        Labels or numbers.
+    probabilities : array of shape (n, n_classes) or None
+    outputs : array of shape (n, n_outputs)
+        Of the net.
+    y : array or None
+        The labels of the rows, if they were read.
+    """
+
+    predicted: NDArray[Any]
+    probabilities: NDArray[np.float64] | None
+    outputs: NDArray[np.float64]
+    y: NDArray[Any] | None
+
+
+class Model:
+    """A model with how it reads files.
+
+    Parameters
+    ----------
+    path : Path
+        The folder or file of a model.
+    n_jobs : int or None
+    """
+
+    def __init__(self, path: Path, n_jobs: int | None) -> None:
+        self.estimator, self.description = load_model(path)
+        self.estimator.n_jobs = n_jobs
+        self.n_features: int = self.estimator.n_features_in_
+        known = self.description.get("layout")
+        self.layout = None if known is None else Layout.from_json(known)
+
+    @property
+    def classes(self) -> NDArray[Any] | None:
+        """The labels; None for a regression."""
+        return getattr(self.estimator, "classes_", None)
+
+    @property
+    def label_type(self) -> str | None:
+        """What labels are; None for a model that was not trained on files."""
+        return self.description.get("label_type")
+
+    def read(self, files: list[str], *, labels_needed: bool, reading: dict[str, Any]) -> Batches:
+        """Files, read as those that the model was trained on; `reading` says more, or otherwise."""
+        if self.layout is None:  # a model that was trained on arrays
+            base = {"index_base": reading.get("index_base", "auto")}
+            layout_or_width: dict[str, Any] = {"n_features": self.n_features, **base}
+        else:
+            layout_or_width = {"layout": self.layout}
+            if labels_needed and self.layout.label is not None:
+                layout_or_width["label"] = self.layout.label
+        return read(files if len(files) > 1 else files[0], **layout_or_width | reading)
+
+    def answers(self, batches: Batches) -> Iterator[Answer]:
+        """What it says about all rows, in their order."""
+        for batch in batches:
+            y = None if batch.y is None else as_labels(batch.y, self.label_type)
+            yield self._answer(batch.X, y)
+
+    def _answer(self, X: Any, y: NDArray[Any] | None) -> Answer:
+        estimator: GCWSNetEstimator = self.estimator
+        outputs = estimator._outputs(X)
+        targets: Any = estimator._targets
+        if isinstance(targets, Labels):
+            found = targets.classes[outputs.argmax(1).numpy()]
+            return Answer(found, softmax(outputs.numpy(), axis=1), outputs.numpy(), y)
+        return Answer(targets.decode(outputs), None, outputs.numpy(), y)
+
+
+def without_label(layout: Layout) -> Layout:
+    """The layout of files that have no labels."""
+    return replace(layout, label=None, weight=None)

@@ -1,0 +1,38 @@
+"""Learning curves in the folder of a model: as JSON, and as a picture where matplotlib is installed."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+from gcwsnet.estimators._base import GCWSNetEstimator
+
+JSON, PICTURE = "curves.json", "curves.png"
+
+
+def write_curves(folder: Path, estimator: GCWSNetEstimator) -> None:
+    """Write both, or only the first."""
+    history = estimator.history_
+    length = len(next(iter(history.values()), []))
+    records = [
+        {name: values[i] for name, values in history.items() if not math.isnan(values[i])} for i in range(length)
+    ]
+    (folder / JSON).write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError:
+        return
+    measure = estimator._targets.measure
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    for axes, name in zip(figure.subplots(1, 2), ("loss", measure), strict=True):
+        curves = {name: ("-o", "before a row is learned"), f"eval_{name}": ("--s", "test rows")}
+        for key, (style, label) in curves.items():
+            points = [(record["rows"], record[key]) for record in records if key in record]
+            if points:
+                axes.semilogx(*zip(*points, strict=True), style, color="black", markersize=3, label=label)
+        axes.set_xlabel("rows learned from")
+        axes.set_ylabel(name)
+        axes.grid(alpha=0.3)
+        axes.legend()
+    figure.savefig(folder / PICTURE, dpi=100)

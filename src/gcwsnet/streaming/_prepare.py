@@ -1,0 +1,125 @@
+"""Files, a stream or a folder of codes, made ready to be learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from gcwsnet.data import Batch, Batches, Layout, read
+from gcwsnet.data._batch import joined
+from gcwsnet.data._survey import label_type
+from gcwsnet.streaming._coder import MOST_BYTES, MOST_ROWS, Coder, bytes_of_a_row, learn_coder, learn_coder_of_stream
+from gcwsnet.streaming._folder import Manifest, is_codes_folder, read_coder, stored_codes
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a net learns from.
+
+    Attributes
+    ----------
+    coder : Coder
+    layout : Layout
+        How files become rows.
+    codes : callable
+        Codes and targets of all rows in their order, each time anew; of a stream, once.
+    n_rows : int or None
+    skipped : callable
+        How many rows the last reading has skipped, and why.
+    """
+
+    coder: Coder
+    layout: Layout
+    codes: Callable[[], Iterable[Batch]]
+    n_rows: int | None
+    skipped: Callable[[], tuple[int, list[str]]]
+
+
+def prepare(
+    files: list[str],
+    *,
+    reading: dict[str, Any],
+    hashing: dict[str, Any],
+    task: str,
+    seed: int,
+    n_jobs: int | None,
+    classes: list[Any] | None = None,
+) -> Prepared:
+    """Read files once to know them, and learn from some of their rows how rows become codes."""
+    batches = read(files if len(files) > 1 else files[0], **reading)
+    hashing = hashing | {"missing": "zero" if batches.layout.missing == "nan" else "error"}
+    if not batches.reusable:
+        return _prepared_stream(batches, hashing, task, seed, n_jobs, classes)
+    coder = learn_coder(batches, batches.survey(), hashing, task, seed, n_jobs)
+    return prepared(batches, coder)
+
+
+def prepared(batches: Batches, coder: Coder) -> Prepared:
+    """Files whose coder is known."""
+
+    def skipped() -> tuple[int, list[str]]:
+        return batches.skipped, batches.reasons
+
+    return Prepared(coder, batches.layout, lambda: coder.coded(batches), coder.n_rows, skipped)
+
+
+def prepare_codes(folder: Path) -> Prepared:
+    """A folder that `gcwsnet hash` wrote."""
+    coder, layout = read_coder(folder)
+    manifest = Manifest.read(folder)
+    if len(manifest.files) < manifest.n_files:
+        raise ValueError(
+            f"{folder} has the codes of {len(manifest.files)} of {manifest.n_files} files; run gcwsnet hash again with "
+            "--resume to finish it"
+        )
+
+    def codes() -> Iterator[Batch]:
+        for batch in stored_codes(folder, manifest):
+            if batch.y is None:
+                raise ValueError(f"{folder} has codes without labels, and a net cannot be trained on them")
+            yield Batch(batch.X, coder.target(batch.y), batch.weight)
+
+    return Prepared(coder, layout, codes, manifest.n_rows, lambda: (0, []))
+
+
+def is_codes(files: list[str]) -> bool:
+    """Whether the one source is a folder of codes; several of them are an error."""
+    folders = [file for file in files if is_codes_folder(Path(file))]
+    if folders and len(files) > 1:
+        raise ValueError(f"a folder of codes is trained on alone, got {', '.join(files)}")
+    return bool(folders)
+
+
+def _prepared_stream(
+    batches: Batches, hashing: dict[str, Any], task: str, seed: int, n_jobs: int | None, classes: list[Any] | None
+) -> Prepared:
+    """A stream: its first rows decide, and are learned from before the others."""
+    rest = iter(batches)
+    first = _first_rows(rest)
+    kind = label_type(first.y) if first.y is not None else None
+    if kind is None:
+        raise ValueError("there are no labels to learn from; name their column with --label")
+    coder = learn_coder_of_stream(first, kind, hashing, task, seed, n_jobs, classes)
+    parts = [first.rows(start, start + batches.batch_rows) for start in range(0, first.n_rows, batches.batch_rows)]
+
+    def skipped() -> tuple[int, list[str]]:
+        return batches.skipped, batches.reasons
+
+    return Prepared(coder, batches.layout, lambda: coder.coded(chain(parts, rest)), None, skipped)
+
+
+def _first_rows(batches: Iterator[Batch]) -> Batch:
+    taken: list[Batch] = []
+    n_rows = n_bytes = 0
+    for batch in batches:
+        taken.append(batch)
+        n_rows += batch.n_rows
+        n_bytes += batch.n_rows * bytes_of_a_row(batch)
+        if n_rows >= MOST_ROWS or n_bytes >= MOST_BYTES:
+            break
+    if not taken:
+        raise ValueError("there are no rows to learn from")
+    return joined(taken)

@@ -1,0 +1,248 @@
+"""A training run from files to a folder with a model: started, killed, resumed, finished."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from gcwsnet.data import Layout, read
+from gcwsnet.data._inputs import find_inputs
+from gcwsnet.estimators._base import EPOCHS_OF_FEW_ROWS, FEW_ROWS, GCWSNetEstimator
+from gcwsnet.estimators._describing import rebuild_net, rebuilt_coder
+from gcwsnet.estimators._history import Record, check_checkpoints
+from gcwsnet.estimators._saving import FILE_IN_FOLDER, NOT_WHOLE, read_file, save_model
+from gcwsnet.estimators._targets import Labels
+from gcwsnet.streaming._coder import Coder
+from gcwsnet.streaming._curves import write_curves
+from gcwsnet.streaming._judge import Judge
+from gcwsnet.streaming._prepare import Prepared, is_codes, prepare, prepare_codes, prepared
+from gcwsnet.streaming._trainer import Plan, Trainer
+
+CHECKPOINT = "checkpoint.safetensors"
+RUN = "run.json"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """All that a run is asked for.
+
+    Attributes
+    ----------
+    files, tests : list of str
+    out : Path
+        The folder of the model.
+    reading, hashing, net : dict
+        Settings of `gcwsnet.data.read`, of hashing, and of the net and its training.
+    task : str
+    classes : list or None
+        All labels that a stream will have.
+    epochs : int or "auto"
+    seed : int
+    shuffle_rows : int
+    checkpoints : int
+        Records in an epoch.
+    checkpoint_rows : int
+        Rows from one checkpoint to the next; 0 for none.
+    resume, restart : bool
+        What becomes of an unfinished run in the same folder.
+    n_jobs : int or None
+    """
+
+    files: list[str]
+    tests: list[str]
+    out: Path
+    reading: dict[str, Any]
+    hashing: dict[str, Any]
+    net: dict[str, Any]
+    task: str
+    classes: list[Any] | None
+    epochs: int | str
+    seed: int
+    shuffle_rows: int
+    checkpoints: int
+    checkpoint_rows: int
+    resume: bool
+    restart: bool
+    n_jobs: int | None
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What must be the same for a run to go on: settings, and files with their sizes."""
+        files = [[one.name, os.path.getsize(one.name)] for one in find_inputs(self.files) if one.reusable]
+        settings = {
+            name: getattr(self, name)
+            for name in ("reading", "hashing", "net", "task", "epochs", "seed", "shuffle_rows", "checkpoints")
+        }
+        return json.loads(json.dumps({"files": files, "tests": self.tests, **settings}))
+
+
+class Shown(Protocol):
+    """Who is told of a run."""
+
+    def prepared(self, estimator: GCWSNetEstimator, n_rows: int | None, epochs: int, done: int) -> None:
+        """It begins: so many rows an epoch, so many done before."""
+
+    def advanced(self, rows: int, loss: float) -> None:
+        """A batch was learned."""
+
+    def told(self, record: Record) -> None:
+        """A record was made."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished run.
+
+    Attributes
+    ----------
+    estimator : GCWSNetEstimator
+    before : bool
+        Whether there was nothing left to do.
+    skipped : int
+        Rows that could not be read.
+    reasons : list of str
+        Why, of the first few.
+    """
+
+    estimator: GCWSNetEstimator
+    before: bool
+    skipped: int
+    reasons: list[str]
+
+
+def train(wanted: Wanted, shown: Shown) -> Finished:
+    """Train a net and write it into its folder."""
+    wanted.out.mkdir(parents=True, exist_ok=True)
+    checkpoint = wanted.out / CHECKPOINT
+    fingerprint = wanted.fingerprint()
+    if wanted.resume and not checkpoint.exists() and _is_finished(wanted.out, fingerprint):
+        return Finished(load_model(wanted.out)[0], True, 0, [])
+    if checkpoint.exists() and not wanted.resume:
+        if not wanted.restart:
+            raise ValueError(
+                f"{checkpoint} is of a run that did not finish; go on with --resume, or begin anew with --restart"
+            )
+        checkpoint.unlink()
+    if checkpoint.exists():
+        ready, estimator, position = _resumed(wanted, checkpoint, fingerprint)
+    else:
+        ready, position = _begun(wanted), None
+        estimator = with_net(ready.coder, wanted.net)
+    epochs = wanted.epochs
+    if epochs == "auto":
+        epochs = EPOCHS_OF_FEW_ROWS if ready.n_rows is not None and ready.n_rows < FEW_ROWS else 1
+    if ready.n_rows is None and wanted.checkpoint_rows:
+        raise ValueError("a stream can be read only once, and a run on it cannot go on; leave out --checkpoint-every")
+    if ready.n_rows is None and int(epochs) > 1:
+        raise ValueError("a stream can be read only once, so --epochs must be 1; put the rows into a file for more")
+    files = {"layout": ready.layout.to_json(), "task": ready.coder.task, "label_type": ready.coder.label_type}
+    plan = Plan(
+        int(epochs),
+        ready.n_rows,
+        wanted.shuffle_rows,
+        check_checkpoints(wanted.checkpoints if wanted.tests else 1),
+        checkpoint if ready.n_rows is not None else None,
+        wanted.checkpoint_rows,
+        {**files, "fingerprint": fingerprint, "n_rows": ready.n_rows},
+    )
+    trainer = Trainer(estimator, plan, _judge(wanted, ready), shown.told, shown.advanced)
+    if position is not None:
+        trainer.go_on(*position)
+    shown.prepared(estimator, ready.n_rows, int(epochs), estimator.n_rows_seen_)
+    trainer.run(ready.codes)
+    save_model(estimator, wanted.out / FILE_IN_FOLDER, with_optimizer=False, timings=False, more=({}, files))
+    write_curves(wanted.out, estimator)
+    (wanted.out / RUN).write_text(json.dumps(fingerprint, indent=1), encoding="utf-8")
+    checkpoint.unlink(missing_ok=True)
+    return Finished(estimator, False, *ready.skipped())
+
+
+def with_net(coder: Coder, net: dict[str, Any]) -> GCWSNetEstimator:
+    """The coder's estimator with other settings of the net, and a net that has learned nothing."""
+    made = type(coder.estimator)(**coder.estimator.get_params(deep=False) | net)
+    made._check_parameters()
+    for name, value in vars(coder.estimator).items():
+        if name.endswith("_") or name == "_targets":
+            setattr(made, name, value)
+    made._make_net(coder.targets)
+    return made
+
+
+def load_model(path: Path) -> tuple[GCWSNetEstimator, dict[str, Any]]:
+    """A model and what its file says beside it: the layout of files, the task and the type of the labels."""
+    file = path / FILE_IN_FOLDER if path.is_dir() else path
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no model at {path}; give the folder or the file of one")
+    tensors, description = read_file(file)
+    return _rebuilt(file, tensors, description), description
+
+
+def _rebuilt(path: Path, tensors: dict[str, Any], description: dict[str, Any]) -> GCWSNetEstimator:
+    try:
+        estimator = rebuilt_coder(tensors, description)
+        rebuild_net(estimator, tensors, description)
+    except NOT_WHOLE as error:
+        raise ValueError(f"{path} does not hold a whole model: {type(error).__name__} {error}") from error
+    return estimator
+
+
+def _is_finished(out: Path, fingerprint: dict[str, Any]) -> bool:
+    try:
+        return json.loads((out / RUN).read_text(encoding="utf-8")) == fingerprint
+    except (OSError, ValueError):
+        return False
+
+
+def _begun(wanted: Wanted) -> Prepared:
+    if is_codes(wanted.files):
+        return prepare_codes(Path(wanted.files[0]))
+    return prepare(
+        wanted.files,
+        reading=wanted.reading,
+        hashing=wanted.hashing,
+        task=wanted.task,
+        seed=wanted.seed,
+        n_jobs=wanted.n_jobs,
+        classes=wanted.classes,
+    )
+
+
+def _resumed(
+    wanted: Wanted, checkpoint: Path, fingerprint: dict[str, Any]
+) -> tuple[Prepared, GCWSNetEstimator, tuple[dict[str, Any], dict[str, Any]]]:
+    tensors, description = read_file(checkpoint)
+    _check_same(description["fingerprint"], fingerprint, checkpoint)
+    estimator = _rebuilt(checkpoint, tensors, description)
+    if is_codes(wanted.files):
+        ready = prepare_codes(Path(wanted.files[0]))
+    else:
+        coder = Coder(estimator, description["task"], description["label_type"], description["n_rows"])
+        ready = prepared(read_again(wanted.files, wanted.reading, Layout.from_json(description["layout"])), coder)
+    return ready, estimator, (tensors, description["position"])
+
+
+def _check_same(before: dict[str, Any], now: dict[str, Any], checkpoint: Path) -> None:
+    for name, value in now.items():
+        if before.get(name) != value:
+            raise ValueError(
+                f"{checkpoint} is of a run with {name} {before.get(name)}, and now it is {value}; a run goes on with "
+                "the same files and settings, or begins anew with --restart"
+            )
+
+
+def read_again(files: list[str], reading: dict[str, Any], layout: Layout, **more: Any) -> Any:
+    """Files, read as those that a layout was learned from."""
+    kept = ("format", "batch_rows", "dtype", "header", "on_error", "rejects", "longest_line")
+    settings = {name: value for name, value in reading.items() if name in kept}
+    return read(files if len(files) > 1 else files[0], layout=layout, **settings, **more)
+
+
+def _judge(wanted: Wanted, ready: Prepared) -> Judge | None:
+    if not wanted.tests:
+        return None
+    reading = {name: value for name, value in wanted.reading.items() if name not in ("on_error", "rejects")}
+    targets = ready.coder.targets
+    known = targets.classes.tolist() if isinstance(targets, Labels) else None
+    return Judge(read_again(wanted.tests, reading, ready.layout, labels=known), ready.coder)
