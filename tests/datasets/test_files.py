@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from gcwsnet.datasets._files import cache_folder, find_file
+from gcwsnet.datasets._catalog import Form, Known, Sizes
+from gcwsnet.datasets._files import cache_folder, find_files
+from gcwsnet.datasets._published import Published
+
+KNOWN = Known(
+    sizes=Sizes(1, 1, 1),
+    labels=(0,),
+    descr="",
+    forms=(Form(("a.npz",)), Form(("b.tra", "b.tes")), Form(("c.zip",))),
+    published=(Published("c.zip", ("https://example.org/c.zip",)),),
+)
 
 
 @pytest.fixture
@@ -17,7 +27,25 @@ def folders(cache: Path, tmp_path: Path) -> dict[str, Path]:
 
 
 def find(data_home: object = None) -> Path:
-    return find_file("a.npz", name="a", data_home=data_home)  # type: ignore[arg-type]
+    """The first file of the form that is found."""
+    return find_files(KNOWN, name="a", data_home=data_home, download=False)[1][0]  # type: ignore[arg-type]
+
+
+def test_the_first_form_of_which_all_files_are_there_is_taken(cache: Path) -> None:
+    for file, form in (("b.tra", None), ("c.zip", 2), ("b.tes", 1), ("a.npz", 0)):
+        (cache / file).touch()
+        if form is None:
+            continue
+        found, paths = find_files(KNOWN, name="a", data_home=None, download=False)
+        assert found is KNOWN.forms[form]
+        assert paths == tuple(cache / name for name in found.files)
+
+
+def test_a_folder_comes_before_a_form(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GCWSNET_DATA", str(folders["data"]))
+    (folders["data"] / "a.npz").unlink()
+    (folders["data"] / "c.zip").touch()
+    assert find() == folders["data"] / "c.zip"
 
 
 def test_the_data_folder_comes_before_the_cache(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,7 +64,8 @@ def test_a_given_folder_is_the_only_one(folders: dict[str, Path], monkeypatch: p
     with pytest.raises(FileNotFoundError) as error:
         find(folders["home"])
     assert str(error.value) == (
-        f"the dataset 'a' is made of a.npz, which is not in {folders['home']} (data_home); put it there"
+        f"the dataset 'a' is made of a.npz or c.zip, which is not in {folders['home']} (data_home); it is not "
+        "downloaded with download=False; put c.zip from https://example.org/c.zip there"
     )
 
 
@@ -45,14 +74,15 @@ def test_all_places_that_were_searched_are_named(cache: Path, tmp_path: Path, mo
     with pytest.raises(FileNotFoundError) as error:
         find()
     assert str(error.value) == (
-        f"the dataset 'a' is made of a.npz, which is not in {tmp_path / 'none'} (GCWSNET_DATA, no such folder) and not "
-        f"in {cache} (the cache folder); put it into one of them"
+        f"the dataset 'a' is made of a.npz or c.zip, which is not in {tmp_path / 'none'} (GCWSNET_DATA, no such "
+        f"folder) and not in {cache} (the cache folder); it is not downloaded with download=False; put c.zip from "
+        "https://example.org/c.zip into one of them"
     )
 
 
 def test_a_folder_of_the_name_is_not_the_file(cache: Path) -> None:
     (cache / "a.npz").mkdir()
-    with pytest.raises(FileNotFoundError, match=r"made of a\.npz"):
+    with pytest.raises(FileNotFoundError, match=r"made of a\.npz or c\.zip"):
         find()
 
 
@@ -85,3 +115,8 @@ def test_the_cache_folder_is_the_first_that_is_named(tmp_path: Path, monkeypatch
 def test_data_home_is_a_path() -> None:
     with pytest.raises(TypeError, match="data_home must be a path or None, got data_home=3"):
         find(3)
+
+
+def test_download_is_true_or_false() -> None:
+    with pytest.raises(TypeError, match="download must be True or False, got download='no'"):
+        find_files(KNOWN, name="a", data_home=None, download="no")  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcwsnet.datasets._npz import read_npz
-from tests.datasets.conftest import arrays
+from tests.datasets.layouts import arrays
 
 GOOD = arrays(5, 3, 4)
 SHAPES = {name: array.shape for name, array in GOOD.items()}

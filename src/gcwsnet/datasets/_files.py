@@ -1,12 +1,16 @@
-"""Where the files of datasets are looked for."""
+"""Where the files of datasets are looked for, and what is said if they are not there."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+from gcwsnet.datasets._catalog import Form, Known
+from gcwsnet.datasets._download import DownloadError, fetch
+
 DATA = "GCWSNET_DATA"
 CACHE = "GCWSNET_CACHE"
+OFFLINE = "GCWSNET_OFFLINE"
 Folder = str | os.PathLike[str]
 
 
@@ -22,24 +26,58 @@ def cache_folder() -> Path:
     return (above if above.is_absolute() else Path.home() / ".cache") / "gcwsnet"
 
 
-def find_file(file: str, *, name: str, data_home: Folder | None) -> Path:
-    """The path of a file that the dataset `name` is read from.
+def find_files(
+    known: Known, *, name: str, data_home: Folder | None, download: bool = True
+) -> tuple[Form, tuple[Path, ...]]:
+    """The form in which there is a dataset, and the paths of its files.
 
     A given `data_home` is the only folder that is searched. Without it, the folder that GCWSNET_DATA names is searched,
-    and then the user's folder for datasets.
+    and then the user's folder for datasets. What is in none of them is downloaded into the last one.
     """
     folders = _folders(data_home)
     for folder, _ in folders:
-        path = folder / file
-        if path.is_file():
-            return path
+        for form in known.forms:
+            paths = tuple(folder / file for file in form.files)
+            if all(path.is_file() for path in paths):
+                return form, paths
+    why, cause = _why_not(download), None
+    if not why:
+        try:
+            return _fetched(known, folders[-1][0])
+        except DownloadError as error:
+            why, cause = f"downloading it failed ({error})", error
+    raise FileNotFoundError(_missing(known, name, folders, why)) from cause
+
+
+def _fetched(known: Known, folder: Path) -> tuple[Form, tuple[Path, ...]]:
+    files = tuple(published.file for published in known.published)
+    (form,) = (form for form in known.forms if form.files == files)
+    for published in known.published:
+        if not (folder / published.file).is_file():
+            fetch(published, folder)
+    return form, tuple(folder / file for file in files)
+
+
+def _why_not(download: bool) -> str:
+    """Why nothing may be downloaded; empty if it may."""
+    if not isinstance(download, bool):
+        raise TypeError(f"download must be True or False, got download={download!r}")
+    if not download:
+        return "it is not downloaded with download=False"
+    return f"it is not downloaded while {OFFLINE} is set" if os.environ.get(OFFLINE, "0") != "0" else ""
+
+
+def _missing(known: Known, name: str, folders: list[tuple[Path, str]], why: str) -> str:
+    npz = known.forms[0].files[0]
     places = " and not in ".join(
         f"{folder} ({role}{'' if folder.is_dir() else ', no such folder'})" for folder, role in folders
     )
-    way_out = "put it there" if len(folders) == 1 else "put it into one of them"
-    if data_home is None and len(folders) == 1:
-        way_out += f", or name its folder in {DATA}"
-    raise FileNotFoundError(f"the dataset {name!r} is made of {file}, which is not in {places}; {way_out}")
+    published = " and ".join(f"{file.file} from {file.urls[0]}" for file in known.published)
+    where = "there" if len(folders) == 1 else "into one of them"
+    return (
+        f"the dataset {name!r} is made of {npz} or {', '.join(file.file for file in known.published)}, which is not in "
+        f"{places}; {why}; put {published} {where}"
+    )
 
 
 def _folders(data_home: Folder | None) -> list[tuple[Path, str]]:

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from sklearn.utils import Bunch, check_random_state
 
-from gcwsnet._validation import check_finite, check_integer
-from gcwsnet.datasets._bunch import Array, as_bunch, as_rows
-from gcwsnet.datasets._stored import all_mnist
+from gcwsnet._validation import check_integer
+from gcwsnet.datasets._bunch import as_rows
+from gcwsnet.datasets._overlay import SIDE, Digits, before_backgrounds, check_counts
 
 CORRELATION = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)  # g of levels 1 to 6
 NOISE_SETS = {f"m-noise{level}": level for level in range(1, 7)}
-SIDE = 28
 ROWS_AT_ONCE = 64
 Floats = NDArray[np.float64]
 
@@ -31,7 +30,7 @@ DESCR = (
 def make_mnist_noise(
     level: int,
     *,
-    digits: tuple[Any, Any] | None = None,
+    digits: Digits | None = None,
     n_train: int = 10_000,
     n_test: int = 4_000,
     random_state: Any = 0,
@@ -80,47 +79,19 @@ def make_mnist_noise(
     0.5
     """
     level = check_integer("level", level, 1, 6)
-    name = f"m-noise{level}"
-    n_train = check_integer("n_train", n_train, 1, 2**31)
-    n_test = check_integer("n_test", n_test, 1, 2**31)
-    X, y = all_mnist(data_home=None, needed_by=name) if digits is None else _checked(digits)
-    n = n_train + n_test
-    if n > len(X):
-        raise ValueError(
-            f"n_train + n_test must be at most {len(X)}, the number of digits to draw from, got {n_train} + {n_test}"
-        )
+    n_train, n_test = check_counts(n_train, n_test)
     random = check_random_state(random_state)
-    drawn = random.permutation(len(X))[:n]
-    rows, labels = as_rows(X[drawn]), y[drawn]
-    rows /= 256
     g = CORRELATION[level - 1]
-    for first in range(0, n, ROWS_AT_ONCE):
-        some = rows[first : first + ROWS_AT_ONCE]
-        np.maximum(some, _backgrounds(len(some), g, random), out=some)
-    return as_bunch(
-        name,
-        "rebuilt",
+    return before_backgrounds(
+        f"m-noise{level}",
         DESCR.format(g=g),
-        X_train=rows[:n_train],
-        y_train=labels[:n_train],
-        X_test=rows[n_train:],
-        y_test=labels[n_train:],
+        digits,
+        n_train=n_train,
+        n_test=n_test,
+        random=random,
+        rows_at_once=ROWS_AT_ONCE,
+        backgrounds=lambda first, last: _backgrounds(last - first, g, random),
     )
-
-
-def _checked(digits: tuple[Any, Any]) -> tuple[Array, Array]:
-    if not isinstance(digits, tuple) or len(digits) != 2:
-        raise TypeError(f"digits must be a tuple of X and y, got {type(digits).__name__}")
-    X, y = (np.asarray(part) for part in digits)
-    if X.ndim != 2 or X.shape[1] != SIDE**2 or X.dtype.kind not in "uif":
-        raise ValueError(f"X of digits must be real numbers of shape (n, 784), got {X.dtype} of shape {X.shape}")
-    if y.shape != X.shape[:1] or y.dtype.kind not in "ui":
-        raise ValueError(f"y of digits must be {len(X)} integers, got {y.dtype} of shape {y.shape}")
-    check_finite(X, name="X of digits: X")
-    least, most = X.min(initial=0), X.max(initial=0)
-    if least < 0 or most > 255 or 0 < most <= 1:
-        raise ValueError(f"X of digits must have pixels from 0 to 255, got pixels from {least:g} to {most:g}")
-    return X, y
 
 
 def _backgrounds(n: int, g: float, random: np.random.RandomState) -> NDArray[np.float32]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -13,9 +12,9 @@ from numpy.lib import format as npy
 
 from gcwsnet._validation import check_finite
 from gcwsnet.datasets._bunch import Array, as_rows
+from gcwsnet.datasets._damage import WAY_OUT, whole
 
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-WAY_OUT = "put a whole copy of the file in its place"
 Shape = tuple[int, ...]
 
 
@@ -26,7 +25,7 @@ def read_npz(path: Path, shapes: Mapping[str, Shape]) -> dict[str, Array]:
     of the file are not read. A damaged file is an error, never other numbers.
     """
     with path.open("rb") as stream:
-        with _whole(f"{path} must be an npz file, and"):
+        with whole(f"{path} must be an npz file, and"):
             archive = ZipFile(stream)
         there = [member.removesuffix(".npy") for member in archive.namelist()]
         missing = [name for name in shapes if name not in there]
@@ -41,13 +40,13 @@ def read_npz(path: Path, shapes: Mapping[str, Shape]) -> dict[str, Array]:
 def _read(archive: ZipFile, name: str, shape: Shape, path: Path) -> Array:
     """One array; its shape and type are known to be right before memory is taken for its numbers."""
     what = f"{name} of {path}"
-    with _whole(what), archive.open(f"{name}.npy") as member:
+    with whole(what), archive.open(f"{name}.npy") as member:
         version = npy.read_magic(member)
         if version not in HEADERS:
             raise ValueError(f"format {version}")
         found, _, dtype = HEADERS[version](member)
     _check_header(found, dtype, shape, what)
-    with _whole(what), archive.open(f"{name}.npy") as member:
+    with whole(what), archive.open(f"{name}.npy") as member:
         array: Array = npy.read_array(member, allow_pickle=False)
         if member.read(1):  # only at the end is the checksum compared
             raise ValueError("more bytes than the header says")
@@ -62,15 +61,3 @@ def _check_header(found: Shape, dtype: np.dtype[Any], shape: Shape, what: str) -
     numbers, kinds = ("integers", "iu") if len(shape) == 1 else ("real numbers", "buif")
     if dtype.kind not in kinds:
         raise ValueError(f"{what} must hold {numbers}, got the type {dtype}; {WAY_OUT}")
-
-
-@contextmanager
-def _whole(what: str) -> Iterator[None]:
-    """ValueError for whatever happens inside: damage may break any rule of the formats."""
-    try:
-        yield
-    except MemoryError:
-        raise
-    except Exception as error:
-        why = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise ValueError(f"{what} cannot be read ({why}); {WAY_OUT}") from error
