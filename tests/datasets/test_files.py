@@ -64,8 +64,8 @@ def test_a_given_folder_is_the_only_one(folders: dict[str, Path], monkeypatch: p
     with pytest.raises(FileNotFoundError) as error:
         find(folders["home"])
     assert str(error.value) == (
-        f"the dataset 'a' is made of a.npz or c.zip, which is not in {folders['home']} (data_home); it is not "
-        "downloaded with download=False; put c.zip from https://example.org/c.zip there"
+        f"the dataset 'a' is made of a.npz, which is not in {folders['home']} (data_home), and neither is c.zip; it is "
+        "not downloaded with download=False; put c.zip from https://example.org/c.zip there"
     )
 
 
@@ -74,15 +74,17 @@ def test_all_places_that_were_searched_are_named(cache: Path, tmp_path: Path, mo
     with pytest.raises(FileNotFoundError) as error:
         find()
     assert str(error.value) == (
-        f"the dataset 'a' is made of a.npz or c.zip, which is not in {tmp_path / 'none'} (GCWSNET_DATA, no such "
-        f"folder) and not in {cache} (the cache folder); it is not downloaded with download=False; put c.zip from "
-        "https://example.org/c.zip into one of them"
+        f"the dataset 'a' is made of a.npz, which is not in {tmp_path / 'none'} (GCWSNET_DATA, no such folder) and not "
+        f"in {cache} (the cache folder), and neither is c.zip; it is not downloaded with download=False; put c.zip "
+        "from https://example.org/c.zip into one of them"
     )
 
 
 def test_a_folder_of_the_name_is_not_the_file(cache: Path) -> None:
     (cache / "a.npz").mkdir()
-    with pytest.raises(FileNotFoundError, match=r"made of a\.npz or c\.zip"):
+    with pytest.raises(
+        FileNotFoundError, match=r"made of a\.npz, .* neither is c\.zip; .* there, or name its folder in GCWSNET_DATA$"
+    ):
         find()
 
 

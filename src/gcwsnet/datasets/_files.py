@@ -46,7 +46,10 @@ def find_files(
             return _fetched(known, folders[-1][0])
         except DownloadError as error:
             why, cause = f"downloading it failed ({error})", error
-    raise FileNotFoundError(_missing(known, name, folders, why)) from cause
+    hint = data_home is None and len(folders) == 1
+    raise FileNotFoundError(
+        _missing(known, name, folders, why) + (f", or name its folder in {DATA}" if hint else "")
+    ) from cause
 
 
 def _fetched(known: Known, folder: Path) -> tuple[Form, tuple[Path, ...]]:
@@ -64,7 +67,7 @@ def _why_not(download: bool) -> str:
         raise TypeError(f"download must be True or False, got download={download!r}")
     if not download:
         return "it is not downloaded with download=False"
-    return f"it is not downloaded while {OFFLINE} is set" if os.environ.get(OFFLINE, "0") != "0" else ""
+    return f"it is not downloaded while {OFFLINE} is set" if os.environ.get(OFFLINE, "") not in ("", "0") else ""
 
 
 def _missing(known: Known, name: str, folders: list[tuple[Path, str]], why: str) -> str:
@@ -75,8 +78,8 @@ def _missing(known: Known, name: str, folders: list[tuple[Path, str]], why: str)
     published = " and ".join(f"{file.file} from {file.urls[0]}" for file in known.published)
     where = "there" if len(folders) == 1 else "into one of them"
     return (
-        f"the dataset {name!r} is made of {npz} or {', '.join(file.file for file in known.published)}, which is not in "
-        f"{places}; {why}; put {published} {where}"
+        f"the dataset {name!r} is made of {npz}, which is not in {places}, and neither is "
+        f"{', '.join(file.file for file in known.published)}; {why}; put {published} {where}"
     )
 
 
