@@ -11,7 +11,7 @@ _ORDER = "28 x 28 pixels from 0 to 1 in the order of the file, which goes down t
 DESCR_NOISE = (
     "Pictures of 10 handwritten digits before a random background, M-Noise{level} of Larochelle et al. (2007): "
     + _ORDER
-    + "; the first 10,000 rows for training and the other 4,000 for testing, as in the paper."
+    + "; the first 10,000 rows for training and the other 4,000 for testing, which are the sizes of the paper."
 )
 DESCR_IMAGE = (
     "Pictures of 10 handwritten digits before patches of photographs, M-Image of Larochelle et al. (2007): "

@@ -127,10 +127,12 @@ def _from_tar(path: Path, name: str) -> IO[bytes]:
         for member in archive:
             stream = archive.extractfile(member) if member.name.split("/")[-1] == name else None
             if stream is not None:
-                held = tempfile.TemporaryFile()  # noqa: SIM115
-                shutil.copyfileobj(stream, held)
-                held.seek(0)
-                return held
+                with ExitStack() as stack:
+                    held = stack.enter_context(tempfile.TemporaryFile())
+                    shutil.copyfileobj(stream, held)
+                    held.seek(0)
+                    stack.pop_all()  # it is closed by who reads it
+                    return held
     raise ValueError(f"{path} must hold {name}, and does not; put the archive as it was published in its place")
 
 
