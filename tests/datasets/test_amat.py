@@ -1,6 +1,5 @@
 """The sets of Larochelle et al. in their published layout."""
 
-import logging
 import tarfile
 from pathlib import Path
 
@@ -86,15 +85,3 @@ def test_a_damaged_published_file_is_not_replaced_by_a_rebuilt_one(cache: Path, 
     (cache / NOISE[0]).write_bytes(b"damaged")
     with pytest.raises(ValueError, match="line 1 must have 785 numbers, got 1"):
         load("m-noise1")
-
-
-def test_a_set_that_is_rebuilt_is_said_to_be(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
-    y = np.arange(70_000) % 10
-    blank = np.zeros((70_000, 784), dtype=np.uint8)
-    np.savez_compressed(
-        cache / "mnist.npz", X_train=blank[:60_000], y_train=y[:60_000], X_test=blank[60_000:], y_test=y[60_000:]
-    )
-    with caplog.at_level(logging.WARNING, "gcwsnet"):
-        assert load("m-noise1").origin == "rebuilt"
-    (record,) = caplog.records
-    assert record.getMessage().startswith("m-noise1 is rebuilt from MNIST and is not the published set: the dataset")

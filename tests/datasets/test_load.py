@@ -1,5 +1,6 @@
 """Datasets by name: what comes out, and what is said if it cannot."""
 
+import logging
 import re
 from pathlib import Path
 from typing import Any
@@ -89,14 +90,17 @@ def test_digits_are_always_split_in_the_same_way() -> None:
     assert (digits.name, digits.origin) == ("digits", "bundled")
 
 
-def test_noise_sets_are_rebuilt_from_mnist(cache: Path) -> None:
+def test_noise_sets_are_rebuilt_from_mnist_and_that_is_said(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
     y = np.arange(70_000) % 10
     X = np.zeros((70_000, 784), dtype=np.uint8)
     X[:, 400] = 10 * y
     np.savez_compressed(
         cache / "mnist.npz", X_train=X[:60_000], y_train=y[:60_000], X_test=X[60_000:], y_test=y[60_000:]
     )
-    found = load("m-noise3")
+    with caplog.at_level(logging.WARNING, "gcwsnet"):
+        found = load("m-noise3")
+    (record,) = caplog.records
+    assert record.getMessage().startswith("m-noise3 is rebuilt from MNIST and is not the published set: the dataset")
     assert (found.X_train.shape, found.X_test.shape) == ((10_000, 784), (4_000, 784))
     assert (found.y_train.dtype, found.X_train.dtype) == (np.int64, np.float32)
     assert (found.name, found.origin) == ("m-noise3", "rebuilt")

@@ -36,23 +36,29 @@ def same(a: Bunch, b: Bunch) -> bool:
     return all(np.array_equal(a[key], b[key]) for key in ("X_train", "y_train", "X_test", "y_test"))
 
 
-def corner(row: NDArray[Any], photographs: list[NDArray[np.uint8]]) -> tuple[int, int, int]:
-    """Photograph, line and column of the only patch that a row is."""
-    patch = (row.reshape(28, 28) * 256).astype(np.uint8)
-    places = [
-        (number, *map(int, place))
-        for number, picture in enumerate(photographs)
-        for place in np.argwhere((sliding_window_view(picture, (28, 28)) == patch).all(axis=(2, 3)))
-    ]
-    (place,) = places
-    return place  # type: ignore[return-value]
+@lru_cache
+def places() -> dict[bytes, tuple[int, int, int]]:
+    """Photograph, line and column of each patch, all of which are different."""
+    found = {
+        patch.tobytes(): (number, line, column)
+        for number, picture in enumerate(PHOTOGRAPHS)
+        for line, patches in enumerate(sliding_window_view(picture, (28, 28)))
+        for column, patch in enumerate(patches)
+    }
+    assert len(found) == 2 * 43 * 83
+    return found
+
+
+def corner(row: NDArray[Any]) -> tuple[int, int, int]:
+    """Photograph, line and column of the patch that a row is."""
+    return places()[(row * 256).astype(np.uint8).tobytes()]
 
 
 def test_backgrounds_are_patches_with_enough_variance_each_taken_once() -> None:
     found = few()
-    places = [corner(row, PHOTOGRAPHS) for row in [*found.X_train, *found.X_test]]
-    assert len(set(places)) == 170
-    assert {number for number, _, _ in places} == {0, 1}
+    taken = [corner(row) for row in [*found.X_train, *found.X_test]]
+    assert len(set(taken)) == 170
+    assert {number for number, _, _ in taken} == {0, 1}
     for row in [*found.X_train, *found.X_test]:
         assert (256 * row.astype(np.float64)).std() >= 45
 
@@ -78,8 +84,8 @@ def test_no_pixel_is_in_patches_of_both_parts(n_train: int, n_test: int) -> None
     found = few(n_train=n_train, n_test=n_test)
     seen: dict[str, set[tuple[int, int]]] = {}
     for part in ("train", "test"):
-        places = [corner(row, PHOTOGRAPHS) for row in found[f"X_{part}"]]
-        seen[part] = {(number, column + right) for number, _, column in places for right in range(28)}
+        taken = [corner(row) for row in found[f"X_{part}"]]
+        seen[part] = {(number, column + right) for number, _, column in taken for right in range(28)}
     assert not seen["train"] & seen["test"]
 
 

@@ -57,6 +57,11 @@ def test_an_end_of_a_name_is_whole_folders(tmp_path: Path) -> None:
     assert read(tmp_path / "a.zip", "Protocol/x.dat") == [b"2"]
 
 
+def test_of_two_files_with_the_same_end_the_first_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(zipped({"b/x.dat": b"first", "a/x.dat": b"second"}))
+    assert read(tmp_path / "a.zip", "x.dat") == [b"first"]
+
+
 def test_an_archive_within_an_archive_is_searched_too(tmp_path: Path) -> None:
     inner = zipped({"d/x": CONTENT, "d/z": b"z"})
     (tmp_path / "a.zip").write_bytes(zipped({"readme": b"", "Inner.ZIP": inner, "y": b"outer", "no.zip": b"not one"}))
