@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--write-docs", action="store_true")
     given = parser.parse_args()
     try:
-        data = datasets.load("covtype")
+        data = datasets.load("covtype", download=False)
     except FileNotFoundError as error:
         sys.exit(str(error))
     lines = [f"{machine()}.", f"{listed(versions('gcwsnet', 'numpy', 'torch', 'lightgbm'))}."]

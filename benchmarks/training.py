@@ -55,7 +55,7 @@ class Steps(NamedTuple):
 def real_rows() -> tuple[str, Any]:
     """Name and rows of data that look like data."""
     try:
-        return "MNIST", load("mnist").X_train[:8192]
+        return "MNIST", load("mnist", download=False).X_train[:8192]
     except FileNotFoundError:
         return "digits", load("digits").X_train
 

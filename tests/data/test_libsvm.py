@@ -128,14 +128,18 @@ FAULTS = [
     (
         "1 2147483650:1",
         3,
-        "an index must be at most 2147483648 for n_features=2147483648, got '2147483650'; feature-hash it to fewer "
-        "columns",
+        (
+            "an index must be at most 2147483648 for n_features=2147483648, got '2147483650'; feature-hash it to fewer "
+            "columns"
+        ),
     ),
     (
         "1 99999999999999999999999999:1",
         3,
-        "an index must be at most 2147483648 for n_features=2147483648, got '99999999999999999999999999'; feature-hash "
-        "it to fewer columns",
+        (
+            "an index must be at most 2147483648 for n_features=2147483648, got '99999999999999999999999999'; feature-hash "
+            "it to fewer columns"
+        ),
     ),
 ]
 

@@ -55,7 +55,7 @@ def zero_one(n: int, ones: int, n_columns: int) -> sparse.csr_matrix:
 @lru_cache
 def dataset(name: str, n: int) -> Floats:
     """The first rows of a dataset; FileNotFoundError or ValueError where its file is not at hand or is damaged."""
-    X: Floats = load(name).X_train
+    X: Floats = load(name, download=False).X_train
     return X[:n].copy()
 
 

@@ -118,10 +118,10 @@ def _shown(name: str, value: float | None) -> str:
 def summary(finished: Finished, out: Path) -> dict[str, Any]:
     """What came out of a run."""
     estimator = finished.estimator
-    history = {
-        name: [value for value in values if not math.isnan(value)] for name, values in estimator.history_.items()
-    }
-    last = {name: values[-1] for name, values in history.items() if values}
+    last = {}
+    for name, values in estimator.history_.items():
+        known = [value for value in values if not math.isnan(value)]
+        last |= {name: known[-1]} if known else {}
     told: dict[str, Any] = {
         "model": str(out),
         "rows": estimator.n_rows_seen_,

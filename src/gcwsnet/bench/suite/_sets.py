@@ -62,6 +62,7 @@ STORED = {
     "semg": "derived",
     "pendigits": "exact",
     "m-noise1": "rebuilt",
+    "m-image": "rebuilt",
     "dailysports": "rounded",
     "mnist": "exact",
     "covtype": "exact",
@@ -70,7 +71,7 @@ STORED = {
 
 def _stored(name: str) -> Callable[[int], Split]:
     def load() -> Split:
-        data = datasets.load(name)
+        data = datasets.load(name, download=False)
         return Split(data.X_train, data.y_train, data.X_test, data.y_test)
 
     return _whatever_the_seed(load)
