@@ -137,8 +137,8 @@ FAULTS = [
         "1 99999999999999999999999999:1",
         3,
         (
-            "an index must be at most 2147483648 for n_features=2147483648, got '99999999999999999999999999'; feature-hash "
-            "it to fewer columns"
+            "an index must be at most 2147483648 for n_features=2147483648, got '99999999999999999999999999'; "
+            "feature-hash it to fewer columns"
         ),
     ),
 ]

@@ -118,7 +118,7 @@ def _shown(name: str, value: float | None) -> str:
 def summary(finished: Finished, out: Path) -> dict[str, Any]:
     """What came out of a run."""
     estimator = finished.estimator
-    last = {}
+    last: dict[str, float] = {}
     for name, values in estimator.history_.items():
         known = [value for value in values if not math.isnan(value)]
         last |= {name: known[-1]} if known else {}
