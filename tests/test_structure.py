@@ -25,6 +25,7 @@ FLOW = [
     ("hashing", "fourier"),
     ("nn",),
     ("estimators",),
+    ("streaming",),
     ("bench",),
     ("cli", "paper", "distributed"),
     ("__main__",),

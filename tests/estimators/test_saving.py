@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.estimators._saving import KEY, _digest
+from gcwsnet.estimators._files import KEY, digest_of
 from tests.estimators.conftest import Rows
 
 
@@ -197,7 +197,8 @@ def rewrite(file: Path, **changes: Any) -> None:
         else:
             description[name] = value
     text = json.dumps(description)
-    save_file(tensors, file, metadata={KEY: f"{_digest(text, tensors)} {text}"})
+    digest = digest_of(text, {name: value.numpy() for name, value in tensors.items()})
+    save_file(tensors, file, metadata={KEY: f"{digest} {text}"})
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def hash_command(
         "files": len(manifest.files),
         "hashes": hashes,
         "bits": bits,
-        "scale": getattr(coder.estimator.scaling_, "scale", None),
-        "p": coder.estimator.p_,
+        "scale": getattr(coder.scaling, "scale", None),
+        "p": coder.p,
     }
     print(json.dumps(told) if as_json else "\n".join(f"{name}: {value}" for name, value in told.items()))

@@ -82,21 +82,21 @@ def _of_codes(path: Path) -> dict[str, Any]:
 
     coder, _ = read_coder(path)
     manifest = Manifest.read(path)
-    settings = coder.estimator.get_params(deep=False)
+    settings = coder.settings
     return {
         "kind": "codes",
         "rows": manifest.n_rows,
         "files_done": len(manifest.files),
         "files": manifest.n_files,
-        "columns": coder.estimator.n_features_in_,
+        "columns": coder.n_features,
         "task": coder.task,
-        "scaling": repr(coder.estimator.scaling_),
-        "p": coder.estimator.p_,
+        "scaling": repr(coder.scaling),
+        "p": coder.p,
         "hashes": settings["n_hashes"],
         "bits": settings["bits"],
         "t_bits": settings["t_bits"],
         "encoding": settings["encoding"],
-        "seed": coder.estimator.seed_,
+        "seed": coder.seed,
     }
 
 

@@ -38,8 +38,10 @@ def kernel(
     """
     import numpy as np
 
-    from gcwsnet import GCWSHasher, estimate_similarity, pgmm_kernel
     from gcwsnet.cli._writers import writer_for
+    from gcwsnet.encoding import estimate_similarity
+    from gcwsnet.hashing import GCWSHasher
+    from gcwsnet.kernels import pgmm_kernel
 
     reading = options.reading_again(
         format=format, label=label, weight=None, header=header, on_error="stop", rejects=None

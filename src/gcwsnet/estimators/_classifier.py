@@ -13,7 +13,8 @@ from sklearn.base import ClassifierMixin
 from torch import Tensor
 
 from gcwsnet.estimators._base import Callback, GCWSNetEstimator
-from gcwsnet.estimators._targets import Labels, Targets, check_labels, without_targets
+from gcwsnet.estimators._target_arrays import check_labels
+from gcwsnet.estimators._targets import Labels, Targets, without_targets
 
 
 class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):

@@ -13,25 +13,23 @@ from torch import Tensor
 from gcwsnet.estimators._averaging import Averages, Mean
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._classifier import GCWSNetClassifier
-from gcwsnet.estimators._quantiles import QuantileScaling
+from gcwsnet.estimators._files import Description
 from gcwsnet.estimators._regressor import GCWSNetRegressor
-from gcwsnet.estimators._scaling import KINDS_OF_COLUMNS, ColumnScaling
+from gcwsnet.estimators._scaling_arrays import rebuilt_scaling, scaling_arrays
 from gcwsnet.estimators._selection import Tried
 from gcwsnet.estimators._targets import Labels, Numbers, Targets
-from gcwsnet.estimators._terms import KINDS_OF_TERMS, TermScaling
 from gcwsnet.nn import GCWSNet, LazyAdam
 
 ESTIMATORS = {cls.__name__: cls for cls in (GCWSNetClassifier, GCWSNetRegressor)}
 NOT_SAVED = {"callbacks", "verbose"}
 
 Tensors = dict[str, Tensor]
-Description = dict[str, Any]
 
 
 def coder_parts(estimator: GCWSNetEstimator, *, timings: bool) -> tuple[Tensors, Description]:
     """How rows become codes, and labels or numbers become targets."""
     scaling = estimator.scaling_
-    scaling_tensors = _scaling_parts(scaling)
+    scaling_tensors = {name: torch.from_numpy(array) for name, array in scaling_arrays(scaling).items()}
     targets, target_tensors = _targets_parts(estimator._targets)
     names = getattr(estimator, "feature_names_in_", None)
     selection = [one if timings else replace(one, seconds=0.0) for one in estimator.selection_]
@@ -74,24 +72,6 @@ def net_parts(estimator: GCWSNetEstimator, *, with_optimizer: bool, timings: boo
         "n_epochs_seen": estimator.n_epochs_seen_,
     }
     return tensors, description
-
-
-def _scaling_parts(scaling: Any) -> Tensors:
-    if scaling is None:
-        return {}
-    if isinstance(scaling, ColumnScaling):
-        arrays = {"shift": scaling.shift, "size": scaling.size}
-    elif isinstance(scaling, TermScaling):
-        return {"scaling.weight": torch.from_numpy(scaling.weight)}
-    elif isinstance(scaling, QuantileScaling):
-        arrays = {"quantiles": scaling.quantiles}
-    else:
-        raise ValueError(
-            f"a transformer of type {type(scaling).__name__} given as scale cannot be saved with the model; save it in "
-            "its own way, transform rows with it first and use scale=None"
-        )
-    kind = np.array([KINDS_OF_COLUMNS.index(one) for one in scaling.kind], dtype=np.uint8)
-    return {f"scaling.{name}": torch.from_numpy(array) for name, array in {**arrays, "kind": kind}.items()}
 
 
 def _settings(estimator: GCWSNetEstimator) -> Description:
@@ -144,7 +124,8 @@ def rebuilt_coder(tensors: Tensors, description: Description) -> GCWSNetEstimato
     estimator.n_features_in_ = description["n_features_in"]
     if description["feature_names_in"] is not None:
         estimator.feature_names_in_ = np.array(description["feature_names_in"], dtype=object)
-    estimator.scaling_ = _rebuilt_scaling(description["scaling"], estimator.n_features_in_, tensors)
+    arrays = {name: value.numpy() for name, value in tensors.items() if name.startswith("scaling.")}
+    estimator.scaling_ = rebuilt_scaling(description["scaling"], estimator.n_features_in_, arrays)
     estimator.p_ = description["p"]
     estimator.selection_ = [Tried(**tried) for tried in description["selection"]]
     numbers = description["hash_numbers"]
@@ -165,25 +146,6 @@ def rebuild_net(estimator: GCWSNetEstimator, tensors: Tensors, description: Desc
     }
     estimator.n_rows_seen_ = description["n_rows_seen"]
     estimator.n_epochs_seen_ = description["n_epochs_seen"]
-
-
-def _rebuilt_scaling(scale: str | None, n_columns: int, tensors: Tensors) -> Any:
-    if scale is None:
-        return None
-    if scale in KINDS_OF_TERMS:
-        weight = tensors["scaling.weight"].numpy()
-        _check_columns(len(weight), n_columns)
-        return TermScaling(scale, weight)
-    kind = np.array(KINDS_OF_COLUMNS)[tensors["scaling.kind"].numpy()]
-    _check_columns(len(kind), n_columns)
-    if scale == "quantile":
-        return QuantileScaling(kind, tensors["scaling.quantiles"].numpy())
-    return ColumnScaling(scale, kind, tensors["scaling.shift"].numpy(), tensors["scaling.size"].numpy())
-
-
-def _check_columns(scaled: int, n_columns: int) -> None:
-    if scaled != n_columns:
-        raise IndexError(f"a scaling of {scaled} columns for rows of {n_columns}")
 
 
 def _rebuilt_averages(net: GCWSNet, description: Description, tensors: Tensors) -> Averages | None:

@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import torch
 
-import gcwsnet
 from gcwsnet.estimators._base import GCWSNetEstimator
-from gcwsnet.estimators._describing import (
-    Description,
-    Tensors,
-    coder_parts,
-    net_parts,
-    rebuild_net,
-    rebuilt_coder,
-)
-from gcwsnet.hashing import HASH_VERSION
+from gcwsnet.estimators._describing import Tensors, coder_parts, net_parts, rebuild_net, rebuilt_coder
+from gcwsnet.estimators._files import Description, read_file, write_file
 
-try:
-    from safetensors import SafetensorError, safe_open
-    from safetensors.torch import save_file
-except ModuleNotFoundError as _error:
-    if _error.name != "safetensors":
-        raise
-    raise ImportError(
-        "saving and loading models needs safetensors, which is not installed; pip install 'gcwsnet[torch]'"
-    ) from _error
-
-FORMAT_VERSION = 1
-KEY = "gcwsnet"  # in the header: a checksum, a space and the description
 FILE_IN_FOLDER = "model.safetensors"
-
-
 NOT_WHOLE = (KeyError, TypeError, RuntimeError, AttributeError, IndexError)
 
 
@@ -56,29 +31,13 @@ def save_model(
     )
     tensors = {name: value for some, _ in parts for name, value in some.items()}
     description = {name: value for _, some in parts for name, value in some.items()}
-    write_file(path, tensors, description)
+    write_file(path, {name: value.detach().cpu().contiguous().numpy() for name, value in tensors.items()}, description)
 
 
-def write_file(path: Path, tensors: Tensors, description: Description) -> None:
-    """Write tensors and a description by way of a file beside `path`, which is replaced at the end or not at all."""
-    tensors = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-    versions = {
-        "format_version": FORMAT_VERSION,
-        "gcwsnet_version": gcwsnet.__version__,
-        "hash_version": HASH_VERSION,
-    }
-    text = json.dumps(versions | description, allow_nan=False)
-    metadata = {KEY: f"{_digest(text, tensors)} {text}"}
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        save_file(tensors, beside, metadata=metadata)
-        with beside.open("rb") as file:
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except SafetensorError as error:
-        raise OSError(f"{path} could not be written, and is as it was before: {error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
+def read_model(path: Path) -> tuple[Tensors, Description]:
+    """Tensors and description of a file."""
+    arrays, description = read_file(path)
+    return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}, description
 
 
 def load(path: str | Path) -> Any:
@@ -118,7 +77,7 @@ def load(path: str | Path) -> Any:
         path = path / FILE_IN_FOLDER
     if not path.is_file():
         raise FileNotFoundError(f"there is no model at {path}; give the file that save() wrote")
-    tensors, description = read_file(path)
+    tensors, description = read_model(path)
     if "history" not in description:
         raise ValueError(f"{path} tells how codes were made and holds no net; train one on the codes beside it")
     try:
@@ -127,39 +86,3 @@ def load(path: str | Path) -> Any:
     except NOT_WHOLE as error:
         raise ValueError(f"{path} does not hold a whole model: {type(error).__name__} {error}") from error
     return estimator
-
-
-def read_file(path: Path) -> tuple[Tensors, Description]:
-    """Tensors and description of a file that `write_file` wrote, once its checksum has been found right."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except SafetensorError as error:
-        raise ValueError(f"{path} is damaged, cut off or not a model of gcwsnet: {error}") from error
-    if KEY not in metadata:
-        raise ValueError(f"{path} is a safetensors file, but not a model of gcwsnet: it was not written by save()")
-    digest, _, text = metadata[KEY].partition(" ")
-    try:
-        description = json.loads(text)
-        version = description["format_version"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is damaged: its description cannot be read") from error
-    if version != FORMAT_VERSION or description.get("hash_version") != HASH_VERSION:
-        raise ValueError(
-            f"{path} was written by gcwsnet {description.get('gcwsnet_version')} in format {version} with hash version "
-            f"{description.get('hash_version')}; this is gcwsnet {gcwsnet.__version__}, which reads format "
-            f"{FORMAT_VERSION} with hash version {HASH_VERSION}: use the version that wrote it, or a newer one"
-        )
-    if digest != _digest(text, tensors):
-        raise ValueError(f"{path} is damaged: its content does not fit its checksum; take another copy")
-    return tensors, description
-
-
-def _digest(text: str, tensors: Tensors) -> str:
-    digest = hashlib.sha256(text.encode())
-    for name in sorted(tensors):
-        array = tensors[name].numpy()
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.utils import assert_all_finite, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array
 from torch import Tensor
 from torch.nn import functional
+
+from gcwsnet.estimators._target_arrays import check_numbers, mean_and_size, places_of_labels, standardized
 
 
 class Targets(ABC):
@@ -48,15 +47,6 @@ def without_targets(estimator: Any) -> ValueError:
     return ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
 
 
-def check_labels(y: Any) -> NDArray[Any]:
-    """Labels as a vector of any type."""
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "f":
-        assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    return y
-
-
 class Labels(Targets):
     """Classes: cross-entropy, and accuracy.
 
@@ -74,18 +64,7 @@ class Labels(Targets):
 
     def encode(self, y: Any) -> Tensor:
         """The number of each label's class."""
-        y = check_labels(y)
-        place = np.searchsorted(self.classes, y)
-        place = np.minimum(place, len(self.classes) - 1)
-        unknown = np.flatnonzero(self.classes[place] != y)
-        if len(unknown):
-            row = int(unknown[0])
-            label = y[row : row + 1].tolist()[0]
-            raise ValueError(
-                f"every label must be one of the {len(self.classes)} classes known so far, y[{row}] is {label!r}; "
-                "give all classes at the first call of partial_fit, or fit anew"
-            )
-        return torch.from_numpy(place.astype(np.int64))
+        return torch.from_numpy(places_of_labels(y, self.classes))
 
     def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
         """Cross-entropy."""
@@ -102,11 +81,6 @@ class Labels(Targets):
     def measured(self, mean_success: float) -> float:
         """Accuracy."""
         return mean_success
-
-
-def check_numbers(y: Any) -> NDArray[np.float64]:
-    """Targets of a regression as float64, one or more in each row."""
-    return check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
 
 
 LOSSES: dict[str, Any] = {
@@ -141,17 +115,11 @@ class Numbers(Targets):
     def learn(cls, y: Any, loss: str) -> Numbers:
         """Targets like those of y."""
         y = check_numbers(y)
-        columns = y.reshape(len(y), -1)
-        size = columns.std(axis=0)
-        return cls(columns.mean(axis=0), np.where(size > 0, size, 1.0), y.ndim == 1, loss)
+        return cls(*mean_and_size(y), y.ndim == 1, loss)
 
     def encode(self, y: Any) -> Tensor:
         """Standardised targets, in float32."""
-        y = check_numbers(y)
-        columns = y.reshape(len(y), -1)
-        if columns.shape[1] != self.n_outputs:
-            raise ValueError(f"y must have {self.n_outputs} columns as before, got {columns.shape[1]}")
-        return torch.from_numpy(((columns - self.mean) / self.size).astype(np.float32))
+        return torch.from_numpy(standardized(y, self.mean, self.size))
 
     def decode(self, outputs: Tensor) -> NDArray[np.float64]:
         """Predictions in the units of y, of its shape."""

@@ -1,138 +1,148 @@
-"""How rows become codes: learned from some of the rows of files, with the settings of hashing alone.
-
-So `gcwsnet hash` and `gcwsnet train` learn the same, whatever net is trained afterwards.
-"""
+"""How rows become codes, and labels become what is learned. It needs no torch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet.data import Batch, Batches, Survey
-from gcwsnet.data._batch import joined
-from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.estimators._base import GCWSNetEstimator
-from gcwsnet.estimators._rows import Rows
-from gcwsnet.estimators._targets import Labels, Numbers, Targets
-from gcwsnet.streaming._task import as_labels, classes_of, find_task
-
-MOST_ROWS, MOST_BYTES = 20_000, 1 << 26
-"""That are learned from."""
+from gcwsnet._memory import require_memory
+from gcwsnet._validation import check_finite, row_batches
+from gcwsnet.data import Batch
+from gcwsnet.estimators._files import Arrays, Description
+from gcwsnet.estimators._scaling_arrays import rebuilt_scaling, scaling_arrays
+from gcwsnet.estimators._target_arrays import places_of_labels, standardized
+from gcwsnet.hashing import GCWSHasher
+from gcwsnet.streaming._task import as_labels
 
 
-@dataclass(frozen=True)
+@dataclass
 class Coder:
-    """An estimator that makes codes, and what the rows showed that it was learned from.
+    """How rows of files become codes.
 
     Attributes
     ----------
-    estimator : GCWSNetEstimator
-        Without a net.
-    task : {"classification", "regression"}
-    label_type : {"integers", "numbers", "strings"}
+    settings : dict
+        Of hashing: n_hashes, bits, t_bits, encoding, p, scale, oversample, missing; p and scale as they were asked for.
+    seed, n_features : int
+    scaling : ColumnScaling, QuantileScaling, TermScaling or None
+    p : float
+        The one in use.
+    hash_numbers : array of int64 or None
+        Chosen ones.
+    selection : list of dict
+        What was tried.
+    task : {"classification", "regression"} or None
+        None for rows without labels.
+    label_type : {"integers", "numbers", "strings"} or None
     n_rows : int or None
         Of the files; None of a stream.
+    classes : array or None
+        The labels of a classification.
+    mean, size : arrays or None
+        Of the numbers of a regression.
+    n_jobs : int or None
+        Threads.
     """
 
-    estimator: GCWSNetEstimator
-    task: str
-    label_type: str
+    settings: dict[str, Any]
+    seed: int
+    n_features: int
+    scaling: Any
+    p: float
+    hash_numbers: NDArray[np.int64] | None
+    selection: list[dict[str, Any]]
+    task: str | None
+    label_type: str | None
     n_rows: int | None
+    classes: NDArray[Any] | None = None
+    mean: NDArray[np.float64] | None = None
+    size: NDArray[np.float64] | None = None
+    n_jobs: int | None = None
+    hasher: GCWSHasher = field(init=False)
 
-    @property
-    def targets(self) -> Targets:
-        """What is learned."""
-        return self.estimator._targets
+    def __post_init__(self) -> None:
+        self.hasher = GCWSHasher(
+            self.settings["n_hashes"],
+            p=self.p,
+            bits=self.settings["bits"],
+            t_bits=self.settings["t_bits"],
+            encoding=self.settings["encoding"],
+            missing=self.settings["missing"],
+            hash_numbers=self.hash_numbers,
+            random_state=self.seed,
+            n_jobs=self.n_jobs,
+        ).fit(sparse.csr_matrix((1, self.n_features), dtype=np.float32))
 
-    def codes(self, batch: Batch) -> NDArray[Any]:
+    def codes(self, X: Any) -> NDArray[Any]:
         """The codes of rows as they were read."""
-        return self.estimator._checked_codes(batch.X).numpy()
+        if X.shape[1] != self.n_features:
+            raise ValueError(f"rows must have {self.n_features} columns as those before, got {X.shape[1]}")
+        check_finite(X, nan_is_fine=self.settings["missing"] == "zero", columns=None, way_out_of_nan="")
+        parts = [rows if self.scaling is None else self.scaling.transform(rows) for _, rows in row_batches(X)]
+        require_memory(
+            X.shape[0] * self.settings["n_hashes"], f"the codes of {X.shape[0]} rows", "read fewer rows at once"
+        )
+        return np.concatenate([np.asarray(self.hasher.transform(part)) for part in parts])
 
     def target(self, y: NDArray[Any]) -> NDArray[Any]:
         """Labels or numbers as they are learned."""
-        return self.targets.encode(as_labels(y, self.label_type)).numpy()
+        y = as_labels(y, self.label_type)
+        if self.classes is not None:
+            return places_of_labels(y, self.classes)
+        assert self.mean is not None and self.size is not None  # noqa: S101, PT018
+        return standardized(y, self.mean, self.size)
 
     def coded(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Codes and targets of batches."""
         for batch in batches:
             if batch.y is None:
                 raise ValueError("there are no labels to learn from; name their column with --label")
-            yield Batch(self.codes(batch), self.target(batch.y), batch.weight)
+            yield Batch(self.codes(batch.X), self.target(batch.y), batch.weight)
 
+    def parts(self) -> tuple[Arrays, Description]:
+        """All of it, as arrays and as what JSON can hold."""
+        arrays = scaling_arrays(self.scaling)
+        if self.mean is not None and self.size is not None:
+            arrays |= {"targets.mean": self.mean, "targets.size": self.size}
+        labels = self.classes
+        description = {
+            "settings": self.settings,
+            "seed": self.seed,
+            "n_features": self.n_features,
+            "scaling": None if self.scaling is None else self.scaling.scale,
+            "p": self.p,
+            "hash_numbers": None if self.hash_numbers is None else self.hash_numbers.tolist(),
+            "selection": self.selection,
+            "task": self.task,
+            "label_type": self.label_type,
+            "n_rows": self.n_rows,
+            "classes": None if labels is None else labels.tolist(),
+            "classes_type": None if labels is None else labels.dtype.str,
+        }
+        return arrays, description
 
-def learn_coder(
-    batches: Batches, survey: Survey, settings: dict[str, Any], task: str, seed: int, n_jobs: int | None
-) -> Coder:
-    """The coder of files that a survey has gone through."""
-    rows = sample(batches, survey.n_rows, seed)
-    task = find_task(task, survey.label_type, survey.labels)
-    targets = Labels(classes_of(survey)) if task == "classification" else None
-    return _learned(rows, targets, task, str(survey.label_type), survey.n_rows, settings, seed, n_jobs)
-
-
-def learn_coder_of_stream(
-    rows: Batch, label_type: str, settings: dict[str, Any], task: str, seed: int, n_jobs: int | None, classes: Any
-) -> Coder:
-    """The coder of a stream, from its first rows."""
-    if rows.y is None:
-        raise ValueError("there are no labels to learn from; name their column with --label")
-    labels = tuple(np.unique(rows.y).tolist()) if classes is None else tuple(classes)
-    task = find_task(task, label_type, labels)
-    targets = Labels(np.unique(as_labels(np.array(labels), label_type))) if task == "classification" else None
-    return _learned(rows, targets, task, label_type, None, settings, seed, n_jobs)
-
-
-def _learned(
-    rows: Batch,
-    targets: Targets | None,
-    task: str,
-    label_type: str,
-    n_rows: int | None,
-    settings: dict[str, Any],
-    seed: int,
-    n_jobs: int | None,
-) -> Coder:
-    make: Any = GCWSNetClassifier if task == "classification" else GCWSNetRegressor
-    estimator: GCWSNetEstimator = make(random_state=seed, n_jobs=n_jobs, **settings)
-    estimator._check_parameters()
-    estimator.seed_, estimator.n_features_in_ = seed, rows.X.shape[1]
-    y = as_labels(np.asarray(rows.y), label_type)
-    targets = Numbers.learn(y, estimator.loss) if targets is None else targets
-    weight = None if rows.weight is None else torch.from_numpy(rows.weight.astype(np.float32))
-    estimator._check_finite(rows.X)
-    estimator._make_coder(Rows(rows.X, y, weight), targets)
-    estimator._targets = targets
-    return Coder(estimator, task, label_type, n_rows)
-
-
-def sample(batches: Batches, n_rows: int, seed: int) -> Batch:
-    """Rows drawn at random from all, in their order: at most 20,000, and not more than 64 million bytes."""
-    chosen: list[Batch] = []
-    numbers: NDArray[np.int64] | None = None
-    first = 0
-    for batch in batches:
-        if numbers is None:
-            n = max(1, min(n_rows, MOST_ROWS, MOST_BYTES // max(1, bytes_of_a_row(batch))))
-            numbers = np.sort(np.random.default_rng([seed, 8]).choice(n_rows, n, replace=False))
-        here = numbers[np.searchsorted(numbers, first) : np.searchsorted(numbers, first + batch.n_rows)]
-        if len(here):
-            chosen.append(batch.take(here - first))
-        first += batch.n_rows
-        if first > numbers[-1]:
-            break
-    if not chosen:
-        raise ValueError("there are no rows to learn from")
-    return joined(chosen)
-
-
-def bytes_of_a_row(batch: Batch) -> int:
-    """What the numbers of a row take, on average."""
-    X = batch.X
-    n_bytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
-    return n_bytes // max(batch.n_rows, 1)
+    @classmethod
+    def rebuilt(cls, arrays: Arrays, description: Description, n_jobs: int | None = None) -> Coder:
+        """The coder of its parts."""
+        numbers, labels = description["hash_numbers"], description["classes"]
+        return cls(
+            settings=description["settings"],
+            seed=description["seed"],
+            n_features=description["n_features"],
+            scaling=rebuilt_scaling(description["scaling"], description["n_features"], arrays),
+            p=description["p"],
+            hash_numbers=None if numbers is None else np.array(numbers, dtype=np.int64),
+            selection=description["selection"],
+            task=description["task"],
+            label_type=description["label_type"],
+            n_rows=description["n_rows"],
+            classes=None if labels is None else np.array(labels, dtype=np.dtype(description["classes_type"])),
+            mean=arrays.get("targets.mean"),
+            size=arrays.get("targets.size"),
+            n_jobs=n_jobs,
+        )

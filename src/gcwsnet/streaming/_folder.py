@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from gcwsnet.data import Batch, Layout
 from gcwsnet.data._batch import rebatched
-from gcwsnet.estimators._describing import coder_parts, rebuilt_coder
-from gcwsnet.estimators._saving import NOT_WHOLE, read_file, write_file
+from gcwsnet.estimators._files import read_file, write_file
 from gcwsnet.streaming._coder import Coder
 
 CODER, MANIFEST = "coder.safetensors", "codes.json"
@@ -74,19 +73,16 @@ class Manifest:
 
 def write_coder(folder: Path, coder: Coder, layout: Layout) -> None:
     """How the codes of a folder are made."""
-    tensors, description = coder_parts(coder.estimator, timings=False)
-    files = {"layout": layout.to_json(), "task": coder.task, "label_type": coder.label_type, "n_rows": coder.n_rows}
-    write_file(folder / CODER, tensors, description | files)
+    arrays, description = coder.parts()
+    write_file(folder / CODER, arrays, {"coder": description, "layout": layout.to_json()})
 
 
-def read_coder(folder: Path) -> tuple[Coder, Layout]:
+def read_coder(folder: Path, n_jobs: int | None = None) -> tuple[Coder, Layout]:
     """What `write_coder` wrote."""
-    tensors, description = read_file(folder / CODER)
+    arrays, description = read_file(folder / CODER)
     try:
-        estimator = rebuilt_coder(tensors, description)
-        coder = Coder(estimator, description["task"], description["label_type"], description["n_rows"])
-        return coder, Layout.from_json(description["layout"])
-    except NOT_WHOLE as error:
+        return Coder.rebuilt(arrays, description["coder"], n_jobs), Layout.from_json(description["layout"])
+    except (KeyError, TypeError, IndexError) as error:
         raise ValueError(f"{folder / CODER} is not whole: {type(error).__name__} {error}") from error
 
 

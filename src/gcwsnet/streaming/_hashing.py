@@ -11,9 +11,10 @@ from typing import Any
 
 from gcwsnet.data import Batch, Layout, read
 from gcwsnet.data._inputs import find_inputs
-from gcwsnet.streaming._coder import Coder, learn_coder
+from gcwsnet.streaming._coder import Coder
 from gcwsnet.streaming._folder import CODER, Manifest, is_codes_folder, read_coder, write_coder, write_parts
-from gcwsnet.streaming._session import read_again
+from gcwsnet.streaming._learn_coder import is_torch_there, learn_coder
+from gcwsnet.streaming._prepare import read_again
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,15 @@ def hash_files(wanted: Wanted, told: Callable[[str], None]) -> tuple[Coder, Mani
         hashing = wanted.hashing | {"missing": "zero" if batches.layout.missing == "nan" else "error"}
         coder = learn_coder(batches, batches.survey(), hashing, wanted.task, wanted.seed, wanted.n_jobs)
         layout = batches.layout
+        if "auto" in (hashing["scale"], hashing["p"]) and not coder.selection:
+            why = "there are no labels" if coder.task is None else "torch is not installed"
+            if coder.task is None or not is_torch_there():
+                told(f"scaling and p were not chosen, since {why}: the scaling is numeric where it is open, and p is 1")
         write_coder(wanted.out, coder, layout)
         manifest = Manifest(settings, [], len(names))
         manifest.write(wanted.out)
     else:
-        coder, layout = read_coder(wanted.out)
-        coder.estimator.n_jobs = wanted.n_jobs
+        coder, layout = read_coder(wanted.out, wanted.n_jobs)
         told(f"{len(manifest.files)} of {len(names)} files are done")
     for number, name in enumerate(names):
         if number < len(manifest.files):
@@ -94,4 +98,4 @@ def _begun(wanted: Wanted, settings: dict[str, Any]) -> Manifest | None:
 def _codes(name: str, wanted: Wanted, layout: Layout, coder: Coder) -> Iterator[Batch]:
     label = {} if layout.label is None else {"label": layout.label}
     for batch in read_again([name], wanted.reading, layout, **label):
-        yield Batch(coder.codes(batch), batch.y, batch.weight)
+        yield Batch(coder.codes(batch.X), batch.y, batch.weight)

@@ -30,7 +30,7 @@ class Judge:
 
     def measures(self, learner: Learner) -> dict[str, float]:
         """Loss and measure of success, and for two classes the AUC, on all rows."""
-        seen = Progressive(self._coder.targets)
+        seen = Progressive(learner.targets)
         for batch in self._coded():
             target = torch.from_numpy(batch.y)
             outputs = learner.outputs(torch.from_numpy(batch.X))

@@ -8,11 +8,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gcwsnet.data import Batch, Batches, Layout, read
 from gcwsnet.data._batch import joined
 from gcwsnet.data._survey import label_type
-from gcwsnet.streaming._coder import MOST_BYTES, MOST_ROWS, Coder, bytes_of_a_row, learn_coder, learn_coder_of_stream
+from gcwsnet.streaming._coder import Coder
 from gcwsnet.streaming._folder import Manifest, is_codes_folder, read_coder, stored_codes
+from gcwsnet.streaming._learn_coder import MOST_BYTES, MOST_ROWS, bytes_of_a_row, learn_coder, learned
+from gcwsnet.streaming._task import as_labels, find_task
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,10 @@ def prepare(
     hashing = hashing | {"missing": "zero" if batches.layout.missing == "nan" else "error"}
     if not batches.reusable:
         return _prepared_stream(batches, hashing, task, seed, n_jobs, classes)
-    coder = learn_coder(batches, batches.survey(), hashing, task, seed, n_jobs)
-    return prepared(batches, coder)
+    survey = batches.survey()
+    if survey.label_type is None:
+        raise ValueError("there are no labels to learn from; name their column with --label")
+    return prepared(batches, learn_coder(batches, survey, hashing, task, seed, n_jobs))
 
 
 def prepared(batches: Batches, coder: Coder) -> Prepared:
@@ -66,9 +72,9 @@ def prepared(batches: Batches, coder: Coder) -> Prepared:
     return Prepared(coder, batches.layout, lambda: coder.coded(batches), coder.n_rows, skipped)
 
 
-def prepare_codes(folder: Path) -> Prepared:
+def prepare_codes(folder: Path, n_jobs: int | None) -> Prepared:
     """A folder that `gcwsnet hash` wrote."""
-    coder, layout = read_coder(folder)
+    coder, layout = read_coder(folder, n_jobs)
     manifest = Manifest.read(folder)
     if len(manifest.files) < manifest.n_files:
         raise ValueError(
@@ -85,6 +91,13 @@ def prepare_codes(folder: Path) -> Prepared:
     return Prepared(coder, layout, codes, manifest.n_rows, lambda: (0, []))
 
 
+def read_again(files: list[str], reading: dict[str, Any], layout: Layout, **more: Any) -> Batches:
+    """Files, read as those that a layout was learned from."""
+    kept = ("format", "batch_rows", "dtype", "header", "on_error", "rejects", "longest_line")
+    settings = {name: value for name, value in reading.items() if name in kept}
+    return read(files if len(files) > 1 else files[0], layout=layout, **settings, **more)
+
+
 def is_codes(files: list[str]) -> bool:
     """Whether the one source is a folder of codes; several of them are an error."""
     folders = [file for file in files if is_codes_folder(Path(file))]
@@ -99,10 +112,13 @@ def _prepared_stream(
     """A stream: its first rows decide, and are learned from before the others."""
     rest = iter(batches)
     first = _first_rows(rest)
-    kind = label_type(first.y) if first.y is not None else None
-    if kind is None:
+    if first.y is None:
         raise ValueError("there are no labels to learn from; name their column with --label")
-    coder = learn_coder_of_stream(first, kind, hashing, task, seed, n_jobs, classes)
+    kind = label_type(first.y)
+    labels = tuple(np.unique(first.y).tolist()) if classes is None else tuple(classes)
+    task = find_task(task, kind, labels)
+    known = np.unique(as_labels(np.array(labels), kind)) if task == "classification" else None
+    coder = learned(first, task, kind, known, None, hashing, seed, n_jobs)
     parts = [first.rows(start, start + batches.batch_rows) for start in range(0, first.n_rows, batches.batch_rows)]
 
     def skipped() -> tuple[int, list[str]]:

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from gcwsnet.data import Layout, read
+from gcwsnet.data import Layout
 from gcwsnet.data._inputs import find_inputs
+from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._base import EPOCHS_OF_FEW_ROWS, FEW_ROWS, GCWSNetEstimator
 from gcwsnet.estimators._describing import rebuild_net, rebuilt_coder
 from gcwsnet.estimators._history import Record, check_checkpoints
-from gcwsnet.estimators._saving import FILE_IN_FOLDER, NOT_WHOLE, read_file, save_model
-from gcwsnet.estimators._targets import Labels
+from gcwsnet.estimators._saving import FILE_IN_FOLDER, NOT_WHOLE, read_model, save_model
+from gcwsnet.estimators._selection import Tried
+from gcwsnet.estimators._targets import Labels, Numbers, Targets
 from gcwsnet.streaming._coder import Coder
 from gcwsnet.streaming._curves import write_curves
 from gcwsnet.streaming._judge import Judge
-from gcwsnet.streaming._prepare import Prepared, is_codes, prepare, prepare_codes, prepared
+from gcwsnet.streaming._prepare import Prepared, is_codes, prepare, prepare_codes, prepared, read_again
 from gcwsnet.streaming._trainer import Plan, Trainer
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -145,7 +147,7 @@ def train(wanted: Wanted, shown: Shown) -> Finished:
         check_checkpoints(wanted.checkpoints if wanted.tests else 1),
         checkpoint if ready.n_rows is not None else None,
         wanted.checkpoint_rows,
-        {**files, "fingerprint": fingerprint, "n_rows": ready.n_rows},
+        {**files, "fingerprint": fingerprint, "coder": ready.coder.parts()[1]},
     )
     trainer = Trainer(estimator, plan, _judge(wanted, ready), shown.told, shown.advanced)
     if position is not None:
@@ -160,13 +162,21 @@ def train(wanted: Wanted, shown: Shown) -> Finished:
 
 
 def with_net(coder: Coder, net: dict[str, Any]) -> GCWSNetEstimator:
-    """The coder's estimator with other settings of the net, and a net that has learned nothing."""
-    made = type(coder.estimator)(**coder.estimator.get_params(deep=False) | net)
+    """An estimator that makes the codes of a coder, with a net that has learned nothing."""
+    make: Any = GCWSNetRegressor if coder.classes is None else GCWSNetClassifier
+    made: GCWSNetEstimator = make(random_state=coder.seed, n_jobs=coder.n_jobs, **coder.settings | net)
     made._check_parameters()
-    for name, value in vars(coder.estimator).items():
-        if name.endswith("_") or name == "_targets":
-            setattr(made, name, value)
-    made._make_net(coder.targets)
+    made.seed_, made.n_features_in_ = coder.seed, coder.n_features
+    made.scaling_, made.p_ = coder.scaling, coder.p
+    made.selection_ = [Tried(**one) for one in coder.selection]
+    made._make_hasher(coder.n_features, coder.hash_numbers)
+    targets: Targets
+    if coder.classes is not None:
+        targets = Labels(coder.classes)
+    else:
+        assert coder.mean is not None and coder.size is not None  # noqa: S101, PT018
+        targets = Numbers(coder.mean, coder.size, True, made.loss)
+    made._make_net(targets)
     return made
 
 
@@ -175,7 +185,7 @@ def load_model(path: Path) -> tuple[GCWSNetEstimator, dict[str, Any]]:
     file = path / FILE_IN_FOLDER if path.is_dir() else path
     if not file.is_file():
         raise FileNotFoundError(f"there is no model at {path}; give the folder or the file of one")
-    tensors, description = read_file(file)
+    tensors, description = read_model(file)
     return _rebuilt(file, tensors, description), description
 
 
@@ -197,7 +207,7 @@ def _is_finished(out: Path, fingerprint: dict[str, Any]) -> bool:
 
 def _begun(wanted: Wanted) -> Prepared:
     if is_codes(wanted.files):
-        return prepare_codes(Path(wanted.files[0]))
+        return prepare_codes(Path(wanted.files[0]), wanted.n_jobs)
     return prepare(
         wanted.files,
         reading=wanted.reading,
@@ -212,13 +222,14 @@ def _begun(wanted: Wanted) -> Prepared:
 def _resumed(
     wanted: Wanted, checkpoint: Path, fingerprint: dict[str, Any]
 ) -> tuple[Prepared, GCWSNetEstimator, tuple[dict[str, Any], dict[str, Any]]]:
-    tensors, description = read_file(checkpoint)
+    tensors, description = read_model(checkpoint)
     _check_same(description["fingerprint"], fingerprint, checkpoint)
     estimator = _rebuilt(checkpoint, tensors, description)
     if is_codes(wanted.files):
-        ready = prepare_codes(Path(wanted.files[0]))
+        ready = prepare_codes(Path(wanted.files[0]), wanted.n_jobs)
     else:
-        coder = Coder(estimator, description["task"], description["label_type"], description["n_rows"])
+        arrays = {name: value.numpy() for name, value in tensors.items()}
+        coder = Coder.rebuilt(arrays, description["coder"], wanted.n_jobs)
         ready = prepared(read_again(wanted.files, wanted.reading, Layout.from_json(description["layout"])), coder)
     return ready, estimator, (tensors, description["position"])
 
@@ -232,17 +243,9 @@ def _check_same(before: dict[str, Any], now: dict[str, Any], checkpoint: Path) -
             )
 
 
-def read_again(files: list[str], reading: dict[str, Any], layout: Layout, **more: Any) -> Any:
-    """Files, read as those that a layout was learned from."""
-    kept = ("format", "batch_rows", "dtype", "header", "on_error", "rejects", "longest_line")
-    settings = {name: value for name, value in reading.items() if name in kept}
-    return read(files if len(files) > 1 else files[0], layout=layout, **settings, **more)
-
-
 def _judge(wanted: Wanted, ready: Prepared) -> Judge | None:
     if not wanted.tests:
         return None
     reading = {name: value for name, value in wanted.reading.items() if name not in ("on_error", "rejects")}
-    targets = ready.coder.targets
-    known = targets.classes.tolist() if isinstance(targets, Labels) else None
+    known = None if ready.coder.classes is None else ready.coder.classes.tolist()
     return Judge(read_again(wanted.tests, reading, ready.layout, labels=known), ready.coder)

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gcwsnet import GCWSNetClassifier
 from gcwsnet.bench.suite._rivals import Rival, fit, model_bytes, suits
 from gcwsnet.bench.suite._sets import Set, Split
+from gcwsnet.estimators import GCWSNetClassifier
 from gcwsnet.estimators._selection import pairs_to_try
 
 LARGE = 50_000

@@ -21,7 +21,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gcwsnet import GCWSNetClassifier
+from gcwsnet.estimators import GCWSNetClassifier
 
 ROWS_AT_ONCE = 2000
 FEATURES = 1000

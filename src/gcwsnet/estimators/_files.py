@@ -1,0 +1,81 @@
+"""Files of arrays and a description: safetensors, with JSON and a checksum in the header. Reading runs no code."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+import gcwsnet
+from gcwsnet.hashing import HASH_VERSION
+
+FORMAT_VERSION = 1
+KEY = "gcwsnet"  # in the header: a checksum, a space and the description
+
+Arrays = dict[str, NDArray[Any]]
+Description = dict[str, Any]
+
+
+def write_file(path: Path, arrays: Arrays, description: Description) -> None:
+    """Write arrays and a description by way of a file beside `path`, which is replaced at the end or not at all."""
+    versions = {
+        "format_version": FORMAT_VERSION,
+        "gcwsnet_version": gcwsnet.__version__,
+        "hash_version": HASH_VERSION,
+    }
+    text = json.dumps(versions | description, allow_nan=False)
+    metadata = {KEY: f"{digest_of(text, arrays)} {text}"}
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        save_file(arrays, beside, metadata=metadata)
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except SafetensorError as error:
+        raise OSError(f"{path} could not be written, and is as it was before: {error}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def read_file(path: Path) -> tuple[Arrays, Description]:
+    """Arrays and description of a file that `write_file` wrote, once its checksum has been found right."""
+    try:
+        with safe_open(path, framework="np") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise ValueError(f"{path} is damaged, cut off or not a model of gcwsnet: {error}") from error
+    if KEY not in metadata:
+        raise ValueError(f"{path} is a safetensors file, but not a model of gcwsnet: it was not written by save()")
+    digest, _, text = metadata[KEY].partition(" ")
+    try:
+        description = json.loads(text)
+        version = description["format_version"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is damaged: its description cannot be read") from error
+    if version != FORMAT_VERSION or description.get("hash_version") != HASH_VERSION:
+        raise ValueError(
+            f"{path} was written by gcwsnet {description.get('gcwsnet_version')} in format {version} with hash version "
+            f"{description.get('hash_version')}; this is gcwsnet {gcwsnet.__version__}, which reads format "
+            f"{FORMAT_VERSION} with hash version {HASH_VERSION}: use the version that wrote it, or a newer one"
+        )
+    if digest != digest_of(text, arrays):
+        raise ValueError(f"{path} is damaged: its content does not fit its checksum; take another copy")
+    return arrays, description
+
+
+def digest_of(text: str, arrays: Arrays) -> str:
+    """A checksum of a description and of arrays."""
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
