@@ -53,8 +53,8 @@ def hash_command(
     Examples
     --------
       gcwsnet hash train.svm --hashes 64 --out codes
-      gcwsnet hash digits.csv --label digit --codes-format parquet --out codes
-      gcwsnet hash parts/*.svm --resume --out codes
+      gcwsnet hash digits.csv --label digit --codes-format parquet --out codes-of-digits
+      gcwsnet hash parts/*.svm --resume --out codes-of-parts
     """
     from gcwsnet.streaming._folder import FORMATS
     from gcwsnet.streaming._hashing import Wanted, hash_files

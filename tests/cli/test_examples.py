@@ -1,0 +1,52 @@
+"""Every example of `--help` runs, in a shell and as it stands there."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gcwsnet.cli._app import COMMANDS
+from tests.cli.files import write_clicks, write_digits
+
+SLOW = {"bench"}
+
+
+def examples() -> list[tuple[str, str]]:
+    found = []
+    for name, command in COMMANDS.items():
+        _, _, after = (command.__doc__ or "").partition("Examples:\n")
+        found += [(name, line.strip()) for line in after.splitlines() if line.strip()]
+    return found
+
+
+def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    binaries = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    environment = {**os.environ, "PATH": binaries, "PYTHONWARNINGS": "error::DeprecationWarning:gcwsnet"}
+    command = ["bash", "-c", f"set -o pipefail; {line}"]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("examples")
+    write_digits(folder)
+    write_clicks(folder)
+    return folder
+
+
+def test_each_command_teaches_by_examples() -> None:
+    taught = {name for name, _ in examples()}
+    assert taught == set(COMMANDS)
+
+
+def test_the_examples_run(folder: Path) -> None:
+    """In an order in which each finds what it needs: codes before they are learned from, models before they predict."""
+    order = {"hash": 0, "train": 1}
+    for name, line in sorted(examples(), key=lambda one: order.get(one[0], 2)):
+        if name in SLOW:
+            continue
+        result = shell(line, folder)
+        assert result.returncode == 0, (line, result.stderr)
+        assert "Traceback" not in result.stderr

@@ -1,0 +1,180 @@
+"""`gcwsnet train`, from files to a model."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_svmlight_file
+from sklearn.metrics import accuracy_score, roc_auc_score
+from typer.testing import CliRunner
+
+import gcwsnet
+from gcwsnet.cli import app
+from tests.cli.files import write_clicks, write_digits
+
+SMALL = ["--hashes", "32", "--hidden", "16", "--p", "1", "--scale", "minmax"]
+
+
+def run(*arguments: Any, **more: Any) -> Any:
+    return CliRunner().invoke(app, [str(one) for one in arguments], **more)
+
+
+def good(*arguments: Any, **more: Any) -> Any:
+    result = run(*arguments, **more)
+    assert result.exit_code == 0, result.stderr or result.exception
+    return result
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    write_digits(folder, 1200, 300)
+    write_clicks(folder, 1500)
+    return folder
+
+
+def test_a_model_of_a_file_predicts_another(files: Path, tmp_path: Path) -> None:
+    told = good("train", files / "train.svm", "--test", files / "test.svm", "--out", tmp_path / "m", *SMALL, "--json")
+    summary = json.loads(told.stdout)
+    assert summary["rows"] == 3600
+    assert summary["epochs"] == 3
+    assert summary["test_accuracy"] > 0.85
+    X, y = load_svmlight_file(str(files / "test.svm"), n_features=64)
+    model = gcwsnet.load(tmp_path / "m")
+    assert model.score(X, y) == pytest.approx(summary["test_accuracy"])
+    curves = json.loads((tmp_path / "m" / "curves.json").read_text())
+    assert curves[-1]["eval_accuracy"] == summary["test_accuracy"]
+    assert (tmp_path / "m" / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert not (tmp_path / "m" / "checkpoint.safetensors").exists()
+
+
+def test_progress_is_told_at_one_two_four_thousand_rows(files: Path, tmp_path: Path) -> None:
+    result = good("train", files / "train.svm", "--epochs", 4, "--out", tmp_path / "m", *SMALL)
+    rows = [int(line.split()[1].replace(",", "")) for line in result.stderr.splitlines()[2:]]
+    assert rows == [1024, 1200, 2000, 2400, 3600, 4016, 4800]
+    progressive = json.loads((tmp_path / "m" / "curves.json").read_text())
+    assert progressive[0]["loss"] == progressive[0]["mean_loss"]
+    assert progressive[0]["loss"] > progressive[-1]["loss"]
+    assert good("train", files / "train.svm", "--out", tmp_path / "q", *SMALL, "--quiet").stderr == ""
+
+
+def test_codes_and_files_give_the_same_model(files: Path, tmp_path: Path) -> None:
+    hashing = ["--hashes", 32, "--seed", 5, "--oversample", 2]
+    net = ["--hidden", "16,8", "--batch-size", 16, "--epochs", 2, "--learning-rate", 0.004]
+    for form in ("npy", "parquet"):
+        good("hash", files / "train.svm", "--codes-format", form, "--out", tmp_path / form, *hashing)
+        good("train", tmp_path / form, "--out", tmp_path / f"m{form}", *net)
+    good("train", files / "train.svm", "--out", tmp_path / "raw", *hashing, *net)
+    expected = (tmp_path / "raw" / "model.safetensors").read_bytes()
+    assert (tmp_path / "mnpy" / "model.safetensors").read_bytes() == expected
+    assert (tmp_path / "mparquet" / "model.safetensors").read_bytes() == expected
+    other = ["--hashes", 32, "--seed", 6, "--oversample", 2]
+    good("train", files / "train.svm", "--out", tmp_path / "other", *other, *net)
+    assert (tmp_path / "other" / "model.safetensors").read_bytes() != expected
+
+
+def test_clicks_have_auc_and_log_loss(files: Path, tmp_path: Path) -> None:
+    reading = ["--label", "clicked", "--weight", "age"]
+    told = good("train", files / "clicks.csv", *reading, "--out", tmp_path / "m", *SMALL, "--json")
+    assert json.loads(told.stdout)["progressive_auc"] > 0.8
+    found = json.loads(good("evaluate", tmp_path / "m", files / "clicks.csv", "--json").stdout)
+    lines = good("predict", tmp_path / "m", files / "clicks.csv", "--probabilities").stdout.splitlines()
+    assert lines[0] == "predicted,probability_0,probability_1"
+    rows = np.array([[float(cell) for cell in line.split(",")] for line in lines[1:]])
+    truth = np.loadtxt(files / "clicks.csv", delimiter=",", skiprows=1, usecols=2)
+    assert found["auc"] == pytest.approx(roc_auc_score(truth, rows[:, 2]), abs=1e-3)
+    assert found["accuracy"] == pytest.approx(accuracy_score(truth, rows[:, 0]))
+    assert found["rows"] == 1500
+
+
+def test_regression_is_found_by_the_labels(files: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 3))
+    y = 100 + 10 * X[:, 0]
+    np.savetxt(tmp_path / "r.tsv", np.column_stack([X, y]), delimiter="\t", header="a\tb\tc\tsize", comments="")
+    settings = ["--hashes", 64, "--hidden", 16, "--p", 1, "--scale", "numeric", "--epochs", 10]
+    good("train", tmp_path / "r.tsv", "--label", "size", "--out", tmp_path / "m", *settings)
+    found = json.loads(good("evaluate", tmp_path / "m", tmp_path / "r.tsv", "--json").stdout)
+    predicted = np.array(good("predict", tmp_path / "m", tmp_path / "r.tsv").stdout.split()[1:], dtype=float)
+    assert found["rmse"] == pytest.approx(np.sqrt(np.mean((predicted - y) ** 2)))
+    assert found["mae"] == pytest.approx(np.abs(predicted - y).mean())
+    assert found["r2"] == pytest.approx(1 - np.mean((predicted - y) ** 2) / y.var())
+    assert found["r2"] > 0.8
+    result = run("predict", tmp_path / "m", tmp_path / "r.tsv", "--probabilities")
+    assert result.exit_code == 2
+    assert "a regression has no probabilities" in result.stderr
+    del files
+
+
+def test_a_stream_is_learned_once_and_in_pipes(files: Path, tmp_path: Path) -> None:
+    text = (files / "train.svm").read_bytes()
+    told = good("train", "-", "--features", 64, "--out", tmp_path / "m", *SMALL, "--json", input=text)
+    assert json.loads(told.stdout)["rows"] == 1200
+    assert gcwsnet.load(tmp_path / "m").averages_ is not None
+    few = b"\n".join(text.splitlines()[:5]) + b"\n"
+    assert len(good("predict", tmp_path / "m", "-", input=few).stdout.splitlines()) == 6
+    for option in (["--epochs", 2], ["--checkpoint-every", 100]):
+        result = run("train", "-", "--features", 64, "--out", tmp_path / "x", *SMALL, *option, input=text)
+        assert result.exit_code == 1
+        assert "can be read only once" in result.stderr
+
+
+def test_the_classes_of_a_stream_can_be_given(tmp_path: Path) -> None:
+    text = "".join(f"{label} 1:{label + 1}\n" for label in [0, 1] * 50)
+    wanted = ["--features", 1, "--classes", "0,1,2", "--out", tmp_path / "m", "--p", 1, "--hashes", 8, "--hidden", 4]
+    good("train", "-", *wanted, input=text)
+    assert gcwsnet.load(tmp_path / "m").classes_.tolist() == [0, 1, 2]
+
+
+def test_rows_that_cannot_be_read_stop_or_are_skipped(files: Path, tmp_path: Path) -> None:
+    lines = (files / "train.svm").read_text().splitlines()
+    lines[7] = "3 5:x"
+    bad = tmp_path / "bad.svm"
+    bad.write_text("\n".join(lines) + "\n")
+    result = run("train", bad, "--out", tmp_path / "m", *SMALL)
+    assert result.exit_code == 1
+    assert f"{bad}:8:" in result.stderr
+    assert result.stderr.count("\n") == 1
+    skip = ["--on-error", "skip", "--rejects", tmp_path / "rejects"]
+    told = json.loads(good("train", bad, "--out", tmp_path / "m", *SMALL, *skip, "--json").stdout)
+    assert told["skipped"] == 1
+    assert "bad.svm:8:" in told["reasons"][0]
+    assert (tmp_path / "rejects").read_text() == "3 5:x\n"
+
+
+def test_a_label_of_the_test_file_that_was_never_seen_is_named(files: Path, tmp_path: Path) -> None:
+    (tmp_path / "test.svm").write_text("1 1:1\n77 2:1\n")
+    result = run("train", files / "train.svm", "--test", tmp_path / "test.svm", "--out", tmp_path / "m", *SMALL)
+    assert result.exit_code == 1
+    assert "test.svm:2" in result.stderr
+    assert "77" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--out", "m", "--p", "much"], 2, "--p"),
+        (["--out", "m", "--hidden", "a,b"], 2, "--hidden"),
+        (["--out", "m", "--index-base", "2"], 2, "--index-base"),
+        (["--out", "m", "--on-error", "ignore"], 2, "--on-error"),
+        (["--out", "m", "--rejects", "r"], 2, "--rejects"),
+        (["--out", "m", "--scale", "robust"], 1, "scale must be one of"),
+        (["--out", "m", "--task", "regression", "--label", "digit"], 1, "label"),
+    ],
+)
+def test_wrong_arguments_are_one_line(
+    files: Path, arguments: list[str], code: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("train", files / "train.svm", *arguments)
+    assert result.exit_code == code, result.stderr
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_debug_shows_where_an_error_comes_from(tmp_path: Path) -> None:
+    result = run("--debug", "train", tmp_path / "nothing.svm", "--out", tmp_path / "m")
+    assert isinstance(result.exception, FileNotFoundError)
+    assert run("train", tmp_path / "nothing.svm", "--out", tmp_path / "m").exit_code == 1
