@@ -104,6 +104,7 @@ def test_a_given_width_is_that_of_all_rows(write: Write) -> None:
     assert whole(skipping).y.tolist() == [1.0]  # type: ignore[union-attr]
 
 
+TOO_LARGE = "an index must be at most 2147483648 for n_features=2147483648"
 FAULTS = [
     ("1 0:3", 3, "an index must be at least 1, got '0'; if indices are counted from 0, give index_base=0"),
     ("1 -2:3", 3, "an index must be at least 1, got '-2'; correct it, or drop the row"),
@@ -128,18 +129,12 @@ FAULTS = [
     (
         "1 2147483650:1",
         3,
-        (
-            "an index must be at most 2147483648 for n_features=2147483648, got '2147483650'; feature-hash it to fewer "
-            "columns"
-        ),
+        f"{TOO_LARGE}, got '2147483650'; feature-hash it to fewer columns",
     ),
     (
         "1 99999999999999999999999999:1",
         3,
-        (
-            "an index must be at most 2147483648 for n_features=2147483648, got '99999999999999999999999999'; "
-            "feature-hash it to fewer columns"
-        ),
+        f"{TOO_LARGE}, got '99999999999999999999999999'; feature-hash it to fewer columns",
     ),
 ]
 

@@ -127,6 +127,8 @@ def _csr_parts(arrays: Mapping[str, Rows], n_features: int, path: str) -> Iterat
         columns, values = indices.take(int(ends[-1] - ends[0])), data.take(int(ends[-1] - ends[0]))
         if columns.size and (columns.min() < 0 or columns.max() >= n_features):
             raise ValueError(f"the indices of the matrix must be from 0 to {n_features - 1}")
-        X = sparse.csr_array((values, columns, ends - ends[0]), shape=(n, n_features))
+        index = np.int32 if max(n_features, ends[-1] - ends[0]) <= np.iinfo(np.int32).max else np.int64
+        entries = (values, columns.astype(index), (ends - ends[0]).astype(index))
+        X = sparse.csr_array(entries, shape=(n, n_features))
         yield X, None if y is None else y.take(n), None if weight is None else weight.take(n)
         before = ends[-1:]

@@ -58,15 +58,23 @@ def _open(given: Input) -> Opened:
     head = given.head()
     if given.reusable and given.packing() is None and head.startswith(FILE_BEGIN):
         file = pyarrow.ipc.open_file(stack.enter_context(pyarrow.memory_map(given.name)))
-        schema, batches = file.schema, (file.get_batch(number) for number in range(file.num_record_batches))
+        schema: Any = file.schema
+        batches: Iterator[Any] = (file.get_batch(number) for number in range(file.num_record_batches))
     else:
         stream = stack.enter_context(given.unpacked())
         if head.startswith(FILE_BEGIN):
             stream.read(len(FILE_BEGIN))
         opened = pyarrow.ipc.open_stream(pyarrow.PythonFile(Readable(stream), mode="r"))
-        schema, batches = opened.schema, iter(opened)
+        schema, batches = opened.schema, _until_the_end(opened, stream)
     first = next((batch for batch in batches if batch.num_rows), None)
     return Opened(schema, first, chain([] if first is None else [first], batches), stack)
+
+
+def _until_the_end(batches: Iterator[Any], stream: Unpacked) -> Iterator[Any]:
+    """All record batches; what follows them is read too, for an archive tells only at its end whether it is whole."""
+    yield from batches
+    while stream.read(1 << 20):
+        pass
 
 
 class Readable(io.RawIOBase):

@@ -94,7 +94,7 @@ class ReadBatches(Batches):
         layout: Layout | None,
     ) -> None:
         super().__init__(batch_rows)
-        self._reader, self._layout = reader, layout
+        self._reader, self._layout, self._given = reader, layout, layout
         self._on_error, self._rejects = on_error, rejects
         self._faults = Faults(on_error)
         self._survey: tuple[int, Survey] | None = None
@@ -144,9 +144,8 @@ class ReadBatches(Batches):
                 "a survey reads all rows, and this source can be read only once; say what it would find (n_features, "
                 "layout or hash_columns), or put the rows into a file"
             )
-        known = self._layout or self._reader.known_layout()
-        self._layout, survey = self._reader.survey(known, Faults(self._on_error), most_labels)
-        self._survey = most_labels, survey
+        self._layout, survey = self._reader.survey(self._given, Faults(self._on_error), most_labels)
+        self._given, self._survey = self._layout, (most_labels, survey)
         return self._layout, survey
 
 

@@ -33,17 +33,15 @@ class Picks(NamedTuple):
     weight: int | None
 
 
-def open_layout(found: Sequence[FileColumn], settings: Settings, label_type: str | None, path: str) -> Layout:
+def open_layout(found: Sequence[FileColumn], settings: Settings, path: str) -> Layout:
     """The layout of a table; categories are still to be learned, and sparse rows are as wide as can be."""
-    names = [column.name for column in found]
-    label, weight = (
-        None if name is None else position(name, names, path) for name in (settings.label, settings.weight)
-    )
+    names = Names([column.name for column in found], path)
+    label, weight = (None if name is None else names.number(name) for name in (settings.label, settings.weight))
     if settings.columns is None:
         chosen = [number for number in range(len(found)) if number not in (label, weight)]
     else:
-        chosen = [position(name, names, path) for name in settings.columns]
-    texts = {position(name, names, path) for name in settings.categorical}
+        chosen = [names.number(name) for name in settings.columns]
+    texts = {names.number(name) for name in settings.categorical}
     columns = _learned(chosen, texts, found, settings, path)
     if not columns:
         raise DataError("there must be at least one column besides label and weight, got none", path=path)
@@ -52,15 +50,12 @@ def open_layout(found: Sequence[FileColumn], settings: Settings, label_type: str
         missing=settings.missing or "error",
         n_file_columns=len(found),
         hash_columns=(settings.hash_columns or 0) if any(column.kind == "hashed" for column in columns) else 0,
-        label=_kept(settings.label, label),
-        weight=_kept(settings.weight, weight),
-        label_type=label_type,
+        label=names.called(label),
+        weight=names.called(weight),
+        label_number=label,
+        weight_number=weight,
     )
     return layout.widened(tuple(columns))
-
-
-def _kept(name: Name | None, number: int | None) -> Name | None:
-    return name if isinstance(name, str) else number
 
 
 def _learned(
@@ -91,50 +86,62 @@ def _learned(
     return columns
 
 
-def position(name: Name, names: Sequence[str | None], path: str) -> int:
-    """The number of a column, from 0, that a name or a number means; a negative number counts from the end."""
-    if isinstance(name, str):
-        if name not in names:
-            known = [known for known in names if known is not None]
-            there = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-            raise DataError(
-                f"there must be a column {name!r}, got {there or 'columns without names'}; give its name or its number",
-                path=path,
-            )
-        return names.index(name)
-    if not -len(names) <= name < len(names):
-        raise DataError(f"there must be a column number {name}, got {len(names)} columns", path=path)
-    return name % len(names)
+class Names:
+    """Names of the columns of a file, None where there are none, and their numbers."""
+
+    def __init__(self, names: Sequence[str | None], path: str) -> None:
+        self._names, self._path = names, path
+        self._numbers = {name: number for number, name in enumerate(names) if name is not None}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __bool__(self) -> bool:
+        """Whether columns have names."""
+        return bool(self._numbers)
+
+    def number(self, name: Name) -> int:
+        """The number of a column, from 0, that a name or a number means; a negative number counts from the end."""
+        found = self.find(name)
+        if found is not None:
+            return found
+        known = list(self._numbers)
+        there = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+        if isinstance(name, str):
+            rule = f"there must be a column {name!r}, got {there or 'columns without names'}"
+        else:
+            rule = f"there must be a column number {name}, got {len(self)} columns"
+        raise DataError(f"{rule}; give the name or the number of one", path=self._path)
+
+    def find(self, name: Name) -> int | None:
+        """The same, None if there is no such column."""
+        if isinstance(name, str):
+            return self._numbers.get(name)
+        return name % len(self) if -len(self) <= name < len(self) else None
+
+    def called(self, number: int | None) -> Name | None:
+        """The name of a column, or its number if it has none."""
+        return None if number is None else self._names[number] or number
 
 
-def find_columns(layout: Layout, names: Sequence[str | None], path: str, *, label_needed: bool) -> Picks:
+def find_columns(layout: Layout, names: Names, path: str, *, needed: tuple[bool, bool]) -> Picks:
     """Where the columns of a layout are in a file: by their names, or by their numbers where one has no names.
 
     A file without names has all columns of the one that the layout was learned from, or only those that make up X.
+    `needed` says whether there must be a label, and a weight.
     """
-    needed = [name for column in layout.columns for name in (column.name, column.values) if name is not None]
-    if any(name is not None for name in names) and needed:
-        features = [position(name, names, path) for name in needed]
-        found = [_find(name, names, path, label_needed) for name in (layout.label, layout.weight)]
-        return Picks(features, *found)
+    by_name = [name for column in layout.columns for name in (column.name, column.values) if name is not None]
+    if names and by_name:
+        given = zip((layout.label, layout.weight), needed, strict=True)
+        found = [None if name is None else (names.number if must else names.find)(name) for name, must in given]
+        return Picks([names.number(name) for name in by_name], *found)
     if len(names) == layout.n_file_columns:
-        numbers = [
-            None if name is None else (position(name, names, path) if isinstance(name, int) else None)
-            for name in (layout.label, layout.weight)
-        ]
-        return Picks([column.number for column in layout.columns], *numbers)
-    if len(names) == len(layout.columns) and not label_needed:
+        return Picks([column.number for column in layout.columns], layout.label_number, layout.weight_number)
+    if len(names) == len(layout.columns) and not any(needed):
         return Picks(list(range(len(names))), None, None)
     raise DataError(
-        f"a row must have {layout.n_file_columns} columns, or without label {len(layout.columns)}, got {len(names)}",
+        f"a row must have {layout.n_file_columns} columns, or {len(layout.columns)} without label and weight, got "
+        f"{len(names)}",
         path=path,
         line=1,
     )
-
-
-def _find(name: Name | None, names: Sequence[str | None], path: str, needed: bool) -> int | None:
-    if name is None or (not needed and isinstance(name, str) and name not in names):
-        return None
-    if isinstance(name, int) and not needed and not -len(names) <= name < len(names):
-        return None
-    return position(name, names, path)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from csv import Error as CsvError
+from itertools import islice
 from typing import Any, NamedTuple
 
 from gcwsnet.data._arrow import needed_pyarrow
 from gcwsnet.data._columns import FileColumn, Picks
 from gcwsnet.data._csv_text import MISSING, NUMBERS, TEXTS, Repair, TextRow, fields_of, is_header, is_number, rows_of
 from gcwsnet.data._encode import Table
-from gcwsnet.data._errors import DataError, Faults
+from gcwsnet.data._errors import DataError, Faults, shown
 from gcwsnet.data._inputs import Input
 from gcwsnet.data._layout import Layout
-from gcwsnet.data._lines import BYTE_ORDER_MARK, Block, blocks_of_lines
+from gcwsnet.data._lines import BYTE_ORDER_MARK, Block, blocks_of_lines, too_long
 from gcwsnet.data._screen import Rows
 from gcwsnet.data._settings import Settings
 from gcwsnet.data._tables import TableReader
 
-FIRST_ROWS = 1000
+FIRST_LINES, FIRST_ROWS = 3, 1000
 
 
 class Head(NamedTuple):
@@ -88,14 +90,28 @@ class CsvReader(TableReader):
 
     def _head(self, given: Input) -> Head:
         if given.name not in self._heads:
-            text = given.head(3, self.settings.longest_line).removeprefix(BYTE_ORDER_MARK)
-            end = text.rfind(b"\n") + 1
-            rows = [
-                fields_of(row.text, self.delimiter)
-                for _, row in zip(range(FIRST_ROWS), rows_of(Block(text[:end] or text, 1)), strict=False)
-            ]
+            text = given.head(FIRST_LINES, self.settings.longest_line + 1).removeprefix(BYTE_ORDER_MARK)
+            end = text.rfind(b"\n") + 1 if text.count(b"\n") >= FIRST_LINES else len(text)
+            if b"\n" not in text and len(text) > self.settings.longest_line:
+                raise too_long(text, given.name, 1, self.settings.longest_line, quoted=True)
+            rows = list(self._first_rows(Block(text[:end], 1), given.name))
             self._heads[given.name] = self._head_of(rows, given.name)
         return self._heads[given.name]
+
+    def _first_rows(self, block: Block, path: str) -> Iterator[list[str]]:
+        for row in islice(rows_of(block), FIRST_ROWS):
+            fields = self._fields(row, path)
+            if fields is not None:
+                yield fields
+
+    def _fields(self, row: TextRow, path: str) -> list[str] | None:
+        """The fields; None of a row behind the first that is no CSV, of which more is said when it is read."""
+        try:
+            return fields_of(row.text, self.delimiter)
+        except CsvError as error:
+            if row.line > 1:
+                return None
+            raise DataError(f"a row must be CSV, got {shown(row.text)} ({error})", path=path, line=row.line) from error
 
     def _head_of(self, rows: list[list[str]], path: str) -> Head:
         if not rows:
@@ -106,8 +122,8 @@ class CsvReader(TableReader):
         if not has_names:
             return Head(None, len(rows[0]), rows)
         names = [name.strip() for name in rows[0]]
-        again = next((name for number, name in enumerate(names) if name in names[:number]), None)
-        if again is not None:
+        if len(set(names)) < len(names):
+            again = next(name for name in names if names.count(name) > 1)
             raise DataError(f"names of columns must differ, got {again!r} twice; give header=False", path=path, line=1)
         return Head(names, len(names), rows[1:])
 

@@ -42,7 +42,7 @@ def rows_of(block: Block) -> Iterator[TextRow]:
 def fields_of(text: bytes, delimiter: str) -> list[str]:
     """The fields of a row; bytes that are not UTF-8 become surrogates."""
     decoded = text.rstrip(b"\r").decode("utf-8", errors="surrogateescape")
-    return next(csv.reader(io.StringIO(decoded, newline=""), delimiter=delimiter, strict=True))
+    return next(csv.reader(io.StringIO(decoded, newline=""), delimiter=delimiter))
 
 
 def is_number(field: str) -> bool:

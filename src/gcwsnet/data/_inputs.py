@@ -83,7 +83,7 @@ class Unpacked:
     def head(self, n_lines: int, most: int) -> bytes:
         """The first bytes, which are still to be read."""
         while len(self._ahead) < HEAD or (len(self._ahead) < most and self._ahead.count(b"\n") < n_lines):
-            more = _filled(self._read, HEAD)
+            more = _filled(self._read, max(HEAD, len(self._ahead)))
             if not more:
                 break
             self._ahead += more

@@ -62,7 +62,9 @@ class Layout:
     hash_columns : int
         The columns at the end of X that "hashed" columns share.
     label, weight : str, int or None
-        Columns of the file.
+        Columns of the file, by their names where it has names.
+    label_number, weight_number : int or None
+        Their places in that file, counted from 0.
     label_type : {"numbers", "strings"} or None
         What labels of text files are.
 
@@ -81,6 +83,8 @@ class Layout:
     hash_columns: int = 0
     label: str | int | None = None
     weight: str | int | None = None
+    label_number: int | None = None
+    weight_number: int | None = None
     label_type: str | None = None
 
     @property

@@ -45,15 +45,20 @@ def blocks_of_lines(
             line += text.count(b"\n", 0, end)
         waiting = text[end:]
         if len(waiting) > longest_line:
-            quotes = " (a double quote may be left open)" if quoted and waiting.count(b'"') % 2 else ""
-            raise DataError(
-                f"a line must have at most longest_line={longest_line} bytes, got more{quotes}; is this a text file? "
-                "If it is, raise longest_line",
-                path=path,
-                line=line,
-            )
+            raise too_long(waiting, path, line, longest_line, quoted)
     if waiting:
         yield Block(waiting, line)
+
+
+def too_long(text: bytes, path: str, line: int, longest_line: int, quoted: bool) -> DataError:
+    """What is said of a line that does not end."""
+    quotes = " (a double quote may be left open)" if quoted and text.count(b'"') % 2 else ""
+    return DataError(
+        f"a line must have at most longest_line={longest_line} bytes, got more{quotes}; is this a text file? If it is, "
+        "raise longest_line",
+        path=path,
+        line=line,
+    )
 
 
 def _last_end(text: bytes, searched: int, quoted: bool) -> int:

@@ -45,7 +45,7 @@ class Unpacked:
 
     def __init__(self, member: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.shape, self.dtype = shape, dtype
-        self._member = member
+        self._member, self._left = member, shape[0] if shape else 1
 
     def take(self, n_rows: int) -> Array:
         """The next rows, unpacked."""
@@ -54,6 +54,9 @@ class Unpacked:
         text = self._member.read(n_bytes)
         if len(text) < n_bytes:
             raise ValueError("it has fewer numbers than its header says")
+        self._left -= n_rows
+        if self._left == 0 and self._member.read(1):  # only at the end is the checksum compared
+            raise ValueError("it has more numbers than its header says")
         return np.frombuffer(text, dtype=self.dtype).reshape(shape)
 
 

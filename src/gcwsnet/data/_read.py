@@ -104,7 +104,7 @@ def read(
     Raises
     ------
     DataError
-        A ValueError with the file, the line and the column. It comes when rows are read.
+        A ValueError with the file, the line and the column, when rows are read, or here when the format is found out.
     FileNotFoundError
         For a file that is not there, a pattern that matches nothing and a folder without files.
 
@@ -190,5 +190,9 @@ def _merged(layout: Layout, settings: Settings) -> Layout:
     for name in ("n_features", "columns", "categorical", "hash_columns"):
         if getattr(settings, name):
             raise ValueError(f"{name} is what the layout says, and must not be given with it")
-    changed = {name: getattr(settings, name) for name in ("missing", "label", "weight")}
-    return replace(layout, **{name: value for name, value in changed.items() if value is not None})
+    changed: dict[str, Any] = {} if settings.missing is None else {"missing": settings.missing}
+    for name in ("label", "weight"):
+        value = getattr(settings, name)
+        if value is not None:
+            changed |= {name: value, f"{name}_number": value if isinstance(value, int) else None}
+    return replace(layout, **changed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
+from gcwsnet._validation import MOST_COLUMNS
 from gcwsnet.data._batch import Batch
 from gcwsnet.data._errors import DataError, Faults
 from gcwsnet.data._inputs import Input
@@ -38,10 +39,10 @@ class Reader(ABC):
     def survey(self, known: Layout | None, faults: Faults, most_labels: int) -> tuple[Layout, Survey]:
         """The layout and the counts of all rows."""
         tally = Tally(most_labels)
-        start = known or self.open_layout()
+        start = known or self.known_layout() or self.open_layout()
         for batch in self.pieces(start, faults):
             tally.add(batch)
-        layout = known or self.decided(start, tally)
+        layout = self.decided(start, tally) if start.n_features == MOST_COLUMNS else start
         shift = (layout.index_base or 0) - (start.index_base or 0)
         if tally.most_index - shift >= layout.n_features:  # rows are wider than the width that is given
             return self.survey(layout, Faults("stop" if faults.stops else "skip"), most_labels)

@@ -11,7 +11,7 @@ import numpy as np
 
 from gcwsnet._validation import MOST_COLUMNS
 from gcwsnet.data._batch import Batch
-from gcwsnet.data._columns import FileColumn, Picks, find_columns, open_layout
+from gcwsnet.data._columns import FileColumn, Names, Picks, find_columns, open_layout
 from gcwsnet.data._encode import Table, encode, place
 from gcwsnet.data._errors import DataError, Faults
 from gcwsnet.data._inputs import Input
@@ -42,12 +42,10 @@ class TableReader(Reader):
     def open_layout(self) -> Layout:
         """The layout of the first file, its categories and the width of sparse rows still to be learned."""
         given = self.inputs[0]
-        found = self.file_columns(given)
-        layout = open_layout(found, self.settings, None, given.name)
-        if layout.label is None:
+        layout = open_layout(self.file_columns(given), self.settings, given.name)
+        if layout.label_number is None:
             return layout
-        picks = find_columns(layout, [column.name for column in found], given.name, label_needed=True)
-        return replace(layout, label_type=None if picks.label is None else self.label_type(given, picks.label))
+        return replace(layout, label_type=self.label_type(given, layout.label_number))
 
     def known_layout(self) -> Layout | None:
         """The layout of the first file, unless something must be learned from all rows."""
@@ -88,16 +86,17 @@ class TableReader(Reader):
         return layout, survey
 
     def _all_tables(self, layout: Layout, faults: Faults) -> Iterator[tuple[Table, Rows]]:
-        label_needed, weight_needed = self.settings.label is not None, self.settings.weight is not None
+        needed = self.settings.label is not None, self.settings.weight is not None
         for number, given in enumerate(self.inputs):
-            names = [column.name for column in self.file_columns(given)]
-            picks = find_columns(layout, names, given.name, label_needed=label_needed)
-            if number > 0 and (label_needed, weight_needed) != (picks.label is not None, picks.weight is not None):
+            names = Names([column.name for column in self.file_columns(given)], given.name)
+            picks = find_columns(layout, names, given.name, needed=needed)
+            there = picks.label is not None, picks.weight is not None
+            if number > 0 and there != needed:
                 raise DataError(
                     f"files that are read together must all have label and weight, or none, as {self.inputs[0].name}",
                     path=given.name,
                 )
-            label_needed, weight_needed = picks.label is not None, picks.weight is not None
+            needed = there
             yield from self.tables(given, layout, picks, len(names), faults)
 
     def _encoded(self, table: Table, layout: Layout, faults: Faults) -> tuple[Batch, Marks]:

@@ -1,0 +1,253 @@
+"""CSV and TSV files: what comes out, and what is said of rows that break a rule."""
+
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gcwsnet.data import DataError, read
+from gcwsnet.data._csv_text import is_header
+from gcwsnet.data._lines import blocks_of_lines
+from tests.data.conftest import Write, fault, same, whole
+
+PEOPLE = 'age,city,label,w\n30,Rome,yes,1\n40.5,Oslo,no,2\n-5e1,"New ""York"", NY",yes,0.5\n+7,Rome,no,1\n'
+
+
+def labels(found: Any) -> list[Any]:
+    return list(found.y.tolist())
+
+
+def test_columns_are_chosen_by_name_and_categories_have_columns(write: Write) -> None:
+    batches = read(write("a.csv", PEOPLE), label="label", weight="w")
+    found = whole(batches)
+    assert batches.columns == ["age", "city"]
+    assert batches.layout.feature_names() == ["age", 'city=New "York", NY', "city=Oslo", "city=Rome"]
+    assert found.X.tolist() == [[30, 0, 0, 1], [40.5, 0, 1, 0], [-50, 1, 0, 0], [7, 0, 0, 1]]
+    assert labels(found) == ["yes", "no", "yes", "no"]
+    assert found.weight is not None
+    assert found.weight.tolist() == [1, 2, 0.5, 1]
+
+
+def test_numbers_are_those_that_pandas_wrote(write: Write) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.standard_normal((5000, 6)) * 10.0 ** rng.integers(-300, 300, (5000, 6)))
+    path = write("a.csv", table.to_csv(index=False, header=list("abcdef")))
+    assert same(whole(read(path, batch_rows=700)).X, table.to_numpy())
+    assert same(whole(read(path, batch_rows=700, columns=["c"])).X[:, 0], table[2].to_numpy())
+
+
+def test_tabs_separate_the_columns_of_tsv(write: Write) -> None:
+    for name in ("a.tsv", "a.txt"):
+        assert whole(read(write(name, "a\tb\n1\t2\n3\t4\n"), label="b")).X.tolist() == [[1], [3]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "header"),
+    [
+        (["a,b", "1,2"], True),
+        (["1,2", "3,4"], False),
+        (["setosa,1", "setosa,2"], False),
+        (["label,0,1", "7,1,2"], True),
+        (["0,1,2", "5,5,5"], True),
+        (["1,2,3", "5,5,5"], False),
+        ([",x", "0,1"], True),
+        (["x,y", "u,v"], True),
+        (["1,,3", "1,2,3"], False),
+    ],
+)
+def test_a_header_is_told_by_the_rule(rows: list[str], header: bool, write: Write) -> None:
+    assert is_header(rows[0].split(","), rows[1].split(",")) == header
+    path = write("a.csv", "\n".join(rows))
+    found = whole(read(path, missing="zero"))
+    assert found.n_rows == (1 if header else 2)
+    assert whole(read(path, header=False, missing="zero")).n_rows == 2
+
+
+def test_columns_without_names_have_numbers(write: Write) -> None:
+    path = write("a.csv", "5,1,2,1\n6,3,4,2\n")
+    found = whole(read(path, label=0, weight=-1))
+    assert found.X.tolist() == [[1, 2], [3, 4]]
+    assert labels(found) == [5, 6]
+    assert read(path).columns is None
+    assert whole(read(path, columns=[2, 0])).X.tolist() == [[2, 5], [4, 6]]
+
+
+def test_a_column_that_is_not_there_is_named(write: Write) -> None:
+    path = write("a.csv", PEOPLE)
+    for settings in ({"label": "y"}, {"columns": ["y"]}, {"categorical": ["y"]}, {"weight": "y"}):
+        error = fault(read(path, **settings))
+        assert str(error).startswith(f"{path}: there must be a column 'y', got age, city, label, w; give the name")
+    assert "there must be a column number 4, got 4 columns" in str(fault(read(path, label=4)))
+
+
+def test_numbers_may_be_categories(write: Write) -> None:
+    batches = read(write("a.csv", "zip,x\n10,1\n9,2\n10,3\n"), categorical=["zip"])
+    assert whole(batches).X.tolist() == [[1, 0, 1], [0, 1, 2], [1, 0, 3]]
+    assert batches.layout.feature_names() == ["zip=10", "zip=9", "x"]
+
+
+def test_categories_are_hashed_without_a_look_at_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PEOPLE.encode())))
+    batches = read("-", label="label", weight="w", hash_columns=5)
+    found = whole(batches)
+    assert batches.n_features == 6
+    assert found.X[:, 0].tolist() == [30, 40.5, -50, 7]
+    assert found.X[:, 1:].sum(axis=1).tolist() == [1, 1, 1, 1]
+    assert np.array_equal(found.X[0, 1:], found.X[3, 1:])
+
+
+def test_categories_that_hash_to_one_column_add_up(write: Write) -> None:
+    path = write("a.csv", "a,b\nx,y\nz,w\n")
+    assert whole(read(path, hash_columns=1)).X.tolist() == [[2], [2]]
+
+
+def test_more_categories_than_can_be_kept_are_to_be_hashed(write: Write) -> None:
+    path = write("a.csv", "id\n" + "\n".join(f"u{i}" for i in range(100_001)))
+    assert "a.csv:id: a column of text must have at most 100000 categories, got more; give hash_columns" in str(
+        fault(read(path))
+    )
+
+
+@pytest.mark.parametrize("gap", ["", "NA", "nan", "NULL", "None", "#N/A"])
+def test_missing_values_follow_the_rule(gap: str, write: Write) -> None:
+    path = write("a.csv", f"x,c\n1,a\n{gap},b\n3,{gap}\n")
+    error = fault(read(path))
+    assert (error.line, error.column) == (3, "x")
+    assert "a value must not be missing; give missing=" in str(error)
+    assert whole(read(path, missing="zero")).X.tolist() == [[1, 1, 0], [0, 0, 1], [3, 0, 0]]
+    assert same(whole(read(path, missing="nan")).X, np.array([[1, 1, 0], [np.nan, 0, 1], [3, 0, 0]]))
+
+
+def test_a_missing_label_or_weight_is_never_fine(write: Write) -> None:
+    path = write("a.csv", "x,y,w\n1,a,1\n2,,1\n3,b,\n4,b,-1\n")
+    batches = read(path, label="y", weight="w", missing="zero", on_error="skip")
+    assert whole(batches).X.tolist() == [[1]]
+    assert [reason.removeprefix(str(path)) for reason in batches.reasons] == [
+        ":3:y: a label must not be missing; drop the row",
+        ":4: a weight must be a number from 0 on, got nan",
+        ":5: a weight must be a number from 0 on, got -1.0",
+    ]
+
+
+FAULTS = [
+    ("1,abc,a", "x", "a value must be a number, got 'abc'; if the column has categories, name it in categorical"),
+    ("1,2", None, "a row must have 3 columns, got 2; drop the row"),
+    ("1,2,a,4", None, "a row must have 3 columns, got 4; drop the row"),
+    ("1,1e400,a", "x", "a number must be finite in float64, got inf; correct it, or drop the row"),
+    ("1,-inf,a", "x", "a number must be finite in float64, got -inf; correct it, or drop the row"),
+    ("1,1_000,a", "x", "a value must be a number, got '1_000'; if the column has categories, name it in categorical"),
+    ("1,٣,a", "x", "a value must be a number, got '٣'; if the column has categories, name it in categorical"),
+]
+
+
+@pytest.mark.parametrize(("row", "column", "rule"), FAULTS)
+def test_a_bad_row_is_named_with_its_place(row: str, column: str | None, rule: str, write: Write) -> None:
+    path = write("a.csv", f'y,x,c\n1,2,a\n\n2,3,"b\nc"\n{row}\n1,2,a\n')
+    error = fault(read(path, label="y", hash_columns=4))
+    assert str(error) == f"{path}:6:{f'{column}:' if column else ''} {rule}"
+    assert (error.path, error.line, error.column) == (str(path), 6, column)
+
+
+def test_bad_rows_are_skipped_counted_and_kept(write: Write, tmp_path: Path) -> None:
+    rows = [row for row, _, _ in FAULTS]
+    path = write("a.csv", "y,x,c\n6,5,ok\n" + "\n7,+8,ok\n".join(rows) + "\n9,10,ok\n")
+    batches = read(path, label="y", on_error="skip", rejects=tmp_path / "rejects")
+    assert labels(whole(batches)) == [6, *[7] * (len(rows) - 1), 9]
+    assert batches.skipped == len(rows)
+    assert sorted((tmp_path / "rejects").read_text().splitlines()) == sorted(rows)
+    assert batches.survey().n_rows == len(rows) + 1
+    assert batches.survey().skipped == len(rows)
+    assert batches.layout.feature_names() == ["x", "c=ok"]
+
+
+def test_bytes_that_are_not_utf_8_are_named(write: Write) -> None:
+    path = write("a.csv", b"x,c\n1,ok\n2,M\xfcnchen\n")
+    error = fault(read(path))
+    assert (error.line, error.column) == (3, "c")
+    assert "a text must be UTF-8, got other bytes; convert the file" in str(error)
+    assert r"got '\\xfc'" in str(fault(read(write("b.csv", b"x,c\n1,1\n2,\xfc\n"))))
+
+
+def test_a_byte_order_mark_is_not_part_of_a_name(write: Write) -> None:
+    assert read(write("a.csv", b"\xef\xbb\xbfx,y\r\n1,2\r\n")).columns == ["x", "y"]
+
+
+def test_labels_that_are_not_all_numbers_are_strings_after_a_survey(write: Write) -> None:
+    path = write("a.csv", "x,y\n1,1\n2,b\n")
+    assert "a value must be a number, got 'b'" in str(fault(read(path, label="y")))
+    batches = read(path, label="y")
+    survey = batches.survey()
+    assert (survey.labels, survey.label_type) == (("1", "b"), "strings")
+    assert labels(whole(batches)) == ["1", "b"]
+
+
+@pytest.mark.parametrize(("values", "kind"), [("1 2 1", "integers"), ("1 2.5 1", "numbers"), ("a 2 a", "strings")])
+def test_a_survey_tells_the_labels(values: str, kind: str, write: Write) -> None:
+    first, second, _ = values.split()
+    batches = read(write("a.csv", "y,x\n" + "".join(f"{value},0\n" for value in values.split())), label="y")
+    expected = tuple(sorted({first, second} if kind == "strings" else {float(first), float(second)}))
+    assert (batches.survey().labels, batches.survey().label_type) == (expected, kind)
+    assert batches.survey(most_labels=1).labels is None
+    assert batches.survey(most_labels=1).label_type == kind
+
+
+def test_labels_never_seen_are_named(write: Write) -> None:
+    path = write("a.csv", PEOPLE)
+    error = fault(read(path, label="label", weight="w", labels=["yes"]))
+    assert str(error) == f"{path}:3: a label must be one of those learned (yes), got 'no'; drop the row"
+
+
+def test_names_must_differ(write: Write) -> None:
+    assert "names of columns must differ, got 'x' twice" in str(fault(read(write("a.csv", "x,x\n1,2\n"))))
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "a,b\n"])
+def test_no_row_is_an_error(text: str, write: Write) -> None:
+    assert "there must be at least one row, got" in str(fault(read(write("a.csv", text))))
+
+
+def test_wide_rows_are_longer_than_the_head(write: Write) -> None:
+    path = write("a.csv", ",".join(f"column{i}" for i in range(30_000)) + "\n" + ",".join(["1.25"] * 30_000) + "\n")
+    assert whole(read(path)).X.tolist() == [[1.25] * 30_000]
+
+
+def test_files_of_one_stream_may_have_their_columns_in_any_order(write: Write) -> None:
+    paths = [write("a.csv", "x,y,c\n1,2,u\n"), write("b.csv", "c,y,x\nv,4,3\n")]
+    assert whole(read(paths, label="y")).X.tolist() == [[1, 1, 0], [3, 0, 1]]
+    with pytest.raises(DataError, match=r"b\.csv: there must be a column 'x', got y, c"):
+        list(read([paths[0], write("b.csv", "y,c\n4,u\n")], label="y", hash_columns=2))
+
+
+rows = st.lists(st.lists(st.text(alphabet='ab,"\n\r é', max_size=6), min_size=2, max_size=2), min_size=1, max_size=6)
+
+
+@given(rows, st.integers(1, 40))
+def test_newlines_between_quotes_belong_to_their_row_wherever_blocks_end(rows: list[list[str]], block: int) -> None:
+    text = "".join(",".join('"' + field.replace('"', '""') + '"' for field in row) + "\n" for row in rows).encode()
+    blocks = list(blocks_of_lines(io.BytesIO(text).read, path="", longest_line=1 << 20, quoted=True, block=block))
+    assert b"".join(one.text for one in blocks) == text
+    for one in blocks:
+        assert one.text.count(b'"') % 2 == 0
+        assert (
+            one.line == 1 + text[: text.index(one.text)].count(b"\n")
+            or blocks.count(one) > 1
+            or text.count(one.text) > 1
+        )
+
+
+def test_rows_do_not_depend_on_where_blocks_end(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "x,c\n" + "".join(f'{i},"c{i % 3}\n"\n' for i in range(200))
+    path = write("a.csv", text)
+    expected = whole(read(path)).X
+    for block in (1, 7, 64, 1000):
+        monkeypatch.setattr(
+            "gcwsnet.data._csv.blocks_of_lines",
+            lambda read, block=block, **given: blocks_of_lines(read, block=block, **given),
+        )
+        assert np.array_equal(whole(read(path)).X, expected)
