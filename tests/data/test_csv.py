@@ -242,10 +242,10 @@ def test_newlines_between_quotes_belong_to_their_row_wherever_blocks_end(rows: l
 
 
 def test_rows_do_not_depend_on_where_blocks_end(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "x,c\n" + "".join(f'{i},"c{i % 3}\n"\n' for i in range(200))
+    text = "x,c\n" + "".join(f'{i},"c{i % 3}\n"\n' for i in range(60))
     path = write("a.csv", text)
     expected = whole(read(path)).X
-    for block in (1, 7, 64, 1000):
+    for block in (1, 7, 64):
         monkeypatch.setattr(
             "gcwsnet.data._csv.blocks_of_lines",
             lambda read, block=block, **given: blocks_of_lines(read, block=block, **given),

@@ -62,7 +62,7 @@ texts = st.lists(st.one_of(rows(), st.sampled_from(["", " ", "# comment"])), min
 
 
 @given(texts, st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_texts_are_read_as_by_scikit_learn(text: bytes, ends: bool) -> None:
     text = text + b"\n" * ends
     X, y = load_svmlight_file(io.BytesIO(text), n_features=WIDEST, zero_based=True)
@@ -77,7 +77,7 @@ def test_texts_are_read_as_by_scikit_learn(text: bytes, ends: bool) -> None:
 
 
 @given(st.one_of(st.text(alphabet="019.+-eE:# \n\tqidnaf,", max_size=40).map(str.encode), st.binary(max_size=40)))
-@settings(max_examples=1500)
+@settings(max_examples=1000)
 def test_whatever_is_accepted_is_read_as_by_scikit_learn(text: bytes) -> None:
     """Where this parser takes all of a text, so does scikit-learn; it stops at a line that can be named."""
     labels, values, columns, indptr, lines, n_bytes, n_lines, fault, begin, end = parsed(text)

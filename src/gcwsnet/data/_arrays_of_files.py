@@ -17,7 +17,7 @@ from gcwsnet.data._numpy import Array, Rows, damaged, mapped_npy, npz_arrays
 from gcwsnet.data._reader import Reader
 from gcwsnet.data._settings import Name
 
-PIECE = 1 << 23  # bytes
+PIECE = 1 << 21  # bytes
 CSR_PARTS = ("data", "indices", "indptr", "shape")
 
 
