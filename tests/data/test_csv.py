@@ -166,6 +166,25 @@ def test_bad_rows_are_skipped_counted_and_kept(write: Write, tmp_path: Path) -> 
     assert batches.layout.feature_names() == ["x", "c=ok"]
 
 
+def test_the_first_row_at_fault_is_the_one_that_is_named(write: Write) -> None:
+    path = write("a.csv", "x,z\n1,2\n3,\n4,abc\n")
+    assert fault(read(path)).line == 3
+    batches = iter(read(write("b.csv", "x\n1\n2\nabc\n"), batch_rows=1))
+    assert [next(batches).X.item(), next(batches).X.item()] == [1, 2]
+    with pytest.raises(DataError, match=r"b\.csv:4:x: a value must be a number, got 'abc'"):
+        next(batches)
+
+
+def test_files_with_nothing_in_them_are_passed_over_among_others(write: Write) -> None:
+    paths = [write("a.csv", ""), write("b.csv", "x,y\n1,2\n"), write("c.csv", "\n"), write("d.csv", "x,y\n3,4\n")]
+    assert whole(read(paths, label="y")).X.tolist() == [[1], [3]]
+
+
+def test_the_header_may_be_in_the_first_file_alone(write: Write) -> None:
+    paths = [write("a.csv", "x,y\n1,2\n"), write("b.csv", "3,4\n5,6\n")]
+    assert whole(read(paths, label="y")).X.tolist() == [[1], [3], [5]]
+
+
 def test_bytes_that_are_not_utf_8_are_named(write: Write) -> None:
     path = write("a.csv", b"x,c\n1,ok\n2,M\xfcnchen\n")
     error = fault(read(path))

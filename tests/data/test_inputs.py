@@ -37,6 +37,7 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
 READ_INPUT = """
 import sys
 from gcwsnet.data import read
+assert "torch" not in sys.modules
 batches = read("-", n_features=7, batch_rows=1000)
 print(sum(batch.n_rows for batch in batches))
 try:
@@ -77,6 +78,17 @@ def test_an_archive_that_is_damaged_is_an_error(ending: str, write: Write) -> No
     packed[len(packed) // 2] ^= 0xFF
     error = fault(read(write("a", bytes(packed)), format="libsvm", longest_line=1 << 20))
     assert "cut off or damaged" in str(error) or "must be a number" in str(error)
+
+
+def test_what_needs_pyarrow_says_so(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, packed = write("a.csv", "1,2\n"), write("a.svm.zst", zstd(ROWS))
+    monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"reading CSV needs pyarrow: pip install 'gcwsnet\[data\]'"):
+        list(read(path))
+    with pytest.raises(ImportError, match="reading a file compressed with zstd needs pyarrow"):
+        read(packed)
+    assert whole(read(write("a.svm.gz", gzip.compress(ROWS)))).n_rows == 20_000
 
 
 def test_several_files_are_one_stream(write: Write, tmp_path: Path) -> None:

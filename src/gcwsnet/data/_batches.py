@@ -76,7 +76,10 @@ class Batches(ABC):
         return [name for name in names if name is not None] or None
 
     def skip(self, n_rows: int) -> Batches:
-        """The rows from number `n_rows` on, counted from 0. The ones before are read and dropped."""
+        """The rows from number `n_rows` on, counted from 0; rows at fault do not count.
+
+        The ones before are read and dropped.
+        """
         n_rows = check_integer("n_rows", n_rows, 0, 1 << 62)
         return Derived(self, lambda batches: _without_first(batches, n_rows))
 

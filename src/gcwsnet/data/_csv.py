@@ -49,6 +49,10 @@ class CsvReader(TableReader):
             columns.append(FileColumn(name, "number" if first is None or is_number(first) else "text"))
         return columns
 
+    def is_empty(self, given: Input) -> bool:
+        """Whether there is nothing in the file."""
+        return not given.head().strip()
+
     def label_type(self, given: Input, label: int) -> str | None:
         """By the first label."""
         first = self._first_value(self._head(given), label)
@@ -72,9 +76,9 @@ class CsvReader(TableReader):
     def _parsed(
         self, block: Block, parse: Parser, repair: Repair, picks: Picks, path: str, faults: Faults
     ) -> Iterator[tuple[Table, Rows]]:
-        arrays, kept = parse(block.text), None
+        arrays, kept, fault = parse(block.text), None, None
         if arrays is None:
-            text, kept = repair(block, faults)
+            text, kept, fault = repair(block, faults)
             arrays = parse(text)
             if arrays is None:
                 raise DataError(
@@ -87,6 +91,8 @@ class CsvReader(TableReader):
                 None if picks.weight is None else arrays[parse.order[picks.weight]],
             )
             yield table, Rows(path, *_places(block, kept))
+        if fault is not None:
+            raise fault
 
     def _head(self, given: Input) -> Head:
         if given.name not in self._heads:

@@ -66,6 +66,14 @@ def is_header(first: Sequence[str], second: Sequence[str] | None) -> bool:
     return len(first) > 1 and [field.strip() for field in first] == [str(i) for i in range(len(first))]
 
 
+class Repaired(NamedTuple):
+    """Text that can be read, where its rows come from, and the fault that ended it."""
+
+    text: bytes
+    kept: list[TextRow]
+    fault: DataError | None
+
+
 class Repair:
     """A block written anew without the rows that are at fault.
 
@@ -82,25 +90,30 @@ class Repair:
     def __init__(self, path: str, delimiter: str, names: Sequence[str | None], types: dict[int, str]) -> None:
         self._path, self._delimiter, self._names, self._types = path, delimiter, names, types
 
-    def __call__(self, block: Block, faults: Faults) -> tuple[bytes, list[TextRow]]:
-        """The text of the rows that can be read, and where they come from."""
-        out, kept = io.StringIO(newline=""), []
+    def __call__(self, block: Block, faults: Faults) -> Repaired:
+        """The rows that can be read: all of them, or where reading stops at a fault, those before it."""
+        out, kept, fault = io.StringIO(newline=""), [], None
         writer = csv.writer(out, delimiter=self._delimiter, lineterminator="\n")
         for row in rows_of(block):
-            fields = self._readable(row, faults)
-            if fields is not None:
+            fields = self._checked(row)
+            if not isinstance(fields, DataError):
                 writer.writerow(fields)
                 kept.append(row)
-        return out.getvalue().encode("utf-8", errors="surrogateescape"), kept
+            elif faults.stops:
+                fault = fields
+                break
+            else:
+                faults.meet(fields, row.text)
+        return Repaired(out.getvalue().encode("utf-8", errors="surrogateescape"), kept, fault)
 
-    def _readable(self, row: TextRow, faults: Faults) -> list[str] | None:
+    def _checked(self, row: TextRow) -> list[str] | DataError:
+        """The fields of a row, or what is wrong with it."""
         try:
-            return self._checked(row)
+            return self._fields(row)
         except DataError as error:
-            faults.meet(error, row.text)
-            return None
+            return error
 
-    def _checked(self, row: TextRow) -> list[str]:
+    def _fields(self, row: TextRow) -> list[str]:
         try:
             fields = fields_of(row.text, self._delimiter)
         except csv.Error as error:

@@ -74,10 +74,13 @@ class Unpacked:
     def __init__(self, name: str) -> None:
         self._name = name
         self._raw: Any = sys.stdin.buffer if name == STANDARD_INPUT else open(name, "rb")  # noqa: SIM115
-        start = _filled(self._raw.read, HEAD)
-        self.packing = next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
-        packed = io.BufferedReader(_Ahead(start, self._raw), 1 << 18)
-        self._stream: Any = self._unpacking(packed)
+        try:
+            start = _filled(self._raw.read, HEAD)
+            self.packing = next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
+            self._stream: Any = self._unpacking(io.BufferedReader(_Ahead(start, self._raw), 1 << 18))
+        except BaseException:
+            self.close()
+            raise
         self._ahead = b""
 
     def head(self, n_lines: int, most: int) -> bytes:

@@ -154,7 +154,7 @@ def read(
 def _reader(sources: Any, format: str, settings: Settings) -> Reader:  # noqa: A002
     if isinstance(sources, np.ndarray) or sparse.issparse(sources):
         return ArraysReader([sources], settings)
-    if isinstance(sources, tuple) and getattr(sources[0], "ndim", None) == 2:
+    if isinstance(sources, tuple) and sources and getattr(sources[0], "ndim", None) == 2:
         return ArraysReader([sources], settings)
     if not _is_paths(sources):
         if not isinstance(sources, Iterable):

@@ -29,6 +29,11 @@ class TableReader(Reader):
     def file_columns(self, given: Input) -> list[FileColumn]:
         """The columns of a file."""
 
+    def is_empty(self, given: Input) -> bool:
+        """Whether a file has not even columns; others are read without it."""
+        del given
+        return False
+
     @abstractmethod
     def label_type(self, given: Input, label: int) -> str | None:
         """What the labels of a file look like: "numbers", "strings", or None if the file has types."""
@@ -41,7 +46,7 @@ class TableReader(Reader):
 
     def open_layout(self) -> Layout:
         """The layout of the first file, its categories and the width of sparse rows still to be learned."""
-        given = self.inputs[0]
+        given = self._with_columns()[0]
         layout = open_layout(self.file_columns(given), self.settings, given.name)
         if layout.label_number is None:
             return layout
@@ -87,7 +92,7 @@ class TableReader(Reader):
 
     def _all_tables(self, layout: Layout, faults: Faults) -> Iterator[tuple[Table, Rows]]:
         needed = self.settings.label is not None, self.settings.weight is not None
-        for number, given in enumerate(self.inputs):
+        for number, given in enumerate(self._with_columns()):
             names = Names([column.name for column in self.file_columns(given)], given.name)
             picks = find_columns(layout, names, given.name, needed=needed)
             there = picks.label is not None, picks.weight is not None
@@ -98,6 +103,9 @@ class TableReader(Reader):
                 )
             needed = there
             yield from self.tables(given, layout, picks, len(names), faults)
+
+    def _with_columns(self) -> Sequence[Input]:
+        return [given for given in self.inputs if not self.is_empty(given)] or self.inputs
 
     def _encoded(self, table: Table, layout: Layout, faults: Faults) -> tuple[Batch, Marks]:
         marks = Marks()
