@@ -77,25 +77,23 @@ def screen(
 
 def _screen_numbers(batch: Batch, marks: Marks, missing: str, place_of: Callable[[int], Place]) -> Batch:
     is_sparse = sparse.issparse(batch.X)
-    values = batch.X.data if is_sparse else batch.X
-    finite = np.isfinite(values)
-    if finite.all():
+    values = (batch.X.data if is_sparse else batch.X).reshape(-1)
+    entries = np.flatnonzero(~np.isfinite(values))
+    if len(entries) == 0:
         return batch
-    entries = np.flatnonzero(~finite)
-    found = values.reshape(-1)[entries]
+    bad = entries if missing == "error" else entries[np.isinf(values[entries])]
     if is_sparse:
-        rows, columns = np.searchsorted(batch.X.indptr, entries, side="right") - 1, batch.X.indices[entries]
+        rows, columns = np.searchsorted(batch.X.indptr, bad, side="right") - 1, batch.X.indices[bad]
     else:
-        rows, columns = np.divmod(entries, batch.X.shape[1])
-    for row, column, value in zip(rows.tolist(), columns.tolist(), found.tolist(), strict=True):
-        if np.isinf(value) or missing == "error":
-            rule = _infinite(value, values.dtype) if np.isinf(value) else MISSING_RULE
-            marks.add([row], place_of(column), lambda _, rule=rule: rule)  # type: ignore[misc]
+        rows, columns = np.divmod(bad, batch.X.shape[1])
+    for row, column, value in zip(rows.tolist(), columns.tolist(), values[bad].tolist(), strict=True):
+        rule = MISSING_RULE if np.isnan(value) else _infinite(value, values.dtype)
+        marks.add([row], place_of(column), lambda _, rule=rule: rule)  # type: ignore[misc]
     if missing != "zero":
         return batch
     X = batch.X.copy()
-    flat = X.data if is_sparse else X.reshape(-1)
-    flat[entries[np.isnan(found)]] = 0
+    numbers = X.data if is_sparse else X
+    numbers[np.isnan(numbers)] = 0
     return batch._replace(X=X)
 
 
