@@ -162,7 +162,8 @@ class Parser:
         names = [str(number) for number in range(n_columns)]
         kinds = {NUMBERS: self._pyarrow.float64(), TEXTS: self._pyarrow.string()}
         self._names = names
-        self._parse = self._csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+        self._plain = self._csv.ParseOptions(delimiter=delimiter)
+        self._quoted = self._csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         self._convert = self._csv.ConvertOptions(
             column_types={names[number]: kinds[kind] for number, kind in types.items()},
             include_columns=[names[number] for number in types],
@@ -181,7 +182,7 @@ class Parser:
             table = self._csv.read_csv(
                 self._pyarrow.BufferReader(text),
                 read_options=read,
-                parse_options=self._parse,
+                parse_options=self._quoted if b'"' in text else self._plain,
                 convert_options=self._convert,
             )
         except self._pyarrow.ArrowInvalid as error:
