@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
@@ -142,9 +144,14 @@ def main() -> None:
         f"Rows per second on one thread, medians of {given.repetitions}; in brackets as a multiple of the peer.",
         "",
     ]
+    pyarrow.set_cpu_count(1)
+    load = os.getloadavg()[0]
     with TemporaryDirectory() as folder, one_thread():
         lines += libsvm_table(Path(folder), given.scale, given.repetitions)
         lines += ["", *table_table(Path(folder), given.scale, given.repetitions)]
+    lines[1] += (
+        f"\nThe load of the machine was up to {max(load, os.getloadavg()[0]):.1f}, of which the run itself makes 1."
+    )
     if given.write_docs:
         write_section("reading.md", "reading.py", "\n".join(lines))
     else:
