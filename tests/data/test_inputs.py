@@ -206,9 +206,9 @@ def peak():
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 before = peak()
-for format in "libsvm", "csv":
+for settings in dict(format="libsvm", n_features=3, index_base=0), dict(format="csv", header=False):
     try:
-        list(read({str(path)!r}, format=format, n_features=3, index_base=0, header=False, longest_line=1 << 24))
+        list(read({str(path)!r}, **settings, longest_line=1 << 24))
     except DataError as error:
         print(error)
 print((peak() - before) >> 10)
@@ -219,6 +219,20 @@ print((peak() - before) >> 10)
     for error in errors:
         assert error.startswith(f"{path}:1: a line must have at most longest_line=16777216 bytes, got more; is this a")
     assert int(megabytes) < 150
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "settings"),
+    [
+        ("a.svm", "1 1:1\n", {"label": 0}),
+        ("a.svm", "1 1:1\n", {"header": True}),
+        ("a.svm", "1 1:1\n", {"hash_columns": 8}),
+        ("a.csv", "1,2\n3,4\n", {"index_base": 1}),
+    ],
+)
+def test_what_a_format_has_no_use_for_is_refused(write: Write, name: str, text: str, settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"files have no use for {next(iter(settings))}"):
+        read(write(name, text), **settings)
 
 
 def test_a_line_may_be_as_long_as_the_limit(write: Write) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -166,6 +166,18 @@ def _reader(sources: Any, format: str, settings: Settings) -> Reader:  # noqa: A
     return _reader_of_files(inputs, format if format != "auto" else find_format(inputs), settings)
 
 
+_OF_TABLES = ("label", "weight", "columns", "categorical", "hash_columns")
+WITHOUT_USE = {
+    "libsvm": (*_OF_TABLES, "header"),
+    "csv": ("index_base",),
+    "tsv": ("index_base",),
+    "parquet": ("index_base", "header"),
+    "arrow": ("index_base", "header"),
+    "npy": ("columns", "categorical", "hash_columns", "index_base", "header"),
+    "npz": (*_OF_TABLES, "index_base", "header"),
+}
+
+
 def _is_paths(sources: Any) -> bool:
     if isinstance(sources, str | os.PathLike):
         return True
@@ -182,7 +194,16 @@ def _reader_of_files(inputs: list[Input], format: str, settings: Settings) -> Re
         "npy": NpyReader,
         "npz": NpzReader,
     }
+    _check_needed(format, settings)
     return readers[format](inputs, settings)
+
+
+def _check_needed(format: str, settings: Settings) -> None:  # noqa: A002
+    """Nothing is given that files of this format have no use for."""
+    defaults = {field.name: field.default for field in fields(Settings)}
+    for name in WITHOUT_USE[format]:
+        if getattr(settings, name) != defaults[name]:
+            raise ValueError(f"{format} files have no use for {name}; leave it out, or give their format")
 
 
 def _merged(layout: Layout, settings: Settings) -> Layout:

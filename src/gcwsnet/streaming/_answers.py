@@ -69,8 +69,7 @@ class Model:
     def read(self, files: list[str], *, labels_needed: bool, reading: dict[str, Any]) -> Batches:
         """Files, read as those that the model was trained on; `reading` says more, or otherwise."""
         if self.layout is None:  # a model that was trained on arrays
-            base = {"index_base": reading.get("index_base", "auto")}
-            layout_or_width: dict[str, Any] = {"n_features": self.n_features, **base}
+            layout_or_width: dict[str, Any] = {"n_features": self.n_features}
         else:
             layout_or_width = {"layout": self.layout}
             if labels_needed and self.layout.label is not None:
