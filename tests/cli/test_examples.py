@@ -16,7 +16,7 @@ SLOW = {"bench"}
 def examples() -> list[tuple[str, str]]:
     found = []
     for name, command in COMMANDS.items():
-        _, _, after = (command.__doc__ or "").partition("Examples:\n")
+        _, _, after = (command.__doc__ or "").partition("For example:\n")
         found += [(name, line.strip()) for line in after.splitlines() if line.strip()]
     return found
 
@@ -31,8 +31,8 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("examples")
-    write_digits(folder)
-    write_clicks(folder)
+    write_digits(folder, 150, 50)  # so few that nothing is chosen by small nets, which takes its time
+    write_clicks(folder, 150)
     return folder
 
 

@@ -31,8 +31,7 @@ def bench(
     Peers that are not installed are left out: pip install 'gcwsnet[bench]'. Real datasets are read from the folder that
     GCWSNET_DATA names, or from the cache folder (see gcwsnet.datasets.load), and left out where they are not there.
 
-    Examples
-    --------
+    For example:
       gcwsnet bench --quick
       gcwsnet bench --quick --rows uniform-784 --json
     """

@@ -27,11 +27,11 @@ def evaluate(
     Classification: accuracy, log loss, F1 and the confusion matrix; for two classes the AUC. Regression: root mean
     square error, mean absolute error and R2.
 
-    Examples
-    --------
+    For example:
       gcwsnet evaluate model test.svm
       gcwsnet evaluate model test.svm --json
     """
+    options.need_torch()
     from gcwsnet.streaming._answers import Model
     from gcwsnet.streaming._measures import MOST_CLASSES_SHOWN, LabelMeasures, NumberMeasures
 

@@ -50,8 +50,7 @@ def hash_command(
     The folder gets coder.safetensors, which tells how rows become codes, codes.json, and the codes, labels and weights
     of each file.
 
-    Examples
-    --------
+    For example:
       gcwsnet hash train.svm --hashes 64 --out codes
       gcwsnet hash digits.csv --label digit --codes-format parquet --out codes-of-digits
       gcwsnet hash parts/*.svm --resume --out codes-of-parts

@@ -20,8 +20,7 @@ def info(
 ) -> None:
     """Describe a model, a folder of codes, or a file of rows.
 
-    Examples
-    --------
+    For example:
       gcwsnet info model
       gcwsnet info codes --json
       gcwsnet info train.svm
@@ -48,6 +47,7 @@ def _described(path: Path, format: str, label: str | None, header: bool | None) 
 
 
 def _of_model(path: Path) -> dict[str, Any]:
+    options.need_torch()
     from gcwsnet.streaming._session import load_model
 
     estimator, description = load_model(path)

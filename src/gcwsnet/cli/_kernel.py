@@ -31,8 +31,7 @@ def kernel(
 ) -> None:
     """The pGMM kernel of each row of A with each row of B, exact or estimated. All of B is kept in memory.
 
-    Examples
-    --------
+    For example:
       gcwsnet kernel test.svm train.svm --features 64 --out kernel.csv
       gcwsnet kernel test.svm test.svm --p 2 --estimate --hashes 1024
     """

@@ -62,6 +62,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on the way.")]
 
 
+def need_torch() -> None:
+    """An error that says what to install, where torch is missing."""
+    import gcwsnet.nn  # noqa: F401
+
+
 def name_or_number(given: str | None) -> str | int | None:
     """A column by its number if it looks like one."""
     if given is not None and given.removeprefix("-").isdigit():

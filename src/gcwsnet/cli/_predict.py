@@ -29,12 +29,12 @@ def predict(
 
     Files are read as those that the model was trained on: columns are found by their names, and need no labels.
 
-    Examples
-    --------
+    For example:
       gcwsnet predict model test.svm > labels.csv
       gcwsnet predict model test.svm --probabilities --out answers.parquet
       cat test.svm | gcwsnet predict model - --json
     """
+    options.need_torch()
     from gcwsnet.cli._writers import writer_for
     from gcwsnet.streaming._answers import Model
 

@@ -72,8 +72,7 @@ def train(
     with --test on the test rows. The folder of the model gets model.safetensors, curves.json and curves.png.
 
 
-    Examples
-    --------
+    For example:
       gcwsnet train digits.csv --label digit --out model
       gcwsnet train train.svm --test test.svm --hashes 64 --hidden 64 --out model
       gcwsnet train clicks.csv --label clicked --hash-columns 65536 --out model
@@ -81,6 +80,7 @@ def train(
       gcwsnet train train.svm --checkpoint-every 500 --resume --out model
       gcwsnet train codes --out model
     """
+    options.need_torch()
     from gcwsnet.cli._show import TrainingShown, summary
     from gcwsnet.streaming._session import Wanted
     from gcwsnet.streaming._session import train as run
