@@ -1,8 +1,8 @@
 """Memory and time of one pass over files of two sizes: `python benchmarks/streaming.py`.
 
-LIBSVM files with 500 thousand and 5 million rows are generated (some 700 MB in the folder `--folder`), and
-`gcwsnet train` learns from each once: k = 64, b = 8, 64 hidden units, scaling and p chosen by itself. The peak is that of the whole process, Python
-and torch included. `--write-docs` puts the table into docs/command-line.md.
+LIBSVM files with 500 thousand and 5 million rows are generated (some 600 MB in the folder `--folder`), and
+`gcwsnet train` learns from each once: k = 64, b = 8, 64 hidden units, scaling and p chosen by itself. The peak is that
+of the whole process, Python and torch included. `--write-docs` puts the table into docs/command-line.md.
 """
 
 from __future__ import annotations

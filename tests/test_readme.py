@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,7 @@ def python_blocks() -> list[tuple[int, str]]:
 
 
 BLOCKS = python_blocks()
+SHELL_BLOCKS = re.findall(r"^```sh\n(.*?)^```$", README.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 
 def test_the_readme_has_an_example_for_each_kind_of_user() -> None:
@@ -29,3 +33,15 @@ def test_block_runs(line: int, source: str, capsys: pytest.CaptureFixture[str]) 
     code = compile("\n" * (line - 1) + source, str(README), "exec")  # a traceback shows the line of the README
     exec(code, {"__name__": "__main__"})
     assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.parametrize("block", SHELL_BLOCKS)
+def test_shell_block_runs(block: str, tmp_path: Path) -> None:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    command = ["bash", "-c", f"set -e\n{block}"]
+    environment = {**os.environ, "PATH": path}
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "accuracy" in result.stdout
+    same = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("model", "same-model")]
+    assert same[0] == same[1]
