@@ -30,7 +30,7 @@ FLOW = [
     ("cli", "paper", "distributed"),
     ("__main__",),
 ]
-BELOW_ALL = {"_core", "_keys", "_memory", "_threads", "_validation"}
+BELOW_ALL = {"_atomic", "_core", "_keys", "_memory", "_threads", "_validation"}
 
 
 def part_of(module: str) -> str:

@@ -152,7 +152,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(
     def full(*_: Any, **__: Any) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr("gcwsnet.estimators._files.os.fsync", full)
+    monkeypatch.setattr("gcwsnet._atomic.os.fsync", full)
     with pytest.raises(OSError, match="no space left"):
         model.save(file)
     assert file.read_bytes() == before

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,8 @@ from typing import IO, Any
 
 import typer
 from numpy.typing import NDArray
+
+from gcwsnet._atomic import written_beside
 
 Columns = list[NDArray[Any]]
 Write = Callable[[Columns], None]
@@ -29,17 +30,13 @@ def writer_for(out: Path | None, names: list[str], *, as_json: bool) -> Iterator
         raise typer.BadParameter(f"must end with .csv or .parquet, got {str(out)!r}", param_hint="--out")
     if as_json:
         raise typer.BadParameter("is for standard output", param_hint="--json")
-    beside = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
+    with written_beside(out) as beside:
         if out.suffix == ".csv":
             with beside.open("w", encoding="utf-8", newline="") as file:
                 yield _text_writer(file, names, as_json=False)
         else:
             with _parquet_writer(beside, names) as write:
                 yield write
-        beside.replace(out)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _text_writer(file: IO[str], names: list[str], as_json: bool) -> Write:

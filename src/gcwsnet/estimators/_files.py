@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 import gcwsnet
+from gcwsnet._atomic import written_beside
 from gcwsnet.hashing import HASH_VERSION
 
 FORMAT_VERSION = 1
@@ -32,16 +32,11 @@ def write_file(path: Path, arrays: Arrays, description: Description) -> None:
     }
     text = json.dumps(versions | description, allow_nan=False)
     metadata = {KEY: f"{digest_of(text, arrays)} {text}"}
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        save_file(arrays, beside, metadata=metadata)
-        with beside.open("rb") as file:
-            os.fsync(file.fileno())
-        beside.replace(path)
+        with written_beside(path) as beside:
+            save_file(arrays, beside, metadata=metadata)
     except SafetensorError as error:
         raise OSError(f"{path} could not be written, and is as it was before: {error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def read_file(path: Path) -> tuple[Arrays, Description]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gcwsnet._atomic import written_beside
 from gcwsnet.data import Batch, Layout
 from gcwsnet.data._batch import rebatched
 from gcwsnet.estimators._files import read_file, write_file
@@ -54,7 +54,8 @@ class Manifest:
     def write(self, folder: Path) -> None:
         """Put it into the folder, in place of the one before."""
         content = {"version": VERSION, "settings": self.settings, "files": self.files, "n_files": self.n_files}
-        _beside(folder / MANIFEST, lambda path: path.write_text(json.dumps(content, indent=1), encoding="utf-8"))
+        with written_beside(folder / MANIFEST) as path:
+            path.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
@@ -121,23 +122,12 @@ def stored_codes(folder: Path, manifest: Manifest) -> Iterator[Batch]:
                 yield batch.rows(first, first + 8192)
 
 
-def _beside(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file beside its place and move it there."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        write(beside)
-        with beside.open("rb+") as file:
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
 def _write_npy(folder: Path, name: str, batch: Batch) -> None:
     arrays = {"labels": batch.y, "weights": batch.weight, "codes": batch.X}
     for what, array in arrays.items():
         if array is not None:
-            _beside(folder / f"{name}.{what}.npy", lambda path, array=array: _save(path, array))  # type: ignore[misc]
+            with written_beside(folder / f"{name}.{what}.npy") as path:
+                _save(path, array)
 
 
 def _save(path: Path, array: NDArray[Any]) -> None:
@@ -169,7 +159,8 @@ def _write_parquet(folder: Path, name: str, batch: Batch) -> None:
     if batch.weight is not None:
         columns["weight"] = pyarrow.array(batch.weight)
     table = pyarrow.table(columns)
-    _beside(folder / f"{name}.parquet", lambda path: parquet.write_table(table, path))
+    with written_beside(folder / f"{name}.parquet") as path:
+        parquet.write_table(table, path)
 
 
 def _read_parquet(folder: Path, name: str) -> Batch:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gcwsnet._atomic import remove_left_overs
 from gcwsnet.data import Batch, Layout, read
 from gcwsnet.data._inputs import find_inputs
 from gcwsnet.streaming._coder import Coder
@@ -45,6 +46,7 @@ class Wanted:
 def hash_files(wanted: Wanted, told: Callable[[str], None]) -> tuple[Coder, Manifest]:
     """Write the codes of all files that are not done yet."""
     wanted.out.mkdir(parents=True, exist_ok=True)
+    remove_left_overs(wanted.out)
     settings = wanted.settings()
     manifest = _begun(wanted, settings)
     names = [name for name, _ in settings["files"]]

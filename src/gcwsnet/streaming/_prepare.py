@@ -76,6 +76,8 @@ def prepare_codes(folder: Path, n_jobs: int | None) -> Prepared:
     """A folder that `gcwsnet hash` wrote."""
     coder, layout = read_coder(folder, n_jobs)
     manifest = Manifest.read(folder)
+    if coder.task is None:
+        raise ValueError(f"{folder} has codes of rows without labels, and a net cannot be trained on them")
     if len(manifest.files) < manifest.n_files:
         raise ValueError(
             f"{folder} has the codes of {len(manifest.files)} of {manifest.n_files} files; run gcwsnet hash again with "
@@ -84,8 +86,6 @@ def prepare_codes(folder: Path, n_jobs: int | None) -> Prepared:
 
     def codes() -> Iterator[Batch]:
         for batch in stored_codes(folder, manifest):
-            if batch.y is None:
-                raise ValueError(f"{folder} has codes without labels, and a net cannot be trained on them")
             yield Batch(batch.X, coder.target(batch.y), batch.weight)
 
     return Prepared(coder, layout, codes, manifest.n_rows, lambda: (0, []))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from gcwsnet._atomic import remove_left_overs, written_beside
 from gcwsnet.data import Layout
 from gcwsnet.data._inputs import find_inputs
 from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor
@@ -117,6 +118,7 @@ class Finished:
 def train(wanted: Wanted, shown: Shown) -> Finished:
     """Train a net and write it into its folder."""
     wanted.out.mkdir(parents=True, exist_ok=True)
+    remove_left_overs(wanted.out)
     checkpoint = wanted.out / CHECKPOINT
     fingerprint = wanted.fingerprint()
     if wanted.resume and not checkpoint.exists() and _is_finished(wanted.out, fingerprint):
@@ -156,7 +158,8 @@ def train(wanted: Wanted, shown: Shown) -> Finished:
     trainer.run(ready.codes)
     save_model(estimator, wanted.out / FILE_IN_FOLDER, with_optimizer=False, timings=False, more=({}, files))
     write_curves(wanted.out, estimator)
-    (wanted.out / RUN).write_text(json.dumps(fingerprint, indent=1), encoding="utf-8")
+    with written_beside(wanted.out / RUN) as path:
+        path.write_text(json.dumps(fingerprint, indent=1), encoding="utf-8")
     checkpoint.unlink(missing_ok=True)
     return Finished(estimator, False, *ready.skipped())
 

@@ -13,6 +13,8 @@ from gcwsnet.bench.suite._rivals import Rival
 from gcwsnet.bench.suite._sets import Set
 
 OURS = "GCWSNet"
+LEAST = "HistGradientBoosting"
+"""Who learns from the fewest sets."""
 AUTOMATIC = "auto auto"
 STYLES = {
     "GCWSNet": ("o", "black"),
@@ -50,12 +52,12 @@ def accuracies(results: list[Result], sets: list[Set], rivals: list[Rival]) -> I
         cells = ["" if mean is None else f"**{mean:.1f}**" if mean == best else f"{mean:.1f}" for mean in means]
         yield f"| {one.name} | {one.kind} | {of_set[0].rows:,} | {of_set[0].columns:,} | {' | '.join(cells)} |"
     means = [overall(results, sets, name, lambda result: result.accuracy) for name in names]
-    yield f"| mean of dense sets | | | | {' | '.join('' if mean is None else f'{mean:.1f}' for mean in means)} |"
+    yield f"| mean, where all learned | | | | {' | '.join('' if mean is None else f'{mean:.1f}' for mean in means)} |"
 
 
 def overall(results: list[Result], sets: list[Set], who: str, what: Callable[[Result], float]) -> float | None:
-    """The mean over the sets that all learn from, those of dense rows; None if one is missing."""
-    who_learned = {one.set for one in results if one.who == "HistGradientBoosting"}
+    """The mean over the sets that all learn from; None if one is missing."""
+    who_learned = {one.set for one in results if one.who == LEAST}
     common = [one.name for one in sets if one.name in who_learned]
     found = [mean_of(results, name, who, what) for name in common]
     return None if not found or None in found else float(np.mean([value for value in found if value is not None]))

@@ -80,7 +80,11 @@ def run_rivals(one: Set, rivals: list[Rival], seeds: int, done: set[Any]) -> Ite
         for rival in rivals:
             once = one.least_seeds == 1 and not rival.random
             once |= not rival.large_sets and len(split.y_train) > LARGE
-            if ("rivals", one.name, rival.name, seed) in done or (seed and once) or not suits(rival, split.X_train):
+            if (
+                ("rivals", one.name, rival.name, seed) in done
+                or (seed and once)
+                or not suits(rival, split.X_train, split.y_train)
+            ):
                 continue
             yield _run("rivals", one, split, rival.name, seed, rival.make(seed, hasattr(split.X_train, "tocsr")))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import tempfile
 import warnings
@@ -26,6 +27,7 @@ from gcwsnet.estimators import GCWSNetClassifier
 ROWS_AT_ONCE = 2000
 FEATURES = 1000
 LANDMARKS = 300
+MOST_WORK = 3e8
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Rival:
     takes_sparse : bool
     random : bool
         Whether the seed matters, so that several runs say more than one.
+    most_work : float
+        Rows times columns times classes; with more it takes too long.
     large_sets : bool
         Whether it is run with all seeds on sets of more than 50,000 rows, where it takes long.
     """
@@ -51,6 +55,7 @@ class Rival:
     make: Callable[[int, bool], Any]
     takes_sparse: bool = True
     random: bool = True
+    most_work: float = math.inf
     large_sets: bool = True
 
 
@@ -131,6 +136,7 @@ def rivals() -> list[Rival]:
             lambda seed, _: HistGradientBoostingClassifier(random_state=seed),
             takes_sparse=False,
             random=False,
+            most_work=MOST_WORK,
         ),
     ]
 
@@ -150,6 +156,8 @@ def fit(model: Any, X: Any, y: Any) -> Any:
         return model.fit(X, y)
 
 
-def suits(rival: Rival, X: Any) -> bool:
-    """Whether it can learn from such rows."""
+def suits(rival: Rival, X: Any, y: Any) -> bool:
+    """Whether it can learn from such rows in some minutes."""
+    if X.shape[0] * X.shape[1] * len(np.unique(y)) > rival.most_work:
+        return False
     return rival.takes_sparse or not sparse.issparse(X)

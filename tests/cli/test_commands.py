@@ -1,10 +1,11 @@
-"""`gcwsnet train`, from files to a model."""
+"""The commands, from files to models and answers."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import accuracy_score, roc_auc_score
@@ -178,3 +179,52 @@ def test_debug_shows_where_an_error_comes_from(tmp_path: Path) -> None:
     result = run("--debug", "train", tmp_path / "nothing.svm", "--out", tmp_path / "m")
     assert isinstance(result.exception, FileNotFoundError)
     assert run("train", tmp_path / "nothing.svm", "--out", tmp_path / "m").exit_code == 1
+
+
+def test_rows_without_labels_can_be_hashed_but_not_learned_from(files: Path, tmp_path: Path) -> None:
+    lines = (files / "digits.csv").read_text().splitlines()
+    (tmp_path / "pixels.csv").write_text("\n".join(line.partition(",")[2] for line in lines) + "\n")
+    result = good("hash", tmp_path / "pixels.csv", "--hashes", 8, "--out", tmp_path / "codes")
+    assert "were not chosen, since there are no labels" in result.stderr
+    assert json.loads(good("info", tmp_path / "codes", "--json").stdout)["rows"] == 1200
+    for source in (tmp_path / "codes", tmp_path / "pixels.csv"):
+        failed = run("train", source, "--out", tmp_path / "m")
+        assert failed.exit_code == 1
+        assert "labels" in failed.stderr
+
+
+def test_a_kernel_between_files_is_that_of_their_rows(files: Path, tmp_path: Path) -> None:
+    A, _ = load_svmlight_file(str(files / "test.svm"), n_features=64)
+    B, _ = load_svmlight_file(str(files / "parts" / "0.svm"), n_features=64)
+    out = tmp_path / "kernel.csv"
+    good("kernel", files / "test.svm", files / "parts" / "0.svm", "--p", 2, "--out", out)
+    exact = gcwsnet.pgmm_kernel(A, B, p=2)
+    np.testing.assert_allclose(np.loadtxt(out, delimiter=",", skiprows=1), exact, rtol=1e-6)
+    settings = ["--p", 2, "--estimate", "--hashes", 512, "--out", out]
+    good("kernel", files / "test.svm", files / "parts" / "0.svm", *settings)
+    estimated = np.loadtxt(out, delimiter=",", skiprows=1)
+    assert 0.01 < np.sqrt(np.mean((estimated - exact) ** 2)) < 0.03
+
+
+def test_answers_are_the_same_in_all_forms(files: Path, tmp_path: Path) -> None:
+    good("train", files / "train.svm", "--out", tmp_path / "m", *SMALL)
+    as_text = good("predict", tmp_path / "m", files / "test.svm", "--probabilities").stdout
+    good("predict", tmp_path / "m", files / "test.svm", "--probabilities", "--out", tmp_path / "a.parquet")
+    good("predict", tmp_path / "m", files / "test.svm", "--probabilities", "--out", tmp_path / "a.csv")
+    as_json = good("predict", tmp_path / "m", files / "test.svm", "--probabilities", "--json").stdout.splitlines()
+    table = pd.read_parquet(tmp_path / "a.parquet")
+    assert (tmp_path / "a.csv").read_text() == as_text
+    assert [json.loads(line) for line in as_json] == table.to_dict("records")
+    np.testing.assert_array_equal(np.loadtxt(tmp_path / "a.csv", delimiter=",", skiprows=1), table.to_numpy())
+    result = run("predict", tmp_path / "m", files / "test.svm", "--out", tmp_path / "a.txt")
+    assert result.exit_code == 2
+
+
+def test_info_tells_what_a_path_is(files: Path, tmp_path: Path) -> None:
+    good("train", files / "train.svm", "--out", tmp_path / "m", *SMALL)
+    for path in (tmp_path / "m", tmp_path / "m" / "model.safetensors"):
+        told = json.loads(good("info", path, "--json").stdout)
+        assert (told["kind"], told["hashes"], told["hidden"], told["rows_seen"]) == ("model", 32, [16], 3600)
+    told = json.loads(good("info", files / "digits.csv", "--label", "digit", "--json").stdout)
+    assert (told["kind"], told["n_rows"], told["n_features"], told["distinct_labels"]) == ("rows", 1200, 64, 10)
+    assert run("info", tmp_path / "nothing").exit_code == 1

@@ -1,0 +1,29 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ENDING = ".part"
+
+
+@contextmanager
+def written_beside(path: Path) -> Iterator[Path]:
+    """A file beside `path` to write to. It takes the place of `path` at the end, or is removed after an error."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}{ENDING}")
+    try:
+        yield beside
+        with beside.open("rb+") as file:
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def remove_left_overs(folder: Path) -> None:
+    """Remove what processes that were killed have left beside files of a folder."""
+    for path in folder.glob(f".*{ENDING}"):
+        path.unlink(missing_ok=True)
