@@ -86,7 +86,8 @@ def prepare_codes(folder: Path, n_jobs: int | None) -> Prepared:
 
     def codes() -> Iterator[Batch]:
         for batch in stored_codes(folder, manifest):
-            yield Batch(batch.X, coder.target(batch.y), batch.weight)
+            y = np.asarray(batch.y)
+            yield Batch(batch.X, coder.target(y), batch.weight)
 
     return Prepared(coder, layout, codes, manifest.n_rows, lambda: (0, []))
 
