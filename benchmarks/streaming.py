@@ -78,7 +78,7 @@ def table(folder: Path) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
     small, large = runs
     yield ""
-    yield f"Ten times the rows take {large['seconds'] / small['seconds']:.1f} times the time and "
+    yield f"Ten times the rows take {large['seconds'] / small['seconds']:.1f} times the time and"
     yield f"{large['megabytes'] / small['megabytes']:.2f} times the memory."
 
 
