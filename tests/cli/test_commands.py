@@ -76,6 +76,24 @@ def test_codes_and_files_give_the_same_model(files: Path, tmp_path: Path) -> Non
     assert (tmp_path / "other" / "model.safetensors").read_bytes() != expected
 
 
+def test_codes_leave_no_room_for_options_of_hashing(files: Path, tmp_path: Path) -> None:
+    good("hash", files / "train.svm", "--out", tmp_path / "codes", *SMALL[:2], *SMALL[4:])
+    for option in (["--hashes", 32], ["--seed", 0], ["--label", "a"], ["--t-bits", 1]):
+        result = run("train", tmp_path / "codes", "--out", tmp_path / "m", *option)
+        assert result.exit_code == 2
+        assert option[0] in result.stderr
+        assert "hash anew" in result.stderr
+
+
+def test_hashing_anew_leaves_nothing_of_the_old_codes(files: Path, tmp_path: Path) -> None:
+    hashing = ["--out", tmp_path / "codes", *SMALL[:2], *SMALL[4:]]
+    good("hash", *sorted((files / "parts").iterdir()), *hashing)
+    assert len(list((tmp_path / "codes").glob("part-*.codes.npy"))) == 3
+    good("hash", files / "parts" / "0.svm", *hashing, "--restart")
+    assert len(list((tmp_path / "codes").glob("part-*.codes.npy"))) == 1
+    good("train", tmp_path / "codes", "--out", tmp_path / "m", "--hidden", 4)
+
+
 def test_clicks_have_auc_and_log_loss(files: Path, tmp_path: Path) -> None:
     reading = ["--label", "clicked", "--weight", "age"]
     told = good("train", files / "clicks.csv", *reading, "--out", tmp_path / "m", *SMALL, "--json")

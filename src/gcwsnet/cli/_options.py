@@ -62,6 +62,22 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on the way.")]
 
 
+OF_HASH = ("seed", "task", "hashes", "bits", "t_bits", "p", "scale", "encoding", "oversample", "classes")
+OF_HASH += ("label", "weight", "columns", "categorical", "hash_columns", "missing", "features", "index_base")
+
+
+def refuse_for_codes(context: typer.Context, files: list[str]) -> None:
+    """An error for options that codes leave no room for, since they were given to `gcwsnet hash`."""
+    from gcwsnet.streaming._folder import is_codes_folder
+
+    if not any(is_codes_folder(Path(file)) for file in files):
+        return
+    for name in OF_HASH:
+        if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT":
+            option = f"--{name.replace('_', '-')}"
+            raise typer.BadParameter("codes have it from gcwsnet hash; leave it out, or hash anew", param_hint=option)
+
+
 def need_torch() -> None:
     """An error that says what to install, where torch is missing."""
     import gcwsnet.nn  # noqa: F401

@@ -16,6 +16,7 @@ _run = partial(typer.Option, rich_help_panel="The run")
 
 
 def train(
+    context: typer.Context,
     files: options.Files,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the model goes.")],
     test: Annotated[
@@ -85,6 +86,7 @@ def train(
     from gcwsnet.streaming._session import Wanted
     from gcwsnet.streaming._session import train as run
 
+    options.refuse_for_codes(context, files)
     wanted = Wanted(
         files=files,
         tests=test or [],

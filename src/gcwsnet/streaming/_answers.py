@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +90,3 @@ class Model:
             found = targets.classes[outputs.argmax(1).numpy()]
             return Answer(found, softmax(outputs.numpy(), axis=1), outputs.numpy(), y)
         return Answer(targets.decode(outputs), None, outputs.numpy(), y)
-
-
-def without_label(layout: Layout) -> Layout:
-    """The layout of files that have no labels."""
-    return replace(layout, label=None, weight=None)

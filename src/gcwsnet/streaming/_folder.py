@@ -17,7 +17,7 @@ from gcwsnet.data._batch import rebatched
 from gcwsnet.estimators._files import read_file, write_file
 from gcwsnet.streaming._coder import Coder
 
-CODER, MANIFEST = "coder.safetensors", "codes.json"
+CODER, MANIFEST, PART = "coder.safetensors", "codes.json", "part"
 FORMATS = ("npy", "parquet")
 BYTES_OF_A_PART = 1 << 26
 VERSION = 1
@@ -92,7 +92,7 @@ def write_parts(folder: Path, number: int, batches: Iterable[Batch], format: str
     n_rows = 0
     parts: list[str] = []
     for batch in _in_parts(batches):
-        name = f"part-{number:05d}-{len(parts):05d}"
+        name = f"{PART}-{number:05d}-{len(parts):05d}"
         WRITERS[format](folder, name, batch)
         n_rows += batch.n_rows
         parts.append(name)

@@ -13,7 +13,16 @@ from gcwsnet._atomic import remove_left_overs
 from gcwsnet.data import Batch, Layout, read
 from gcwsnet.data._inputs import find_inputs
 from gcwsnet.streaming._coder import Coder
-from gcwsnet.streaming._folder import CODER, Manifest, is_codes_folder, read_coder, write_coder, write_parts
+from gcwsnet.streaming._folder import (
+    CODER,
+    MANIFEST,
+    PART,
+    Manifest,
+    is_codes_folder,
+    read_coder,
+    write_coder,
+    write_parts,
+)
 from gcwsnet.streaming._learn_coder import is_torch_there, learn_coder
 from gcwsnet.streaming._prepare import read_again
 
@@ -80,7 +89,8 @@ def _begun(wanted: Wanted, settings: dict[str, Any]) -> Manifest | None:
     if not is_codes_folder(wanted.out):
         return None
     if wanted.restart:
-        (wanted.out / CODER).unlink()
+        for path in (wanted.out / MANIFEST, *wanted.out.glob(f"{PART}-*"), wanted.out / CODER):
+            path.unlink(missing_ok=True)
         return None
     if not wanted.resume:
         raise ValueError(f"{wanted.out} has codes; finish them with --resume, or write them anew with --restart")

@@ -134,16 +134,10 @@ def train(wanted: Wanted, shown: Shown) -> Finished:
     else:
         ready, position = _begun(wanted), None
         estimator = with_net(ready.coder, wanted.net)
-    epochs = wanted.epochs
-    if epochs == "auto":
-        epochs = EPOCHS_OF_FEW_ROWS if ready.n_rows is not None and ready.n_rows < FEW_ROWS else 1
-    if ready.n_rows is None and wanted.checkpoint_rows:
-        raise ValueError("a stream can be read only once, and a run on it cannot go on; leave out --checkpoint-every")
-    if ready.n_rows is None and int(epochs) > 1:
-        raise ValueError("a stream can be read only once, so --epochs must be 1; put the rows into a file for more")
+    epochs = _epochs(wanted, ready.n_rows)
     files = {"layout": ready.layout.to_json(), "task": ready.coder.task, "label_type": ready.coder.label_type}
     plan = Plan(
-        int(epochs),
+        epochs,
         ready.n_rows,
         wanted.shuffle_rows,
         check_checkpoints(wanted.checkpoints if wanted.tests else 1),
@@ -154,7 +148,7 @@ def train(wanted: Wanted, shown: Shown) -> Finished:
     trainer = Trainer(estimator, plan, _judge(wanted, ready), shown.told, shown.advanced)
     if position is not None:
         trainer.go_on(*position)
-    shown.prepared(estimator, ready.n_rows, int(epochs), estimator.n_rows_seen_)
+    shown.prepared(estimator, ready.n_rows, epochs, estimator.n_rows_seen_)
     trainer.run(ready.codes)
     save_model(estimator, wanted.out / FILE_IN_FOLDER, with_optimizer=False, timings=False, more=({}, files))
     write_curves(wanted.out, estimator)
@@ -162,6 +156,18 @@ def train(wanted: Wanted, shown: Shown) -> Finished:
         path.write_text(json.dumps(fingerprint, indent=1), encoding="utf-8")
     checkpoint.unlink(missing_ok=True)
     return Finished(estimator, False, *ready.skipped())
+
+
+def _epochs(wanted: Wanted, n_rows: int | None) -> int:
+    """How often the rows are learned from."""
+    if n_rows is not None:
+        few = EPOCHS_OF_FEW_ROWS if n_rows < FEW_ROWS else 1
+        return few if wanted.epochs == "auto" else int(wanted.epochs)
+    if wanted.checkpoint_rows:
+        raise ValueError("a stream can be read only once, and a run on it cannot go on; leave out --checkpoint-every")
+    if wanted.epochs not in ("auto", 1):
+        raise ValueError("a stream can be read only once, so --epochs must be 1; put the rows into a file for more")
+    return 1
 
 
 def with_net(coder: Coder, net: dict[str, Any]) -> GCWSNetEstimator:
