@@ -62,8 +62,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on the way.")]
 
 
-OF_HASH = ("seed", "task", "hashes", "bits", "t_bits", "p", "scale", "encoding", "oversample", "classes")
-OF_HASH += ("label", "weight", "columns", "categorical", "hash_columns", "missing", "features", "index_base")
+OF_HASH = [
+    *("seed", "task", "hashes", "bits", "t_bits", "p", "scale", "encoding", "oversample", "classes"),
+    *("label", "weight", "columns", "categorical", "hash_columns", "missing", "features", "index_base"),
+]
 
 
 def refuse_for_codes(context: typer.Context, files: list[str]) -> None:
