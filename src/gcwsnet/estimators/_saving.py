@@ -77,7 +77,11 @@ def load(path: str | Path) -> Any:
         path = path / FILE_IN_FOLDER
     if not path.is_file():
         raise FileNotFoundError(f"there is no model at {path}; give the file that save() wrote")
-    tensors, description = read_model(path)
+    return rebuilt_model(path, *read_model(path))
+
+
+def rebuilt_model(path: Path, tensors: Tensors, description: Description) -> GCWSNetEstimator:
+    """The estimator that was read from `path`."""
     if "history" not in description:
         raise ValueError(f"{path} tells how codes were made and holds no net; train one on the codes beside it")
     try:

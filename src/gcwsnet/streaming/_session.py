@@ -13,9 +13,8 @@ from gcwsnet.data import Layout
 from gcwsnet.data._inputs import find_inputs
 from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._base import EPOCHS_OF_FEW_ROWS, FEW_ROWS, GCWSNetEstimator
-from gcwsnet.estimators._describing import rebuild_net, rebuilt_coder
 from gcwsnet.estimators._history import Record, check_checkpoints
-from gcwsnet.estimators._saving import FILE_IN_FOLDER, NOT_WHOLE, read_model, save_model
+from gcwsnet.estimators._saving import FILE_IN_FOLDER, read_model, rebuilt_model, save_model
 from gcwsnet.estimators._selection import Tried
 from gcwsnet.estimators._targets import Labels, Numbers, Targets
 from gcwsnet.streaming._coder import Coder
@@ -195,16 +194,7 @@ def load_model(path: Path) -> tuple[GCWSNetEstimator, dict[str, Any]]:
     if not file.is_file():
         raise FileNotFoundError(f"there is no model at {path}; give the folder or the file of one")
     tensors, description = read_model(file)
-    return _rebuilt(file, tensors, description), description
-
-
-def _rebuilt(path: Path, tensors: dict[str, Any], description: dict[str, Any]) -> GCWSNetEstimator:
-    try:
-        estimator = rebuilt_coder(tensors, description)
-        rebuild_net(estimator, tensors, description)
-    except NOT_WHOLE as error:
-        raise ValueError(f"{path} does not hold a whole model: {type(error).__name__} {error}") from error
-    return estimator
+    return rebuilt_model(file, tensors, description), description
 
 
 def _is_finished(out: Path, fingerprint: dict[str, Any]) -> bool:
@@ -233,7 +223,7 @@ def _resumed(
 ) -> tuple[Prepared, GCWSNetEstimator, tuple[dict[str, Any], dict[str, Any]]]:
     tensors, description = read_model(checkpoint)
     _check_same(description["fingerprint"], fingerprint, checkpoint)
-    estimator = _rebuilt(checkpoint, tensors, description)
+    estimator = rebuilt_model(checkpoint, tensors, description)
     if is_codes(wanted.files):
         ready = prepare_codes(Path(wanted.files[0]), wanted.n_jobs)
     else:
