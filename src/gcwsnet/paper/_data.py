@@ -1,0 +1,95 @@
+"""The datasets of experiments: whether they are there, as what, and their rows."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sklearn.utils import Bunch
+
+from gcwsnet.datasets import load
+from gcwsnet.datasets._catalog import DATASETS
+from gcwsnet.datasets._files import find_files
+from gcwsnet.datasets._load import REBUILT
+from gcwsnet.paper._settings import Settings
+
+SHOWN = {
+    "semg": "SEMG",
+    "dailysports": "DailySports",
+    "m-noise1": "M-Noise1",
+    "m-image": "M-Image",
+    "pamap101": "PAMAP101",
+    "covtype": "Covtype",
+    "pendigits": "Pendigits",
+    "mnist": "MNIST",
+    "digits": "digits",
+}
+ORIGINS = {
+    "exact": "the published numbers",
+    "rounded": "the published rows with fewer digits",
+    "derived": "derived from published data, and not the rows of the paper",
+    "rebuilt": "rebuilt by the published recipe with other random numbers, and not the rows of the paper",
+    "bundled": "comes with scikit-learn, and is not in the paper",
+}
+COMPARABLE = ("exact", "rounded")
+"""Origins whose numbers may be held against those of the paper."""
+
+
+class Availability(NamedTuple):
+    """Whether a dataset is there."""
+
+    there: bool
+    told: str
+
+
+def availability(name: str) -> Availability:
+    """Whether a dataset can be loaded without a download, and as what; if not, which file belongs where."""
+    if name == "digits":
+        return Availability(True, "available: comes with scikit-learn")
+    try:
+        form, _ = find_files(DATASETS[name], name=name, data_home=None, download=False)
+    except FileNotFoundError as missing:
+        if name in REBUILT:
+            with suppress(FileNotFoundError):
+                find_files(DATASETS["mnist"], name=name, data_home=None, download=False)
+                return Availability(True, "available: rebuilt from MNIST")
+        return Availability(False, f"dataset not available: {missing}")
+    return Availability(True, "available: derived" if form.instead else "available")
+
+
+def fetch(name: str) -> Availability:
+    """Download a dataset that is not there, or that would be rebuilt, if that is possible."""
+    there = availability(name)
+    if there.told in ("available", "available: derived") or name == "digits":
+        return there
+    with suppress(FileNotFoundError):
+        find_files(DATASETS[name], name=name, data_home=None, download=True)
+    if name in REBUILT and not availability(name).there:
+        with suppress(FileNotFoundError):
+            find_files(DATASETS["mnist"], name=name, data_home=None, download=True)
+    return availability(name)
+
+
+def rows_of(settings: Settings) -> Bunch:
+    """The rows that a run learns from and is judged by."""
+    return _loaded(settings["dataset"], settings["standardized"])
+
+
+@lru_cache(maxsize=1)
+def _loaded(name: str, standardized: bool) -> Bunch:
+    return load(name, download=False, standardized=standardized)
+
+
+def sizes(name: str) -> tuple[int, int, int]:
+    """Rows for training, rows for testing, columns."""
+    if name == "digits":
+        return 1347, 450, 64
+    known = DATASETS[name].sizes
+    return known.n_train, known.n_test, known.n_columns
+
+
+def some_test_rows(data: Any, most: int) -> tuple[Any, Any]:
+    """At most so many rows for testing, evenly spaced: those that curves are judged by."""
+    step = -(-len(data.y_test) // most)
+    return data.X_test[::step], data.y_test[::step]
