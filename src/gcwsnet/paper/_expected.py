@@ -1,0 +1,70 @@
+"""How long runs will take: a rule of thumb for each method, corrected by the runs that there are."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from gcwsnet.paper._data import sizes
+from gcwsnet.paper._results import Results
+from gcwsnet.paper._settings import Settings
+
+CLASSES = 10
+
+
+def total_seconds(grid: Sequence[Settings], results: Results) -> float:
+    """Expected seconds of runs on one core."""
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for outcome in results:
+        ratio = outcome.seconds / by_rule(outcome.settings)
+        for name in _alike(outcome.settings):
+            ratios.setdefault(name, []).append(ratio)
+    factors = {name: statistics.median(values) for name, values in ratios.items()}
+    total = 0.0
+    for settings in grid:
+        factor = next((factors[name] for name in _alike(settings) if name in factors), 1.0)
+        total += factor * by_rule(settings)
+    return total
+
+
+def _alike(settings: Settings) -> list[tuple[str, str]]:
+    """Kinds of runs that the time of this one can be told from, the closest first."""
+    method = settings["method"]
+    return [(method, str(settings.get("dataset", settings.get("name")))), (method, "")]
+
+
+def by_rule(settings: Settings) -> float:
+    """Seconds by rule of thumb: what was measured on one core of a server, in numbers of operations."""
+    method = settings["method"]
+    if method == "theorem":
+        return 0.4 * settings["size"]
+    n_train, n_test, D = sizes(settings["dataset"])
+    if method == "svm":
+        if settings["kernel"] == "linear":
+            return 2e-8 * n_train * D * len(settings["C"]) * CLASSES + 1
+        return 1e-9 * n_train * (n_train + n_test) * D + 2e-8 * n_train * (n_train + n_test) * len(settings["C"]) + 1
+    units = max(settings["H"], CLASSES)
+    judged = min(n_test, 10_000) * settings["checkpoints"] * settings["epochs"]
+    rows = n_train * settings["epochs"] + 0.3 * judged
+    if method == "gcws":
+        return rows * (2e-5 + 2.5e-9 * settings["k"] * units) + 1e-8 * (n_train + n_test) * D + 0.3
+    if method == "last-layer":
+        times = n_train / (settings["batch"] * settings["every"]) + 2
+        return times * n_train * (1e-4 + 2.5e-9 * settings["k"] * CLASSES)
+    columns = settings["k"] if method == "nrff" else D
+    projected = 5e-11 * (n_train + n_test) * D * columns if method == "nrff" else 0.0
+    return rows * (1e-5 + 1e-9 * columns * units) + projected + 0.3
+
+
+def in_words(seconds: float) -> str:
+    """A duration as one says it.
+
+    Examples
+    --------
+    >>> from gcwsnet.paper._expected import in_words
+    >>> in_words(4), in_words(200), in_words(20_000)
+    ('4 s', '3 min', '5.6 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
