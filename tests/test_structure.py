@@ -27,7 +27,8 @@ FLOW = [
     ("estimators",),
     ("streaming",),
     ("bench",),
-    ("cli", "paper", "distributed"),
+    ("paper", "distributed"),
+    ("cli",),
     ("__main__",),
 ]
 BELOW_ALL = {"_atomic", "_core", "_keys", "_memory", "_threads", "_validation"}
