@@ -6,7 +6,7 @@ import pytest
 
 from gcwsnet.paper import EXPERIMENTS, Outcome
 from gcwsnet.paper._claims import FAILS, HOLDS, NOT_MEASURED, Verdict
-from gcwsnet.paper._settings import Settings, gcws, last_layer, nrff, original, svm
+from gcwsnet.paper._settings import Settings, gcws, last_layer, nrff, original, svm, zero_bit
 from gcwsnet.paper.experiments._table_1 import C
 from tests.paper.made_up import outcome, results
 
@@ -127,3 +127,29 @@ def test_numbers_far_off_or_of_other_data_are_called_so(tmp_path: Path) -> None:
     assert row(ours, 84.7, "exact") == ("84", "84.7", "agrees")
     assert row(ours, 80.0, "rounded") == ("84", "80.0", "differs by -4.0")
     assert row(ours, 84.7, "derived") == ("84", "84.7", "derived data: +0.7, not to be compared")
+
+
+@pytest.mark.parametrize(("i", "state"), [([0.11, 0.52], HOLDS), ([0.11, 0.7], FAILS)])
+def test_equal_i_must_be_close_to_the_kernel(i: list[float], state: str, tmp_path: Path) -> None:
+    run = outcome(zero_bit("pendigits", p=20, k=4096, pairs=60), 0, J=[0.1, 0.5], i=i, i_and_t=[0.1, 0.5])
+    assert verdict(tmp_path, "zero-bit", "P[i* of u", run).state == state
+
+
+@pytest.mark.parametrize(("best", "state"), [(90.5, HOLDS), (93.0, FAILS)])
+def test_no_other_learning_rate_may_be_better(best: float, state: str, tmp_path: Path) -> None:
+    runs = [
+        outcome(gcws(name, k=256, b=8, L=2, p=p, rate=rate), accuracy)
+        for name, p in (("dailysports", 1), ("pendigits", 2))
+        for rate, accuracy in ((0.001, 90.0), (0.01, best))
+    ]
+    assert verdict(tmp_path, "learning-rates", "Learning rates other", *runs).state == state
+
+
+@pytest.mark.parametrize(("gain", "state"), [(5.0, HOLDS), (0.5, FAILS)])
+def test_all_noise_sets_must_gain_from_a_large_p(gain: float, state: str, tmp_path: Path) -> None:
+    runs = [
+        outcome(gcws(f"m-noise{level}", k=512, b=8, L=2, p=p), 70 + gain * (p == 80))
+        for level in (1, 6)
+        for p in (1, 80)
+    ]
+    assert verdict(tmp_path, "m-noise-levels", "M-Noise2", *runs).state == state

@@ -36,6 +36,11 @@ def test_settings_are_those_of_section_2() -> None:
     assert (other["t_bits"], other["encoding"], other["m"]) == (0, "lowbits", 1)
 
 
+def test_the_name_of_a_run_stays_so_that_stored_results_are_found() -> None:
+    assert settings_of.key(settings_of.gcws("semg", k=64, b=8, L=1)) == "gcws-semg-d0705c10ae6da5c3"
+    assert settings_of.key(settings_of.gcws("semg", k=64, b=8, L=1, rate=0.01)) != "gcws-semg-d0705c10ae6da5c3"
+
+
 def test_settings_survive_json() -> None:
     made = settings_of.svm("semg", kernel="rbf", C=(1, 10), parameter=2.0)
     assert json.loads(json.dumps(made)) == made

@@ -17,7 +17,7 @@ from gcwsnet.paper._settings import Settings
 SHOWN = {
     "semg": "SEMG",
     "dailysports": "DailySports",
-    "m-noise1": "M-Noise1",
+    **{f"m-noise{level}": f"M-Noise{level}" for level in range(1, 7)},
     "m-image": "M-Image",
     "pamap101": "PAMAP101",
     "covtype": "Covtype",

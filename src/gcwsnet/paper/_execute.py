@@ -56,8 +56,11 @@ def _method(name: str) -> Callable[[Settings, Any], dict[str, Any]]:
         from gcwsnet.paper._last_layer_runs import run_last_layer as run  # noqa: PLC0415
     elif name == "svm":
         from gcwsnet.paper._svm_runs import run_svm as run  # noqa: PLC0415
+    elif name == "zero-bit":
+        from gcwsnet.paper._zero_bit_runs import run_zero_bit as run  # noqa: PLC0415
     else:
-        raise ValueError(f"method must be gcws, original, nrff, last-layer, svm or theorem, got method={name!r}")
+        known = "gcws, original, nrff, last-layer, svm, zero-bit or theorem"
+        raise ValueError(f"method must be {known}, got method={name!r}")
     return run
 
 

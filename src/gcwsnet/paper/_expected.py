@@ -37,23 +37,35 @@ def by_rule(settings: Settings) -> float:
     """Seconds by rule of thumb: what was measured on one core of a server, in numbers of operations."""
     method = settings["method"]
     if method == "theorem":
-        return 0.4 * settings["size"]
+        return 0.4 * float(settings["size"])
     n_train, n_test, D = sizes(settings["dataset"])
     if method == "svm":
-        if settings["kernel"] == "linear":
-            return 2e-8 * n_train * D * len(settings["C"]) * CLASSES + 1
-        return 1e-9 * n_train * (n_train + n_test) * D + 2e-8 * n_train * (n_train + n_test) * len(settings["C"]) + 1
-    units = max(settings["H"], CLASSES)
-    judged = min(n_test, 10_000) * settings["checkpoints"] * settings["epochs"]
-    rows = n_train * settings["epochs"] + 0.3 * judged
-    if method == "gcws":
-        return rows * (2e-5 + 2.5e-9 * settings["k"] * units) + 1e-8 * (n_train + n_test) * D + 0.3
+        return _of_machine(settings, n_train, n_test, D)
+    if method == "zero-bit":
+        return 2e-9 * settings["pairs"] * settings["k"] * D + 1
     if method == "last-layer":
         times = n_train / (settings["batch"] * settings["every"]) + 2
         return times * n_train * (1e-4 + 2.5e-9 * settings["k"] * CLASSES)
-    columns = settings["k"] if method == "nrff" else D
-    projected = 5e-11 * (n_train + n_test) * D * columns if method == "nrff" else 0.0
-    return rows * (1e-5 + 1e-9 * columns * units) + projected + 0.3
+    return _of_net(settings, n_train, n_test, D)
+
+
+def _of_machine(settings: Settings, n_train: int, n_test: int, D: int) -> float:
+    if settings["kernel"] == "linear":
+        return 2e-8 * n_train * D * len(settings["C"]) * CLASSES + 1
+    pairs = n_train * (n_train + n_test)
+    return (1e-9 * D if settings["kernel"] == "pgmm" else 1e-10 * D) * pairs + 2e-8 * pairs * len(settings["C"]) + 1
+
+
+def _of_net(settings: Settings, n_train: int, n_test: int, D: int) -> float:
+    units = max(settings["H"], CLASSES)
+    judged = min(n_test, 10_000) * settings["checkpoints"] * settings["epochs"]
+    rows = n_train * settings["epochs"] + 0.3 * judged
+    if settings["method"] == "gcws":
+        return rows * (2e-5 + 2.5e-9 * settings["k"] * units) + 1e-8 * (n_train + n_test) * D + 0.3
+    if settings["method"] == "nrff":
+        projected = 5e-11 * (n_train + n_test) * D * settings["k"]
+        return rows * (1e-5 + 1e-9 * settings["k"] * units) + projected + 0.3
+    return rows * (1e-5 + 1e-9 * D * units) + 0.3
 
 
 def in_words(seconds: float) -> str:

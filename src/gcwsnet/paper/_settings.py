@@ -48,11 +48,12 @@ def gcws(
     t_bits: int = 0,
     m: int = 1,
     epochs: int = 1,
+    rate: float = RATE,
     seed: int = 0,
 ) -> Settings:
     """GCWSNet on the low b bits of i*, with `t_bits` of t* appended, and with a count-sketch that reduces by m."""
     hashing = {"p": float(p), "k": k, "b": b, "t_bits": t_bits, "m": m, "encoding": "lowbits", "optimizer": "lazy"}
-    return {"method": "gcws", **hashing, **_net(dataset, L, H, epochs, seed)}
+    return {"method": "gcws", **hashing, **_net(dataset, L, H, epochs, seed), "learning_rate": rate}
 
 
 def original(
@@ -84,6 +85,12 @@ def svm(dataset: str, *, kernel: str, C: Sequence[float], parameter: float | Non
     }
 
 
+def zero_bit(dataset: str, *, p: float, k: int, pairs: int, seed: int = 0) -> Settings:
+    """Pairs of rows: how often k hashes have the same i*, and the exact kernel."""
+    rows = {"dataset": dataset, "standardized": dataset in STANDARDIZED, "pairs": pairs}
+    return {"method": "zero-bit", **rows, "p": float(p), "k": k, "seed": seed}
+
+
 def theorem(name: str, *, size: int, seed: int = 0) -> Settings:
     """A theorem, simulated."""
     return {"method": "theorem", "name": name, "size": size, "seed": seed}
@@ -111,8 +118,18 @@ def key(settings: Settings) -> str:
 
 def shown(settings: Settings) -> str:
     """The settings in a line, without those that are always the same."""
-    hushed = {"method", "dataset", "name", "standardized", "checkpoints", "learning_rate", "encoding", "optimizer"}
-    usual = {"t_bits": 0, "m": 1, "seed": 0, "transform": "none", "p": 1.0, "parameter": None, "batch": 32, "H": 0}
+    hushed = {"method", "dataset", "name", "standardized", "checkpoints", "encoding", "optimizer"}
+    usual = {
+        "learning_rate": RATE,
+        "t_bits": 0,
+        "m": 1,
+        "seed": 0,
+        "transform": "none",
+        "p": 1.0,
+        "parameter": None,
+        "batch": 32,
+        "H": 0,
+    }
     told = [
         f"{name}={_number(value)}"
         for name, value in settings.items()

@@ -6,6 +6,8 @@ from gcwsnet.paper.experiments import (
     _count_sketch_ratio,
     _covtype,
     _last_layer,
+    _learning_rates,
+    _noise_levels,
     _nrff,
     _one_epoch,
     _pamap101,
@@ -14,13 +16,17 @@ from gcwsnet.paper.experiments import (
     _t_bits,
     _table_1,
     _theorems,
+    _zero_bit,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
         _table_1.TABLE,
+        _noise_levels.SECTION_1,
         *_theorems.ALL,
+        _zero_bit.EQUATION_7,
+        _learning_rates.SECTION_2,
         _semg.FIGURE_1,
         _semg.FIGURE_2,
         _covtype.FIGURE_3,
