@@ -94,6 +94,9 @@ def test_other_data_than_the_papers_are_called_so(tmp_path: Path) -> None:
     text = report(made)
     assert "SEMG: derived dataset (derived from published data, and not the rows of the paper)." in text
     assert "<td>derived data: -3.0, not to be compared</td>" in text
+    assert '<span class="state">Holds (SEMG derived):</span> On the original data, L = 1' in text
+    assert ">SEMG (derived), p = 1: b = 8, L = 1</text>" in text
+    assert ">SEMG, p = 1" not in text
 
 
 def test_commands_and_times_are_told(made: Results) -> None:

@@ -53,11 +53,12 @@ def charts(pictures: Iterable[str]) -> str:
     return '<div class="charts">' + "\n".join(f"<figure>{picture}</figure>" for picture in pictures) + "</div>"
 
 
-def statement(state: str, text: str, rule: str, numbers: str) -> str:
-    """A checked statement, as an item of a list."""
+def statement(state: str, data: str, text: str, rule: str, numbers: str) -> str:
+    """A checked statement, as an item of a list; `data` says on which other data than the paper's it was checked."""
     told = f" {escape(numbers[:1].upper() + numbers[1:])}." if numbers else ""
+    where = f" ({escape(data)})" if data else ""
     return (
-        f'<li class="{state.replace(" ", "-")}"><span class="state">{escape(state[:1].upper() + state[1:])}:</span> '
+        f'<li class="{state.replace(" ", "-")}"><span class="state">{escape(state.capitalize())}{where}:</span> '
         f'{escape(text)}{told}<br><span class="rule">Checked: {escape(rule)}.</span></li>'
     )
 

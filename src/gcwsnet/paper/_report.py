@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
 from gcwsnet.datasets._catalog import DATASETS
 from gcwsnet.paper import _page
-from gcwsnet.paper._claims import FAILS, HOLDS, NOT_MEASURED, Verdict
+from gcwsnet.paper._charts import Figure
+from gcwsnet.paper._claims import FAILS, HOLDS, NOT_MEASURED, Claim, Verdict
 from gcwsnet.paper._data import COMPARABLE, ORIGINS, SHOWN, availability
 from gcwsnet.paper._expected import in_words
 from gcwsnet.paper._experiment import Experiment
@@ -39,7 +41,7 @@ def write_report(results: Results, out: str | os.PathLike[str]) -> None:
     _write(place, report(results))
     pictures = place.with_suffix("")
     for experiment in EXPERIMENTS.values():
-        figure = experiment.figure(results)
+        figure = _figure(experiment, results)
         if figure.charts:
             pictures.mkdir(exist_ok=True)
             _write(pictures / f"{experiment.name}.svg", svg_of_figure(figure))
@@ -92,12 +94,13 @@ def _section(experiment: Experiment, results: Results, verdicts: list[Verdict]) 
     rows = experiment.compare(results)
     if rows:
         yield _page.table(HEAD, rows)
-    drawn = experiment.figure(results).charts
+    drawn = _figure(experiment, results).charts
     if drawn:
         yield _page.charts(map(svg, drawn))
     yield "<ul>"
     for claim, verdict in zip(experiment.claims, verdicts, strict=True):
-        yield _page.statement(verdict.state, claim.text, claim.rule, verdict.numbers)
+        data = "" if verdict.state == NOT_MEASURED else _other_data(claim, _origins(outcomes))
+        yield _page.statement(verdict.state, data, claim.text, claim.rule, verdict.numbers)
     yield "</ul>"
     if experiment.note:
         yield _page.paragraph(experiment.note, "note")
@@ -109,9 +112,32 @@ def _outcomes(experiment: Experiment, results: Results) -> list[Outcome]:
     return [outcome for one in settings.values() if (outcome := results.get(one)) is not None]
 
 
+def _origins(outcomes: list[Outcome]) -> dict[str, str]:
+    """What the datasets of outcomes are."""
+    return {outcome.settings["dataset"]: outcome.origin for outcome in outcomes if outcome.origin is not None}
+
+
+def _figure(experiment: Experiment, results: Results) -> Figure:
+    """The figure, with datasets that are not the paper's named as what they are."""
+    drawn = experiment.figure(results)
+    charts = list(drawn.charts)
+    for name, origin in _origins(_outcomes(experiment, results)).items():
+        if origin not in COMPARABLE:
+            named = f"{SHOWN[name]} ({origin})"
+            charts = [replace(chart, title=chart.title.replace(SHOWN[name], named)) for chart in charts]
+    return replace(drawn, charts=tuple(charts))
+
+
+def _other_data(claim: Claim, origins: dict[str, str]) -> str:
+    """The datasets behind a statement that are not the paper's."""
+    said = f"{claim.text} {claim.rule}"
+    about = {name: origin for name, origin in origins.items() if SHOWN[name] in said} or origins
+    return ", ".join(f"{SHOWN[name]} {origin}" for name, origin in about.items() if origin not in COMPARABLE)
+
+
 def _about_data(experiment: Experiment, outcomes: list[Outcome]) -> Iterator[str]:
     """What the data are, where that matters, or which file is missing."""
-    origins = {outcome.settings["dataset"]: outcome.origin for outcome in outcomes if outcome.origin is not None}
+    origins = _origins(outcomes)
     for name in experiment.datasets:
         origin = origins.get(name)
         if origin is not None:
