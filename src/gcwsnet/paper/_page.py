@@ -14,7 +14,7 @@ section{border-top:2px solid #111;margin-top:2.5rem;padding-top:1rem}
 .charts{display:grid;gap:.75rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,18rem),1fr));margin:1rem 0}
 .charts figure{margin:0;border:1px solid #ddd;border-radius:4px;padding:.25rem;max-width:30rem}
 .charts svg{display:block;width:100%;height:auto}
-table{border-collapse:collapse;width:100%;font-size:.9rem;margin:1rem 0}
+table{border-collapse:collapse;overflow-wrap:break-word;width:100%;font-size:.9rem;margin:1rem 0}
 th,td{border-bottom:1px solid #ccc;padding:.3rem .4rem;text-align:left;vertical-align:top}
 ul{padding-left:0;list-style:none}li{margin:.6rem 0;padding-left:.75rem;border-left:4px solid #999}
 li.holds{border-color:#111}li.does-not-hold{border:2px dashed #111;border-left-width:4px;padding:.4rem .75rem}

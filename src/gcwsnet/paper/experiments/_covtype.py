@@ -107,7 +107,7 @@ def _better(epochs: int, fraction: float) -> Claim:
 
     return Claim(
         "GCWSNet converges substantially faster than training on the original data, which is substantially worse.",
-        f"b = 8: better than the original data after {fraction:g} epochs, for all k and nets",
+        f"b = 8: better than the original data after {fraction:g} epoch{'s' * (fraction > 1)}, for all k and nets",
         check,
     )
 

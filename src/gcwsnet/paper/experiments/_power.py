@@ -52,7 +52,7 @@ def _charts(name: str, results: Results) -> Iterator[Chart]:
                     results, label, "p", POWERS[name], partial(run, name, way, k, L), style, methodcaller("at", epochs)
                 )
             ]
-            title = f"{SHOWN[name]}: {net_shown((L, H))}, after {epochs:g} epochs"
+            title = f"{SHOWN[name]}: {net_shown((L, H))}, after {epochs:g} epoch{'s' * (epochs < 1)}"
             yield Chart(title, tuple(lines), x_label="p", log_x=True)
 
 
@@ -174,7 +174,7 @@ FIGURE_15 = Experiment(
             _tenth_of_an_epoch,
         ),
     ),
-    note="The paper shows nine panels with b = 8; here they are L = 1, 2 and 3 (H = 200) after 0.1, 0.5 and 1 epochs.",
+    note="The paper shows nine panels with b = 8; here they are L = 1, 2 and 3 (H = 200) after 0.1, 0.5 and 1 epoch.",
 )
 FIGURE_16 = Experiment(
     "power-m-noise1",
@@ -197,5 +197,5 @@ FIGURE_16 = Experiment(
         ),
         _gcws_is_best("m-noise1"),
     ),
-    note="The paper shows nine panels with b = 8; here they are L = 1, 2 and 3 (H = 200) after 0.1, 0.5 and 1 epochs.",
+    note="The paper shows nine panels with b = 8; here they are L = 1, 2 and 3 (H = 200) after 0.1, 0.5 and 1 epoch.",
 )
