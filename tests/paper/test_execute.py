@@ -6,7 +6,7 @@ import pytest
 
 from gcwsnet.paper import _execute
 from gcwsnet.paper._execute import execute
-from gcwsnet.paper._expected import by_rule, total_seconds
+from gcwsnet.paper._expected import by_rule, expected_seconds
 from gcwsnet.paper._results import Results
 from gcwsnet.paper._settings import gcws, original, svm, theorem
 from tests.paper.made_up import outcome
@@ -73,8 +73,8 @@ def test_a_theorem_is_a_run_too(tmp_path: Path) -> None:
 
 def test_the_expected_time_follows_the_runs_that_there_are(tmp_path: Path) -> None:
     results = Results(tmp_path)
-    assert total_seconds([GRID[1]], results) == pytest.approx(by_rule(GRID[1]))
+    assert expected_seconds([GRID[1]], results)[0] == pytest.approx(by_rule(GRID[1]))
     done = outcome(GRID[2], 50.0)
     results.save(done)
-    assert total_seconds([GRID[1]], results) == pytest.approx(by_rule(GRID[1]) / by_rule(GRID[2]))
-    assert total_seconds(GRID[1:], results) > total_seconds([GRID[1]], results)
+    assert expected_seconds([GRID[1]], results)[0] == pytest.approx(by_rule(GRID[1]) / by_rule(GRID[2]))
+    assert sum(expected_seconds(GRID[1:], results)) > expected_seconds([GRID[1]], results)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -78,7 +79,13 @@ def rows_of(settings: Settings) -> Bunch:
 
 @lru_cache(maxsize=1)
 def _loaded(name: str, standardized: bool) -> Bunch:
-    return load(name, download=False, standardized=standardized)
+    logger = logging.getLogger("gcwsnet")
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # that a set is rebuilt has been said before the runs
+    try:
+        return load(name, download=False, standardized=standardized)
+    finally:
+        logger.setLevel(level)
 
 
 def sizes(name: str) -> tuple[int, int, int]:

@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 import json
-import logging
 import multiprocessing
-import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from gcwsnet.bench._measure import one_thread
+from gcwsnet.bench._measure import one_thread, versions
 from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.paper._data import rows_of
-from gcwsnet.paper._expected import in_words, total_seconds
+from gcwsnet.paper._expected import expected_seconds, in_words
 from gcwsnet.paper._results import Outcome, Results, write
-from gcwsnet.paper._settings import Settings, shown
+from gcwsnet.paper._settings import Settings, key, shown
 
 Say = Callable[[str], None]
 
 
 def compute(settings: Settings) -> Outcome:
     """The outcome of one run, with one thread."""
-    method = settings["method"]
+    run = _method(settings["method"])
+    data = rows_of(settings) if "dataset" in settings else None
     start = time.perf_counter()
-    if method == "theorem":
-        return Outcome(settings, None, _theorem(settings), time.perf_counter() - start, versions())
-    run = _method(method)
     with one_thread():
-        data = rows_of(settings)
         result = run(settings, data)
-    return Outcome(settings, data.origin, result, time.perf_counter() - start, versions())
+    seconds = time.perf_counter() - start
+    return Outcome(settings, None if data is None else data.origin, result, seconds, _versions())
 
 
-def _theorem(settings: Settings) -> dict[str, Any]:
+def _simulated(settings: Settings, data: Any) -> dict[str, Any]:  # noqa: ARG001
     from gcwsnet.paper._theorems import simulate  # noqa: PLC0415
 
     found = simulate(settings["name"], size=settings["size"], random_state=settings["seed"])
@@ -46,7 +41,9 @@ def _theorem(settings: Settings) -> dict[str, Any]:
 
 def _method(name: str) -> Callable[[Settings, Any], dict[str, Any]]:
     """How a method is run; what it needs is imported only now."""
-    if name == "gcws":
+    if name == "theorem":
+        run = _simulated
+    elif name == "gcws":
         from gcwsnet.paper._gcws_runs import run_gcws as run  # noqa: PLC0415
     elif name == "original":
         from gcwsnet.paper._plain_runs import run_original as run  # noqa: PLC0415
@@ -64,16 +61,30 @@ def _method(name: str) -> Callable[[Settings, Any], dict[str, Any]]:
     return run
 
 
-def versions() -> dict[str, str]:
+def _versions() -> dict[str, str]:
     """What the numbers of a run may depend on."""
-    packages = ("gcwsnet", "numpy", "scikit-learn", "torch")
-    return {"python": sys.version.split()[0], "hash": str(HASH_VERSION), **{name: version(name) for name in packages}}
+    return {**versions("gcwsnet", "numpy", "scikit-learn", "torch"), "hash": str(HASH_VERSION)}
 
 
 def compute_and_save(settings: Settings, folder: Path) -> None:
     """One run of a grid, in a process of its own."""
-    logging.getLogger("gcwsnet").setLevel(logging.ERROR)  # that a set is rebuilt is said once, before the runs
     write(compute(settings), folder)
+
+
+class _Told:
+    """Says of each run that is done what came out, and how long the rest will take."""
+
+    def __init__(self, todo: Sequence[Settings], results: Results, say: Say) -> None:
+        self._expected = dict(zip(map(key, todo), expected_seconds(todo, results), strict=True))
+        self._say, self._start, self._n, self._left = say, time.perf_counter(), len(todo), dict(self._expected)
+
+    def __call__(self, outcome: Outcome) -> None:
+        self._left.pop(key(outcome.settings))
+        total, left = sum(self._expected.values()), sum(self._left.values())
+        seconds = (time.perf_counter() - self._start) * left / (total - left)
+        accuracy = f"{outcome.accuracy:.1f}%" if "accuracy" in outcome.result else "done"
+        what = f"{shown(outcome.settings)}: {accuracy} in {outcome.seconds:.1f} s"
+        self._say(f"[{self._n - len(self._left)}/{self._n}] {what}, {in_words(seconds)} left")
 
 
 def execute(grid: Sequence[Settings], results: Results, *, jobs: int, say: Say) -> None:
@@ -81,23 +92,12 @@ def execute(grid: Sequence[Settings], results: Results, *, jobs: int, say: Say) 
     todo = [settings for settings in grid if settings not in results]
     if not todo:
         return
-    start, expected = time.perf_counter(), [total_seconds([one], results) for one in todo]
-    number = 0
-
-    def told(settings: Settings, outcome: Outcome) -> None:
-        nonlocal number
-        number += 1
-        passed = time.perf_counter() - start
-        left = passed * max(0.0, sum(expected) / max(sum(expected[:number]), 1e-9) - 1)
-        accuracy = f"{outcome.accuracy:.1f}%" if "accuracy" in outcome.result else "done"
-        what = f"{shown(settings)}: {accuracy} in {outcome.seconds:.1f} s"
-        say(f"[{number}/{len(todo)}] {what}, {in_words(left)} left")
-
+    told = _Told(todo, results, say)
     if jobs == 1:
         for settings in todo:
             outcome = compute(settings)
             results.save(outcome)
-            told(settings, outcome)
+            told(outcome)
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
@@ -105,7 +105,7 @@ def execute(grid: Sequence[Settings], results: Results, *, jobs: int, say: Say) 
         try:
             for future in as_completed(futures):
                 future.result()
-                told(futures[future], results.read_again(futures[future]))
+                told(results.read_again(futures[future]))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

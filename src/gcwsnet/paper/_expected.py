@@ -12,19 +12,18 @@ from gcwsnet.paper._settings import Settings
 CLASSES = 10
 
 
-def total_seconds(grid: Sequence[Settings], results: Results) -> float:
-    """Expected seconds of runs on one core."""
+def expected_seconds(grid: Sequence[Settings], results: Results) -> list[float]:
+    """Expected seconds of each run on one core."""
     ratios: dict[tuple[str, str], list[float]] = {}
     for outcome in results:
         ratio = outcome.seconds / by_rule(outcome.settings)
         for name in _alike(outcome.settings):
             ratios.setdefault(name, []).append(ratio)
     factors = {name: statistics.median(values) for name, values in ratios.items()}
-    total = 0.0
-    for settings in grid:
-        factor = next((factors[name] for name in _alike(settings) if name in factors), 1.0)
-        total += factor * by_rule(settings)
-    return total
+    return [
+        by_rule(settings) * next((factors[name] for name in _alike(settings) if name in factors), 1.0)
+        for settings in grid
+    ]
 
 
 def _alike(settings: Settings) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from gcwsnet.paper._data import availability, fetch
 from gcwsnet.paper._execute import execute
-from gcwsnet.paper._expected import in_words, total_seconds
+from gcwsnet.paper._expected import expected_seconds, in_words
 from gcwsnet.paper._experiment import Experiment
 from gcwsnet.paper._results import Results
 from gcwsnet.paper.experiments import EXPERIMENTS
@@ -41,7 +41,7 @@ def run_experiment(
         if found.told != "available":
             say(f"{name}: {found.told}")
     if todo:
-        expected = total_seconds(todo, results) / jobs
+        expected = sum(expected_seconds(todo, results)) / jobs
         say(f"{experiment.name}: {len(todo)} of {len(grid)} runs to do, about {in_words(expected)}")
     execute(todo, results, jobs=jobs, say=say)
     for claim in experiment.claims:
@@ -58,7 +58,7 @@ def listing(results: Results) -> Iterator[str]:
             grid = experiment.grid(quick)
             if grid:
                 todo = [settings for settings in grid if settings not in results]
-                left = f", about {in_words(total_seconds(todo, results))} left" if todo else ""
+                left = f", about {in_words(sum(expected_seconds(todo, results)))} left" if todo else ""
                 counts.append(f"{kind} {len(grid) - len(todo)} of {len(grid)} runs{left}")
         done = "; ".join(counts) or "a formula, nothing to run"
         yield f"{experiment.name:<24} {experiment.place:<10} {experiment.title} ({done})"
