@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from gcwsnet.paper._charts import Figure
-from gcwsnet.paper._claims import Claim
-from gcwsnet.paper._data import COMPARABLE
+from gcwsnet.paper._claims import NOT_MEASURED, Claim
+from gcwsnet.paper._data import COMPARABLE, availability
+from gcwsnet.paper._facts import Fact
 from gcwsnet.paper._results import Results
 from gcwsnet.paper._settings import Settings
 
@@ -70,3 +71,20 @@ def compared(what: str, paper: float, ours: float, origin: str | None, more: str
     else:
         verdict = f"differs by {off:+.1f}"
     return Compared(what, f"{paper:g}", f"{ours:.1f}{more}", verdict)
+
+
+def not_compared(what: str, paper: float, dataset: str) -> Compared:
+    """An accuracy of the paper that has not been measured here."""
+    return Compared(what, f"{paper:g}", "", NOT_MEASURED if availability(dataset).there else "dataset not available")
+
+
+def compared_runs(results: Results, facts: Iterable[tuple[Fact, Settings]]) -> list[Compared]:
+    """Numbers of the paper beside the accuracies of runs, where these have been done."""
+    rows = []
+    for fact, settings in facts:
+        outcome = results.get(settings)
+        if outcome is None:
+            rows.append(not_compared(fact.place, fact.value, settings["dataset"]))
+        else:
+            rows.append(compared(fact.place, fact.value, outcome.accuracy, outcome.origin))
+    return rows

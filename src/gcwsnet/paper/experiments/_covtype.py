@@ -7,14 +7,13 @@ from functools import partial
 
 from gcwsnet.paper._charts import BY_NUMBER, Chart, Figure, against, figure
 from gcwsnet.paper._claims import Claim, in_how_many, needed, pairs, span
-from gcwsnet.paper._experiment import Compared, Experiment, compared
+from gcwsnet.paper._experiment import Experiment, compared_runs
 from gcwsnet.paper._facts import (
     COVTYPE_GCWS_1,
     COVTYPE_GCWS_100,
     COVTYPE_ORIGINAL_1,
     COVTYPE_ORIGINAL_100,
     TABLE_1,
-    Fact,
 )
 from gcwsnet.paper._grids import K, Net, curves, net_shown, nets_on_hashes
 from gcwsnet.paper._results import Results
@@ -78,14 +77,6 @@ def _summary_charts(results: Results) -> Iterator[Chart]:
 def _of_text(epochs: int) -> tuple[Settings, Settings]:
     """The runs that the text compares: GCWSNet and the original data."""
     return gcws(NAME, k=64, b=8, L=2, epochs=epochs), original(NAME, L=2, epochs=epochs)
-
-
-def _compared(results: Results, epochs: int, facts: tuple[Fact, Fact]) -> list[Compared]:
-    return [
-        compared(fact.place, fact.value, outcome.accuracy, outcome.origin)
-        for fact, settings in zip(facts, _of_text(epochs), strict=True)
-        if (outcome := results.get(settings)) is not None
-    ]
 
 
 def _stopping_early_costs_less(results: Results) -> tuple[bool, str]:
@@ -158,7 +149,9 @@ FIGURE_3 = Experiment(
             _stopping_early_costs_less,
         ),
     ),
-    lambda results: _compared(results, EPOCHS, (COVTYPE_GCWS_100, COVTYPE_ORIGINAL_100)),
+    lambda results: compared_runs(
+        results, zip((COVTYPE_GCWS_100, COVTYPE_ORIGINAL_100), _of_text(EPOCHS), strict=True)
+    ),
     NOTE,
 )
 FIGURE_4 = Experiment(
@@ -182,7 +175,7 @@ FIGURE_4 = Experiment(
             _linear_as_in_table,
         ),
     ),
-    lambda results: _compared(results, 1, (COVTYPE_GCWS_1, COVTYPE_ORIGINAL_1)),
+    lambda results: compared_runs(results, zip((COVTYPE_GCWS_1, COVTYPE_ORIGINAL_1), _of_text(1), strict=True)),
     NOTE,
 )
 FIGURE_5 = Experiment(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gcwsnet.paper._charts import ORIGINAL, Chart, Line, Style, figure
 from gcwsnet.paper._claims import Claim, those_done
-from gcwsnet.paper._experiment import Compared, Experiment, compared
+from gcwsnet.paper._experiment import Compared, Experiment, compared, not_compared
 from gcwsnet.paper._facts import LAST_LAYER_GCWS, LAST_LAYER_NET
 from gcwsnet.paper._results import Outcome, Results
 from gcwsnet.paper._settings import Settings, last_layer
@@ -44,10 +44,13 @@ def _compare(results: Results) -> list[Compared]:
     rows = []
     for H in UNITS:
         outcome = _done(results, H)
-        if outcome is not None:
-            curve = outcome.result["curve"]
-            for fact, values in ((LAST_LAYER_NET, curve["net"]), (LAST_LAYER_GCWS, curve["gcws"])):
-                rows.append(compared(f"{fact.place}, H = {H}", fact.value, values[0], outcome.origin))
+        for fact, way in ((LAST_LAYER_NET, "net"), (LAST_LAYER_GCWS, "gcws")):
+            what = f"{fact.place}, H = {H}"
+            if outcome is None:
+                rows.append(not_compared(what, fact.value, NAME))
+            else:
+                first = outcome.result["curve"][way][0]
+                rows.append(compared(what, fact.value, first, outcome.origin))
     return rows
 
 

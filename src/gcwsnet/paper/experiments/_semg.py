@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gcwsnet.paper._charts import Figure, figure
 from gcwsnet.paper._claims import Claim, in_how_many, needed, pairs, span, those_done
-from gcwsnet.paper._experiment import Compared, Experiment, compared
+from gcwsnet.paper._experiment import Compared, Experiment, compared_runs
 from gcwsnet.paper._facts import SEMG_ORIGINAL_L1, SEMG_ORIGINAL_L2
 from gcwsnet.paper._grids import NETS, B, K, curves, nets_on_hashes
 from gcwsnet.paper._results import Results
@@ -43,12 +43,7 @@ def _original(L: int, power: float | None = None) -> Settings:
 
 
 def _compare(results: Results) -> list[Compared]:
-    rows = []
-    for L, fact in ((1, SEMG_ORIGINAL_L1), (2, SEMG_ORIGINAL_L2)):
-        outcome = results.get(_original(L))
-        if outcome is not None:
-            rows.append(compared(fact.place, fact.value, outcome.accuracy, outcome.origin))
-    return rows
+    return compared_runs(results, [(SEMG_ORIGINAL_L1, _original(1)), (SEMG_ORIGINAL_L2, _original(2))])
 
 
 def _linear_is_poor(results: Results) -> tuple[bool, str]:

@@ -8,7 +8,7 @@ from functools import partial
 from gcwsnet.paper._charts import BY_NUMBER, Chart, against, figure
 from gcwsnet.paper._claims import Claim, NotMeasuredError
 from gcwsnet.paper._data import SHOWN
-from gcwsnet.paper._experiment import Compared, Experiment, compared
+from gcwsnet.paper._experiment import Compared, Experiment, compared, not_compared
 from gcwsnet.paper._facts import TABLE_1
 from gcwsnet.paper._results import Outcome, Results
 from gcwsnet.paper._settings import Settings, svm
@@ -61,13 +61,16 @@ def _compare(results: Results) -> list[Compared]:
     for name, line in TABLE_1.items():
         for column, label in shown.items():
             paper, outcome = getattr(line, column), best(results, name, column)
-            if paper is None or outcome is None:
+            if paper is None:
                 continue
-            chosen = outcome.settings["parameter"]
-            told = {"rbf": f"gamma = {chosen:g}, ", "pgmm": f"p = {chosen:g}, "}.get(column, "") if chosen else ""
-            of_paper = f" (paper: p = {line.p:g})" if column == "pgmm" else ""
-            what = f"{SHOWN[name]}, {label}{of_paper}"
-            more = f" ({told}C = {outcome.result['best_C']:g})"
+            what = f"{SHOWN[name]}, {label}" + (f" (paper: p = {line.p:g})" if column == "pgmm" else "")
+            if outcome is None:
+                rows.append(not_compared(what, paper, name))
+                continue
+            chosen = {"rbf": "gamma = {:g}, ", "pgmm": "p = {:g}, "}.get(column, "").format(
+                outcome.settings["parameter"]
+            )
+            more = f" ({chosen}C = {outcome.result['best_C']:g})"
             rows.append(compared(what, paper, outcome.accuracy, outcome.origin, more))
     return rows
 
