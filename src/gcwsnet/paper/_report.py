@@ -77,7 +77,7 @@ def _summary(results: Results, verdicts: dict[str, list[Verdict]]) -> Iterator[s
     yield _page.paragraph(
         f"Of {sum(states.values())} statements, {states[HOLDS]} hold, {states[FAILS]} do not hold and "
         f"{states[NOT_MEASURED]} have not been measured. {len(results)} runs took "
-        f"{in_words(sum(outcome.seconds for outcome in results))} of one core."
+        f"{in_words(sum(outcome.seconds for outcome in results))} with one thread."
     )
     links = []
     for name, experiment in EXPERIMENTS.items():
@@ -163,5 +163,5 @@ def _how(experiment: Experiment, outcomes: list[Outcome]) -> str:
         return _page.paragraph("Made from formulas by: gcwsnet paper report", "facts")
     flag = "" if done & (full - quick) or not done else " --quick"
     took = in_words(sum(outcome.seconds for outcome in outcomes))
-    told = f"{len(done & full)} of {len(full)} runs of the full grid are done; they took {took} of one core."
+    told = f"{len(done & full)} of {len(full)} runs of the full grid are done; they took {took} with one thread."
     return f'<p class="facts"><code>gcwsnet paper run {experiment.name}{flag}</code>: {escape(told)}</p>'

@@ -42,7 +42,9 @@ def _charts(results: Results) -> Iterator[Chart]:
         there = [(level, outcome.accuracy) for level, outcome in found if outcome is not None]
         if there:
             lines.append(Line(label, tuple(x for x, _ in there), tuple(y for _, y in there), style))
-    yield Chart("k = 512, b = 8, L = 2, H = 200, one epoch", tuple(lines), x_label="level of M-Noise")
+    yield Chart(
+        "M-Noise1 to M-Noise6: k = 512, b = 8, L = 2", tuple(lines), x_label="number of the set, after one epoch"
+    )
 
 
 def _alike(results: Results) -> tuple[bool, str]:
