@@ -10,6 +10,7 @@ from gcwsnet.paper import _settings as settings_of
 from gcwsnet.paper._data import rows_of
 from gcwsnet.paper._execute import compute
 from gcwsnet.paper._plain_runs import percent_right, plain_net, transformed
+from gcwsnet.paper._svm_runs import _kernel
 
 DIGITS = rows_of({"dataset": "digits", "standardized": False})
 
@@ -99,7 +100,18 @@ def test_support_vector_machines_use_the_exact_kernels() -> None:
     assert found.result["best_C"] == 10
 
 
+def test_rbf_of_rows_of_length_1_is_the_kernel_of_section_7() -> None:
+    unit = DIGITS.X_train / np.linalg.norm(DIGITS.X_train, axis=1, keepdims=True)
+    settings = settings_of.svm("digits", kernel="rbf", parameter=3.0, C=(1,))
+    kernel, X, _ = _kernel(settings, DIGITS)
+    np.testing.assert_allclose(kernel(X[:9], X[:9]), np.exp(-3 * (1 - unit[:9] @ unit[:9].T)), atol=1e-6)
+    _, scaled, _ = _kernel({**settings, "kernel": "rbf-scaled"}, DIGITS)
+    assert np.mean(np.sum(scaled**2, axis=1)) == pytest.approx(1)
+    np.testing.assert_allclose(scaled / scaled.max(), DIGITS.X_train / DIGITS.X_train.max())
+
+
 def test_rbf_and_linear_machines_learn() -> None:
+    assert compute(settings_of.svm("digits", kernel="rbf-scaled", parameter=20.0, C=(10,))).accuracy > 95
     assert compute(settings_of.svm("digits", kernel="rbf", parameter=20.0, C=(10,))).accuracy > 95
     assert compute(settings_of.svm("digits", kernel="linear", C=(0.001,))).accuracy > 90
 

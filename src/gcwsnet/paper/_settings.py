@@ -74,7 +74,11 @@ def last_layer(dataset: str, *, k: int, b: int, H: int, every: int, seed: int = 
 
 
 def svm(dataset: str, *, kernel: str, C: Sequence[float], parameter: float | None = None) -> Settings:
-    """Support vector machines with one kernel and several C; the parameter is p of pGMM, or gamma of RBF."""
+    """Support vector machines with one kernel and several C.
+
+    The kernel is "linear", "pgmm" with p as its parameter, or with gamma as its parameter "rbf" (rows of length 1) or
+    "rbf-scaled" (rows of length 1 on average).
+    """
     return {
         "method": "svm",
         "dataset": dataset,

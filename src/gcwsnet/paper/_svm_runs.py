@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 
@@ -53,9 +54,18 @@ def _with_kernel(settings: Settings, data: Any) -> dict[float, float]:
 
 
 def _kernel(settings: Settings, data: Any) -> tuple[Kernel, Any, Any]:
-    """The kernel, and the rows for training and for testing that it works on."""
+    """The kernel, and the rows for training and for testing that it works on.
+
+    RBF is exp(-gamma |u - v|^2 / 2), which for rows of length 1 is the exp(-gamma (1 - rho)) of the paper. "rbf" makes
+    all rows of length 1; "rbf-scaled" divides all of them by the same number, so that they have length 1 on average.
+    """
     parameter = settings["parameter"]
     if settings["kernel"] == "pgmm":
         return lambda X, Y: pgmm_kernel(X, Y, p=parameter, n_jobs=1), data.X_train, data.X_test
-    X, Y = (normalize(rows.astype(np.float64)) for rows in (data.X_train, data.X_test))
-    return lambda X, Y: np.exp(-parameter * (1 - X @ (X if Y is None else Y).T)), X, Y
+    X, Y = (rows.astype(np.float64) for rows in (data.X_train, data.X_test))
+    if settings["kernel"] == "rbf":
+        X, Y = normalize(X), normalize(Y)
+    else:
+        size = np.sqrt(np.mean(np.sum(X**2, axis=1)))
+        X, Y = X / size, Y / size
+    return lambda X, Y: rbf_kernel(X, Y, gamma=parameter / 2), X, Y
