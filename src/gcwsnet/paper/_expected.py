@@ -50,9 +50,9 @@ def by_rule(settings: Settings) -> float:
 
 def _of_machine(settings: Settings, n_train: int, n_test: int, D: int) -> float:
     if settings["kernel"] == "linear":
-        return 2e-8 * n_train * D * len(settings["C"]) * CLASSES + 1
+        return 2e-7 * n_train * D * len(settings["C"]) * CLASSES + 1
     pairs = n_train * (n_train + n_test)
-    return (1e-9 * D if settings["kernel"] == "pgmm" else 1e-10 * D) * pairs + 2e-8 * pairs * len(settings["C"]) + 1
+    return (4e-10 * D if settings["kernel"] == "pgmm" else 1e-10 * D) * pairs + 2e-8 * pairs * len(settings["C"]) + 1
 
 
 def _of_net(settings: Settings, n_train: int, n_test: int, D: int) -> float:
