@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from inspect import unwrap
 from typing import Any
 
 import torch
@@ -75,9 +76,14 @@ class LazyAdam(Optimizer):
     ) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 
+    # torch's own, but without the wrapper whose first call loads torch's compiler, which takes seconds
+    zero_grad = unwrap(Optimizer.zero_grad)
+    state_dict = unwrap(Optimizer.state_dict)
+    load_state_dict = unwrap(Optimizer.load_state_dict)
+
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters, as for all optimizers of torch."""
-        super().add_param_group(param_group)
+        unwrap(Optimizer.add_param_group)(self, param_group)
         group = self.param_groups[-1]
         _check_group(group)
         for parameter in group["params"]:
