@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 
@@ -28,10 +28,11 @@ class Judge:
         self._batches, self._coder = batches, coder
         self._kept: list[Batch] | None = None
 
-    def measures(self, learner: Learner) -> dict[str, float]:
-        """Loss and measure of success, and for two classes the AUC, on all rows."""
+    def measures(self, learner: Learner, go_on: Callable[[], None]) -> dict[str, float]:
+        """Loss and measure of success, and for two classes the AUC, on all rows; `go_on` is called between batches."""
         seen = Progressive(learner.targets)
         for batch in self._coded():
+            go_on()
             target = torch.from_numpy(batch.y)
             outputs = learner.outputs(torch.from_numpy(batch.X))
             loss, success = learner.targets.loss(outputs, target), learner.targets.success(outputs, target)

@@ -20,6 +20,7 @@ from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._history import Record, append
 from gcwsnet.estimators._learner import SCHEDULES, Learner, torch_threads
 from gcwsnet.estimators._saving import save_model
+from gcwsnet.streaming._interrupt import Interrupt
 from gcwsnet.streaming._judge import Judge
 from gcwsnet.streaming._progressive import Progressive
 
@@ -82,6 +83,7 @@ class Trainer:
     ) -> None:
         self.estimator, self.plan, self.judge = estimator, plan, judge
         self.told, self.advanced = told, advanced
+        self.interrupt = Interrupt()
         self.epoch = self.rows_of_epoch = 0
         # since the last record, and over the whole first epoch
         self.since, self.all = Progressive(estimator._targets), Progressive(estimator._targets)
@@ -91,7 +93,7 @@ class Trainer:
 
     def run(self, codes: Epoch) -> None:
         """Learn from all epochs, or from what is left of them; codes come in the order of the files."""
-        with torch_threads(n_threads(self.estimator.n_jobs)):
+        with torch_threads(n_threads(self.estimator.n_jobs)), self.interrupt:
             while self.epoch < self.plan.epochs:
                 self._learn_epoch(codes())
                 self.epoch += 1
@@ -102,6 +104,7 @@ class Trainer:
         next_checkpoint = self._next_checkpoint()
         for batch in self._mixed(codes):
             self._learn(batch)
+            self.interrupt.check()
             self._record_if_it_is_time(batch.n_rows)
             if self.estimator.n_rows_seen_ >= next_checkpoint:
                 self.save_checkpoint()
@@ -166,7 +169,9 @@ class Trainer:
             learner = self.learner
             if estimator.averages_ is not None:
                 learner = Learner(estimator.averages_.older.net, estimator.optimizer_, estimator._targets)
-            record |= {f"eval_{name}": value for name, value in self.judge.measures(learner).items()}
+            record |= {
+                f"eval_{name}": value for name, value in self.judge.measures(learner, self.interrupt.check).items()
+            }
         append(estimator.history_, record)
         self.since = Progressive(estimator._targets)
         self.told(record)

@@ -1,0 +1,38 @@
+"""Ctrl-C, taken where nothing is half done.
+
+An exception that a signal raises anywhere may come up in a callback of another library, which drops it.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Any
+
+
+class Interrupt:
+    """While it is entered, a first Ctrl-C is noted and raised by `check`; a second one is raised at once."""
+
+    def __init__(self) -> None:
+        self._noted = False
+        self._before: Any = None
+
+    def __enter__(self) -> Interrupt:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, _: int, __: FrameType | None) -> None:
+        if self._noted:
+            raise KeyboardInterrupt
+        self._noted = True
+
+    def check(self) -> None:
+        """KeyboardInterrupt, if there was a Ctrl-C."""
+        if self._noted:
+            raise KeyboardInterrupt
