@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isnan, nan
 from pathlib import Path
 
+from gcwsnet._atomic import written_beside
 from gcwsnet.bench._ours import FULL_SCAN, OURS
 from gcwsnet.bench._peers import EXTRA
 from gcwsnet.bench._report import Report
@@ -53,6 +54,5 @@ def draw(report: Report, path: Path) -> None:
         axes.grid(alpha=0.3)
     figure.axes[0].set_ylabel("rows per second, one thread")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    beside = path.with_name(f".{path.name}")
-    figure.savefig(beside, dpi=100, format=path.suffix.removeprefix(".").lower())
-    beside.replace(path)
+    with written_beside(path) as beside:
+        figure.savefig(beside, dpi=100, format=path.suffix.removeprefix(".").lower())

@@ -198,14 +198,7 @@ class Derived(Batches):
         tally, layout = Tally(most_labels), self.layout
         for batch in self:
             tally.add(batch)
-        return Survey(
-            n_rows=tally.n_rows,
-            n_features=layout.n_features,
-            label_type=tally.label_type,
-            labels=tally.labels,
-            index_base=layout.index_base,
-            skipped=self.skipped,
-        )
+        return tally.survey(layout, self.skipped)
 
 
 def _without_first(batches: Iterable[Batch], n_rows: int) -> Iterator[Batch]:

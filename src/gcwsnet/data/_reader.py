@@ -59,14 +59,7 @@ class Reader(ABC):
     def summary(self, layout: Layout, tally: Tally, faults: Faults) -> Survey:
         """What is told of the counts. No row at all is an error."""
         self.require_rows(tally.n_rows, faults)
-        return Survey(
-            n_rows=tally.n_rows,
-            n_features=layout.n_features,
-            label_type=tally.label_type,
-            labels=tally.labels,
-            index_base=layout.index_base,
-            skipped=faults.skipped,
-        )
+        return tally.survey(layout, faults.skipped)
 
     def require_rows(self, n_rows: int, faults: Faults) -> None:
         """DataError if there is no row at all."""

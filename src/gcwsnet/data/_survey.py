@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gcwsnet.data._batch import Batch
+from gcwsnet.data._layout import Layout
 
 MOST_LABELS = 10_000
 
@@ -77,6 +78,17 @@ class Tally:
     def labels(self) -> tuple[Any, ...] | None:
         """Distinct labels in rising order, None if there are too many."""
         return tuple(sorted(self._labels)) if self._labels else None
+
+    def survey(self, layout: Layout, skipped: int) -> Survey:
+        """What the counts tell of rows that are laid out so."""
+        return Survey(
+            n_rows=self.n_rows,
+            n_features=layout.n_features,
+            label_type=self.label_type,
+            labels=self.labels,
+            index_base=layout.index_base,
+            skipped=skipped,
+        )
 
     def _add_labels(self, y: NDArray[Any]) -> None:
         self._types.add(label_type(y))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gcwsnet._atomic import written_beside
 from gcwsnet.paper._simulation import Simulation
 
 STYLES = (("-", "o", "0.0"), ("--", "s", "0.3"), ("-.", "^", "0.45"), (":", "D", "0.55"))
@@ -37,6 +38,5 @@ def draw(simulation: Simulation, path: Path) -> None:
             axes.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
             axes.grid(alpha=0.3)
             axes.legend(fontsize=8)
-        beside = path.with_name(f".{path.name}")
-        figure.savefig(beside, format=path.suffix.removeprefix("."), metadata={"Date": None})
-    beside.replace(path)
+        with written_beside(path) as beside:
+            figure.savefig(beside, format=path.suffix.removeprefix("."), metadata={"Date": None})

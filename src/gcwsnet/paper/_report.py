@@ -9,6 +9,7 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path
 
+from gcwsnet._atomic import written_beside
 from gcwsnet.datasets._catalog import DATASETS
 from gcwsnet.paper import _page
 from gcwsnet.paper._charts import Figure
@@ -67,9 +68,8 @@ def report(results: Results) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    beside = path.with_name(f".{path.name}")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    with written_beside(path) as beside:
+        beside.write_text(text, encoding="utf-8")
 
 
 def _summary(results: Results, verdicts: dict[str, list[Verdict]]) -> Iterator[str]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import theory
+from gcwsnet._atomic import written_beside
 from gcwsnet._validation import check_choice, check_integer
 from gcwsnet.encoding import bins_and_signs
 from gcwsnet.fourier import RandomFourierFeatures
@@ -237,8 +238,7 @@ def run_theorem(name: str, folder: str | os.PathLike[str], *, size: int = 20, ra
     found = simulate(name, size=size, random_state=random_state)
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    beside = place / f".{name}.json"
-    beside.write_text(found.as_json(), encoding="utf-8")
-    beside.replace(place / f"{name}.json")
+    with written_beside(place / f"{name}.json") as beside:
+        beside.write_text(found.as_json(), encoding="utf-8")
     draw(found, place / f"{name}.svg")
     return found
