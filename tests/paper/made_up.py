@@ -16,7 +16,7 @@ def outcome(settings: Settings, accuracy: float, curve: Sequence[float] | None =
     reached = list(curve) if curve is not None else [accuracy] * (10 * epochs)
     steps = [(number + 1) / len(reached) * epochs for number in range(len(reached))]
     result = {"accuracy": accuracy, "curve": {"epoch": steps, "accuracy": reached, "rows": 9}, **more}
-    return Outcome(settings, "exact", result, 1.0, VERSIONS)
+    return Outcome(settings, "exact", result, 1.0, VERSIONS, "a machine")
 
 
 def results(folder: Path, *outcomes: Outcome) -> Results:

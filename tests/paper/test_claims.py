@@ -1,5 +1,6 @@
 """Statements are judged by results: made-up ones, for and against."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,7 +131,7 @@ def test_a_number_that_is_not_there_has_its_reason(tmp_path: Path, monkeypatch: 
 def test_numbers_far_off_or_of_other_data_are_called_so(tmp_path: Path) -> None:
     def row(settings: Settings, accuracy: float, origin: str) -> tuple[str, ...]:
         one = outcome(settings, accuracy)
-        made = results(tmp_path / f"{accuracy}{origin}", Outcome(settings, origin, one.result, 1.0, {}))
+        made = results(tmp_path / f"{accuracy}{origin}", replace(one, origin=origin))
         return tuple(EXPERIMENTS["covtype-1"].compare(made)[0])[1:]
 
     ours = gcws("covtype", k=64, b=8, L=2)

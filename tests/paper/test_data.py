@@ -19,21 +19,23 @@ def empty_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_missing_dataset_is_named_with_the_file_to_put_where(empty_folders: Path) -> None:
     found = _data.availability("pamap101")
     assert not found.there
-    assert found.told.startswith("dataset not available: ")
-    assert "put pamap2+physical+activity+monitoring.zip" in found.told
-    assert str(empty_folders) in found.told
-    assert _data.fetch("pamap101") == found
+    assert found.told == "dataset not available"
+    assert "put pamap2+physical+activity+monitoring.zip" in found.way_out
+    assert str(empty_folders) in found.way_out
+    fetched = _data.fetch("pamap101")
+    assert not fetched.there
+    assert "it is not downloaded while GCWSNET_OFFLINE is set; put pamap2" in fetched.way_out
 
 
 def test_what_is_there_derived_or_rebuilt_is_called_so(empty_folders: Path) -> None:
     assert not _data.availability("m-image").there
     for file in ("mnist.npz", "semg_db2_diff.npz", "pendigits.npz"):
         (empty_folders / file).touch()
-    assert _data.availability("m-image") == (True, "available: rebuilt from MNIST")
-    assert _data.availability("semg") == (True, "available: derived")
-    assert _data.availability("pendigits") == (True, "available")
+    assert _data.availability("m-image") == (True, "available: rebuilt from MNIST", "")
+    assert _data.availability("semg") == (True, "available: derived", "")
+    assert _data.availability("pendigits") == (True, "available", "")
     (empty_folders / "m-image.npz").touch()
-    assert _data.availability("m-image") == (True, "available")
+    assert _data.availability("m-image") == (True, "available", "")
 
 
 def test_digits_are_always_there_and_have_the_sizes_that_are_said() -> None:

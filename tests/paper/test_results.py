@@ -27,7 +27,7 @@ def test_a_file_holds_settings_result_time_and_versions_and_nothing_is_left_besi
     path = Results(tmp_path).save(outcome(SETTINGS, 54.5))
     content = json.loads(path.read_text())
     assert content["settings"] == SETTINGS
-    assert set(content) == {"settings", "origin", "result", "seconds", "versions"}
+    assert set(content) == {"settings", "origin", "result", "seconds", "versions", "machine"}
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 

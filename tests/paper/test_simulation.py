@@ -1,13 +1,10 @@
-"""When a simulation agrees with a formula, and how it is stored and drawn."""
+"""When a simulation agrees with a formula, and how it is stored."""
 
 import json
 import math
-import sys
-from pathlib import Path
 
 import pytest
 
-from gcwsnet.paper._plot import draw
 from gcwsnet.paper._simulation import Panel, Simulation, curve
 
 EXACT = curve("exact", [1, 2], [0.5, 0.25], [0, 0], [0.5, 0.25])
@@ -39,19 +36,3 @@ def test_what_has_no_error_may_not_be_off() -> None:
 def test_json_brings_the_same_back() -> None:
     found = simulation(EXACT, curve("some", [1 / 3], [2 / 3], [1e-300], [2 / 3]))
     assert Simulation.from_json(found.as_json()) == found
-
-
-@pytest.mark.parametrize(("end", "begin"), [("svg", b"<?xml"), ("png", b"\x89PNG")])
-def test_a_picture_is_moved_into_place(end: str, begin: bytes, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    draw(simulation(EXACT), tmp_path / f"picture.{end}")
-    assert [path.name for path in tmp_path.iterdir()] == [f"picture.{end}"]
-    assert (tmp_path / f"picture.{end}").read_bytes().startswith(begin)
-
-
-def test_without_matplotlib_the_way_out_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match="a picture needs matplotlib, which is not installed: pip install matplotlib"):
-        draw(simulation(EXACT), tmp_path / "picture.svg")

@@ -3,7 +3,7 @@
 from gcwsnet.paper._report import write_report
 from gcwsnet.paper._results import Outcome, Results
 from gcwsnet.paper._run import listing, run_experiment
-from gcwsnet.paper._theorems import THEOREMS, run_theorem, simulate
+from gcwsnet.paper._theorems import THEOREMS, simulate
 from gcwsnet.paper.experiments import EXPERIMENTS
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "Results",
     "listing",
     "run_experiment",
-    "run_theorem",
     "simulate",
     "write_report",
 ]

@@ -38,10 +38,11 @@ COMPARABLE = ("exact", "rounded")
 
 
 class Availability(NamedTuple):
-    """Whether a dataset is there."""
+    """Whether a dataset is there, in a few words as what, and if it is not, which file belongs where."""
 
     there: bool
     told: str
+    way_out: str = ""
 
 
 def availability(name: str) -> Availability:
@@ -55,7 +56,7 @@ def availability(name: str) -> Availability:
             with suppress(FileNotFoundError):
                 find_files(DATASETS["mnist"], name=name, data_home=None, download=False)
                 return Availability(True, "available: rebuilt from MNIST")
-        return Availability(False, f"dataset not available: {missing}")
+        return Availability(False, "dataset not available", str(missing))
     return Availability(True, "available: derived" if form.instead else "available")
 
 
@@ -64,12 +65,15 @@ def fetch(name: str) -> Availability:
     there = availability(name)
     if there.told in ("available", "available: derived") or name == "digits":
         return there
-    with suppress(FileNotFoundError):
+    try:
         find_files(DATASETS[name], name=name, data_home=None, download=True)
-    if name in REBUILT and not availability(name).there:
+    except FileNotFoundError as missing:
+        there = there._replace(way_out=str(missing))
+    if name in REBUILT and not there.there:
         with suppress(FileNotFoundError):
             find_files(DATASETS["mnist"], name=name, data_home=None, download=True)
-    return availability(name)
+    found = availability(name)
+    return found if found.there else there
 
 
 def rows_of(settings: Settings) -> Bunch:

@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from gcwsnet.bench._measure import one_thread, versions
+from gcwsnet.bench._measure import machine, one_thread, versions
 from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.paper._data import rows_of
 from gcwsnet.paper._expected import expected_seconds, in_words
@@ -28,7 +28,7 @@ def compute(settings: Settings) -> Outcome:
     with one_thread():
         result = run(settings, data)
     seconds = time.perf_counter() - start
-    return Outcome(settings, None if data is None else data.origin, result, seconds, _versions())
+    return Outcome(settings, None if data is None else data.origin, result, seconds, _versions(), machine())
 
 
 def _simulated(settings: Settings, data: Any) -> dict[str, Any]:  # noqa: ARG001

@@ -76,9 +76,11 @@ def _summary(results: Results, verdicts: dict[str, list[Verdict]]) -> Iterator[s
     states = Counter(verdict.state for some in verdicts.values() for verdict in some)
     yield _page.paragraph(
         f"Of {sum(states.values())} statements, {states[HOLDS]} hold, {states[FAILS]} do not hold and "
-        f"{states[NOT_MEASURED]} have not been measured. {len(results)} runs took "
-        f"{in_words(sum(outcome.seconds for outcome in results))} with one thread."
+        f"{states[NOT_MEASURED]} have not been measured."
     )
+    for machine in sorted({outcome.machine for outcome in results}):
+        times = [outcome.seconds for outcome in results if outcome.machine == machine]
+        yield _page.paragraph(f"{len(times)} runs took {in_words(sum(times))} with one thread on {machine}.")
     links = []
     for name, experiment in EXPERIMENTS.items():
         count = Counter(verdict.state for verdict in verdicts[name])

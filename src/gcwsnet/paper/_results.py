@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from gcwsnet._atomic import written_beside
 from gcwsnet.paper._settings import Settings, key
-
-FIELDS = {"settings", "origin", "result", "seconds", "versions"}
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,8 @@ class Outcome:
         How long it took.
     versions : dict
         Of this package, of its hashes, and of what it uses.
+    machine : str
+        Where it was run.
     """
 
     settings: Settings
@@ -37,6 +38,7 @@ class Outcome:
     result: dict[str, Any]
     seconds: float
     versions: dict[str, str]
+    machine: str
 
     @property
     def accuracy(self) -> float:
@@ -50,6 +52,9 @@ class Outcome:
             if reached >= epoch - 1e-9:
                 return float(accuracy)
         return self.accuracy
+
+
+_FIELDS = {field.name for field in fields(Outcome)}
 
 
 class Results:
@@ -100,9 +105,8 @@ def write(outcome: Outcome, folder: Path) -> Path:
     """Write an outcome beside its file, and move it into place."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{key(outcome.settings)}.json"
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(json.dumps(asdict(outcome), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    beside.replace(path)
+    with written_beside(path) as beside:
+        beside.write_text(json.dumps(asdict(outcome), indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return path
 
 
@@ -111,6 +115,6 @@ def _read(path: Path) -> Outcome:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path} must be JSON, and is not ({error}); remove it, and the run is done again") from error
-    if not isinstance(content, dict) or set(content) != FIELDS or key(content["settings"]) != path.stem:
+    if not isinstance(content, dict) or set(content) != _FIELDS or key(content["settings"]) != path.stem:
         raise ValueError(f"{path} must be the outcome of a run under its own name, and is not; remove it")
     return Outcome(**content)

@@ -40,6 +40,8 @@ def run_experiment(
     for name, found in there.items():
         if found.told != "available":
             say(f"{name}: {found.told}")
+        if not found.there:
+            say(found.way_out)
     if todo:
         expected = sum(expected_seconds(todo, results)) / jobs
         say(f"{experiment.name}: {len(todo)} of {len(grid)} runs to do, about {in_words(expected)}")
@@ -51,7 +53,8 @@ def run_experiment(
 
 
 def listing(results: Results) -> Iterator[str]:
-    """A line for each experiment, and one for each dataset that is not simply there."""
+    """A line for each experiment, one for each of its datasets that is not simply there, and last what is missing."""
+    missing: dict[str, str] = {}
     for experiment in EXPERIMENTS.values():
         counts = []
         for kind, quick in (("quick", True), ("full", False)):
@@ -63,6 +66,9 @@ def listing(results: Results) -> Iterator[str]:
         done = "; ".join(counts) or "a formula, nothing to run"
         yield f"{experiment.name:<24} {experiment.place:<10} {experiment.title} ({done})"
         for name in experiment.datasets:
-            told = availability(name).told
-            if told != "available":
-                yield f"{'':<24} {name}: {told}"
+            found = availability(name)
+            if found.told != "available":
+                yield f"{'':<24} {name}: {found.told}"
+            if not found.there:
+                missing[name] = found.way_out
+    yield from missing.values()

@@ -1,4 +1,8 @@
-"""Charts as small SVG: no colors, no scripts, text that scales."""
+"""Charts as small SVG: no colors, no scripts, text that scales.
+
+The page of the report has more than a hundred of them. Those of matplotlib were tried: five times as large, and a
+minute to draw.
+"""
 
 from __future__ import annotations
 

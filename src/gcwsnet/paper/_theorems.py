@@ -6,24 +6,20 @@ Codes are those of `GCWSHasher`, sketches have the bins and signs of `CountSketc
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import theory
-from gcwsnet._atomic import written_beside
 from gcwsnet._validation import check_choice, check_integer
 from gcwsnet.encoding import bins_and_signs
 from gcwsnet.fourier import RandomFourierFeatures
 from gcwsnet.hashing import GCWSHasher
 from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.kernels import gmm_kernel, pgmm_kernel
-from gcwsnet.paper._plot import draw
 from gcwsnet.paper._simulation import Panel, Simulation, curve
 
 Floats = NDArray[np.float64]
@@ -231,14 +227,3 @@ def simulate(name: str, *, size: int = 20, random_state: int = 0) -> Simulation:
     panels, settings = simulation(size, seed)
     versions = {"gcwsnet": version("gcwsnet"), "hash": HASH_VERSION, "numpy": version("numpy")}
     return Simulation(name, title, panels, {"size": size, "random_state": seed, **settings, "versions": versions})
-
-
-def run_theorem(name: str, folder: str | os.PathLike[str], *, size: int = 20, random_state: int = 0) -> Simulation:
-    """A theorem, simulated, with its numbers in NAME.json and its picture in NAME.svg of a folder."""
-    found = simulate(name, size=size, random_state=random_state)
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    with written_beside(place / f"{name}.json") as beside:
-        beside.write_text(found.as_json(), encoding="utf-8")
-    draw(found, place / f"{name}.svg")
-    return found
