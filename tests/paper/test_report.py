@@ -14,7 +14,8 @@ import pytest
 
 from gcwsnet.paper import EXPERIMENTS, Results, write_report
 from gcwsnet.paper._report import report
-from gcwsnet.paper._settings import gcws, original
+from gcwsnet.paper._settings import gcws, key, original
+from gcwsnet.paper._story import STORY
 from tests.paper.made_up import outcome, results
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -121,9 +122,18 @@ def test_page_and_figures_are_written(made: Results, tmp_path: Path) -> None:
     write_report(made, out)
     assert out.read_text(encoding="utf-8") == report(made)
     pictures = {path.name for path in (tmp_path / "docs" / "paper").iterdir()}
-    assert {"semg-p1.svg", "covtype-1.svg", "count-sketch-ratio.svg"} <= pictures
+    assert {"semg-p1.svg", "covtype-1.svg", "count-sketch-ratio.svg", "story-fourier.svg"} <= pictures
     assert "pamap101-1.svg" not in pictures
     assert not list(out.parent.glob(".*"))
+
+
+@pytest.mark.parametrize("name", STORY)
+def test_a_figure_of_the_story_has_the_charts_that_are_named(name: str, tmp_path: Path) -> None:
+    runs = {key(one): one for experiment, _ in STORY[name] for one in EXPERIMENTS[experiment].grid(True)}
+    write_report(results(tmp_path / "results", *(outcome(one, 30.0) for one in runs.values())), tmp_path / "page.html")
+    written = (tmp_path / "page" / f"{name}.svg").read_text(encoding="utf-8")
+    for _, title in STORY[name]:
+        assert f">{html.escape(title)}</text>" in written
 
 
 LOOK = """

@@ -29,7 +29,8 @@ def run_original(settings: Settings, data: Any) -> dict[str, Any]:
 def run_nrff(settings: Settings, data: Any) -> dict[str, Any]:
     """Accuracies of the net on normalized random Fourier features."""
     names = ("dataset", "standardized", "k", "gamma", "seed")
-    train, test = _features(*(settings[name] for name in names))
+    length = {"1": 1.0, "sqrt(k)": math.sqrt(settings["k"])}[settings["length"]]
+    train, test = (np.float32(length) * rows for rows in _features(*(settings[name] for name in names)))
     return learn(settings, train, data.y_train, test, data.y_test)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -19,6 +19,7 @@ from gcwsnet.paper._expected import in_words
 from gcwsnet.paper._experiment import Experiment
 from gcwsnet.paper._results import Outcome, Results
 from gcwsnet.paper._settings import key
+from gcwsnet.paper._story import STORY
 from gcwsnet.paper._svg import svg, svg_of_figure
 from gcwsnet.paper.experiments import EXPERIMENTS
 
@@ -41,11 +42,12 @@ def write_report(results: Results, out: str | os.PathLike[str]) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     _write(place, report(results))
     pictures = place.with_suffix("")
-    for experiment in EXPERIMENTS.values():
-        figure = _figure(experiment, results)
+    figures = {name: _figure(experiment, results) for name, experiment in EXPERIMENTS.items()}
+    figures |= {name: _chosen(charts, results) for name, charts in STORY.items()}
+    for name, figure in figures.items():
         if figure.charts:
             pictures.mkdir(exist_ok=True)
-            _write(pictures / f"{experiment.name}.svg", svg_of_figure(figure))
+            _write(pictures / f"{name}.svg", svg_of_figure(figure))
 
 
 def report(results: Results) -> str:
@@ -128,6 +130,16 @@ def _figure(experiment: Experiment, results: Results) -> Figure:
             named = f"{SHOWN[name]} ({origin})"
             charts = [replace(chart, title=chart.title.replace(SHOWN[name], named)) for chart in charts]
     return replace(drawn, charts=tuple(charts))
+
+
+def _chosen(charts: Iterable[tuple[str, str]], results: Results) -> Figure:
+    """Charts of experiments by their titles, those that are there."""
+    found = []
+    for name, title in charts:
+        experiment = EXPERIMENTS[name]
+        titled = zip(experiment.figure(results).charts, _figure(experiment, results).charts, strict=True)
+        found += [named for chart, named in titled if chart.title == title]
+    return Figure(tuple(found))
 
 
 def _other_data(claim: Claim, origins: dict[str, str]) -> str:

@@ -63,9 +63,12 @@ def original(
     return {"method": "original", "transform": transform, "p": float(p), **_net(dataset, L, H, epochs, seed)}
 
 
-def nrff(dataset: str, *, k: int, gamma: float, L: int, H: int = H, epochs: int = 1, seed: int = 0) -> Settings:
-    """The same net on k normalized random Fourier features."""
-    return {"method": "nrff", "k": k, "gamma": float(gamma), **_net(dataset, L, H, epochs, seed)}
+def nrff(
+    dataset: str, *, k: int, gamma: float, L: int, length: str = "1", H: int = H, epochs: int = 1, seed: int = 0
+) -> Settings:
+    """The same net on k normalized random Fourier features, in rows of a length of 1 or "sqrt(k)"."""
+    features = {"k": k, "gamma": float(gamma), "length": length}
+    return {"method": "nrff", **features, **_net(dataset, L, H, epochs, seed)}
 
 
 def last_layer(dataset: str, *, k: int, b: int, H: int, every: int, seed: int = 0) -> Settings:
@@ -131,6 +134,7 @@ def shown(settings: Settings) -> str:
         "transform": "none",
         "p": 1.0,
         "parameter": None,
+        "length": "1",
         "batch": 32,
         "H": 0,
     }
