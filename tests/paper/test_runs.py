@@ -60,8 +60,8 @@ def test_the_net_on_the_original_data_learns() -> None:
 
 
 def test_fourier_features_are_learned_faster_in_long_rows() -> None:
-    short, long = (settings_of.nrff("digits", k=512, gamma=10, length=one, L=2, epochs=5) for one in ("1", "sqrt(k)"))
-    assert 60 < compute(short).accuracy < compute(long).accuracy - 5
+    short, long = (settings_of.nrff("digits", k=512, gamma=10, length=one, L=2) for one in ("1", "sqrt(k)"))
+    assert 80 < compute(short).accuracy < compute(long).accuracy - 3
 
 
 def test_powers_and_logarithms_keep_signs_and_zeros() -> None:

@@ -138,6 +138,6 @@ FIGURE_18 = Experiment(
     ),
     note="The paper does not say which gamma it has: gamma = 1, 10 and 100 are run, and the best of them on the rows "
     "for testing is shown, which favors NRFF. Rows of NRFF have a length of 1; a net learns them faster if they have a "
-    "length of sqrt(k), as the codes of GCWS do, so both are run and the statements are checked against the better one. "
+    "length of sqrt(k), as the codes of GCWS do, so both are run and statements are checked against the better one. "
     "H = 200.",
 )
