@@ -12,6 +12,7 @@ import pytest
 import torch
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -280,6 +281,32 @@ def test_warm_start_goes_on_and_otherwise_fit_starts_anew(three_classes: Rows) -
     assert warm.history_["epoch"][-1] == 2
     cold = small().fit(X, y).fit(X, y)
     assert_same_model(cold, small().fit(X, y))
+
+
+def fails(_: Any) -> Any:
+    raise RuntimeError("no such scaling")
+
+
+@pytest.mark.parametrize(
+    ("settings", "eval_labels", "kind"),
+    [({"scale": FunctionTransformer(fails)}, "ash", RuntimeError), ({"n_hashes": 7}, "never seen", ValueError)],
+)
+def test_a_fit_that_fails_before_it_learns_leaves_the_model_as_it_was(
+    settings: dict[str, Any], eval_labels: str, kind: type[Exception], three_classes: Rows
+) -> None:
+    X, y = three_classes
+    model = small().fit(X, y)
+    before = copy.deepcopy(model)
+    wider = np.hstack([X, X])
+    with pytest.raises(kind, match=r"no such scaling|every label"):
+        model.set_params(**settings).fit(wider, y, eval_set=(wider[:3], [eval_labels] * 3))
+    assert_same_model(model, before)
+    assert model.score(X, y) == before.score(X, y)
+    unfitted = small(**settings)
+    with pytest.raises(kind):
+        unfitted.fit(X, y, eval_set=(X[:3], [eval_labels] * 3))
+    with pytest.raises(NotFittedError):
+        unfitted.predict(X)
 
 
 def test_callbacks_see_records_and_can_stop(three_classes: Rows) -> None:

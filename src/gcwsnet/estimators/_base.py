@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -68,6 +69,18 @@ FEW_STEPS = 3000
 EPOCHS_OF_FEW_ROWS, FEW_ROWS = 3, 1500
 Self = TypeVar("Self", bound="GCWSNetEstimator")
 Callback = Callable[[Any, Record], Any]
+
+
+@contextmanager
+def as_before_after_an_error(estimator: BaseEstimator) -> Iterator[None]:
+    """Attributes that were set or replaced within are taken back if it ends with an error."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 class GCWSNetEstimator(BaseEstimator):
@@ -175,20 +188,23 @@ class GCWSNetEstimator(BaseEstimator):
         Returns
         -------
         self : object
+            After an error before the net learns, a model that had been fitted is as it was.
         """
         self._check_parameters()
         fresh = not (self.warm_start and hasattr(self, "net_"))
-        rows = self._check_rows(X, y, sample_weight, reset=fresh)
-        apart = [self._check_rows(*pair, None, reset=False) for pair in pairs_of(eval_set)]
-        targets = self._targets_of(rows.y) if fresh else self._targets
-        if fresh:
-            self.seed_ = draw_seed(self.random_state)
-        if self.early_stopping and not apart:
-            rows, *apart = self._split(rows)
-        self._beginning = None
-        if fresh:
-            self._begin(rows, targets)
-        self._learn(rows, [HeldOut(self._codes(held.X), targets.encode(held.y)) for held in apart])
+        with as_before_after_an_error(self):
+            rows = self._check_rows(X, y, sample_weight, reset=fresh)
+            apart = [self._check_rows(*pair, None, reset=False) for pair in pairs_of(eval_set)]
+            targets = self._targets_of(rows.y) if fresh else self._targets
+            if fresh:
+                self.seed_ = draw_seed(self.random_state)
+            if self.early_stopping and not apart:
+                rows, *apart = self._split(rows)
+            self._beginning = None
+            if fresh:
+                self._begin(rows, targets)
+            held_out = [HeldOut(self._codes(held.X), targets.encode(held.y)) for held in apart]
+        self._learn(rows, held_out)
         return self
 
     def _learn(self, rows: Rows, held_out: list[HeldOut]) -> None:
