@@ -33,8 +33,8 @@ NOTE = (
 def _grid_100(quick: bool) -> list[Settings]:
     if quick:
         return nets_on_hashes(NAME, p=1, epochs=QUICK_EPOCHS, k=(64,), b=(8,), nets=NETS[-1:])
-    of_text = list(_of_text(EPOCHS))  # first, as all others take days
-    return of_text + [one for one in nets_on_hashes(NAME, p=1, epochs=EPOCHS, b=B, nets=NETS) if one not in of_text]
+    grid = nets_on_hashes(NAME, p=1, epochs=EPOCHS, b=B, nets=NETS)
+    return sorted(grid, key=lambda one: (one["H"], one.get("b", 8)) != (200, 8))  # first the panel of the text
 
 
 def _grid_1(quick: bool) -> list[Settings]:
