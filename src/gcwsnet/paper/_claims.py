@@ -74,6 +74,13 @@ def those_done(results: Results, settings: Iterable[Settings]) -> list[Outcome]:
     return found
 
 
+def always_better(found: Iterable[tuple[Outcome, Outcome]], epoch: float | None = None) -> tuple[bool, str]:
+    """Whether the first of each pair is better than the second, at the end or at an epoch, and the numbers."""
+    gains = [a.accuracy - b.accuracy if epoch is None else a.at(epoch) - b.at(epoch) for a, b in found]
+    better = [gain > 0 for gain in gains]
+    return all(better), f"better in {in_how_many(better)} cases, by {span(gains)} points"
+
+
 def in_how_many(holds: Iterable[bool]) -> str:
     """In how many cases a statement holds.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from gcwsnet.paper._charts import BY_NUMBER, Chart, Figure, against, figure
-from gcwsnet.paper._claims import Claim, in_how_many, needed, pairs, span
+from gcwsnet.paper._claims import Claim, always_better, needed, pairs
 from gcwsnet.paper._experiment import Experiment, compared_runs
 from gcwsnet.paper._facts import (
     COVTYPE_GCWS_1,
@@ -93,9 +93,7 @@ def _better(epochs: int, fraction: float) -> Claim:
             for L, H in NETS
             for k in K
         ]
-        gains = [ours.at(fraction) - theirs.at(fraction) for ours, theirs in pairs(results, settings)]
-        better = [gain > 0 for gain in gains]
-        return all(better), f"better in {in_how_many(better)} cases, by {span(gains)} points"
+        return always_better(pairs(results, settings), fraction)
 
     return Claim(
         "GCWSNet converges substantially faster than training on the original data, which is substantially worse.",
@@ -118,14 +116,12 @@ def _linear_as_in_table(results: Results) -> tuple[bool, str]:
 def _more_is_better(what: str, less: int, more: int) -> Claim:
     def check(results: Results) -> tuple[bool, str]:
         other, values = ("b", B) if what == "k" else ("k", K)
-        settings = [
+        both = [
             tuple(gcws(NAME, L=L, H=H, **{what: number, other: value}) for number in (more, less))
             for value in values
             for L, H in NETS
         ]
-        gains = [a.accuracy - b.accuracy for a, b in pairs(results, [(one, two) for one, two in settings])]
-        better = [gain > 0 for gain in gains]
-        return all(better), f"better in {in_how_many(better)} cases, by {span(gains)} points"
+        return always_better(pairs(results, [(one, two) for one, two in both]))
 
     return Claim(
         f"The summary illustrates the impact of {what}: more is better.",

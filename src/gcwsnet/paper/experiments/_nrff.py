@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from gcwsnet.paper._charts import Chart, Line, Style, against, figure
-from gcwsnet.paper._claims import Claim, NotMeasuredError, in_how_many, span
+from gcwsnet.paper._claims import Claim, NotMeasuredError, always_better
 from gcwsnet.paper._data import SHOWN
 from gcwsnet.paper._experiment import Experiment
 from gcwsnet.paper._grids import NETS, K, net_shown
@@ -86,9 +86,7 @@ def _both(results: Results, some_k: Sequence[int], b: int) -> list[tuple[Outcome
 
 def _better(b: int) -> Claim:
     def check(results: Results) -> tuple[bool, str]:
-        gains = [ours.accuracy - theirs.accuracy for ours, theirs in _both(results, K, b)]
-        better = [gain > 0 for gain in gains]
-        return all(better), f"better in {in_how_many(better)} cases, by {span(gains)} points"
+        return always_better(_both(results, K, b))
 
     return Claim(
         f"GCWS performs considerably better than NRFF at the same k{', even with b = 1' if b == 1 else ''}.",
@@ -110,9 +108,7 @@ def _needs_many(results: Results) -> tuple[bool, str]:
 
 
 def _faster(results: Results) -> tuple[bool, str]:
-    gains = [ours.at(0.5) - theirs.at(0.5) for ours, theirs in _both(results, K, 8)]
-    better = [gain > 0 for gain in gains]
-    return all(better), f"better after half an epoch in {in_how_many(better)} cases, by {span(gains)} points"
+    return always_better(_both(results, K, 8), epoch=0.5)
 
 
 FIGURE_18 = Experiment(

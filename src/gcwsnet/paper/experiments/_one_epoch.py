@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from gcwsnet.paper._charts import BY_NUMBER, Chart, Figure, against, figure
-from gcwsnet.paper._claims import Claim, in_how_many, pairs, span, those_done
+from gcwsnet.paper._claims import Claim, always_better, in_how_many, pairs, span, those_done
 from gcwsnet.paper._data import SHOWN
 from gcwsnet.paper._experiment import Experiment
 from gcwsnet.paper._grids import NETS, B, K, curves, net_shown, nets_on_hashes
@@ -40,20 +40,12 @@ def _experiment(name: str, place: str) -> Experiment:
         return figure(charts(results))
 
     def faster(results: Results) -> tuple[bool, str]:
-        found = pairs(results, [(gcws(name, k=k, b=8, L=L, p=p), original(name, L=L)) for L, _ in NETS for k in K])
-        gains = [ours.accuracy - theirs.accuracy for ours, theirs in found]
-        return all(gain > 0 for gain in gains), (
-            f"better in {in_how_many(gain > 0 for gain in gains)} cases, by {span(gains)} points"
-        )
+        settings = [(gcws(name, k=k, b=8, L=L, p=p), original(name, L=L)) for L, _ in NETS for k in K]
+        return always_better(pairs(results, settings))
 
     def more_bits(results: Results) -> tuple[bool, str]:
-        found = pairs(
-            results, [(gcws(name, k=k, b=8, L=L, p=p), gcws(name, k=k, b=1, L=L, p=p)) for L, _ in NETS for k in K]
-        )
-        gains = [eight.accuracy - one.accuracy for eight, one in found]
-        return all(gain > 0 for gain in gains), (
-            f"better in {in_how_many(gain > 0 for gain in gains)} cases, by {span(gains)} points"
-        )
+        settings = [(gcws(name, k=k, b=8, L=L, p=p), gcws(name, k=k, b=1, L=L, p=p)) for L, _ in NETS for k in K]
+        return always_better(pairs(results, settings))
 
     def early(results: Results) -> tuple[bool, str]:
         found = those_done(results, [gcws(name, k=k, b=8, L=L, p=p) for L, _ in NETS for k in K])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gcwsnet.paper._charts import Figure, figure
-from gcwsnet.paper._claims import Claim, in_how_many, pairs, span
+from gcwsnet.paper._claims import Claim, always_better, pairs
 from gcwsnet.paper._experiment import Experiment
 from gcwsnet.paper._grids import K, Net, curves, nets_on_hashes
 from gcwsnet.paper._results import Results
@@ -33,9 +33,7 @@ def _faster(epochs: int) -> Claim:
             for L, H in NETS
             for k in K
         ]
-        gains = [ours.at(1) - theirs.at(1) for ours, theirs in pairs(results, settings)]
-        better = [gain > 0 for gain in gains]
-        return all(better), f"better in {in_how_many(better)} cases, by {span(gains)} points"
+        return always_better(pairs(results, settings), epoch=1)
 
     return Claim(
         "GCWSNet converges much faster and can reach a reasonable accuracy even with only one epoch of training.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gcwsnet.paper._charts import Figure, figure
-from gcwsnet.paper._claims import Claim, in_how_many, needed, pairs, span, those_done
+from gcwsnet.paper._claims import Claim, always_better, in_how_many, needed, pairs, span, those_done
 from gcwsnet.paper._experiment import Compared, Experiment, compared_runs
 from gcwsnet.paper._facts import SEMG_ORIGINAL_L1, SEMG_ORIGINAL_L2
 from gcwsnet.paper._grids import NETS, B, K, curves, nets_on_hashes
@@ -66,10 +66,7 @@ def _all_gcws(p: float, b: tuple[int, ...] = B) -> list[Settings]:
 
 
 def _beats_original(results: Results) -> tuple[bool, str]:
-    found = pairs(results, [(one, _original(one["L"])) for one in _all_gcws(1)])
-    better = [ours.accuracy > theirs.accuracy for ours, theirs in found]
-    gains = [ours.accuracy - theirs.accuracy for ours, theirs in found]
-    return all(better), f"better in {in_how_many(better)} cases, by {span(gains)} points"
+    return always_better(pairs(results, [(one, _original(one["L"])) for one in _all_gcws(1)]))
 
 
 def _one_epoch_is_enough(p: float) -> Claim:
