@@ -1,5 +1,8 @@
 """Grids are run once, go on where they stopped, and give the same in several processes."""
 
+import multiprocessing
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -59,6 +62,19 @@ def test_several_processes_give_the_same_as_one(tmp_path: Path) -> None:
         assert one is not None
         assert two is not None
         assert one.result == two.result
+
+
+def test_a_process_that_was_killed_is_an_error_with_the_way_out(tmp_path: Path) -> None:
+    grid = [theorem("theorem2", size=size) for size in range(1, 9)]
+
+    def kill(_: str) -> None:
+        for child in multiprocessing.active_children():
+            assert child.pid is not None
+            os.kill(child.pid, signal.SIGKILL)
+
+    with pytest.raises(OSError, match="a process of 2 was killed; what is done is kept: start it again, with fewer"):
+        execute(grid, Results(tmp_path), jobs=2, say=kill)
+    assert len(Results(tmp_path)) >= 1
 
 
 def test_a_theorem_is_a_run_too(tmp_path: Path) -> None:

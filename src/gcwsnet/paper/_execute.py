@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
+
+from joblib import Parallel, delayed
 
 from gcwsnet.bench._measure import machine, one_thread, versions
 from gcwsnet.hashing.parameters import HASH_VERSION
@@ -66,9 +67,10 @@ def _versions() -> dict[str, str]:
     return {**versions("gcwsnet", "numpy", "scikit-learn", "torch"), "hash": str(HASH_VERSION)}
 
 
-def compute_and_save(settings: Settings, folder: Path) -> None:
-    """One run of a grid, in a process of its own."""
+def compute_and_write(settings: Settings, folder: Path) -> Settings:
+    """One run of a grid, maybe in another process; its settings."""
     write(compute(settings), folder)
+    return settings
 
 
 class _Told:
@@ -93,19 +95,10 @@ def execute(grid: Sequence[Settings], results: Results, *, jobs: int, say: Say) 
     if not todo:
         return
     told = _Told(todo, results, say)
-    if jobs == 1:
-        for settings in todo:
-            outcome = compute(settings)
-            results.save(outcome)
-            told(outcome)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        futures = {pool.submit(compute_and_save, settings, results.folder): settings for settings in todo}
-        try:
-            for future in as_completed(futures):
-                future.result()
-                told(results.read_again(futures[future]))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    processes = Parallel(min(jobs, len(todo)), batch_size=1, return_as="generator_unordered")
+    try:
+        for settings in processes(delayed(compute_and_write)(settings, results.folder) for settings in todo):
+            told(results.read_again(settings))
+    except BrokenProcessPool as error:
+        kept = "what is done is kept: start it again, with fewer --jobs if memory was short"
+        raise OSError(f"a process of {processes.n_jobs} was killed; {kept}") from error

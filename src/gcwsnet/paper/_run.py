@@ -48,7 +48,7 @@ def run_experiment(
     execute(todo, results, jobs=jobs, say=say)
     for claim in experiment.claims:
         verdict = claim.verdict(results)
-        say(f"{verdict.state}: {claim.text} {verdict.numbers}")
+        say(f"{verdict.state}: {claim.text} ({verdict.numbers})")
     return all(found.there for found in there.values())
 
 
