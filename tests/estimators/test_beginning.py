@@ -37,7 +37,7 @@ def test_rows_come_back_whenever_they_have_doubled() -> None:
     beginning = Beginning(100)
     sizes = []
     for number in range(120):
-        rows = beginning.add(SomeRows(np.full((1, 2), number), np.array([number]), None))
+        beginning, rows = beginning.and_then(SomeRows(np.full((1, 2), number), np.array([number]), None))
         if rows is not None:
             sizes.append(len(rows.y))
             assert_array_equal(rows.y, np.arange(len(rows.y)))
@@ -50,13 +50,13 @@ def test_rows_come_back_whenever_they_have_doubled() -> None:
 def test_weights_and_sparse_rows_are_put_together_and_forms_are_not_mixed() -> None:
     beginning = Beginning(10)
     eye = sparse.csr_matrix(np.eye(2))
-    beginning.add(SomeRows(eye, np.array([0, 1]), None))
-    rows = beginning.add(SomeRows(2 * eye, np.array([2, 3]), torch.tensor([5.0, 6.0])))
+    beginning, _ = beginning.and_then(SomeRows(eye, np.array([0, 1]), None))
+    beginning, rows = beginning.and_then(SomeRows(2 * eye, np.array([2, 3]), torch.tensor([5.0, 6.0])))
     assert rows is not None
     assert_array_equal(rows.X.toarray(), [[1, 0], [0, 1], [2, 0], [0, 2]])
     assert rows.weight is not None
     assert rows.weight.tolist() == [1, 1, 5, 6]
-    assert beginning.add(SomeRows(np.ones((20, 2)), np.arange(20), None)) is None
+    assert beginning.and_then(SomeRows(np.ones((20, 2)), np.arange(20), None)) == (beginning, None)
 
 
 @pytest.mark.parametrize("size", [1, 7, 100])

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from gcwsnet import GCWSNetClassifier
-from gcwsnet.estimators import _rows
+from gcwsnet.estimators import _base, _rows
 from tests.estimators.conftest import Rows
 
 
@@ -307,6 +307,27 @@ def test_a_fit_that_fails_before_it_learns_leaves_the_model_as_it_was(
         unfitted.fit(X, y, eval_set=(X[:3], [eval_labels] * 3))
     with pytest.raises(NotFittedError):
         unfitted.predict(X)
+
+
+def test_codes_that_find_no_memory_leave_the_model_as_it_was(
+    three_classes: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = three_classes
+    fitted, stream, unfitted = small().fit(X, y), small().partial_fit(X[:9], y[:9], classes=np.unique(y)), small()
+    before, stream_before = copy.deepcopy(fitted), copy.deepcopy(stream)
+
+    def no_memory(*_: Any) -> None:
+        raise MemoryError("none left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_base, "require_memory", no_memory)
+        for learn in (fitted.fit, stream.partial_fit, unfitted.fit):
+            with pytest.raises(MemoryError):
+                learn(X, y)
+    assert_same_model(fitted, before)
+    with pytest.raises(NotFittedError):
+        unfitted.predict(X)
+    assert_same_model(stream.partial_fit(X, y), stream_before.partial_fit(X, y))
 
 
 def test_callbacks_see_records_and_can_stop(three_classes: Rows) -> None:

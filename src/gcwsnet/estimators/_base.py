@@ -72,14 +72,18 @@ Callback = Callable[[Any, Record], Any]
 
 
 @contextmanager
-def as_before_after_an_error(estimator: BaseEstimator) -> Iterator[None]:
-    """Attributes that were set or replaced within are taken back if it ends with an error."""
-    before = dict(vars(estimator))
+def unchanged_unless_it_learns(estimator: BaseEstimator) -> Iterator[None]:
+    """An error before a net has learned from any row leaves the estimator as it was, with the net that it had."""
+    now = vars(estimator)
+    before = dict(now)
     try:
         yield
     except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
+        same_net = now.get("net_") is before.get("net_")
+        rows_before = before.get("n_rows_seen_", 0) if same_net else 0
+        if now.get("n_rows_seen_", 0) == rows_before:
+            now.clear()
+            now.update(before)
         raise
 
 
@@ -188,11 +192,12 @@ class GCWSNetEstimator(BaseEstimator):
         Returns
         -------
         self : object
-            After an error before the net learns, a model that had been fitted is as it was.
+            After an error before it has learned from any row it is as it was: not fitted, or the model of an earlier
+            `fit`.
         """
-        self._check_parameters()
-        fresh = not (self.warm_start and hasattr(self, "net_"))
-        with as_before_after_an_error(self):
+        with unchanged_unless_it_learns(self):
+            self._check_parameters()
+            fresh = not (self.warm_start and hasattr(self, "net_"))
             rows = self._check_rows(X, y, sample_weight, reset=fresh)
             apart = [self._check_rows(*pair, None, reset=False) for pair in pairs_of(eval_set)]
             targets = self._targets_of(rows.y) if fresh else self._targets
@@ -203,8 +208,7 @@ class GCWSNetEstimator(BaseEstimator):
             self._beginning = None
             if fresh:
                 self._begin(rows, targets)
-            held_out = [HeldOut(self._codes(held.X), targets.encode(held.y)) for held in apart]
-        self._learn(rows, held_out)
+            self._learn(rows, [HeldOut(self._codes(held.X), targets.encode(held.y)) for held in apart])
         return self
 
     def _learn(self, rows: Rows, held_out: list[HeldOut]) -> None:
@@ -217,26 +221,27 @@ class GCWSNetEstimator(BaseEstimator):
         self._run(rows, held_out, epochs, lambda done: start * schedule(done), shuffle=self.shuffle)
 
     def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
-        self._check_parameters()
-        fresh = not hasattr(self, "net_")
-        rows = self._check_rows(X, y, sample_weight, reset=fresh)
-        if fresh:
-            self.seed_ = draw_seed(self.random_state)
-            self._beginning = Beginning(ENOUGH_ROWS if self._learns_from_first_rows() else 1)
-            targets = self._targets_of(rows.y) if targets is None else targets
-        else:
-            targets = self._targets
-        targets.encode(rows.y)  # an error before anything has changed
-        if self._beginning is not None:
-            first = self._beginning.add(rows)
-            if first is not None:
-                rows = first
-                self._begin(rows, self._targets_renewed(targets, rows.y))
-            if self._beginning.is_over:
-                self._beginning = None
-        if self.average and self.averages_ is None:
-            self.averages_ = Averages(self.net_, self.n_rows_seen_)
-        self._run(rows, [], 1, lambda _: self._rate(), shuffle=False)
+        with unchanged_unless_it_learns(self):
+            self._check_parameters()
+            fresh = not hasattr(self, "net_")
+            rows = self._check_rows(X, y, sample_weight, reset=fresh)
+            if fresh:
+                self.seed_ = draw_seed(self.random_state)
+                self._beginning = Beginning(ENOUGH_ROWS if self._learns_from_first_rows() else 1)
+                targets = self._targets_of(rows.y) if targets is None else targets
+            else:
+                targets = self._targets
+            targets.encode(rows.y)  # an error before the net or the beginning change
+            if self._beginning is not None:
+                self._beginning, first = self._beginning.and_then(rows)
+                if first is not None:
+                    rows = first
+                    self._begin(rows, self._targets_renewed(targets, rows.y))
+                if self._beginning.is_over:
+                    self._beginning = None
+            if self.average and self.averages_ is None:
+                self.averages_ = Averages(self.net_, self.n_rows_seen_)
+            self._run(rows, [], 1, lambda _: self._rate(), shuffle=False)
         return self
 
     def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import torch
 from scipy import sparse
@@ -11,42 +13,45 @@ from gcwsnet.estimators._rows import Rows
 ENOUGH_ROWS = 2600
 
 
+@dataclass(frozen=True)
 class Beginning:
     """Rows are kept until there are enough. What is learned from them is learned anew whenever they have doubled.
 
     So a stream of single rows ends with a scaling of thousands, and a row is learned from three times on average at
     most.
 
-    Parameters
+    Attributes
     ----------
     enough : int
         Rows.
+    parts : tuple of Rows
+        Those that there are.
+    n_used : int
+        How many of them have been learned from.
     """
 
-    def __init__(self, enough: int) -> None:
-        self.enough = enough
-        self._parts: list[Rows] = []
-        self._n = self._n_used = 0
+    enough: int
+    parts: tuple[Rows, ...] = ()
+    n_used: int = 0
 
-    def add(self, rows: Rows) -> Rows | None:
-        """All rows there are, if it is time to learn anew from them."""
-        if self._parts and sparse.issparse(rows.X) != sparse.issparse(self._parts[0].X):
-            return None  # what was learned from rows of the one form is kept
-        self._parts.append(rows)
-        self._n += rows.X.shape[0]
-        if self._n < min(2 * self._n_used, self.enough):
-            return None
-        self._parts = [_one_after_another(self._parts)]
-        self._n_used = self._n
-        return self._parts[0]
+    def and_then(self, rows: Rows) -> tuple[Beginning, Rows | None]:
+        """The beginning with more rows; and all rows there are, if it is time to learn anew from them."""
+        if self.parts and sparse.issparse(rows.X) != sparse.issparse(self.parts[0].X):
+            return self, None  # what was learned from rows of the one form is kept
+        parts = (*self.parts, rows)
+        n = sum(part.X.shape[0] for part in parts)
+        if n < min(2 * self.n_used, self.enough):
+            return replace(self, parts=parts), None
+        whole = _one_after_another(parts)
+        return replace(self, parts=(whole,), n_used=n), whole
 
     @property
     def is_over(self) -> bool:
         """Whether there are enough rows."""
-        return self._n_used >= self.enough
+        return self.n_used >= self.enough
 
 
-def _one_after_another(parts: list[Rows]) -> Rows:
+def _one_after_another(parts: tuple[Rows, ...]) -> Rows:
     if len(parts) == 1:
         return parts[0]
     X = [part.X for part in parts]
