@@ -1,6 +1,7 @@
 """Charts are small, well-formed and show every point."""
 
 import math
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -47,11 +48,32 @@ def test_all_points_are_inside_the_frame() -> None:
         assert y < float(circle.get("cy", "")) < y + height
 
 
-def test_bars_of_errors_are_drawn_and_a_single_point_is_seen() -> None:
-    line = Line("", (1.0, 2.0), (3.0, 4.0), Style("", "s", 0.0), (0.5, 0.5))
-    with_bars, without = (svg(Chart("", (one,))) for one in (line, Line("", line.x, line.y, line.style)))
-    assert len(elements(with_bars, "path")) == len(elements(without, "path")) + 2
+def test_bars_of_errors_are_inside_the_frame_and_a_single_point_is_seen() -> None:
+    line = Line("", (1.0, 2.0), (3.0, 4.0), Style("", "s", 0.0), (5.0, 0.5))
+    text = svg(Chart("", (line,)))
+    (frame,) = elements(text, "rect")
+    top, height = (float(frame.get(name, "")) for name in ("y", "height"))
+    bars = re.findall(r'd="M[\d.]+ ([\d.]+)V([\d.]+)" stroke="#000000"', text)
+    assert len(bars) == 2
+    assert all(top < float(end) < top + height for bar in bars for end in bar)
     assert elements(svg(Chart("", (Line("", (1.0,), (2.0,), Style("-")),))), "circle")
+
+
+def test_a_long_title_has_two_lines_above_the_frame() -> None:
+    title = "M-Noise1 (rebuilt) to M-Noise6 (rebuilt): k = 512, b = 8, L = 2"
+    text = svg(Chart(title, LINES))
+    lines = [e for e in elements(text, "text") if e.get("font-weight") == "bold"]
+    assert " ".join(e.text or "" for e in lines) == title
+    assert len(lines) == 2
+    assert float(lines[1].get("y", "")) < float(elements(text, "rect")[0].get("y", ""))
+
+
+def test_long_numbers_find_room_left_of_the_frame() -> None:
+    line = Line("", (1.0, 2.0), (0.000977, 0.00195), Style("-"))
+    wide, narrow = (
+        float(elements(svg(Chart("", (one,), log_y=True)), "rect")[0].get("x", "")) for one in (line, LINES[0])
+    )
+    assert wide > narrow + 20
 
 
 def test_a_figure_puts_its_charts_side_by_side() -> None:
@@ -76,4 +98,8 @@ def test_ticks_are_round_numbers() -> None:
     assert scale_of([0, 100], 0, 1, log=False).ticks() == [0, 20, 40, 60, 80, 100]
     assert scale_of([64, 512], 0, 1, log=True).ticks() == [64, 128, 256, 512]
     assert scale_of([0.01, 1000], 0, 1, log=True).ticks() == pytest.approx([0.01, 0.1, 1, 10, 100, 1000])
+    assert scale_of([0.0001, 0.003, 0.01], 0, 1, log=True).ticks() == pytest.approx([0.0001, 0.001, 0.01])
+    assert scale_of([0.00098, 0.00195], 0, 1, log=True).ticks() == pytest.approx(
+        [0.001, 0.0012, 0.0014, 0.0016, 0.0018, 0.002]
+    )
     assert scale_of([math.nan], 0, 1, log=False).ticks()

@@ -55,7 +55,7 @@ def charts(pictures: Iterable[str]) -> str:
 
 def statement(state: str, data: str, text: str, rule: str, numbers: str) -> str:
     """A checked statement, as an item of a list; `data` says on which other data than the paper's it was checked."""
-    told = f" {escape(numbers[:1].upper() + numbers[1:])}." if numbers else ""
+    told = f" Here: {escape(numbers)}." if numbers else ""
     where = f" ({escape(data)})" if data else ""
     return (
         f'<li class="{state.replace(" ", "-")}"><span class="state">{escape(state.capitalize())}{where}:</span> '

@@ -103,7 +103,7 @@ def _section(experiment: Experiment, results: Results, verdicts: list[Verdict]) 
         yield _page.charts(map(svg, drawn))
     yield "<ul>"
     for claim, verdict in zip(experiment.claims, verdicts, strict=True):
-        data = "" if verdict.state == NOT_MEASURED else _other_data(claim, _origins(outcomes))
+        data = "" if verdict.state == NOT_MEASURED else _other_data(claim, _origins(experiment, outcomes))
         yield _page.statement(verdict.state, data, claim.text, claim.rule, verdict.numbers)
     yield "</ul>"
     if experiment.note:
@@ -116,16 +116,17 @@ def _outcomes(experiment: Experiment, results: Results) -> list[Outcome]:
     return [outcome for one in settings.values() if (outcome := results.get(one)) is not None]
 
 
-def _origins(outcomes: list[Outcome]) -> dict[str, str]:
+def _origins(experiment: Experiment, outcomes: list[Outcome]) -> dict[str, str]:
     """What the datasets of outcomes are."""
-    return {outcome.settings["dataset"]: outcome.origin for outcome in outcomes if outcome.origin is not None}
+    found = {outcome.settings["dataset"]: outcome.origin for outcome in outcomes if outcome.origin is not None}
+    return {name: found[name] for name in experiment.datasets if name in found}
 
 
 def _figure(experiment: Experiment, results: Results) -> Figure:
     """The figure, with datasets that are not the paper's named as what they are."""
     drawn = experiment.figure(results)
     charts = list(drawn.charts)
-    for name, origin in _origins(_outcomes(experiment, results)).items():
+    for name, origin in _origins(experiment, _outcomes(experiment, results)).items():
         if origin not in COMPARABLE:
             named = f"{SHOWN[name]} ({origin})"
             charts = [replace(chart, title=chart.title.replace(SHOWN[name], named)) for chart in charts]
@@ -146,21 +147,25 @@ def _other_data(claim: Claim, origins: dict[str, str]) -> str:
     """The datasets behind a statement that are not the paper's."""
     said = f"{claim.text} {claim.rule}"
     about = {name: origin for name, origin in origins.items() if SHOWN[name] in said} or origins
-    return ", ".join(f"{SHOWN[name]} {origin}" for name, origin in about.items() if origin not in COMPARABLE)
+    other = _grouped({name: origin for name, origin in about.items() if origin not in COMPARABLE})
+    return ", ".join(f"{names} {origin}" for origin, names in other.items())
+
+
+def _grouped(told: dict[str, str]) -> dict[str, str]:
+    """The datasets, by name, of which the same is told."""
+    return {what: ", ".join(SHOWN[name] for name in told if told[name] == what) for what in told.values()}
 
 
 def _about_data(experiment: Experiment, outcomes: list[Outcome]) -> Iterator[str]:
     """What the data are, where that matters, or which file is missing."""
-    origins = _origins(outcomes)
+    origins = _origins(experiment, outcomes)
+    for origin, names in _grouped(origins).items():
+        told = "the dataset of the paper" if origin in COMPARABLE else f"{origin} dataset"
+        yield _page.paragraph(f"{names}: {told} ({ORIGINS[origin]}).", "facts")
     for name in experiment.datasets:
-        origin = origins.get(name)
-        if origin is not None:
-            told = "the dataset of the paper" if origin in COMPARABLE else f"{origin} dataset"
-            yield _page.paragraph(f"{SHOWN[name]}: {told} ({ORIGINS[origin]}).", "facts")
-            continue
-        there = availability(name)
-        told = "not run yet" if there.there else f"dataset not available; {_wanted(name)}"
-        yield _page.paragraph(f"{SHOWN[name]}: {told}.", "missing")
+        if name not in origins:
+            told = "not run yet" if availability(name).there else f"dataset not available; {_wanted(name)}"
+            yield _page.paragraph(f"{SHOWN[name]}: {told}.", "missing")
 
 
 def _wanted(name: str) -> str:

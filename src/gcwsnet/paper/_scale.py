@@ -9,13 +9,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Scale:
-    """Places from `start` to `end` for numbers from `least` to `most`, by their logarithms if `log`."""
+    """Places from `start` to `end` for numbers from `least` to `most`, by their logarithms if `log`.
+
+    `base` is 2 for numbers that are all powers of two.
+    """
 
     least: float
     most: float
     start: float
     end: float
     log: bool
+    base: int = 10
 
     def place(self, value: float) -> float:
         """Where a number is."""
@@ -24,7 +28,10 @@ class Scale:
 
     def ticks(self, count: int = 5) -> list[float]:
         """Round numbers in the range, some `count` of them."""
-        return _log_ticks(self.least, self.most) if self.log else _ticks(self.least, self.most, count)
+        if not self.log:
+            return _ticks(self.least, self.most, count)
+        powers = _powers(self.least, self.most, self.base)
+        return powers if len(powers) > 1 else _ticks(self.least, self.most, count)
 
 
 def scale_of(values: Iterable[float], start: float, end: float, *, log: bool, margin: float = 0.04) -> Scale:
@@ -35,7 +42,8 @@ def scale_of(values: Iterable[float], start: float, end: float, *, log: bool, ma
     least, most = min(numbers), max(numbers)
     if log:
         factor = max((most / least) ** margin, 1.05)
-        return Scale(least / factor, most * factor, start, end, True)
+        base = 2 if all(math.frexp(number)[0] == 0.5 for number in numbers) else 10
+        return Scale(least / factor, most * factor, start, end, True, base)
     room = (most - least) * margin or max(abs(most) * 0.1, 1.0)
     return Scale(least - room, most + room, start, end, False)
 
@@ -48,12 +56,11 @@ def _ticks(least: float, most: float, count: int) -> list[float]:
     return [round(number * step, 12) for number in range(first, last + 1)]
 
 
-def _log_ticks(least: float, most: float) -> list[float]:
-    """Powers of ten, or of two where the range is short, thinned out to at most seven."""
-    base = 10 if most / least > 2000 else 2
+def _powers(least: float, most: float, base: int) -> list[float]:
+    """Powers of the base in a range, thinned out to at most seven."""
     first, last = math.ceil(math.log(least, base) - 1e-9), math.floor(math.log(most, base) + 1e-9)
-    step = -(-(last - first + 1) // 7)
-    return [float(base) ** power for power in range(first, last + 1, max(step, 1))]
+    step = max(-(-(last - first + 1) // 7), 1)
+    return [float(base) ** power for power in range(first, last + 1, step)]
 
 
 def number(value: float) -> str:

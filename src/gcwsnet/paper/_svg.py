@@ -1,20 +1,23 @@
 """Charts as small SVG: no colors, no scripts, text that scales.
 
-The page of the report has more than a hundred of them. Those of matplotlib were tried: five times as large, and a
-minute to draw.
+The page of the report has more than a hundred of them. Those of matplotlib were tried: five times as large, and as long
+to draw as the tests of all else in this folder take.
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from html import escape
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from gcwsnet.paper._charts import Chart, Figure, Line, Style
 from gcwsnet.paper._scale import Scale, number, scale_of
 
-WIDTH, TOP, LEFT, RIGHT, PLOT = 340, 26, 48, 10, 190
+WIDTH, RIGHT, PLOT = 340, 10, 190
 BELOW, ROW = 40, 16
+LETTER = 6.8
+"""How wide a letter is, at most on average."""
 DASHES = {"-": "", "--": "7 4", "-.": "8 3 2 3", ":": "2 3"}
 MOST_MARKERS = 20
 
@@ -58,35 +61,51 @@ def _columns(chart: Chart) -> int:
     return next(columns for columns, most in ((4, 7), (3, 12), (2, 22), (1, longest)) if longest <= most)
 
 
+def _title(chart: Chart) -> list[str]:
+    """The lines of the title."""
+    return textwrap.wrap(chart.title, 53) or [""]
+
+
+def _top(chart: Chart) -> int:
+    """Where the frame begins, below the title."""
+    return 12 + 14 * len(_title(chart))
+
+
 def _height(chart: Chart) -> int:
-    return TOP + PLOT + BELOW + ROW * -(-len(_labelled(chart)) // _columns(chart)) + 6
+    return _top(chart) + PLOT + BELOW + ROW * -(-len(_labelled(chart)) // _columns(chart)) + 6
 
 
 def _parts(chart: Chart) -> Iterator[str]:
     """The elements of a chart."""
-    bottom = TOP + PLOT
-    x = scale_of((v for line in chart.lines for v in line.x), LEFT, WIDTH - RIGHT, log=chart.log_x)
-    y = scale_of((v for line in chart.lines for v in line.y), bottom, TOP, log=chart.log_y)
-    yield f'<text x="{WIDTH / 2:g}" y="16" text-anchor="middle" font-weight="bold">{escape(chart.title)}</text>'
-    yield from _axes(chart, x, y, bottom)
+    top, right = _top(chart), WIDTH - RIGHT
+    bottom = top + PLOT
+    low_to_high = (v for line in chart.lines for v in (*line.y, *chain(*_bars(line))))
+    y = scale_of(low_to_high, bottom, top, log=chart.log_y)
+    left = round(22 + LETTER * max(len(number(value)) for value in y.ticks()))
+    x = scale_of((v for line in chart.lines for v in line.x), left, right, log=chart.log_x)
+    for place, text in enumerate(_title(chart)):
+        centered = f'x="{WIDTH / 2:g}" y="{16 + 14 * place}" text-anchor="middle" font-weight="bold"'
+        yield f"<text {centered}>{escape(text)}</text>"
+    yield from _axes(chart, x, y)
     for line in chart.lines:
         yield from _line(line, x, y)
     yield from _legend(chart, bottom + BELOW)
 
 
-def _axes(chart: Chart, x: Scale, y: Scale, bottom: int) -> Iterator[str]:
+def _axes(chart: Chart, x: Scale, y: Scale) -> Iterator[str]:
+    """The frame, the grid and what stands beside them."""
+    left, right, bottom, top = x.start, x.end, y.start, y.end
     for value in x.ticks():
         place = f"{x.place(value):.1f}"
-        yield f'<path d="M{place} {TOP}V{bottom}" stroke="#ddd"/>'
+        yield f'<path d="M{place} {top}V{bottom}" stroke="#ddd"/>'
         yield f'<text x="{place}" y="{bottom + 14}" text-anchor="middle">{number(value)}</text>'
     for value in y.ticks():
         place = f"{y.place(value):.1f}"
-        yield f'<path d="M{LEFT} {place}H{WIDTH - RIGHT}" stroke="#ddd"/>'
-        yield f'<text x="{LEFT - 4}" y="{place}" dy="4" text-anchor="end">{number(value)}</text>'
-    yield f'<rect x="{LEFT}" y="{TOP}" width="{WIDTH - RIGHT - LEFT}" height="{PLOT}" fill="none" stroke="#000"/>'
-    middle = (LEFT + WIDTH - RIGHT) / 2
-    yield f'<text x="{middle:g}" y="{bottom + 29}" text-anchor="middle">{escape(chart.x_label)}</text>'
-    turned = f'transform="translate(12 {TOP + PLOT / 2:g}) rotate(-90)"'
+        yield f'<path d="M{left} {place}H{right}" stroke="#ddd"/>'
+        yield f'<text x="{left - 4}" y="{place}" dy="4" text-anchor="end">{number(value)}</text>'
+    yield f'<rect x="{left}" y="{top}" width="{right - left}" height="{bottom - top}" fill="none" stroke="#000"/>'
+    yield f'<text x="{(left + right) / 2:g}" y="{bottom + 29}" text-anchor="middle">{escape(chart.x_label)}</text>'
+    turned = f'transform="translate(12 {(top + bottom) / 2:g}) rotate(-90)"'
     yield f'<text {turned} text-anchor="middle">{escape(chart.y_label)}</text>'
 
 
