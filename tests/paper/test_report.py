@@ -22,6 +22,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 QUIET = ("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
 VOID = {"meta", "br"}
 PHONE = 360
+PAGE = Path(__file__).parents[2] / "docs" / "paper.html"
 
 
 @pytest.fixture
@@ -152,11 +153,14 @@ function look(frame) {
 REPORTS_ERRORS = "<script>addEventListener('error', event => parent.problems.push(event.message || 'not loaded'), true)"
 
 
-def test_a_browser_shows_every_figure_without_scrolling_sideways_on_a_phone(made: Results, tmp_path: Path) -> None:
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_browser_shows_every_figure_without_scrolling_sideways_on_a_phone(
+    committed: bool, made: Results, tmp_path: Path
+) -> None:
     browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if browser is None:
         pytest.skip(f"no browser is installed: looked for {', '.join(BROWSERS)}")
-    text = report(made)
+    text = PAGE.read_text(encoding="utf-8") if committed else report(made)
     watched = text.replace("<head>", f"<head>{REPORTS_ERRORS}</script>", 1)
     (tmp_path / "look.html").write_text(LOOK % (PHONE, html.escape(watched)), encoding="utf-8")
     root = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []

@@ -100,8 +100,8 @@ def span(values: Iterable[float]) -> str:
     Examples
     --------
     >>> from gcwsnet.paper._claims import span
-    >>> span([3, 1.25, 2])
-    '1.2 to 3.0'
+    >>> span([3, 1.25, 2]), span([2])
+    ('1.2 to 3.0', '2.0')
     """
     some = list(values)
-    return f"{min(some):.1f} to {max(some):.1f}"
+    return f"{min(some):.1f} to {max(some):.1f}" if len(some) > 1 else f"{some[0]:.1f}"
