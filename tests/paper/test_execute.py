@@ -72,7 +72,7 @@ def test_a_process_that_was_killed_is_an_error_with_the_way_out(tmp_path: Path) 
             assert child.pid is not None
             os.kill(child.pid, signal.SIGKILL)
 
-    with pytest.raises(OSError, match="a process of 2 was killed; what is done is kept: start it again, with fewer"):
+    with pytest.raises(OSError, match="one of 2 processes was killed; what is done is kept: start it again"):
         execute(grid, Results(tmp_path), jobs=2, say=kill)
     assert len(Results(tmp_path)) >= 1
 

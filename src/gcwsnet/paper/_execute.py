@@ -101,4 +101,4 @@ def execute(grid: Sequence[Settings], results: Results, *, jobs: int, say: Say) 
             told(results.read_again(settings))
     except BrokenProcessPool as error:
         kept = "what is done is kept: start it again, with fewer --jobs if memory was short"
-        raise OSError(f"a process of {processes.n_jobs} was killed; {kept}") from error
+        raise OSError(f"one of {processes.n_jobs} processes was killed; {kept}") from error
