@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from gcwsnet import GCWSNetClassifier
-from gcwsnet.estimators import _base, _rows
+from gcwsnet.estimators import _coding, _rows
 from tests.estimators.conftest import Rows
 
 
@@ -320,7 +320,7 @@ def test_codes_that_find_no_memory_leave_the_model_as_it_was(
         raise MemoryError("none left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(_base, "require_memory", no_memory)
+        patched.setattr(_coding, "require_memory", no_memory)
         for learn in (fitted.fit, stream.partial_fit, unfitted.fit):
             with pytest.raises(MemoryError):
                 learn(X, y)

@@ -4,71 +4,37 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from torch import Tensor
 
-from gcwsnet._memory import require_memory
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import (
-    Matrix,
-    check_choice,
-    check_finite,
-    check_integer,
-    check_matrix,
-    check_number,
-    check_power,
-    draw_seed,
-)
+from gcwsnet._validation import Matrix, check_matrix, draw_seed
 from gcwsnet.estimators._averaging import Averages
 from gcwsnet.estimators._beginning import ENOUGH_ROWS, Beginning
-from gcwsnet.estimators._hash_choice import best_hashes, rows_for_hashes
+from gcwsnet.estimators._coding import Coding
 from gcwsnet.estimators._history import Record, check_checkpoints
-from gcwsnet.estimators._learner import (
-    OPTIMIZERS,
-    SCHEDULES,
-    EarlyStopping,
-    Learner,
-    make_net,
-    make_optimizer,
-    torch_threads,
-)
-from gcwsnet.estimators._progress import progress, show_selection
+from gcwsnet.estimators._learner import SCHEDULES, EarlyStopping, Learner, make_net, make_optimizer, torch_threads
+from gcwsnet.estimators._progress import progress
 from gcwsnet.estimators._rows import Rows, pairs_of, rows_at_once
 from gcwsnet.estimators._run import HeldOut, Run
-from gcwsnet.estimators._scaling import KINDS, learn_scaling
-from gcwsnet.estimators._selection import (
-    LEAST_ROWS,
-    SMALL,
-    SMALL_HIDDEN,
-    Pair,
-    Tried,
-    best_of,
-    pairs_to_try,
-    some_rows,
-    try_pairs,
-)
+from gcwsnet.estimators._selection import SMALL, SMALL_HIDDEN
 from gcwsnet.estimators._targets import Targets, without_targets
-from gcwsnet.hashing import GCWSHasher
 
 RATE_OF_FEW_STEPS, RATE_OF_MANY_STEPS, RATE_WITHOUT_HIDDEN_LAYERS = 5e-3, 3e-3, 1e-2
 FEW_STEPS = 3000
 EPOCHS_OF_FEW_ROWS, FEW_ROWS = 3, 1500
 Self = TypeVar("Self", bound="GCWSNetEstimator")
-Callback = Callable[[Any, Record], Any]
 
 
 @contextmanager
@@ -87,73 +53,8 @@ def unchanged_unless_it_learns(estimator: BaseEstimator) -> Iterator[None]:
         raise
 
 
-class GCWSNetEstimator(BaseEstimator):
+class GCWSNetEstimator(Coding):
     """The part of the classifier and of the regressor that is the same for both."""
-
-    def __init__(
-        self,
-        n_hashes: int = 256,
-        bits: int = 8,
-        t_bits: int | Literal["all"] = "all",
-        p: float | Literal["auto"] = "auto",
-        scale: Any = "auto",
-        hidden: Sequence[int] = (200,),
-        reduction: int | Literal["8bit"] | None = None,
-        epochs: int | Literal["auto"] = "auto",
-        batch_size: int = 32,
-        learning_rate: float | Literal["auto"] = "auto",
-        *,
-        schedule: str = "linear",
-        optimizer: str = "lazy",
-        betas: tuple[float, float] = (0.0, 0.999),
-        weight_decay: float = 0.0,
-        average: bool = True,
-        oversample: int = 1,
-        encoding: str = "mixed",
-        missing: str = "error",
-        shuffle: bool = True,
-        cache: bool = False,
-        checkpoints: int | Sequence[float] = 10,
-        early_stopping: bool = False,
-        patience: int = 5,
-        validation_fraction: float = 0.1,
-        callbacks: Sequence[Callback] | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        device: Any = "cpu",
-    ) -> None:
-        self.n_hashes = n_hashes
-        self.bits = bits
-        self.t_bits = t_bits
-        self.p = p
-        self.scale = scale
-        self.hidden = hidden
-        self.reduction = reduction
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.optimizer = optimizer
-        self.betas = betas
-        self.weight_decay = weight_decay
-        self.average = average
-        self.oversample = oversample
-        self.encoding = encoding
-        self.missing = missing
-        self.shuffle = shuffle
-        self.cache = cache
-        self.checkpoints = checkpoints
-        self.early_stopping = early_stopping
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.callbacks = callbacks
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.device = device
 
     _targets: Targets
     _beginning: Beginning | None = None
@@ -166,10 +67,6 @@ class GCWSNetEstimator(BaseEstimator):
     @abstractmethod
     def _targets_renewed(self, targets: Targets, y: Any) -> Targets:
         """The targets of a stream, once it has shown more of y."""
-
-    def _learns_from_first_rows(self) -> bool:
-        """Whether the rows decide about more than the net."""
-        return isinstance(self.scale, str) or self.p == "auto" or self.oversample > 1
 
     @abstractmethod
     def _set_targets(self, targets: Targets) -> None:
@@ -269,12 +166,6 @@ class GCWSNetEstimator(BaseEstimator):
         self._make_coder(rows, targets)
         self._make_net(targets)
 
-    def _make_coder(self, rows: Rows, targets: Targets) -> None:
-        """Choose scaling, p and hashes."""
-        scale, self.p_ = self._select(rows, targets)
-        self.scaling_: Any = learn_scaling(rows.X, scale) if isinstance(scale, str) else scale
-        self._make_hasher(self._scaled(rows.X[:1]).shape[1], self._choose_hashes(rows, targets))
-
     def _make_net(self, targets: Targets) -> None:
         """A net, its optimizer and an empty history."""
         self._make_learner(targets)
@@ -283,19 +174,6 @@ class GCWSNetEstimator(BaseEstimator):
         self.history_: dict[str, list[float]] = {}
         self.n_rows_seen_ = 0
         self.n_epochs_seen_ = 0
-
-    def _select(self, rows: Rows, targets: Targets) -> Pair:
-        """The scaling and the power, chosen on some of the rows where the settings leave a choice."""
-        learned, judged = (rows.take(numbers) for numbers in some_rows(rows.X.shape[0], self.seed_))
-        pairs = pairs_to_try(self.scale, self.p, learned.X)
-        self.selection_: list[Tried] = []
-        if len(pairs) == 1 or rows.X.shape[0] < LEAST_ROWS:
-            return pairs[0]
-        tried = list(try_pairs(pairs, learned.X, judged.X, partial(self._scores, learned, judged, targets)))
-        best = best_of(tried)
-        self.selection_ = [replace(one, chosen=number == best) for number, one in enumerate(tried)]
-        show_selection(self.verbose, self.selection_)
-        return pairs[best]
 
     def _scores(
         self, learned: Rows, judged: Rows, targets: Targets, X: Matrix, X_judged: Matrix, p: float
@@ -307,28 +185,6 @@ class GCWSNetEstimator(BaseEstimator):
         small._begin(learned._replace(X=X), targets)
         small._learn(learned._replace(X=X), [])
         return targets.score(small._outputs(X_judged), targets.encode(judged.y)).numpy()
-
-    def _choose_hashes(self, rows: Rows, targets: Targets) -> NDArray[np.int64] | None:
-        """The numbers of the hashes that look best on some of the rows; None where there is no choice."""
-        if self.oversample == 1 or rows.X.shape[0] < LEAST_ROWS:
-            return None
-        some = rows.take(rows_for_hashes(rows.X.shape[0], self.seed_))
-        all_of_them = np.arange(self.n_hashes * self.oversample)
-        self._make_hasher(self._scaled(some.X[:1]).shape[1], all_of_them)
-        return best_hashes(self._codes(some.X).numpy(), targets.encode(some.y).numpy(), self.n_hashes)
-
-    def _make_hasher(self, n_columns: int, hash_numbers: NDArray[np.int64] | None) -> None:
-        self.hash_numbers_ = hash_numbers
-        self.hasher_ = GCWSHasher(
-            self.n_hashes if hash_numbers is None else len(hash_numbers),
-            p=self.p_,
-            bits=self.bits,
-            t_bits=self.t_bits,
-            encoding=self.encoding,
-            missing=self.missing,
-            hash_numbers=hash_numbers,
-            random_state=self.seed_,
-        ).fit(sparse.csr_matrix((1, n_columns), dtype=np.float32))
 
     def _make_learner(self, targets: Targets) -> None:
         net = make_net(
@@ -345,10 +201,6 @@ class GCWSNetEstimator(BaseEstimator):
             net, self.optimizer, lr=self._rate(), betas=tuple(self.betas), weight_decay=self.weight_decay
         )
         self._targets, self.net_ = targets, net
-
-    @property
-    def _code_bits(self) -> int:
-        return self.bits + (0 if self.t_bits == "all" else self.t_bits)
 
     def _rate(self, steps: float = math.inf) -> float:
         """The learning rate that a run of so many steps begins with."""
@@ -407,28 +259,6 @@ class GCWSNetEstimator(BaseEstimator):
                 of_block = self._codes(X[numbers] if shuffle else X[first : first + block])
             yield from zip(rows.split(size), of_block.split(size), strict=True)
 
-    def _scaled(self, X: Matrix) -> Matrix:
-        if self.scaling_ is None:
-            return X
-        return self.scaling_.transform(X)
-
-    def _codes(self, X: Matrix) -> Tensor:
-        """Codes of the rows of X, which have been checked."""
-        self.hasher_.n_jobs = self.n_jobs
-        n, k = X.shape[0], self.hasher_.n_hashes
-        dtype = np.min_scalar_type((1 << self._code_bits) - 1)
-        require_memory(n * k * dtype.itemsize, f"the codes of {n} rows with {k} hashes each", "use cache=False")
-        codes = np.empty((n, k), dtype=dtype)
-        for first in range(0, n, step := rows_at_once(X)):
-            codes[first : first + step] = self.hasher_.transform(self._scaled(X[first : first + step]))
-        return torch.from_numpy(codes)
-
-    def _checked_codes(self, X: Any) -> Tensor:
-        """Codes of rows as users give them."""
-        X = check_matrix(X, estimator=self, reset=False)
-        self._check_finite(X)
-        return self._codes(X)
-
     def _outputs(self, X: Any) -> Tensor:
         """Outputs of the net for rows as users give them."""
         check_is_fitted(self)
@@ -469,41 +299,5 @@ class GCWSNetEstimator(BaseEstimator):
         """What a split that takes so many rows apart keeps the shares of."""
         return None
 
-    def _check_finite(self, X: Matrix) -> None:
-        check_finite(
-            X,
-            nan_is_fine=self.missing == "zero",
-            columns=getattr(self, "feature_names_in_", None),
-            way_out_of_nan=", or take NaN as zero (after scaling, so as the mean) with missing='zero'",
-        )
-
-    def _check_parameters(self) -> None:
-        """Those that neither the hasher nor the net checks."""
-        if self.epochs != "auto":
-            check_integer("epochs", self.epochs, 1, 2**31)
-        check_integer("batch_size", self.batch_size, 1, 2**24)
-        if self.learning_rate != "auto":
-            check_number("learning_rate", self.learning_rate, 1e-12, 1e3)
-        check_integer("oversample", self.oversample, 1, 2**10)
-        check_choice("schedule", self.schedule, list(SCHEDULES))
-        check_choice("optimizer", self.optimizer, OPTIMIZERS)
-        check_checkpoints(self.checkpoints)
-        check_integer("patience", self.patience, 1, 2**31)
-        check_number("validation_fraction", self.validation_fraction, 0.0, 1.0)
-        if self.p != "auto":
-            check_power(self.p)
-        if isinstance(self.scale, str):
-            check_choice("scale", self.scale, ("auto", *KINDS))
-        elif self.scale is not None:
-            if not hasattr(self.scale, "transform"):
-                raise TypeError(f"scale must be None, one of {KINDS} or a fitted transformer, got scale={self.scale!r}")
-            check_is_fitted(self.scale)
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "net_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing == "zero"
-        return tags

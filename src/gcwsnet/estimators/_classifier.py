@@ -12,7 +12,8 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from torch import Tensor
 
-from gcwsnet.estimators._base import Callback, GCWSNetEstimator
+from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._parameters import Callback
 from gcwsnet.estimators._target_arrays import check_labels
 from gcwsnet.estimators._targets import Labels, Targets, without_targets
 

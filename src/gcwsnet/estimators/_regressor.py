@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from gcwsnet._validation import check_choice
-from gcwsnet.estimators._base import Callback, GCWSNetEstimator
+from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._parameters import Callback
 from gcwsnet.estimators._targets import LOSSES, Numbers, Targets, without_targets
 
 
