@@ -109,14 +109,10 @@ def train(
             hashes=hashes, bits=bits, t_bits=t_bits, p=p, scale=scale, encoding=encoding, oversample=oversample
         ),
         net={
-            "hidden": ()
-            if hidden in ("", "none")
-            else tuple(options.number("--hidden", one, int) for one in hidden.split(",")),
+            "hidden": _layers(hidden),
             "reduction": reduction if reduction in (None, "8bit") else options.number("--reduction", reduction, int),
             "batch_size": batch_size,
-            "learning_rate": learning_rate
-            if learning_rate == "auto"
-            else options.number("--learning-rate", learning_rate, float),
+            "learning_rate": _or_auto("--learning-rate", learning_rate, float),
             "schedule": schedule,
             "betas": (momentum, 0.999),
             "weight_decay": weight_decay,

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from gcwsnet.data import Survey
 
-TASKS = ("auto", "classification", "regression")
 MOST_CLASSES_OF_INTEGERS = 100
 
 
