@@ -80,7 +80,7 @@ def hash_command(
         hashing=options.hashing(
             hashes=hashes, bits=bits, t_bits=t_bits, p=p, scale=scale, encoding=encoding, oversample=oversample
         ),
-        task=task,
+        task=options.known_task(task),
         seed=seed,
         format=codes_format,
         resume=resume,

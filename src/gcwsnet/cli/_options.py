@@ -68,6 +68,13 @@ OF_HASH = [
 ]
 
 
+def known_task(task: str) -> str:
+    """The task that is given, if there is such a one."""
+    if task not in ("auto", "classification", "regression"):
+        raise typer.BadParameter(f"must be auto, classification or regression, got {task!r}", param_hint="--task")
+    return task
+
+
 def refuse_for_codes(context: typer.Context, files: list[str]) -> None:
     """An error for options that codes leave no room for, since they were given to `gcwsnet hash`."""
     from gcwsnet.streaming._folder import is_codes_folder

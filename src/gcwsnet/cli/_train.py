@@ -117,7 +117,7 @@ def train(
             "betas": (momentum, 0.999),
             "weight_decay": weight_decay,
         },
-        task=task,
+        task=options.known_task(task),
         classes=None if classes is None else [_label(one) for one in classes.split(",")],
         epochs=_or_auto("--epochs", epochs, int),
         seed=seed,
