@@ -1,5 +1,7 @@
 """What the tests share."""
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -7,6 +9,9 @@ from gcwsnet import _core
 
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.load_profile("tests")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell has started the tests in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what some of them are about
 
 
 def pytest_report_header() -> str:
