@@ -127,6 +127,12 @@ def test_a_figure_has_as_many_panels_as_in_the_paper(name: str, panels: int, tmp
     assert len(EXPERIMENTS[name].figure(made).charts) == panels
 
 
+def test_the_original_data_are_not_shown_alone(tmp_path: Path) -> None:
+    grid = EXPERIMENTS["semg-p1"].grid(True)
+    made = results(tmp_path, *(outcome(one, 50.0) for one in grid if one["method"] == "original"))
+    assert EXPERIMENTS["semg-p1"].figure(made).charts == ()
+
+
 def test_the_original_data_are_dashed_and_black_and_gcws_is_solid(tmp_path: Path) -> None:
     made = results(tmp_path, *(outcome(one, 50.0) for one in EXPERIMENTS["semg-p1"].grid(True)))
     for chart in EXPERIMENTS["semg-p1"].figure(made).charts:

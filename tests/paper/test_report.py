@@ -91,9 +91,8 @@ def test_missing_data_are_named_with_the_file_to_get_and_no_folder_of_this_machi
 
 
 def test_other_data_than_the_papers_are_called_so(tmp_path: Path) -> None:
-    settings = original("semg", L=1, epochs=5)
-    one = outcome(settings, 17.0)
-    made = results(tmp_path, replace(one, origin="derived"))
+    runs = outcome(original("semg", L=1, epochs=5), 17.0), outcome(gcws("semg", k=64, b=8, L=1, epochs=5), 50.0)
+    made = results(tmp_path, *(replace(one, origin="derived") for one in runs))
     text = report(made)
     assert "SEMG: derived dataset (derived from published data, and not the rows of the paper)." in text
     assert "<td>derived data: -3.0, not to be compared</td>" in text

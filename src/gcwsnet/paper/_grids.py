@@ -36,9 +36,7 @@ def curves(
 ) -> Iterator[Chart]:
     """A chart of accuracy over epochs for each b and net: a line for each k, and a dashed one for the original data."""
     for b, (L, H) in panels:
-        lines = over_epochs(
-            results,
-            [(f"k = {k}", gcws(dataset, k=k, b=b, L=L, H=H, p=p, epochs=epochs), BY_K[k]) for k in K]
-            + [("original data", original(dataset, L=L, H=H, epochs=epochs), ORIGINAL)],
-        )
-        yield Chart(f"{title}: b = {b}, {net_shown((L, H))}", lines)
+        runs = [(f"k = {k}", gcws(dataset, k=k, b=b, L=L, H=H, p=p, epochs=epochs), BY_K[k]) for k in K]
+        ours = over_epochs(results, runs)
+        theirs = over_epochs(results, [("original data", original(dataset, L=L, H=H, epochs=epochs), ORIGINAL)])
+        yield Chart(f"{title}: b = {b}, {net_shown((L, H))}", (*ours, *theirs) if ours else ())
