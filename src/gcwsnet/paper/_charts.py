@@ -107,7 +107,16 @@ def against(
 
     The number is the keyword `name` of `settings`.
     """
-    found = [(value, results.get(settings(**{name: value}))) for value in values]
+    return line_of(label, [(value, results.get(settings(**{name: value}))) for value in values], style, reached)
+
+
+def line_of(
+    label: str,
+    found: Iterable[tuple[float, Outcome | None]],
+    style: Style,
+    reached: Callable[[Outcome], float] = lambda outcome: outcome.accuracy,
+) -> tuple[Line, ...]:
+    """The accuracies of outcomes along a number, of those that there are: a line, or none if there is no outcome."""
     there = [(float(value), reached(outcome)) for value, outcome in found if outcome is not None]
     if not there:
         return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gcwsnet.paper._charts import ORIGINAL, Chart, Line, Style, figure
+from gcwsnet.paper._charts import ORIGINAL, Chart, Style, figure, line_of
 from gcwsnet.paper._claims import Claim, pairs, span
 from gcwsnet.paper._experiment import Experiment
 from gcwsnet.paper._results import Results
@@ -36,12 +36,13 @@ def _charts(results: Results) -> Iterator[Chart]:
         ("GCWS, p = 1", _plain, Style("-", "o", 0.5)),
         ("original data", _original, ORIGINAL),
     )
-    lines = []
-    for label, way, style in ways:
-        found = [(float(level), results.get(way(name))) for level, name in zip(LEVELS, DATASETS, strict=True)]
-        there = [(level, outcome.accuracy) for level, outcome in found if outcome is not None]
-        if there:
-            lines.append(Line(label, tuple(x for x, _ in there), tuple(y for _, y in there), style))
+    lines = [
+        line
+        for label, way, style in ways
+        for line in line_of(
+            label, [(level, results.get(way(name))) for level, name in zip(LEVELS, DATASETS, strict=True)], style
+        )
+    ]
     yield Chart(
         "M-Noise1 to M-Noise6: k = 512, b = 8, L = 2", tuple(lines), x_label="number of the set, after one epoch"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from gcwsnet.paper._charts import Chart, Line, Style, against, figure
+from gcwsnet.paper._charts import Chart, Line, Style, against, figure, line_of
 from gcwsnet.paper._claims import Claim, NotMeasuredError, always_better
 from gcwsnet.paper._data import SHOWN
 from gcwsnet.paper._experiment import Experiment
@@ -58,11 +58,8 @@ def _charts(results: Results) -> Iterator[Chart]:
             for b, style in zip(B, styles, strict=True):
                 lines += against(results, f"GCWS, b = {b}", "k", K, partial(_ours, name, b=b, L=L), style)
             for length, style in LENGTHS.items():
-                found = [(k, best_nrff(results, name, k, L, (length,))) for k in K_NRFF]
-                there = [(float(k), outcome.accuracy) for k, outcome in found if outcome is not None]
-                if there:
-                    x, y = zip(*there, strict=True)
-                    lines.append(Line(f"NRFF of length {length}", x, y, style))
+                best = [(k, best_nrff(results, name, k, L, (length,))) for k in K_NRFF]
+                lines += line_of(f"NRFF of length {length}", best, style)
             yield Chart(
                 f"{SHOWN[name]}: {net_shown((L, H))}",
                 tuple(lines),
