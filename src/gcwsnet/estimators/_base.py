@@ -191,7 +191,7 @@ class GCWSNetEstimator(Coding):
             self.seed_,
             torch.device(self.device),
             n_hashes=self.n_hashes,
-            bits=self._code_bits,
+            bits=self.hasher_.code_bits,
             n_outputs=targets.n_outputs,
             hidden=tuple(self.hidden),
             reduction=self.reduction,

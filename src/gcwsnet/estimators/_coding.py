@@ -81,10 +81,6 @@ class Coding(Parameters):
             random_state=self.seed_,
         ).fit(sparse.csr_matrix((1, n_columns), dtype=np.float32))
 
-    @property
-    def _code_bits(self) -> int:
-        return self.bits + (0 if self.t_bits == "all" else self.t_bits)
-
     def _scaled(self, X: Matrix) -> Matrix:
         if self.scaling_ is None:
             return X
@@ -94,7 +90,7 @@ class Coding(Parameters):
         """Codes of the rows of X, which have been checked."""
         self.hasher_.n_jobs = self.n_jobs
         n, k = X.shape[0], self.hasher_.n_hashes
-        dtype = np.min_scalar_type((1 << self._code_bits) - 1)
+        dtype = np.min_scalar_type((1 << self.hasher_.code_bits) - 1)
         require_memory(n * k * dtype.itemsize, f"the codes of {n} rows with {k} hashes each", "use cache=False")
         codes = np.empty((n, k), dtype=dtype)
         for first in range(0, n, step := rows_at_once(X)):

@@ -247,7 +247,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         X = self._check_input(X)
         n, k = X.shape[0], self._fitted_hashes
-        total_bits = self._total_bits()
+        total_bits = self.code_bits
         dtype = np.min_scalar_type((1 << total_bits) - 1)
         bytes_per_code = dtype.itemsize + (12 if self.output == "onehot" else 0)
         require_memory(n * k * bytes_per_code, f"the codes of {n} rows with {k} hashes each", "hash in batches")
@@ -298,9 +298,11 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @property
     def _n_features_out(self) -> int:
-        return self._fitted_hashes << (self._total_bits() if self.output == "onehot" else 0)
+        return self._fitted_hashes << (self.code_bits if self.output == "onehot" else 0)
 
-    def _total_bits(self) -> int:
+    @property
+    def code_bits(self) -> int:
+        """The bits of a code, with those of t* that are appended."""
         return int(self.bits) + (0 if self.t_bits == "all" else int(self.t_bits))
 
     def _check_parameters(self) -> None:
@@ -391,7 +393,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             hash_version=HASH_VERSION,
             seed=self.seed_,
             p=float(self.p),
-            bits=self._total_bits(),
+            bits=self.code_bits,
             t_bits=self.t_bits if isinstance(self.t_bits, str) else int(self.t_bits),
             encoding=self.encoding,
             columns=self.n_features_in_ if self.encoding == "lowbits" else None,

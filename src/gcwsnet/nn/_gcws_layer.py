@@ -86,9 +86,10 @@ class GCWSLayer(nn.Module):
         self.in_features = check_integer("in_features", in_features, 1, 2**31 - 1)
         self._hasher = GCWSHasher(n_hashes, p=p, bits=bits, t_bits=t_bits, encoding=encoding, random_state=seed)
         self._fit()
-        code_bits = bits + (0 if t_bits == "all" else t_bits)
         placed = {"device": device, "dtype": dtype}
-        self.linear = HashedLinear(n_hashes, code_bits, out_features, reduction, seed=seed, sparse=sparse, **placed)
+        self.linear = HashedLinear(
+            n_hashes, self._hasher.code_bits, out_features, reduction, seed=seed, sparse=sparse, **placed
+        )
 
     def codes(self, embeddings: Tensor) -> Tensor:
         """Codes of shape (n, k), on the device of the layer, for embeddings of shape (n, D)."""
