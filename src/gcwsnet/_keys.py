@@ -13,6 +13,7 @@ REJECTION_TRIALS, REJECTION_SALTS = 5, 6
 BINWISE_BINS, BINWISE_FILLS, BINWISE_SALTS = 7, 8, 9
 EXTREMAL_POINTS, EXTREMAL_SALTS = 10, 11
 SHUFFLE, SPLIT = 12, 13
+INITIAL_WEIGHTS, EPOCH_ORDER, SELECTION_ROWS, VALIDATION_ROWS = 14, 15, 16, 17
 
 
 def _mix64(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -56,3 +57,9 @@ def keys(seed: int, stream: int, n: ArrayLike) -> tuple[NDArray[np.uint32], NDAr
     counted = np.asarray(n, dtype=np.uint64) + np.uint64(1)
     key = _mix64(np.uint64(state) + counted * np.uint64(GOLDEN))
     return (key & np.uint64(0xFFFFFFFF)).astype(np.uint32), (key >> np.uint64(32)).astype(np.uint32)
+
+
+def order(seed: int, stream: int, n: int, first: int = 0) -> NDArray[np.intp]:
+    """Return the numbers from 0 to n - 1 in a random order: that of the keys number `first` and so on of a stream."""
+    low, high = keys(seed, stream, np.arange(first, first + n))
+    return np.lexsort((low, high))

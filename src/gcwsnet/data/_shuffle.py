@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-from numpy.typing import NDArray
-
-from gcwsnet._keys import SHUFFLE, keys
+from gcwsnet._keys import SHUFFLE, order
 from gcwsnet._validation import check_integer
 from gcwsnet.data._batch import Batch, joined, rebatched
 from gcwsnet.data._batches import MOST_BATCH_ROWS, Batches, Derived
@@ -58,15 +55,9 @@ def shuffled(batches: Iterable[Batch], buffer_rows: int, seed: int) -> Iterator[
         if full.n_rows + given_out <= buffer_rows:
             left = full
             continue
-        order = _order(seed, n_draws, full.n_rows)
+        drawn = order(seed, SHUFFLE, full.n_rows, n_draws)
         n_draws += full.n_rows
-        yield full.take(order[:given_out])
-        left = full.take(order[given_out:])
+        yield full.take(drawn[:given_out])
+        left = full.take(drawn[given_out:])
     if left is not None and left.n_rows:
-        yield left.take(_order(seed, n_draws, left.n_rows))
-
-
-def _order(seed: int, first: int, n: int) -> NDArray[np.intp]:
-    """A random order: that of the keys number `first` and so on."""
-    low, high = keys(seed, SHUFFLE, np.arange(first, first + n))
-    return np.lexsort((low, high))
+        yield left.take(order(seed, SHUFFLE, left.n_rows, n_draws))

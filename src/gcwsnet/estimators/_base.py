@@ -1,76 +1,137 @@
-"""What the classifier and the regressor share: rows are scaled, hashed and learned in small batches."""
+"""What the classifier and the regressor share: they have a coder and a trainer."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
-from torch import Tensor
 
+from gcwsnet._keys import EPOCH_ORDER, order
+from gcwsnet._memory import available_bytes
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import Matrix, check_matrix, draw_seed
-from gcwsnet.estimators._averaging import Averages
-from gcwsnet.estimators._beginning import ENOUGH_ROWS, Beginning
-from gcwsnet.estimators._coding import Coding
-from gcwsnet.estimators._history import Record, check_checkpoints
-from gcwsnet.estimators._learner import SCHEDULES, EarlyStopping, Learner, make_net, make_optimizer, torch_threads
-from gcwsnet.estimators._progress import progress
-from gcwsnet.estimators._rows import Rows, pairs_of, rows_at_once
-from gcwsnet.estimators._run import HeldOut, Run
-from gcwsnet.estimators._selection import SMALL, SMALL_HIDDEN
-from gcwsnet.estimators._targets import Targets, without_targets
+from gcwsnet._validation import check_finite, check_integer, check_matrix, check_number, draw_seed
+from gcwsnet.coding import Candidate, Coder, CoderSettings, fit_coder
+from gcwsnet.coding._coder import rows_at_once
+from gcwsnet.data import Batch
+from gcwsnet.estimators._progress import progress, show_selection
+from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
+from gcwsnet.training import Plan, Targets, Trainer, TrainingSettings
+from gcwsnet.training._candidate_score import candidate_score
+from gcwsnet.training._history import History, Record, record_fractions
 
-RATE_OF_FEW_STEPS, RATE_OF_MANY_STEPS, RATE_WITHOUT_HIDDEN_LAYERS = 5e-3, 3e-3, 1e-2
-FEW_STEPS = 3000
-EPOCHS_OF_FEW_ROWS, FEW_ROWS = 3, 1500
+CODER_SETTINGS = tuple(CoderSettings.__dataclass_fields__)
+TRAINING_SETTINGS = tuple(TrainingSettings.__dataclass_fields__)
+SHARE_OF_MEMORY_FOR_CODES = 4
+
+Callback = Callable[[Any, Record], Any]
 Self = TypeVar("Self", bound="GCWSNetEstimator")
 
 
-@contextmanager
-def unchanged_unless_it_learns(estimator: BaseEstimator) -> Iterator[None]:
-    """An error before a net has learned from any row leaves the estimator as it was, with the net that it had."""
-    now = vars(estimator)
-    before = dict(now)
-    try:
-        yield
-    except BaseException:
-        same_net = now.get("net_") is before.get("net_")
-        rows_before = before.get("n_rows_seen_", 0) if same_net else 0
-        if now.get("n_rows_seen_", 0) == rows_before:
-            now.clear()
-            now.update(before)
-        raise
+class GCWSNetEstimator(BaseEstimator):
+    """The part of the classifier and of the regressor that is the same for both.
 
+    Attributes
+    ----------
+    coder_ : Coder
+    trainer_ : Trainer
+    """
 
-class GCWSNetEstimator(Coding):
-    """The part of the classifier and of the regressor that is the same for both."""
+    coder_: Coder
+    trainer_: Trainer
+    _fitted_params: dict[str, Any]
+    _buffer: WarmUpBuffer | None = None
 
-    _targets: Targets
-    _beginning: Beginning | None = None
-    averages_: Averages | None
+    def __init__(
+        self,
+        n_hashes: int = 256,
+        *,
+        bits: int = 8,
+        t_bits: int | Literal["all"] = "all",
+        p: float | Literal["auto"] = "auto",
+        scale: str | None = "auto",
+        hidden: Sequence[int] = (200,),
+        reduction: int | Literal["8bit"] | None = None,
+        epochs: int | Literal["auto"] = "auto",
+        batch_size: int = 32,
+        learning_rate: float | Literal["auto"] = "auto",
+        schedule: str = "linear",
+        optimizer: str = "lazy",
+        betas: tuple[float, float] = (0.0, 0.999),
+        weight_decay: float = 0.0,
+        average: bool = True,
+        encoding: str = "mixed",
+        missing: str = "error",
+        shuffle: bool = True,
+        records: int | Sequence[float] = 10,
+        early_stopping: bool = False,
+        patience: int = 5,
+        validation_fraction: float = 0.1,
+        callbacks: Sequence[Callback] | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        device: Any = "cpu",
+    ) -> None:
+        self.n_hashes = n_hashes
+        self.bits = bits
+        self.t_bits = t_bits
+        self.p = p
+        self.scale = scale
+        self.hidden = hidden
+        self.reduction = reduction
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.optimizer = optimizer
+        self.betas = betas
+        self.weight_decay = weight_decay
+        self.average = average
+        self.encoding = encoding
+        self.missing = missing
+        self.shuffle = shuffle
+        self.records = records
+        self.early_stopping = early_stopping
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.callbacks = callbacks
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.device = device
 
     @abstractmethod
     def _targets_of(self, y: Any) -> Targets:
-        """The targets that y shows; a fit begins with them."""
+        """Return the targets that y shows; a fit begins with them."""
 
-    @abstractmethod
-    def _targets_renewed(self, targets: Targets, y: Any) -> Targets:
-        """The targets of a stream, once it has shown more of y."""
+    def _targets_with(self, targets: Targets, y: Any) -> Targets:  # noqa: ARG002
+        """Return the targets of a stream, once it has shown more of y."""
+        return targets
 
-    @abstractmethod
-    def _set_targets(self, targets: Targets) -> None:
-        """Keep the targets, and set the attributes that follow from them."""
+    def _row_weights(self, weight: NDArray[Any] | None, target: NDArray[Any], targets: Any) -> NDArray[Any] | None:  # noqa: ARG002
+        """Return the factor of each row's loss."""
+        return weight
+
+    def _strata(self, y: Any, n_held_out: int) -> Any:  # noqa: ARG002
+        """Return what a split that holds out `n_held_out` rows keeps the shares of."""
+        return None
+
+    def _warm_up_rows(self) -> int:
+        """Return the rows of a stream that preprocessing and p are learned from."""
+        learned = self.p == "auto" or self.scale is not None
+        return WARM_UP_ROWS if learned else 1
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None) -> Self:
         """Learn from rows in random order, `epochs` times each.
@@ -82,9 +143,9 @@ class GCWSNetEstimator(Coding):
         sample_weight : array of shape (n,), optional
             Factors of the rows' losses.
         eval_set : (X, y) or [(X, y), ...], optional
-            Rows to judge by at each checkpoint: `history_` gets their loss and their measure, with the prefix "eval_",
-            for further pairs "eval_1_" and so on. The first pair decides about early stopping. Their codes are kept
-            in memory while the net learns.
+            Held-out rows that are evaluated at each record: `history_` gets their loss and their metric, with the
+            prefix "eval_", for further pairs "eval_1_" and so on. The first pair decides about early stopping. Their
+            codes are kept in memory while the net learns.
 
         Returns
         -------
@@ -92,53 +153,58 @@ class GCWSNetEstimator(Coding):
             After an error before it has learned from any row it is as it was: not fitted, or the model of an earlier
             `fit`.
         """
-        with unchanged_unless_it_learns(self):
-            self._check_parameters()
-            fresh = not (self.warm_start and hasattr(self, "net_"))
-            rows = self._check_rows(X, y, sample_weight, reset=fresh)
-            apart = [self._check_rows(*pair, None, reset=False) for pair in pairs_of(eval_set)]
-            targets = self._targets_of(rows.y) if fresh else self._targets
+        with _unchanged_unless_it_learns(self):
+            settings = self._check_parameters()
+            fresh = not (self.warm_start and self.__sklearn_is_fitted__())
+            missing = settings[0].missing
+            rows = self._check_rows(X, y, sample_weight, missing, reset=fresh)
+            held_out = [self._check_rows(*pair, None, missing, reset=False) for pair in _pairs(eval_set)]
+            seed = draw_seed(self.random_state) if fresh else self.seed_
+            targets = self._targets_of(rows.y) if fresh else self.trainer_.targets
+            if self.early_stopping and not held_out:
+                rows, *held_out = self._split(rows, seed)
+            self._buffer = None
+            self._fitted_params = self.get_params(deep=False)
             if fresh:
-                self.seed_ = draw_seed(self.random_state)
-            if self.early_stopping and not apart:
-                rows, *apart = self._split(rows)
-            self._beginning = None
-            if fresh:
-                self._begin(rows, targets)
-            self._learn(rows, [HeldOut(self._codes(held.X), targets.encode(held.y)) for held in apart])
+                self._begin(rows, targets, settings, seed)
+            else:
+                self._go_on_with(settings)
+            encoded = [Batch(self._codes(held.X), targets.encode(held.y)) for held in held_out]
+            n_epochs = settings[1].n_epochs(rows.n_rows)
+            plan = Plan(
+                n_epochs,
+                rows.n_rows,
+                fractions=record_fractions(self.records),
+                patience=self.patience if self.early_stopping else None,
+            )
+            self.trainer_.net.stop_averaging()
+            self._run(plan, rows, shuffle=self.shuffle, held_out=encoded)
         return self
 
-    def _learn(self, rows: Rows, held_out: list[HeldOut]) -> None:
-        """Learn from rows as `fit` does."""
-        self.averages_ = None
-        schedule = SCHEDULES[self.schedule]
-        n = rows.X.shape[0]
-        epochs = self.epochs if self.epochs != "auto" else EPOCHS_OF_FEW_ROWS if n < FEW_ROWS else 1
-        start = self._rate(epochs * math.ceil(n / self.batch_size))
-        self._run(rows, held_out, epochs, lambda done: start * schedule(done), shuffle=self.shuffle)
-
     def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
-        with unchanged_unless_it_learns(self):
-            self._check_parameters()
-            fresh = not hasattr(self, "net_")
-            rows = self._check_rows(X, y, sample_weight, reset=fresh)
+        with _unchanged_unless_it_learns(self):
+            fresh = not self.__sklearn_is_fitted__()
+            missing = self.missing if fresh else self.coder_.settings.missing
+            rows = self._check_rows(X, y, sample_weight, missing, reset=fresh)
             if fresh:
-                self.seed_ = draw_seed(self.random_state)
-                self._beginning = Beginning(ENOUGH_ROWS if self._learns_from_first_rows() else 1)
+                settings, seed = self._check_parameters(), draw_seed(self.random_state)
+                self._fitted_params = self.get_params(deep=False)
+                self._buffer = WarmUpBuffer(self._warm_up_rows())
                 targets = self._targets_of(rows.y) if targets is None else targets
             else:
-                targets = self._targets
-            targets.encode(rows.y)  # an error before the net or the beginning change
-            if self._beginning is not None:
-                self._beginning, first = self._beginning.and_then(rows)
-                if first is not None:
-                    rows = first
-                    self._begin(rows, self._targets_renewed(targets, rows.y))
-                if self._beginning.is_over:
-                    self._beginning = None
-            if self.average and self.averages_ is None:
-                self.averages_ = Averages(self.net_, self.n_rows_seen_)
-            self._run(rows, [], 1, lambda _: self._rate(), shuffle=False)
+                settings, seed = (self.coder_.settings, self.trainer_.settings), self.seed_
+                targets = self.trainer_.targets
+            targets.encode(rows.y)  # an error before the net or the buffer change
+            if self._buffer is not None:
+                self._buffer, together = self._buffer.add(rows)
+                if together is not None:
+                    rows = together
+                    self._begin(rows, self._targets_with(targets, rows.y), settings, seed)
+                if self._buffer.is_full:
+                    self._buffer = None
+            fractions = record_fractions(self._fitted_params["records"])
+            self.trainer_.start_averaging()
+            self._run(Plan(1, rows.n_rows, scheduled=False, fractions=fractions), rows, shuffle=False)
         return self
 
     def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True) -> None:
@@ -149,155 +215,230 @@ class GCWSNetEstimator(Coding):
         path : str or Path
             The file. It is written beside it first and then moved into its place.
         optimizer : bool, default=True
-            Whether the state of the optimizer is saved too. It is one or two times as large as the net, and lets
-            `partial_fit` go on as if nothing had been saved; but the first rows of a stream (see `partial_fit`) are
-            never saved, so that what has been learned from them is final then.
+            Whether the state of the optimizer and of the averaging is saved too, so that `partial_fit` goes on as if
+            nothing had been saved. The file is two to four times as large then. The warm-up buffer of a stream (see
+            `partial_fit`) is never saved: what has been learned from it is final then.
         timings : bool, default=True
             Whether the seconds of `history_` and `selection_` are saved. Without them they are 0, and equal fits give
             equal files.
         """
-        from gcwsnet.estimators._saving import save_model  # noqa: PLC0415
+        from gcwsnet.estimators._model_file import save_model  # noqa: PLC0415
 
         check_is_fitted(self)
-        save_model(self, Path(path), with_optimizer=optimizer, timings=timings)
+        save_model(self, Path(path), resumable=optimizer, timings=timings)
 
-    def _begin(self, rows: Rows, targets: Targets) -> None:
-        """Learn how rows become codes, and make a net that has learned nothing."""
-        self._make_coder(rows, targets)
-        self._make_net(targets)
+    @property
+    def history_(self) -> History:
+        """The records of the training."""
+        return self.trainer_.history
 
-    def _make_net(self, targets: Targets) -> None:
-        """A net, its optimizer and an empty history."""
-        self._make_learner(targets)
-        self._set_targets(targets)
-        self.averages_ = None
-        self.history_: dict[str, list[float]] = {}
-        self.n_rows_seen_ = 0
-        self.n_epochs_seen_ = 0
+    @property
+    def selection_(self) -> list[Candidate]:
+        """The candidates that preprocessing and p were selected from."""
+        return list(self.coder_.selection)
 
-    def _scores(
-        self, learned: Rows, judged: Rows, targets: Targets, X: Matrix, X_judged: Matrix, p: float
-    ) -> NDArray[np.float64]:
-        """The score of each judged row by a small net, with X and X_judged for the rows' own numbers."""
-        settings = self.get_params(deep=False) | SMALL | {"scale": None, "p": p}
-        small = type(self)(**settings | {"hidden": SMALL_HIDDEN if len(self.hidden) else ()})
-        small.n_features_in_, small.seed_ = X.shape[1], self.seed_
-        small._begin(learned._replace(X=X), targets)
-        small._learn(learned._replace(X=X), [])
-        return targets.score(small._outputs(X_judged), targets.encode(judged.y)).numpy()
+    @property
+    def scaling_(self) -> Any:
+        """The preprocessing in use."""
+        return self.coder_.preprocessing
 
-    def _make_learner(self, targets: Targets) -> None:
-        net = make_net(
-            self.seed_,
-            torch.device(self.device),
-            n_hashes=self.n_hashes,
-            bits=self.hasher_.code_bits,
-            n_outputs=targets.n_outputs,
-            hidden=tuple(self.hidden),
-            reduction=self.reduction,
-            sparse=self.optimizer == "lazy",
-        )
-        self.optimizer_ = make_optimizer(
-            net, self.optimizer, lr=self._rate(), betas=tuple(self.betas), weight_decay=self.weight_decay
-        )
-        self._targets, self.net_ = targets, net
+    @property
+    def p_(self) -> float:
+        """The power in use."""
+        return self.coder_.p
 
-    def _rate(self, steps: float = math.inf) -> float:
-        """The learning rate that a run of so many steps begins with."""
-        if self.learning_rate != "auto":
-            return float(self.learning_rate)
-        if not len(self.hidden):
-            return RATE_WITHOUT_HIDDEN_LAYERS
-        return RATE_OF_FEW_STEPS if steps <= FEW_STEPS else RATE_OF_MANY_STEPS
+    @property
+    def hasher_(self) -> Any:
+        """The hasher in use."""
+        return self.coder_.hasher
 
-    def _run(
-        self, rows: Rows, held_out: list[HeldOut], epochs: int, rate: Callable[[float], float], *, shuffle: bool
-    ) -> None:
-        """Learn from all rows, `epochs` times; the rate depends on the share that is done."""
-        target = self._targets.encode(rows.y)
-        run = Run(
-            learner=Learner(self.net_, self.optimizer_, self._targets),
-            target=target,
-            weight=self._weights(rows.weight, target),
-            held_out=held_out,
-            epochs=epochs,
-            rate=rate,
-            fractions=check_checkpoints(self.checkpoints),
-            stopping=EarlyStopping(self.patience) if self.early_stopping and held_out else None,
-            averages=self.averages_,
-            is_enough=self._call_back,
-            history=self.history_,
-            rows_seen=self.n_rows_seen_,
-            epochs_seen=self.n_epochs_seen_,
-        )
-        codes = self._codes(rows.X) if self.cache else None
-        first = self.n_epochs_seen_
-        with torch_threads(n_threads(self.n_jobs)), progress(self.verbose, epochs * len(target)) as shown:
-            try:
-                run.through((self._batches(rows.X, codes, shuffle, first + epoch) for epoch in range(epochs)), shown)
-            finally:  # also when it was interrupted: what has been learned stays
-                self.n_rows_seen_, self.n_epochs_seen_ = run.rows_seen, run.epochs_seen
+    @property
+    def seed_(self) -> int:
+        """The seed of hashes, weights and order."""
+        return self.coder_.seed
 
-    def _call_back(self, record: Record) -> bool:
-        """Whether a callback wants to stop; all of them are called."""
-        answers = [callback(self, dict(record)) for callback in self.callbacks or ()]
-        return any(answer is True for answer in answers)
+    @property
+    def n_rows_seen_(self) -> int:
+        """The rows that the net has learned from."""
+        return self.trainer_.rows_seen
 
-    def _batches(self, X: Matrix, codes: Tensor | None, shuffle: bool, epoch: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """Numbers of rows and their codes, batch by batch; hashed in blocks unless all codes are there."""
-        n, size = X.shape[0], int(self.batch_size)
-        order = np.arange(n)
-        if shuffle:
-            order = np.random.default_rng([self.seed_, epoch]).permutation(n)
-        block = max(1, rows_at_once(X) // size) * size
-        for first in range(0, n, block):
-            numbers = order[first : first + block]
-            rows = torch.from_numpy(numbers)
-            if codes is not None:
-                of_block = codes[rows]
-            else:
-                of_block = self._codes(X[numbers] if shuffle else X[first : first + block])
-            yield from zip(rows.split(size), of_block.split(size), strict=True)
+    @property
+    def n_epochs_seen_(self) -> int:
+        """The epochs that the net has learned from; a call of `partial_fit` counts as one."""
+        return self.trainer_.epochs_seen
 
-    def _outputs(self, X: Any) -> Tensor:
-        """Outputs of the net for rows as users give them."""
-        check_is_fitted(self)
-        X = check_matrix(X, estimator=self, reset=False)
-        self._check_finite(X)
-        net = self.net_ if self.averages_ is None else self.averages_.older.net
-        learner, step = Learner(net, self.optimizer_, self._targets), rows_at_once(X)
-        with torch_threads(n_threads(self.n_jobs)):
-            parts = [learner.outputs(self._codes(X[first : first + step])) for first in range(0, X.shape[0], step)]
-        return torch.cat(parts)
+    def _check_parameters(self) -> tuple[CoderSettings, TrainingSettings]:
+        """Return the settings of coder and trainer, once all parameters have been checked."""
+        coder = CoderSettings(**{name: getattr(self, name) for name in CODER_SETTINGS})
+        given = {name: getattr(self, name) for name in TRAINING_SETTINGS}
+        trainer = TrainingSettings(**given | {name: tuple(given[name]) for name in ("hidden", "betas")})
+        coder.check()
+        trainer.check()
+        record_fractions(self.records)
+        check_integer("patience", self.patience, 1, 2**31)
+        check_number("validation_fraction", self.validation_fraction, 0.0, 1.0)
+        return coder, trainer
 
-    def _check_rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Rows:
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any, missing: str, *, reset: bool) -> Batch:
         if y is None:
             raise without_targets(self)
         X = check_matrix(X, estimator=self, reset=reset)
-        self._check_finite(X)
+        self._check_finite(X, missing)
         y = np.asarray(y)
         check_consistent_length(X, y)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return Rows(X, y, None if weight is None else torch.from_numpy(weight.astype(np.float32)))
+        return Batch(X, y, weight)
 
-    def _split(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Rows to learn from, and rows to judge by."""
-        numbers = np.arange(rows.X.shape[0])
-        strata = self._strata(rows.y, math.ceil(self.validation_fraction * len(numbers)))
-        learned, apart = train_test_split(
-            numbers, test_size=self.validation_fraction, random_state=self.seed_ % 2**32, stratify=strata
+    def _check_finite(self, X: Any, missing: str) -> None:
+        check_finite(
+            X,
+            nan_is_fine=missing != "error",
+            columns=getattr(self, "feature_names_in_", None),
+            way_out_of_nan=", or give missing='zero' or missing='mean'",
         )
-        return rows.take(learned), rows.take(apart)
 
-    def _weights(self, weight: Tensor | None, target: Tensor) -> Tensor | None:  # noqa: ARG002
-        """The factor of each row's loss."""
-        return weight
+    def _split(self, rows: Batch, seed: int) -> tuple[Batch, Batch]:
+        """Return rows to learn from, and held-out rows."""
+        numbers = np.arange(rows.n_rows)
+        strata = self._strata(rows.y, math.ceil(self.validation_fraction * len(numbers)))
+        learned, held_out = train_test_split(
+            numbers, test_size=self.validation_fraction, random_state=seed % 2**32, stratify=strata
+        )
+        return rows.take(learned), rows.take(held_out)
 
-    def _strata(self, y: Any, n_apart: int) -> Any:  # noqa: ARG002
-        """What a split that takes so many rows apart keeps the shares of."""
-        return None
+    def _begin(
+        self, rows: Batch, targets: Targets, settings: tuple[CoderSettings, TrainingSettings], seed: int
+    ) -> None:
+        """Learn how rows become codes, and make a net that has learned nothing."""
+        coder_settings, training_settings = settings
+        target = targets.encode(rows.y)
+        weight = self._row_weights(rows.weight, target, targets)
+        threads = n_threads(self.n_jobs)
+        score = candidate_score(targets, target, weight, training_settings, seed=seed, n_jobs=threads)
+        self.coder_ = fit_coder(rows.X, coder_settings, seed, score)
+        show_selection(self.verbose, self.selection_)
+        self._use(
+            Trainer.begin(
+                training_settings,
+                targets,
+                n_hashes=coder_settings.n_hashes,
+                code_bits=self.coder_.hasher.code_bits,
+                seed=seed,
+                device=str(self.device),
+            )
+        )
+
+    def _use(self, trainer: Trainer) -> None:
+        """Take a trainer, and set the attributes that follow from its targets."""
+        self.trainer_ = trainer
+
+    def _go_on_with(self, settings: tuple[CoderSettings, TrainingSettings]) -> None:
+        """Let a warm start use new settings, where they leave codes and net as they are."""
+        coder, trainer = settings
+        fitted = self.trainer_.settings
+        for name in CODER_SETTINGS:
+            if getattr(coder, name) != getattr(self.coder_.settings, name):
+                raise _changed(name, getattr(self.coder_.settings, name), getattr(coder, name))
+        for name in ("hidden", "reduction", "optimizer", "betas"):
+            if getattr(trainer, name) != getattr(fitted, name):
+                raise _changed(name, getattr(fitted, name), getattr(trainer, name))
+        self.trainer_.settings = self.trainer_.net.settings = trainer
+
+    def _run(self, plan: Plan, rows: Batch, *, shuffle: bool, held_out: Sequence[Batch] = ()) -> None:
+        """Run the trainer on rows."""
+        targets = self.trainer_.targets
+        target = targets.encode(rows.y)
+        rows = Batch(rows.X, target, self._row_weights(rows.weight, target, targets))
+        epochs = self._coded_epochs(rows, plan.epochs, shuffle=shuffle)
+        self.trainer_.start_run()
+        with progress(self.verbose, plan.epochs * rows.n_rows, self._call_back) as observer:
+            evaluated = [lambda batch=batch: [batch] for batch in held_out]
+            self.trainer_.run(plan, epochs, evaluated, observer, n_jobs=n_threads(self.n_jobs))
+
+    def _coded_epochs(self, rows: Batch, n_epochs: int, *, shuffle: bool) -> Callable[[int], Iterator[Batch]]:
+        """Return the codes of each epoch in its order; they are kept where that saves work and takes little memory."""
+        n, seed = rows.n_rows, self.seed_
+        block = rows_at_once(rows.X)
+        kept: Batch | None = None
+        n_bytes = n * self.coder_.settings.n_hashes * np.min_scalar_type((1 << self.hasher_.code_bits) - 1).itemsize
+        if n_epochs > 1 and n_bytes <= (available_bytes() or 0) // SHARE_OF_MEMORY_FOR_CODES:
+            kept = rows._replace(X=self._codes(rows.X))
+
+        def epoch(number: int) -> Iterator[Batch]:
+            drawn = order(seed, EPOCH_ORDER, n, number * n) if shuffle else np.arange(n)
+            for first in range(0, n, block):
+                some = drawn[first : first + block]
+                if kept is not None:
+                    yield kept.take(some)
+                else:
+                    chosen = rows.take(some) if shuffle else rows.rows(first, first + block)
+                    yield chosen._replace(X=self._codes(chosen.X))
+
+        return epoch
+
+    def _codes(self, X: Any) -> NDArray[Any]:
+        return self.coder_.codes(X, n_jobs=self.n_jobs)
+
+    def _call_back(self, record: Record) -> bool:
+        """Return whether a callback wants to stop; all of them are called."""
+        answers = [callback(self, dict(record)) for callback in self.callbacks or ()]
+        return any(answer is True for answer in answers)
+
+    def _outputs(self, X: Any) -> NDArray[np.float64]:
+        """Return the outputs of the net for rows as users give them."""
+        check_is_fitted(self)
+        X = check_matrix(X, estimator=self, reset=False)
+        self._check_finite(X, self.coder_.settings.missing)
+        step, threads = rows_at_once(X), n_threads(self.n_jobs)
+        parts = (self._codes(X[first : first + step]) for first in range(0, X.shape[0], step))
+        return np.concatenate([self.trainer_.net.outputs(codes, n_jobs=threads) for codes in parts])
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "net_")
+        return "trainer_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing != "error"
+        return tags
+
+
+@contextmanager
+def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
+    """After an error before a net has learned from any row, leave the estimator as it was, with the net that it had."""
+    now = vars(estimator)
+    before = dict(now)
+    trainer = before.get("trainer_")
+    rows_seen = None if trainer is None else trainer.rows_seen
+    try:
+        yield
+    except BaseException:
+        current = now.get("trainer_")
+        if current is None or current.rows_seen == (rows_seen if current is trainer else 0):
+            now.clear()
+            now.update(before)
+        raise
+
+
+def without_targets(estimator: Any) -> ValueError:
+    """Return the error for a y that is None."""
+    return ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+
+
+def _changed(name: str, fitted: Any, given: Any) -> ValueError:
+    return ValueError(
+        f"a warm start goes on with the codes and the net there are, which have {name}={fitted!r}, got "
+        f"{name}={given!r}; use warm_start=False for another model"
+    )
+
+
+def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:
+    """Return the pairs of rows and targets of an `eval_set`."""
+    if eval_set is None:
+        return []
+    pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise ValueError("eval_set must be a pair (X, y), or a list of such pairs")
+    return [(X, y) for X, y in pairs]

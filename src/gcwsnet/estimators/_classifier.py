@@ -6,23 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from torch import Tensor
 
-from gcwsnet.estimators._base import GCWSNetEstimator
-from gcwsnet.estimators._parameters import Callback
-from gcwsnet.estimators._target_arrays import check_labels
-from gcwsnet.estimators._targets import Labels, Targets, without_targets
+from gcwsnet.estimators._base import Callback, GCWSNetEstimator, without_targets
+from gcwsnet.training import Labels, Targets, Trainer
+from gcwsnet.training._targets import check_labels
 
 
 class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     """A neural net on GCWS codes that classifies rows of real numbers after one pass over them.
 
-    Rows are scaled, hashed to k codes of b bits (`GCWSHasher`) and learned by a `GCWSNet` in batches, with Adam. The
-    codes stand for the pGMM kernel, so that one pass is worth many over the original numbers.
+    Rows are preprocessed, hashed to k codes of b bits (`GCWSHasher`) and learned by a net in batches, with Adam. The
+    codes stand for the pGMM kernel, so that one pass is worth many over the original numbers. On a CPU everything is
+    done by the native core, and the same seed, settings and rows give the same weights, to the last bit, on any machine
+    and with any number of threads.
 
     Parameters
     ----------
@@ -31,31 +29,31 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     bits : int, default=8
         b. The table of the first layer has 2**b k rows: fewer bits make it smaller and the net less accurate.
     t_bits : "all" or int from 0 to 8, default="all"
-        What becomes of t*, see `GCWSHasher`. 0 with ``encoding="lowbits"`` is the paper's practice.
+        How much of t* is kept, see `GCWSHasher`. 0 with ``encoding="lowbits"`` is the paper's practice.
     p : float or "auto", default="auto"
-        The power of the pGMM kernel. A large one lets the largest entries of a row decide. "auto" chooses it, and the
-        scaling too unless that is given: small nets learn from at most 1,600 rows and are judged by 1,000 others, in
-        a second or so. Without 200 rows it is 1.
-    scale : {"auto", "numeric", "standard", "minmax", "quantile", "idf", "unit", "tfidf"}, None or a fitted \
-transformer, default="auto"
-        What is done to the columns first, which can decide everything. "numeric" standardises numeric columns, leaves
-        binary ones as they are and drops constant ones; sparse rows are divided and not moved. "standard" treats
+        The power of the pGMM kernel. A large one lets the largest entries of a row decide. "auto" selects it, and the
+        preprocessing too unless that is given: small nets learn from at most 1,600 rows and are compared on 1,000
+        others. With fewer than 200 rows it is 1.
+    scale : {"auto", "numeric", "standard", "minmax", "quantile", "idf", "unit", "tfidf"} or None, default="auto"
+        The preprocessing of the columns, which can decide everything. "numeric" standardises numeric columns, leaves
+        binary ones as they are and drops constant ones; sparse rows are divided and not shifted. "standard" treats
         binary columns like numeric ones, "minmax" puts columns into [0, 1], "quantile" makes numeric ones normal by
         their ranks, and None takes rows as they come, which suits columns that share one unit, such as pixels. For
         counts of words or clicks, "idf" makes rare columns weigh more, "unit" gives rows length 1, and "tfidf" does
-        both. "auto" chooses among these together with p ("quantile" for dense rows alone, the last three for sparse
-        ones); with a given p it is "numeric". Learned in `fit`, or from the first rows of a stream, see `partial_fit`.
+        both. "auto" selects among these together with p ("quantile" for dense rows alone, the last three for sparse
+        ones); with a given p it is "numeric". It is learned in `fit`, or from the first rows of a stream, see
+        `partial_fit`. For any other preprocessing, put a transformer before the model in a `Pipeline`.
     hidden : sequence of int, default=(200,)
         Units of the hidden layers; ``()`` is a linear model on the codes, which is faster and less accurate.
     reduction : int, "8bit" or None, default=None
-        m: the table is m times smaller, by count-sketch. Some accuracy is lost, little up to 16.
+        m: the table is m times smaller, by count-sketch. Some accuracy is lost, little up to 16. None is no reduction.
     epochs : int or "auto", default="auto"
         How often `fit` goes over the rows. "auto" is once, and three times where there are fewer than 1,500 rows.
     batch_size : int, default=32
         Rows of a step. More are faster and learn less from one pass.
     learning_rate : float or "auto", default="auto"
-        Of Adam, at the beginning. "auto" is 0.005 for a `fit` of at most 3,000 steps and 0.003 for longer ones and for
-        streams; without hidden layers 0.01. The paper's is 0.001.
+        The learning rate of Adam at the beginning. "auto" is 0.005 for a `fit` of at most 3,000 steps and 0.003 for
+        longer ones and for streams; without hidden layers 0.01. The paper's is 0.001.
     class_weight : dict, "balanced" or None, default=None
         Factors of the losses of the classes; those not in the dict have 1. "balanced" makes all classes weigh the
         same in `fit`.
@@ -66,74 +64,66 @@ transformer, default="auto"
         "lazy" steps on the rows of the table that occur in a batch, "adam" on all of them, as in the paper, which
         takes many times longer.
     betas : pair of float, default=(0.0, 0.999)
-        Of Adam. With a first one of 0 there is no momentum: one pass then gives a better net, and a third of the memory
-        and of the time of a step is saved. The paper's are Adam's own, (0.9, 0.999).
+        Adam's. With a first one of 0 there is no momentum: one pass then gives a better net, and a third of the memory
+        and of the time of a step is saved. The paper has Adam's defaults, (0.9, 0.999).
     weight_decay : float, default=0.0
-        Of Adam, decoupled as in AdamW.
+        Decoupled, as in AdamW.
     average : bool, default=True
         Whether predictions after `partial_fit` are those of weights averaged over the last half of the stream, or
-        somewhat more. As good as a rate that falls to zero, for a stream whose end nobody knows, and much better than
-        the last weights; it takes the memory of two more nets.
-    oversample : int, default=1
-        How many times `n_hashes` hashes are drawn, of which the best `n_hashes` are kept: those whose codes alone
-        predict the target best on at most 4,000 rows. Time and memory stay as they are but for a moment at the start.
-        It helps on some data and does harm on others, see ``docs/accuracy.md``. Below 200 rows nothing is chosen.
+        somewhat more. That is as good as a rate that falls to zero, for a stream whose end nobody knows, and much
+        better than the last weights; it takes the memory of two more nets.
     encoding : {"mixed", "lowbits"}, default="mixed"
         How samples become codes, see `GCWSHasher`.
-    missing : {"error", "zero"}, default="error"
-        What NaN means: an error, or zero after scaling, that is, the mean of a standardised column.
+    missing : {"error", "zero", "mean"}, default="error"
+        What NaN means: an error; 0 before any preprocessing; or 0 after it, which is the mean of a standardised column.
     shuffle : bool, default=True
         Whether `fit` takes the rows of each epoch in random order.
-    cache : bool, default=False
-        Whether all codes are kept in memory, n k bytes for up to 8 bits, so that rows are hashed once and not once
-        in each epoch. The model is the same.
-    checkpoints : int or sequence of float, default=10
+    records : int or sequence of float, default=10
         How often in an epoch `history_` gets a record, or at which fractions of it; always at its end.
     early_stopping : bool, default=False
-        Whether `fit` stops when the loss on rows held out no longer falls, and then takes the best weights. They are
-        the first `eval_set` or, without one, `validation_fraction` of the rows.
+        Whether `fit` stops when the loss on held-out rows no longer falls, and then takes the best weights. The rows
+        are the first `eval_set` or, without one, `validation_fraction` of the rows.
     patience : int, default=5
-        Checkpoints without a lower loss before it stops.
+        The records without a lower loss before early stopping.
     validation_fraction : float, default=0.1
+        The share of rows that early stopping holds out where there is no `eval_set`.
     callbacks : sequence of callables, optional
-        Each is called at each checkpoint with the estimator and the record, a dict. If it returns True, `fit` stops.
+        Each is called at each record with the estimator and the record, a dict. If it returns True, `fit` stops.
     warm_start : bool, default=False
-        Whether `fit` goes on with the net there is, its scaling and its hashes.
+        Whether `fit` goes on with the net there is, its preprocessing and its hashes.
     verbose : int, default=0
         1 shows a bar with rows per second, loss and time left, or writes to the logger "gcwsnet" where there is no
         terminal.
     random_state : int, RandomState instance or None, default=None
-        An int from 0 to 2**64 - 1 is the seed of hashes, weights and order: on a CPU with one thread the model is the
-        same to the last bit.
+        An int from 0 to 2**64 - 1 is the seed of hashes, weights and order.
     n_jobs : int, default=None
-        Threads; None is 1 and -1 is all. It changes no code.
+        Threads; None is 1 and -1 is all. The model is the same for any number of them.
     device : str or torch.device, default="cpu"
-        Where the net is.
+        Where the net learns. All but "cpu" need torch and do not promise the same bits everywhere.
 
     Attributes
     ----------
     classes_ : array
         The labels, ascending.
-    scaling_ : ColumnScaling, QuantileScaling, TermScaling, transformer or None
-        What is done to the columns.
+    scaling_ : ColumnScaling, QuantileScaling, TermScaling or None
+        The preprocessing in use.
     p_ : float
         The power in use.
-    selection_ : list of Tried
-        The scalings and powers that were tried, each with its score on rows held out, the standard error of that, its
-        seconds and whether it was chosen. The first one, "numeric" with p = 1, stays unless another is better by more
-        than half its standard error.
-    hash_numbers_ : array of int64 or None
-        The numbers of the hashes, if `oversample` chose them; None for 0, 1, 2, ...
+    selection_ : list of Candidate
+        The preprocessings and powers that were compared, each with its score on held-out rows, the standard error of
+        that, its seconds and whether it was chosen. The first one, "numeric" with p = 1, stays unless another is better
+        by more than half its standard error.
     hasher_ : GCWSHasher
-    net_ : GCWSNet
-        With the last weights.
-    averages_ : Averages or None
-        Of a stream: ``averages_.older.net`` is the net that predicts.
-    optimizer_ : torch.optim.Optimizer
+        The hasher in use.
+    coder_ : Coder
+        Preprocessing, p and hasher as one object: ``coder_.codes(X)`` are the codes of checked rows.
+    trainer_ : Trainer
+        The net and how far its training has come: ``trainer_.net.weights()`` are the weights by their names in
+        `gcwsnet.nn.GCWSNet`.
     history_ : dict of lists
-        A record at each checkpoint: "epoch", "rows" learned so far, "seconds", "learning_rate"; "loss" and "accuracy"
-        on the rows since the record before, each taken before it was learned; "eval_loss" and "eval_accuracy" on an
-        `eval_set`. A call of `partial_fit` counts as an epoch.
+        The records: "epoch", "rows" learned so far, "seconds", "learning_rate"; "loss" and "accuracy" on the rows since
+        the record before, each taken before it was learned; "eval_loss" and "eval_accuracy" on an `eval_set`. A call
+        of `partial_fit` counts as an epoch.
     seed_, n_features_in_, n_rows_seen_, n_epochs_seen_ : int
     feature_names_in_ : array of str
         Where X has names that are all strings.
@@ -154,28 +144,26 @@ transformer, default="auto"
     def __init__(
         self,
         n_hashes: int = 256,
+        *,
         bits: int = 8,
         t_bits: int | Literal["all"] = "all",
         p: float | Literal["auto"] = "auto",
-        scale: Any = "auto",
+        scale: str | None = "auto",
         hidden: Sequence[int] = (200,),
         reduction: int | Literal["8bit"] | None = None,
         epochs: int | Literal["auto"] = "auto",
         batch_size: int = 32,
         learning_rate: float | Literal["auto"] = "auto",
-        *,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         schedule: str = "linear",
         optimizer: str = "lazy",
         betas: tuple[float, float] = (0.0, 0.999),
         weight_decay: float = 0.0,
         average: bool = True,
-        oversample: int = 1,
         encoding: str = "mixed",
         missing: str = "error",
         shuffle: bool = True,
-        cache: bool = False,
-        checkpoints: int | Sequence[float] = 10,
+        records: int | Sequence[float] = 10,
         early_stopping: bool = False,
         patience: int = 5,
         validation_fraction: float = 0.1,
@@ -202,12 +190,10 @@ transformer, default="auto"
             betas=betas,
             weight_decay=weight_decay,
             average=average,
-            oversample=oversample,
             encoding=encoding,
             missing=missing,
             shuffle=shuffle,
-            cache=cache,
-            checkpoints=checkpoints,
+            records=records,
             early_stopping=early_stopping,
             patience=patience,
             validation_fraction=validation_fraction,
@@ -223,15 +209,15 @@ transformer, default="auto"
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSNetClassifier:
         """Learn from further rows, once and in their order; they may come in pieces of any size.
 
-        Where scaling, p or hashes are learned from the rows, the first 2,600 are kept for a while. Whenever these rows
-        have doubled it is learned anew, and a new net learns from all of them.
+        Where preprocessing or p are learned from the rows, the first 2,600 are kept in a warm-up buffer. Whenever these
+        rows have doubled, the model is fitted to all of them again.
 
         Parameters
         ----------
         X : array, CSR matrix or array, or frame, of shape (n, D)
         y : array of shape (n,)
         classes : array, optional
-            All labels there will be; needed at the first call.
+            All labels that the stream can have; needed at the first call.
         sample_weight : array of shape (n,), optional
 
         Returns
@@ -240,62 +226,71 @@ transformer, default="auto"
         """
         if y is None:
             raise without_targets(self)
-        if self.class_weight == "balanced":
+        fitted = self.__sklearn_is_fitted__()
+        if (self._fitted_params["class_weight"] if fitted else self.class_weight) == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all rows and cannot be used with partial_fit; give the weights as a dict"
             )
         targets = None
         if classes is not None:
             classes = np.unique(check_labels(classes))
-            if not hasattr(self, "net_"):
+            if not fitted:
                 targets = Labels(classes)
             elif not np.array_equal(classes, self.classes_):
                 raise ValueError(f"classes must be those of the first call, {self.classes_}, got {classes}")
-        elif not hasattr(self, "net_"):
-            raise ValueError("classes must be passed on the first call to partial_fit: all labels there will be")
+        elif not fitted:
+            raise ValueError(
+                "classes must be passed on the first call to partial_fit: all labels that the stream can have"
+            )
         return self._partial_fit(X, y, targets, sample_weight)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Outputs of the net, of shape (n, n_classes); of two classes the second minus the first, of shape (n,)."""
-        outputs = self._outputs(X).numpy()
+        """Return the outputs of the net, of shape (n, n_classes); of two classes the second minus the first, (n,)."""
+        outputs = self._outputs(X)
         if len(self.classes_) == 2:
             return outputs[:, 1] - outputs[:, 0]
         return outputs
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes, of shape (n, n_classes)."""
-        return softmax(self._outputs(X).numpy(), axis=1)
+        """Return the probabilities of the classes, of shape (n, n_classes)."""
+        outputs = self._outputs(X)
+        targets: Any = self.trainer_.targets
+        return targets.probabilities(outputs)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable label of each row."""
-        largest = self._outputs(X).argmax(1).numpy()
-        return self.classes_[largest]
+        """Return the most probable label of each row."""
+        outputs = self._outputs(X)
+        return self.trainer_.targets.predictions(outputs)
 
     def _targets_of(self, y: Any) -> Targets:
         return Labels(np.unique(check_labels(y)))
 
-    def _targets_renewed(self, targets: Targets, y: Any) -> Targets:  # noqa: ARG002
-        return targets
-
-    def _set_targets(self, targets: Any) -> None:
+    def _use(self, trainer: Trainer) -> None:
+        super()._use(trainer)
+        targets: Any = trainer.targets
         self.classes_: NDArray[Any] = targets.classes
 
-    def _weights(self, weight: Tensor | None, target: Tensor) -> Tensor | None:
-        if self.class_weight is None:
+    def _row_weights(self, weight: NDArray[Any] | None, target: NDArray[Any], targets: Any) -> NDArray[Any] | None:
+        class_weight = self._fitted_params["class_weight"]
+        if class_weight is None:
             return weight
-        if self.class_weight == "balanced":
-            counts = torch.bincount(target, minlength=len(self.classes_))
-            of_class = len(target) / (len(self.classes_) * counts.clamp(min=1).to(torch.float32))
-        elif isinstance(self.class_weight, Mapping):
-            unknown = set(self.class_weight) - set(self.classes_.tolist())
-            if unknown:
-                raise ValueError(f"class_weight must be for classes of y, got {unknown} that are none of them")
-            of_class = torch.tensor([float(self.class_weight.get(label, 1.0)) for label in self.classes_.tolist()])
-        else:
-            raise ValueError(f"class_weight must be a dict, 'balanced' or None, got class_weight={self.class_weight!r}")
+        of_class = class_weights(class_weight, target, targets.classes)
         return of_class[target] if weight is None else weight * of_class[target]
 
-    def _strata(self, y: Any, n_apart: int) -> Any:
+    def _strata(self, y: Any, n_held_out: int) -> Any:
         counts = np.unique(y, return_counts=True)[1]
-        possible = counts.min() > 1 and len(counts) <= min(n_apart, len(y) - n_apart)
+        possible = counts.min() > 1 and len(counts) <= min(n_held_out, len(y) - n_held_out)
         return y if possible else None
+
+
+def class_weights(class_weight: Any, target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the weight of each class; "balanced" gives all classes the same weight in total."""
+    if class_weight == "balanced":
+        counts = np.bincount(target, minlength=len(classes))
+        return len(target) / (len(classes) * np.maximum(counts, 1))
+    if isinstance(class_weight, Mapping):
+        unknown = set(class_weight) - set(classes.tolist())
+        if unknown:
+            raise ValueError(f"class_weight must be for classes of y, got {unknown} that are none of them")
+        return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+    raise ValueError(f"class_weight must be a dict, 'balanced' or None, got class_weight={class_weight!r}")

@@ -1,46 +1,47 @@
-"""A bar that shows rows per second, the loss and the time left; lines of a log where there is no terminal."""
+"""A progress bar with rows per second, loss and time left; lines of a log where there is no terminal."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gcwsnet.estimators._history import Record
-from gcwsnet.estimators._selection import Tried
+from gcwsnet.coding import Candidate
+from gcwsnet.training import Observer
+from gcwsnet.training._history import Record
 
 logger = logging.getLogger("gcwsnet")
 
 
-class Progress:
-    """Told of each batch and of each record; records become lines of the log.
+class LogObserver(Observer):
+    """An observer that writes records to the log and passes them on.
 
     Parameters
     ----------
     level : int
-        Of the lines.
+        The level of the lines.
+    call_back : callable
+        Called with each record; True ends the run.
     """
 
-    def __init__(self, level: int) -> None:
-        self._level = level
+    def __init__(self, level: int, call_back: Callable[[Record], bool]) -> None:
+        self._level, self._call_back = level, call_back
 
-    def advance(self, rows: int, loss: float) -> None:
-        """A batch of rows was learned, with this mean loss."""
-
-    def record(self, record: Record) -> None:
-        """A record was added to the history."""
+    def recorded(self, record: Record) -> bool:
+        """Write a record to the log."""
         logger.log(self._level, "%s", ", ".join(f"{name} {value:.6g}" for name, value in record.items()))
+        return self._call_back(record)
 
 
-class _Bar(Progress):
-    def __init__(self, bar: Any, task: Any) -> None:
-        super().__init__(logging.DEBUG)
+class _BarObserver(LogObserver):
+    def __init__(self, call_back: Callable[[Record], bool], bar: Any, task: Any) -> None:
+        super().__init__(logging.DEBUG, call_back)
         self._bar, self._task = bar, task
         self._start, self._rows, self._loss = time.perf_counter(), 0, 0.0
 
-    def advance(self, rows: int, loss: float) -> None:
+    def advanced(self, rows: int, loss: float) -> None:
         self._rows += rows
         self._loss += 0.05 * (loss - self._loss) if self._loss else loss
         rate = self._rows / max(time.perf_counter() - self._start, 1e-9)
@@ -48,47 +49,49 @@ class _Bar(Progress):
 
 
 @contextmanager
-def progress(verbose: int, rows: int) -> Iterator[Progress]:
-    """Show the progress through so many rows.
+def progress(verbose: int, n_rows: int, call_back: Callable[[Record], bool]) -> Iterator[Observer]:
+    """Show the progress through rows.
 
     Parameters
     ----------
     verbose : int
         0 shows nothing; else a bar on the standard error or, where that is no terminal, a line of the logger "gcwsnet"
-        of level INFO at each checkpoint.
-    rows : int
-        How many there are to learn.
+        of level INFO at each record.
+    n_rows : int
+        How many rows the run goes over.
+    call_back : callable
+        Called with each record; True ends the run.
     """
     if not verbose:
-        yield Progress(logging.DEBUG)
+        yield LogObserver(logging.DEBUG, call_back)
         return
     from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-    from rich.progress import Progress as Bars  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield Progress(logging.INFO)
+        yield LogObserver(logging.INFO, call_back)
         return
-    shown = (BarColumn(), MofNCompleteColumn(), TextColumn("rows, {task.fields[state]}"), TimeRemainingColumn())
-    with Bars(*shown, console=console) as bars:
-        yield _Bar(bars, bars.add_task("learning", total=rows, state=""))
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("rows, {task.fields[state]}"), TimeRemainingColumn())
+    with Progress(*columns, console=console) as bars:
+        yield _BarObserver(call_back, bars, bars.add_task("learning", total=n_rows, state=""))
 
 
-def show_selection(verbose: int, tried: list[Tried]) -> None:
-    """Show what was tried, as a table or as lines of the log."""
-    for one in tried:
-        level = logging.INFO if verbose else logging.DEBUG
-        logger.log(level, "scale %s, p %g: %.4f +- %.4f%s", one.scale, one.p, one.score, one.error, " *" * one.chosen)
-    if not verbose:
+def show_selection(verbose: int, candidates: list[Candidate]) -> None:
+    """Show the candidates of a selection as a table, or as lines of the log where there is no terminal."""
+    if not verbose or not candidates:
         return
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
     console = Console(stderr=True)
-    if console.is_terminal:
-        table = Table("scale", "p", "score", "+/-", "seconds", "", title="Scalings and powers, tried on some rows")
-        for one in tried:
-            numbers = (f"{one.p:g}", f"{one.score:.4f}", f"{one.error:.4f}", f"{one.seconds:.2f}")
-            table.add_row(str(one.scale), *numbers, "chosen" if one.chosen else "")
-        console.print(table)
+    if not console.is_terminal:
+        for one in candidates:
+            chosen = ", chosen" if one.chosen else ""
+            logger.info("scale %s, p %g: %.4f +- %.4f%s", one.scale, one.p, one.score, one.error, chosen)
+        return
+    table = Table("scale", "p", "score", "+/-", "seconds", "", title="Preprocessing and p, compared on held-out rows")
+    for one in candidates:
+        numbers = (f"{one.p:g}", f"{one.score:.4f}", f"{one.error:.4f}", f"{one.seconds:.2f}")
+        table.add_row(str(one.scale), *numbers, "chosen" if one.chosen else "")
+    console.print(table)

@@ -10,35 +10,37 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from gcwsnet._validation import check_choice
-from gcwsnet.estimators._base import GCWSNetEstimator
-from gcwsnet.estimators._parameters import Callback
-from gcwsnet.estimators._targets import LOSSES, Numbers, Targets, without_targets
+from gcwsnet.coding import CoderSettings
+from gcwsnet.estimators._base import Callback, GCWSNetEstimator, without_targets
+from gcwsnet.estimators._warm_up import WARM_UP_ROWS
+from gcwsnet.training import Numbers, Targets, Trainer, TrainingSettings
+from gcwsnet.training._targets import LOSSES
 
 
 class GCWSNetRegressor(RegressorMixin, GCWSNetEstimator):
     """A neural net on GCWS codes that predicts one or more numbers for each row of real numbers.
 
-    It is `GCWSNetClassifier` for numbers; targets are brought to mean 0 and standard deviation 1 within it.
+    It is `GCWSNetClassifier` for numbers; the net learns standardised targets.
 
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "huber"}, default="squared_error"
-        Of the standardised targets. "absolute_error" predicts medians; "huber" is the square up to one standard
-        deviation and grows like the absolute error beyond.
+        The loss of the standardised targets. "absolute_error" predicts medians; "huber" is the square up to one
+        standard deviation and grows like the absolute error beyond.
     n_hashes, bits, t_bits, p, scale, hidden, reduction, epochs, batch_size, learning_rate, schedule, optimizer, \
-betas, weight_decay, average, oversample, encoding, missing, shuffle, cache, checkpoints, early_stopping, patience, \
+betas, weight_decay, average, encoding, missing, shuffle, records, early_stopping, patience, \
 validation_fraction, callbacks, warm_start, verbose, random_state, n_jobs, device
         As of `GCWSNetClassifier`. Numbers want more epochs than labels.
 
     Attributes
     ----------
-    scaling_, p_, selection_, hasher_, hash_numbers_, net_, averages_, optimizer_, seed_, n_features_in_, \
+    scaling_, p_, selection_, hasher_, coder_, trainer_, seed_, n_features_in_, \
 n_rows_seen_, n_epochs_seen_, feature_names_in_
         As of `GCWSNetClassifier`.
     history_ : dict of lists
         As of `GCWSNetClassifier`, with "rmse", the root mean square error in the units of y, for the accuracy. The
         loss is that of the standardised targets.
-    target_mean_, target_size_ : arrays of float64, shape (n_outputs,)
+    target_mean_, target_deviation_ : arrays of float64, shape (n_outputs,)
         Mean and standard deviation of the targets of `fit`, or of the first `partial_fit`.
 
     Examples
@@ -55,28 +57,26 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
     def __init__(
         self,
         n_hashes: int = 256,
+        *,
         bits: int = 8,
         t_bits: int | Literal["all"] = "all",
         p: float | Literal["auto"] = "auto",
-        scale: Any = "auto",
+        scale: str | None = "auto",
         hidden: Sequence[int] = (200,),
         reduction: int | Literal["8bit"] | None = None,
         epochs: int | Literal["auto"] = "auto",
         batch_size: int = 32,
         learning_rate: float | Literal["auto"] = "auto",
-        *,
         loss: str = "squared_error",
         schedule: str = "linear",
         optimizer: str = "lazy",
         betas: tuple[float, float] = (0.0, 0.999),
         weight_decay: float = 0.0,
         average: bool = True,
-        oversample: int = 1,
         encoding: str = "mixed",
         missing: str = "error",
         shuffle: bool = True,
-        cache: bool = False,
-        checkpoints: int | Sequence[float] = 10,
+        records: int | Sequence[float] = 10,
         early_stopping: bool = False,
         patience: int = 5,
         validation_fraction: float = 0.1,
@@ -103,12 +103,10 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
             betas=betas,
             weight_decay=weight_decay,
             average=average,
-            oversample=oversample,
             encoding=encoding,
             missing=missing,
             shuffle=shuffle,
-            cache=cache,
-            checkpoints=checkpoints,
+            records=records,
             early_stopping=early_stopping,
             patience=patience,
             validation_fraction=validation_fraction,
@@ -124,8 +122,8 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSNetRegressor:
         """Learn from further rows, once and in their order; they may come in pieces of any size.
 
-        The first 2,600 rows are kept for a while. Scaling, p and the mean and size of y are learned anew whenever these
-        rows have doubled, and a new net learns from all of them.
+        The first 2,600 rows are kept in a warm-up buffer. Whenever these rows have doubled, preprocessing, p, the mean
+        and the standard deviation of y and the net are fitted to all of them again.
 
         Parameters
         ----------
@@ -142,27 +140,28 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
         return self._partial_fit(X, y, None, sample_weight)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Numbers of the shape of y."""
+        """Return numbers of the shape of y."""
         outputs = self._outputs(X)
-        targets: Any = self._targets
-        return targets.decode(outputs)
+        return self.trainer_.targets.predictions(outputs)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("loss", self.loss, list(LOSSES))
+    def _check_parameters(self) -> tuple[CoderSettings, TrainingSettings]:
+        check_choice("loss", self.loss, LOSSES)
+        return super()._check_parameters()
 
     def _targets_of(self, y: Any) -> Targets:
         return Numbers.learn(y, self.loss)
 
-    def _learns_from_first_rows(self) -> bool:
-        return True  # the mean and the size of y
+    def _targets_with(self, targets: Targets, y: Any) -> Targets:
+        return Numbers.learn(y, targets.loss)
 
-    def _targets_renewed(self, targets: Targets, y: Any) -> Targets:  # noqa: ARG002
-        return self._targets_of(y)
+    def _warm_up_rows(self) -> int:
+        return WARM_UP_ROWS  # for the mean and the standard deviation of y
 
-    def _set_targets(self, targets: Any) -> None:
+    def _use(self, trainer: Trainer) -> None:
+        super()._use(trainer)
+        targets: Any = trainer.targets
         self.target_mean_: NDArray[np.float64] = targets.mean
-        self.target_size_: NDArray[np.float64] = targets.size
+        self.target_deviation_: NDArray[np.float64] = targets.deviation
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

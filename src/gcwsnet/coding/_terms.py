@@ -15,7 +15,7 @@ KINDS_OF_TERMS = ("idf", "unit", "tfidf")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TermScaling:
-    """Columns times a weight, and rows divided by their length; zeros stay zeros.
+    """A scaling of columns by a weight and of rows by their length; zeros stay zeros.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class TermScaling:
     weight: NDArray[np.float64]
 
     def transform(self, X: Matrix) -> Matrix:
-        """X scaled, dense or CSR as it came, float32 if it was; no number becomes infinite."""
+        """Return X scaled, dense or CSR as it came, float32 if it was; no number becomes infinite."""
         X = as_floats(X)
         if not sparse.issparse(X):
             weighted = X.astype(np.float64) * self.weight
@@ -43,12 +43,12 @@ class TermScaling:
         return scaled
 
     def __repr__(self) -> str:
-        told = {"idf": "columns by rarity", "unit": "rows of length 1", "tfidf": "columns by rarity, rows of length 1"}
-        return f"TermScaling({self.scale!r}: {told[self.scale]})"
+        how = {"idf": "columns by rarity", "unit": "rows of length 1", "tfidf": "columns by rarity, rows of length 1"}
+        return f"TermScaling({self.scale!r}: {how[self.scale]})"
 
 
 def learn_terms(X: Matrix, scale: str) -> TermScaling:
-    """The weights of the columns of X."""
+    """Return the weights of the columns of X."""
     n, D = X.shape
     if scale == "unit":
         return TermScaling(scale, np.ones(D))
@@ -57,7 +57,7 @@ def learn_terms(X: Matrix, scale: str) -> TermScaling:
 
 
 def _lengths(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The Euclidean length of each row, as a column; 1 for rows of zeros, and NaN counts as zero."""
+    """Return the Euclidean length of each row, as a column; 1 for rows of zeros, and NaN counts as zero."""
     largest = np.fmax.reduce(np.abs(X), axis=1, initial=0.0, keepdims=True)
     largest[largest == 0] = 1.0
     length = largest * np.sqrt(np.nansum((X / largest) ** 2, axis=1, keepdims=True))  # so no square overflows
@@ -65,7 +65,7 @@ def _lengths(X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _lengths_of_rows(numbers: NDArray[np.float64], row: NDArray[np.int64], n_rows: int) -> NDArray[np.float64]:
-    """The same for the entries of a sparse matrix, whose rows are given."""
+    """Return the same for the entries of a sparse matrix, whose rows are given."""
     largest = np.zeros(n_rows)
     np.fmax.at(largest, row, np.abs(numbers))
     largest[largest == 0] = 1.0

@@ -1,62 +1,57 @@
-"""Columns brought to one size, column by column, before they are hashed."""
+"""Columns shifted and divided one by one, so that they have the same scale before they are hashed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats, check_choice, rounded
-from gcwsnet.estimators._quantiles import QuantileScaling, learn_quantiles
-from gcwsnet.estimators._terms import KINDS_OF_TERMS, TermScaling, learn_terms
+from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats, rounded
 
-Scaling: TypeAlias = "ColumnScaling | QuantileScaling | TermScaling"
-
-KINDS = ("numeric", "standard", "minmax", "quantile", *KINDS_OF_TERMS)
+SCALINGS = ("numeric", "standard", "minmax")
 NUMERIC, BINARY, CONSTANT, UNSEEN = KINDS_OF_COLUMNS = "numeric", "binary", "constant", "unseen"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnScaling:
-    """What is done to each column: (x - shift) / size.
+    """A scaling of each column by itself: (x - shift) / divisor.
 
     Attributes
     ----------
     scale : {"numeric", "standard", "minmax"}
-        The rule it was learned by.
+        The rule that it was learned by.
     kind : array of str, shape (D,)
         What was seen in each column: "binary" (only 0 and 1), "constant" or "numeric"; "unseen" are sparse columns
         without an entry.
-    shift, size : arrays of float64, shape (D,)
-        An infinite size drops the column: zero entries are not hashed. The shift of sparse data is 0.
+    shift, divisor : arrays of float64, shape (D,)
+        An infinite divisor drops the column: zero entries are not hashed. The shift of sparse rows is 0.
     """
 
     scale: str
     kind: NDArray[np.str_]
     shift: NDArray[np.float64]
-    size: NDArray[np.float64]
+    divisor: NDArray[np.float64]
 
     def transform(self, X: Matrix) -> Matrix:
-        """X scaled, dense or CSR as it came, float32 if it was; no number becomes infinite."""
+        """Return X scaled, dense or CSR as it came, float32 if it was; no number becomes infinite."""
         X = as_floats(X)
         if sparse.issparse(X):
             if self.shift.any():
                 raise ValueError(
-                    "this scaling was learned from dense rows and moves columns, which a sparse matrix cannot; "
+                    "this scaling was learned from dense rows and shifts columns, which would fill a sparse matrix; "
                     "fit on sparse rows, or give dense ones"
                 )
             scaled = X.copy()
-            scaled.data = rounded(X.data / self.size[X.indices], X.dtype)
+            scaled.data = rounded(X.data / self.divisor[X.indices], X.dtype)
             return scaled
         out = np.empty(X.shape, dtype=X.dtype)
         with np.errstate(over="ignore", under="ignore"):
             for first in range(0, len(X), step := _rows_at_once(X.shape[1])):
                 rows = X[first : first + step].astype(np.float64)
                 rows -= self.shift
-                rows /= self.size
+                rows /= self.divisor
                 out[first : first + step] = rounded(rows, X.dtype)
         return out
 
@@ -67,72 +62,42 @@ class ColumnScaling:
             "standard": {NUMERIC: "standardised", BINARY: "standardised", CONSTANT: "dropped"},
             "minmax": {NUMERIC: "put into [0, 1]", BINARY: "left as they are", CONSTANT: "dropped"},
         }[self.scale]
-        fate[UNSEEN] = "of the size of the others"
-        told = [f"{count} {kind} {fate[kind]}" for kind, count in counts.items() if count]
-        return f"ColumnScaling({self.scale!r}: {', '.join(told)})"
+        fate[UNSEEN] = "scaled like the others"
+        parts = [f"{count} {kind} {fate[kind]}" for kind, count in counts.items() if count]
+        return f"ColumnScaling({self.scale!r}: {', '.join(parts)})"
 
 
-def learn_scaling(X: Matrix, scale: str = "numeric") -> Scaling:
-    """The scaling that suits the columns of X.
-
-    Parameters
-    ----------
-    X : array or CSR of shape (n, D)
-        Real numbers; NaN is left out of account.
-    scale : {"numeric", "standard", "minmax", "quantile", "idf", "unit", "tfidf"}, default="numeric"
-        "numeric": numeric columns get mean 0 and standard deviation 1, binary ones stay 0 and 1, constant ones are
-        dropped. "standard": binary columns are treated like numeric ones. "minmax": columns are put into [0, 1].
-        "quantile": numeric columns are made normal by their ranks, for dense data only. "idf": columns weigh the more
-        the fewer rows have them. "unit": rows get length 1. "tfidf": both.
-        Sparse data are not moved, only divided: by the root mean square of all entries of the column, zeros
-        included, or with "minmax" by the largest size. A sparse column without an entry is divided by the median of
-        what the others are.
-
-    Returns
-    -------
-    scaling : ColumnScaling, QuantileScaling or TermScaling
-
-    Examples
-    --------
-    >>> X = np.array([[170.0, 1.0, 5.0], [180.0, 0.0, 5.0], [190.0, 1.0, 5.0]])
-    >>> scaling = learn_scaling(X)
-    >>> scaling
-    ColumnScaling('numeric': 1 numeric standardised, 1 binary left as they are, 1 constant dropped)
-    >>> scaling.transform(X).round(2) + 0.0
-    array([[-1.22,  1.  ,  0.  ],
-           [ 0.  ,  0.  ,  0.  ],
-           [ 1.22,  1.  ,  0.  ]])
-    """
-    check_choice("scale", scale, KINDS)
-    X = as_floats(X)
-    if scale in KINDS_OF_TERMS:
-        return learn_terms(X, scale)
+def learn_scaling(X: Matrix, scale: str) -> ColumnScaling:
+    """Return the shift and the divisor of each column of X; see `learn_preprocessing`."""
     least, most = _range(X)
-    binary = is_binary(X)
-    constant = least == most
-    kind = np.where(constant, CONSTANT, np.where(binary, BINARY, NUMERIC))
-
-    if scale == "quantile":
-        if sparse.issparse(X):
-            raise ValueError("scale='quantile' is for dense rows; use 'numeric' or None for sparse ones")
-        return learn_quantiles(X, kind)
-
+    binary, constant = is_binary(X), least == most
+    kind = _kinds(binary, constant)
     largest = np.maximum(np.abs(least), np.abs(most))
     if scale != "minmax":
-        shift, size = _mean_and_deviation(X, largest)
+        shift, divisor = _mean_and_deviation(X, largest)
     elif sparse.issparse(X):
-        shift, size = np.zeros(X.shape[1]), largest
+        shift, divisor = np.zeros(X.shape[1]), largest
     else:
-        shift, size = least, most - least
+        shift, divisor = least, most - least
     if scale == "numeric":
-        shift, size = np.where(binary, 0.0, shift), np.where(binary, 1.0, size)
-    if sparse.issparse(X):  # a column that nobody has seen yet may come, and is then of the size of the others
+        shift, divisor = np.where(binary, 0.0, shift), np.where(binary, 1.0, divisor)
+    if sparse.issparse(X):  # a column without an entry may get some later, which are then scaled like those of others
         unseen = largest == 0
-        seen = size[~constant]
+        seen = divisor[~constant]
         kind, constant = np.where(unseen, UNSEEN, kind), constant & ~unseen
-        size = np.where(unseen, np.median(seen) if len(seen) else 1.0, size)
-    dropped = constant | (size == 0)
-    return ColumnScaling(scale, kind, np.where(dropped, 0.0, shift), np.where(dropped, np.inf, size))
+        divisor = np.where(unseen, np.median(seen) if len(seen) else 1.0, divisor)
+    dropped = constant | (divisor == 0)
+    return ColumnScaling(scale, kind, np.where(dropped, 0.0, shift), np.where(dropped, np.inf, divisor))
+
+
+def kinds_of_columns(X: Matrix) -> NDArray[np.str_]:
+    """Return "constant", "binary" or "numeric" for each column."""
+    least, most = _range(X)
+    return _kinds(is_binary(X), least == most)
+
+
+def _kinds(binary: NDArray[np.bool_], constant: NDArray[np.bool_]) -> NDArray[np.str_]:
+    return np.where(constant, CONSTANT, np.where(binary, BINARY, NUMERIC))
 
 
 def _rows_at_once(n_columns: int) -> int:
@@ -140,7 +105,7 @@ def _rows_at_once(n_columns: int) -> int:
 
 
 def _range(X: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The least and the largest number of each column, 0 and 0 where all are NaN."""
+    """Return the least and the largest number of each column, 0 and 0 where all are NaN."""
     if sparse.issparse(X):
         by_column = X.tocsc()
         stored = np.diff(by_column.indptr)
@@ -156,7 +121,7 @@ def _range(X: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def is_binary(X: Matrix) -> NDArray[np.bool_]:
-    """Whether each column holds nothing but 0 and 1."""
+    """Return whether each column holds nothing but 0 and 1."""
     if sparse.issparse(X):
         other = ~((X.data == 0) | (X.data == 1))
         return np.bincount(X.indices[other], minlength=X.shape[1]) == 0
@@ -168,9 +133,9 @@ def is_binary(X: Matrix) -> NDArray[np.bool_]:
 
 
 def _mean_and_deviation(X: Matrix, largest: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation of each column; of sparse columns 0 and the root mean square.
+    """Return mean and standard deviation of each column; of sparse columns 0 and the root mean square.
 
-    Columns are divided by a power of two near their largest size, so that no square overflows.
+    Columns are divided by a power of two near their largest absolute value, so that no square overflows.
     """
     exponent = np.frexp(largest)[1]
     n_rows = X.shape[0]

@@ -23,7 +23,7 @@ def write_curves(folder: Path, estimator: GCWSNetEstimator) -> None:
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError:
         return
-    measure = estimator._targets.measure
+    measure = estimator.trainer_.targets.metric
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     for axes, name in zip(figure.subplots(1, 2), ("loss", measure), strict=True):
         curves = {name: ("-o", "before a row is learned"), f"eval_{name}": ("--s", "test rows")}

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet._atomic import written_beside
-from gcwsnet.data import Batch, Layout
+from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
+from gcwsnet.data import Batch
 from gcwsnet.data._batch import rebatched
-from gcwsnet.estimators._files import read_file, write_file
-from gcwsnet.streaming._coder import Coder
 
 CODER, MANIFEST, PART = "coder.safetensors", "codes.json", "part"
 FORMATS = ("npy", "parquet")
@@ -72,19 +71,14 @@ class Manifest:
             raise ValueError(f"{path} cannot be read: {error}; hash the files again") from error
 
 
-def write_coder(folder: Path, coder: Coder, layout: Layout) -> None:
-    """How the codes of a folder are made."""
-    arrays, description = coder.parts()
-    write_file(folder / CODER, arrays, {"coder": description, "layout": layout.to_json()})
+def write_description(folder: Path, arrays: Arrays, description: Description) -> None:
+    """Write how the codes of a folder are made."""
+    write_file(folder / CODER, arrays, description)
 
 
-def read_coder(folder: Path, n_jobs: int | None = None) -> tuple[Coder, Layout]:
-    """What `write_coder` wrote."""
-    arrays, description = read_file(folder / CODER)
-    try:
-        return Coder.rebuilt(arrays, description["coder"], n_jobs), Layout.from_json(description["layout"])
-    except (KeyError, TypeError, IndexError) as error:
-        raise ValueError(f"{folder / CODER} is not whole: {type(error).__name__} {error}") from error
+def read_description(folder: Path) -> tuple[Arrays, Description]:
+    """Return what `write_description` wrote."""
+    return read_file(folder / CODER)
 
 
 def write_parts(folder: Path, number: int, batches: Iterable[Batch], format: str) -> dict[str, Any]:  # noqa: A002

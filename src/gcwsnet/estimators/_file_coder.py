@@ -1,0 +1,227 @@
+"""How files become codes and targets: a schema of columns, a coder and targets, learned from some of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gcwsnet._threads import n_threads
+from gcwsnet._validation import check_finite
+from gcwsnet.coding import Coder, CoderSettings, fit_coder
+from gcwsnet.data import Batch, Batches, Layout, read
+from gcwsnet.data._batch import joined
+from gcwsnet.data._survey import label_type as label_type_of
+from gcwsnet.training import Labels, Numbers, Targets, TrainingSettings
+from gcwsnet.training._candidate_score import candidate_score
+
+MOST_CLASSES_OF_INTEGERS = 100
+SAMPLE_ROWS, SAMPLE_BYTES = 20_000, 1 << 26
+"""The most that is learned from, of rows and of the bytes of their numbers."""
+NO_LABELS = "there are no labels to learn from; name their column with --label"
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class FileCoder:
+    """A coder with what is known about the files that it was learned from.
+
+    Attributes
+    ----------
+    schema : Layout
+        How files become rows.
+    coder : Coder
+    label_type : {"integers", "numbers", "strings"} or None
+        None for rows without labels.
+    targets : Targets or None
+    n_rows : int or None
+        The rows of the files; None for a stream.
+    """
+
+    schema: Layout
+    coder: Coder
+    label_type: str | None
+    targets: Targets | None
+    n_rows: int | None
+
+    def labels(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Return labels in the type that the classes have."""
+        return as_labels(y, self.label_type)
+
+    def codes(self, X: Any, n_jobs: int | None) -> NDArray[Any]:
+        """Return the codes of rows as they were read."""
+        if X.shape[1] != self.coder.n_features:
+            raise ValueError(f"rows must have {self.coder.n_features} columns as those before, got {X.shape[1]}")
+        self.coder.check_finite(X)
+        return self.coder.codes(X, n_jobs=n_jobs)
+
+    def target(self, y: NDArray[Any] | None) -> NDArray[Any]:
+        """Return labels or numbers as they are learned."""
+        if y is None or self.targets is None:
+            raise ValueError(NO_LABELS)
+        return self.targets.encode(self.labels(y))
+
+    def coded(self, batches: Iterable[Batch], n_jobs: int | None) -> Iterator[Batch]:
+        """Yield codes and encoded targets of batches."""
+        for batch in batches:
+            target = self.target(batch.y)
+            yield Batch(self.codes(batch.X, n_jobs), target, batch.weight)
+
+    def file_description(self) -> dict[str, Any]:
+        """Return what is known about the files as JSON can hold it."""
+        return {"schema": self.schema.to_json(), "label_type": self.label_type, "n_rows": self.n_rows}
+
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Return all of it as arrays and as what JSON can hold; it is the same for the same rows."""
+        arrays, coder = self.coder.state(timings=False)
+        description = self.file_description() | {"coder": coder, "targets": None}
+        if self.targets is not None:
+            target_arrays, description["targets"] = self.targets.state()
+            arrays = arrays | target_arrays
+        return arrays, description
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, description: dict[str, Any]) -> FileCoder:
+        """Return the file coder whose state this is."""
+        targets = description["targets"]
+        return cls(
+            Layout.from_json(description["schema"]),
+            Coder.from_state(arrays, description["coder"]),
+            description["label_type"],
+            None if targets is None else Targets.from_state(arrays, targets),
+            description["n_rows"],
+        )
+
+
+def learn_from_files(batches: Batches, settings: CoderSettings, task: str, seed: int, n_jobs: int | None) -> FileCoder:
+    """Return the file coder of files, which are read once to know them and once for a sample.
+
+    Only the settings of the coder matter, so that `gcwsnet hash` and `gcwsnet train` learn the same coder, whatever
+    net is trained afterwards.
+    """
+    survey = batches.survey()
+    rows = sample(batches, survey.n_rows, seed)
+    labels = survey.labels if survey.label_type is not None else None
+    return _learn(rows, batches.layout, settings, task, survey.label_type, labels, survey.n_rows, seed, n_jobs)
+
+
+def learn_from_stream(
+    batches: Batches, settings: CoderSettings, task: str, classes: list[Any] | None, seed: int, n_jobs: int | None
+) -> tuple[FileCoder, Iterator[Batch]]:
+    """Return the file coder of a stream, learned from its first rows, and all its rows."""
+    rest = iter(batches)
+    first = _first_rows(rest)
+    if first.y is None:
+        raise ValueError(NO_LABELS)
+    kind = label_type_of(first.y)
+    labels = tuple(np.unique(first.y).tolist()) if classes is None else tuple(classes)
+    learned = _learn(first, batches.layout, settings, task, kind, labels, None, seed, n_jobs)
+    parts = (first.rows(start, start + batches.batch_rows) for start in range(0, first.n_rows, batches.batch_rows))
+    return learned, chain(parts, rest)
+
+
+def _learn(
+    rows: Batch,
+    schema: Layout,
+    settings: CoderSettings,
+    task: str,
+    label_type: str | None,
+    labels: tuple[Any, ...] | None,
+    n_rows: int | None,
+    seed: int,
+    n_jobs: int | None,
+) -> FileCoder:
+    check_finite(rows.X, nan_is_fine=settings.missing != "error")
+    targets: Targets | None = None
+    score = None
+    if label_type is not None:
+        y = as_labels(rows.y, label_type)
+        if find_task(task, label_type, labels) == "classification":
+            targets = Labels(np.unique(as_labels(np.array(labels), label_type)))
+        else:
+            targets = Numbers.learn(y, "squared_error")
+        weight = None if rows.weight is None else np.asarray(rows.weight)
+        score = candidate_score(
+            targets, targets.encode(y), weight, TrainingSettings(), seed=seed, n_jobs=n_threads(n_jobs)
+        )
+    return FileCoder(schema, fit_coder(rows.X, settings, seed, score), label_type, targets, n_rows)
+
+
+def find_task(task: str, label_type: str, labels: tuple[Any, ...] | None) -> str:
+    """Return "classification" or "regression".
+
+    With "auto", strings are classified, integers are if there are at most 100 different ones, and other numbers are
+    predicted by regression.
+    """
+    if task == "auto":
+        few = labels is not None and len(labels) <= MOST_CLASSES_OF_INTEGERS
+        task = "classification" if label_type == "strings" or (label_type == "integers" and few) else "regression"
+    if task == "regression" and label_type == "strings":
+        raise ValueError("a regression needs numbers, and the labels are text; use --task classification")
+    if task == "classification" and labels is None:
+        raise ValueError("there are too many different labels to classify; use --task regression")
+    return task
+
+
+def as_labels(y: Any, label_type: str | None) -> NDArray[Any]:
+    """Return labels in the type that the classes have: integers as integers."""
+    return np.asarray(y).astype(np.int64) if label_type == "integers" else np.asarray(y)
+
+
+def read_with_schema(files: list[str], reading: dict[str, Any], schema: Layout, **more: Any) -> Batches:
+    """Return files, read as those that a schema was learned from."""
+    kept = ("format", "batch_rows", "dtype", "header", "on_error", "rejects", "longest_line")
+    settings = {name: value for name, value in reading.items() if name in kept}
+    return read(files if len(files) > 1 else files[0], layout=schema, **settings, **more)
+
+
+def sample(batches: Batches, n_rows: int, seed: int) -> Batch:
+    """Return rows drawn at random, in their order: at most 20,000, and not more than 64 MB of numbers."""
+    chosen: list[Batch] = []
+    numbers: NDArray[np.int64] | None = None
+    first = 0
+    for batch in batches:
+        if numbers is None:
+            n = max(1, min(n_rows, SAMPLE_ROWS, SAMPLE_BYTES // max(1, bytes_of_a_row(batch))))
+            numbers = drawn_rows(n_rows, n, seed)
+        here = numbers[np.searchsorted(numbers, first) : np.searchsorted(numbers, first + batch.n_rows)]
+        if len(here):
+            chosen.append(batch.take(here - first))
+        first += batch.n_rows
+        if first > numbers[-1]:
+            break
+    if not chosen:
+        raise ValueError("there are no rows to learn from")
+    return joined(chosen)
+
+
+def drawn_rows(n_rows: int, n: int, seed: int) -> NDArray[np.int64]:
+    """Return n different numbers below `n_rows`, ascending, in time and memory that grow with n."""
+    return np.sort(np.random.default_rng([seed, 8]).choice(n_rows, n, replace=False))
+
+
+def bytes_of_a_row(batch: Batch) -> int:
+    """Return the bytes of the numbers of a row, on average."""
+    X = batch.X
+    n_bytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
+    return n_bytes // max(batch.n_rows, 1)
+
+
+def _first_rows(batches: Iterator[Batch]) -> Batch:
+    taken: list[Batch] = []
+    n_rows = n_bytes = 0
+    for batch in batches:
+        taken.append(batch)
+        n_rows += batch.n_rows
+        n_bytes += batch.n_rows * bytes_of_a_row(batch)
+        if n_rows >= SAMPLE_ROWS or n_bytes >= SAMPLE_BYTES:
+            break
+    if not taken:
+        raise ValueError("there are no rows to learn from")
+    return joined(taken)

@@ -1,0 +1,133 @@
+"""The model file: arrays as safetensors, and all else as JSON in its header. Loading runs no code of the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
+from gcwsnet.coding import Coder
+from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._classifier import GCWSNetClassifier
+from gcwsnet.estimators._regressor import GCWSNetRegressor
+from gcwsnet.training import Trainer
+
+FILE_IN_FOLDER = "model.safetensors"
+ESTIMATORS = {cls.__name__: cls for cls in (GCWSNetClassifier, GCWSNetRegressor)}
+NOT_SAVED = ("callbacks", "verbose")
+INCOMPLETE = (KeyError, TypeError, AttributeError, IndexError)
+
+
+def save_model(
+    estimator: GCWSNetEstimator,
+    path: Path,
+    *,
+    resumable: bool,
+    timings: bool,
+    more: Description | None = None,
+) -> None:
+    """Write a fitted estimator to `path`, with more of a description if it is given."""
+    coder_arrays, coder = estimator.coder_.state(timings=timings)
+    trainer_arrays, trainer = estimator.trainer_.state(resumable=resumable, timings=timings)
+    names = getattr(estimator, "feature_names_in_", None)
+    description = {
+        "estimator": type(estimator).__name__,
+        "params": _plain_params(estimator._fitted_params),
+        "feature_names_in": None if names is None else names.tolist(),
+        "coder": coder,
+        "trainer": trainer,
+    }
+    arrays = {name: np.ascontiguousarray(value) for name, value in (coder_arrays | trainer_arrays).items()}
+    write_file(path, arrays, description | (more or {}))
+
+
+def load(path: str | Path) -> Any:
+    """Return the estimator that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, or a folder with a file "model.safetensors" in it.
+
+    Returns
+    -------
+    estimator : GCWSNetClassifier or GCWSNetRegressor
+        It predicts the same bits as the saved one, and goes on with `partial_fit`. Without a saved optimizer that
+        starts with fresh averages of gradients. `callbacks` and `verbose` are not part of a file.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, is not a model file of gcwsnet, or was written by a version that this one cannot read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import gcwsnet
+    >>> X, y = np.eye(6), ["a", "b"] * 3
+    >>> model = gcwsnet.GCWSNetClassifier(n_hashes=8, hidden=(4,), random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/some.safetensors")
+    ...     loaded = gcwsnet.load(f"{folder}/some.safetensors")
+    >>> bool((loaded.predict_proba(X) == model.predict_proba(X)).all())
+    True
+    """
+    return load_with_description(Path(path))[0]
+
+
+def load_with_description(path: Path) -> tuple[GCWSNetEstimator, Description]:
+    """Return the estimator of a file and all that the file says."""
+    if path.is_dir():
+        path = path / FILE_IN_FOLDER
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no model at {path}; give the folder of a model, or the file that save() wrote"
+        )
+    arrays, description = read_file(path)
+    return estimator_of(path, arrays, description), description
+
+
+def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNetEstimator:
+    """Return the estimator that was read from `path`."""
+    if "trainer" not in description:
+        raise ValueError(f"{path} says how codes were made and holds no net; train one on the codes beside it")
+    try:
+        params = dict(description["params"])
+        for name in ("hidden", "betas"):
+            params[name] = tuple(params[name])
+        if isinstance(params.get("class_weight"), list):
+            params["class_weight"] = dict(params["class_weight"])
+        estimator: GCWSNetEstimator = ESTIMATORS[description["estimator"]](**params)
+        estimator._check_parameters()
+        estimator._fitted_params = estimator.get_params(deep=False)
+        estimator.coder_ = Coder.from_state(arrays, description["coder"])
+        estimator.n_features_in_ = estimator.coder_.n_features
+        if description["feature_names_in"] is not None:
+            estimator.feature_names_in_ = np.array(description["feature_names_in"], dtype=object)
+        estimator._use(Trainer.from_state(arrays, description["trainer"], device=str(estimator.device)))
+    except INCOMPLETE as error:
+        raise ValueError(f"{path} does not hold a whole model: {type(error).__name__} {error}") from error
+    return estimator
+
+
+def _plain_params(params: dict[str, Any]) -> Description:
+    """Return the parameters of an estimator as JSON can hold them."""
+    kept = {name: value for name, value in params.items() if name not in NOT_SAVED}
+    kept["device"] = str(kept["device"])
+    if not isinstance(kept["random_state"], int | np.integer):
+        kept["random_state"] = None
+    if isinstance(kept.get("class_weight"), dict):
+        kept["class_weight"] = [[_plain(key), float(value)] for key, value in kept["class_weight"].items()]
+    return {name: _plain(value) for name, value in kept.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON knows it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value

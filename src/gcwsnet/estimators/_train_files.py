@@ -1,0 +1,332 @@
+"""A training run from files to the folder of a model: started, killed, resumed, finished."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gcwsnet._atomic import remove_left_overs, written_beside
+from gcwsnet._threads import n_threads
+from gcwsnet.coding import CoderSettings
+from gcwsnet.coding._codes_folder import Manifest, is_codes_folder, read_description, stored_codes
+from gcwsnet.coding._tensor_file import read_file
+from gcwsnet.data import Batch, Batches, read
+from gcwsnet.data._inputs import find_inputs
+from gcwsnet.data._shuffle import shuffled
+from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._classifier import GCWSNetClassifier
+from gcwsnet.estimators._curves import write_curves
+from gcwsnet.estimators._file_coder import (
+    NO_LABELS,
+    FileCoder,
+    learn_from_files,
+    learn_from_stream,
+    read_with_schema,
+)
+from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, save_model
+from gcwsnet.estimators._regressor import GCWSNetRegressor
+from gcwsnet.training import Labels, Observer, Plan, Trainer, TrainingSettings
+from gcwsnet.training._history import record_fractions
+
+CHECKPOINT = "checkpoint.safetensors"
+RUN = "run.json"
+MOST_BYTES_OF_HELD_OUT_CODES = 1 << 28
+
+
+@dataclass(frozen=True)
+class TrainingRequest:
+    """All that a run is asked for.
+
+    Attributes
+    ----------
+    files, tests : list of str
+    out : Path
+        The folder of the model.
+    reading : dict
+        Settings of `gcwsnet.data.read`.
+    coder : CoderSettings
+    training : TrainingSettings
+    task : str
+    classes : list or None
+        All labels that a stream can have.
+    seed : int
+    shuffle_rows : int
+        The rows of the shuffle buffer; 0 keeps the order of the files.
+    records : int
+        Records in an epoch.
+    checkpoint_rows : int
+        Rows from one checkpoint to the next; 0 for none.
+    resume, restart : bool
+        Whether an unfinished run in the same folder is resumed or thrown away.
+    n_jobs : int or None
+    """
+
+    files: list[str]
+    tests: list[str]
+    out: Path
+    reading: dict[str, Any]
+    coder: CoderSettings
+    training: TrainingSettings
+    task: str
+    classes: list[Any] | None
+    seed: int
+    shuffle_rows: int
+    records: int
+    checkpoint_rows: int
+    resume: bool
+    restart: bool
+    n_jobs: int | None
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what must be the same for a run to be resumed: settings, and files with their sizes."""
+        files = [[one.name, os.path.getsize(one.name)] for one in find_inputs(self.files) if one.reusable]
+        settings = {name: getattr(self, name) for name in ("reading", "task", "seed", "shuffle_rows", "records")}
+        settings |= {"hashing": asdict(self.coder), "net": self.training.state()}
+        return json.loads(json.dumps({"files": files, "tests": self.tests, **settings}))
+
+
+class TrainingObserver(Observer):
+    """An observer of a run on files."""
+
+    def started(self, estimator: GCWSNetEstimator, n_rows: int | None, epochs: int, done: int) -> None:
+        """Take note of a run that begins: the rows of an epoch, the epochs, and the rows done before."""
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A finished run.
+
+    Attributes
+    ----------
+    estimator : GCWSNetEstimator
+    was_finished : bool
+        Whether there was nothing left to do.
+    skipped : int
+        Rows that could not be read.
+    reasons : list of str
+        Why, for the first few.
+    """
+
+    estimator: GCWSNetEstimator
+    was_finished: bool
+    skipped: int
+    reasons: list[str]
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Rows to learn from: how they are coded, their codes in the order of the files, and what was skipped."""
+
+    file_coder: FileCoder
+    codes: Callable[[], Iterable[Batch]]
+    skipped: Callable[[], tuple[int, list[str]]] = lambda: (0, [])
+
+
+def train_files(request: TrainingRequest, observer: TrainingObserver) -> FinishedRun:
+    """Train a net on files and write it into its folder."""
+    request.out.mkdir(parents=True, exist_ok=True)
+    remove_left_overs(request.out)
+    checkpoint = request.out / CHECKPOINT
+    fingerprint = request.fingerprint()
+    if request.resume and not checkpoint.exists() and _is_finished(request.out, fingerprint):
+        return FinishedRun(load_with_description(request.out)[0], True, 0, [])
+    if checkpoint.exists() and not request.resume:
+        if not request.restart:
+            raise ValueError(
+                f"{checkpoint} is of a run that did not finish; go on with --resume, or start again with --restart"
+            )
+        checkpoint.unlink()
+    if checkpoint.exists():
+        source, estimator = _resume(request, checkpoint, fingerprint)
+    else:
+        source = _open(request)
+        estimator = make_estimator(source.file_coder, request.training, request.n_jobs)
+        estimator.trainer_.start_run(with_auc=True)
+    n_rows = source.file_coder.n_rows
+    plan = Plan(
+        _epochs(request, n_rows),
+        n_rows,
+        fractions=record_fractions(request.records if request.tests else 1),
+        doubling=True,
+        checkpoint_rows=request.checkpoint_rows,
+    )
+    more = {"files": source.file_coder.file_description()}
+    _run(estimator, request, plan, source, _Checkpoints(estimator, checkpoint, observer, more, fingerprint))
+    save_model(estimator, request.out / FILE_IN_FOLDER, resumable=False, timings=False, more=more)
+    write_curves(request.out, estimator)
+    with written_beside(request.out / RUN) as path:
+        path.write_text(json.dumps(fingerprint, indent=1), encoding="utf-8")
+    checkpoint.unlink(missing_ok=True)
+    return FinishedRun(estimator, False, *source.skipped())
+
+
+class _Checkpoints(TrainingObserver):
+    """An observer that writes checkpoints and passes all else on."""
+
+    def __init__(
+        self,
+        estimator: GCWSNetEstimator,
+        path: Path,
+        observer: TrainingObserver,
+        more: dict[str, Any],
+        fingerprint: dict[str, Any],
+    ) -> None:
+        self._estimator, self._path, self._observer = estimator, path, observer
+        self._more = more | {"fingerprint": fingerprint}
+        self.started, self.advanced, self.recorded = observer.started, observer.advanced, observer.recorded  # type: ignore[method-assign]
+
+    def checkpoint(self) -> None:
+        save_model(self._estimator, self._path, resumable=True, timings=False, more=self._more)
+
+
+def _run(
+    estimator: GCWSNetEstimator, request: TrainingRequest, plan: Plan, source: _Source, observer: TrainingObserver
+) -> None:
+    trainer = estimator.trainer_
+    held_out = []
+    if request.tests:
+        reading = {name: value for name, value in request.reading.items() if name not in ("on_error", "rejects")}
+        targets = trainer.targets
+        labels = targets.classes.tolist() if isinstance(targets, Labels) else None
+        tests = read_with_schema(request.tests, reading, source.file_coder.schema, labels=labels)
+        held_out.append(_KeptCodes(tests, source.file_coder, request.n_jobs))
+    if plan.n_rows is None:
+        trainer.start_averaging()
+
+    def epoch(number: int) -> Iterable[Batch]:
+        if not request.shuffle_rows:
+            return source.codes()
+        seed = np.random.SeedSequence([estimator.seed_, number]).generate_state(1, np.uint64)[0]
+        return shuffled(source.codes(), request.shuffle_rows, int(seed))
+
+    observer.started(estimator, plan.n_rows, plan.epochs, trainer.rows_seen)
+    trainer.run(plan, epoch, held_out, observer, n_jobs=n_threads(request.n_jobs))
+
+
+class _KeptCodes:
+    """The codes of test files; they are kept in memory if they are not too many."""
+
+    def __init__(self, batches: Batches, file_coder: FileCoder, n_jobs: int | None) -> None:
+        self._batches, self._file_coder, self._n_jobs = batches, file_coder, n_jobs
+        self._kept: list[Batch] | None = None
+
+    def __call__(self) -> Iterator[Batch]:
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept: list[Batch] = []
+        n_bytes = 0
+        for batch in self._file_coder.coded(self._batches, self._n_jobs):
+            n_bytes += batch.X.nbytes
+            if n_bytes <= MOST_BYTES_OF_HELD_OUT_CODES:
+                kept.append(batch)
+            yield batch
+        self._kept = kept if n_bytes <= MOST_BYTES_OF_HELD_OUT_CODES else None
+
+
+def _epochs(request: TrainingRequest, n_rows: int | None) -> int:
+    """Return how often the rows are learned from."""
+    if n_rows is not None:
+        return request.training.n_epochs(n_rows)
+    if request.checkpoint_rows:
+        raise ValueError("a stream can be read only once, so a run on it cannot resume; leave out --checkpoint-every")
+    if request.training.epochs not in ("auto", 1):
+        raise ValueError("a stream can be read only once, so --epochs must be 1; put the rows into a file for more")
+    return 1
+
+
+def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: int | None) -> GCWSNetEstimator:
+    """Return an estimator with the coder and the targets of files, and with a net that has learned nothing."""
+    make: Any = GCWSNetClassifier if isinstance(file_coder.targets, Labels) else GCWSNetRegressor
+    coder = file_coder.coder
+    settings = asdict(coder.settings) | vars(training)
+    estimator: GCWSNetEstimator = make(random_state=coder.seed, n_jobs=n_jobs, **settings)
+    estimator._check_parameters()
+    estimator._fitted_params = estimator.get_params(deep=False)
+    estimator.coder_, estimator.n_features_in_ = coder, coder.n_features
+    assert file_coder.targets is not None  # noqa: S101
+    made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.hasher.code_bits, "seed": coder.seed}
+    estimator._use(Trainer.begin(training, file_coder.targets, **made, device="cpu"))
+    return estimator
+
+
+def _open(request: TrainingRequest) -> _Source:
+    """Return the rows of a new run."""
+    n_jobs = request.n_jobs
+    if is_codes(request.files):
+        return _codes_source(Path(request.files[0]))
+    batches = read(request.files if len(request.files) > 1 else request.files[0], **request.reading)
+    if batches.reusable:
+        learned = learn_from_files(batches, request.coder, request.task, request.seed, n_jobs)
+        if learned.targets is None:
+            raise ValueError(NO_LABELS)
+        return _files_source(batches, learned, n_jobs)
+    learned, rows = learn_from_stream(batches, request.coder, request.task, request.classes, request.seed, n_jobs)
+    return _Source(learned, lambda: learned.coded(rows, n_jobs), lambda: (batches.skipped, batches.reasons))
+
+
+def _files_source(batches: Batches, file_coder: FileCoder, n_jobs: int | None) -> _Source:
+    return _Source(file_coder, lambda: file_coder.coded(batches, n_jobs), lambda: (batches.skipped, batches.reasons))
+
+
+def _codes_source(folder: Path) -> _Source:
+    """Return the rows of a folder that `gcwsnet hash` wrote."""
+    file_coder = FileCoder.from_state(*read_description(folder))
+    manifest = Manifest.read(folder)
+    if file_coder.targets is None:
+        raise ValueError(f"{folder} has codes of rows without labels, and a net cannot be trained on them")
+    if len(manifest.files) < manifest.n_files:
+        raise ValueError(
+            f"{folder} has the codes of {len(manifest.files)} of {manifest.n_files} files; run gcwsnet hash again with "
+            "--resume to finish it"
+        )
+
+    def codes() -> Iterator[Batch]:
+        for batch in stored_codes(folder, manifest):
+            yield Batch(batch.X, file_coder.target(batch.y), batch.weight)
+
+    return _Source(file_coder, codes)
+
+
+def is_codes(files: list[str]) -> bool:
+    """Return whether the one source is a folder of codes; several of them are an error."""
+    folders = [file for file in files if is_codes_folder(Path(file))]
+    if folders and len(files) > 1:
+        raise ValueError(f"a folder of codes is trained on alone, got {', '.join(files)}")
+    return bool(folders)
+
+
+def _resume(
+    request: TrainingRequest, checkpoint: Path, fingerprint: dict[str, Any]
+) -> tuple[_Source, GCWSNetEstimator]:
+    """Return the rows and the estimator of an unfinished run."""
+    arrays, description = read_file(checkpoint)
+    for name, value in fingerprint.items():
+        before = description["fingerprint"].get(name)
+        if before != value:
+            raise ValueError(
+                f"{checkpoint} is of a run with {name} {before}, and now it is {value}; a run is resumed with the same "
+                "files and settings, or started again with --restart"
+            )
+    estimator = estimator_of(checkpoint, arrays, description)
+    estimator.n_jobs = request.n_jobs
+    if is_codes(request.files):
+        return _codes_source(Path(request.files[0])), estimator
+    targets = description["trainer"]["targets"]
+    described = description["files"] | {"coder": description["coder"], "targets": targets}
+    file_coder = FileCoder.from_state(arrays, described)
+    batches = read_with_schema(request.files, request.reading, file_coder.schema)
+    return _files_source(batches, file_coder, request.n_jobs), estimator
+
+
+def _is_finished(out: Path, fingerprint: dict[str, Any]) -> bool:
+    try:
+        return json.loads((out / RUN).read_text(encoding="utf-8")) == fingerprint
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,140 @@
+"""The history of a training: one record at a time, with metrics of rows before they are learned."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet.training._targets import Labels, Targets
+
+Record = dict[str, float]
+History = dict[str, list[float]]
+Arrays = dict[str, NDArray[Any]]
+
+AUC_SHIFT = 12
+AUC_BINS = 1 << (32 - AUC_SHIFT)
+
+
+def record_fractions(records: Any) -> list[float]:
+    """Return fractions of an epoch, ascending and ending with 1, from a number of them or from fractions."""
+    if isinstance(records, numbers.Integral) and not isinstance(records, bool) and int(records) >= 1:
+        n = int(records)
+        return [i / n for i in range(1, n + 1)]
+    if isinstance(records, Sequence) and not isinstance(records, str):
+        fractions = sorted({float(fraction) for fraction in records} | {1.0})
+        if fractions[0] > 0 and fractions[-1] <= 1:
+            return fractions
+    raise ValueError(
+        f"records must be a positive integer or fractions of an epoch above 0 and up to 1, got records={records!r}"
+    )
+
+
+class BinnedAUC:
+    """The area under the ROC curve from counts of scores in bins, in memory that does not grow.
+
+    Two scores in one bin differ by at most 1/2000 of their size. They count as equal, that is, as half right.
+    """
+
+    def __init__(self) -> None:
+        self.counts = np.zeros((2, AUC_BINS), dtype=np.int64)
+
+    def add(self, scores: NDArray[Any], is_second: NDArray[np.bool_]) -> None:
+        """Count the scores of rows of the first and of the second class."""
+        bits = scores.astype(np.float32).view(np.int32).astype(np.int64)
+        ascending = np.where(bits < 0, ~bits, bits + 2**31)  # integers in the order of the floats
+        np.add.at(self.counts, (is_second.astype(np.int64), ascending >> AUC_SHIFT), 1)
+
+    def value(self) -> float:
+        """Return the area; NaN unless there are rows of both classes."""
+        first, second = self.counts.astype(np.float64)
+        below = np.cumsum(first) - first / 2
+        pairs = first.sum() * second.sum()
+        return float(second @ below / pairs) if pairs else math.nan
+
+
+class RunningMetrics:
+    """Metrics of rows that come batch by batch: the mean loss, the metric of the task and, on request, the AUC.
+
+    Parameters
+    ----------
+    targets : Targets
+    with_auc : bool
+        Whether the AUC is counted, which only two classes have.
+    """
+
+    def __init__(self, targets: Targets, *, with_auc: bool = False) -> None:
+        self.targets = targets
+        self.rows, self.loss, self.success = 0, 0.0, 0.0
+        two_classes = isinstance(targets, Labels) and targets.n_outputs == 2
+        self.auc = BinnedAUC() if with_auc and two_classes else None
+
+    def add(self, outputs: NDArray[Any], target: NDArray[Any], loss: float) -> None:
+        """Count rows: their outputs, their encoded targets and the sum of their losses."""
+        self.rows += len(target)
+        self.loss += loss
+        self.success += float(self.targets.successes(outputs, target).sum())
+        if self.auc is not None:
+            self.auc.add(outputs[:, 1] - outputs[:, 0], target == 1)
+
+    def values(self) -> Record:
+        """Return the metrics by name."""
+        n = max(self.rows, 1)
+        values = {"loss": self.loss / n, self.targets.metric: self.targets.metric_of(self.success / n)}
+        return values if self.auc is None else values | {"auc": self.auc.value()}
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.rows, self.loss, self.success = 0, 0.0, 0.0
+        if self.auc is not None:
+            self.auc = BinnedAUC()
+
+    def state(self, prefix: str) -> tuple[Arrays, dict[str, Any]]:
+        """Return all counts as arrays, whose names start with `prefix`, and as what JSON can hold."""
+        arrays = {} if self.auc is None else {f"{prefix}auc": self.auc.counts}
+        return arrays, {"rows": self.rows, "loss": self.loss, "success": self.success}
+
+    def restore(self, prefix: str, arrays: Arrays, description: dict[str, Any]) -> None:
+        """Take back the counts of `state`."""
+        self.rows, self.loss, self.success = (description[name] for name in ("rows", "loss", "success"))
+        if self.auc is not None:
+            self.auc.counts = arrays[f"{prefix}auc"].copy()
+
+
+class Clock:
+    """A clock that goes on from the seconds of earlier training."""
+
+    def __init__(self, history: History) -> None:
+        earlier = history["seconds"][-1] if history.get("seconds") else 0.0
+        self._start = time.perf_counter() - earlier
+
+    def seconds(self) -> float:
+        """Return the seconds of training, all runs together."""
+        return time.perf_counter() - self._start
+
+
+def append(history: History, record: Record) -> None:
+    """Add a record to lists of equal length; what it lacks, or what earlier records lacked, is NaN."""
+    length = len(next(iter(history.values()), []))
+    for name in record:
+        history.setdefault(name, [math.nan] * length)
+    for name, values in history.items():
+        values.append(record.get(name, math.nan))
+
+
+def history_state(history: History, *, timings: bool) -> dict[str, list[float | None]]:
+    """Return a history as JSON can hold it: None for NaN and, without timings, 0 for seconds."""
+    state = {name: [value if math.isfinite(value) else None for value in values] for name, values in history.items()}
+    if not timings and "seconds" in state:
+        state["seconds"] = [0.0] * len(state["seconds"])
+    return state
+
+
+def history_from_state(state: dict[str, list[float | None]]) -> History:
+    """Return the history of a state."""
+    return {name: [math.nan if value is None else value for value in values] for name, values in state.items()}

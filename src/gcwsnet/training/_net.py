@@ -1,0 +1,276 @@
+"""The net that a trainer trains: the native engine on a CPU, torch on any other device."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet import _core
+from gcwsnet._memory import require_memory
+from gcwsnet.encoding._count_sketch import reduction_factor
+from gcwsnet.training._settings import TrainingSettings
+from gcwsnet.training._targets import Targets
+
+Arrays = dict[str, NDArray[Any]]
+MOST_TABLE_ROWS = 2**31
+
+
+class Net(ABC):
+    """A hashed first layer, hidden layers and outputs, with the state of its optimizer.
+
+    Parameters
+    ----------
+    settings : TrainingSettings
+    targets : Targets
+    n_hashes, code_bits : int
+        Of the codes.
+    seed : int
+        Of the initial weights, and of the count-sketch if there is a reduction.
+    """
+
+    def __init__(
+        self, settings: TrainingSettings, targets: Targets, *, n_hashes: int, code_bits: int, seed: int
+    ) -> None:
+        self.settings, self.targets = settings, targets
+        self.n_hashes, self.code_bits, self.seed = n_hashes, code_bits, seed
+
+    def description(self) -> dict[str, int]:
+        """Return what the net was made with beside settings and targets."""
+        return {"n_hashes": self.n_hashes, "code_bits": self.code_bits, "seed": self.seed}
+
+    @abstractmethod
+    def train(
+        self,
+        codes: NDArray[Any],
+        target: NDArray[Any],
+        weight: NDArray[Any] | None,
+        rates: NDArray[np.float64],
+        *,
+        batch_size: int,
+        n_jobs: int,
+    ) -> tuple[float, NDArray[np.float32]]:
+        """Take one step for each rate; return the sum of the rows' losses and their outputs, each before its step."""
+
+    @abstractmethod
+    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float64]:
+        """Return the outputs for codes, by the averaged weights while weights are averaged."""
+
+    @abstractmethod
+    def weights(self) -> Arrays:
+        """Return all weights by their names in `gcwsnet.nn.GCWSNet`; they may change with the next step."""
+
+    @abstractmethod
+    def predicting_weights(self) -> Arrays:
+        """Return the weights that predict: the averaged ones while weights are averaged."""
+
+    @abstractmethod
+    def optimizer_state(self) -> Arrays:
+        """Return all that the optimizer keeps."""
+
+    @abstractmethod
+    def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
+        """Take weights and the optimizer's state, which must be whole; without a state the optimizer begins again."""
+
+    @property
+    @abstractmethod
+    def is_averaging(self) -> bool:
+        """Whether weights are averaged."""
+
+    @abstractmethod
+    def start_averaging(self, rows_seen: int) -> None:
+        """Average the weights from here on, over the last half of the rows, or somewhat more."""
+
+    @abstractmethod
+    def stop_averaging(self) -> None:
+        """Forget the averages: predict with the last weights."""
+
+    @abstractmethod
+    def averages_state(self) -> tuple[Arrays, list[int]]:
+        """Return the averages and the numbers of rows that belong to them."""
+
+    @abstractmethod
+    def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
+        """Take averages back."""
+
+
+class NativeNet(Net):
+    """A net of the native core. Its weights are the same on any machine and for any number of threads."""
+
+    def __init__(
+        self, settings: TrainingSettings, targets: Targets, *, n_hashes: int, code_bits: int, seed: int
+    ) -> None:
+        super().__init__(settings, targets, n_hashes=n_hashes, code_bits=code_bits, seed=seed)
+        reduction = reduction_factor(1 if settings.reduction is None else settings.reduction, code_bits)
+        self.core = _core.Net(
+            n_hashes, code_bits, settings.hidden, targets.n_outputs, reduction=int(reduction), seed=seed
+        )
+        self._predicts: tuple[int, _core.Net] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = {"made_with": (self.settings, self.targets), "description": self.description()}
+        state |= {"weights": _copies(self.weights()), "optimizer": _copies(self.optimizer_state())}
+        if self.is_averaging:
+            averages, rows = self.averages_state()
+            state["averages"] = _copies(averages), rows, self.core.rows_seen
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(*state["made_with"], **state["description"])  # type: ignore[misc]
+        self.load(state["weights"], state["optimizer"])
+        if "averages" in state:
+            self.load_averages(*state["averages"])
+
+    def train(
+        self,
+        codes: NDArray[Any],
+        target: NDArray[Any],
+        weight: NDArray[Any] | None,
+        rates: NDArray[np.float64],
+        *,
+        batch_size: int,
+        n_jobs: int,
+    ) -> tuple[float, NDArray[np.float32]]:
+        """Take one step for each rate."""
+        labels = target.ndim == 1
+        losses = np.empty(len(rates))
+        successes = np.empty(len(rates) if labels else (len(rates), target.shape[1]))
+        outputs = np.empty((len(codes), self.targets.n_outputs), dtype=np.float32)
+        try:
+            self.core.train(
+                np.ascontiguousarray(codes),
+                np.ascontiguousarray(target, dtype=np.int64 if labels else np.float32),
+                weights=None if weight is None else np.ascontiguousarray(weight, dtype=np.float32),
+                batch_size=batch_size,
+                rates=rates,
+                losses=losses,
+                successes=successes,
+                outputs=outputs,
+                loss=self.targets.loss,
+                betas=self.settings.betas,
+                weight_decay=self.settings.weight_decay,
+                lazy=self.settings.optimizer == "lazy",
+                n_threads=n_jobs,
+            )
+        except FloatingPointError as error:
+            raise diverged(rates[0]) from error
+        return float(losses.sum()), outputs
+
+    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float64]:
+        """Return the outputs for codes."""
+        return self._predictor(n_jobs).outputs(np.ascontiguousarray(codes), n_threads=n_jobs).astype(np.float64)
+
+    def _predictor(self, n_jobs: int) -> _core.Net:
+        """Return the net that predicts; the averaged one is kept until there has been another step."""
+        if not self.core.is_averaging:
+            return self.core
+        if self._predicts is None or self._predicts[0] != self.core.n_steps:
+            self._predicts = self.core.n_steps, self.core.averaged(n_threads=n_jobs)
+        return self._predicts[1]
+
+    def weights(self) -> Arrays:
+        """Return views of all weights."""
+        return self.core.weights()
+
+    def predicting_weights(self) -> Arrays:
+        """Return views of the weights that predict."""
+        return self._predictor(1).weights()
+
+    def optimizer_state(self) -> Arrays:
+        """Return the moments there are and the number of steps."""
+        state: Arrays = {"n_steps": np.array([self.core.n_steps])}
+        if self.core.has_second_moments:
+            state |= {f"second_moments.{name}": value for name, value in self.core.second_moments().items()}
+        if self.core.has_first_moments:
+            state |= {f"first_moments.{name}": value for name, value in self.core.first_moments().items()}
+        return state
+
+    def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
+        """Take weights and the optimizer's state."""
+        _fill(self.core.weights(), weights)
+        self._predicts = None
+        if not optimizer:
+            return
+        self.core.n_steps = int(optimizer["n_steps"][0])
+        for moments in ("second_moments", "first_moments"):
+            kept = {name.removeprefix(f"{moments}."): value for name, value in optimizer.items() if moments in name}
+            if kept:
+                _fill(getattr(self.core, moments)(), kept)
+
+    @property
+    def is_averaging(self) -> bool:
+        """Whether weights are averaged."""
+        return self.core.is_averaging
+
+    def start_averaging(self, rows_seen: int) -> None:
+        """Average the weights from here on."""
+        self.core.rows_seen = rows_seen
+        self.core.start_averaging()
+
+    def stop_averaging(self) -> None:
+        """Forget the averages."""
+        self.core.stop_averaging()
+        self._predicts = None
+
+    def averages_state(self) -> tuple[Arrays, list[int]]:
+        """Return the averages."""
+        return self.core.averages(), list(self.core.averaging_rows)
+
+    def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
+        """Take averages back."""
+        self.start_averaging(rows_seen)
+        self.core.averaging_rows = tuple(rows)
+        _fill(self.core.averages(), arrays)
+
+
+def make_net(
+    settings: TrainingSettings, targets: Targets, *, n_hashes: int, code_bits: int, seed: int, device: str = "cpu"
+) -> Net:
+    """Return a net that has learned nothing.
+
+    Parameters
+    ----------
+    settings, targets, n_hashes, code_bits, seed
+        See `Net`.
+    device : str, default="cpu"
+        "cpu" is the native core; all else is a device of torch.
+    """
+    reduction = reduction_factor(1 if settings.reduction is None else settings.reduction, code_bits)
+    n_rows = -(-(n_hashes << code_bits) // reduction)
+    if n_rows > MOST_TABLE_ROWS:
+        raise ValueError(
+            f"the table of the first layer must have at most 2**31 rows, got {n_rows} with n_hashes={n_hashes}, codes "
+            f"of {code_bits} bits and reduction={settings.reduction!r}; use a larger reduction, for example '8bit'"
+        )
+    n_outputs = (*settings.hidden, targets.n_outputs)[0]
+    require_memory(8 * n_rows * n_outputs, f"a table of {n_rows} rows", "use a reduction, fewer bits or fewer hashes")
+    made = {"n_hashes": n_hashes, "code_bits": code_bits, "seed": seed}
+    if device == "cpu":
+        return NativeNet(settings, targets, **made)
+    from gcwsnet.training._torch_net import TorchNet  # noqa: PLC0415
+
+    return TorchNet(settings, targets, **made, device=device)
+
+
+def diverged(rate: float) -> ValueError:
+    """Return the error for a loss that is not finite."""
+    return ValueError(
+        "the loss of a batch is not finite any more: the training diverges; use a smaller learning_rate, now about "
+        f"{rate:g}, or smaller weights"
+    )
+
+
+def _fill(views: Arrays, arrays: Arrays) -> None:
+    """Copy arrays into views of the same names and shapes."""
+    if views.keys() != arrays.keys():
+        raise KeyError(f"arrays {sorted(arrays)} for a net with {sorted(views)}")
+    for name, view in views.items():
+        if view.shape != arrays[name].shape:
+            raise IndexError(f"{name} of shape {arrays[name].shape} for a net where it is {view.shape}")
+        view[...] = arrays[name]
+
+
+def _copies(arrays: Arrays) -> Arrays:
+    return {name: value.copy() for name, value in arrays.items()}

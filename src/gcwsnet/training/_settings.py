@@ -1,0 +1,98 @@
+"""The settings of a training, and the learning rate that follows from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet._validation import check_choice, check_integer, check_number
+
+RATE_OF_FEW_STEPS, RATE_OF_MANY_STEPS, RATE_WITHOUT_HIDDEN_LAYERS = 5e-3, 3e-3, 1e-2
+FEW_STEPS = 3000
+EPOCHS_OF_FEW_ROWS, FEW_ROWS = 3, 1500
+OPTIMIZERS = ("lazy", "adam")
+
+Floats = NDArray[np.float64]
+
+
+def cosine(done: Floats) -> Floats:
+    """Return (1 + cos(pi x)) / 2 for shares from 0 to 1, with additions and multiplications alone.
+
+    A library's cosine may differ in the last bit from machine to machine, and a model must not.
+    """
+    folded = np.where(done > 0.5, 1.0 - done, done)
+    square = (math.pi * folded) ** 2
+    series = np.zeros_like(square)
+    for n in range(20, 0, -2):  # Horner: 1 - x^2/2 (1 - x^2/12 (1 - ...)), more than exact up to pi / 2
+        series = (1.0 - series) * square / (n * (n - 1))
+    half = 0.5 * (1.0 - series)
+    return 0.5 + np.where(done > 0.5, -half, half)
+
+
+SCHEDULES: dict[str, Callable[[Floats], Floats]] = {
+    "constant": np.ones_like,
+    "linear": lambda done: 1.0 - done,
+    "cosine": cosine,
+}
+"""The factor of the learning rate when a share of all rows is done."""
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """What a user asks of a net and its training; see `GCWSNetClassifier` for each setting."""
+
+    hidden: tuple[int, ...] = (200,)
+    reduction: int | str | None = None
+    epochs: int | str = "auto"
+    batch_size: int = 32
+    learning_rate: float | str = "auto"
+    schedule: str = "linear"
+    optimizer: str = "lazy"
+    betas: tuple[float, float] = (0.0, 0.999)
+    weight_decay: float = 0.0
+    average: bool = True
+
+    def check(self) -> None:
+        """Raise an error for a setting that makes no sense."""
+        if self.epochs != "auto":
+            check_integer("epochs", self.epochs, 1, 2**31)
+        check_integer("batch_size", self.batch_size, 1, 2**24)
+        if self.learning_rate != "auto":
+            check_number("learning_rate", self.learning_rate, 1e-12, 1e3)
+        for units in self.hidden:
+            check_integer("hidden", units, 1, 2**31 - 1)
+        check_choice("schedule", self.schedule, list(SCHEDULES))
+        check_choice("optimizer", self.optimizer, OPTIMIZERS)
+        if len(self.betas) != 2:
+            raise ValueError(f"betas must be two numbers, got betas={self.betas!r}")
+        for beta in self.betas:
+            check_number("betas", beta, 0.0, math.nextafter(1.0, 0.0))
+        check_number("weight_decay", self.weight_decay, 0.0, 1e6)
+
+    def n_epochs(self, n_rows: int) -> int:
+        """Return how often `n_rows` rows are learned from."""
+        if self.epochs == "auto":
+            return EPOCHS_OF_FEW_ROWS if n_rows < FEW_ROWS else 1
+        return int(self.epochs)
+
+    def rate(self, n_steps: float = math.inf) -> float:
+        """Return the learning rate that a run of `n_steps` steps begins with."""
+        if self.learning_rate != "auto":
+            return float(self.learning_rate)
+        if not self.hidden:
+            return RATE_WITHOUT_HIDDEN_LAYERS
+        return RATE_OF_FEW_STEPS if n_steps <= FEW_STEPS else RATE_OF_MANY_STEPS
+
+    def state(self) -> dict[str, Any]:
+        """Return the settings as JSON can hold them."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> TrainingSettings:
+        """Return the settings of a state."""
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in state.items()})

@@ -1,0 +1,217 @@
+"""What a net learns: labels or numbers as arrays, with their losses and their metrics."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, softmax
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array
+
+Arrays = dict[str, NDArray[Any]]
+Floats = NDArray[np.float64]
+
+
+class Targets(ABC):
+    """The targets of a task.
+
+    Attributes
+    ----------
+    metric : str
+        The name of the metric beside the loss.
+    loss : str
+        The name of the loss, as the native core knows it.
+    n_outputs : int
+        The outputs of a net for these targets.
+    """
+
+    metric: str
+    loss: str
+    n_outputs: int
+
+    @abstractmethod
+    def encode(self, y: Any) -> NDArray[Any]:
+        """Return y as the loss takes it, one row for each of y."""
+
+    @abstractmethod
+    def losses(self, outputs: Floats, target: NDArray[Any]) -> Floats:
+        """Return the loss of each row."""
+
+    @abstractmethod
+    def successes(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
+        """Return for each row what the metric is made of."""
+
+    @abstractmethod
+    def metric_of(self, mean_success: float) -> float:
+        """Return the metric of rows whose mean success is known."""
+
+    @abstractmethod
+    def scores(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
+        """Return for each row how good its outputs are, at best 1."""
+
+    @abstractmethod
+    def predictions(self, outputs: Floats) -> NDArray[Any]:
+        """Return the labels or numbers that outputs stand for."""
+
+    @abstractmethod
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Return all of it as arrays and as what JSON can hold."""
+
+    @staticmethod
+    def from_state(arrays: Arrays, description: dict[str, Any]) -> Targets:
+        """Return the targets whose state this is."""
+        if "classes" in description:
+            return Labels(np.array(description["classes"], dtype=np.dtype(description["dtype"])))
+        mean, deviation = arrays["targets.mean"], arrays["targets.deviation"]
+        return Numbers(mean, deviation, description["one_column"], description["loss"])
+
+
+class Labels(Targets):
+    """Classes, with the cross-entropy and the accuracy.
+
+    Parameters
+    ----------
+    classes : array
+        All labels, ascending.
+    """
+
+    metric, loss = "accuracy", "cross_entropy"
+
+    def __init__(self, classes: NDArray[Any]) -> None:
+        self.classes = classes
+        self.n_outputs = len(classes)
+
+    def encode(self, y: Any) -> NDArray[np.int32]:
+        """Return the number of each label's class."""
+        y = check_labels(y)
+        place = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+        unknown = np.flatnonzero(self.classes[place] != y)
+        if len(unknown):
+            row = int(unknown[0])
+            label = y[row : row + 1].tolist()[0]
+            raise ValueError(
+                f"every label must be one of the {self.n_outputs} classes known so far, y[{row}] is {label!r}; "
+                "give all classes at the first call of partial_fit, or fit again"
+            )
+        return place.astype(np.int32)
+
+    def losses(self, outputs: Floats, target: NDArray[Any]) -> Floats:
+        """Return the cross-entropy of each row."""
+        return logsumexp(outputs, axis=1) - outputs[np.arange(len(target)), target]
+
+    def successes(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
+        """Return 1 where the largest output is that of the class."""
+        return (outputs.argmax(axis=1) == target).astype(np.float64)
+
+    def metric_of(self, mean_success: float) -> float:
+        """Return the accuracy."""
+        return mean_success
+
+    def scores(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
+        """Return the successes."""
+        return self.successes(outputs, target)
+
+    def predictions(self, outputs: Floats) -> NDArray[Any]:
+        """Return the most probable labels."""
+        return self.classes[outputs.argmax(axis=1)]
+
+    def probabilities(self, outputs: Floats) -> Floats:
+        """Return the probability of each class."""
+        return softmax(outputs, axis=1)
+
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Return the classes, which must be strings, numbers or bools."""
+        values = self.classes.tolist()
+        odd = [value for value in values if not isinstance(value, str | bool | int | float)]
+        if odd:
+            raise ValueError(f"labels must be strings, numbers or bools to be saved, got {odd[0]!r}; use other labels")
+        return {}, {"classes": values, "dtype": self.classes.dtype.str}
+
+
+LOSSES = ("squared_error", "absolute_error", "huber")
+
+
+class Numbers(Targets):
+    """Numbers, standardised for the net, with one of three losses and the root mean square error.
+
+    Parameters
+    ----------
+    mean, deviation : arrays of float64, shape (n_outputs,)
+        The mean and the standard deviation of the targets.
+    one_column : bool
+        Whether y is a vector and not a matrix.
+    loss : {"squared_error", "absolute_error", "huber"}
+        The loss of the standardised targets; Huber's changes from square to absolute at 1.
+    """
+
+    metric = "rmse"
+
+    def __init__(self, mean: Floats, deviation: Floats, one_column: bool, loss: str) -> None:
+        self.mean, self.deviation, self.one_column, self.loss = mean, deviation, one_column, loss
+        self.n_outputs = len(mean)
+
+    @classmethod
+    def learn(cls, y: Any, loss: str) -> Numbers:
+        """Return targets like those of y; a constant column has deviation 1."""
+        y = check_numbers(y)
+        columns = y.reshape(len(y), -1)
+        deviation = columns.std(axis=0)
+        return cls(columns.mean(axis=0), np.where(deviation > 0, deviation, 1.0), y.ndim == 1, loss)
+
+    def encode(self, y: Any) -> NDArray[np.float32]:
+        """Return standardised targets as columns."""
+        y = check_numbers(y)
+        columns = y.reshape(len(y), -1)
+        if columns.shape[1] != self.n_outputs:
+            raise ValueError(f"y must have {self.n_outputs} columns as before, got {columns.shape[1]}")
+        return ((columns - self.mean) / self.deviation).astype(np.float32)
+
+    def losses(self, outputs: Floats, target: NDArray[Any]) -> Floats:
+        """Return the mean loss of each row's targets."""
+        distance = np.abs(outputs - target)
+        if self.loss == "squared_error":
+            return (distance**2).mean(axis=1)
+        if self.loss == "absolute_error":
+            return distance.mean(axis=1)
+        return np.where(distance < 1, 0.5 * distance**2, distance - 0.5).mean(axis=1)
+
+    def successes(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
+        """Return the mean square error of each row's targets, in the units of y."""
+        return (((outputs - target) * self.deviation) ** 2).mean(axis=1)
+
+    def metric_of(self, mean_success: float) -> float:
+        """Return the root mean square error."""
+        return math.sqrt(mean_success)
+
+    def scores(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
+        """Return one minus the square error of the standardised targets, whose mean is near R2."""
+        return 1 - ((outputs - target).astype(np.float64) ** 2).mean(axis=1)
+
+    def predictions(self, outputs: Floats) -> Floats:
+        """Return numbers in the units of y and of its shape."""
+        columns = outputs * self.deviation + self.mean
+        return columns[:, 0] if self.one_column else columns
+
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Return mean and deviation as arrays."""
+        arrays = {"targets.mean": self.mean, "targets.deviation": self.deviation}
+        return arrays, {"one_column": self.one_column, "loss": self.loss}
+
+
+def check_labels(y: Any) -> NDArray[Any]:
+    """Return labels as a vector of any type."""
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    return y
+
+
+def check_numbers(y: Any) -> Floats:
+    """Return the targets of a regression as float64, one or more in each row."""
+    return check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")

@@ -1,0 +1,238 @@
+"""The same net on torch: for devices other than the CPU, and as the judge of the native core."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from gcwsnet.nn import GCWSNet, LazyAdam
+from gcwsnet.training._net import Arrays, NativeNet, Net, diverged
+from gcwsnet.training._settings import TrainingSettings
+from gcwsnet.training._targets import Targets
+
+AVERAGING_STEP = 1 / 32
+MOMENTS = {"exp_avg_sq": "second_moments", "exp_avg": "first_moments"}
+LOSSES: dict[str, Any] = {
+    "squared_error": functional.mse_loss,
+    "absolute_error": functional.l1_loss,
+    "huber": functional.huber_loss,
+}
+
+
+class TorchNet(Net):
+    """A net of torch on any of its devices. It begins with the weights that the native net begins with."""
+
+    def __init__(
+        self,
+        settings: TrainingSettings,
+        targets: Targets,
+        *,
+        n_hashes: int,
+        code_bits: int,
+        seed: int,
+        device: str,
+    ) -> None:
+        super().__init__(settings, targets, n_hashes=n_hashes, code_bits=code_bits, seed=seed)
+        lazy = settings.optimizer == "lazy"
+        self.module = GCWSNet(
+            n_hashes,
+            code_bits,
+            targets.n_outputs,
+            settings.hidden,
+            reduction=settings.reduction,  # type: ignore[arg-type]
+            seed=seed,
+            sparse=lazy,
+        )
+        self.load(NativeNet(settings, targets, n_hashes=n_hashes, code_bits=code_bits, seed=seed).weights())
+        self.module.to(torch.device(device))
+        adam: dict[str, Any] = {"betas": settings.betas, "weight_decay": settings.weight_decay}
+        parameters = self.module.parameters()
+        self.optimizer: torch.optim.Optimizer = (
+            LazyAdam(parameters, **adam) if lazy else torch.optim.AdamW(parameters, **adam, fused=True)
+        )
+        self._rows_seen = 0
+        self._averages: tuple[dict[str, Tensor], dict[str, Tensor]] | None = None
+        self._averaging_rows = [0, 0, 0]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the net is."""
+        return self.module.layers[0].weight.device
+
+    def train(
+        self,
+        codes: NDArray[Any],
+        target: NDArray[Any],
+        weight: NDArray[Any] | None,
+        rates: NDArray[np.float64],
+        *,
+        batch_size: int,
+        n_jobs: int,
+    ) -> tuple[float, NDArray[np.float32]]:
+        """Take one step for each rate."""
+        total, outputs = 0.0, []
+        with _torch_threads(n_jobs):
+            for step, rate in enumerate(rates):
+                rows = slice(step * batch_size, (step + 1) * batch_size)
+                found = self.module(self._tensor(codes[rows]))
+                loss = self._losses(found, self._tensor(target[rows]))
+                weighted = loss if weight is None else loss * self._tensor(weight[rows].astype(np.float32))
+                for group in self.optimizer.param_groups:
+                    group["lr"] = float(rate)
+                self.optimizer.zero_grad()
+                weighted.mean().backward()
+                sum_of_losses = float(loss.detach().sum())
+                if not math.isfinite(sum_of_losses):
+                    raise diverged(rate)
+                self.optimizer.step()
+                total += sum_of_losses
+                outputs.append(found.detach().cpu().numpy())
+                self._average(len(found))
+        return total, np.concatenate(outputs)
+
+    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float64]:
+        """Return the outputs for codes."""
+        with _torch_threads(n_jobs), torch.no_grad():
+            weights = self._predicting_weights()
+            parts = [
+                torch.func.functional_call(self.module, weights, (self._tensor(codes[first : first + 8192]),))
+                for first in range(0, len(codes), 8192)
+            ]
+            return torch.cat(parts).cpu().numpy().astype(np.float64)
+
+    def weights(self) -> Arrays:
+        """Return copies of all weights."""
+        return _arrays(dict(self.module.named_parameters()))
+
+    def predicting_weights(self) -> Arrays:
+        """Return the weights that predict."""
+        return _arrays(self._predicting_weights())
+
+    def optimizer_state(self) -> Arrays:
+        """Return the moments there are and the number of steps."""
+        names = [name for name, _ in self.module.named_parameters()]
+        kept = self.optimizer.state_dict()["state"]
+        state: Arrays = {"n_steps": np.array([int(kept[0]["step"]) if kept else 0])}
+        for number, of_parameter in kept.items():
+            for key, moments in MOMENTS.items():
+                if key in of_parameter:
+                    state[f"{moments}.{names[number]}"] = of_parameter[key].cpu().numpy()
+        return state
+
+    def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
+        """Take weights and the optimizer's state."""
+        parameters = dict(self.module.named_parameters())
+        if parameters.keys() != weights.keys():
+            raise KeyError(f"arrays {sorted(weights)} for a net with {sorted(parameters)}")
+        with torch.no_grad():
+            for name, parameter in parameters.items():
+                parameter.copy_(torch.from_numpy(np.ascontiguousarray(weights[name])))
+        if not optimizer:
+            return
+        lazy = isinstance(self.optimizer, LazyAdam)
+        n_steps = int(optimizer["n_steps"][0])
+        state: dict[int, dict[str, Any]] = {}
+        for number, name in enumerate(parameters):
+            moments = {
+                key: torch.from_numpy(np.ascontiguousarray(optimizer[f"{kept}.{name}"]))
+                for key, kept in MOMENTS.items()
+                if f"{kept}.{name}" in optimizer
+            }
+            if moments:
+                state[number] = {"step": n_steps if lazy else torch.tensor(float(n_steps)), **moments}
+        self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
+
+    @property
+    def is_averaging(self) -> bool:
+        """Whether weights are averaged."""
+        return self._averages is not None
+
+    def start_averaging(self, rows_seen: int) -> None:
+        """Average the weights from here on."""
+        older = rows_seen - rows_seen // 2
+        now = {name: value.detach() for name, value in self.module.named_parameters()}
+        self._rows_seen = rows_seen
+        self._averages = (
+            {name: value * older for name, value in now.items()},
+            {name: torch.zeros_like(value) for name, value in now.items()},
+        )
+        self._averaging_rows = [rows_seen, older, 0]
+
+    def stop_averaging(self) -> None:
+        """Forget the averages."""
+        self._averages = None
+
+    def averages_state(self) -> tuple[Arrays, list[int]]:
+        """Return the averages: sums of weights times rows."""
+        assert self._averages is not None  # noqa: S101
+        older, newer = self._averages
+        arrays = {f"older.{name}": value for name, value in _arrays(older).items()}
+        return arrays | {f"newer.{name}": value for name, value in _arrays(newer).items()}, list(self._averaging_rows)
+
+    def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
+        """Take averages back."""
+        self.start_averaging(rows_seen)
+        assert self._averages is not None  # noqa: S101
+        for which, sums in zip(("older", "newer"), self._averages, strict=True):
+            for name, value in sums.items():
+                value.copy_(torch.from_numpy(np.ascontiguousarray(arrays[f"{which}.{name}"])))
+        self._averaging_rows = list(rows)
+
+    def _average(self, n_rows: int) -> None:
+        """Add the weights to both sums, if it is time.
+
+        When the newer one covers half of the stream, it becomes the older one.
+        """
+        self._rows_seen += n_rows
+        if self._averages is None:
+            return
+        start, older_rows, newer_rows = self._averaging_rows
+        last = start + newer_rows
+        if self._rows_seen < (1 + AVERAGING_STEP) * last:
+            return
+        rows = self._rows_seen - last
+        now = {name: value.detach() for name, value in self.module.named_parameters()}
+        for sums in self._averages:
+            for name, value in sums.items():
+                value.add_(now[name], alpha=rows)
+        self._averaging_rows = [start, older_rows + rows, newer_rows + rows]
+        if self._rows_seen >= 2 * start:
+            self._averages = self._averages[1], {name: torch.zeros_like(value) for name, value in now.items()}
+            self._averaging_rows = [self._rows_seen, newer_rows + rows, 0]
+
+    def _predicting_weights(self) -> dict[str, Tensor]:
+        if self._averages is None or not self._averaging_rows[1]:
+            return {name: value.detach() for name, value in self.module.named_parameters()}
+        return {name: value / self._averaging_rows[1] for name, value in self._averages[0].items()}
+
+    def _losses(self, outputs: Tensor, target: Tensor) -> Tensor:
+        """Return the loss of each row."""
+        if self.targets.loss == "cross_entropy":
+            return functional.cross_entropy(outputs, target.to(torch.int64), reduction="none")
+        return LOSSES[self.targets.loss](outputs, target, reduction="none").mean(1)
+
+    def _tensor(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+
+class _torch_threads:  # noqa: N801
+    """A context in which torch uses n threads."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.before = n, torch.get_num_threads()
+
+    def __enter__(self) -> None:
+        torch.set_num_threads(self.n)
+
+    def __exit__(self, *_: object) -> None:
+        torch.set_num_threads(self.before)
+
+
+def _arrays(tensors: dict[str, Tensor]) -> Arrays:
+    return {name: value.detach().cpu().numpy().copy() for name, value in tensors.items()}

@@ -1,0 +1,400 @@
+"""The trainer: the one loop over batches that `fit`, `partial_fit` and `gcwsnet train` go through."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet.data import Batch
+from gcwsnet.data._batch import rebatched
+from gcwsnet.training._history import (
+    Clock,
+    History,
+    Record,
+    RunningMetrics,
+    append,
+    history_from_state,
+    history_state,
+)
+from gcwsnet.training._interrupt import Interrupt
+from gcwsnet.training._net import Net, make_net
+from gcwsnet.training._settings import SCHEDULES, TrainingSettings
+from gcwsnet.training._targets import Targets
+
+FIRST_RECORD = 1000
+"""Rows; further records are made at two, four, eight thousand and so on."""
+ROWS_AT_ONCE = 8192
+SECONDS_OF_A_CALL = 0.1
+"""Ctrl-C and the progress bar wait for one call of the native core."""
+
+Arrays = dict[str, NDArray[Any]]
+Coded = Iterable[Batch]
+"""Batches with codes for X and encoded targets for y."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run of a trainer: how often, how fast, and what is noted on the way.
+
+    Attributes
+    ----------
+    epochs : int
+    n_rows : int or None
+        The rows of an epoch; None where nobody knows, as of a stream.
+    scheduled : bool
+        Whether the learning rate follows the schedule, which needs `n_rows`; else it is constant.
+    fractions : list of float
+        The fractions of an epoch of known length at which held-out rows are evaluated and a record is made.
+    doubling : bool
+        Whether there are also records at 1, 2, 4, 8, ... thousand rows, with metrics over the whole first epoch.
+    patience : int or None
+        Early stopping: records without a lower loss on the first held-out rows before the run ends.
+    checkpoint_rows : int
+        Rows from one checkpoint to the next; 0 for none.
+    """
+
+    epochs: int
+    n_rows: int | None
+    scheduled: bool = True
+    fractions: Sequence[float] = (1.0,)
+    doubling: bool = False
+    patience: int | None = None
+    checkpoint_rows: int = 0
+
+
+class Observer:
+    """An observer of a run. Each method may be overridden; this one does nothing."""
+
+    def advanced(self, rows: int, loss: float) -> None:
+        """Take note of rows that were learned, and of their mean loss."""
+
+    def recorded(self, record: Record) -> bool:  # noqa: ARG002
+        """Take note of a record; True ends the run."""
+        return False
+
+    def checkpoint(self) -> None:
+        """Save the trainer's state, which is whole now."""
+
+
+class Trainer:
+    """A net, its targets, and how far its training has come.
+
+    Parameters
+    ----------
+    net : Net
+    targets : Targets
+    settings : TrainingSettings
+
+    Attributes
+    ----------
+    history : dict of lists
+    rows_seen, epochs_seen : int
+        Of all runs together.
+    epoch, rows_of_epoch : int
+        Where the present run stands.
+    """
+
+    def __init__(self, net: Net, targets: Targets, settings: TrainingSettings) -> None:
+        self.net, self.targets, self.settings = net, targets, settings
+        self.history: History = {}
+        self.rows_seen = self.epochs_seen = 0
+        self.epoch = self.rows_of_epoch = 0
+        self.since_record = RunningMetrics(targets)
+        self.first_epoch = RunningMetrics(targets)
+        self._steps_of_a_call = 1
+
+    @classmethod
+    def begin(
+        cls, settings: TrainingSettings, targets: Targets, *, n_hashes: int, code_bits: int, seed: int, device: str
+    ) -> Trainer:
+        """Return a trainer whose net has learned nothing."""
+        net = make_net(settings, targets, n_hashes=n_hashes, code_bits=code_bits, seed=seed, device=device)
+        return cls(net, targets, settings)
+
+    def run(
+        self,
+        plan: Plan,
+        epochs: Callable[[int], Coded],
+        held_out: Sequence[Callable[[], Coded]] = (),
+        observer: Observer | None = None,
+        *,
+        n_jobs: int = 1,
+    ) -> None:
+        """Learn from all epochs of a plan, or from what is left of them.
+
+        Parameters
+        ----------
+        plan : Plan
+        epochs : callable
+            From the number of an epoch, counted over all runs, to its rows in the order in which they are learned.
+        held_out : sequence of callables
+            Each returns the rows of a validation set.
+        observer : Observer, optional
+        n_jobs : int, default=1
+            Threads. The weights are the same for any number of them.
+        """
+        observer = Observer() if observer is None else observer
+        run = _Run(self, plan, held_out, observer, n_jobs)
+        with run.interrupt:
+            while self.epoch < plan.epochs:
+                if run.is_over_after(epochs(self.epochs_seen)):
+                    break
+                self.epoch, self.rows_of_epoch = self.epoch + 1, 0
+                self.epochs_seen += 1
+        run.finish()
+
+    def start_run(self, *, with_auc: bool = False) -> None:
+        """Forget where an earlier run stood; the next one begins with its first epoch."""
+        self.epoch = self.rows_of_epoch = 0
+        self.since_record = RunningMetrics(self.targets, with_auc=with_auc)
+        self.first_epoch = RunningMetrics(self.targets, with_auc=with_auc)
+
+    def start_averaging(self) -> None:
+        """Average the weights from here on, if the settings say so and it has not begun."""
+        if self.settings.average and not self.net.is_averaging:
+            self.net.start_averaging(self.rows_seen)
+
+    def evaluate(self, batches: Coded, *, n_jobs: int = 1, check: Callable[[], None] = lambda: None) -> Record:
+        """Return the metrics of rows that are not learned from; `check` is called before each batch."""
+        metrics = RunningMetrics(self.targets, with_auc=self.since_record.auc is not None)
+        for batch in batches:
+            check()
+            assert batch.y is not None  # noqa: S101
+            outputs = self.net.outputs(batch.X, n_jobs=n_jobs)
+            metrics.add(outputs, batch.y, float(self.targets.losses(outputs, batch.y).sum()))
+        return metrics.values()
+
+    def state(self, *, resumable: bool = True, timings: bool = True) -> tuple[Arrays, dict[str, Any]]:
+        """Return all of it as arrays and as what JSON can hold.
+
+        Parameters
+        ----------
+        resumable : bool, default=True
+            Whether the state of the optimizer, of the averaging and of the present run are part of it. Without them
+            the weights are those that predict.
+        timings : bool, default=True
+            Whether the seconds of the history are.
+        """
+        arrays, described_targets = self.targets.state()
+        weights = self.net.weights() if resumable else self.net.predicting_weights()
+        arrays = arrays | {f"net.{name}": value for name, value in weights.items()}
+        description: dict[str, Any] = {
+            "settings": self.settings.state(),
+            "net": self.net.description(),
+            "targets": described_targets,
+            "history": history_state(self.history, timings=timings),
+            "rows_seen": self.rows_seen,
+            "epochs_seen": self.epochs_seen,
+        }
+        if not resumable:
+            return arrays, description
+        if self.net.is_averaging:
+            averages, description["averages"] = self.net.averages_state()
+            arrays |= {f"averages.{name}": value for name, value in averages.items()}
+        arrays |= {f"optimizer.{name}": value for name, value in self.net.optimizer_state().items()}
+        run: dict[str, Any] = {"epoch": self.epoch, "rows_of_epoch": self.rows_of_epoch}
+        run["with_auc"] = self.since_record.auc is not None
+        for name in ("since_record", "first_epoch"):
+            counts, run[name] = getattr(self, name).state(f"{name}.")
+            arrays |= counts
+        return arrays, description | {"run": run}
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, description: dict[str, Any], *, device: str = "cpu") -> Trainer:
+        """Return the trainer whose state this is; without the optimizer's state, that begins again."""
+        targets = Targets.from_state(arrays, description["targets"])
+        settings = TrainingSettings.from_state(description["settings"])
+        trainer = cls.begin(settings, targets, **description["net"], device=device)
+        trainer.net.load(_starting_with("net.", arrays), _starting_with("optimizer.", arrays))
+        trainer.history = history_from_state(description["history"])
+        trainer.rows_seen, trainer.epochs_seen = description["rows_seen"], description["epochs_seen"]
+        if "averages" in description:
+            averages = _starting_with("averages.", arrays)
+            trainer.net.load_averages(averages, description["averages"], trainer.rows_seen)
+        if "run" in description:
+            run = description["run"]
+            trainer.start_run(with_auc=run["with_auc"])
+            trainer.epoch, trainer.rows_of_epoch = run["epoch"], run["rows_of_epoch"]
+            for name in ("since_record", "first_epoch"):
+                getattr(trainer, name).restore(f"{name}.", arrays, run[name])
+        return trainer
+
+
+class _Run:
+    """One call of `Trainer.run`."""
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        plan: Plan,
+        held_out: Sequence[Callable[[], Coded]],
+        observer: Observer,
+        n_jobs: int,
+    ) -> None:
+        self.trainer, self.plan, self.held_out, self.observer, self.n_jobs = trainer, plan, held_out, observer, n_jobs
+        self.interrupt = Interrupt()
+        self.clock = Clock(trainer.history)
+        self.stopping = EarlyStopping(plan.patience) if plan.patience is not None and held_out else None
+        self.batch_size = int(trainer.settings.batch_size)
+        self.rate = trainer.settings.rate(self._n_steps())
+        self.last_rate = self.rate
+        self.next_checkpoint = self._next_checkpoint()
+
+    def is_over_after(self, batches: Coded) -> bool:
+        """Learn from what is left of an epoch; True if the run is to end."""
+        trainer = self.trainer
+        for block in self._blocks(batches, skipped=trainer.rows_of_epoch):
+            first = 0
+            while first < block.n_rows:
+                end = min(first + self._steps_to_next_event() * self.batch_size, block.n_rows)
+                before = trainer.rows_of_epoch
+                self._learn(block.rows(first, end))
+                self.interrupt.check()
+                if self._record_is_over(before):
+                    return True
+                if trainer.rows_seen >= self.next_checkpoint:
+                    self.observer.checkpoint()
+                    self.next_checkpoint = self._next_checkpoint()
+                first = end
+        if self.plan.n_rows is None and trainer.since_record.rows:
+            return self._record(evaluated=True)
+        return False
+
+    def finish(self) -> None:
+        """Restore the best weights of early stopping."""
+        if self.stopping is not None:
+            self.stopping.restore(self.trainer.net)
+
+    def _blocks(self, batches: Coded, skipped: int) -> Iterator[Batch]:
+        """Yield whole steps, many at once, from where the epoch stands."""
+        block_rows = max(1, ROWS_AT_ONCE // self.batch_size) * self.batch_size
+        for block in rebatched(batches, block_rows):
+            if skipped >= block.n_rows:
+                skipped -= block.n_rows
+                continue
+            yield block.rows(skipped, block.n_rows) if skipped else block
+            skipped = 0
+
+    def _learn(self, block: Batch) -> None:
+        trainer, plan = self.trainer, self.plan
+        rates = self._rates(block.n_rows)
+        start = time.perf_counter()
+        loss, outputs = trainer.net.train(
+            block.X, block.y, block.weight, rates, batch_size=self.batch_size, n_jobs=self.n_jobs
+        )
+        self.last_rate = float(rates[-1])
+        steps = math.ceil(block.n_rows / self.batch_size)
+        share = SECONDS_OF_A_CALL / max(time.perf_counter() - start, 1e-9)
+        trainer._steps_of_a_call = max(1, min(2 * trainer._steps_of_a_call, int(share * steps)))
+        trainer.since_record.add(outputs, block.y, loss)
+        if plan.doubling and trainer.epoch == 0:
+            trainer.first_epoch.add(outputs, block.y, loss)
+        trainer.rows_of_epoch += block.n_rows
+        trainer.rows_seen += block.n_rows
+        self.observer.advanced(block.n_rows, loss / block.n_rows)
+
+    def _rates(self, n_rows: int) -> NDArray[np.float64]:
+        """Return the learning rate of each of the next steps."""
+        firsts = np.arange(0, n_rows, self.batch_size, dtype=np.float64)
+        if not self.plan.scheduled or self.plan.n_rows is None:
+            return np.full(len(firsts), self.rate)
+        done = (self.trainer.epoch + (self.trainer.rows_of_epoch + firsts) / self.plan.n_rows) / self.plan.epochs
+        return self.rate * SCHEDULES[self.trainer.settings.schedule](np.minimum(done, 1.0))
+
+    def _n_steps(self) -> float:
+        if not self.plan.scheduled or self.plan.n_rows is None:
+            return math.inf
+        return self.plan.epochs * math.ceil(self.plan.n_rows / self.batch_size)
+
+    def _steps_to_next_event(self) -> int:
+        """Return how many steps can be taken before something is to be done."""
+        trainer, plan = self.trainer, self.plan
+        events = [self.next_checkpoint - trainer.rows_seen]
+        if plan.n_rows is not None:
+            ends = (math.ceil(fraction * plan.n_rows) - trainer.rows_of_epoch for fraction in plan.fractions)
+            events.append(min((rows for rows in ends if rows > 0), default=math.inf))
+        if plan.doubling:
+            events.append(_next_doubling(trainer.rows_seen) - trainer.rows_seen)
+        steps = max(1.0, math.ceil(min(events) / self.batch_size)) if math.isfinite(min(events)) else math.inf
+        return int(min(steps, trainer._steps_of_a_call))
+
+    def _record_is_over(self, before: int) -> bool:
+        """Make a record if one is due since `before` rows of the epoch; True if the run is to end."""
+        trainer, plan = self.trainer, self.plan
+        after = trainer.rows_of_epoch
+        n = plan.n_rows
+        if n is not None and any(before < math.ceil(fraction * n) <= after for fraction in plan.fractions):
+            return self._record(evaluated=True)
+        seen_before = trainer.rows_seen - (after - before)
+        if plan.doubling and _next_doubling(seen_before) <= trainer.rows_seen:
+            return self._record(evaluated=n is None)
+        return False
+
+    def _record(self, *, evaluated: bool) -> bool:
+        trainer, n = self.trainer, self.plan.n_rows
+        record: Record = {
+            "epoch": trainer.epochs_seen + (trainer.rows_of_epoch / n if n else 0.0),
+            "rows": float(trainer.rows_seen),
+            "seconds": self.clock.seconds(),
+            "learning_rate": self.last_rate,
+            **trainer.since_record.values(),
+        }
+        if self.plan.doubling and trainer.epoch == 0:
+            record |= {f"mean_{name}": value for name, value in trainer.first_epoch.values().items()}
+        for number, batches in enumerate(self.held_out if evaluated else ()):
+            prefix = f"eval_{number}_" if number else "eval_"
+            found = trainer.evaluate(batches(), n_jobs=self.n_jobs, check=self.interrupt.check)
+            record |= {f"{prefix}{name}": value for name, value in found.items()}
+        append(trainer.history, record)
+        trainer.since_record.clear()
+        over = self.stopping is not None and self.stopping.is_over(record["eval_loss"], trainer.net)
+        return self.observer.recorded(record) or over
+
+    def _next_checkpoint(self) -> float:
+        every = self.plan.checkpoint_rows
+        return (self.trainer.rows_seen // every + 1) * every if every else math.inf
+
+
+class EarlyStopping:
+    """The best weights by the loss on held-out rows, and whether it is time to stop.
+
+    Parameters
+    ----------
+    patience : int
+        Records without a lower loss before it is.
+    """
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+        self.least = math.inf
+        self._since = 0
+        self._weights: dict[str, NDArray[np.float32]] | None = None
+
+    def is_over(self, loss: float, net: Net) -> bool:
+        """Take note of a loss; True once there were enough records without a lower one."""
+        if loss < self.least:
+            self.least, self._since = loss, 0
+            self._weights = {name: value.copy() for name, value in net.weights().items()}
+        else:
+            self._since += 1
+        return self._since >= self.patience
+
+    def restore(self, net: Net) -> None:
+        """Put the best weights back."""
+        if self._weights is not None:
+            net.load(self._weights, None)
+
+
+def _next_doubling(rows: int) -> int:
+    """Return the first of 1, 2, 4, 8, ... thousand that is above a number of rows."""
+    return FIRST_RECORD << (rows // FIRST_RECORD).bit_length()
+
+
+def _starting_with(prefix: str, arrays: Arrays) -> Arrays:
+    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
