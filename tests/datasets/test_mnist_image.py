@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 from threadpoolctl import threadpool_limits
 
-from gcwsnet.datasets import _mnist_image, load, make_mnist_image
+from gcwsnet.datasets import _rebuild, load, make_mnist_image
 
 BLANK = (np.zeros((600, 784), dtype=np.uint8), np.arange(600))
 
@@ -67,7 +67,7 @@ def test_all_patches_with_enough_variance_and_no_others_can_be_taken() -> None:
     """Next to the cut there are 27 columns from which none is taken."""
     picture = photograph()
     deviation = sliding_window_view(picture, (28, 28)).astype(np.float64).std(axis=(2, 3))
-    patches = _mnist_image._patches(picture, 0.3)
+    patches = _rebuild._patches(picture, 0.3)
     rough = deviation >= 45
     assert 0 < rough.mean() < 1
     cut = patches.test[:, 1].min()
@@ -91,7 +91,7 @@ def test_no_pixel_is_in_patches_of_both_parts(n_train: int, n_test: int) -> None
 
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.5, 0.8])
 def test_the_cut_is_where_the_parts_have_the_wanted_proportion(share: float) -> None:
-    patches = _mnist_image._patches(photograph(), share)
+    patches = _rebuild._patches(photograph(), share)
     n = len(patches.train) + len(patches.test)
     assert share <= len(patches.train) / n < share + 0.12
 
@@ -122,7 +122,7 @@ def test_rows_do_not_depend_on_threads_or_batches(monkeypatch: pytest.MonkeyPatc
     found = few()
     with threadpool_limits(1):
         assert same(few(), found)
-    monkeypatch.setattr(_mnist_image, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(_rebuild, "ROWS_AT_ONCE", 7)
     assert same(few(), found)
 
 
@@ -139,10 +139,10 @@ def test_color_is_made_grey() -> None:
     color = np.zeros((30, 90, 3), dtype=np.uint8)
     color[:, ::2] = [255, 0, 0]
     color[:, 1::2] = [0, 255, 100]
-    grey = _mnist_image._grey(color, 0)
+    grey = _rebuild._grey(color, 0)
     assert grey.dtype == np.uint8
     assert np.unique(grey).tolist() == [76, 161]
-    assert np.array_equal(_mnist_image._grey(np.repeat(photograph()[:, :, np.newaxis], 3, axis=2), 0), photograph())
+    assert np.array_equal(_rebuild._grey(np.repeat(photograph()[:, :, np.newaxis], 3, axis=2), 0), photograph())
 
 
 def test_the_photographs_of_scikit_learn_are_enough_for_the_set_of_the_paper(cache: Path) -> None:

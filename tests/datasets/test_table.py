@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
-from gcwsnet.datasets._source import open_sources
-from gcwsnet.datasets._table import Floats, read_table
+from gcwsnet.datasets._archives import open_sources
+from gcwsnet.datasets._layouts import Floats, read_table
 from tests.datasets.layouts import text, zipped
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gcwsnet.datasets._archives import Source
 from gcwsnet.datasets._bunch import Array
-from gcwsnet.datasets._source import Source
-from gcwsnet.datasets._table import Floats, labels_of, read_table
+from gcwsnet.datasets._layouts import Floats, labels_of, read_table
 
 N_PIXELS = 784
 _ORDER = "28 x 28 pixels from 0 to 1 in the order of the file, which goes down the columns of the picture"

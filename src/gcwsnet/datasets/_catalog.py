@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gcwsnet.datasets import _amat, _covtype, _dailysports, _idx, _pamap, _pendigits, _published, _semg
+from gcwsnet.datasets._archives import Source
 from gcwsnet.datasets._bunch import Array
 from gcwsnet.datasets._published import Published
-from gcwsnet.datasets._source import Source
 from gcwsnet.datasets._split import halves
 
 Read = Callable[[Sequence[Source], int], dict[str, Array]]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gcwsnet.datasets._archives import Source
 from gcwsnet.datasets._bunch import Array
-from gcwsnet.datasets._source import Source
-from gcwsnet.datasets._table import labels_of, read_table
+from gcwsnet.datasets._layouts import labels_of, read_table
 
 DESCR = (
     "Forest cover of 7 types, UCI Covertype: columns 0 to 9 are numeric, columns 10 to 53 are binary. Labels are the "

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gcwsnet.datasets._archives import Source
 from gcwsnet.datasets._bunch import Array
 from gcwsnet.datasets._damage import WAY_OUT
-from gcwsnet.datasets._source import Source
-from gcwsnet.datasets._table import read_table
+from gcwsnet.datasets._layouts import read_table
 
 TIMES, SENSORS = 125, 45
 DESCR = (

@@ -6,9 +6,9 @@ from math import prod
 
 import numpy as np
 
+from gcwsnet.datasets._archives import Source
 from gcwsnet.datasets._bunch import Array
 from gcwsnet.datasets._damage import whole
-from gcwsnet.datasets._source import Source
 
 FILES = tuple(f"{part}-{what}-ubyte" for part in ("train", "t10k") for what in ("images-idx3", "labels-idx1"))
 UNSIGNED_BYTES = 8

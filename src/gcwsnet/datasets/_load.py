@@ -10,9 +10,9 @@ from gcwsnet._validation import check_choice
 from gcwsnet.datasets._catalog import DATASETS
 from gcwsnet.datasets._digits import load_digits
 from gcwsnet.datasets._files import Folder
-from gcwsnet.datasets._mnist_image import make_mnist_image
 from gcwsnet.datasets._mnist_noise import NOISE_SETS, make_mnist_noise
 from gcwsnet.datasets._read import all_mnist, load_dataset
+from gcwsnet.datasets._rebuild import make_mnist_image
 from gcwsnet.datasets._standardize import standardized as standardize
 
 NAMES = (*DATASETS, "digits")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gcwsnet.datasets._archives import Source
 from gcwsnet.datasets._bunch import Array
-from gcwsnet.datasets._source import Source
-from gcwsnet.datasets._table import labels_of, read_table
+from gcwsnet.datasets._layouts import labels_of, read_table
 
 ACTIVITIES = (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 24)
 """Numbers of activities in PAMAP2, 0 for what is between two activities."""

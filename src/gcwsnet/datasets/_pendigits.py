@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gcwsnet.datasets._archives import Source
 from gcwsnet.datasets._bunch import Array
-from gcwsnet.datasets._source import Source
-from gcwsnet.datasets._table import labels_of, read_table
+from gcwsnet.datasets._layouts import labels_of, read_table
 
 DESCR = (
     "10 digits written with a pen, UCI Pen-Based Recognition of Handwritten Digits: 8 points of the pen, each with x "

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import Bunch
 
+from gcwsnet.datasets._archives import open_sources
 from gcwsnet.datasets._bunch import Array, Origin, as_bunch
 from gcwsnet.datasets._catalog import DATASETS, Known
 from gcwsnet.datasets._damage import WAY_OUT
 from gcwsnet.datasets._files import Folder, find_files
 from gcwsnet.datasets._npz import read_npz
-from gcwsnet.datasets._source import open_sources
 
 ROUNDED = " The values are rounded to half precision."
 

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.io import loadmat, whosmat
 
 from gcwsnet._validation import check_finite
+from gcwsnet.datasets._archives import MOST_BYTES, Source
 from gcwsnet.datasets._bunch import Array, as_rows
 from gcwsnet.datasets._damage import WAY_OUT, whole
-from gcwsnet.datasets._source import MOST_BYTES, Source
 
 MOVEMENTS = ("cyl", "hook", "tip", "palm", "spher", "lat")
 CHANNELS = ("ch1", "ch2")

@@ -9,8 +9,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from gcwsnet.datasets import _source
-from gcwsnet.datasets._source import open_sources
+from gcwsnet.datasets import _archives
+from gcwsnet.datasets._archives import open_sources
 from tests.datasets.layouts import tarred, zipped
 
 CONTENT = b"1 2 3\n" * 1000
@@ -80,7 +80,7 @@ def test_what_is_no_archive_is_said_to_be_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["zip", "nested zip", "gzip", "gzip in zip", "tar", "tar with another file"])
 def test_a_file_beyond_the_bound_is_not_read(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What says that it is longer is not read, and what does not say so is read up to the bound."""
-    monkeypatch.setattr(_source, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(_archives, "MOST_BYTES", 100_000)
     bomb = bytes(10_000_000)
     files = {
         "zip": ("a.zip", zipped({"x": bomb})),

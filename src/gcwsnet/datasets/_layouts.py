@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet._validation import check_finite
+from gcwsnet.datasets._archives import Source
 from gcwsnet.datasets._bunch import Array
 from gcwsnet.datasets._damage import WAY_OUT, whole
-from gcwsnet.datasets._source import Source
 
 Floats = NDArray[np.float32]
 
