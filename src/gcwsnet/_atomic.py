@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ ENDING = ".part"
 @contextmanager
 def written_beside(path: Path) -> Iterator[Path]:
     """A file beside `path` to write to. It takes the place of `path` at the end, or is removed after an error."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}{ENDING}")
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{ENDING}")
     try:
         yield beside
         with beside.open("rb+") as file:
