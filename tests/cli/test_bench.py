@@ -41,7 +41,7 @@ def test_all_rows_are_hashed_and_what_is_missing_is_said() -> None:
     result = RUNNER.invoke(app, ["bench", "--repetitions", "1"])
     assert result.exit_code == 0
     assert "| other rows | 2 |" in result.stdout
-    assert "left out: real rows: the dataset 'mnist' is made of mnist.npz, which is not in " in result.stderr
+    assert "left out: real rows: the dataset 'mnist' was not found: neither mnist.npz nor " in result.stderr
 
 
 def test_json_is_all_of_stdout() -> None:

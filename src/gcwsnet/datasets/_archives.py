@@ -1,4 +1,7 @@
-"""Files in folders and inside archives, as streams of bytes of bounded length. Nothing is unpacked into a folder."""
+"""Files of a dataset, in a folder or inside an archive, as streams of bytes of bounded length.
+
+Nothing is unpacked into a folder. An error names the file, the archive that it is in, and the way out.
+"""
 
 from __future__ import annotations
 
@@ -15,26 +18,41 @@ from pathlib import Path, PurePosixPath
 from typing import IO, cast
 from zipfile import ZipFile, ZipInfo
 
-from gcwsnet.datasets._damage import whole
+MAX_BYTES = 2**31
+"""The largest size of a file, downloaded or unpacked: the largest published one has 0.7 GB."""
 
-MOST_BYTES = 2**31
-"""No file inside an archive may be longer than this once it is unpacked: the largest published one has 0.7 GB."""
+WAY_OUT = "put an undamaged copy of the file in its place"
+GZIP_MAGIC = b"\x1f\x8b"
+BUFFER_BYTES = 1 << 18
 
-GZIP = b"\x1f\x8b"
+
+@contextmanager
+def wrap_read_errors(what: str) -> Iterator[None]:
+    """Turn any exception inside into a ValueError that says what cannot be read.
+
+    A damaged file may break any rule of its format, so any exception of the code that reads it can occur.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        reason = (f"{type(error).__name__}: {error}".splitlines() or [""])[0]
+        raise ValueError(f"{what} cannot be read ({reason}); {WAY_OUT}") from error
 
 
 @dataclass(frozen=True)
-class Source:
-    """A file to read.
+class DataFile:
+    """A file of a dataset that can be read, in a folder or inside an archive.
 
     Attributes
     ----------
     name : str
         The name that was asked for.
     place : str
-        What an error calls it: its path, or the path of an archive and the name inside.
+        What an error calls the file: its path, or its name inside the archive and the path of the archive.
     stream : callable
-        Gives its bytes from the beginning, each time it is called.
+        Returns a new stream of the bytes of the file, from its first byte.
     """
 
     name: str
@@ -43,120 +61,125 @@ class Source:
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Its bytes; unpacked, if they are packed with gzip."""
+        """Open the file for reading; bytes that are compressed with gzip are decompressed."""
         with ExitStack() as stack:
             stream = _bounded(stack.enter_context(closing(self.stream())), self.place)
-            if stream.peek(2)[:2] == GZIP:
+            if stream.peek(2)[:2] == GZIP_MAGIC:
                 stream = _bounded(cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=stream))), self.place)
             yield stream
 
 
 @contextmanager
-def open_sources(paths: Sequence[Path], inside: Sequence[str]) -> Iterator[list[Source]]:
-    """Files to read: those at the paths or, if names are given, those inside the archive at the only path.
+def open_files(paths: Sequence[Path], inside: Sequence[str]) -> Iterator[list[DataFile]]:
+    """Open the files at the paths or, if names are given, the files of these names inside the archive at the only path.
 
     Parameters
     ----------
     paths : sequence of Path
-        Files, or one archive: zip, or tar packed with gzip.
+        Files, or one archive: a zip archive, or a tar archive that is compressed with gzip.
     inside : sequence of str
-        Ends of the names of files in the archive, such as ``Protocol/subject101.dat``. A file may also be in a zip
-        archive within the zip archive.
+        Names of files in the archive, with as many of the folders above them as are needed to tell them apart, such as
+        ``Protocol/subject101.dat``. A file may also be in a zip archive that is itself inside the zip archive.
     """
     if not inside:
-        yield [Source(path.name, str(path), partial(_from_folder, path)) for path in paths]
+        yield [DataFile(path.name, str(path), partial(_open_path, path)) for path in paths]
         return
     (path,) = paths
     if path.name.endswith(".tar.gz"):
-        yield [Source(name, f"{name} in {path}", partial(_from_tar, path, name)) for name in inside]
+        yield [DataFile(name, f"{name} in {path}", partial(_open_in_tar, path, name)) for name in inside]
         return
     with ExitStack() as stack:
-        yield _in_zip(path, inside, stack)
+        yield _files_in_zip(path, inside, stack)
 
 
-def _from_folder(path: Path) -> IO[bytes]:
+def _open_path(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
-def _in_zip(path: Path, inside: Sequence[str], stack: ExitStack) -> list[Source]:
-    """Files inside a zip archive, or else inside the archives that it holds; open as long as the stack is."""
+def _files_in_zip(path: Path, inside: Sequence[str], stack: ExitStack) -> list[DataFile]:
+    """Return files inside a zip archive, or inside the zip archives that it holds, open until the stack is closed."""
     opened = stack.enter_context(path.open("rb"))
-    with whole(f"{path} must be a zip archive, and"):
+    with wrap_read_errors(f"{path} must be a zip archive, and"):
         archive = stack.enter_context(ZipFile(opened))
-    found = _by_end(archive, inside)
+    found = _members(archive, inside)
     for member in archive.infolist():
         if len(found) == len(inside):
             break
         if member.filename.lower().endswith(".zip"):
-            place = f"{member.filename} in {path}"
-            held = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-            with whole(place), closing(_from_zip(archive, member)) as stream:
-                shutil.copyfileobj(stream, held)
-                inner = stack.enter_context(ZipFile(held))
-            found = {**_by_end(inner, inside), **found}
+            copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+            with (
+                wrap_read_errors(f"{member.filename} in {path}"),
+                closing(_open_in_zip(archive, member)) as stream,
+            ):
+                shutil.copyfileobj(stream, copy)
+                inner = stack.enter_context(ZipFile(copy))
+            found = {**_members(inner, inside), **found}
     missing = [name for name in inside if name not in found]
     if missing:
-        raise ValueError(
-            f"{path} must hold {missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''}, and does not; put "
-            "the archive as it was published in its place"
-        )
-    return [Source(name, f"{found[name][1].filename} in {path}", partial(_from_zip, *found[name])) for name in inside]
+        raise ValueError(_lacks(path, f"{missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''}"))
+    return [
+        DataFile(name, f"{found[name][1].filename} in {path}", partial(_open_in_zip, *found[name])) for name in inside
+    ]
 
 
-def _by_end(archive: ZipFile, inside: Sequence[str]) -> dict[str, tuple[ZipFile, ZipInfo]]:
-    """Members by those of the wanted ends that their names have, whatever the folders above; the first of each."""
+def _members(archive: ZipFile, inside: Sequence[str]) -> dict[str, tuple[ZipFile, ZipInfo]]:
+    """Return, for each of the names, the first member whose path ends with it."""
     depths = {len(PurePosixPath(name).parts) for name in inside}
-    wanted = set(inside)
+    names = set(inside)
     found: dict[str, tuple[ZipFile, ZipInfo]] = {}
     for member in archive.infolist():
         parts = PurePosixPath(member.filename).parts
-        for end in {"/".join(parts[-depth:]) for depth in depths} & wanted:
-            found.setdefault(end, (archive, member))
+        for name in {"/".join(parts[-depth:]) for depth in depths} & names:
+            found.setdefault(name, (archive, member))
     return found
 
 
-def _from_zip(archive: ZipFile, member: ZipInfo) -> IO[bytes]:
+def _open_in_zip(archive: ZipFile, member: ZipInfo) -> IO[bytes]:
     _check_length(member.file_size, member.filename)
     return archive.open(member)
 
 
-def _from_tar(path: Path, name: str) -> IO[bytes]:
-    """The bytes of one file of a tar archive that is packed with gzip, which is read from its beginning to there."""
-    with path.open("rb") as packed, whole(str(path)), gzip.GzipFile(fileobj=packed) as unpacked:
-        archive = tarfile.open(fileobj=_bounded(cast(IO[bytes], unpacked), str(path)), mode="r|")  # noqa: SIM115
+def _open_in_tar(path: Path, name: str) -> IO[bytes]:
+    """Return the bytes of one member of a compressed tar archive, which is read from its first byte to that member."""
+    with path.open("rb") as compressed, wrap_read_errors(str(path)), gzip.GzipFile(fileobj=compressed) as content:
+        archive = tarfile.open(fileobj=_bounded(cast(IO[bytes], content), str(path)), mode="r|")  # noqa: SIM115
         for member in archive:
             stream = archive.extractfile(member) if member.name.split("/")[-1] == name else None
             if stream is not None:
                 with ExitStack() as stack:
-                    held = stack.enter_context(tempfile.TemporaryFile())
-                    shutil.copyfileobj(stream, held)
-                    held.seek(0)
-                    stack.pop_all()  # it is closed by who reads it
-                    return held
-    raise ValueError(f"{path} must hold {name}, and does not; put the archive as it was published in its place")
+                    copy = stack.enter_context(tempfile.TemporaryFile())
+                    shutil.copyfileobj(stream, copy)
+                    copy.seek(0)
+                    stack.pop_all()  # the caller closes it
+                    return copy
+    raise ValueError(_lacks(path, name))
+
+
+def _lacks(path: Path, name: str) -> str:
+    return f"{path} must contain {name}, and does not; put the archive as it was published in its place"
 
 
 def _check_length(length: int, place: str) -> None:
-    if length > MOST_BYTES:
-        raise ValueError(f"{place} has {length:,} bytes unpacked; at most {MOST_BYTES:,} are read")
+    if length > MAX_BYTES:
+        raise ValueError(f"{place} has {length:,} bytes unpacked; at most {MAX_BYTES:,} are read")
 
 
 def _bounded(stream: IO[bytes], place: str) -> io.BufferedReader:
-    return io.BufferedReader(_Bounded(stream, place), 1 << 18)
+    return io.BufferedReader(_BoundedStream(stream, place), BUFFER_BYTES)
 
 
-class _Bounded(io.RawIOBase):
-    """A stream that is an error beyond MOST_BYTES."""
+class _BoundedStream(io.RawIOBase):
+    """A stream that raises a ValueError once more than MAX_BYTES have been read."""
 
     def __init__(self, stream: IO[bytes], place: str) -> None:
-        self._stream, self._place, self._read = stream, place, 0
+        self._stream, self._place, self._n_read = stream, place, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        some = self._stream.read(len(buffer))
-        self._read += len(some)
-        _check_length(self._read, self._place)
-        buffer[: len(some)] = some
-        return len(some)
+        content = self._stream.read(len(buffer))
+        self._n_read += len(content)
+        _check_length(self._n_read, self._place)
+        buffer[: len(content)] = content
+        return len(content)
