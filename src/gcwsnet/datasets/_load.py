@@ -67,7 +67,7 @@ def load(name: str, *, data_home: Folder | None = None, download: bool = True, s
     ------
     ValueError
         If the name is unknown, or if a file is damaged or is not the whole dataset: arrays are missing, do not have
-        the published shapes, or hold anything other than finite numbers and the known labels.
+        the published shapes or hold numbers that are not finite, or a published file has other labels.
     FileNotFoundError
         If a file is neither found nor downloaded. The error names the file, where it is published, the folder to put it
         into, and why it was not downloaded.
