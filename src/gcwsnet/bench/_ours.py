@@ -13,7 +13,7 @@ import numpy as np
 from gcwsnet import _core
 from gcwsnet.bench._measure import Work, n_cores, seconds
 from gcwsnet.bench._problem import Problem
-from gcwsnet.hashing import GCWSHasher, _gcws
+from gcwsnet.hashing import GCWSHasher
 
 OURS, FULL_SCAN, TWO_THREADS = "gcwsnet", "full scan", "two threads"
 INSTRUCTION_SET = "GCWSNET_ISA"
@@ -43,12 +43,8 @@ def variants(problem: Problem) -> dict[str, tuple[Work, int]]:
 
 def transform(problem: Problem, X: Any, scan: _core.Scan = _core.Scan.AUTO, n_jobs: int = 1) -> Work:
     """The call of a hasher."""
-    before = _gcws.SCAN
-    _gcws.SCAN = scan
-    try:
-        hasher = GCWSHasher(problem.n_hashes, p=problem.p, random_state=0, n_jobs=n_jobs).fit(X[:1])
-    finally:
-        _gcws.SCAN = before
+    hasher = GCWSHasher(problem.n_hashes, p=problem.p, random_state=0, n_jobs=n_jobs).fit(X[:1])
+    hasher._make_core(scan)
     return lambda: hasher.transform(X)
 
 
