@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def _picture(name: str) -> Path:
 def run(options: argparse.Namespace) -> Section:
     """Measure the hasher and its peers."""
     if options.json and options.write_docs:
-        raise SystemExit("--write-docs writes Markdown: leave out --json")
+        sys.exit("--write-docs writes Markdown: leave out --json")
     names = options.rows or (QUICK if options.quick else CASES)
     report = measure(
         [CASES[name] for name in names],

@@ -15,7 +15,7 @@ from benchmarks.hashing.cases import Problem
 from benchmarks.hashing.report import TWO_THREADS, HashingReport, Rates
 from benchmarks.timing import HighestLoad, Work, medians, n_cores, one_thread, seconds
 from gcwsnet import GCWSHasher, _core
-from gcwsnet.cli._hashing_speed import FULL_SCAN, OURS, Case, hashing
+from gcwsnet.cli._hashing_speed import FULL_SCAN, OURS, Case, hasher_call
 
 INSTRUCTION_SET = "GCWSNET_ISA"
 READY_ROWS, READY_COLUMNS, READY_HASHES = 128, 5625, 256
@@ -119,17 +119,17 @@ def hasher_calls(case: Case, X: Any) -> dict[str, Call]:
     """Return the calls of the hasher, and of its full scan, which gets fewer rows."""
     few = X[: max(64, X.shape[0] // 10)]
     return {
-        OURS: Call(hashing(case, X), X.shape[0]),
-        FULL_SCAN: Call(hashing(case, few, _core.Scan.FULL), few.shape[0]),
+        OURS: Call(hasher_call(case, X), X.shape[0]),
+        FULL_SCAN: Call(hasher_call(case, few, _core.Scan.FULL), few.shape[0]),
     }
 
 
 def other_ways_of_hasher(case: Case, X: Any) -> dict[str, Call]:
     """Return the calls of the hasher with two threads, and on one thread with older instruction sets."""
-    calls = {TWO_THREADS: Call(hashing(case, X, n_jobs=2), X.shape[0])} if n_cores() > 1 else {}
+    calls = {TWO_THREADS: Call(hasher_call(case, X, n_jobs=2), X.shape[0])} if n_cores() > 1 else {}
     for name in older_instruction_sets():
         with using(name):
-            work = hashing(case, X)
+            work = hasher_call(case, X)
         calls[name] = Call(under(name, work), X.shape[0])
     return calls
 

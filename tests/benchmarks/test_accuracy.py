@@ -11,8 +11,6 @@ from benchmarks.accuracy.learners import Learner, all_learners, can_learn
 from benchmarks.accuracy.report import SuiteResults, accuracy_table, choice_table, cost_table, draw
 from benchmarks.accuracy.runs import Run, append_run, read_runs, run_learners, run_pairs
 
-pytest.importorskip("torch")
-
 
 def blobs(seed: int) -> Split:
     rng = np.random.default_rng(seed)

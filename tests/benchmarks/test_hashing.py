@@ -50,7 +50,8 @@ def test_a_run_finds_rates_for_all_rows_at_hand(tmp_path: Path) -> None:
         assert all(rate > 0 for rate in rates.rows_per_second.values())
     assert report.seconds_until_ready > 0
     (notice,) = report.left_out
-    assert notice.startswith(f"rows of a file: the dataset 'mnist' is made of mnist.npz, which is not in {tmp_path}")
+    assert notice.startswith("rows of a file: the dataset 'mnist' ")
+    assert str(tmp_path) in notice
     assert said[-1] == f"left out: {notice}"
     assert said[0] == "[1/3] dense rows, p=1"
 

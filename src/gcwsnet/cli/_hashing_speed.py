@@ -71,14 +71,15 @@ def measure(case: Case, repetitions: int) -> dict[str, float]:
     few = X[: max(64, X.shape[0] // 10)]
     numpy_gcws = NumpyGCWS(make_table(X, range(0, 2 * X.shape[1], 2), case.n_hashes), case.p)
     works = {
-        OURS: hashing(case, X),
-        FULL_SCAN: hashing(case, few, _core.Scan.FULL),
+        OURS: hasher_call(case, X),
+        FULL_SCAN: hasher_call(case, few, _core.Scan.FULL),
         NUMPY: lambda: numpy_gcws(few),
     }
-    return {name: (X if name == OURS else few).shape[0] / time for name, time in medians(works, repetitions).items()}
+    times = medians(works, repetitions)
+    return {name: (X if name == OURS else few).shape[0] / times[name] for name in works}
 
 
-def hashing(case: Case, X: Any, scan: _core.Scan = _core.Scan.AUTO, n_jobs: int = 1) -> Work:
+def hasher_call(case: Case, X: Any, scan: _core.Scan = _core.Scan.AUTO, n_jobs: int = 1) -> Work:
     """Return the call of a hasher that is fitted to X."""
     hasher = GCWSHasher(case.n_hashes, p=case.p, random_state=0, n_jobs=n_jobs).fit(X[:1])
     hasher._make_core(scan)

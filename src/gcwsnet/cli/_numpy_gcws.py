@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gcwsnet._memory import require_memory
-from gcwsnet.hashing.parameters import Parameters
 
 BLOCK = 2**18  # numbers worked on at a time: about 1 MB, which stays in the cache
 FEATURES_AT_ONCE = 4096
 Floats = NDArray[np.float32]
+Parameters = tuple[Floats, Floats, Floats]  # r, ln c and beta, each of shape (features, hashes)
 Draw = Callable[[Sequence[int], Sequence[int]], Parameters]
 
 
@@ -35,7 +35,7 @@ def random_parameters(features: Sequence[int], hashes: Sequence[int]) -> Paramet
     rng = np.random.default_rng(features[0])
     shape = (len(features), len(hashes))
     r, c = (rng.standard_gamma(2, shape, dtype=np.float32) for _ in range(2))
-    return Parameters(r, np.log(c, out=c), rng.random(shape, dtype=np.float32))
+    return r, np.log(c, out=c), rng.random(shape, dtype=np.float32)
 
 
 def _hash_major_table(features: Sequence[int], n_hashes: int, draw: Draw = random_parameters) -> HashMajorTable:
