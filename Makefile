@@ -40,9 +40,9 @@ format: setup ## put the Python source into shape
 
 bench: setup ## the benchmarks, with the peers they compare with
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[bench]'
-	$(BIN)/python benchmarks/kernels.py
-	$(BIN)/python benchmarks/training.py
-	$(BIN)/gcwsnet bench --plot build/hashing-speed.png
+	$(BIN)/python -m benchmarks kernels
+	$(BIN)/python -m benchmarks training
+	$(BIN)/python -m benchmarks hashing --plot build/hashing-speed.png
 
 # A second environment that sees the packages of the first one, but not its installed gcwsnet.
 SANITIZED := build/sanitized

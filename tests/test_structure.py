@@ -26,7 +26,6 @@ FLOW = [
     ("nn",),
     ("estimators",),
     ("streaming",),
-    ("bench",),
     ("paper", "distributed"),
     ("cli",),
     ("__main__",),

@@ -33,7 +33,6 @@ from gcwsnet.hashing.samplers.caps import cap_table, check_caps, clip_to_caps, c
 
 MOST_HASHES = 2**20
 MOST_HASH_NUMBER = 2**31 - 1
-SCAN = _core.Scan.AUTO  # every way gives the same samples: tests and benchmarks compare them
 MOST_FEATURE_NAMES = 2**24
 METHODS = {
     "gcws": _core.Method.GCWS,
@@ -401,14 +400,15 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             hash_numbers=None if self._fitted_numbers is None else _digest(self._fitted_numbers),
         )
 
-    def _make_core(self) -> None:
+    def _make_core(self, scan: _core.Scan = _core.Scan.AUTO) -> None:
+        """Make the native hasher. Every scan gives the same samples; tests and benchmarks name one to compare them."""
         method = METHODS[self._fitted_method]
         self._core = _core.Hasher(
             self.seed_,
             self.n_features_in_,
             self._fitted_hashes,
             self.table_memory,
-            SCAN,
+            scan,
             method,
             None if self._fitted_numbers is None else self._fitted_numbers.tolist(),
         )

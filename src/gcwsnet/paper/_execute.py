@@ -11,7 +11,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from gcwsnet.bench._measure import machine, one_thread, versions
+from benchmarks.timing import machine, one_thread, versions
 from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.paper._data import rows_of
 from gcwsnet.paper._expected import expected_seconds, in_words

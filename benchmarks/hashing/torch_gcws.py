@@ -1,28 +1,28 @@
-"""Algorithm 1 in torch, float32, eager or compiled, as fast as it gets on one thread.
+"""Algorithm 1 in torch, float32, eager or compiled: the fastest versions we know for one thread.
 
-torch is imported when a peer is made: it need not be there.
+torch is imported when a sampler is made, since it may be missing.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet.bench._numpy_peer import hash_blocks
-from gcwsnet.bench._tables import ByHash, Floats
+from gcwsnet.cli._numpy_gcws import Floats, HashMajorTable, hash_blocks
 
 Tensor = Any
 CHUNK = 32  # features whose least a is found first: a minimum is vectorised, its position is not
 SMALL = 300  # features, up to which the second look at a chunk costs more than it saves
-ROWS = 32  # of a block of dense rows
-ENTRIES = {"eager": 400, "compiled": 1600}  # of a block of sparse rows
+ROWS = 32  # in a block of dense rows
+ENTRIES = {"eager": 400, "compiled": 1600}  # in a block of sparse rows
 
 
 def dense_kernel(L: Tensor, table: tuple[Tensor, ...], row: Tensor, hash_: Tensor, within: Tensor) -> Tensor:
-    """Positions of the least a, hashes x rows: first the chunk that holds it, then the place in the chunk.
+    """Return the positions of the least a, hashes x rows: first the chunk that holds it, then the place in the chunk.
 
     L is rows x chunks x CHUNK, the tables are hashes x 1 x chunks x CHUNK. With the hashes outermost, their parameters
     are read once for all rows of the block.
@@ -36,29 +36,41 @@ def dense_kernel(L: Tensor, table: tuple[Tensor, ...], row: Tensor, hash_: Tenso
 
 
 def small_dense_kernel(L: Tensor, table: tuple[Tensor, ...], *_: Tensor) -> Tensor:
-    """The same by one look at all features."""
+    """Return the same by one look at all features."""
     inverse_r, beta, g, r = table
     return (g - r * (L * inverse_r + beta).floor()).flatten(2).argmin(2)
 
 
 def sparse_kernel(L: Tensor, parameters: Tensor) -> Tensor:
-    """Positions of the least a among a row's entries, rows x hashes; L is rows x entries."""
+    """Return the positions of the least a among a row's entries, rows x hashes; L is rows x entries."""
     r, beta, g = parameters.unbind(2)
     r_t = (L[..., None] / r).add_(beta).floor_().mul_(r)
     return (g - r_t).argmin(1)
 
 
-class TorchDenseEager:
-    """Samples of dense rows of weights: one row with a block of hashes at a time, in place."""
+class TorchGCWS(ABC):
+    """A sampler of rows of weights."""
 
-    def __init__(self, table: ByHash, p: float) -> None:
+    @abstractmethod
+    def i_star(self, X: Any) -> NDArray[np.int64]:
+        """Return the positions of the sampled features, of shape (n, k)."""
+
+    def __call__(self, X: Any) -> NDArray[np.uint8]:
+        """Return codes of 8 bits, the low bits of `i_star`."""
+        return self.i_star(X).astype(np.uint8)
+
+
+class TorchDenseEager(TorchGCWS):
+    """A sampler of dense rows of weights that works on one row and a block of hashes at a time, in place."""
+
+    def __init__(self, table: HashMajorTable, p: float) -> None:
         import torch
 
         self.torch, self.p = torch, p
         self.table = tuple(torch.from_numpy(one) for one in table)
 
     def i_star(self, X: Floats) -> NDArray[np.int64]:
-        """Position of the sampled feature, (n, k)."""
+        """Return the positions of the sampled features, of shape (n, k)."""
         torch = self.torch
         L = self.p * torch.from_numpy(X).log()
         n_hashes, n_features = self.table[0].shape
@@ -73,18 +85,14 @@ class TorchDenseEager:
                 winners[row, hashes] = a.argmin(1)
         return winners.numpy()
 
-    def __call__(self, X: Floats) -> NDArray[np.uint8]:
-        """Codes of 8 bits."""
-        return self.i_star(X).astype(np.uint8)
 
+class TorchDenseCompiled(TorchGCWS):
+    """A sampler of dense rows of weights by a compiled kernel for blocks of rows, which never holds all a.
 
-class TorchDenseCompiled:
-    """Samples of dense rows of weights, by a compiled kernel for blocks of rows that never holds all a.
-
-    Rows and features are filled up with zeros, so that one shape is compiled.
+    Rows and features are padded with zeros, so that only one shape is compiled.
     """
 
-    def __init__(self, table: ByHash, p: float, backend: str = "inductor") -> None:
+    def __init__(self, table: HashMajorTable, p: float, backend: str = "inductor") -> None:
         import torch
 
         self.torch, self.p = torch, p
@@ -99,7 +107,7 @@ class TorchDenseCompiled:
         self.kernel = torch.compile(kernel, dynamic=False, backend=backend)
 
     def i_star(self, X: Floats) -> NDArray[np.int64]:
-        """Position of the sampled feature, (n, k)."""
+        """Return the positions of the sampled features, of shape (n, k)."""
         torch = self.torch
         n = len(X)
         L = torch.full((-(-n // ROWS) * ROWS, self.n_chunks * CHUNK), -torch.inf)
@@ -109,13 +117,9 @@ class TorchDenseCompiled:
         found: NDArray[np.int64] = torch.cat(winners)[:n].numpy()
         return found
 
-    def __call__(self, X: Floats) -> NDArray[np.uint8]:
-        """Codes of 8 bits."""
-        return self.i_star(X).astype(np.uint8)
 
-
-class TorchSparse:
-    """Samples of CSR rows of weights: blocks of rows, filled up to the longest, with the parameters of entries."""
+class TorchSparse(TorchGCWS):
+    """A sampler of CSR rows of weights: blocks of rows, padded to the longest, with the parameters of their entries."""
 
     def __init__(self, table: Floats, p: float, *, compiled: bool, backend: str = "inductor") -> None:
         import torch
@@ -126,7 +130,7 @@ class TorchSparse:
         self.kernel = torch.compile(sparse_kernel, dynamic=False, backend=backend) if compiled else sparse_kernel
 
     def i_star(self, X: sparse.csr_matrix) -> NDArray[np.int64]:
-        """Position of the sampled feature, (n, k)."""
+        """Return the positions of the sampled features, of shape (n, k)."""
         torch = self.torch
         lengths = np.diff(X.indptr)
         longest = int(lengths.max())
@@ -143,7 +147,3 @@ class TorchSparse:
             winners[rows] = i[rows].gather(1, self.kernel(L[rows], parameters))
         found: NDArray[np.int64] = winners[: X.shape[0]].numpy()
         return found
-
-    def __call__(self, X: sparse.csr_matrix) -> NDArray[np.uint8]:
-        """Codes of 8 bits."""
-        return self.i_star(X).astype(np.uint8)

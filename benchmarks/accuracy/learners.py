@@ -1,4 +1,4 @@
-"""Who learns: gcwsnet, and what else people would take, each with its defaults."""
+"""The learners that are compared: gcwsnet, and what else people would use, each with its defaults."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ MOST_WORK = 3e8
 
 
 @dataclass(frozen=True)
-class Rival:
-    """A way to learn.
+class Learner:
+    """A classifier that is compared.
 
     Attributes
     ----------
     name : str
     passes : int or None
-        Over the rows; None for trees.
+        The passes over the rows; None for trees.
     make : callable
         From a seed, and whether rows are sparse, to a classifier with `fit` and `predict`.
     takes_sparse : bool
     random : bool
-        Whether the seed matters, so that several runs say more than one.
+        Whether the result depends on the seed, so that several runs say more than one.
     most_work : float
-        Rows times columns times classes; with more it takes too long.
-    large_sets : bool
-        Whether it is run with all seeds on sets of more than 50,000 rows, where it takes long.
+        The largest product of rows, columns and classes that it learns from in reasonable time.
+    all_seeds_when_large : bool
+        Whether it is run with all seeds, and not only one, on datasets of more than 50,000 rows.
     """
 
     name: str
@@ -56,11 +56,11 @@ class Rival:
     takes_sparse: bool = True
     random: bool = True
     most_work: float = math.inf
-    large_sets: bool = True
+    all_seeds_when_large: bool = True
 
 
 def model_bytes(model: Any) -> int:
-    """The size of a model as it would be kept: a file of its own for gcwsnet, a pickle for others."""
+    """Return the size of a saved model: that of its model file for gcwsnet, that of a pickle for others."""
     if not isinstance(model, GCWSNetClassifier):
         return len(pickle.dumps(model))
     with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +70,7 @@ def model_bytes(model: Any) -> int:
 
 
 class OnePass:
-    """A linear model on features of a kernel, made and learned batch by batch."""
+    """A linear model on approximate features of a kernel, which are made and learned batch by batch."""
 
     def __init__(self, features: Any, seed: int) -> None:
         self.features, self.seed = features, seed
@@ -86,13 +86,13 @@ class OnePass:
         return self
 
     def predict(self, X: Any) -> Any:
-        """Labels."""
+        """Return the predicted labels."""
         parts = [X[first : first + ROWS_AT_ONCE] for first in range(0, X.shape[0], ROWS_AT_ONCE)]
         return np.concatenate([self.linear.predict(self.features.transform(part)) for part in parts])
 
 
 def _scaled(is_sparse: bool, *steps: Any) -> Any:
-    """Dense columns standardised; counts by tf-idf."""
+    """Return a pipeline that standardises dense columns, or weighs counts by tf-idf, before other steps."""
     return make_pipeline(TfidfTransformer() if is_sparse else StandardScaler(), *steps)
 
 
@@ -112,25 +112,25 @@ def _nystroem(seed: int, is_sparse: bool) -> OnePass:
     return OnePass(_scaled(is_sparse, features), seed)
 
 
-def rivals() -> list[Rival]:
-    """All of them; gcwsnet comes first."""
+def all_learners() -> list[Learner]:
+    """Return all learners; gcwsnet comes first."""
     return [
-        Rival("GCWSNet", 1, lambda seed, _: GCWSNetClassifier(random_state=seed)),
-        Rival("GCWSNet, oversample=4", 1, lambda seed, _: GCWSNetClassifier(oversample=4, random_state=seed)),
-        Rival(
+        Learner("GCWSNet", 1, lambda seed, _: GCWSNetClassifier(random_state=seed)),
+        Learner("GCWSNet, oversample=4", 1, lambda seed, _: GCWSNetClassifier(oversample=4, random_state=seed)),
+        Learner(
             "GCWSNet, k=1024, 5 epochs",
             5,
             lambda seed, _: GCWSNetClassifier(1024, epochs=5, random_state=seed),
-            large_sets=False,
+            all_seeds_when_large=False,
         ),
-        Rival("linear SGD", 1, lambda seed, is_sparse: _scaled(is_sparse, _sgd(1, seed))),
-        Rival("linear SGD, 10 passes", 10, lambda seed, is_sparse: _scaled(is_sparse, _sgd(10, seed))),
-        Rival("MLPClassifier", 1, lambda seed, is_sparse: _scaled(is_sparse, _mlp(1, seed))),
-        Rival("MLPClassifier, 10 passes", 10, lambda seed, is_sparse: _scaled(is_sparse, _mlp(10, seed))),
-        Rival("RBFSampler + SGD", 1, _rbf_sampler),
-        Rival("Nystroem + SGD", 1, _nystroem),
-        Rival("LightGBM", None, _lightgbm, random=False),
-        Rival(
+        Learner("linear SGD", 1, lambda seed, is_sparse: _scaled(is_sparse, _sgd(1, seed))),
+        Learner("linear SGD, 10 passes", 10, lambda seed, is_sparse: _scaled(is_sparse, _sgd(10, seed))),
+        Learner("MLPClassifier", 1, lambda seed, is_sparse: _scaled(is_sparse, _mlp(1, seed))),
+        Learner("MLPClassifier, 10 passes", 10, lambda seed, is_sparse: _scaled(is_sparse, _mlp(10, seed))),
+        Learner("RBFSampler + SGD", 1, _rbf_sampler),
+        Learner("Nystroem + SGD", 1, _nystroem),
+        Learner("LightGBM", None, _lightgbm, random=False),
+        Learner(
             "HistGradientBoosting",
             None,
             lambda seed, _: HistGradientBoostingClassifier(random_state=seed),
@@ -150,14 +150,14 @@ def _mlp(passes: int, seed: int) -> MLPClassifier:
 
 
 def fit(model: Any, X: Any, y: Any) -> Any:
-    """Fit without a word about convergence: the number of passes is what is asked for."""
+    """Fit without warnings about convergence: the number of passes is intended."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, y)
 
 
-def suits(rival: Rival, X: Any, y: Any) -> bool:
-    """Whether it can learn from such rows in some minutes."""
-    if X.shape[0] * X.shape[1] * len(np.unique(y)) > rival.most_work:
+def can_learn(learner: Learner, X: Any, y: Any) -> bool:
+    """Return whether a learner can learn from such rows in a few minutes."""
+    if X.shape[0] * X.shape[1] * len(np.unique(y)) > learner.most_work:
         return False
-    return rival.takes_sparse or not sparse.issparse(X)
+    return learner.takes_sparse or not sparse.issparse(X)

@@ -1,7 +1,4 @@
-"""Who else can hash the rows, and how each is called.
-
-A peer is a whole call from rows to codes on one thread. What it needs is imported when it is asked for.
-"""
+"""The peers: other libraries that can hash the rows, each as a whole call from rows to codes on one thread."""
 
 from __future__ import annotations
 
@@ -13,33 +10,44 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 
+from benchmarks.hashing.cases import Problem
+from benchmarks.hashing.torch_gcws import TorchDenseCompiled, TorchDenseEager, TorchGCWS, TorchSparse
+from benchmarks.subject import EXTRA
+from benchmarks.timing import Work
 from gcwsnet._memory import require_memory
-from gcwsnet.bench._measure import Work
-from gcwsnet.bench._numpy_peer import NumpyDense, NumpySparse
-from gcwsnet.bench._problem import Problem
-from gcwsnet.bench._torch_peer import TorchDenseCompiled, TorchDenseEager, TorchSparse
+from gcwsnet.cli._hashing_speed import NUMPY
+from gcwsnet.cli._numpy_gcws import NumpyGCWS
 
-EXTRA = "pip install 'gcwsnet[bench]'"
-SAME = 0.99  # of the samples, at least: logarithms and sums of other libraries round otherwise
+LEAST_SHARE = 0.99  # of equal samples: logarithms and sums of other libraries round differently
 
 
 class Peer(NamedTuple):
-    """Another way to hash rows."""
+    """Another way to hash rows.
+
+    Attributes
+    ----------
+    name, package : str
+        The name in tables, and the package it needs.
+    evaluations : float
+        How many pairs of a feature and a hash one call evaluates; slower peers get fewer.
+    make : callable
+        From a problem and some of its rows to the call, or to None where the peer cannot hash such rows.
+    """
 
     name: str
     package: str
-    evaluations: float  # of a feature by a hash in a call: the slower the fewer
-    make: Callable[[Problem, Any], Work | None]  # the call for some rows, or None where it cannot hash such rows
+    evaluations: float
+    make: Callable[[Problem, Any], Work | None]
 
 
 def numpy_peer(problem: Problem, X: Any) -> Work:
-    """Algorithm 1 in NumPy."""
-    peer = (NumpySparse if problem.is_sparse else NumpyDense)(problem.table, problem.p)
+    """Return the call of Algorithm 1 in NumPy."""
+    peer = NumpyGCWS(problem.table, problem.p)
     return lambda: peer(problem.weights(X))
 
 
 def torch_eager(problem: Problem, X: Any) -> Work:
-    """Algorithm 1 in torch, operation by operation."""
+    """Return the call of Algorithm 1 in torch, operation by operation."""
     table, p = problem.table, problem.p
     return torch_peer(
         TorchSparse(table, p, compiled=False) if problem.is_sparse else TorchDenseEager(table, p), problem, X
@@ -47,25 +55,24 @@ def torch_eager(problem: Problem, X: Any) -> Work:
 
 
 def torch_compiled(problem: Problem, X: Any) -> Work:
-    """Algorithm 1 by torch.compile, compiled before it is timed."""
-    import_module("torch").compiler.reset()  # a kernel is only compiled so often, and each shape counts
+    """Return the call of Algorithm 1 by torch.compile, which is compiled before it is timed."""
+    import_module("torch").compiler.reset()  # torch limits how often a kernel is compiled, and each shape counts
     table, p = problem.table, problem.p
     peer = TorchSparse(table, p, compiled=True) if problem.is_sparse else TorchDenseCompiled(table, p)
     return torch_peer(peer, problem, X)
 
 
-def torch_peer(peer: TorchSparse | TorchDenseEager | TorchDenseCompiled, problem: Problem, X: Any) -> Work:
-    """The call of a torch peer, after a look at its samples."""
+def torch_peer(peer: TorchGCWS, problem: Problem, X: Any) -> Work:
+    """Return the call of a torch peer, after its samples have been compared with those of NumPy."""
     some = problem.weights(X[:32])
-    judge = (NumpySparse if problem.is_sparse else NumpyDense)(problem.table, problem.p)
-    same = np.mean(peer.i_star(some) == judge.i_star(some))
-    if same < SAME:
-        raise RuntimeError(f"only {same:.1%} of its samples are those of Algorithm 1")
+    share = np.mean(peer.i_star(some) == NumpyGCWS(problem.table, problem.p).i_star(some))
+    if share < LEAST_SHARE:
+        raise RuntimeError(f"only {share:.1%} of its samples are those of Algorithm 1")
     return lambda: peer(problem.weights(X))
 
 
 def datasketch(problem: Problem, X: Any) -> Work | None:
-    """Weighted minwise hashing: the same kernel for p = 1."""
+    """Return the call of weighted minwise hashing, which is the same kernel for p = 1."""
     if problem.p != 1:
         return None
     n_features = len(problem.features)
@@ -75,24 +82,24 @@ def datasketch(problem: Problem, X: Any) -> Work | None:
 
 
 def rbf_sampler(problem: Problem, X: Any) -> Work:
-    """Random Fourier features: another kernel, as many numbers."""
+    """Return the call of random Fourier features: another kernel, with as many components."""
     require_memory(16 * X.shape[1] * problem.n_hashes, "its table", "it is left out")
     sampler = RBFSampler(n_components=problem.n_hashes, random_state=0).fit(X[:2])
     return lambda: sampler.transform(X)
 
 
 def rensa(problem: Problem, X: Any) -> Work | None:
-    """Minwise hashing of sets: 0/1 rows, as lists of the numbers of their ones."""
+    """Return the call of minwise hashing of sets: 0/1 rows, as lists of the columns of their ones."""
     if not (problem.is_zero_one and problem.is_sparse):
         return None
-    os.environ.setdefault("RAYON_NUM_THREADS", "1")  # its threads are made at its first call
+    os.environ.setdefault("RAYON_NUM_THREADS", "1")  # read at its first call
     sets = [ones.tolist() for ones in np.split(X.indices, X.indptr[1:-1])]
     digest = import_module("rensa").RMinHash.digest_matrix_from_token_hash_sets
     return lambda: digest(sets, problem.n_hashes, 42)
 
 
 PEERS = (
-    Peer("NumPy", "numpy", 6e7, numpy_peer),
+    Peer(NUMPY, "numpy", 6e7, numpy_peer),
     Peer("torch eager", "torch", 4e7, torch_eager),
     Peer("torch compiled", "torch", 1e8, torch_compiled),
     Peer("datasketch", "datasketch", 4e6, datasketch),
@@ -102,7 +109,7 @@ PEERS = (
 
 
 def installed(peers: Sequence[Peer]) -> tuple[list[Peer], list[str]]:
-    """Peers that can be had here, and a line for each package that cannot."""
+    """Return the peers whose package is installed, and a notice for each missing package."""
     missing = {package for package in {peer.package for peer in peers} if not can_import(package)}
     notices = [
         f"{' and '.join(peer.name for peer in peers if peer.package == package)}: {package} is not installed: {EXTRA}"
@@ -112,7 +119,7 @@ def installed(peers: Sequence[Peer]) -> tuple[list[Peer], list[str]]:
 
 
 def can_import(package: str) -> bool:
-    """Whether a package is installed; it is imported if so."""
+    """Import a package, and return whether it is installed."""
     try:
         import_module(package)
     except ImportError:
@@ -121,9 +128,9 @@ def can_import(package: str) -> bool:
 
 
 def some_rows(peer: Peer, problem: Problem) -> Any:
-    """As many rows as the peer gets: whole blocks of 32, or fewer than one.
+    """Return the rows that a peer gets in a call: whole blocks of 32, or less than one block.
 
-    Enough for a call to be more than its overhead: datasketch copies its whole table in each.
+    They are enough for the work to outweigh the overhead: datasketch copies its whole table in each call.
     """
     evaluations = max(peer.evaluations, len(problem.features) * problem.n_hashes / 10)
     n = int(evaluations / (problem.entries * problem.n_hashes))

@@ -10,17 +10,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet.bench import _peers, _torch_peer
-from gcwsnet.bench._numpy_peer import NumpyDense, NumpySparse
-from gcwsnet.bench._peers import PEERS, Peer
-from gcwsnet.bench._problem import Problem
-from gcwsnet.bench._tables import by_feature, by_hash
+from benchmarks.hashing import peers, torch_gcws
+from benchmarks.hashing.cases import Problem
+from benchmarks.hashing.peers import PEERS, Peer
+from gcwsnet.cli._numpy_gcws import NumpyGCWS, make_table
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import gcws
 from gcwsnet.kernels import gmm_transform
 
 N_HASHES = 40
-SAME = 0.999  # of the samples: a logarithm of NumPy or torch may round otherwise than the hasher's
+LEAST_SHARE = 0.999  # of equal samples: a logarithm of NumPy or torch may round differently than the hasher's
 DRAW = partial(parameters, 0)
 
 
@@ -42,10 +41,13 @@ def rows(n_columns: int, signed: bool = False) -> NDArray[np.float32]:
     return np.asarray(X * rng.choice([-1, 1], X.shape) if signed else X, dtype=np.float32)
 
 
-def same(peer: Any, X: Any, samples: NDArray[np.int64]) -> float:
-    """Share of samples that are those of the reference, and codes of 8 bits that are made of them."""
+def share_of_equal_samples(make: Any, X: Any, p: float) -> float:
+    """Return the share of samples that are those of the reference, and check that the codes are made of them."""
+    n_columns = X.shape[1]
+    peer = make(make_table(X, range(0, 2 * n_columns, 2), N_HASHES, DRAW), p)
     i_star = peer.i_star(X)
     assert np.array_equal(peer(X), i_star & 255)
+    samples, _ = gcws(X.toarray() if sparse.issparse(X) else X, N_HASHES, p=p)
     return float(np.mean(2 * i_star == samples))
 
 
@@ -53,10 +55,8 @@ def same(peer: Any, X: Any, samples: NDArray[np.int64]) -> float:
 @pytest.mark.parametrize("p", [1, 20])
 def test_numpy_gives_the_samples_of_the_reference(n_columns: int, p: float) -> None:
     X = rows(n_columns)
-    samples, _ = gcws(X, N_HASHES, p=p)
-    features = range(0, 2 * n_columns, 2)
-    assert same(NumpyDense(by_hash(features, N_HASHES, DRAW), p), X, samples) >= SAME
-    assert same(NumpySparse(by_feature(features, N_HASHES, DRAW), p), sparse.csr_matrix(X), samples) >= SAME
+    assert share_of_equal_samples(NumpyGCWS, X, p) >= LEAST_SHARE
+    assert share_of_equal_samples(NumpyGCWS, sparse.csr_matrix(X), p) >= LEAST_SHARE
 
 
 @pytest.mark.usefixtures("torch")
@@ -64,26 +64,21 @@ def test_numpy_gives_the_samples_of_the_reference(n_columns: int, p: float) -> N
 @pytest.mark.parametrize("p", [1, 20])
 def test_eager_torch_gives_the_samples_of_the_reference(n_columns: int, p: float) -> None:
     X = rows(n_columns)
-    samples, _ = gcws(X, N_HASHES, p=p)
-    features = range(0, 2 * n_columns, 2)
-    table = by_feature(features, N_HASHES, DRAW)
-    assert same(_torch_peer.TorchDenseEager(by_hash(features, N_HASHES, DRAW), p), X, samples) >= SAME
-    assert same(_torch_peer.TorchSparse(table, p, compiled=False), sparse.csr_matrix(X), samples) >= SAME
+    assert share_of_equal_samples(torch_gcws.TorchDenseEager, X, p) >= LEAST_SHARE
+    eager = partial(torch_gcws.TorchSparse, compiled=False)
+    assert share_of_equal_samples(eager, sparse.csr_matrix(X), p) >= LEAST_SHARE
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch, while it traces
 @pytest.mark.parametrize("n_columns", [70, 400])
-def test_what_torch_compiles_gives_the_samples_of_the_reference(n_columns: int, torch: Any) -> None:
+def test_compiled_torch_gives_the_samples_of_the_reference(n_columns: int, torch: Any) -> None:
     """Traced but not compiled here, which takes long; a run compares the compiled ones before it times them."""
     torch.compiler.reset()
     X = rows(n_columns)
-    samples, _ = gcws(X, N_HASHES)
-    features = range(0, 2 * n_columns, 2)
-    dense = _torch_peer.TorchDenseCompiled(by_hash(features, N_HASHES, DRAW), 1, backend="eager")
-    assert same(dense, X, samples) >= SAME
-    table = by_feature(features, N_HASHES, DRAW)
-    ragged = _torch_peer.TorchSparse(table, 1, compiled=True, backend="eager")
-    assert same(ragged, sparse.csr_matrix(X), samples) >= SAME
+    dense = partial(torch_gcws.TorchDenseCompiled, backend="eager")
+    assert share_of_equal_samples(dense, X, 1) >= LEAST_SHARE
+    ragged = partial(torch_gcws.TorchSparse, compiled=True, backend="eager")
+    assert share_of_equal_samples(ragged, sparse.csr_matrix(X), 1) >= LEAST_SHARE
 
 
 def test_signed_rows_are_given_as_their_weights() -> None:
@@ -91,15 +86,15 @@ def test_signed_rows_are_given_as_their_weights() -> None:
     problem = Problem(X, 1, N_HASHES)
     assert problem.is_signed
     assert problem.features == range(40)
-    peer = NumpyDense(by_hash(problem.features, N_HASHES, DRAW), 1)
+    numpy_gcws = NumpyGCWS(make_table(X, problem.features, N_HASHES, DRAW), 1)
     samples, _ = gcws(X, N_HASHES)
-    assert np.mean(peer.i_star(problem.weights(X)) == samples) >= SAME
+    assert np.mean(numpy_gcws.i_star(problem.weights(X)) == samples) >= LEAST_SHARE
     assert np.array_equal(problem.weights(X), gmm_transform(X))
 
 
 def test_tables_have_the_law_of_algorithm_1() -> None:
     """r and c are Gamma(2, 1), beta is uniform: means within five standard errors."""
-    _, beta, g, r = by_hash(range(500), 40)
+    _, beta, g, r = make_table(np.ones((1, 500)), range(500), 40)
     c = np.exp(g + r * (1 - beta))
     for values, mean, variance in ((r, 2, 2), (c, 2, 2), (beta, 0.5, 1 / 12)):
         assert abs(values.mean() - mean) < 5 * np.sqrt(variance / values.size)
@@ -112,7 +107,7 @@ def peer(name: str) -> Peer:
 def test_a_peer_with_other_samples_is_not_timed() -> None:
     problem = Problem(rows(20), 1, N_HASHES)
 
-    class Wrong(_torch_peer.TorchDenseEager):
+    class Wrong(torch_gcws.TorchDenseEager):
         def __init__(self) -> None:
             pass
 
@@ -120,7 +115,7 @@ def test_a_peer_with_other_samples_is_not_timed() -> None:
             return np.zeros((len(X), N_HASHES), dtype=np.int64)
 
     with pytest.raises(RuntimeError, match="of its samples are those of Algorithm 1"):
-        _peers.torch_peer(Wrong(), problem, problem.X)
+        peers.torch_peer(Wrong(), problem, problem.X)
 
 
 @pytest.mark.parametrize("kind", ["dense", "signed", "sparse", "zero-one", "p"])
@@ -144,12 +139,12 @@ def test_a_peer_hashes_the_rows_it_can(name: str, kind: str) -> None:
 
 def test_slow_peers_get_fewer_rows() -> None:
     problem = Problem(np.ones((4000, 784), dtype=np.float32), 1, 256)
-    given = {one.name: len(_peers.some_rows(one, problem)) for one in PEERS}
+    given = {one.name: len(peers.some_rows(one, problem)) for one in PEERS}
     assert given["datasketch"] < given["torch eager"] < given["NumPy"] < given["RBFSampler"]
 
 
 def test_a_peer_that_is_not_installed_is_left_out_with_a_notice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not there
-    there, notices = _peers.installed([peer("NumPy"), peer("torch eager"), peer("torch compiled")])
+    there, notices = peers.installed([peer("NumPy"), peer("torch eager"), peer("torch compiled")])
     assert [one.name for one in there] == ["NumPy"]
-    assert notices == ["torch eager and torch compiled: torch is not installed: pip install 'gcwsnet[bench]'"]
+    assert notices == ["torch eager and torch compiled: torch is not installed: pip install '.[bench]'"]
