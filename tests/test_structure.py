@@ -27,7 +27,7 @@ FLOW = [
     ("estimators",),
     ("streaming",),
     ("bench",),
-    ("paper", "distributed"),
+    ("distributed",),
     ("cli",),
     ("__main__",),
 ]

@@ -1,0 +1,18 @@
+"""The evidence of the paper, made again: its tables, figures and theorems, and a report on what holds."""
+
+from reproduction._run import listing, run_experiment
+from reproduction.experiments import EXPERIMENTS
+from reproduction.report import write_report
+from reproduction.results import Outcome, Results
+from reproduction.theorems import THEOREMS, simulate
+
+__all__ = [
+    "EXPERIMENTS",
+    "THEOREMS",
+    "Outcome",
+    "Results",
+    "listing",
+    "run_experiment",
+    "simulate",
+    "write_report",
+]
