@@ -1,7 +1,7 @@
 """The evidence of the paper, made again: its tables, figures and theorems, and a report on what holds."""
 
 from reproduction._run import listing, run_experiment
-from reproduction.experiments import EXPERIMENTS
+from reproduction.experiments import EXPERIMENTS, experiment_of_runs
 from reproduction.report import write_report
 from reproduction.results import Outcome, Results
 from reproduction.theorems import THEOREMS, simulate
@@ -11,6 +11,7 @@ __all__ = [
     "THEOREMS",
     "Outcome",
     "Results",
+    "experiment_of_runs",
     "listing",
     "run_experiment",
     "simulate",

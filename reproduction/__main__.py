@@ -9,10 +9,10 @@ from pathlib import Path
 
 from joblib import effective_n_jobs
 
-from reproduction import EXPERIMENTS, Results, listing, run_experiment, write_report
+from reproduction import EXPERIMENTS, Results, experiment_of_runs, listing, run_experiment, write_report
 
 FAILURES = (ImportError, OSError, ValueError)  # their messages name what is wrong and the way out
-RESULTS = Path("paper-results")
+RESULTS = Path("reproduction/results")
 PAGE = Path("docs/paper.html")
 
 
@@ -44,6 +44,16 @@ def report(options: argparse.Namespace) -> None:
     """Write the page and its figures."""
     write_report(Results(options.results), options.out)
     say(f"{options.out} is written")
+
+
+def pack(options: argparse.Namespace) -> None:
+    """Gather the files of single runs into one file for each experiment."""
+    Results(options.results).pack(experiment_of_runs())
+
+
+def unpack(options: argparse.Namespace) -> None:
+    """Write each run to a file of its own."""
+    Results(options.results).unpack()
 
 
 def n_processes(text: str) -> int:
@@ -89,6 +99,10 @@ def parser() -> argparse.ArgumentParser:
     page = add("report", "Write one HTML page with figures, tables, and which statements of the paper hold.")
     page.add_argument("--out", type=Path, default=PAGE, metavar="FILE", help="the page (default: %(default)s)")
     page.set_defaults(command=report)
+    add(
+        "pack", "Gather the files of single runs into one JSONL file for each experiment, which git keeps."
+    ).set_defaults(command=pack)
+    add("unpack", "Write each run to a JSON file of its own, and remove the packed files.").set_defaults(command=unpack)
     return main_parser
 
 

@@ -15,7 +15,7 @@ from gcwsnet.bench._measure import machine, one_thread, versions
 from gcwsnet.hashing.parameters import HASH_VERSION
 from reproduction._expected import expected_seconds, in_words
 from reproduction.datasets import rows_of
-from reproduction.results import Outcome, Results, write
+from reproduction.results import Outcome, Results, save_single
 from reproduction.settings import Settings, key, shown
 
 Say = Callable[[str], None]
@@ -69,7 +69,7 @@ def _versions() -> dict[str, str]:
 
 def compute_and_write(settings: Settings, folder: Path) -> Settings:
     """One run of a grid, maybe in another process; its settings."""
-    write(compute(settings), folder)
+    save_single(compute(settings), folder)
     return settings
 
 
@@ -98,7 +98,7 @@ def execute(grid: Sequence[Settings], results: Results, *, jobs: int, say: Say) 
     processes = Parallel(min(jobs, len(todo)), batch_size=1, return_as="generator_unordered")
     try:
         for settings in processes(delayed(compute_and_write)(settings, results.folder) for settings in todo):
-            told(results.read_again(settings))
+            told(results.reload(settings))
     except BrokenProcessPool as error:
         kept = "what is done is kept: start it again, with fewer --jobs if memory was short"
         raise OSError(f"one of {processes.n_jobs} processes was killed; {kept}") from error

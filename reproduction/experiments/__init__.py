@@ -18,6 +18,7 @@ from reproduction.experiments import (
     table_1,
     theory,
 )
+from reproduction.settings import key
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
@@ -48,3 +49,15 @@ EXPERIMENTS: dict[str, Experiment] = {
     )
 }
 """In the order of the paper, by name."""
+
+
+def experiment_of_runs() -> dict[str, str]:
+    """Return the name of the experiment that a run is stored with, by the key of the run.
+
+    A run that several experiments share is stored with the first of them.
+    """
+    names: dict[str, str] = {}
+    for name, experiment in EXPERIMENTS.items():
+        for settings in (*experiment.grid(False), *experiment.grid(True)):
+            names.setdefault(key(settings), name)
+    return names

@@ -9,7 +9,7 @@ from reproduction import EXPERIMENTS, Outcome
 from reproduction.experiments.table_1 import C
 from reproduction.settings import Settings, gcws, last_layer, nrff, original, svm, zero_bit
 from reproduction.statements import FAILS, HOLDS, NOT_MEASURED, Verdict
-from tests.reproduction.made_up import outcome, results
+from tests.reproduction.outcomes import outcome, results
 
 
 def verdict(folder: Path, name: str, beginning: str, *outcomes: Outcome) -> Verdict:

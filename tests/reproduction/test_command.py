@@ -68,6 +68,17 @@ def test_an_experiment_without_its_data_says_so_and_does_the_rest(capsys: Captur
     assert not Path("results").exists()
 
 
+def test_runs_are_packed_for_git_and_unpacked(capsys: Captured) -> None:
+    succeeds("run", "small", "--quick")
+    succeeds("pack")
+    assert [path.name for path in Path("results").iterdir()] == ["small.jsonl"]
+    capsys.readouterr()
+    succeeds("run", "small", "--quick")
+    assert "runs to do" not in capsys.readouterr().err
+    succeeds("unpack")
+    assert [path.suffix for path in Path("results").iterdir()] == [".json"]
+
+
 def test_report_is_written_where_it_is_asked_for() -> None:
     succeeds("report", "--out", "docs/page.html")
     assert Path("docs/page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

@@ -8,7 +8,7 @@ import pytest
 from reproduction import EXPERIMENTS, Results, write_report
 
 DOCS = Path(__file__).parents[2] / "docs"
-MAKE = "python -m reproduction report --results docs/paper/results"
+MAKE = "python -m reproduction report"
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def kept() -> Results:
-    return Results(DOCS / "paper" / "results")
+    return Results(DOCS.parent / "reproduction" / "results")
 
 
 def test_page_and_figures_are_those_of_the_results(kept: Results, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from reproduction._expected import by_rule, expected_seconds
 from reproduction.execution import execute
 from reproduction.results import Results
 from reproduction.settings import gcws, original, svm, theorem
-from tests.reproduction.made_up import outcome
+from tests.reproduction.outcomes import outcome
 
 GRID = [original("digits", L=1), gcws("digits", k=32, b=4, L=1), gcws("digits", k=64, b=4, L=1)]
 

@@ -8,7 +8,7 @@ from reproduction import EXPERIMENTS, Results
 from reproduction._facts import TABLE_1
 from reproduction.experiments.power import POWERS
 from reproduction.settings import key
-from tests.reproduction.made_up import outcome, results
+from tests.reproduction.outcomes import outcome, results
 
 
 def test_every_table_figure_and_theorem_has_an_experiment() -> None:

@@ -16,7 +16,7 @@ from reproduction import EXPERIMENTS, Results, write_report
 from reproduction._story import STORY
 from reproduction.report import report
 from reproduction.settings import gcws, key, original
-from tests.reproduction.made_up import outcome, results
+from tests.reproduction.outcomes import outcome, results
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 QUIET = ("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
