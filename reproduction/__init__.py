@@ -1,6 +1,6 @@
-"""The evidence of the paper, made again: its tables, figures and theorems, and a report on what holds."""
+"""The paper, reproduced: its tables, figures and theorems, and a report on which of its statements hold."""
 
-from reproduction._run import listing, run_experiment
+from reproduction.execution import listing, run_experiment
 from reproduction.experiments import EXPERIMENTS, experiment_of_runs
 from reproduction.report import write_report
 from reproduction.results import Outcome, Results

@@ -107,7 +107,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0, or 1 for an error, which is told in one line."""
+    """Run the command and return its exit code: 0, or 1 after an error, which is one line."""
     options = parser().parse_args(arguments)
     try:
         options.command(options)

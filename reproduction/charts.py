@@ -1,9 +1,9 @@
-"""What figures show: charts of lines that are told apart by dashes, markers and shades, not by colors."""
+"""Charts: series of numbers that dashes, markers and shades tell apart, so that no colors are needed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from reproduction.results import Outcome, Results
@@ -13,16 +13,16 @@ EPOCHS, ACCURACY = "epochs", "accuracy in %"
 
 
 class Style(NamedTuple):
-    """How a line looks.
+    """The look of a series.
 
     Attributes
     ----------
     dashes : {"-", "--", "-.", ":", ""}
-        The last one is no line.
+        The kind of line; "" draws none.
     marker : {"o", "s", "^", "D", "v", "x", ""}
-        The last one is no marker.
+        The mark at each point; "" draws none.
     shade : float
-        From 0 (black) to 1 (white).
+        The gray, from 0 (black) to 1 (white).
     """
 
     dashes: str = "-"
@@ -48,8 +48,8 @@ BY_NUMBER = (
 
 
 @dataclass(frozen=True)
-class Line:
-    """Numbers along x; `errors` are standard errors that are drawn as bars."""
+class Series:
+    """Points that belong together; `errors` are standard errors, drawn as bars."""
 
     label: str
     x: tuple[float, ...]
@@ -60,10 +60,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines that are drawn together."""
+    """Series that are drawn in one frame."""
 
     title: str
-    lines: tuple[Line, ...]
+    series: tuple[Series, ...]
     x_label: str = EPOCHS
     y_label: str = ACCURACY
     log_x: bool = False
@@ -72,52 +72,53 @@ class Chart:
 
 @dataclass(frozen=True)
 class Figure:
-    """Charts side by side; `columns` of them in the paper."""
+    """Charts side by side, in rows of `columns` charts."""
 
-    charts: tuple[Chart, ...] = field(default=())
+    charts: tuple[Chart, ...]
     columns: int = 3
 
 
 def figure(charts: Iterable[Chart], columns: int = 3) -> Figure:
-    """A figure of those charts that have a line."""
-    return Figure(tuple(chart for chart in charts if chart.lines), columns)
+    """Return a figure of the charts that have a series."""
+    return Figure(tuple(chart for chart in charts if chart.series), columns)
 
 
-def over_epochs(results: Results, some: Iterable[tuple[str, Settings, Style]]) -> tuple[Line, ...]:
-    """Accuracy over epochs, a line for each run that has been done."""
-    lines = []
-    for label, settings, style in some:
+def accuracy_over_epochs(results: Results, runs: Iterable[tuple[str, Settings, Style]]) -> tuple[Series, ...]:
+    """Return the accuracy over epochs, one series for each run that is done; `runs` are labels, settings and styles."""
+    series = []
+    for label, settings, style in runs:
         outcome = results.get(settings)
         if outcome is not None:
             curve = outcome.result["curve"]
-            lines.append(Line(label, tuple(curve["epoch"]), tuple(curve["accuracy"]), style))
-    return tuple(lines)
+            series.append(Series(label, tuple(curve["epoch"]), tuple(curve["accuracy"]), style))
+    return tuple(series)
 
 
-def against(
+def accuracy_against(
     results: Results,
     label: str,
     name: str,
     values: Sequence[float],
     settings: Callable[..., Settings],
     style: Style,
-    reached: Callable[[Outcome], float] = lambda outcome: outcome.accuracy,
-) -> tuple[Line, ...]:
-    """Accuracy against a number that runs differ in: a line, or none if no run has been done.
+    accuracy: Callable[[Outcome], float] = lambda outcome: outcome.accuracy,
+) -> tuple[Series, ...]:
+    """Return the accuracy against a number in which runs differ: one series, or none if no run is done.
 
     The number is the keyword `name` of `settings`.
     """
-    return line_of(label, [(value, results.get(settings(**{name: value}))) for value in values], style, reached)
+    outcomes = [(value, results.get(settings(**{name: value}))) for value in values]
+    return accuracy_series(label, outcomes, style, accuracy)
 
 
-def line_of(
+def accuracy_series(
     label: str,
-    found: Iterable[tuple[float, Outcome | None]],
+    outcomes: Iterable[tuple[float, Outcome | None]],
     style: Style,
-    reached: Callable[[Outcome], float] = lambda outcome: outcome.accuracy,
-) -> tuple[Line, ...]:
-    """The accuracies of outcomes along a number, of those that there are: a line, or none if there is no outcome."""
-    there = [(float(value), reached(outcome)) for value, outcome in found if outcome is not None]
-    if not there:
+    accuracy: Callable[[Outcome], float] = lambda outcome: outcome.accuracy,
+) -> tuple[Series, ...]:
+    """Return the accuracies of outcomes by their x: one series, or none if all outcomes are None."""
+    points = [(float(x), accuracy(outcome)) for x, outcome in outcomes if outcome is not None]
+    if not points:
         return ()
-    return (Line(label, tuple(x for x, _ in there), tuple(y for _, y in there), style),)
+    return (Series(label, tuple(x for x, _ in points), tuple(y for _, y in points), style),)

@@ -1,4 +1,4 @@
-"""The datasets of experiments: whether they are there, as what, and their rows."""
+"""The datasets of the experiments: whether they are available, in which form, and their rows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from sklearn.utils import Bunch
 from gcwsnet.datasets import load
 from gcwsnet.datasets._catalog import DATASETS
 from gcwsnet.datasets._files import find_files
-from gcwsnet.datasets._load import REBUILT
 from reproduction.settings import Settings
 
-SHOWN = {
+NOISE_SETS = tuple(f"m-noise{level}" for level in range(1, 7))
+REBUILT = (*NOISE_SETS, "m-image")
+"""Datasets that `gcwsnet.datasets.load` rebuilds from MNIST where the published files are missing."""
+
+DISPLAY_NAMES = {
     "semg": "SEMG",
     "dailysports": "DailySports",
-    **{f"m-noise{level}": f"M-Noise{level}" for level in range(1, 7)},
+    **{name: name.replace("m-noise", "M-Noise") for name in NOISE_SETS},
     "m-image": "M-Image",
     "pamap101": "PAMAP101",
     "covtype": "Covtype",
@@ -34,19 +37,29 @@ ORIGINS = {
     "bundled": "comes with scikit-learn, and is not in the paper",
 }
 COMPARABLE = ("exact", "rounded")
-"""Origins whose numbers may be held against those of the paper."""
+"""Origins whose numbers may be compared with those of the paper."""
 
 
 class Availability(NamedTuple):
-    """Whether a dataset is there, in a few words as what, and if it is not, which file belongs where."""
+    """Whether a dataset is available.
 
-    there: bool
-    told: str
+    Attributes
+    ----------
+    available : bool
+        Whether it can be loaded without a download.
+    state : str
+        The same in a few words, with its form if that is not the published one.
+    way_out : str
+        Which file to put where if it is not available.
+    """
+
+    available: bool
+    state: str
     way_out: str = ""
 
 
 def availability(name: str) -> Availability:
-    """Whether a dataset can be loaded without a download, and as what; if not, which file belongs where."""
+    """Return whether a dataset can be loaded without a download, and in which form."""
     if name == "digits":
         return Availability(True, "available: comes with scikit-learn")
     try:
@@ -61,31 +74,37 @@ def availability(name: str) -> Availability:
 
 
 def fetch(name: str) -> Availability:
-    """Download a dataset that is not there, or that would be rebuilt, if that is possible."""
-    there = availability(name)
-    if there.told in ("available", "available: derived") or name == "digits":
-        return there
+    """Download a dataset that is missing or would be rebuilt, if that is possible, and return its availability."""
+    before = availability(name)
+    if before.state in ("available", "available: derived") or name == "digits":
+        return before
     try:
         find_files(DATASETS[name], name=name, data_home=None, download=True)
     except FileNotFoundError as missing:
-        there = there._replace(way_out=str(missing))
-    if name in REBUILT and not there.there:
+        before = before._replace(way_out=str(missing))
+    if name in REBUILT and not before.available:
         with suppress(FileNotFoundError):
             find_files(DATASETS["mnist"], name=name, data_home=None, download=True)
-    found = availability(name)
-    return found if found.there else there
+    after = availability(name)
+    return after if after.available else before
 
 
-def rows_of(settings: Settings) -> Bunch:
-    """The rows that a run learns from and is judged by."""
-    return _loaded(settings["dataset"], settings["standardized"])
+def where_to_get(name: str) -> str:
+    """Return which file to put where, without the folders of this machine, as a page may be read elsewhere."""
+    files = " and ".join(f"{one.file} from {one.urls[0]}" for one in DATASETS[name].published)
+    return f"put {files} into the folder that GCWSNET_DATA names, and run it"
+
+
+def load_rows(settings: Settings) -> Bunch:
+    """Return the dataset of a run, split into rows for training and for testing."""
+    return _load(settings["dataset"], settings["standardized"])
 
 
 @lru_cache(maxsize=1)
-def _loaded(name: str, standardized: bool) -> Bunch:
+def _load(name: str, standardized: bool) -> Bunch:
     logger = logging.getLogger("gcwsnet")
     level = logger.level
-    logger.setLevel(logging.ERROR)  # that a set is rebuilt has been said before the runs
+    logger.setLevel(logging.ERROR)  # before the first run it was said that a set is rebuilt
     try:
         return load(name, download=False, standardized=standardized)
     finally:
@@ -93,14 +112,14 @@ def _loaded(name: str, standardized: bool) -> Bunch:
 
 
 def sizes(name: str) -> tuple[int, int, int]:
-    """Rows for training, rows for testing, columns."""
+    """Return the numbers of rows for training, of rows for testing, and of columns."""
     if name == "digits":
         return 1347, 450, 64
     known = DATASETS[name].sizes
     return known.n_train, known.n_test, known.n_columns
 
 
-def some_test_rows(data: Any, most: int) -> tuple[Any, Any]:
-    """At most so many rows for testing, evenly spaced: those that curves are judged by."""
-    step = -(-len(data.y_test) // most)
-    return data.X_test[::step], data.y_test[::step]
+def subsample_test_rows(X: Any, y: Any, most: int) -> tuple[Any, Any]:
+    """Return at most `most` rows for testing and their labels, evenly spaced; curves are measured on them."""
+    step = -(-len(y) // most)
+    return X[::step], y[::step]

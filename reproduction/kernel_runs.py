@@ -1,4 +1,4 @@
-"""Runs of support vector machines: LIBLINEAR on the rows, LIBSVM on exact kernels that are computed beforehand."""
+"""Runs with exact kernels: support vector machines, and collisions of samples beside the kernel."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 
-from gcwsnet.kernels import pgmm_kernel
+from gcwsnet import GCWSHasher, pgmm_kernel
 from reproduction.settings import Settings
 
 Floats = NDArray[np.float64]
 Kernel = Callable[[Any, Any], Floats]
 ROWS_AT_ONCE = 2048
 MOST_STEPS = 100
+CANDIDATES = 400
 
 
 def run_svm(settings: Settings, data: Any) -> dict[str, Any]:
-    """Accuracies for each C, and the best of them."""
+    """Return the accuracy for each C, and the best of them: LIBLINEAR on the rows, LIBSVM on exact kernels."""
     by_C = _linear(settings, data) if settings["kernel"] == "linear" else _with_kernel(settings, data)
     best = max(by_C, key=lambda C: by_C[C])
     return {"accuracy": by_C[best], "best_C": best, "by_C": [[C, accuracy] for C, accuracy in by_C.items()]}
@@ -54,10 +55,10 @@ def _with_kernel(settings: Settings, data: Any) -> dict[float, float]:
 
 
 def _kernel(settings: Settings, data: Any) -> tuple[Kernel, Any, Any]:
-    """The kernel, and the rows for training and for testing that it works on.
+    """Return the kernel, and the rows for training and for testing that it works on.
 
-    RBF is exp(-gamma |u - v|^2 / 2), which for rows of length 1 is the exp(-gamma (1 - rho)) of the paper. "rbf" makes
-    all rows of length 1; "rbf-scaled" divides all of them by the same number, so that they have length 1 on average.
+    RBF is exp(-gamma |u - v|^2 / 2), which for rows of length 1 is the exp(-gamma (1 - rho)) of the paper. "rbf"
+    scales each row to length 1; "rbf-scaled" divides all rows by one number, so that they have length 1 on average.
     """
     parameter = settings["parameter"]
     if settings["kernel"] == "pgmm":
@@ -69,3 +70,23 @@ def _kernel(settings: Settings, data: Any) -> tuple[Kernel, Any, Any]:
         size = np.sqrt(np.mean(np.sum(X**2, axis=1)))
         X, Y = X / size, Y / size
     return lambda X, Y: rbf_kernel(X, Y, gamma=parameter / 2), X, Y
+
+
+def run_zero_bit(settings: Settings, data: Any) -> dict[str, Any]:
+    """Return exact kernels of pairs of rows, and the shares of hashes with equal i* and with equal (i*, t*).
+
+    It is equation (7) of the paper, the 0-bit approximation, on rows for testing. Most pairs of rows are hardly
+    similar, so pairs are chosen whose kernels are spread evenly.
+    """
+    rows = data.X_test[:CANDIDATES]
+    K = pgmm_kernel(rows, p=settings["p"], n_jobs=1)
+    first, second = np.triu_indices(len(rows), 1)
+    kernels = K[first, second]
+    order = np.argsort(kernels)
+    targets = np.linspace(kernels[order[0]], kernels[order[-1]], settings["pairs"])
+    chosen = np.unique(order[np.clip(np.searchsorted(kernels[order], targets), 0, len(order) - 1)])
+    hasher = GCWSHasher(settings["k"], p=settings["p"], random_state=settings["seed"], n_jobs=1).fit(rows)
+    i_star, t_star = hasher.samples(rows)
+    same = i_star[first[chosen]] == i_star[second[chosen]]
+    both = same & (t_star[first[chosen]] == t_star[second[chosen]])
+    return {"J": kernels[chosen].tolist(), "i": same.mean(axis=1).tolist(), "i_and_t": both.mean(axis=1).tolist()}

@@ -17,22 +17,22 @@ SINGLE, PACKED = ".json", ".jsonl"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out of a run.
+    """The outcome of a run.
 
     Attributes
     ----------
     settings : dict
-        All that it depends on.
+        All that the run depends on.
     origin : str or None
-        What the dataset is: "exact", "rounded", "derived", "rebuilt" or "bundled"; None without a dataset.
+        Where the dataset is from: "exact", "rounded", "derived", "rebuilt" or "bundled"; None without a dataset.
     result : dict
-        Accuracies in percent: "accuracy" at the end, on all rows for testing, and "curve" on the way there.
+        For nets accuracies in percent: "accuracy" at the end, on all rows for testing, and "curve" along the epochs.
     seconds : float
-        How long it took.
+        The time it took.
     versions : dict
-        Of this package, of its hashes, and of what it uses.
+        The versions of this package, of its hashes, and of the packages it uses.
     machine : str
-        Where it was run.
+        The machine on which it ran.
     """
 
     settings: Settings
@@ -44,11 +44,11 @@ class Outcome:
 
     @property
     def accuracy(self) -> float:
-        """In percent, at the end."""
+        """The accuracy in percent at the end."""
         return float(self.result["accuracy"])
 
     def at(self, epoch: float) -> float:
-        """The accuracy in percent at the first checkpoint that is not before an epoch."""
+        """Return the accuracy in percent at the first checkpoint that is not before an epoch."""
         curve = self.result["curve"]
         for reached, accuracy in zip(curve["epoch"], curve["accuracy"], strict=True):
             if reached >= epoch - 1e-9:
@@ -123,7 +123,7 @@ class Results:
             lines.setdefault(experiments.get(name, UNLISTED), []).append(line)
         packed = {self.folder / f"{name}{PACKED}": "".join(sorted(some)) for name, some in lines.items()}
         for path, text in packed.items():
-            _write(path, text)
+            write_text(path, text)
         for path in [*self._files(SINGLE), *set(self._files(PACKED)) - set(packed)]:
             path.unlink()
 
@@ -142,11 +142,12 @@ def save_single(outcome: Outcome, folder: Path) -> Path:
     """Write an outcome to a file of its own, whole or not at all, and return the path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{key(outcome.settings)}{SINGLE}"
-    _write(path, json.dumps(asdict(outcome), indent=1, allow_nan=False) + "\n")
+    write_text(path, json.dumps(asdict(outcome), indent=1, allow_nan=False) + "\n")
     return path
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
     with written_beside(path) as beside:
         beside.write_text(text, encoding="utf-8")
 

@@ -10,22 +10,23 @@ from reproduction.results import Outcome, Results
 from reproduction.settings import Settings
 
 HOLDS, FAILS, NOT_MEASURED = "holds", "does not hold", "not measured"
+NO_RUNS = "the runs that it is about have not been done"
 
 
 class NotMeasuredError(Exception):
-    """Results that a statement is about are not there."""
+    """An error for a statement whose results are missing."""
 
 
 class Verdict(NamedTuple):
-    """What results say of a statement: "holds", "does not hold" or "not measured", and the numbers."""
+    """A verdict on a statement: "holds", "does not hold" or "not measured", and the numbers behind it."""
 
     state: str
     numbers: str
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A statement of the paper.
+class Statement:
+    """A statement of the paper, with a check.
 
     Attributes
     ----------
@@ -34,7 +35,8 @@ class Claim:
     rule : str
         What is checked: the statement with its limits as numbers.
     check : callable
-        From results to whether it holds, and the numbers; raises NotMeasuredError without results.
+        Takes the results, and returns whether the statement holds and the numbers; raises NotMeasuredError without
+        results.
     """
 
     text: str
@@ -42,7 +44,7 @@ class Claim:
     check: Callable[[Results], tuple[bool, str]]
 
     def verdict(self, results: Results) -> Verdict:
-        """What results say."""
+        """Return the verdict that results give."""
         try:
             holds, numbers = self.check(results)
         except NotMeasuredError as error:
@@ -50,44 +52,44 @@ class Claim:
         return Verdict(HOLDS if holds else FAILS, numbers)
 
 
-def needed(results: Results, settings: Settings) -> Outcome:
-    """The outcome of a run that a statement cannot do without."""
+def required(results: Results, settings: Settings) -> Outcome:
+    """Return the outcome of a run without which a statement cannot be checked."""
     outcome = results.get(settings)
     if outcome is None:
-        raise NotMeasuredError("the runs that it is about have not been done")
+        raise NotMeasuredError(NO_RUNS)
     return outcome
 
 
-def pairs(results: Results, settings: Iterable[tuple[Settings, Settings]]) -> list[tuple[Outcome, Outcome]]:
-    """Pairs of outcomes, of those pairs of runs that have both been done; an error if none has."""
-    found = [(a, b) for one, other in settings if (a := results.get(one)) and (b := results.get(other))]
-    if not found:
-        raise NotMeasuredError("the runs that it is about have not been done")
-    return found
+def completed(results: Results, runs: Iterable[Settings]) -> list[Outcome]:
+    """Return the outcomes of the runs that are done; an error if none is."""
+    outcomes = [outcome for one in runs if (outcome := results.get(one))]
+    if not outcomes:
+        raise NotMeasuredError(NO_RUNS)
+    return outcomes
 
 
-def those_done(results: Results, settings: Iterable[Settings]) -> list[Outcome]:
-    """Outcomes of those runs that have been done; an error if none has."""
-    found = [outcome for one in settings if (outcome := results.get(one))]
-    if not found:
-        raise NotMeasuredError("the runs that it is about have not been done")
-    return found
+def completed_pairs(results: Results, runs: Iterable[tuple[Settings, Settings]]) -> list[tuple[Outcome, Outcome]]:
+    """Return the pairs of outcomes of those pairs of runs that are both done; an error if none is."""
+    outcomes = [(a, b) for one, other in runs if (a := results.get(one)) and (b := results.get(other))]
+    if not outcomes:
+        raise NotMeasuredError(NO_RUNS)
+    return outcomes
 
 
-def always_better(found: Iterable[tuple[Outcome, Outcome]], epoch: float | None = None) -> tuple[bool, str]:
-    """Whether the first of each pair is better than the second, at the end or at an epoch, and the numbers."""
-    gains = [a.accuracy - b.accuracy if epoch is None else a.at(epoch) - b.at(epoch) for a, b in found]
+def always_better(outcomes: Iterable[tuple[Outcome, Outcome]], epoch: float | None = None) -> tuple[bool, str]:
+    """Return whether the first of each pair is better than the second, at the end or at an epoch, and the numbers."""
+    gains = [a.accuracy - b.accuracy if epoch is None else a.at(epoch) - b.at(epoch) for a, b in outcomes]
     better = [gain > 0 for gain in gains]
-    return all(better), f"better in {in_how_many(better)} cases, by {span(gains)} points"
+    return all(better), f"better in {tally(better)} cases, by {span(gains)} points"
 
 
-def in_how_many(holds: Iterable[bool]) -> str:
-    """In how many cases a statement holds.
+def tally(holds: Iterable[bool]) -> str:
+    """Return in how many cases a statement holds.
 
     Examples
     --------
-    >>> from reproduction.statements import in_how_many
-    >>> in_how_many([True, False, True])
+    >>> from reproduction.statements import tally
+    >>> tally([True, False, True])
     '2 of 3'
     """
     cases = list(holds)
@@ -95,7 +97,7 @@ def in_how_many(holds: Iterable[bool]) -> str:
 
 
 def span(values: Iterable[float]) -> str:
-    """The least and the largest of numbers.
+    """Return the smallest and the largest of some numbers.
 
     Examples
     --------
@@ -103,5 +105,5 @@ def span(values: Iterable[float]) -> str:
     >>> span([3, 1.25, 2]), span([2])
     ('1.2 to 3.0', '2.0')
     """
-    some = list(values)
-    return f"{min(some):.1f} to {max(some):.1f}" if len(some) > 1 else f"{some[0]:.1f}"
+    numbers = list(values)
+    return f"{min(numbers):.1f} to {max(numbers):.1f}" if len(numbers) > 1 else f"{numbers[0]:.1f}"

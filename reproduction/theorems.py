@@ -1,4 +1,4 @@
-"""Theorems 1 to 5 of the paper and the limit of the GMM kernel, simulated by what this package does.
+"""Theorems 1 to 5 of the paper and the limit of the GMM kernel, simulated with this package.
 
 Codes are those of `GCWSHasher`, sketches have the bins and signs of `CountSketch`, features are those of
 `RandomFourierFeatures`, and kernels those of `pgmm_kernel`.
@@ -6,21 +6,110 @@ Codes are those of `GCWSHasher`, sketches have the bins and signs of `CountSketc
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from gcwsnet import theory
-from gcwsnet._validation import check_choice, check_integer
+from gcwsnet import HASH_VERSION, GCWSHasher, RandomFourierFeatures, gmm_kernel, pgmm_kernel, theory
 from gcwsnet.encoding import bins_and_signs
-from gcwsnet.fourier import RandomFourierFeatures
-from gcwsnet.hashing import GCWSHasher
-from gcwsnet.hashing.parameters import HASH_VERSION
-from gcwsnet.kernels import gmm_kernel, pgmm_kernel
-from reproduction._simulation import Panel, Simulation, curve
+
+MOST_ERRORS = 5
+"""The most standard errors by which a simulated number may be off; by chance one in two million is off by more."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Simulated numbers along x, beside those of a formula.
+
+    Attributes
+    ----------
+    label : str
+        What the curve is for.
+    x, simulated, error, formula : tuple of float
+        Where, what the simulation found with which standard error, and what the formula says.
+    """
+
+    label: str
+    x: tuple[float, ...]
+    simulated: tuple[float, ...]
+    error: tuple[float, ...]
+    formula: tuple[float, ...]
+
+    @property
+    def errors_off(self) -> float:
+        """The standard errors by which the worst number is off; infinite if it is off and its error is 0."""
+        off = np.abs(np.subtract(self.simulated, self.formula))
+        off = np.where(off <= 1e-9, 0.0, off)  # what rounding does
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.max(np.where(off == 0, 0.0, off / np.asarray(self.error))))
+
+
+def curve(label: str, x: ArrayLike, simulated: ArrayLike, error: ArrayLike, formula: ArrayLike) -> Curve:
+    """Return a curve of arrays."""
+    return Curve(label, *(tuple(np.asarray(v, np.float64).tolist()) for v in (x, simulated, error, formula)))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves that are drawn together."""
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: tuple[Curve, ...]
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A theorem, and the numbers of its simulation.
+
+    Attributes
+    ----------
+    name, title : str
+        Its name on the command line, and what it is about.
+    panels : tuple of Panel
+        The numbers.
+    settings : dict
+        All that the numbers depend on.
+    """
+
+    name: str
+    title: str
+    panels: tuple[Panel, ...]
+    settings: dict[str, Any]
+
+    @property
+    def errors_off(self) -> float:
+        """The standard errors by which the worst number is off."""
+        return max(curve.errors_off for panel in self.panels for curve in panel.curves)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no number is off by more than five standard errors."""
+        return self.errors_off <= MOST_ERRORS
+
+    def as_json(self) -> str:
+        """Return the simulation and its verdict as JSON."""
+        off = self.errors_off if np.isfinite(self.errors_off) else None
+        content = {**asdict(self), "errors_off": off, "agrees": self.agrees}
+        return json.dumps(content, indent=1, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Simulation:
+        """Return the simulation that `as_json` wrote; its verdict is computed again."""
+        content = json.loads(text)
+        panels = tuple(
+            Panel(**{**panel, "curves": tuple(curve(**made) for made in panel["curves"])})
+            for panel in content["panels"]
+        )
+        return cls(content["name"], content["title"], panels, content["settings"])
+
 
 Floats = NDArray[np.float64]
 Panels = tuple[tuple[Panel, ...], dict[str, Any]]
@@ -30,7 +119,7 @@ COSINES = (-0.8, -0.5, 0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.99)
 
 
 def _pairs(n: int, n_columns: int, seed: int) -> tuple[Floats, Floats]:
-    """Rows u and v of lognormal numbers with signs: from nearly equal ones to independent ones."""
+    """Return pairs of rows u and v of lognormal numbers with signs, from nearly equal to independent ones."""
     rng = np.random.default_rng(seed)
     size, noise = rng.normal(size=(2, n, n_columns))
     sign = rng.choice([-1.0, 1.0], (n, n_columns))
@@ -44,17 +133,17 @@ def _similarities(U: Floats, V: Floats, p: float) -> Floats:
 
 
 def _mean(values: Floats) -> tuple[Floats, Floats]:
-    """Means along the last axis, and their standard errors."""
+    """Return means along the last axis, and their standard errors."""
     return values.mean(axis=-1), values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
 
 
 def _variance(values: Floats) -> tuple[Floats, Floats]:
-    """Variances along the last axis, and their standard errors."""
+    """Return variances along the last axis, and their standard errors."""
     return _mean((values - values.mean(axis=-1, keepdims=True)) ** 2)
 
 
 def _theorem_1(size: int, seed: int) -> Panels:
-    """P[(i*, t*) of u = (i*, t*) of v] = pGMM(u, v)."""
+    """Simulate that P[(i*, t*) of u = (i*, t*) of v] = pGMM(u, v)."""
     n, n_columns, n_hashes = 16, 40, 2_000 * size
     U, V = _pairs(n, n_columns, seed)
     curves = []
@@ -68,7 +157,7 @@ def _theorem_1(size: int, seed: int) -> Panels:
 
 
 def _theorem_2(size: int, seed: int) -> Panels:
-    """P[codes of b bits agree] = J + (1 - J) / 2**b."""
+    """Simulate that P[codes of b bits agree] = J + (1 - J) / 2**b."""
     n, n_columns, n_hashes, p = 16, 40, 2_000 * size, 1.0
     U, V = _pairs(n, n_columns, seed)
     J = _similarities(U, V, p)
@@ -83,7 +172,7 @@ def _theorem_2(size: int, seed: int) -> Panels:
 
 
 def _inner_products(x: Floats, y: Floats, bins: NDArray[Any], weights: Floats, n_bins: int) -> Floats:
-    """<z, w> for each row of bins and weights; x and y are one vector, or one for each of these rows."""
+    """Return <z, w> for each row of bins and weights."""
     n = len(bins)
     cell = (bins.astype(np.int64) + n_bins * np.arange(n)[:, np.newaxis]).ravel()
     z, w = (np.bincount(cell, (v * weights).ravel(), n * n_bins).reshape(n, n_bins) for v in (x, y))
@@ -91,7 +180,7 @@ def _inner_products(x: Floats, y: Floats, bins: NDArray[Any], weights: Floats, n
 
 
 def _theorem_3(size: int, seed: int) -> Panels:
-    """Count-sketch has no bias, and only signs have a variance that vanishes with the number of bins."""
+    """Simulate that count-sketch has no bias, and that only signs have a variance that vanishes with more bins."""
     d, n, some_bins = 64, 600 * size, 2 ** np.arange(1, 11)
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(2, d))
@@ -114,7 +203,7 @@ def _theorem_3(size: int, seed: int) -> Panels:
 
 
 def _theorem_4(size: int, seed: int) -> Panels:
-    """Mean and variance of the estimate of P_b from count-sketches of codes of b bits."""
+    """Simulate the mean and the variance of the estimate of P_b from count-sketches of codes of b bits."""
     bits, k, n = 6, 32, 300 * size
     reductions = 2 ** np.arange(9)
     U, V = (rows[[1, 5, 11]] for rows in _pairs(12, 20, seed))
@@ -141,14 +230,14 @@ def _theorem_4(size: int, seed: int) -> Panels:
 
 
 def _sketches(positions: NDArray[np.uint64], n: int, n_bins: int, seed: int) -> Floats:
-    """Sketches of n one-hot vectors, given the positions of their ones, each vector with bins and signs of its own."""
+    """Return sketches of n one-hot vectors from the positions of their ones; each has bins and signs of its own."""
     bins, signs = bins_and_signs(seed, positions, n_bins)
     cell = bins.astype(np.int64) + n_bins * np.repeat(np.arange(n), len(positions) // n)
     return np.asarray(np.bincount(cell, signs.astype(np.float64), n * n_bins).reshape(n, n_bins), dtype=np.float64)
 
 
 def _theorem_5(size: int, seed: int) -> Panels:
-    """Variances of random Fourier features, plain and normalized."""
+    """Simulate the variances of random Fourier features, plain and normalized."""
     k, n = 512, 100 * size
     rho = np.array(COSINES)
     X = np.vstack([[1.0, 0.0], np.column_stack([rho, np.sqrt(1 - rho**2)])])
@@ -169,7 +258,7 @@ def _theorem_5(size: int, seed: int) -> Panels:
 
 
 def _gmm_limit(size: int, seed: int) -> Panels:
-    """GMM(u, v) of many columns goes to (1 - s) / (1 + s), s = sqrt((1 - rho) / 2)."""
+    """Simulate that GMM(u, v) of many columns goes to (1 - s) / (1 + s), s = sqrt((1 - rho) / 2)."""
     n, rho = 30 + 3 * size, np.array([-0.9, *COSINES])
     panels = []
     for title, freedom in (("Normal distribution", None), ("t distribution, 4 degrees of freedom", 4)):
@@ -198,14 +287,14 @@ THEOREMS: dict[str, tuple[str, Callable[[int, int], Panels]]] = {
 
 
 def simulate(name: str, *, size: int = 20, random_state: int = 0) -> Simulation:
-    """A theorem of the paper, simulated.
+    """Simulate a theorem of the paper.
 
     Parameters
     ----------
     name : {"theorem1", "theorem2", "theorem3", "theorem4", "theorem5", "gmm-limit"}
         Which one.
     size : int, default=20
-        How much is simulated, from 1 to 20. Standard errors fall with its square root.
+        The amount of simulation, from 1 to 20. Standard errors fall with its square root.
     random_state : int, default=0
         The seed.
 
@@ -221,9 +310,12 @@ def simulate(name: str, *, size: int = 20, random_state: int = 0) -> Simulation:
     >>> found.agrees, [curve.label for curve in found.panels[0].curves]
     (True, ['b = 1', 'b = 2', 'b = 4', 'b = 8'])
     """
-    check_choice("name", name, tuple(THEOREMS))
-    size, seed = check_integer("size", size, 1, 20), check_integer("random_state", random_state, 0, 2**31)
+    if name not in THEOREMS:
+        raise ValueError(f"name must be one of {', '.join(map(repr, THEOREMS))}, got name={name!r}")
+    if size not in range(1, 21):
+        raise ValueError(f"size must be an integer from 1 to 20, got size={size!r}")
     title, simulation = THEOREMS[name]
-    panels, settings = simulation(size, seed)
+    panels, details = simulation(size, random_state)
     versions = {"gcwsnet": version("gcwsnet"), "hash": HASH_VERSION, "numpy": version("numpy")}
-    return Simulation(name, title, panels, {"size": size, "random_state": seed, **settings, "versions": versions})
+    settings = {"size": size, "random_state": random_state, **details, "versions": versions}
+    return Simulation(name, title, panels, settings)

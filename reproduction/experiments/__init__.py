@@ -1,13 +1,7 @@
-"""The experiments of the paper, one module for each table, figure or group of figures that belong together."""
+"""The experiments of the paper, in modules of figures that belong together."""
 
 from reproduction.experiment import Experiment
 from reproduction.experiments import (
-    _count_sketch,
-    _count_sketch_ratio,
-    _learning_rates,
-    _noise_levels,
-    _pamap101,
-    _zero_bit,
     codes,
     hundred_epochs,
     last_layer,
@@ -24,31 +18,31 @@ EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
         table_1.TABLE,
-        _noise_levels.SECTION_1,
+        one_epoch.SECTION_1,
         *theory.ALL,
-        _zero_bit.EQUATION_7,
-        _learning_rates.SECTION_2,
+        theory.EQUATION_7,
+        one_epoch.SECTION_2,
         semg.FIGURE_1,
         semg.FIGURE_2,
         hundred_epochs.FIGURE_3,
         hundred_epochs.FIGURE_4,
         hundred_epochs.FIGURE_5,
-        _pamap101.FIGURE_6,
-        _pamap101.FIGURE_7,
+        hundred_epochs.FIGURE_6,
+        hundred_epochs.FIGURE_7,
         one_epoch.DAILYSPORTS,
         one_epoch.M_NOISE1,
         one_epoch.M_IMAGE,
         codes.FIGURE_11,
-        _count_sketch_ratio.FIGURE_12,
-        _count_sketch_ratio.FIGURE_13,
-        _count_sketch.FIGURE_14,
+        theory.FIGURE_12,
+        theory.FIGURE_13,
+        codes.FIGURE_14,
         power.FIGURE_15,
         power.FIGURE_16,
         last_layer.FIGURE_17,
         nrff.FIGURE_18,
     )
 }
-"""In the order of the paper, by name."""
+"""All experiments by name, in the order of the paper."""
 
 
 def experiment_of_runs() -> dict[str, str]:

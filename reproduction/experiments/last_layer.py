@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reproduction._facts import LAST_LAYER_GCWS, LAST_LAYER_NET
-from reproduction.charts import ORIGINAL, Chart, Line, Style, figure
-from reproduction.experiment import Compared, Experiment, compared, not_compared
+from reproduction.charts import ORIGINAL, Chart, Series, Style, figure
+from reproduction.experiment import (
+    LAST_LAYER_GCWS,
+    LAST_LAYER_NET,
+    Comparison,
+    Experiment,
+    compare_accuracy,
+    not_compared,
+)
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, last_layer
-from reproduction.statements import Claim, those_done
+from reproduction.statements import Statement, completed
 
 NAME = "dailysports"
 UNITS = (200, 400)
@@ -22,7 +28,7 @@ def _grid(quick: bool) -> list[Settings]:
 
 
 def _done(results: Results, H: int) -> Outcome | None:
-    """The run with the most points."""
+    """Return the run with the most points on its curve."""
     found = (results.get(last_layer(NAME, k=256, b=8, H=H, every=every)) for every in (EVERY, EVERY_QUICK))
     return next((outcome for outcome in found if outcome is not None), None)
 
@@ -33,14 +39,14 @@ def _charts(results: Results) -> Iterator[Chart]:
         if outcome is not None:
             curve = outcome.result["curve"]
             x = tuple(curve["epoch"])
-            lines = (
-                Line("GCWS on the hidden layer", x, tuple(curve["gcws"]), Style("-", "", 0.0)),
-                Line("the net itself", x, tuple(curve["net"]), ORIGINAL),
+            series = (
+                Series("GCWS on the hidden layer", x, tuple(curve["gcws"]), Style("-", "", 0.0)),
+                Series("the net itself", x, tuple(curve["net"]), ORIGINAL),
             )
-            yield Chart(f"DailySports: L = 2, H = {H}, k = 256, b = 8", lines)
+            yield Chart(f"DailySports: L = 2, H = {H}, k = 256, b = 8", series)
 
 
-def _compare(results: Results) -> list[Compared]:
+def _compare(results: Results) -> list[Comparison]:
     rows = []
     for H in UNITS:
         outcome = _done(results, H)
@@ -50,19 +56,19 @@ def _compare(results: Results) -> list[Compared]:
                 rows.append(not_compared(what, fact.value, NAME))
             else:
                 first = outcome.result["curve"][way][0]
-                rows.append(compared(what, fact.value, first, outcome.origin))
+                rows.append(compare_accuracy(what, fact.value, first, outcome.origin))
     return rows
 
 
 def _outcomes(results: Results) -> list[Outcome]:
     every = [last_layer(NAME, k=256, b=8, H=H, every=some) for H in UNITS for some in (EVERY, EVERY_QUICK)]
-    return those_done(results, every)
+    return completed(results, every)
 
 
 def _drastically_at_first(results: Results) -> tuple[bool, str]:
     first = [(o.settings["H"], o.result["curve"]["net"][0], o.result["curve"]["gcws"][0]) for o in _outcomes(results)]
-    told = "; ".join(f"H = {H}: from {net:.0f}% to {gcws:.0f}%" for H, net, gcws in first)
-    return all(gcws >= net + 30 for _, net, gcws in first), f"after the first batch, {told}"
+    numbers = "; ".join(f"H = {H}: from {net:.0f}% to {gcws:.0f}%" for H, net, gcws in first)
+    return all(gcws >= net + 30 for _, net, gcws in first), f"after the first batch, {numbers}"
 
 
 def _always(results: Results) -> tuple[bool, str]:
@@ -82,13 +88,13 @@ FIGURE_17 = Experiment(
     _grid,
     lambda results: figure(_charts(results), columns=2),
     (
-        Claim(
+        Statement(
             "GCWS drastically improves the test accuracy at the beginning of the training, for example from 20% to 70% "
             "after the first batch.",
             "after the first batch GCWS is better by at least 30 points",
             _drastically_at_first,
         ),
-        Claim(
+        Statement(
             "GCWS improves the entire history of the training.",
             "GCWS is better after at least 95% of the batches of the first epoch",
             _always,

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from reproduction._grids import NETS, K, net_shown
-from reproduction.charts import Chart, Line, Style, against, figure, line_of
-from reproduction.datasets import SHOWN
-from reproduction.experiment import Experiment
+from reproduction.charts import Chart, Series, Style, accuracy_against, accuracy_series, figure
+from reproduction.datasets import DISPLAY_NAMES
+from reproduction.experiment import NETS, Experiment, K, net_label
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, gcws, nrff
-from reproduction.statements import Claim, NotMeasuredError, always_better
+from reproduction.statements import NotMeasuredError, Statement, always_better
 
 EPOCHS = {"semg": 5, "dailysports": 1}
 GAMMAS = (1.0, 10.0, 100.0)
@@ -44,7 +43,7 @@ def _grid(quick: bool) -> list[Settings]:
 
 
 def best_nrff(results: Results, name: str, k: int, L: int, lengths: Iterable[str] = LENGTHS) -> Outcome | None:
-    """The run with the gamma and the length that are best on the rows for testing, which favors NRFF."""
+    """Return the run with the gamma and the length that are best on the rows for testing, which favors NRFF."""
     runs = [_theirs(name, k=k, gamma=gamma, length=length, L=L) for gamma in GAMMAS for length in lengths]
     found = [outcome for run in runs if (outcome := results.get(run)) is not None]
     return max(found, key=lambda outcome: outcome.accuracy, default=None)
@@ -54,15 +53,15 @@ def _charts(results: Results) -> Iterator[Chart]:
     styles = (Style("-", "o", 0.45), Style("-", "D", 0.0))
     for name, epochs in EPOCHS.items():
         for L, H in NETS:
-            lines: list[Line] = []
+            series: list[Series] = []
             for b, style in zip(B, styles, strict=True):
-                lines += against(results, f"GCWS, b = {b}", "k", K, partial(_ours, name, b=b, L=L), style)
+                series += accuracy_against(results, f"GCWS, b = {b}", "k", K, partial(_ours, name, b=b, L=L), style)
             for length, style in LENGTHS.items():
                 best = [(k, best_nrff(results, name, k, L, (length,))) for k in K_NRFF]
-                lines += line_of(f"NRFF of length {length}", best, style)
+                series += accuracy_series(f"NRFF of length {length}", best, style)
             yield Chart(
-                f"{SHOWN[name]}: {net_shown((L, H))}",
-                tuple(lines),
+                f"{DISPLAY_NAMES[name]}: {net_label((L, H))}",
+                tuple(series),
                 x_label=f"k, after {epochs} epoch{'s' * (epochs > 1)}",
                 log_x=True,
             )
@@ -81,11 +80,11 @@ def _both(results: Results, some_k: Sequence[int], b: int) -> list[tuple[Outcome
     return found
 
 
-def _better(b: int) -> Claim:
+def _better(b: int) -> Statement:
     def check(results: Results) -> tuple[bool, str]:
         return always_better(_both(results, K, b))
 
-    return Claim(
+    return Statement(
         f"GCWS performs considerably better than NRFF at the same k{', even with b = 1' if b == 1 else ''}.",
         f"b = {b}: better than NRFF with the best gamma and length, for both datasets, all k up to 512 and all L",
         check,
@@ -93,15 +92,17 @@ def _better(b: int) -> Claim:
 
 
 def _needs_many(results: Results) -> tuple[bool, str]:
-    told, holds = [], []
+    numbers, holds = [], []
     for name in EPOCHS:
         small, large = best_nrff(results, name, 64, 2), best_nrff(results, name, 8192, 2)
         if small is not None and large is not None:
             holds.append(large.accuracy >= small.accuracy + 5)
-            told.append(f"{SHOWN[name]}: {small.accuracy:.1f}% with k = 64, {large.accuracy:.1f}% with k = 8192")
+            numbers.append(
+                f"{DISPLAY_NAMES[name]}: {small.accuracy:.1f}% with k = 64, {large.accuracy:.1f}% with k = 8192"
+            )
     if not holds:
         raise NotMeasuredError("the runs that it is about have not been done")
-    return all(holds), "; ".join(told)
+    return all(holds), "; ".join(numbers)
 
 
 def _faster(results: Results) -> tuple[bool, str]:
@@ -118,12 +119,12 @@ FIGURE_18 = Experiment(
     (
         _better(1),
         _better(8),
-        Claim(
+        Statement(
             "RFF needs a large number of samples in order to obtain reasonable results.",
             "L = 2: NRFF with k = 8192 is better than with k = 64 by at least 5 points",
             _needs_many,
         ),
-        Claim(
+        Statement(
             "GCWS converges much faster than NRFF.",
             "b = 8: better than NRFF after half an epoch at the same k",
             _faster,

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from reproduction._facts import SEMG_ORIGINAL_L1, SEMG_ORIGINAL_L2
-from reproduction._grids import NETS, B, K, curves, nets_on_hashes
 from reproduction.charts import Figure, figure
-from reproduction.experiment import Compared, Experiment, compared_runs
+from reproduction.experiment import (
+    NETS,
+    SEMG_ORIGINAL_L1,
+    SEMG_ORIGINAL_L2,
+    B,
+    Comparison,
+    Experiment,
+    K,
+    compare_runs,
+    curves,
+    gcws_and_original_grid,
+)
 from reproduction.results import Results
 from reproduction.settings import Settings, gcws, original
-from reproduction.statements import Claim, always_better, in_how_many, needed, pairs, span, those_done
+from reproduction.statements import Statement, always_better, completed, completed_pairs, required, span, tally
 
 NAME, EPOCHS = "semg", 5
 PANELS_1 = [(b, net) for b in B for net in NETS]
@@ -17,14 +26,14 @@ PANELS_2 = [(8, net) for net in NETS]
 
 def _grid_1(quick: bool) -> list[Settings]:
     if quick:
-        return nets_on_hashes(NAME, p=1, epochs=EPOCHS, k=(64, 512), b=(1, 8), nets=NETS[:2])
-    return nets_on_hashes(NAME, p=1, epochs=EPOCHS)
+        return gcws_and_original_grid(NAME, p=1, epochs=EPOCHS, k=(64, 512), b=(1, 8), nets=NETS[:2])
+    return gcws_and_original_grid(NAME, p=1, epochs=EPOCHS)
 
 
 def _grid_2(quick: bool) -> list[Settings]:
     nets = NETS[:2] if quick else NETS
     powered = [_original(L, power=2) for L, _ in nets]
-    return powered + nets_on_hashes(NAME, p=2, epochs=EPOCHS, k=(64, 512) if quick else K, b=(8,), nets=nets)
+    return powered + gcws_and_original_grid(NAME, p=2, epochs=EPOCHS, k=(64, 512) if quick else K, b=(8,), nets=nets)
 
 
 def _figure_1(results: Results) -> Figure:
@@ -36,28 +45,28 @@ def _figure_2(results: Results) -> Figure:
 
 
 def _original(L: int, power: float | None = None) -> Settings:
-    """The original data, or a power of them."""
+    """Return the settings of the net on the original data, or on a power of them."""
     if power is None:
         return original(NAME, L=L, epochs=EPOCHS)
     return original(NAME, L=L, transform="power", p=power, epochs=EPOCHS)
 
 
-def _compare(results: Results) -> list[Compared]:
-    return compared_runs(results, [(SEMG_ORIGINAL_L1, _original(1)), (SEMG_ORIGINAL_L2, _original(2))])
+def _compare(results: Results) -> list[Comparison]:
+    return compare_runs(results, [(SEMG_ORIGINAL_L1, _original(1)), (SEMG_ORIGINAL_L2, _original(2))])
 
 
 def _linear_is_poor(results: Results) -> tuple[bool, str]:
-    found = needed(results, _original(1)).accuracy
+    found = required(results, _original(1)).accuracy
     return found < 20, f"{found:.1f}% with L = 1"
 
 
 def _one_layer_helps(results: Results) -> tuple[bool, str]:
-    one, two = (needed(results, _original(L)).accuracy for L in (1, 2))
+    one, two = (required(results, _original(L)).accuracy for L in (1, 2))
     return two >= one + 2, f"L = 1: {one:.1f}%, L = 2: {two:.1f}%"
 
 
 def _third_layer_helps_little(results: Results) -> tuple[bool, str]:
-    two, three = (needed(results, _original(L)).accuracy for L in (2, 3))
+    two, three = (required(results, _original(L)).accuracy for L in (2, 3))
     return three <= two + 3, f"L = 2: {two:.1f}%, L = 3: {three:.1f}%"
 
 
@@ -66,19 +75,19 @@ def _all_gcws(p: float, b: tuple[int, ...] = B) -> list[Settings]:
 
 
 def _beats_original(results: Results) -> tuple[bool, str]:
-    return always_better(pairs(results, [(one, _original(one["L"])) for one in _all_gcws(1)]))
+    return always_better(completed_pairs(results, [(one, _original(one["L"])) for one in _all_gcws(1)]))
 
 
-def _one_epoch_is_enough(p: float) -> Claim:
+def _one_epoch_is_enough(p: float) -> Statement:
     def check(results: Results) -> tuple[bool, str]:
-        found = those_done(results, _all_gcws(p, b=(8,)))
+        found = completed(results, _all_gcws(p, b=(8,)))
         shares = [100 * outcome.at(1) / max(outcome.result["curve"]["accuracy"]) for outcome in found]
         later = [100 * outcome.at(2) / max(outcome.result["curve"]["accuracy"]) for outcome in found]
         close = [share >= 85 for share in shares]
-        told = f"after one epoch {span(shares)}%, after two {span(later)}% of the best of five epochs"
-        return all(close), f"{in_how_many(close)} cases; {told}"
+        numbers = f"after one epoch {span(shares)}%, after two {span(later)}% of the best of five epochs"
+        return all(close), f"{tally(close)} cases; {numbers}"
 
-    return Claim(
+    return Statement(
         "With b = 8 bits, regardless of H and k and the number of hidden layers, GCWSNet reaches a reasonable, "
         "close-to-the-best accuracy at the end of one epoch.",
         "b = 8: the accuracy after one epoch is at least 85% of the best in five epochs, for all k and L",
@@ -87,13 +96,15 @@ def _one_epoch_is_enough(p: float) -> Claim:
 
 
 def _second_power_helps(results: Results) -> tuple[bool, str]:
-    found = pairs(results, [(two, one) for two, one in zip(_all_gcws(2, b=(8,)), _all_gcws(1, b=(8,)), strict=True)])
+    found = completed_pairs(
+        results, [(two, one) for two, one in zip(_all_gcws(2, b=(8,)), _all_gcws(1, b=(8,)), strict=True)]
+    )
     gains = [two.accuracy - one.accuracy for two, one in found]
     return sum(gains) / len(gains) > 1, f"mean gain {sum(gains) / len(gains):.1f} points ({span(gains)})"
 
 
 def _power_of_original(results: Results) -> tuple[bool, str]:
-    found = pairs(results, [(_original(L, power=2), _original(L)) for L in (1, 2, 3)])
+    found = completed_pairs(results, [(_original(L, power=2), _original(L)) for L in (1, 2, 3)])
     off = [powered.accuracy - plain.accuracy for powered, plain in found]
     return max(map(abs, off)) <= 5, f"p = 2 minus p = 1: {span(off)} points"
 
@@ -106,22 +117,22 @@ FIGURE_1 = Experiment(
     _grid_1,
     _figure_1,
     (
-        Claim(
+        Statement(
             "On the original data, L = 1 has an accuracy of less than 20%, as a linear classifier in Table 1.",
             "original data, L = 1: below 20%",
             _linear_is_poor,
         ),
-        Claim(
+        Statement(
             "One layer of hidden units improves the accuracy on the original data quite noticeably, to about 25%.",
             "original data: L = 2 is better than L = 1 by at least 2 points",
             _one_layer_helps,
         ),
-        Claim(
+        Statement(
             "Two layers of hidden units improve the accuracy on the original data only very little, if at all.",
             "original data: L = 3 is better than L = 2 by at most 3 points",
             _third_layer_helps_little,
         ),
-        Claim(
+        Statement(
             "The results for the original data are substantially worse than those of GCWSNet.",
             "after five epochs GCWSNet is better for all k, b and L",
             _beats_original,
@@ -141,12 +152,12 @@ FIGURE_2 = Experiment(
     _grid_2,
     _figure_2,
     (
-        Claim(
+        Statement(
             "Compared with p = 1 the improvements with p = 2 are quite obvious.",
             "b = 8, after five epochs: better than p = 1 by more than 1 point on average over k and L",
             _second_power_helps,
         ),
-        Claim(
+        Statement(
             "On the original data, the power transformation with p = 2 does not make much of a difference.",
             "the square of the original data is within 5 points of the original data for all L",
             _power_of_original,

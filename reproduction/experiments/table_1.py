@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from reproduction._facts import TABLE_1
-from reproduction.charts import BY_NUMBER, Chart, against, figure
-from reproduction.datasets import SHOWN
-from reproduction.experiment import Compared, Experiment, compared, not_compared
+from reproduction.charts import BY_NUMBER, Chart, accuracy_against, figure
+from reproduction.datasets import DISPLAY_NAMES
+from reproduction.experiment import TABLE_1, Comparison, Experiment, compare_accuracy, not_compared
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, svm
-from reproduction.statements import Claim, NotMeasuredError
+from reproduction.statements import NotMeasuredError, Statement
 
 C = (0.1, 1.0, 10.0, 100.0)
 C_LINEAR = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -23,7 +22,7 @@ POWERS = {
     "m-noise1": (1.0, 10.0, 20.0, 40.0, 60.0, 80.0, 100.0, 150.0),
     "m-image": (1.0, 10.0, 20.0, 30.0, 50.0, 80.0),
 }
-"""p that are tried; 1 is the GMM kernel. The paper does not list its own."""
+"""Candidates for p; 1 is the GMM kernel. The paper does not list its own."""
 COLUMNS = {"linear": "linear", "rbf": "RBF", "gmm": "GMM", "pgmm": "pGMM"}
 QUICK = {"semg": (1.0, 2.0)}
 QUICK_GAMMAS = (2.0, 10.0)
@@ -49,7 +48,7 @@ def _machine(name: str, kernel: str, parameter: float | None) -> Settings:
 
 
 def best(results: Results, name: str, column: str) -> Outcome | None:
-    """The best machine of a column of the table: "linear", "rbf", "gmm" or "pgmm"."""
+    """Return the best machine of a column of the table: "linear", "rbf", "gmm" or "pgmm"."""
     machines = {
         "linear": [_machine(name, "linear", None)],
         "rbf": [_machine(name, kernel, gamma) for kernel in RBF for gamma in GAMMAS],
@@ -61,7 +60,7 @@ def best(results: Results, name: str, column: str) -> Outcome | None:
 
 
 def _chosen(outcome: Outcome) -> str:
-    """The parameters of the best machine."""
+    """Return the parameters of the best machine."""
     settings = outcome.settings
     rows = {"rbf": "rows of length 1, ", "rbf-scaled": "rows as they are, "}.get(settings["kernel"], "")
     name = {"pgmm": "p", "linear": ""}.get(settings["kernel"], "gamma")
@@ -69,66 +68,68 @@ def _chosen(outcome: Outcome) -> str:
     return f"{rows}{parameter}C = {outcome.result['best_C']:g}"
 
 
-def _compare(results: Results) -> list[Compared]:
+def _compare(results: Results) -> list[Comparison]:
     rows = []
-    for name, line in TABLE_1.items():
+    for name, row in TABLE_1.items():
         for column, label in COLUMNS.items():
-            paper, outcome = getattr(line, column), best(results, name, column)
+            paper, outcome = getattr(row, column), best(results, name, column)
             if paper is None:
                 continue
-            what = f"{SHOWN[name]}, {label}" + (f" (paper: p = {line.p:g})" if column == "pgmm" else "")
+            what = f"{DISPLAY_NAMES[name]}, {label}" + (f" (paper: p = {row.p:g})" if column == "pgmm" else "")
             if outcome is None:
                 rows.append(not_compared(what, paper, name))
                 continue
-            rows.append(compared(what, paper, outcome.accuracy, outcome.origin, f" ({_chosen(outcome)})"))
+            rows.append(compare_accuracy(what, paper, outcome.accuracy, outcome.origin, f" ({_chosen(outcome)})"))
     return rows
 
 
 def _charts(results: Results) -> Iterator[Chart]:
     for name, powers in POWERS.items():
-        pgmm = against(results, "pGMM", "parameter", sorted(powers), partial(_machine, name, "pgmm"), BY_NUMBER[0])
-        yield Chart(f"{SHOWN[name]}: pGMM at its best C", pgmm, x_label="p", log_x=True)
+        pgmm = accuracy_against(
+            results, "pGMM", "parameter", sorted(powers), partial(_machine, name, "pgmm"), BY_NUMBER[0]
+        )
+        yield Chart(f"{DISPLAY_NAMES[name]}: pGMM at its best C", pgmm, x_label="p", log_x=True)
     for name in POWERS:
-        lines = [
-            line
+        series = [
+            one
             for kernel, label, style in zip(RBF, ("rows of length 1", "rows as they are"), BY_NUMBER, strict=False)
-            for line in against(results, label, "parameter", GAMMAS, partial(_machine, name, kernel), style)
+            for one in accuracy_against(results, label, "parameter", GAMMAS, partial(_machine, name, kernel), style)
         ]
-        yield Chart(f"{SHOWN[name]}: RBF at its best C", tuple(lines), x_label="gamma", log_x=True)
+        yield Chart(f"{DISPLAY_NAMES[name]}: RBF at its best C", tuple(series), x_label="gamma", log_x=True)
 
 
 def _both(results: Results, name: str, one: str, other: str) -> tuple[float, float]:
-    """The accuracies of two columns."""
+    """Return the accuracies of two columns."""
     found = best(results, name, one), best(results, name, other)
     if found[0] is None or found[1] is None:
-        raise NotMeasuredError(f"not both {COLUMNS[one]} and {COLUMNS[other]} have been run on {SHOWN[name]}")
+        raise NotMeasuredError(f"not both {COLUMNS[one]} and {COLUMNS[other]} have been run on {DISPLAY_NAMES[name]}")
     return found[0].accuracy, found[1].accuracy
 
 
-def _at_least(name: str, better: str, worse: str, points: float, text: str) -> Claim:
+def _at_least(name: str, better: str, worse: str, points: float, text: str) -> Statement:
     def check(results: Results) -> tuple[bool, str]:
         ours, theirs = _both(results, name, better, worse)
         return ours >= theirs + points, f"{COLUMNS[better]} {ours:.1f}%, {COLUMNS[worse]} {theirs:.1f}%"
 
-    rule = f"{SHOWN[name]}: {COLUMNS[better]} is better than {COLUMNS[worse]} by at least {points:g} points"
-    return Claim(text, rule, check)
+    rule = f"{DISPLAY_NAMES[name]}: {COLUMNS[better]} is better than {COLUMNS[worse]} by at least {points:g} points"
+    return Statement(text, rule, check)
 
 
 def _never_worse_than_rbf(results: Results) -> tuple[bool, str]:
-    told, holds = [], []
+    numbers, holds = [], []
     for name in POWERS:
         try:
             ours, theirs = _both(results, name, "pgmm", "rbf")
         except NotMeasuredError:
             continue
         holds.append(ours >= theirs - 1)
-        told.append(f"{SHOWN[name]}: {ours:.1f}% and {theirs:.1f}%")
+        numbers.append(f"{DISPLAY_NAMES[name]}: {ours:.1f}% and {theirs:.1f}%")
     if not holds:
         raise NotMeasuredError("no dataset has both kernels")
-    return all(holds), "; ".join(told)
+    return all(holds), "; ".join(numbers)
 
 
-def _best_p(name: str, least: float, most: float) -> Claim:
+def _best_p(name: str, least: float, most: float) -> Statement:
     def check(results: Results) -> tuple[bool, str]:
         outcome = best(results, name, "pgmm")
         if outcome is None or sum(_machine(name, "pgmm", p) in results for p in POWERS[name]) < 3:
@@ -137,7 +138,9 @@ def _best_p(name: str, least: float, most: float) -> Claim:
         return least <= p <= most, f"best of those that were run: p = {p:g} with {outcome.accuracy:.1f}%"
 
     paper = TABLE_1[name].p
-    return Claim(f"The best p for {SHOWN[name]} is {paper:g}.", f"the best p is from {least:g} to {most:g}", check)
+    return Statement(
+        f"The best p for {DISPLAY_NAMES[name]} is {paper:g}.", f"the best p is from {least:g} to {most:g}", check
+    )
 
 
 TABLE = Experiment(
@@ -157,7 +160,7 @@ TABLE = Experiment(
         _best_p("semg", 1.5, 3),
         _best_p("m-noise1", 40, 150),
         _best_p("m-image", 20, 80),
-        Claim(
+        Statement(
             "The pGMM kernel achieves comparable or better accuracy than the RBF kernel on a wide range of datasets.",
             "pGMM is at most 1 point worse than RBF on any dataset",
             _never_worse_than_rbf,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reproduction import EXPERIMENTS, Results
-from reproduction._facts import TABLE_1
+from reproduction.experiment import TABLE_1
 from reproduction.experiments.power import POWERS
 from reproduction.settings import key
 from tests.reproduction.outcomes import outcome, results
@@ -13,10 +13,10 @@ from tests.reproduction.outcomes import outcome, results
 
 def test_every_table_figure_and_theorem_has_an_experiment() -> None:
     places = [experiment.place for experiment in EXPERIMENTS.values()]
-    wanted = ["Table 1", *(f"Theorem {n}" for n in range(1, 6)), *(f"Figure {n}" for n in range(1, 19))]
+    numbered = ["Table 1", *(f"Theorem {n}" for n in range(1, 6)), *(f"Figure {n}" for n in range(1, 19))]
     remarks = ["Section 1", "Section 1.1", "Equation 7", "Section 2"]
-    assert sorted(places) == sorted(wanted + remarks)
-    assert all(experiment.claims for experiment in EXPERIMENTS.values())
+    assert sorted(places) == sorted(numbered + remarks)
+    assert all(experiment.statements for experiment in EXPERIMENTS.values())
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -97,7 +97,7 @@ def test_a_figure_shows_what_has_been_run(name: str, tmp_path: Path) -> None:
     made = results(tmp_path, *(outcome(one, 50.0, best_C=1.0) for one in experiment.grid(True)))
     charts = experiment.figure(made).charts
     assert charts
-    assert all(line.x and len(line.x) == len(line.y) for chart in charts for line in chart.lines)
+    assert all(line.x and len(line.x) == len(line.y) for chart in charts for line in chart.series)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_the_original_data_are_not_shown_alone(tmp_path: Path) -> None:
 def test_the_original_data_are_dashed_and_black_and_gcws_is_solid(tmp_path: Path) -> None:
     made = results(tmp_path, *(outcome(one, 50.0) for one in EXPERIMENTS["semg-p1"].grid(True)))
     for chart in EXPERIMENTS["semg-p1"].figure(made).charts:
-        styles = {line.label: line.style for line in chart.lines}
+        styles = {line.label: line.style for line in chart.series}
         if "original data" in styles:
             assert styles.pop("original data") == ("--", "", 0.0)
         assert all(style.dashes == "-" and style.marker for style in styles.values())

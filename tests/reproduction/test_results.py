@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from reproduction import EXPERIMENTS, experiment_of_runs
-from reproduction.results import Results
+from reproduction.results import Outcome, Results
 from reproduction.settings import gcws, key, theorem
-from tests.reproduction.outcomes import outcome, results
+from tests.reproduction.outcomes import outcome
 
 SETTINGS = gcws("semg", k=64, b=8, L=2)
 OTHER = gcws("semg", k=128, b=8, L=2)
@@ -18,6 +18,14 @@ COMMITTED = Path(__file__).parents[2] / "reproduction" / "results"
 def contents(folder: Path) -> dict[str, bytes]:
     """All files of a folder by name."""
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def single_files(folder: Path, *outcomes: Outcome) -> Results:
+    """Save each outcome to a file of its own."""
+    results = Results(folder)
+    for one in outcomes:
+        results.save(one)
+    return results
 
 
 def test_a_saved_outcome_is_found_by_its_settings(tmp_path: Path) -> None:
@@ -69,7 +77,7 @@ def test_accuracies_on_the_way_are_those_of_the_first_checkpoint_from_there() ->
 
 def test_packing_and_unpacking_give_the_same_bytes_back(tmp_path: Path) -> None:
     runs = [EXPERIMENTS["semg-p1"].grid(True), EXPERIMENTS["zero-bit"].grid(True), [theorem("theorem1", size=7)]]
-    single = results(tmp_path, *(outcome(one, 100 / 3, note="ä") for some in runs for one in some))
+    single = single_files(tmp_path, *(outcome(one, 100 / 3, note="ä") for some in runs for one in some))
     before = contents(tmp_path)
     single.pack(experiment_of_runs())
     assert set(contents(tmp_path)) == {"semg-p1.jsonl", "zero-bit.jsonl", "unlisted.jsonl"}
@@ -90,7 +98,7 @@ def test_the_committed_results_are_as_packing_writes_them(tmp_path: Path) -> Non
 
 def test_a_packed_file_has_one_sorted_line_for_each_run(tmp_path: Path) -> None:
     grid = EXPERIMENTS["zero-bit"].grid(False)
-    results(tmp_path, *(outcome(one, 50.0) for one in grid)).pack(experiment_of_runs())
+    single_files(tmp_path, *(outcome(one, 50.0) for one in grid)).pack(experiment_of_runs())
     lines = (tmp_path / "zero-bit.jsonl").read_text().splitlines()
     assert lines == sorted(lines)
     assert sorted(key(json.loads(line)["settings"]) for line in lines) == sorted(map(key, grid))
@@ -98,7 +106,7 @@ def test_a_packed_file_has_one_sorted_line_for_each_run(tmp_path: Path) -> None:
 
 def test_new_runs_are_packed_beside_the_old_and_a_repeated_run_replaces_the_old(tmp_path: Path) -> None:
     names = {key(SETTINGS): "one", key(OTHER): "one"}
-    results(tmp_path, outcome(SETTINGS, 1.0)).pack(names)
+    single_files(tmp_path, outcome(SETTINGS, 1.0)).pack(names)
     found = Results(tmp_path)
     found.save(outcome(OTHER, 2.0))
     found.save(outcome(SETTINGS, 3.0))
@@ -108,13 +116,13 @@ def test_new_runs_are_packed_beside_the_old_and_a_repeated_run_replaces_the_old(
 
 
 def test_packing_moves_runs_whose_experiment_has_changed(tmp_path: Path) -> None:
-    results(tmp_path, outcome(SETTINGS, 1.0)).pack({key(SETTINGS): "one"})
+    single_files(tmp_path, outcome(SETTINGS, 1.0)).pack({key(SETTINGS): "one"})
     Results(tmp_path).pack({key(SETTINGS): "two"})
     assert list(contents(tmp_path)) == ["two.jsonl"]
 
 
 def test_a_line_may_not_repeat_the_settings_of_another(tmp_path: Path) -> None:
-    results(tmp_path, outcome(SETTINGS, 1.0)).pack({key(SETTINGS): "one"})
+    single_files(tmp_path, outcome(SETTINGS, 1.0)).pack({key(SETTINGS): "one"})
     (tmp_path / "two.jsonl").write_bytes((tmp_path / "one.jsonl").read_bytes())
     with pytest.raises(ValueError, match=r"two.jsonl, line 1, must not repeat the settings"):
         Results(tmp_path)

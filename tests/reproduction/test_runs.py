@@ -7,12 +7,12 @@ from sklearn.svm import SVC
 
 from gcwsnet import GCWSNetClassifier, pgmm_kernel
 from reproduction import settings as settings_of
-from reproduction.datasets import rows_of
+from reproduction.datasets import load_rows
 from reproduction.execution import compute
 from reproduction.kernel_runs import _kernel
-from reproduction.net_runs import percent_right, plain_net, transformed
+from reproduction.net_runs import accuracy_percent, plain_net, power_or_log
 
-DIGITS = rows_of({"dataset": "digits", "standardized": False})
+DIGITS = load_rows({"dataset": "digits", "standardized": False})
 
 
 def test_a_run_of_gcws_is_the_classifier_with_the_settings_of_the_paper() -> None:
@@ -66,10 +66,10 @@ def test_fourier_features_are_learned_faster_in_long_rows() -> None:
 
 def test_powers_and_logarithms_keep_signs_and_zeros() -> None:
     X = np.array([[2.0, -3.0, 0.0, 100.0]], np.float32)
-    assert transformed(X, "none", 5.0) is not None
-    np.testing.assert_allclose(transformed(X, "power", 2.0), [[4, -9, 0, 10_000]])
-    np.testing.assert_allclose(transformed(X, "log", 2.0), [2 * np.log([2, 1 / 3, 1, 100])], rtol=1e-6)
-    assert transformed(X, "power", 2.0).dtype == np.float32
+    assert power_or_log(X, "none", 5.0) is not None
+    np.testing.assert_allclose(power_or_log(X, "power", 2.0), [[4, -9, 0, 10_000]])
+    np.testing.assert_allclose(power_or_log(X, "log", 2.0), [2 * np.log([2, 1 / 3, 1, 100])], rtol=1e-6)
+    assert power_or_log(X, "power", 2.0).dtype == np.float32
 
 
 def test_training_on_large_powers_fails_and_is_reported_as_a_number() -> None:
@@ -80,7 +80,7 @@ def test_training_on_large_powers_fails_and_is_reported_as_a_number() -> None:
 def test_rows_without_a_number_as_output_are_wrong() -> None:
     net = plain_net(2, (), 3)
     X, y = torch.full((4, 2), torch.nan), torch.zeros(4, dtype=torch.int64)
-    assert percent_right(net, X, y) == 0
+    assert accuracy_percent(net, X, y) == 0
 
 
 def test_gcws_on_the_hidden_layer_leaves_the_net_alone() -> None:

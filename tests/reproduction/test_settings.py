@@ -1,4 +1,4 @@
-"""Settings of runs, and the names they give to files."""
+"""Settings of runs, and the names of files that follow from them."""
 
 import json
 
@@ -42,10 +42,10 @@ def test_the_name_of_a_run_stays_so_that_stored_results_are_found() -> None:
 
 
 def test_settings_survive_json() -> None:
-    made = settings_of.svm("semg", kernel="rbf", C=(1, 10), parameter=2.0)
-    assert json.loads(json.dumps(made)) == made
+    settings = settings_of.svm("semg", kernel="rbf", C=(1, 10), parameter=2.0)
+    assert json.loads(json.dumps(settings)) == settings
 
 
-def test_a_line_tells_what_is_not_usual() -> None:
-    line = settings_of.shown(settings_of.gcws("covtype", k=64, b=8, L=2, p=80, m=16))
+def test_a_description_leaves_out_defaults() -> None:
+    line = settings_of.describe(settings_of.gcws("covtype", k=64, b=8, L=2, p=80, m=16))
     assert line == "gcws covtype p=80 k=64 b=8 m=16 L=2 H=200 epochs=1 batch=128"

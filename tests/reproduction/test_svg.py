@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproduction._scale import scale_of
-from reproduction.charts import Chart, Figure, Line, Style, figure
-from reproduction.svg import svg, svg_of_figure
+from reproduction.charts import Chart, Figure, Series, Style, figure
+from reproduction.svg import scale_of, svg, svg_of_figure
 
 NAMES = {"svg": "http://www.w3.org/2000/svg"}
-LINES = (
-    Line("k = 64 & <more>", (1.0, 2.0, 4.0), (10.0, 30.0, 20.0), Style("-", "o", 0.5)),
-    Line("original data", (1.0, 4.0), (5.0, 6.0), Style("--", "", 0.0)),
+SERIES = (
+    Series("k = 64 & <more>", (1.0, 2.0, 4.0), (10.0, 30.0, 20.0), Style("-", "o", 0.5)),
+    Series("original data", (1.0, 4.0), (5.0, 6.0), Style("--", "", 0.0)),
 )
 
 
@@ -24,15 +23,15 @@ def elements(text: str, kind: str) -> list[ElementTree.Element]:
 
 
 def test_a_chart_is_xml_with_its_title_labels_and_markers() -> None:
-    text = svg(Chart("b = 8: L < 2", LINES))
+    text = svg(Chart("b = 8: L < 2", SERIES))
     written = [element.text for element in elements(text, "text")]
     assert {"b = 8: L < 2", "k = 64 & <more>", "original data", "epochs", "accuracy in %"} <= set(written)
     assert len(elements(text, "circle")) == 4  # three points, and one beside the label
     assert len(text) < 4000
 
 
-def test_lines_are_told_apart_by_dashes_and_shades() -> None:
-    paths = [e for e in elements(svg(Chart("", LINES)), "path") if e.get("fill") == "none"]
+def test_series_are_told_apart_by_dashes_and_shades() -> None:
+    paths = [e for e in elements(svg(Chart("", SERIES)), "path") if e.get("fill") == "none"]
     assert [(path.get("stroke"), path.get("stroke-dasharray")) for path in paths] == [
         ("#808080", None),
         ("#000000", "7 4"),
@@ -40,7 +39,7 @@ def test_lines_are_told_apart_by_dashes_and_shades() -> None:
 
 
 def test_all_points_are_inside_the_frame() -> None:
-    text = svg(Chart("", LINES, log_x=True, log_y=True))
+    text = svg(Chart("", SERIES, log_x=True, log_y=True))
     (frame,) = elements(text, "rect")
     x, y, width, height = (float(frame.get(name, "")) for name in ("x", "y", "width", "height"))
     for circle in elements(text, "circle")[:3]:
@@ -49,19 +48,19 @@ def test_all_points_are_inside_the_frame() -> None:
 
 
 def test_bars_of_errors_are_inside_the_frame_and_a_single_point_is_seen() -> None:
-    line = Line("", (1.0, 2.0), (3.0, 4.0), Style("", "s", 0.0), (5.0, 0.5))
+    line = Series("", (1.0, 2.0), (3.0, 4.0), Style("", "s", 0.0), (5.0, 0.5))
     text = svg(Chart("", (line,)))
     (frame,) = elements(text, "rect")
     top, height = (float(frame.get(name, "")) for name in ("y", "height"))
     bars = re.findall(r'd="M[\d.]+ ([\d.]+)V([\d.]+)" stroke="#000000"', text)
     assert len(bars) == 2
     assert all(top < float(end) < top + height for bar in bars for end in bar)
-    assert elements(svg(Chart("", (Line("", (1.0,), (2.0,), Style("-")),))), "circle")
+    assert elements(svg(Chart("", (Series("", (1.0,), (2.0,), Style("-")),))), "circle")
 
 
 def test_a_long_title_has_two_lines_above_the_frame() -> None:
     title = "M-Noise1 (rebuilt) to M-Noise6 (rebuilt): k = 512, b = 8, L = 2"
-    text = svg(Chart(title, LINES))
+    text = svg(Chart(title, SERIES))
     lines = [e for e in elements(text, "text") if e.get("font-weight") == "bold"]
     assert " ".join(e.text or "" for e in lines) == title
     assert len(lines) == 2
@@ -69,15 +68,15 @@ def test_a_long_title_has_two_lines_above_the_frame() -> None:
 
 
 def test_long_numbers_find_room_left_of_the_frame() -> None:
-    line = Line("", (1.0, 2.0), (0.000977, 0.00195), Style("-"))
+    line = Series("", (1.0, 2.0), (0.000977, 0.00195), Style("-"))
     wide, narrow = (
-        float(elements(svg(Chart("", (one,), log_y=True)), "rect")[0].get("x", "")) for one in (line, LINES[0])
+        float(elements(svg(Chart("", (one,), log_y=True)), "rect")[0].get("x", "")) for one in (line, SERIES[0])
     )
     assert wide > narrow + 20
 
 
 def test_a_figure_puts_its_charts_side_by_side() -> None:
-    chart = Chart("one", LINES)
+    chart = Chart("one", SERIES)
     text = svg_of_figure(Figure((chart,) * 5, columns=3))
     root = ElementTree.fromstring(text)
     assert float(root.get("width", "")) == 3 * 340

@@ -1,4 +1,4 @@
-"""Statements are judged by results: made-up ones, for and against."""
+"""Statements are checked against results: made-up ones, for and against."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,17 +13,17 @@ from tests.reproduction.outcomes import outcome, results
 
 
 def verdict(folder: Path, name: str, beginning: str, *outcomes: Outcome) -> Verdict:
-    """What made-up outcomes say of the statement that begins so."""
-    (claim,) = (claim for claim in EXPERIMENTS[name].claims if claim.text.startswith(beginning))
-    return claim.verdict(results(folder, *outcomes))
+    """Return the verdict of made-up outcomes on the statement with this beginning."""
+    (statement,) = (statement for statement in EXPERIMENTS[name].statements if statement.text.startswith(beginning))
+    return statement.verdict(results(folder, *outcomes))
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_without_runs_nothing_but_formulas_is_judged(name: str, tmp_path: Path) -> None:
-    for claim in EXPERIMENTS[name].claims:
-        found = claim.verdict(results(tmp_path))
-        formula = name.startswith("count-sketch-") or claim.text.startswith("The variance of NRFF")
-        assert found.state == (HOLDS if formula else NOT_MEASURED), claim.text
+def test_without_runs_only_formulas_have_a_verdict(name: str, tmp_path: Path) -> None:
+    for statement in EXPERIMENTS[name].statements:
+        found = statement.verdict(results(tmp_path))
+        formula = name.startswith("count-sketch-") or statement.text.startswith("The variance of NRFF")
+        assert found.state == (HOLDS if formula else NOT_MEASURED), statement.text
 
 
 def by_power(way: str, p: float, accuracy: float) -> Outcome:
@@ -120,7 +120,7 @@ def test_a_table_takes_the_best_of_each_kernel(tmp_path: Path) -> None:
     ]
 
 
-def test_a_number_that_is_not_there_has_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_number_has_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GCWSNET_DATA", str(tmp_path))
     monkeypatch.setenv("GCWSNET_CACHE", str(tmp_path))
     (tmp_path / "covtype.npz").touch()
@@ -129,7 +129,7 @@ def test_a_number_that_is_not_there_has_its_reason(tmp_path: Path, monkeypatch: 
     assert rows["PAMAP101, linear"] == "dataset not available"
 
 
-def test_numbers_far_off_or_of_other_data_are_called_so(tmp_path: Path) -> None:
+def test_numbers_that_are_far_off_or_from_other_data_are_marked(tmp_path: Path) -> None:
     def row(settings: Settings, accuracy: float, origin: str) -> tuple[str, ...]:
         one = outcome(settings, accuracy)
         made = results(tmp_path / f"{accuracy}{origin}", replace(one, origin=origin))
