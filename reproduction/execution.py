@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import statistics
 import sys
@@ -10,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,17 @@ from reproduction.results import Outcome, Results, save_single
 from reproduction.settings import Settings, describe, key
 
 Say = Callable[[str], None]
+METHODS = {
+    "gcws": ("net_runs", "run_gcws"),
+    "original": ("net_runs", "run_original"),
+    "nrff": ("net_runs", "run_nrff"),
+    "last-layer": ("net_runs", "run_last_layer"),
+    "svm": ("kernel_runs", "run_svm"),
+    "zero-bit": ("kernel_runs", "run_zero_bit"),
+    "theorem": ("theorems", "run_theorem"),
+}
+"""The module and the function that do the runs of a method."""
+
 CLASSES = 10
 
 
@@ -109,33 +120,16 @@ def compute(settings: Settings) -> Outcome:
 
 
 def _method(name: str) -> Callable[[Settings, Any], dict[str, Any]]:
-    """Return the function that does runs of a method; what it needs is imported only now."""
-    if name == "theorem":
-        run = _simulate
-    elif name == "gcws":
-        from reproduction.net_runs import run_gcws as run  # noqa: PLC0415
-    elif name == "original":
-        from reproduction.net_runs import run_original as run  # noqa: PLC0415
-    elif name == "nrff":
-        from reproduction.net_runs import run_nrff as run  # noqa: PLC0415
-    elif name == "last-layer":
-        from reproduction.net_runs import run_last_layer as run  # noqa: PLC0415
-    elif name == "svm":
-        from reproduction.kernel_runs import run_svm as run  # noqa: PLC0415
-    elif name == "zero-bit":
-        from reproduction.kernel_runs import run_zero_bit as run  # noqa: PLC0415
-    else:
-        known = "gcws, original, nrff, last-layer, svm, zero-bit or theorem"
-        raise ValueError(f"method must be {known}, got method={name!r}")
+    """Return the function that does runs of a method; the packages that it needs are imported only now."""
+    if name not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got method={name!r}")
+    module, function = METHODS[name]
+    try:
+        run: Callable[[Settings, Any], dict[str, Any]] = getattr(import_module(f"reproduction.{module}"), function)
+    except ModuleNotFoundError as error:
+        way_out = "python -m pip install --editable '.[paper]'"
+        raise ImportError(f"runs of the method {name} need {error.name}; install it with: {way_out}") from error
     return run
-
-
-def _simulate(settings: Settings, data: Any) -> dict[str, Any]:  # noqa: ARG001
-    from reproduction.theorems import simulate  # noqa: PLC0415
-
-    simulation = simulate(settings["name"], size=settings["size"], random_state=settings["seed"])
-    content: dict[str, Any] = json.loads(simulation.as_json())
-    return content
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Runs of each method, on the digits that come with scikit-learn."""
 
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -131,3 +133,10 @@ def test_equal_samples_are_counted_next_to_the_exact_kernel() -> None:
 def test_a_method_that_is_not_known_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"method must be .*, got method='other'"):
         compute({"method": "other"})
+
+
+def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "reproduction.net_runs")
+    with pytest.raises(ImportError, match=r"method gcws need torch; install it with: .*\.\[paper\]"):
+        compute(settings_of.gcws("digits", k=64, b=4, L=1))
