@@ -71,7 +71,7 @@ def run_nrff(settings: Settings, data: Any) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _features(dataset: str, standardized: bool, k: int, gamma: float, seed: int) -> tuple[Floats, Floats]:
     data = load_rows({"dataset": dataset, "standardized": standardized})
-    features = RandomFourierFeatures(k, gamma, random_state=seed).fit(data.X_train)
+    features = RandomFourierFeatures(k, gamma=gamma, random_state=seed).fit(data.X_train)
     return features.transform(data.X_train), features.transform(data.X_test)
 
 
@@ -176,7 +176,7 @@ def _on_hidden_layer(
         settings["H"],
         n_classes,
         settings["k"],
-        settings["b"],
+        bits=settings["b"],
         p=settings["p"],
         t_bits=0,
         encoding="lowbits",

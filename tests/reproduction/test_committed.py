@@ -47,7 +47,7 @@ class Outline(HTMLParser):
             self.texts[-1] += data
 
     def differences(self, other: "Outline") -> list[tuple[str, str]]:
-        """The texts that differ; places may differ by a tenth, as they are rounded to tenths."""
+        """Return the texts that differ; places may differ by a tenth, to which they are rounded."""
         texts = [pair for pair in zip_longest(self.texts, other.texts, fillvalue="nothing") if pair[0] != pair[1]]
         same = len(self.places) == len(other.places) and np.allclose(self.places, other.places, rtol=0, atol=0.11)
         return texts if same else [*texts, ("points of charts", "other points")]
@@ -60,7 +60,7 @@ def committed() -> Results:
 
 @pytest.fixture(scope="module")
 def written(committed: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the report on the committed results, written where no dataset is available."""
+    """Write the report on the committed results where no dataset is available, and return its folder."""
     folder = tmp_path_factory.mktemp("report")
     with pytest.MonkeyPatch.context() as patch:
         for name in ("GCWSNET_DATA", "GCWSNET_CACHE"):

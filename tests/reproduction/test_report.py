@@ -26,7 +26,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "paper.html"
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
-    """Results of the quick grids of some experiments, where no dataset is available."""
+    """Return results of the quick grids of some experiments, and hide all datasets."""
     monkeypatch.setenv("GCWSNET_DATA", str(tmp_path / "none"))
     monkeypatch.setenv("GCWSNET_CACHE", str(tmp_path / "none"))
     names = ("semg-p1", "covtype-1", "power-pendigits", "nrff")

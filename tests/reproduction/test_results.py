@@ -16,7 +16,7 @@ COMMITTED = Path(__file__).parents[2] / "reproduction" / "results"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files of a folder by name."""
+    """Return the contents of all files of a folder by name."""
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
