@@ -81,8 +81,9 @@ class Results:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        single = {path.stem: _read_single(path) for path in self._files(SINGLE)}
-        self._outcomes = dict(sorted((_read_packed(self._files(PACKED)) | single).items()))
+        self._packed = sorted(self.folder.glob(f"*{PACKED}"))
+        single = {path.stem: _read_single(path) for path in self.folder.glob(f"*{SINGLE}")}
+        self._outcomes = dict(sorted((_read_packed(self._packed) | single).items()))
 
     def __len__(self) -> int:
         return len(self._outcomes)
@@ -124,18 +125,19 @@ class Results:
         packed = {self.folder / f"{name}{PACKED}": "".join(sorted(some)) for name, some in lines.items()}
         for path, text in packed.items():
             write_text(path, text)
-        for path in [*self._files(SINGLE), *set(self._files(PACKED)) - set(packed)]:
+        for name in self._outcomes:  # not all files of the folder: another process may have saved a run meanwhile
+            (self.folder / f"{name}{SINGLE}").unlink(missing_ok=True)
+        for path in set(self._packed) - set(packed):
             path.unlink()
+        self._packed = sorted(packed)
 
     def unpack(self) -> None:
         """Write each run to a file of its own, and remove the packed files."""
         for outcome in self:
             save_single(outcome, self.folder)
-        for path in self._files(PACKED):
+        for path in self._packed:
             path.unlink()
-
-    def _files(self, ending: str) -> list[Path]:
-        return sorted(self.folder.glob(f"*{ending}"))
+        self._packed = []
 
 
 def save_single(outcome: Outcome, folder: Path) -> Path:

@@ -115,6 +115,13 @@ def test_new_runs_are_packed_beside_the_old_and_a_repeated_run_replaces_the_old(
     assert list(contents(tmp_path)) == ["one.jsonl"]
 
 
+def test_packing_keeps_a_run_that_another_process_saves_meanwhile(tmp_path: Path) -> None:
+    packing = single_files(tmp_path, outcome(SETTINGS, 1.0))
+    Results(tmp_path).save(outcome(OTHER, 2.0))
+    packing.pack({key(SETTINGS): "one", key(OTHER): "one"})
+    assert OTHER in Results(tmp_path)
+
+
 def test_packing_moves_runs_whose_experiment_has_changed(tmp_path: Path) -> None:
     single_files(tmp_path, outcome(SETTINGS, 1.0)).pack({key(SETTINGS): "one"})
     Results(tmp_path).pack({key(SETTINGS): "two"})
