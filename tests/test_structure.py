@@ -90,27 +90,6 @@ def test_imports_only_point_to_the_left(path: Path) -> None:
         assert rank(part) < rank(here), f"{here} imports {part}, which stands to its right"
 
 
-def test_the_package_imports_nothing_that_is_not_in_the_wheel() -> None:
-    beside = {"benchmarks", "examples", "reproduction", "tests"}
-    assert [path for path in SOURCES if beside & {module.split(".")[0] for module in modules(path)}] == []
-
-
-@pytest.mark.parametrize(
-    "path", sorted(REPRODUCTION.rglob("*.py")), ids=lambda path: str(path.relative_to(REPRODUCTION))
-)
-def test_imports_of_the_reproduction_only_point_to_the_left(path: Path) -> None:
-    here = path.relative_to(REPRODUCTION).parts[0].removesuffix(".py")
-    if path.parent == REPRODUCTION and here in ("__init__", "__main__"):
-        return
-    for part in imports(path, "reproduction") - {here}:
-        assert rank(part, REPRODUCTION_FLOW) < rank(here, REPRODUCTION_FLOW), f"{here} imports {part}"
-
-
-def test_the_reproduction_imports_public_names_but_for_a_few() -> None:
-    found = set[str]().union(*map(modules, REPRODUCTION.rglob("*.py")))
-    assert {one for one in found if one.startswith("gcwsnet.") and "._" in one} == REPRODUCTION_PRIVATE
-
-
 def test_importing_the_package_loads_nothing_heavy(tmp_path: Path) -> None:
     """Neither torch, though a module of that name is there to be found, nor scikit-learn, SciPy, NumPy or frames."""
     (tmp_path / "torch.py").write_text("raise RuntimeError('torch was imported')")
@@ -133,6 +112,27 @@ def test_public_names_are_there() -> None:
     assert dir(gcwsnet) == sorted(gcwsnet.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'GCWSHash'"):
         getattr(gcwsnet, "GCWSHash")  # noqa: B009
+
+
+def test_the_package_imports_nothing_that_is_not_in_the_wheel() -> None:
+    beside = {"benchmarks", "examples", "reproduction", "tests"}
+    assert [path for path in SOURCES if beside & {module.split(".")[0] for module in modules(path)}] == []
+
+
+@pytest.mark.parametrize(
+    "path", sorted(REPRODUCTION.rglob("*.py")), ids=lambda path: str(path.relative_to(REPRODUCTION))
+)
+def test_imports_of_the_reproduction_only_point_to_the_left(path: Path) -> None:
+    here = path.relative_to(REPRODUCTION).parts[0].removesuffix(".py")
+    if path.parent == REPRODUCTION and here in ("__init__", "__main__"):
+        return
+    for part in imports(path, "reproduction") - {here}:
+        assert rank(part, REPRODUCTION_FLOW) < rank(here, REPRODUCTION_FLOW), f"{here} imports {part}"
+
+
+def test_the_reproduction_imports_public_names_but_for_a_few() -> None:
+    found = set[str]().union(*map(modules, REPRODUCTION.rglob("*.py")))
+    assert {one for one in found if one.startswith("gcwsnet.") and "._" in one} == REPRODUCTION_PRIVATE
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:
