@@ -26,11 +26,23 @@ FLOW = [
     ("nn",),
     ("estimators",),
     ("streaming",),
-    ("paper", "distributed"),
+    ("distributed",),
     ("cli",),
     ("__main__",),
 ]
 BELOW_ALL = {"_atomic", "_core", "_keys", "_memory", "_threads", "_validation"}
+REPRODUCTION = Path(__file__).parent.parent / "reproduction"
+REPRODUCTION_FLOW = [
+    ("settings",),
+    ("results",),
+    ("datasets", "charts", "statements"),
+    ("net_runs", "kernel_runs", "theorems", "svg"),
+    ("experiment",),
+    ("experiments",),
+    ("execution",),
+    ("report",),
+]
+REPRODUCTION_PRIVATE = {"gcwsnet._atomic", "gcwsnet._core", "gcwsnet.datasets._catalog", "gcwsnet.datasets._files"}
 
 
 def part_of(module: str) -> str:
@@ -39,24 +51,29 @@ def part_of(module: str) -> str:
     return names[1] if len(names) > 1 else ""
 
 
-def rank(part: str) -> int:
-    for i, parts in enumerate(FLOW):
+def rank(part: str, flow: list[tuple[str, ...]] = FLOW) -> int:
+    for i, parts in enumerate(flow):
         if part in parts:
             return i
     raise AssertionError(f"{part!r} has no place in the flow of the design: give it one here")
 
 
-def imports(path: Path) -> set[str]:
-    """Parts of the package that a file imports when it is loaded."""
+def modules(path: Path) -> set[str]:
+    """Modules that a file imports; of names from a top-level package, ``package.name``."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute here"
             module = node.module or ""
-            found |= {f"gcwsnet.{alias.name}" for alias in node.names} if module == "gcwsnet" else {module}
+            found |= {module} if "." in module else {f"{module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-    return {part_of(module) for module in found if module.split(".")[0] == "gcwsnet"} - {""}
+    return found
+
+
+def imports(path: Path, package: str = "gcwsnet") -> set[str]:
+    """Parts of a package that a file imports."""
+    return {part_of(module) for module in modules(path) if module.split(".")[0] == package} - {""}
 
 
 SOURCES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
@@ -94,6 +111,27 @@ def test_public_names_are_there() -> None:
     assert dir(gcwsnet) == sorted(gcwsnet.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'GCWSHash'"):
         getattr(gcwsnet, "GCWSHash")  # noqa: B009
+
+
+def test_the_package_imports_nothing_that_is_not_in_the_wheel() -> None:
+    beside = {"benchmarks", "examples", "reproduction", "tests"}
+    assert [path for path in SOURCES if beside & {module.split(".")[0] for module in modules(path)}] == []
+
+
+@pytest.mark.parametrize(
+    "path", sorted(REPRODUCTION.rglob("*.py")), ids=lambda path: str(path.relative_to(REPRODUCTION))
+)
+def test_imports_of_the_reproduction_only_point_to_the_left(path: Path) -> None:
+    here = path.relative_to(REPRODUCTION).parts[0].removesuffix(".py")
+    if path.parent == REPRODUCTION and here in ("__init__", "__main__"):
+        return
+    for part in imports(path, "reproduction") - {here}:
+        assert rank(part, REPRODUCTION_FLOW) < rank(here, REPRODUCTION_FLOW), f"{here} imports {part}"
+
+
+def test_the_reproduction_imports_public_names_but_for_a_few() -> None:
+    found = set[str]().union(*map(modules, REPRODUCTION.rglob("*.py")))
+    assert {one for one in found if one.startswith("gcwsnet.") and "._" in one} == REPRODUCTION_PRIVATE
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:
