@@ -37,7 +37,7 @@ def run_nrff(settings: Settings, data: Any) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _features(dataset: str, standardized: bool, k: int, gamma: float, seed: int) -> tuple[Rows, Rows]:
     data = rows_of({"dataset": dataset, "standardized": standardized})
-    features = RandomFourierFeatures(k, gamma, random_state=seed).fit(data.X_train)
+    features = RandomFourierFeatures(k, gamma=gamma, random_state=seed).fit(data.X_train)
     return features.transform(data.X_train), features.transform(data.X_test)
 
 

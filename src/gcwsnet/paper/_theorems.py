@@ -154,7 +154,7 @@ def _theorem_5(size: int, seed: int) -> Panels:
     X = np.vstack([[1.0, 0.0], np.column_stack([rho, np.sqrt(1 - rho**2)])])
     plain, normalized = [], []
     for gamma in (0.5, 1.0, 4.0):
-        features = RandomFourierFeatures(n * k, gamma, normalize=False, random_state=seed).fit(X)
+        features = RandomFourierFeatures(n * k, gamma=gamma, normalize=False, random_state=seed).fit(X)
         u, *others = np.sqrt(n) * features.transform(X).reshape(len(X), n, k)  # each part as if it were all
         products = np.array([(u * v).sum(axis=1) for v in others])
         lengths = np.linalg.norm(u, axis=1) * np.linalg.norm(others, axis=2)
