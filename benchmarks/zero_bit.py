@@ -85,9 +85,9 @@ def mean_and_error(collide: NDArray[np.bool_]) -> tuple[float, float]:
     return float(per_hash.mean()), float(per_hash.std(ddof=1) / np.sqrt(len(per_hash)))
 
 
-def measure(U: Matrix, V: Matrix, hasher: GCWSHasher, p: float) -> Measured:
+def measure(U: Matrix, V: Matrix, p: float) -> Measured:
     exact = np.diagonal(pgmm_kernel(U, V, p=p))
-    hasher.set_params(p=p)
+    hasher = GCWSHasher(n_hashes=N_HASHES, p=p, random_state=0).fit(U)
     (i_u, t_u), (i_v, t_v) = hasher.samples(U), hasher.samples(V)
     same_i = i_u == i_v
     (share_i, error_i), (share_it, error_it) = mean_and_error(same_i), mean_and_error(same_i & (t_u == t_v))
@@ -100,8 +100,7 @@ def measure_all() -> dict[str, list[Measured]]:
     results = {}
     for number, (kind, make_pairs) in enumerate(KINDS.items()):
         U, V = make_pairs(np.random.default_rng(number))
-        hasher = GCWSHasher(n_hashes=N_HASHES, random_state=0).fit(U)
-        results[kind] = [measure(U, V, hasher, p) for p in POWERS]
+        results[kind] = [measure(U, V, p) for p in POWERS]
     return results
 
 

@@ -58,25 +58,6 @@ def column_caps(X: Matrix, caps: NDArray[np.float64] | None = None) -> NDArray[n
     return raised + 0.0  # minus zero becomes zero
 
 
-def clip_to_caps(X: Matrix, caps: NDArray[np.float64]) -> tuple[Matrix, int]:
-    """X with every size above its cap put to the cap, and how many there were; NaN stays.
-
-    Examples
-    --------
-    >>> clip_to_caps(np.array([[-4.0, 9.0]]), np.array([1.0, 3.0, 17.0, 0.0]))
-    (array([[-3.,  9.]]), 1)
-    """
-    above = _above(X, caps)
-    n_above = int(np.count_nonzero(above))
-    if n_above == 0:
-        return X, 0
-    X = X.astype(np.float64)
-    if sparse.issparse(X):
-        X.data = np.clip(X.data, -caps[1::2][X.indices], caps[0::2][X.indices])
-        return X, n_above
-    return np.clip(X, -caps[1::2], caps[0::2]), n_above
-
-
 def check_caps(X: Matrix, caps: NDArray[np.float64], *, columns: Any = None) -> None:
     """ValueError that names the first entry of X whose size is above its cap.
 
@@ -86,7 +67,7 @@ def check_caps(X: Matrix, caps: NDArray[np.float64], *, columns: Any = None) -> 
     Traceback (most recent call last):
     ...
     ValueError: no size may be above the cap of its column and sign, the largest seen in fit; X[0, 0] is -4.0 and \
-its cap 3.0; fit on such rows too, call partial_fit with them, or clip them with above_cap='clip'
+its cap 3.0; fit on such rows too, call partial_fit with them, or clip them to caps_
     """
     step = X.shape[0] if sparse.issparse(X) else max(1, BATCH_BYTES // X.shape[1])
     for first in range(0, X.shape[0], step):
@@ -106,7 +87,7 @@ its cap 3.0; fit on such rows too, call partial_fit with them, or clip them with
     raise ValueError(
         "no size may be above the cap of its column and sign, the largest seen in fit; "
         f"X[{row}, {column}]{called} is {value} and its cap {float(caps[2 * column + (value < 0)])}; "
-        "fit on such rows too, call partial_fit with them, or clip them with above_cap='clip'"
+        "fit on such rows too, call partial_fit with them, or clip them to caps_"
     )
 
 
