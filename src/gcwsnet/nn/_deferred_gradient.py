@@ -1,9 +1,9 @@
-"""Gradients of tables that wait for the optimizer as they come: codes and the gradient of the output.
+"""Gradients of tables that are kept as codes and gradients of outputs until the optimizer steps.
 
-The gradient of a table is a sum over the samples that picked each row. An optimizer that claims a table gets what that
-sum is made of, and sums and applies it in one go. `.grad` of the table then is an empty sparse tensor: the mark of the
-batches that wait. Whoever sets it to None, or to zero, drops them. Any other optimizer that steps on the table finds
-its ordinary sparse gradient there.
+The gradient of a table is a sum over the samples that picked each row. An optimizer that defers the gradients of a
+table gets what that sum is made of, and sums and applies it in one pass. `.grad` of the table then is an empty sparse
+tensor: the mark of the parts that wait. Setting it to None, or to zero, drops them. Any other optimizer that steps on
+the table finds its ordinary sparse gradient there.
 """
 
 from __future__ import annotations
@@ -17,81 +17,91 @@ from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from gcwsnet import _core
-from gcwsnet.nn._layout import Layout
+from gcwsnet.nn._table import RowOfCode
 
 
-class Batch(NamedTuple):
-    """A part of a table's gradient: `gradient` is that of the layer's output, of shape (n, H)."""
+class GradientPart(NamedTuple):
+    """What one backward pass adds to the gradient of a table.
 
-    layout: Layout
+    Attributes
+    ----------
+    row_of_code : RowOfCode
+        Which rows the codes pick.
+    codes : tensor of shape (n, k)
+    output_gradient : tensor of shape (n, H)
+        The gradient of the layer's output.
+    """
+
+    row_of_code: RowOfCode
     codes: Tensor
-    gradient: Tensor
+    output_gradient: Tensor
 
-    def copy(self) -> Batch:
-        """A batch that stays as it is, whatever becomes of the tensors it was made of."""
-        return Batch(self.layout, self.codes.clone(), self.gradient.clone())
+    def copy(self) -> GradientPart:
+        """Return a part that stays as it is, whatever becomes of the tensors it was made of."""
+        return GradientPart(self.row_of_code, self.codes.clone(), self.output_gradient.clone())
 
     def picks(self) -> _core.PicksByRow:
-        """The picks of the codes, sorted by row."""
-        return _core.PicksByRow(self.layout.native(), self.codes.numpy(), torch.get_num_threads())
+        """Return the picks of the codes, sorted by row."""
+        return _core.PicksByRow(self.row_of_code.native(), self.codes.numpy(), torch.get_num_threads())
 
     def sparse(self) -> Tensor:
-        """The gradient as a coalesced sparse tensor: the rows that occurred and their sums."""
+        """Return the gradient as a coalesced sparse tensor: the rows that occurred and their sums."""
         picks = self.picks()
+        width = self.output_gradient.shape[1]
         rows = torch.empty((1, picks.n_picked_rows), dtype=torch.int64)
-        sums = torch.empty((picks.n_picked_rows, self.gradient.shape[1]))
-        picks.row_sums(self.gradient.numpy(), rows.numpy(), sums.numpy(), torch.get_num_threads())
-        size = (self.layout.n_rows, self.gradient.shape[1])
+        sums = torch.empty((picks.n_picked_rows, width))
+        picks.row_sums(self.output_gradient.numpy(), rows.numpy(), sums.numpy(), torch.get_num_threads())
+        size = (self.row_of_code.n_rows, width)
         return torch.sparse_coo_tensor(rows, sums, size, is_coalesced=True, check_invariants=False)
 
 
-class Claim:
-    """What waits for the optimizer that has claimed a table."""
+class DeferredGradient:
+    """The parts of a table's gradient that wait for the optimizer that defers it."""
 
     def __init__(self) -> None:
-        self.owner: Any = None
+        self.optimizer: Any = None
         self._watched = False
-        self._arriving: list[Batch] = []
-        self._batches: list[Batch] = []
+        self._arriving: list[GradientPart] = []
+        self._parts: list[GradientPart] = []
         self._mark: Tensor | None = None
         self._version = -1
         self._nothing: Tensor | None = None
 
     def watch(self, table: Tensor) -> None:
-        """Take batches over once `backward` has come to the table; called before the first one."""
+        """Take parts over once `backward` has come to the table; called before the first one."""
         if not self._watched:
             table.register_post_accumulate_grad_hook(self._accumulated)
             self._watched = True
 
-    def arrive(self, table: Tensor, batch: Batch) -> Tensor:
-        """The gradient to hand on for a batch: nothing, the batch itself waits here."""
+    def arrive(self, table: Tensor, part: GradientPart) -> Tensor:
+        """Keep a part, and return the gradient to hand on in its place: an empty one."""
         if not self._is_marked(table):
-            self._batches = []
+            self._parts = []
         if not self._arriving:
             torch.autograd.Variable._execution_engine.queue_callback(self._finished)
-        self._arriving.append(batch)
+        self._arriving.append(part)
         if self._nothing is None or self._nothing.shape != table.shape:
             rows, sums = torch.empty((1, 0), dtype=torch.int64), torch.empty((0, table.shape[1]))
             self._nothing = torch.sparse_coo_tensor(rows, sums, table.shape, is_coalesced=True, check_invariants=False)
         return self._nothing
 
-    def waiting(self, table: Tensor) -> list[Batch]:
-        """Batches whose gradients are to be added to `table.grad`."""
-        return self._batches if self._is_marked(table) else []
+    def waiting(self, table: Tensor) -> list[GradientPart]:
+        """Return the parts that are to be added to `table.grad`."""
+        return self._parts if self._is_marked(table) else []
 
     def settle(self, table: Tensor) -> None:
-        """Put an ordinary sparse gradient into `table.grad` in place of the batches that wait."""
+        """Put an ordinary sparse gradient into `table.grad` in place of the parts that wait."""
         waiting = self.waiting(table)
-        self._batches = []
-        for batch in waiting:
-            table.grad = table.grad + batch.sparse()
+        self._parts = []
+        for part in waiting:
+            table.grad = table.grad + part.sparse()
 
     def _is_marked(self, table: Tensor) -> bool:
         return self._mark is not None and self._mark is table.grad and self._mark._version == self._version
 
     def _accumulated(self, table: Tensor) -> None:
         if self._arriving:
-            self._batches = self._batches + self._arriving
+            self._parts = self._parts + self._arriving
             self._arriving = []
             self._mark = table.grad
             self._version = table.grad._version
@@ -105,30 +115,30 @@ class Claim:
             )
 
 
-_claims = WeakTensorKeyDictionary()
-_claimers: weakref.WeakSet[Optimizer] = weakref.WeakSet()
+_deferred = WeakTensorKeyDictionary()
+_deferring: weakref.WeakSet[Optimizer] = weakref.WeakSet()
 _hooks: list[Any] = []
 
 
-def claim(table: Tensor, optimizer: Optimizer) -> None:
+def defer(table: Tensor, optimizer: Optimizer) -> None:
     """Let the gradients of `table` wait for `optimizer`, if it is the table of a hashed layer."""
     if not _hooks:
         _hooks.append(register_optimizer_step_pre_hook(_settle_for_others))
-    _claims.setdefault(table, Claim()).owner = weakref.ref(optimizer)
-    _claimers.add(optimizer)
+    _deferred.setdefault(table, DeferredGradient()).optimizer = weakref.ref(optimizer)
+    _deferring.add(optimizer)
 
 
-def claim_of(table: Tensor) -> Claim | None:
-    """The claim on a table, while the optimizer that made it lives."""
-    found: Claim | None = _claims.get(table)
-    return found if found is not None and found.owner() is not None else None
+def deferred_gradient(table: Tensor) -> DeferredGradient | None:
+    """Return the deferred gradient of a table, or None if no living optimizer defers it."""
+    found: DeferredGradient | None = _deferred.get(table)
+    return found if found is not None and found.optimizer() is not None else None
 
 
 def _settle_for_others(optimizer: Optimizer, *_: Any) -> None:
-    if optimizer in _claimers:  # looks for itself
+    if optimizer in _deferring:  # it asks for the parts itself
         return
     for group in optimizer.param_groups:
         for table in group["params"]:
-            found = _claims.get(table)
+            found = _deferred.get(table)
             if found is not None:
                 found.settle(table)

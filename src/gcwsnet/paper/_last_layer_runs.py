@@ -53,7 +53,7 @@ def _on_hidden_layer(
         settings["H"],
         n_classes,
         settings["k"],
-        settings["b"],
+        bits=settings["b"],
         p=settings["p"],
         t_bits=0,
         encoding="lowbits",
