@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from gcwsnet import gmm_transform, pgmm_kernel
-from gcwsnet.hashing.logarithm import minus_log1m
+from gcwsnet.hashing.elementary import minus_log1m
 from gcwsnet.hashing.samplers.extremal import E8, WIDTH, Points, extremal, lowest_points, number_of
 from tests.hashing.laws import K, agree, shares, zero_bit_law
 

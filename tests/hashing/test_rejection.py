@@ -14,9 +14,9 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse, stats
 
 from gcwsnet import _keys, gmm_transform, pgmm_kernel
+from gcwsnet.hashing.elementary import exp
 from gcwsnet.hashing.reference import gcws
 from gcwsnet.hashing.samplers.caps import cap_table, check_caps, column_caps, drawn_features, expected_trials
-from gcwsnet.hashing.samplers.exponential import exp
 from gcwsnet.hashing.samplers.rejection import MOST_TRIALS, rejection, trials
 from tests.hashing.laws import K, agree, shares, zero_bit_law
 

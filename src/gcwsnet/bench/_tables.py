@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet._memory import require_memory
-from gcwsnet.hashing.parameters import Parameters
+from gcwsnet.hashing.parameters import GCWSParameters
 
 Floats = NDArray[np.float32]
-Draw = Callable[[Sequence[int], Sequence[int]], Parameters]
+Draw = Callable[[Sequence[int], Sequence[int]], GCWSParameters]
 
 
 class ByHash(NamedTuple):
@@ -27,12 +27,12 @@ class ByHash(NamedTuple):
     r: Floats
 
 
-def random_parameters(features: Sequence[int], hashes: Sequence[int]) -> Parameters:
+def random_parameters(features: Sequence[int], hashes: Sequence[int]) -> GCWSParameters:
     """Parameters with the law of Algorithm 1, drawn more quickly than those of the hasher."""
     rng = np.random.default_rng(features[0])
     shape = (len(features), len(hashes))
     r, c = (rng.standard_gamma(2, shape, dtype=np.float32) for _ in range(2))
-    return Parameters(r, np.log(c, out=c), rng.random(shape, dtype=np.float32))
+    return GCWSParameters(r, np.log(c, out=c), rng.random(shape, dtype=np.float32))
 
 
 def by_hash(features: Sequence[int], n_hashes: int, draw: Draw = random_parameters) -> ByHash:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gcwsnet._keys import SKETCH, keys
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, as_floats, check_finite, check_integer, check_matrix, draw_seed
-from gcwsnet.encoding._onehot import one_hot
+from gcwsnet.encoding._codes import one_hot
 
 DEFAULT_REDUCTION = 16
 MOST_POSITIONS = 2**52

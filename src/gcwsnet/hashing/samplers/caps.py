@@ -10,29 +10,28 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats
-from gcwsnet.hashing.logarithm import F, log_of_data
-from gcwsnet.hashing.samplers.exponential import exp
+from gcwsnet.hashing.elementary import F, exp, log_of_data
 from gcwsnet.kernels import gmm_transform
 
 POINTS = 1 << 63  # a table divides the whole numbers below it among the features
 
 
 class CapTable(NamedTuple):
-    """Features drawn with probability cap**p / sum: feature f has the points from ends[f - 1] up to ends[f]."""
+    """A table that draws features with probability cap**p / sum, each as many points as its share."""
 
     log_caps: NDArray[np.float32]
     ends: NDArray[np.uint64]
 
 
 def column_caps(X: Matrix, caps: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-    """The largest size of each feature in X, and in what gave `caps`.
+    """Return the largest size of each feature in X, or the given caps where they are larger.
 
     Parameters
     ----------
     X : array or CSR of shape (n, D)
         Numbers; NaN counts as zero.
     caps : array of float64, shape (2D,), default=None
-        Caps to be raised.
+        Caps of earlier rows.
 
     Returns
     -------
@@ -59,7 +58,7 @@ def column_caps(X: Matrix, caps: NDArray[np.float64] | None = None) -> NDArray[n
 
 
 def check_caps(X: Matrix, caps: NDArray[np.float64], *, columns: Any = None) -> None:
-    """ValueError that names the first entry of X whose size is above its cap.
+    """Raise a ValueError that names the first entry of X whose size is above its cap, if there is one.
 
     Examples
     --------
@@ -100,7 +99,7 @@ def _above(X: Matrix, caps: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def cap_table(caps: NDArray[np.float64], p: float) -> CapTable:
-    """The table that draws features with probability cap**p / sum.
+    """Return the table that draws features with probability cap**p / sum.
 
     A share is right to 2**-44 of itself and to 2**-63. Features whose share is below 2**-63 are never drawn.
 
@@ -134,7 +133,7 @@ def cap_table(caps: NDArray[np.float64], p: float) -> CapTable:
 
 
 def drawn_features(table: CapTable, points: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The feature that each point below 2**63 belongs to.
+    """Return the feature that each point below 2**63 belongs to.
 
     Examples
     --------
@@ -146,7 +145,7 @@ def drawn_features(table: CapTable, points: NDArray[np.uint64]) -> NDArray[np.in
 
 
 def without_nan(X: Matrix) -> Matrix:
-    """X with zeros in place of NaN.
+    """Return X with zeros in place of NaN.
 
     Examples
     --------
@@ -162,9 +161,9 @@ def without_nan(X: Matrix) -> Matrix:
 
 
 def expected_trials(X: Matrix, caps: NDArray[np.float64], p: float) -> NDArray[np.float64]:
-    """How many trials each row needs on average: the sum of cap**p over the sum of u**p, 0 for a row of zeros.
+    """Return how many trials each row needs on average: the sum of cap**p over that of u**p, 0 for a row of zeros.
 
-    It decides no sample, only what is quick. X holds no NaN.
+    No sample depends on it. X holds no NaN.
 
     Examples
     --------
