@@ -127,4 +127,4 @@ def test_the_types_of_the_native_module_are_those_of_the_binary(tmp_path: Path) 
     command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "gcwsnet._core", "-o", str(made)]
     subprocess.run(command, check=True)
     kept = Path(__file__).parent.parent / "src" / "gcwsnet" / "_core.pyi"
-    assert made.read_text() == kept.read_text(), f"make it anew: {' '.join(command[:-1])} {kept.name}"
+    assert made.read_text() == kept.read_text(), f"make it again: {' '.join(command[:-1])} {kept.name}"

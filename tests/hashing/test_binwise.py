@@ -63,7 +63,7 @@ def test_collisions_have_the_law_given_the_bins(p: float, n_columns: int, k: int
 
 @pytest.mark.parametrize("p", POWERS)
 def test_hashes_that_share_their_columns_are_independent(p: float) -> None:
-    """Twelve columns, 64 bins: most samples are of donors. Their number of collisions varies as if drawn anew."""
+    """Twelve columns, 64 bins: most samples are of donors. Their number of collisions varies as if drawn again."""
     k, z = 64, []
     for seed in range(200):
         X = pair(12, 1)

@@ -43,7 +43,7 @@ def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
 
 
 def test_scikit_learn_checks_with_the_array_api_switched_on() -> None:
-    """The one check that is skipped unless SciPy was told before it was imported."""
+    """The one check that is skipped unless SCIPY_ARRAY_API is set before SciPy is imported."""
     program = """
 import sklearn
 from sklearn.utils.estimator_checks import check_estimator

@@ -1,4 +1,4 @@
-"""Hashes by their numbers: a hash is the same whichever others are computed beside it."""
+"""Hashes by their numbers: a hash does not depend on the others that are computed."""
 
 import pickle
 from typing import Any

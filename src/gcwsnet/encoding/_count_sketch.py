@@ -80,7 +80,7 @@ def reduction_factor(reduction: int | str | None, bits: int | None) -> int:
 
 @dataclass(frozen=True)
 class _FittedSketch:
-    """What `CountSketch.fit` decides: the bits of codes (None for other rows), and whether rows are sketched at all."""
+    """The fitted settings: the bits of codes (None for other rows), and whether rows are sketched at all."""
 
     bits: int | None
     is_sketched: bool
@@ -299,7 +299,7 @@ def _check_sums(Z: Matrix) -> None:
 
 
 class _SparseRows(NamedTuple):
-    """Rows in the manner of CSR: the number of entries of each, then columns and values of all entries, row by row."""
+    """A CSR matrix with the number of entries of each row in place of the index pointer."""
 
     counts: NDArray[Any]
     columns: NDArray[Any]

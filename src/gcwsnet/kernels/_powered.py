@@ -17,14 +17,14 @@ COLUMNS_MULTIPLE = 8  # the native core reads columns in groups of this size
 
 
 class PoweredRows(NamedTuple):
-    """Dense rows with their signs, filled up with zeros to a multiple of 8 columns."""
+    """A block of dense rows with their signs, filled up with zeros to a multiple of 8 columns."""
 
     values: NDArray[np.float64]
     log2_scale: NDArray[np.float64]
 
 
 class PoweredEntries(NamedTuple):
-    """Entries of sparse rows in the features of `gmm_transform`; `start` is the index pointer of the rows."""
+    """The entries of sparse rows in the features of `gmm_transform`; `start` is the index pointer of the rows."""
 
     values: NDArray[np.float64]
     feature: NDArray[np.int64]

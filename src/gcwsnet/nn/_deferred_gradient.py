@@ -21,7 +21,7 @@ from gcwsnet.nn._table import RowOfCode
 
 
 class GradientPart(NamedTuple):
-    """What one backward pass adds to the gradient of a table.
+    """A term of the gradient of a table, which one use of the layer adds in a backward pass.
 
     Attributes
     ----------

@@ -17,7 +17,10 @@ POINTS = 1 << 63  # a table divides the whole numbers below it among the feature
 
 
 class CapTable(NamedTuple):
-    """A table that draws features with probability cap**p / sum, each as many points as its share."""
+    """A table that draws features with probability cap**p / sum.
+
+    Feature f has the whole numbers from ``ends[f - 1]`` to ``ends[f] - 1``, of all below 2**63.
+    """
 
     log_caps: NDArray[np.float32]
     ends: NDArray[np.uint64]
