@@ -72,15 +72,7 @@ def binwise(
     Given the bins, P[(i*, t*) agree] of hash j is the pGMM kernel of the columns of bin j. If bin j is empty in
     both rows, it is that of the first donor that is not empty in both.
 
-    Parameters
-    ----------
-    X, n_hashes, p, seed
-        As for `gcwsnet.hashing.reference.gcws`.
-
-    Returns
-    -------
-    i_star, t_star : arrays of int64, shape (n, k)
-        As for `gcwsnet.hashing.reference.gcws`.
+    The parameters and the result are those of `gcwsnet.hashing.reference.gcws`.
 
     Examples
     --------

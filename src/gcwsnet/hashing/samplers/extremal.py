@@ -135,15 +135,7 @@ def extremal(
     P[(i*, t*) agree] is the pGMM kernel J. With m and M for the smaller and the larger weight of a feature, and S
     for the total weight of the row that has the smaller one, P[i* agree] = J + sum (M - m) m / (S sum M).
 
-    Parameters
-    ----------
-    X, n_hashes, p, seed
-        As for `gcwsnet.hashing.reference.gcws`.
-
-    Returns
-    -------
-    i_star, t_star : arrays of int64, shape (n, k)
-        As for `gcwsnet.hashing.reference.gcws`.
+    The parameters and the result are those of `gcwsnet.hashing.reference.gcws`.
 
     Examples
     --------

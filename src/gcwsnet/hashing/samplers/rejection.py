@@ -60,17 +60,12 @@ def rejection(
     P[(i*, t*) agree] is the pGMM kernel. A row that no trial of a hash accepts has its GCWS sample there, with
     a negative t*: this keeps the law (see ``docs/samplers-specification.md``).
 
+    The other parameters and the result are those of `gcwsnet.hashing.reference.gcws`.
+
     Parameters
     ----------
-    X, n_hashes, p, seed
-        As for `gcwsnet.hashing.reference.gcws`.
     caps : array of float64, shape (2D,)
         Of `column_caps`. No size in X may be above its cap.
-
-    Returns
-    -------
-    i_star, t_star : arrays of int64, shape (n, k)
-        As for `gcwsnet.hashing.reference.gcws`.
 
     Examples
     --------
