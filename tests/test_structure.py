@@ -1,6 +1,7 @@
 """The shape of the package: what imports what, what is public, and that the native module's types are true."""
 
 import ast
+import inspect
 import os
 import subprocess
 import sys
@@ -108,6 +109,22 @@ def test_nets_without_torch_say_what_to_install(program: str, tmp_path: Path) ->
     result = run_python(program, tmp_path)
     expected = "ImportError: gcwsnet.nn needs torch, which is not installed; pip install 'gcwsnet[torch]'"
     assert result.stderr.splitlines()[-1] == expected
+
+
+@pytest.mark.parametrize(
+    ("made", "positional"),
+    [
+        (gcwsnet.GCWSHasher, ["n_hashes"]),
+        (gcwsnet.CountSketch, ["reduction"]),
+        (gcwsnet.RandomFourierFeatures, ["n_components"]),
+        (gcwsnet.nn.HashedLinear, ["n_hashes", "bits", "out_features"]),
+        (gcwsnet.nn.GCWSNet, ["n_hashes", "bits", "n_outputs"]),
+        (gcwsnet.nn.GCWSLayer, ["in_features", "out_features", "n_hashes"]),
+    ],
+)
+def test_constructors_take_their_sizes_by_position_and_all_else_by_keyword(made: type, positional: list[str]) -> None:
+    parameters = inspect.signature(made).parameters.values()
+    assert [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY] == positional
 
 
 def test_public_names_are_there() -> None:

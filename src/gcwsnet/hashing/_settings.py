@@ -105,12 +105,12 @@ def _check_hash_numbers(hash_numbers: Any, n_hashes: int, method: str) -> NDArra
     if hash_numbers is None:
         return None
     if method != "gcws":
-        raise ValueError(f"hash_numbers are for method='gcws' alone, got method={method!r}")
+        raise ValueError(f"hash_numbers are for method='gcws' alone, got method={method!r}; leave them out")
     numbers = np.asarray(hash_numbers)
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
         raise TypeError(f"hash_numbers must be a vector of integers, got {numbers.dtype} of shape {numbers.shape}")
     if len(numbers) != n_hashes:
-        raise ValueError(f"there must be n_hashes={n_hashes} hash_numbers, got {len(numbers)}")
+        raise ValueError(f"hash_numbers must hold n_hashes={n_hashes} numbers, got {len(numbers)}")
     bad = np.flatnonzero((numbers < 0) | (numbers > MOST_HASH_NUMBER))
     if len(bad):
         at = int(bad[0])
