@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from importlib.metadata import version
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -112,18 +113,18 @@ def test_nets_without_torch_say_what_to_install(program: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("made", "positional"),
+    ("name", "positional"),
     [
-        (gcwsnet.GCWSHasher, ["n_hashes"]),
-        (gcwsnet.CountSketch, ["reduction"]),
-        (gcwsnet.RandomFourierFeatures, ["n_components"]),
-        (gcwsnet.nn.HashedLinear, ["n_hashes", "bits", "out_features"]),
-        (gcwsnet.nn.GCWSNet, ["n_hashes", "bits", "n_outputs"]),
-        (gcwsnet.nn.GCWSLayer, ["in_features", "out_features", "n_hashes"]),
+        ("GCWSHasher", ["n_hashes"]),
+        ("CountSketch", ["reduction"]),
+        ("RandomFourierFeatures", ["n_components"]),
+        ("nn.HashedLinear", ["n_hashes", "bits", "out_features"]),
+        ("nn.GCWSNet", ["n_hashes", "bits", "n_outputs"]),
+        ("nn.GCWSLayer", ["in_features", "out_features", "n_hashes"]),
     ],
 )
-def test_constructors_take_their_sizes_by_position_and_all_else_by_keyword(made: type, positional: list[str]) -> None:
-    parameters = inspect.signature(made).parameters.values()
+def test_constructors_take_their_sizes_by_position_and_all_else_by_keyword(name: str, positional: list[str]) -> None:
+    parameters = inspect.signature(attrgetter(name)(gcwsnet)).parameters.values()
     assert [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY] == positional
 
 
