@@ -1,4 +1,4 @@
-"""Hashes by their numbers: a hash is the same whichever others are computed beside it."""
+"""Hashes by their numbers: a hash does not depend on the others that are computed."""
 
 import pickle
 from typing import Any
@@ -70,7 +70,7 @@ def test_codes_of_other_hashes_are_not_compared() -> None:
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"hash_numbers": [1, 2]}, ValueError, "n_hashes=3 hash_numbers, got 2"),
+        ({"hash_numbers": [1, 2]}, ValueError, "must hold n_hashes=3 numbers, got 2"),
         ({"hash_numbers": [1, 2, -1]}, ValueError, r"hash_numbers\[2\] is -1"),
         ({"hash_numbers": [1, 2**31, 0]}, ValueError, r"hash_numbers\[1\] is 2147483648"),
         ({"hash_numbers": [0.0, 1.0, 2.0]}, TypeError, "vector of integers, got float64"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from gcwsnet import GCWSHasher, _core
-from gcwsnet.hashing.logarithm import log_of_data
+from gcwsnet.hashing.elementary import log_of_data
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import gcws
 from tests.hashing.test_equals_reference import POWERS, assert_equal_to_reference, matrices

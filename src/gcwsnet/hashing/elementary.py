@@ -1,9 +1,12 @@
-"""The natural logarithm in float32 by a fixed sequence of operations: the same bits on every machine.
+"""The logarithm in float32 and the exponential in float64 by a fixed sequence of operations.
 
-``src/cpp/logarithm.hpp`` is the same in C++. NumPy rounds after each operation, and so does the native core.
+They give the same bits on every machine: NumPy rounds after each operation, and so does the native core, which has the
+same logarithm in C++.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +15,11 @@ F = np.float32
 LN2 = F(0.6931471805599453)
 SQRT_HALF = 0x3F3504F3  # bits of the float just below sqrt(1/2)
 SQRT_HALF_OF_DOUBLE = 0x3FE6A09E60000000  # the same number as a double
+
+LN2_DOUBLE = 0.6931471805599453
+LOG2_E = 1.4426950408889634
+LEAST_EXPONENT = -100.0
+INVERSE_FACTORIALS = [1.0 / math.factorial(n) for n in range(13, -1, -1)]  # of 13!, 12!, ..., 1!, 0!
 
 # ln(1 + f) = f - f^2/2 + f^3 Q(f): the minimax polynomial Q, highest power first.
 Q = [
@@ -38,14 +46,14 @@ def _log1p_polynomial(f: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _split(x: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """e and m with x = 2**e * m and m in [sqrt(1/2), sqrt(2)), for positive normal x."""
+    """Return e and m with x = 2**e * m and m in [sqrt(1/2), sqrt(2)), for positive normal x."""
     i = x.view(np.int32)
     e = (i - np.int32(SQRT_HALF)) >> np.int32(23)
     return e, (i - (e << np.int32(23))).view(F)
 
 
 def log(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Natural logarithm of positive normal float32 numbers, relative error under 2**-23.
+    """Return the natural logarithm of positive normal float32 numbers, with a relative error under 2**-23.
 
     Examples
     --------
@@ -57,7 +65,7 @@ def log(x: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def minus_log1m(w: NDArray[np.float32]) -> NDArray[np.float32]:
-    """-ln(1 - w) for w in (0, 1], as accurate where w is small; w = 1 counts as 1 - 2**-25.
+    """Return -ln(1 - w) for w in (0, 1], as accurate where w is small; w = 1 counts as 1 - 2**-25.
 
     Examples
     --------
@@ -70,7 +78,7 @@ def minus_log1m(w: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def log_of_data(x: NDArray[np.floating]) -> NDArray[np.float32]:
-    """ln|x| of finite float32 or float64 data, rounded to float32; minus infinity where x is zero.
+    """Return ln|x| of finite float32 or float64 data, rounded to float32; minus infinity where x is zero.
 
     A number that both types hold gives the same logarithm from both.
 
@@ -94,4 +102,24 @@ def log_of_data(x: NDArray[np.floating]) -> NDArray[np.float32]:
         e = (exponent - np.where(subnormal, 1074, 0)).astype(np.int32)
         f = ((j - (exponent << 52)).view(np.float64) - 1.0).astype(F)
     result: NDArray[np.float32] = np.where(size == 0, F(-np.inf), e.astype(F) * LN2 + _log1p_polynomial(f))
+    return result
+
+
+def exp(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return e to the power x for x up to 100, with a relative error under 2**-45; 0 where x is below -100.
+
+    x = k ln 2 + f with a whole number k, and the power series of e to the f.
+
+    Examples
+    --------
+    >>> exp(np.array([-np.inf, -1.0, 0.0, 8.0])).round(10).tolist()
+    [0.0, 0.3678794412, 1.0, 2980.9579870417]
+    """
+    inside = np.maximum(x, LEAST_EXPONENT)
+    k = np.floor(inside * LOG2_E + 0.5)
+    f = inside - k * LN2_DOUBLE
+    series = np.full_like(f, INVERSE_FACTORIALS[0])
+    for coefficient in INVERSE_FACTORIALS[1:]:
+        series = series * f + coefficient
+    result: NDArray[np.float64] = np.where(x < LEAST_EXPONENT, 0.0, np.ldexp(series, k.astype(np.int32)))
     return result

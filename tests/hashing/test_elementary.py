@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcwsnet.hashing.logarithm import log, log_of_data, minus_log1m
+from gcwsnet.hashing.elementary import log, log_of_data, minus_log1m
 
 BOUND = 2.0**-23
 

@@ -1,9 +1,10 @@
-"""Which row of a table each code picks, and with which sign, natively and in torch."""
+"""The table of a hashed layer: which row each code picks, and with which sign, and the memory of the rows."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,8 +14,11 @@ from gcwsnet._keys import GOLDEN, SKETCH, stream_state
 CODE_TYPES = (torch.uint8, torch.uint16, torch.uint32, torch.int32, torch.int64)
 
 
-class Layout(NamedTuple):
-    """Code c of hash j picks row 2**bits j + c, or the bin of that position in a count-sketch, with its sign."""
+class RowOfCode(NamedTuple):
+    """The map from codes to rows: code c of hash j picks row 2**bits j + c.
+
+    With `sketched` it picks the bin of that position in a count-sketch, with its sign.
+    """
 
     n_hashes: int
     bits: int
@@ -23,13 +27,13 @@ class Layout(NamedTuple):
     seed: int
 
     def native(self) -> _core.RowOfCode:
-        """The same for the native core."""
+        """Return the same map for the native core."""
         return _core.RowOfCode(self.n_hashes, self.bits, self.n_rows, self.sketched, self.seed)
 
     def rows_and_signs(self, codes: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Rows of int64 and signs of 1 and -1 (None without a sketch), n x k, on the device of the codes.
+        """Return rows of int64 and signs of 1 and -1 (None without a sketch), n x k, on the device of the codes.
 
-        ValueError for a code out of range. This is `bins_and_signs` in torch, whose int64 wraps around as uint64 does.
+        A code out of range is a ValueError. This is `bins_and_signs` in torch, whose int64 wraps around as uint64 does.
         """
         codes = codes.to(torch.int64)
         self._check(codes)
@@ -54,7 +58,7 @@ def _signed(word: int) -> int:
 
 
 def _shifted(z: Tensor, n: int) -> Tensor:
-    """z >> n with zeros coming in from the left, as for an unsigned number."""
+    """Return z >> n with zeros coming in from the left, as for an unsigned number."""
     return (z >> n) & ((1 << (64 - n)) - 1)
 
 
@@ -62,3 +66,20 @@ def _mix64(z: Tensor) -> Tensor:
     z = (z ^ _shifted(z, 30)) * _signed(0xBF58476D1CE4E5B9)
     z = (z ^ _shifted(z, 27)) * _signed(0x94D049BB133111EB)
     return z ^ _shifted(z, 31)
+
+
+def zero_table(shape: tuple[int, ...], device: Any = None, dtype: Any = None) -> Tensor:
+    """Return zeros on a device; on a CPU in large pages where the system has them.
+
+    NumPy asks the system for large pages and torch does not. With small ones nearly every row is on a page of its own,
+    and the processor looks up as many addresses as it reads rows.
+    """
+    probe = torch.empty(0, device=device, dtype=dtype)
+    if probe.device.type == "cpu" and probe.dtype == torch.float32:
+        return torch.from_numpy(np.zeros(shape, dtype=np.float32))
+    return torch.zeros(shape, device=device, dtype=dtype)
+
+
+def is_native(tensor: Tensor) -> bool:
+    """Return whether the native core takes this tensor: float32, on a CPU, and in one piece."""
+    return tensor.is_cpu and tensor.dtype == torch.float32 and tensor.is_contiguous()
