@@ -130,3 +130,29 @@ def test_json_that_is_not_a_schema_is_an_error(change: dict[str, Any], learned: 
         ValueError, match=r"a schema must have the version|must make up n_features|the kind of a column"
     ):
         Schema.from_json({**given, **change})
+
+
+def test_json_that_version_0_1_wrote_is_read(learned: Schema) -> None:
+    """Model files and checkpoints hold this, so its keys must not change without a new version of the schema."""
+    number = {"kind": "number", "width": 1, "categories": [], "values": None}
+    onehot = {"kind": "onehot", "width": 2, "values": None}
+    assert learned == Schema.from_json(
+        {
+            "version": 1,
+            "n_features": 5,
+            "missing": "error",
+            "index_base": None,
+            "columns": [
+                {"name": "age", "number": 0, **number},
+                {"name": "city", "number": 1, "categories": ["Oslo", "Rome"], **onehot},
+                {"name": "plan", "number": 3, "categories": ["a", "b"], **onehot},
+            ],
+            "n_file_columns": 5,
+            "hash_columns": 0,
+            "label": "label",
+            "weight": "w",
+            "label_number": 2,
+            "weight_number": 4,
+            "label_type": "strings",
+        }
+    )

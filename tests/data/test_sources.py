@@ -22,13 +22,13 @@ ROWS = "".join(f"{i % 3} 1:{i} 7:0.5\n" for i in range(20_000)).encode()
 
 
 def zstd(content: bytes) -> bytes:
-    packed = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(packed, "zstd") as stream:
+    compressed = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(compressed, "zstd") as stream:
         stream.write(content)
-    return packed.getvalue().to_pybytes()
+    return compressed.getvalue().to_pybytes()
 
 
-PACK: dict[str, Callable[[bytes], bytes]] = {
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
     "xz": lzma.compress,
@@ -47,24 +47,24 @@ except ValueError as error:
 """
 
 
-@pytest.mark.parametrize("ending", PACK)
+@pytest.mark.parametrize("ending", COMPRESS)
 def test_compression_is_detected_whatever_the_name(ending: str, write: Write) -> None:
     for name in (f"a.svm.{ending}", "a.svm", "a"):
-        found = whole(read(write(name, PACK[ending](ROWS)), batch_rows=999))
+        found = whole(read(write(name, COMPRESS[ending](ROWS)), batch_rows=999))
         assert np.array_equal(found.X[:, 0], np.arange(20_000))
 
 
 @pytest.mark.parametrize("ending", ["gz", "bz2", "xz"])
 def test_concatenated_archives_are_one(ending: str, write: Write) -> None:
-    packed = PACK[ending](ROWS[: len(ROWS) // 2]) + PACK[ending](ROWS[len(ROWS) // 2 :])
-    assert whole(read(write("a.svm", packed))).n_rows == 20_000
+    compressed = COMPRESS[ending](ROWS[: len(ROWS) // 2]) + COMPRESS[ending](ROWS[len(ROWS) // 2 :])
+    assert whole(read(write("a.svm", compressed))).n_rows == 20_000
 
 
-@pytest.mark.parametrize("ending", PACK)
+@pytest.mark.parametrize("ending", COMPRESS)
 @pytest.mark.parametrize("part", [0.3, 0.999])
 def test_a_truncated_archive_is_an_error(ending: str, part: float, write: Write) -> None:
-    packed = PACK[ending](ROWS)
-    path = write(f"a.svm.{ending}", packed[: int(len(packed) * part)])
+    compressed = COMPRESS[ending](ROWS)
+    path = write(f"a.svm.{ending}", compressed[: int(len(compressed) * part)])
     for on_error in ("stop", "skip"):
         error = fault(read(path, format="libsvm", n_features=7, index_base=1, on_error=on_error))
         assert str(error).startswith(
@@ -72,22 +72,22 @@ def test_a_truncated_archive_is_an_error(ending: str, part: float, write: Write)
         )
 
 
-@pytest.mark.parametrize("ending", PACK)
+@pytest.mark.parametrize("ending", COMPRESS)
 def test_a_damaged_archive_is_an_error(ending: str, write: Write) -> None:
-    packed = bytearray(PACK[ending](os.urandom(1 << 17).hex().encode()))
-    packed[len(packed) // 2] ^= 0xFF
-    error = fault(read(write("a", bytes(packed)), format="libsvm", longest_line=1 << 20))
+    compressed = bytearray(COMPRESS[ending](os.urandom(1 << 17).hex().encode()))
+    compressed[len(compressed) // 2] ^= 0xFF
+    error = fault(read(write("a", bytes(compressed)), format="libsvm", longest_line=1 << 20))
     assert "truncated or damaged" in str(error) or "must be a number" in str(error)
 
 
 def test_what_needs_pyarrow_says_so(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, packed = write("a.csv", "1,2\n"), write("a.svm.zst", zstd(ROWS))
+    path, compressed = write("a.csv", "1,2\n"), write("a.svm.zst", zstd(ROWS))
     monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"reading CSV needs pyarrow: pip install 'gcwsnet\[data\]'"):
         list(read(path))
     with pytest.raises(ImportError, match="reading a file compressed with zstd needs pyarrow"):
-        read(packed)
+        read(compressed)
     assert whole(read(write("a.svm.gz", gzip.compress(ROWS)))).n_rows == 20_000
 
 
@@ -153,9 +153,9 @@ def test_standard_input_is_read_once_from_a_pipe() -> None:
     assert error == "standard input can be read only once, and it was read already; save it to a file to reread it"
 
 
-@pytest.mark.parametrize("pack", [bytes, *PACK.values()])
-def test_standard_input_may_be_compressed(pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(pack(ROWS))))
+@pytest.mark.parametrize("compress", [bytes, *COMPRESS.values()])
+def test_standard_input_may_be_compressed(compress: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(compress(ROWS))))
     assert whole(read("-", n_features=7)).n_rows == 20_000
 
 

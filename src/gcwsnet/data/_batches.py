@@ -46,20 +46,9 @@ class Batches(ABC):
     def reusable(self) -> bool:
         """Whether the rows can be read more than once."""
 
-    @property
     @abstractmethod
-    def skipped(self) -> int:
-        """The number of rows that the last loop has skipped so far, with ``on_error="skip"``."""
-
-    @property
-    @abstractmethod
-    def reasons(self) -> list[str]:
-        """The error messages of the first skipped rows."""
-
-    @property
-    @abstractmethod
-    def unknown_categories(self) -> int:
-        """The number of values in the last loop so far that are not among the categories of the schema."""
+    def _error_handler(self) -> ErrorHandler:
+        """Return the handler of the invalid rows of the last loop."""
 
     @abstractmethod
     def survey(self, *, max_labels: int = MAX_LABELS) -> Survey:
@@ -70,6 +59,21 @@ class Batches(ABC):
         max_labels : int
             Distinct labels are kept up to this number.
         """
+
+    @property
+    def skipped(self) -> int:
+        """The number of rows that the last loop has skipped so far, with ``on_error="skip"``."""
+        return self._error_handler().skipped
+
+    @property
+    def reasons(self) -> list[str]:
+        """The error messages of the first skipped rows."""
+        return list(self._error_handler().reasons)
+
+    @property
+    def unknown_categories(self) -> int:
+        """The number of values in the last loop so far that are not among the categories of the schema."""
+        return self._error_handler().unknown_categories
 
     @property
     def n_features(self) -> int:
@@ -131,17 +135,8 @@ class ReaderBatches(Batches):
     def reusable(self) -> bool:
         return self._reader.reusable
 
-    @property
-    def skipped(self) -> int:
-        return self._errors.skipped
-
-    @property
-    def reasons(self) -> list[str]:
-        return list(self._errors.reasons)
-
-    @property
-    def unknown_categories(self) -> int:
-        return self._errors.unknown_categories
+    def _error_handler(self) -> ErrorHandler:
+        return self._errors
 
     def survey(self, *, max_labels: int = MAX_LABELS) -> Survey:
         if self._survey is not None and self._survey[0] == max_labels:
@@ -194,17 +189,8 @@ class TransformedBatches(Batches):
     def reusable(self) -> bool:
         return self._source.reusable
 
-    @property
-    def skipped(self) -> int:
-        return self._source.skipped
-
-    @property
-    def reasons(self) -> list[str]:
-        return self._source.reasons
-
-    @property
-    def unknown_categories(self) -> int:
-        return self._source.unknown_categories
+    def _error_handler(self) -> ErrorHandler:
+        return self._source._error_handler()
 
     def survey(self, *, max_labels: int = MAX_LABELS) -> Survey:
         statistics, schema = RowStatistics(max_labels), self.schema

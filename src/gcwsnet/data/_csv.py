@@ -31,6 +31,11 @@ class CsvHead(NamedTuple):
     n_columns: int
     rows: list[list[str]]
 
+    @property
+    def column_names(self) -> Sequence[str | None]:
+        """The name of each column, or None for each column if the file has no header."""
+        return [None] * self.n_columns if self.names is None else self.names
+
     def value_type(self, number: int) -> str:
         """Return "numbers" or "strings" by the first value of a column that is not missing."""
         values = (row[number] for row in self.rows if number < len(row))
@@ -51,7 +56,7 @@ class CsvReader(TableReader):
         """Return the columns as the first rows of the file tell them."""
         head = self._head(source)
         kinds = ["number" if head.value_type(number) == NUMBERS else "text" for number in range(head.n_columns)]
-        return [FileColumn(name, kind) for name, kind in zip(head.names or [None] * head.n_columns, kinds, strict=True)]
+        return [FileColumn(name, kind) for name, kind in zip(head.column_names, kinds, strict=True)]
 
     def is_empty(self, source: Source) -> bool:
         """Return whether there is nothing in the file."""
@@ -68,7 +73,7 @@ class CsvReader(TableReader):
         head = self._head(source)
         types = _column_types(schema, selection)
         parse = BlockParser(self.delimiter, head.n_columns, types)
-        repair = BlockRepair(source.name, self.delimiter, head.names or [None] * head.n_columns, types)
+        repair = BlockRepair(source.name, self.delimiter, head.column_names, types)
         with source.open() as stream:
             blocks = line_blocks(stream.read, path=source.name, longest_line=self.options.longest_line, quoted=True)
             for block in blocks if head.names is None else _without_header(blocks):

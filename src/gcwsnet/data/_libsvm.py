@@ -67,7 +67,7 @@ class LibsvmReader(Reader):
         return 0 if len(columns) and columns.min() == 0 else 1
 
     def _parse_block(self, block: LineBlock, path: str, schema: Schema, errors: ErrorHandler) -> Iterator[Batch]:
-        """Yield the rows of a block. The native parser stops at an invalid line, and resumes behind it."""
+        """Yield the rows of a block. The native parser stops at an invalid line, and is resumed after it."""
         begin, line_number = 0, block.first_line
         while begin < len(block.text):
             y, values, columns, indptr, lines, n_bytes, n_lines, fault, fault_begin, fault_end = _core.parse_libsvm(

@@ -157,7 +157,7 @@ def _open_member(archive: ZipFile, info: ZipInfo, path: str, stack: ExitStack) -
 
 
 def _content_begin(path: str, info: ZipInfo) -> int:
-    """Return where the bytes of a member begin: behind its local header, which holds the lengths of two fields."""
+    """Return where the bytes of a member begin: after its local header, which holds the lengths of two fields."""
     with open(path, "rb") as file:
         file.seek(info.header_offset)
         header = file.read(LOCAL_HEADER_BYTES)

@@ -297,7 +297,7 @@ def select_columns(schema: Schema, names: ColumnNames, path: str, *, required: t
     """Find the columns of a schema in a file: by name, or by number where the file or the schema has no names.
 
     A file without names has all columns of the file that the schema was learned from, or only those that make up X.
-    `required` tells whether there must be a label, and whether there must be a weight.
+    `required` says whether the file must have a label, and whether it must have a weight.
     """
     by_name = [name for column in schema.columns for name in (column.name, column.values) if name is not None]
     if names.are_given and by_name:
