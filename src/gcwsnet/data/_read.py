@@ -23,7 +23,7 @@ from gcwsnet.data._options import LONGEST_LINE, ColumnName, ReadOptions
 from gcwsnet.data._parquet_arrow import ArrowReader, ParquetReader
 from gcwsnet.data._reader import Reader
 from gcwsnet.data._schema import Schema
-from gcwsnet.data._sources import FORMATS, detect_format, find_sources
+from gcwsnet.data._sources import detect_format, find_sources
 
 READERS: dict[str, type[Reader]] = {
     "libsvm": LibsvmReader,
@@ -31,8 +31,8 @@ READERS: dict[str, type[Reader]] = {
     "tsv": TsvReader,
     "parquet": ParquetReader,
     "arrow": ArrowReader,
-    "npy": NpyReader,
     "npz": NpzReader,
+    "npy": NpyReader,
 }
 
 
@@ -142,7 +142,7 @@ def read(
     [[30.0, 0.0, 1.0], [40.0, 1.0, 0.0]] ['yes', 'no']
     [[50.0, 0.0, 1.0]] ['yes']
     """
-    check_choice("format", format, ("auto", *FORMATS))
+    check_choice("format", format, ("auto", *READERS))
     check_choice("on_error", on_error, ("stop", "skip"))
     options = ReadOptions(
         dtype=dtype,

@@ -22,6 +22,9 @@ from gcwsnet.data._survey import RowStatistics, SchemaLearner, Survey, TextLabel
 class Reader(ABC):
     """A reader of one format.
 
+    A new format needs a subclass with `known_schema` and `read`, or a subclass of `TableReader`, and an entry in
+    `READERS` (`_read.py`), `EXTENSIONS` (`_sources.py`) and `INAPPLICABLE_OPTIONS` (`_options.py`).
+
     Parameters
     ----------
     sources : list of Source

@@ -23,7 +23,6 @@ STANDARD_INPUT = "-"
 HEAD_BYTES = 1 << 16
 BLOCK_BYTES = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy")
 EXTENSIONS = {
     ".svm": "libsvm",
     ".libsvm": "libsvm",
