@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet._atomic import written_beside
-from gcwsnet.data import Batch, Layout
+from gcwsnet.data import Batch, Schema
 from gcwsnet.data._batch import rebatched
 from gcwsnet.estimators._files import read_file, write_file
 from gcwsnet.streaming._coder import Coder
@@ -72,17 +72,17 @@ class Manifest:
             raise ValueError(f"{path} cannot be read: {error}; hash the files again") from error
 
 
-def write_coder(folder: Path, coder: Coder, layout: Layout) -> None:
+def write_coder(folder: Path, coder: Coder, layout: Schema) -> None:
     """How the codes of a folder are made."""
     arrays, description = coder.parts()
     write_file(folder / CODER, arrays, {"coder": description, "layout": layout.to_json()})
 
 
-def read_coder(folder: Path, n_jobs: int | None = None) -> tuple[Coder, Layout]:
+def read_coder(folder: Path, n_jobs: int | None = None) -> tuple[Coder, Schema]:
     """What `write_coder` wrote."""
     arrays, description = read_file(folder / CODER)
     try:
-        return Coder.rebuilt(arrays, description["coder"], n_jobs), Layout.from_json(description["layout"])
+        return Coder.rebuilt(arrays, description["coder"], n_jobs), Schema.from_json(description["layout"])
     except (KeyError, TypeError, IndexError) as error:
         raise ValueError(f"{folder / CODER} is not whole: {type(error).__name__} {error}") from error
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from gcwsnet._atomic import remove_left_overs
-from gcwsnet.data import Batch, Layout, read
-from gcwsnet.data._inputs import find_inputs
+from gcwsnet.data import Batch, Schema, read
+from gcwsnet.data._sources import find_sources
 from gcwsnet.streaming._coder import Coder
 from gcwsnet.streaming._folder import (
     CODER,
@@ -45,7 +45,7 @@ class Wanted:
     def settings(self) -> dict[str, Any]:
         """What must be the same for hashing to go on."""
         given = {name: getattr(self, name) for name in ("reading", "hashing", "task", "seed", "format")}
-        inputs = find_inputs(self.files)
+        inputs = find_sources(self.files)
         if not all(one.reusable for one in inputs):
             raise ValueError("hash reads files more than once, which standard input cannot be; give files")
         files = [[one.name, os.path.getsize(one.name)] for one in inputs]
@@ -61,9 +61,9 @@ def hash_files(wanted: Wanted, told: Callable[[str], None]) -> tuple[Coder, Mani
     names = [name for name, _ in settings["files"]]
     if manifest is None:
         batches = read(names, **wanted.reading)
-        hashing = wanted.hashing | {"missing": "zero" if batches.layout.missing == "nan" else "error"}
+        hashing = wanted.hashing | {"missing": "zero" if batches.schema.missing == "nan" else "error"}
         coder = learn_coder(batches, batches.survey(), hashing, wanted.task, wanted.seed, wanted.n_jobs)
-        layout = batches.layout
+        layout = batches.schema
         if "auto" in (hashing["scale"], hashing["p"]) and not coder.selection:
             why = "there are no labels" if coder.task is None else "torch is not installed"
             if coder.task is None or not is_torch_there():
@@ -107,7 +107,7 @@ def _begun(wanted: Wanted, settings: dict[str, Any]) -> Manifest | None:
     return manifest
 
 
-def _codes(name: str, wanted: Wanted, layout: Layout, coder: Coder) -> Iterator[Batch]:
+def _codes(name: str, wanted: Wanted, layout: Schema, coder: Coder) -> Iterator[Batch]:
     label = {} if layout.label is None else {"label": layout.label}
     for batch in read_again([name], wanted.reading, layout, **label):
         yield Batch(coder.codes(batch.X), batch.y, batch.weight)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gcwsnet.data import Batch, Batches, Layout, read
+from gcwsnet.data import Batch, Batches, Schema, read
 from gcwsnet.data._batch import joined
-from gcwsnet.data._survey import label_type
+from gcwsnet.data._survey import infer_label_type
 from gcwsnet.streaming._coder import Coder
 from gcwsnet.streaming._folder import Manifest, is_codes_folder, read_coder, stored_codes
 from gcwsnet.streaming._learn_coder import MOST_BYTES, MOST_ROWS, bytes_of_a_row, learn_coder, learned
@@ -26,7 +26,7 @@ class Prepared:
     Attributes
     ----------
     coder : Coder
-    layout : Layout
+    layout : Schema
         How files become rows.
     codes : callable
         Codes and targets of all rows in their order, each time anew; of a stream, once.
@@ -36,7 +36,7 @@ class Prepared:
     """
 
     coder: Coder
-    layout: Layout
+    layout: Schema
     codes: Callable[[], Iterable[Batch]]
     n_rows: int | None
     skipped: Callable[[], tuple[int, list[str]]]
@@ -54,7 +54,7 @@ def prepare(
 ) -> Prepared:
     """Read files once to know them, and learn from some of their rows how rows become codes."""
     batches = read(files if len(files) > 1 else files[0], **reading)
-    hashing = hashing | {"missing": "zero" if batches.layout.missing == "nan" else "error"}
+    hashing = hashing | {"missing": "zero" if batches.schema.missing == "nan" else "error"}
     if not batches.reusable:
         return _prepared_stream(batches, hashing, task, seed, n_jobs, classes)
     survey = batches.survey()
@@ -69,7 +69,7 @@ def prepared(batches: Batches, coder: Coder) -> Prepared:
     def skipped() -> tuple[int, list[str]]:
         return batches.skipped, batches.reasons
 
-    return Prepared(coder, batches.layout, lambda: coder.coded(batches), coder.n_rows, skipped)
+    return Prepared(coder, batches.schema, lambda: coder.coded(batches), coder.n_rows, skipped)
 
 
 def prepare_codes(folder: Path, n_jobs: int | None) -> Prepared:
@@ -92,11 +92,11 @@ def prepare_codes(folder: Path, n_jobs: int | None) -> Prepared:
     return Prepared(coder, layout, codes, manifest.n_rows, lambda: (0, []))
 
 
-def read_again(files: list[str], reading: dict[str, Any], layout: Layout, **more: Any) -> Batches:
+def read_again(files: list[str], reading: dict[str, Any], layout: Schema, **more: Any) -> Batches:
     """Files, read as those that a layout was learned from."""
     kept = ("format", "batch_rows", "dtype", "header", "on_error", "rejects", "longest_line")
     settings = {name: value for name, value in reading.items() if name in kept}
-    return read(files if len(files) > 1 else files[0], layout=layout, **settings, **more)
+    return read(files if len(files) > 1 else files[0], schema=layout, **settings, **more)
 
 
 def is_codes(files: list[str]) -> bool:
@@ -115,7 +115,7 @@ def _prepared_stream(
     first = _first_rows(rest)
     if first.y is None:
         raise ValueError("there are no labels to learn from; name their column with --label")
-    kind = label_type(first.y)
+    kind = infer_label_type(first.y)
     labels = tuple(np.unique(first.y).tolist()) if classes is None else tuple(classes)
     task = find_task(task, kind, labels)
     known = np.unique(as_labels(np.array(labels), kind)) if task == "classification" else None
@@ -125,7 +125,7 @@ def _prepared_stream(
     def skipped() -> tuple[int, list[str]]:
         return batches.skipped, batches.reasons
 
-    return Prepared(coder, batches.layout, lambda: coder.coded(chain(parts, rest)), None, skipped)
+    return Prepared(coder, batches.schema, lambda: coder.coded(chain(parts, rest)), None, skipped)
 
 
 def _first_rows(batches: Iterator[Batch]) -> Batch:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gcwsnet._atomic import remove_left_overs, written_beside
-from gcwsnet.data import Layout
-from gcwsnet.data._inputs import find_inputs
+from gcwsnet.data import Schema
+from gcwsnet.data._sources import find_sources
 from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._base import EPOCHS_OF_FEW_ROWS, FEW_ROWS, GCWSNetEstimator
 from gcwsnet.estimators._history import Record, check_checkpoints
@@ -72,7 +72,7 @@ class Wanted:
 
     def fingerprint(self) -> dict[str, Any]:
         """What must be the same for a run to go on: settings, and files with their sizes."""
-        files = [[one.name, os.path.getsize(one.name)] for one in find_inputs(self.files) if one.reusable]
+        files = [[one.name, os.path.getsize(one.name)] for one in find_sources(self.files) if one.reusable]
         settings = {
             name: getattr(self, name)
             for name in ("reading", "hashing", "net", "task", "epochs", "seed", "shuffle_rows", "checkpoints")
@@ -229,7 +229,7 @@ def _resumed(
     else:
         arrays = {name: value.numpy() for name, value in tensors.items()}
         coder = Coder.rebuilt(arrays, description["coder"], wanted.n_jobs)
-        ready = prepared(read_again(wanted.files, wanted.reading, Layout.from_json(description["layout"])), coder)
+        ready = prepared(read_again(wanted.files, wanted.reading, Schema.from_json(description["layout"])), coder)
     return ready, estimator, (tensors, description["position"])
 
 

@@ -14,7 +14,7 @@ import torch
 from gcwsnet._threads import n_threads
 from gcwsnet.data import Batch
 from gcwsnet.data._batch import rebatched
-from gcwsnet.data._shuffle import shuffled
+from gcwsnet.data._batches import shuffled
 from gcwsnet.estimators._averaging import Averages
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._history import Record, append

@@ -32,12 +32,12 @@ def stream(table: Any, path: Path) -> None:
         writer.write_table(table, max_chunksize=3)
 
 
-def packed(table: Any, path: Path) -> None:
+def compressed(table: Any, path: Path) -> None:
     feather(table, path)
     path.write_bytes(gzip.compress(path.read_bytes()))
 
 
-SAVES = [parquet, feather, stream, packed]
+SAVES = [parquet, feather, stream, compressed]
 
 
 @pytest.fixture(params=SAVES, ids=lambda save: save.__name__)
@@ -67,7 +67,7 @@ Saved = Callable[[Any], Path]
 def test_columns_of_numbers_and_text(save: Saved) -> None:
     batches = read(save(TABLE), label="y", weight="w", columns=["c", "x", "b"], batch_rows=2)
     found = whole(batches)
-    assert batches.layout.feature_names() == ["c=u", "c=v", "c=w", "x", "b"]
+    assert batches.schema.feature_names() == ["c=u", "c=v", "c=w", "x", "b"]
     assert found.X.tolist() == [
         [1, 0, 0, 1.5, 1],
         [0, 1, 0, 2, 0],
@@ -125,8 +125,8 @@ def test_sparse_rows_that_break_a_rule_are_named(save: Saved) -> None:
     batches = read(path, n_features=6, on_error="skip")
     assert whole(batches).X.tolist() == [[1, 0, 0, 0, 0, 0], [0, 0, 9, 0, 0, 0]]
     assert [reason.removeprefix(str(path)) for reason in batches.reasons] == [
-        ":1:indices: indices and values of a row must be equally many, got 2 and 1; drop the row",
-        ":3:indices: an index must occur once in a row; drop the row",
+        ":1:indices: indices and values of a row must have the same length, got 2 and 1; drop the row",
+        ":3:indices: an index must occur only once in a row; drop the row",
         ":4:indices: an index must be from 0 to 5, got '-1'; drop the row",
         ":5:indices: an index must be from 0 to 5, got '7'; drop the row",
     ]
@@ -159,7 +159,7 @@ def test_missing_values_follow_the_rule(save: Saved) -> None:
     assert np.isnan(found).tolist() == [[False] * 3, [True, False, False], [True, False, False], [False, True, False]]
 
 
-def test_bad_rows_have_their_number_over_all_row_groups(save: Saved, tmp_path: Path) -> None:
+def test_invalid_rows_are_numbered_across_row_groups(save: Saved, tmp_path: Path) -> None:
     path = save(pa.table({"x": [1.0, 2.0, 3.0, 4.0, float("inf")], "y": [0, 1, None, 1, 0]}))
     batches = read(path, label="y", on_error="skip", rejects=tmp_path / "rejects")
     found = whole(batches)
@@ -173,13 +173,13 @@ def test_bad_rows_have_their_number_over_all_row_groups(save: Saved, tmp_path: P
 
 @pytest.mark.parametrize("part", [0.5, 0.95])
 @pytest.mark.parametrize("save_", SAVES, ids=lambda save: save.__name__)
-def test_a_file_that_is_cut_off_is_an_error(save_: Save, part: float, tmp_path: Path) -> None:
+def test_a_truncated_file_is_an_error(save_: Save, part: float, tmp_path: Path) -> None:
     path = tmp_path / "table"
     save_(pa.table({"x": np.arange(10_000.0)}), path)
     content = path.read_bytes()
     path.write_bytes(content[: int(part * len(content))])
     error = fault(read(path, format="parquet" if save_ is parquet else "arrow"))
-    assert "cut off or damaged" in str(error)
+    assert "truncated or damaged" in str(error)
     assert error.path == str(path)
 
 
@@ -189,14 +189,14 @@ def test_no_row_is_an_error(save: Saved) -> None:
 
 
 @pytest.mark.parametrize("save_", [feather, stream], ids=lambda save: save.__name__)
-def test_arrow_comes_from_standard_input(save_: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrow_is_read_from_standard_input(save_: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_(TABLE, tmp_path / "table")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((tmp_path / "table").read_bytes())))
     found = whole(read("-", label="y", columns=["x", "c"], hash_columns=3))
     assert found.X[:, 0].tolist() == [1.5, 2, -3, 4, 5]
 
 
-def test_parquet_does_not_come_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parquet_from_standard_input_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parquet(TABLE, tmp_path / "table")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((tmp_path / "table").read_bytes())))
     assert "Parquet must be a file, not a stream" in str(fault(read("-", label="y")))
