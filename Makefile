@@ -7,7 +7,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard src/cpp/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench sanitize clean
+.PHONY: help setup demo test lint format bench paper sanitize clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -40,9 +40,18 @@ format: setup ## put the Python source into shape
 
 bench: setup ## the benchmarks, with the peers they compare with
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[bench]'
-	$(BIN)/python benchmarks/kernels.py
-	$(BIN)/python benchmarks/training.py
-	$(BIN)/gcwsnet bench --plot build/hashing-speed.png
+	$(BIN)/python -m benchmarks kernels
+	$(BIN)/python -m benchmarks training
+	$(BIN)/python -m benchmarks hashing --plot build/hashing-speed.png
+
+RUN ?=
+paper: setup ## docs/paper.html from the stored results; RUN="table1 nrff --jobs -1" first runs what is missing of these
+ifneq ($(strip $(RUN)),)
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[paper]'
+	$(BIN)/python -m reproduction run $(RUN)
+endif
+	$(BIN)/python -m reproduction pack
+	$(BIN)/python -m reproduction report
 
 # A second environment that sees the packages of the first one, but not its installed gcwsnet.
 SANITIZED := build/sanitized

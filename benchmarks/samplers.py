@@ -1,16 +1,13 @@
-"""Time, bias and variance of each sampler against the exact kernel: `python benchmarks/samplers.py`.
+"""Time, bias and variance of each sampler, against the exact kernel.
 
 Every method estimates the pGMM kernel of all pairs of some rows, with many seeds. Times are those of whole calls on one
-thread, in turn within one run, as multiples of the time of "gcws". `--write-docs` puts tables and picture into
-docs/samplers.md.
+thread, in turn within one run, as multiples of the time of "gcws".
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 import warnings
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,20 +18,20 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.subject import Section, add_count, environment, log, markdown_table
+from benchmarks.timing import medians
 from gcwsnet import GCWSHasher, estimate_similarity, pgmm_kernel
-from gcwsnet.bench._measure import listed, machine, medians, versions
-from gcwsnet.bench._page import DOCS, write_section
 
 METHODS = ("gcws", "rejection", "binwise", "extremal")
 POWERS = (0.5, 1, 2, 5, 20, 80)
 K, BITS, ROWS = 256, 16, 40
 STYLES = {"gcws": "-o", "rejection": "--s", "binwise": "-.^", "extremal": ":D"}
-PICTURE = DOCS / "images" / "samplers.png"
+PICTURE = "images/samplers.png"
 Floats = NDArray[np.float64]
 
 
-class Result(NamedTuple):
-    """What a method does on a dataset at a power."""
+class SamplerResult(NamedTuple):
+    """Time and errors of a method on a dataset at a power."""
 
     microseconds: float  # for a row
     time: float  # as a multiple of that of gcws
@@ -44,7 +41,7 @@ class Result(NamedTuple):
 
 
 def datasets() -> dict[str, Floats]:
-    """Rows of two datasets that scikit-learn brings, and generated ones."""
+    """Return rows of two datasets that come with scikit-learn, and generated ones."""
     rng = np.random.default_rng(0)
     return {
         "digits (64 columns, half of them zero)": load_digits().data,
@@ -54,7 +51,7 @@ def datasets() -> dict[str, Floats]:
 
 
 def errors(method: str, X: Floats, p: float, seeds: int) -> tuple[Floats, Floats]:
-    """Errors of the estimates, (seeds, pairs), and the exact kernels of the pairs."""
+    """Return the errors of the estimates, of shape (seeds, pairs), and the exact kernels of the pairs."""
     rows = X[np.random.default_rng(1).choice(len(X), ROWS, replace=False)]
     pairs = np.triu_indices(ROWS, 1)
     J = pgmm_kernel(rows, p=p)[pairs]
@@ -65,8 +62,8 @@ def errors(method: str, X: Floats, p: float, seeds: int) -> tuple[Floats, Floats
     return np.array(found), J
 
 
-def measure(X: Floats, p: float, seeds: int, repetitions: int) -> dict[str, Result]:
-    """All methods on the same rows."""
+def measure(X: Floats, p: float, seeds: int, repetitions: int) -> dict[str, SamplerResult]:
+    """Return the results of all methods on the same rows."""
     hashers = {method: GCWSHasher(K, p=p, method=method, random_state=0).fit(X) for method in METHODS}
     calls = {method: partial(hasher.transform, X) for method, hasher in hashers.items()}
     times = medians(calls, repetitions)
@@ -74,7 +71,7 @@ def measure(X: Floats, p: float, seeds: int, repetitions: int) -> dict[str, Resu
     for method in METHODS:
         error, J = errors(method, X, p, seeds)
         spread = (J > 0.005) & (J < 0.995)  # elsewhere hardly anything varies
-        results[method] = Result(
+        results[method] = SamplerResult(
             1e6 * times[method] / len(X),
             times[method] / times["gcws"],
             float(np.sqrt(np.mean(error.mean(axis=0) ** 2))),
@@ -84,20 +81,19 @@ def measure(X: Floats, p: float, seeds: int, repetitions: int) -> dict[str, Resu
     return results
 
 
-def table(results: dict[float, dict[str, Result]]) -> Iterator[str]:
-    """Markdown: a line for each power and method."""
-    yield "| p | method | µs per row | time | bias | variance | trials |"
-    yield "| --: | :-- | --: | --: | --: | --: | --: |"
+def results_table(results: dict[float, dict[str, SamplerResult]]) -> str:
+    """Return a table with a line for each power and method."""
+    rows = []
     for p, by_method in results.items():
         for method, result in by_method.items():
-            trials = "" if result.trials is None else f"{result.trials:.3g}"
-            variance = "" if np.isnan(result.variance) else f"{result.variance:.2f}"
-            time = f"{result.microseconds:.1f} | {result.time:.2f}"
-            yield f"| {p:g} | {method} | {time} | {result.bias:.4f} | {variance} | {trials} |"
+            rows.append([f"{p:g}", method, f"{result.microseconds:.1f}", f"{result.time:.2f}", f"{result.bias:.4f}"])
+            rows[-1] += ["" if np.isnan(result.variance) else f"{result.variance:.2f}"]
+            rows[-1] += ["" if result.trials is None else f"{result.trials:.3g}"]
+    return markdown_table(["p", "method", "µs per row", "time", "bias", "variance", "trials"], rows, align="rl")
 
 
-def draw(results: dict[str, dict[float, dict[str, Result]]], path: Path) -> None:
-    """Bias and time against p, a column for each dataset."""
+def draw(results: dict[str, dict[float, dict[str, SamplerResult]]], path: Path) -> None:
+    """Draw bias and time against p, with a column for each dataset."""
     figure = Figure(figsize=(10.5, 6), layout="constrained")
     axes: Any = figure.subplots(2, len(results), sharex=True, sharey="row", squeeze=False)
     for column, (name, by_power) in enumerate(results.items()):
@@ -113,38 +109,29 @@ def draw(results: dict[str, dict[float, dict[str, Result]]], path: Path) -> None
     axes[0, 0].set_ylabel("bias of the estimate")
     axes[1, 0].set_ylabel("time, as a multiple of gcws")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(METHODS))
-    path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=100)
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=100)
-    parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--write-docs", action="store_true")
-    given = parser.parse_args()
-    warnings.filterwarnings("ignore", "method='rejection' needs")  # the table shows it
-    results: dict[str, dict[float, dict[str, Result]]] = {}
-    for name, X in datasets().items():
-        results[name] = {}
-        for p in POWERS:
-            print(f"{name}, p = {p:g}", file=sys.stderr, flush=True)
-            results[name][p] = measure(X, p, given.seeds, given.repetitions)
-    lines = [f"{machine()}.", f"{listed(versions('gcwsnet', 'numpy', 'scikit-learn'))}.", ""]
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
+    add_count(parser, "--seeds", 100, "seeds of the hashes")
+    add_count(parser, "--repetitions", 5, "timed calls of each kind")
+
+
+def run(options: argparse.Namespace) -> Section:
+    """Measure all methods on all datasets."""
+    results: dict[str, dict[float, dict[str, SamplerResult]]] = {}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "method='rejection' needs")  # the table shows it
+        for name, X in datasets().items():
+            results[name] = {}
+            for p in POWERS:
+                log(f"{name}, p = {p:g}")
+                results[name][p] = measure(X, p, options.seeds, options.repetitions)
+    lines = [*environment("scikit-learn"), ""]
     lines += [
-        f"k = {K}, {BITS} bits, {given.seeds} seeds, all pairs of {ROWS} rows, medians of {given.repetitions}.",
-        "",
+        f"k = {K}, {BITS} bits, {options.seeds} seeds, all pairs of {ROWS} rows, medians of {options.repetitions}."
     ]
     for name, by_power in results.items():
-        lines += [f"### {name[0].upper()}{name[1:]}", "", *table(by_power), ""]
-    text = "\n".join(lines)
-    if not given.write_docs:
-        print(text)
-        return
-    write_section("samplers.md", "samplers.py", text)
-    draw(results, PICTURE)
-
-
-if __name__ == "__main__":
-    main()
+        lines += ["", f"### {name[0].upper()}{name[1:]}", "", results_table(by_power)]
+    return Section("\n".join(lines), {PICTURE: partial(draw, results)})

@@ -1,8 +1,8 @@
-"""Memory and time of one pass over files of two sizes: `python benchmarks/streaming.py`.
+"""Memory and time of one pass over files of two sizes.
 
-LIBSVM files with 500 thousand and 5 million rows are generated (some 600 MB in the folder `--folder`), and
-`gcwsnet train` learns from each once: k = 64, b = 8, 64 hidden units, scaling and p chosen by itself. The peak is that
-of the whole process, Python and torch included. `--write-docs` puts the table into docs/command-line.md.
+LIBSVM files with 500 thousand and 5 million rows are generated (about 600 MB), and `gcwsnet train` learns from each
+once: k = 64, b = 8, 64 hidden units, with scaling and p chosen automatically. The peak memory is that of the whole
+process, Python and torch included.
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gcwsnet.bench._measure import listed, machine, versions
-from gcwsnet.bench._page import write_section
+from benchmarks.subject import Section, environment, log, markdown_table
 
 SIZES = (500_000, 5_000_000)
 COLUMNS, ENTRIES = 1000, 12
@@ -29,7 +27,7 @@ ROWS_AT_ONCE = 50_000
 
 
 def write_rows(path: Path, n: int) -> None:
-    """Rows with 12 entries of 1,000 columns, and a label that hangs on pairs of them."""
+    """Write rows with 12 entries of 1,000 columns, and a label that depends on all of them."""
     if path.exists():
         return
     beside = path.with_suffix(".part")
@@ -47,54 +45,43 @@ def write_rows(path: Path, n: int) -> None:
     beside.replace(path)
 
 
-def trained(path: Path, out: Path) -> dict[str, Any]:
-    """One run of the command: what it says, its seconds and its peak memory."""
+def train(path: Path, out: Path) -> dict[str, Any]:
+    """Run the command once, and return its JSON, its seconds and its peak memory."""
     shutil.rmtree(out, ignore_errors=True)
     command = [sys.executable, "-m", "gcwsnet", "train", str(path), "--out", str(out), "--json"]
     command += ["--hashes", "64", "--bits", "8", "--hidden", "64"]
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    said = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        sys.exit(f"{' '.join(command)} failed")
-    return {**json.loads(said), "seconds": time.perf_counter() - start, "megabytes": usage.ru_maxrss / 1024}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        summary = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)  # it has the peak memory of this process alone
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} failed with exit code {process.returncode}")
+    return {**json.loads(summary), "seconds": time.perf_counter() - start, "megabytes": usage.ru_maxrss / 1024}
 
 
-def table(folder: Path) -> Iterator[str]:
-    """Markdown: a line for each file, and how the larger one compares."""
-    yield "| rows | file, MB | seconds | rows/s | peak memory, MB | accuracy before learning, % |"
-    yield "| --: | --: | --: | --: | --: | --: |"
-    runs = []
-    for n in SIZES:
-        path = folder / f"rows-{n}.svm"
-        write_rows(path, n)
-        run = trained(path, folder / "model")
-        runs.append(run)
-        cells = [f"{n:,}", f"{path.stat().st_size / 1e6:.0f}", f"{run['seconds']:.0f}", f"{n / run['seconds']:,.0f}"]
-        cells += [f"{run['megabytes']:.0f}", f"{100 * run['progressive_accuracy']:.1f}"]
-        print(cells, file=sys.stderr, flush=True)
-        yield f"| {' | '.join(cells)} |"
-    small, large = runs
-    yield ""
-    yield f"Ten times the rows take {large['seconds'] / small['seconds']:.1f} times the time and"
-    yield f"{large['megabytes'] / small['megabytes']:.2f} times the memory."
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
     parser.add_argument("--folder", type=Path, default=Path("build/streaming"), help="for the generated files")
-    parser.add_argument("--write-docs", action="store_true")
-    given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    lines = [f"{machine()}, one thread.", f"{listed(versions('gcwsnet', 'numpy', 'torch'))}.", "", *table(given.folder)]
-    if given.write_docs:
-        write_section("command-line.md", "streaming.py", "\n".join(lines))
-    else:
-        print("\n".join(lines))
 
 
-if __name__ == "__main__":
-    main()
+def run(options: argparse.Namespace) -> Section:
+    """Learn from both files, and compare."""
+    options.folder.mkdir(parents=True, exist_ok=True)
+    runs, rows = [], []
+    for n in SIZES:
+        path = options.folder / f"rows-{n}.svm"
+        write_rows(path, n)
+        found = train(path, options.folder / "model")
+        runs.append(found)
+        rows.append([f"{n:,}", f"{path.stat().st_size / 1e6:.0f}", f"{found['seconds']:.0f}"])
+        rows[-1] += [f"{n / found['seconds']:,.0f}", f"{found['megabytes']:.0f}"]
+        rows[-1] += [f"{100 * found['progressive_accuracy']:.1f}"]
+        log(rows[-1])
+    head = ["rows", "file, MB", "seconds", "rows/s", "peak memory, MB", "accuracy before learning, %"]
+    lines = [*environment("torch", note=", one thread"), "", markdown_table(head, rows, align="r"), ""]
+    small, large = runs
+    lines += [f"Ten times the rows take {large['seconds'] / small['seconds']:.1f} times the time and"]
+    lines += [f"{large['megabytes'] / small['megabytes']:.2f} times the memory."]
+    return Section("\n".join(lines))

@@ -1,4 +1,4 @@
-"""Rows trained per second by the hashed first layer and its optimizer, against torch: `python benchmarks/training.py`.
+"""Rows learned per second by the hashed first layer and its optimizer, next to torch.
 
 One step is forward, backward with a given gradient of the output, and the optimizer's step, of the first layer alone.
 Uniform codes are the worst case: nearly every code of a batch picks a row of its own. Real codes are those of MNIST
@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from benchmarks.subject import Section, add_count, environment, markdown_table
+from benchmarks.timing import Work, one_thread, seconds
 from gcwsnet import GCWSHasher, _core
-from gcwsnet.bench._measure import Work, listed, machine, one_thread, seconds, versions
-from gcwsnet.bench._page import write_section
 from gcwsnet.datasets import load
 from gcwsnet.nn import HashedLinear, LazyAdam
 
@@ -46,14 +46,14 @@ Tensor = Any
 
 
 class Steps(NamedTuple):
-    """Some steps of training. Many where they are quick: the first finds the cache full of other things."""
+    """A call of n training steps; many where they are quick, since the first one finds a cold cache."""
 
     run: Work
     n: int
 
 
 def real_rows() -> tuple[str, Any]:
-    """Name and rows of data that look like data."""
+    """Return the name and the rows of a real dataset: MNIST where it is found, else digits."""
     try:
         return "MNIST", load("mnist", download=False).X_train[:8192]
     except FileNotFoundError:
@@ -61,13 +61,13 @@ def real_rows() -> tuple[str, Any]:
 
 
 def batches(codes: Tensor, size: int) -> list[Tensor]:
-    """Batches of one size, in random order, repeated if there are few."""
+    """Return batches of one size, in random order; rows that do not fill a batch are dropped."""
     order = torch.randperm(len(codes), generator=torch.Generator().manual_seed(0))
     return [batch for batch in codes[order].split(size) if len(batch) == size]
 
 
 def ours(given: list[Tensor], gradient: Tensor, n_threads: int = 1, **settings: Any) -> Steps:
-    """Steps of HashedLinear with LazyAdam."""
+    """Return steps of HashedLinear with LazyAdam."""
     layer = HashedLinear(given[0].shape[1], BITS, gradient.shape[1])
     optimizer = LazyAdam(layer.parameters(), **settings)
     return steps(layer, optimizer, given, gradient, n_threads, 20)
@@ -76,7 +76,7 @@ def ours(given: list[Tensor], gradient: Tensor, n_threads: int = 1, **settings: 
 def theirs(
     given: list[Tensor], gradient: Tensor, make: Callable[..., Any], sparse: bool = False, **settings: Any
 ) -> Steps:
-    """Steps of EmbeddingBag with an optimizer of torch."""
+    """Return steps of EmbeddingBag with an optimizer of torch."""
     k = given[0].shape[1]
     bag = torch.nn.EmbeddingBag(k << BITS, gradient.shape[1], mode="sum", sparse=sparse)
     positions = [batch.long() + (torch.arange(k) << BITS) for batch in given]
@@ -84,7 +84,7 @@ def theirs(
 
 
 def steps(layer: Any, optimizer: Any, given: list[Tensor], gradient: Tensor, n_threads: int, n: int) -> Steps:
-    """Steps on the next batches with each call."""
+    """Return n steps, which take the next batches with each call."""
     endless = cycle(given)
 
     def run() -> None:
@@ -99,7 +99,7 @@ def steps(layer: Any, optimizer: Any, given: list[Tensor], gradient: Tensor, n_t
 
 
 def all_steps(given: list[Tensor], gradient: Tensor) -> dict[str, Steps]:
-    """What is timed, all on the same batches."""
+    """Return what is timed, all on the same batches."""
     return {
         "EmbeddingBag, Adam": theirs(given, gradient, torch.optim.Adam),
         "EmbeddingBag, Adam fused": theirs(given, gradient, torch.optim.Adam, fused=True),
@@ -110,8 +110,8 @@ def all_steps(given: list[Tensor], gradient: Tensor) -> dict[str, Steps]:
     }
 
 
-class Parts:
-    """The native calls of a step, with tables of their own, one by one."""
+class NativeStep:
+    """The native calls of a step, with tables of their own, timed one by one."""
 
     def __init__(self, given: list[Tensor], gradient: Tensor) -> None:
         k, width = given[0].shape[1], gradient.shape[1]
@@ -121,7 +121,7 @@ class Parts:
         self.bias, self.out = np.zeros(width, np.float32), np.empty_like(self.gradient)
 
     def __call__(self, n_threads: int) -> list[float]:
-        """Seconds of each part in one step."""
+        """Return the seconds of each part of one step."""
         codes, (weight, mean, square) = next(self.codes), self.tables
         times = [time.perf_counter()]
         self.rows.sum_of_picks(codes, weight, self.bias, self.out, n_threads)
@@ -134,7 +134,7 @@ class Parts:
 
 
 def copies_per_second(n_threads: int, repetitions: int) -> float:
-    """Bytes that are read and written in a second while a large array is copied, at best."""
+    """Return the bytes that are read and written in a second while a large array is copied, at best."""
     source, target = np.ones(COPIED, np.float32), np.zeros(COPIED, np.float32)
     parts = list(zip(np.split(target, n_threads), np.split(source, n_threads), strict=True))
     with ThreadPoolExecutor(n_threads) as pool:
@@ -143,22 +143,22 @@ def copies_per_second(n_threads: int, repetitions: int) -> float:
 
 
 def rows_that_occur(codes: Tensor, size: int) -> float:
-    """Rows of the table that a batch picks, on average."""
+    """Return how many rows of the table a batch picks, on average."""
     positions = codes.long() + (torch.arange(codes.shape[1]) << BITS)
     return float(np.mean([len(batch.unique()) for batch in batches(positions, size)[:8]]))
 
 
-def table(times: Mapping[str, float], size: int) -> str:
-    """Markdown table of rows per second, and of their ratios to those of torch."""
-    lines = [f"| | rows per second | times {' | times '.join(PEERS)} |", "| :-- | --: |" + " --: |" * len(PEERS)]
-    for name, one in times.items():
-        ratios = " | ".join(f"{times[peer] / one:.2f}" for peer in PEERS.values())
-        lines.append(f"| {name} | {size / one:,.0f} | {ratios} |")
-    return "\n".join(lines)
+def rates_table(times: Mapping[str, float], size: int) -> str:
+    """Return a table of rows per second, and of their ratios to those of torch."""
+    rows = [
+        [name, f"{size / one:,.0f}", *(f"{times[peer] / one:.2f}" for peer in PEERS.values())]
+        for name, one in times.items()
+    ]
+    return markdown_table(["", "rows per second", *(f"times {peer}" for peer in PEERS)], rows)
 
 
 def account(parts: Mapping[int, list[float]], whole: Mapping[int, float], n_bytes: float, copied: Any) -> str:
-    """Where the time of a step goes, and how near its traffic is to that of a copy."""
+    """Return where the time of a step goes, and how near its memory traffic is to that of a copy."""
     lines = []
     for n_threads, native in parts.items():
         shown = ", ".join(f"{name} {1e3 * part:.2f}" for name, part in zip(PARTS, native, strict=True))
@@ -175,11 +175,11 @@ def account(parts: Mapping[int, list[float]], whole: Mapping[int, float], n_byte
     )
 
 
-def report(codes: Tensor, size: int, width: int, repetitions: int, copied: Mapping[int, float]) -> str:
-    """Everything about one kind of codes in batches of one size."""
+def results_of(codes: Tensor, size: int, width: int, repetitions: int, copied: Mapping[int, float]) -> str:
+    """Return all results for one kind of codes in batches of one size."""
     given = batches(codes, size)
     gradient = torch.randn((size, width), generator=torch.Generator().manual_seed(0)) / size
-    works, native = all_steps(given, gradient), Parts(given, gradient)
+    works, native = all_steps(given, gradient), NativeStep(given, gradient)
     times: dict[str, list[float]] = {name: [] for name in works}
     parts: dict[int, list[list[float]]] = {1: [], 2: []}
     for work in works.values():
@@ -196,37 +196,31 @@ def report(codes: Tensor, size: int, width: int, repetitions: int, copied: Mappi
     # Forward reads the rows; a step reads and writes their weights, means and squares.
     n_bytes = rows * 4 * width * 7
     return (
-        f"{table(median, size)}\n\n- {rows:,.0f} of {codes.shape[1] << BITS:,} rows occur in a batch.\n"
+        f"{rates_table(median, size)}\n\n- {rows:,.0f} of {codes.shape[1] << BITS:,} rows occur in a batch.\n"
         f"{account(of_parts, {1: median[ONE], 2: median[TWO]}, n_bytes, copied)}"
     )
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hashes", type=int, default=256)
-    parser.add_argument("--outputs", type=int, default=200)
-    parser.add_argument("--batches", type=int, nargs="+", default=[32, 128])
-    parser.add_argument("--repetitions", type=int, default=7)
-    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/training-speed.md")
-    given = parser.parse_args()
-    lines = [f"{machine()}.", f"{listed(versions('gcwsnet', 'numpy', 'torch'))}."]
-    lines += [f"k = {given.hashes}, b = {BITS}, H = {given.outputs}; medians of {given.repetitions}, in turn."]
-    copied = {n_threads: copies_per_second(n_threads, given.repetitions) for n_threads in (1, 2)}
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
+    add_count(parser, "--hashes", 256, "k, the codes of a row")
+    add_count(parser, "--outputs", 200, "H, the outputs of the layer")
+    parser.add_argument("--batches", type=int, nargs="+", default=[32, 128], help="sizes of batches (default 32 128)")
+    add_count(parser, "--repetitions", 7, "timed calls of each kind")
+
+
+def run(options: argparse.Namespace) -> Section:
+    """Time the steps on uniform and on real codes."""
+    lines = environment("torch")
+    lines += [f"k = {options.hashes}, b = {BITS}, H = {options.outputs}; medians of {options.repetitions}, in turn."]
+    copied = {n_threads: copies_per_second(n_threads, options.repetitions) for n_threads in (1, 2)}
     name, X = real_rows()
-    hasher = GCWSHasher(given.hashes, bits=BITS, random_state=0)
-    uniform = torch.randint(0, 1 << BITS, (4096, given.hashes), generator=torch.Generator().manual_seed(0))
+    hasher = GCWSHasher(options.hashes, bits=BITS, random_state=0)
+    uniform = torch.randint(0, 1 << BITS, (4096, options.hashes), generator=torch.Generator().manual_seed(0))
     kinds = {"uniform": uniform.to(torch.uint8), name: torch.from_numpy(np.asarray(hasher.fit_transform(X)))}
     with one_thread():
-        for size in given.batches:
+        for size in options.batches:
             for kind, codes in kinds.items():
                 lines += ["", f"### {kind[0].upper()}{kind[1:]} codes, batches of {size}", ""]
-                lines += [report(codes, size, given.outputs, given.repetitions, copied)]
-    if given.write_docs:
-        write_section("training-speed.md", "training.py", "\n".join(lines))
-    else:
-        print("\n".join(lines))
-
-
-if __name__ == "__main__":
-    main()
+                lines += [results_of(codes, size, options.outputs, options.repetitions, copied)]
+    return Section("\n".join(lines))

@@ -1,7 +1,7 @@
 """Generalized consistent weighted sampling, and learning from it in one pass over the data.
 
 The public names load when they are first used: ``import gcwsnet`` itself is quick and imports neither torch nor
-scikit-learn.
+scikit-learn. `gcwsnet.nn` needs torch, and says how to install it where it is missing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gcwsnet import data, datasets, theory
+    from gcwsnet import data, datasets, nn, theory
     from gcwsnet.encoding import CountSketch, estimate_similarity
     from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor, load
     from gcwsnet.fourier import RandomFourierFeatures
@@ -33,11 +33,12 @@ __all__ = [
     "gmm_kernel",
     "gmm_transform",
     "load",
+    "nn",
     "pgmm_kernel",
     "theory",
 ]
 
-_MODULES = ("data", "datasets", "theory")
+_MODULES = ("data", "datasets", "nn", "theory")
 _HOME = {
     "HASH_VERSION": "hashing",
     "CountSketch": "encoding",

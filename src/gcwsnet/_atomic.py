@@ -1,8 +1,9 @@
-"""Files that are there whole or not at all."""
+"""Atomic writing of files: a file is there whole or not at all."""
 
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +13,8 @@ ENDING = ".part"
 
 @contextmanager
 def written_beside(path: Path) -> Iterator[Path]:
-    """A file beside `path` to write to. It takes the place of `path` at the end, or is removed after an error."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}{ENDING}")
+    """Yield a path beside `path` to write to. The file replaces `path` at the end, or is removed after an error."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{ENDING}")
     try:
         yield beside
         with beside.open("rb+") as file:
@@ -24,6 +25,6 @@ def written_beside(path: Path) -> Iterator[Path]:
 
 
 def remove_left_overs(folder: Path) -> None:
-    """Remove what processes that were killed have left beside files of a folder."""
+    """Remove the unfinished files that killed processes have left in a folder."""
     for path in folder.glob(f".*{ENDING}"):
         path.unlink(missing_ok=True)

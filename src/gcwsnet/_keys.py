@@ -1,4 +1,4 @@
-"""64-bit keys, counted: key n of a stream is a pure function of (seed, stream, n). The generator is splitmix64."""
+"""A counter-based generator of 64-bit keys (splitmix64): key n of a stream is a function of (seed, stream, n) alone."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def _mix64_one(z: int) -> int:
 
 
 def stream_state(seed: int, stream: int) -> int:
-    """The state that the keys of a stream are counted from: key n is the mix of it and n + 1 times `GOLDEN`."""
+    """Return the state that the keys of a stream are counted from: key n is the mix of it and n + 1 times `GOLDEN`."""
     return _mix64_one(_mix64_one(seed + GOLDEN) + stream * GOLDEN)
 
 
 def keys(seed: int, stream: int, n: ArrayLike) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Low and high halves of the keys number `n` of a stream.
+    """Return the low and high halves of the keys number `n` of a stream.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def keys(seed: int, stream: int, n: ArrayLike) -> tuple[NDArray[np.uint32], NDAr
     stream : int
         One of the numbers above: `FEATURES`, `HASHES`, `SALTS`, `SKETCH`, ...
     n : array of int
-        Which keys.
+        The numbers of the keys.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def keys(seed: int, stream: int, n: ArrayLike) -> tuple[NDArray[np.uint32], NDAr
     return (key & np.uint64(0xFFFFFFFF)).astype(np.uint32), (key >> np.uint64(32)).astype(np.uint32)
 
 
-def order(seed: int, stream: int, n: int, first: int = 0) -> NDArray[np.intp]:
+def random_order(seed: int, stream: int, n: int, first: int = 0) -> NDArray[np.intp]:
     """Return the numbers from 0 to n - 1 in a random order: that of the keys number `first` and so on of a stream."""
     low, high = keys(seed, stream, np.arange(first, first + n))
     return np.lexsort((low, high))

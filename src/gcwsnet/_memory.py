@@ -1,15 +1,15 @@
-"""The memory there is, asked before a large array is made."""
+"""The memory that is available, checked before a large array is allocated."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-ALWAYS_THERE = 1 << 24  # less than this is not worth asking for
+ALWAYS_THERE = 1 << 24  # less than this is not worth a check
 
 
 def available_bytes() -> int | None:
-    """Memory a process can still get, in bytes; None where the system does not tell."""
+    """Return the bytes of memory that a process can still get; None where the system does not say."""
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():
         fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
@@ -22,7 +22,7 @@ def available_bytes() -> int | None:
 
 
 def readable(n_bytes: float) -> str:
-    """A number of bytes for people.
+    """Return a number of bytes as text with a unit.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def readable(n_bytes: float) -> str:
 
 
 def require_memory(n_bytes: int, what: str, way_out: str) -> None:
-    """MemoryError, before anything is allocated, if `n_bytes` are more than there are."""
+    """Raise a MemoryError, before anything is allocated, if `n_bytes` are more than are available."""
     if n_bytes <= ALWAYS_THERE:
         return
     available = available_bytes()

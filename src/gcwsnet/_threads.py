@@ -1,4 +1,4 @@
-"""How many threads `n_jobs` means."""
+"""The number of threads that a scikit-learn `n_jobs` stands for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LIMIT = "OMP_NUM_THREADS"
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Number of threads for a scikit-learn `n_jobs`: None is 1 unless a joblib context says otherwise, -1 is all.
+    """Return the number of threads for an `n_jobs`: None is 1 unless a joblib context says otherwise, -1 is all.
 
     "All" is never more than the environment variable OMP_NUM_THREADS says. joblib and Dask set it in their workers,
     so that workers which each use all threads do not use more than there are.

@@ -1,4 +1,4 @@
-"""Matrices and parameters as users give them, checked: the rule, the value, the place and the way out."""
+"""Checks of matrices and parameters, whose errors name the rule, the value, the place and the way out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BATCH_BYTES = 1 << 26
 
 
 def check_integer(name: str, value: object, least: int, most: int) -> int:
-    """`value` as an int, if it is a whole number from `least` to `most`."""
+    """Return `value` as an int, if it is a whole number from `least` to `most`."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be an integer, got {name}={value!r}")
     number = int(value)
@@ -31,7 +31,7 @@ def check_integer(name: str, value: object, least: int, most: int) -> int:
 
 
 def check_number(name: str, value: object, least: float, most: float) -> float:
-    """`value` as a float, if it is a number from `least` to `most`."""
+    """Return `value` as a float, if it is a number from `least` to `most`."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, got {name}={value!r}")
     number = float(value)
@@ -41,19 +41,19 @@ def check_number(name: str, value: object, least: float, most: float) -> float:
 
 
 def check_power(p: object) -> float:
-    """p as a float, if it is a power that the kernels and the hashers take."""
+    """Return p as a float, if it is a power that the kernels and the hashers take."""
     return check_number("p", p, 1e-6, 1e6)
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
-    """`value`, if it is one of `choices`."""
+    """Return `value`, if it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {name}={value!r}")
     return value
 
 
 def draw_seed(random_state: Any) -> int:
-    """The seed that a `random_state` means: an int from 0 to 2**64 - 1 is the seed, else one is drawn."""
+    """Return the seed for a `random_state`: an int from 0 to 2**64 - 1 is the seed itself, else one is drawn."""
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
         return check_integer("random_state", random_state, 0, 2**64 - 1)
     return int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
@@ -62,9 +62,9 @@ def draw_seed(random_state: Any) -> int:
 def check_matrix(
     X: Any, *, estimator: Any = None, reset: bool = True, name: str = "X", most_columns: int = MOST_COLUMNS
 ) -> Matrix:
-    """X as a dense array of real numbers or as canonical CSR, not yet known to be finite.
+    """Return X as a dense array of real numbers or as canonical CSR, not yet known to be finite.
 
-    Nothing is copied that need not be: integers stay integers and a memory map stays one. With an estimator,
+    Nothing is copied without need: integers stay integers and a memory map stays one. With an estimator,
     its number of columns and their names are set (`reset`) or compared.
     """
     if not reset and _plainly_fits(X, estimator):
@@ -90,7 +90,7 @@ def check_matrix(
 
 
 def _plainly_fits(X: Any, estimator: Any) -> bool:
-    """Whether X is a float array of the fitted shape, without names: scikit-learn's checks have nothing to add."""
+    """Return whether X is a float array of the fitted shape, without names, so that scikit-learn need not check it."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2
@@ -102,13 +102,13 @@ def _plainly_fits(X: Any, estimator: Any) -> bool:
 
 
 def rounded(numbers: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:
-    """Numbers of another type; those beyond its range become its largest. `numbers` may be overwritten."""
+    """Return numbers of another type; those beyond its range become its largest. `numbers` may be overwritten."""
     most = np.finfo(dtype).max
     return np.clip(numbers, -most, most, out=numbers).astype(dtype, copy=False)
 
 
 def as_floats(X: Matrix) -> Matrix:
-    """X as native float32 if that holds every value of its type, else as float64; unchanged if it is one already."""
+    """Return X as native float32 if that holds every value of its type, else as float64; not copied without need."""
     small_integer = X.dtype.kind in "bui" and X.dtype.itemsize <= 2
     float32 = small_integer or (X.dtype.kind == "f" and X.dtype.itemsize <= 4)
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite, and is then refused
@@ -116,7 +116,7 @@ def as_floats(X: Matrix) -> Matrix:
 
 
 def row_batches(X: Matrix) -> Iterator[tuple[int, Matrix]]:
-    """Pieces of X as floats with their first row: the whole if it needs no copy, else batches of some 64 MB.
+    """Yield pieces of X as floats with their first row: the whole if it needs no copy, else batches of some 64 MB.
 
     The numbers of a dense row are adjacent in memory.
     """
@@ -165,7 +165,7 @@ def check_finite(
     columns: Any = None,
     way_out_of_nan: str = "",
 ) -> None:
-    """ValueError that names the first entry of X that is infinite, or NaN unless that is fine."""
+    """Raise a ValueError that names the first entry of X that is infinite, or NaN unless that is fine."""
     found = _first_not_finite(X, nan_is_fine)
     if found is None:
         return

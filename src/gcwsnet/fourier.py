@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._memory import require_memory
-from gcwsnet._validation import Matrix, check_finite, check_integer, check_matrix
+from gcwsnet._validation import Matrix, check_finite, check_integer, check_matrix, check_number
 
 MOST_COMPONENTS = 2**20
-BLOCK_BYTES = 1 << 24  # of rows that are transformed at a time, beside the result
+BLOCK_BYTES = 1 << 24  # of the rows that are transformed at a time, besides the result
 
 
 class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Map rows to features whose inner products estimate the RBF kernel exp(-gamma (1 - rho)).
+    """A transformer to features whose inner products estimate the RBF kernel exp(-gamma (1 - rho)).
 
     rho is the cosine of two rows: rows are first brought to length one. Feature j of a row u of length one is
     sqrt(2) cos(sqrt(gamma) <u, r_j> + w_j), with r_j normal and w_j uniform from 0 to 2 pi. The row of these k numbers
@@ -33,12 +32,13 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     n_components : int, default=1024
         k, the number of features, from 1 to 2**20. The standard error of an estimated kernel is at most 1 / sqrt(k).
     gamma : float, default=1.0
-        The parameter of the kernel, from 1e-6 to 1e6. It is twice the gamma of scikit-learn's `rbf_kernel`, because
-        1 - rho is half of the squared distance of two rows of length one.
+        The parameter of the kernel, from 1e-6 to 1e6, as the paper has it. It is twice the gamma of scikit-learn's
+        `rbf_kernel` and `RBFSampler` on rows of length one: ||u - v||**2 = 2 (1 - rho), so that
+        exp(-gamma (1 - rho)) = exp(-(gamma / 2) ||u - v||**2).
     normalize : bool, default=True
-        Whether output rows have length one (NRFF). This makes the variance less for all rows, most of all for similar
-        ones. With False, output rows are left as they are (RFF), and the estimates have no bias. Input rows are brought
-        to length one in both cases.
+        Whether output rows have length one (NRFF). The variance is then less for all pairs of rows, most of all for
+        similar ones. With False, output rows are left as they are (RFF), and the estimates have no bias. Input rows
+        are brought to length one in both cases.
     random_state : int, RandomState instance or None, default=None
         An int gives the same features every time.
 
@@ -55,6 +55,8 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     Notes
     -----
+    A parameter that is changed after `fit` takes effect with the next `fit`.
+
     A row of zeros has no direction and stays a row of zeros. Its kernel is that of the origin: 1 with another row of
     zeros and exp(-gamma / 2) with every other row.
 
@@ -70,19 +72,31 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     >>> import numpy as np
     >>> from gcwsnet import RandomFourierFeatures
     >>> X = np.array([[3.0, 4.0], [30.0, 40.0], [4.0, 3.0], [-3.0, -4.0]])
-    >>> features = RandomFourierFeatures(n_components=10_000, gamma=2.0, random_state=0).fit_transform(X)
+    >>> features = RandomFourierFeatures(10_000, gamma=2.0, random_state=0).fit_transform(X)
     >>> (features @ features[0]).round(2)
     array([1.  , 1.  , 0.92, 0.02])
-    >>> rho = np.array([1.0, 1.0, 0.96, -1.0])
-    >>> np.exp(-2.0 * (1 - rho)).round(2)
+
+    The exact kernel in scikit-learn, with half the gamma:
+
+    >>> from sklearn.metrics.pairwise import rbf_kernel
+    >>> from sklearn.preprocessing import normalize
+    >>> rbf_kernel(normalize(X), gamma=1.0)[0].round(2)
     array([1.  , 1.  , 0.92, 0.02])
+
+    `RBFSampler` with half the gamma draws the same numbers as RFF:
+
+    >>> from sklearn.kernel_approximation import RBFSampler
+    >>> ours = RandomFourierFeatures(100, gamma=2.0, normalize=False, random_state=0).fit_transform(X)
+    >>> theirs = RBFSampler(n_components=100, gamma=1.0, random_state=0).fit_transform(normalize(X))
+    >>> np.allclose(ours, theirs)
+    True
     """
 
     def __init__(
         self,
         n_components: int = 1024,
-        gamma: float = 1.0,
         *,
+        gamma: float = 1.0,
         normalize: bool = True,
         random_state: Any = None,
     ) -> None:
@@ -105,8 +119,9 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self : RandomFourierFeatures
         """
         k = check_integer("n_components", self.n_components, 1, MOST_COMPONENTS)
-        gamma = _check_gamma(self.gamma)
-        self._check_normalize()
+        gamma = check_number("gamma", self.gamma, 1e-6, 1e6)
+        if not isinstance(self.normalize, (bool, np.bool_)):
+            raise TypeError(f"normalize must be True or False, got normalize={self.normalize!r}")
         X = check_matrix(X, estimator=self, reset=True)
         self._check_finite(X)
         D = X.shape[1]
@@ -119,10 +134,11 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.random_weights_ = random.standard_normal((D, k))
         self.random_weights_ *= math.sqrt(gamma)
         self.random_offset_ = random.uniform(0, 2 * np.pi, k)
+        self._is_normalized = bool(self.normalize)
         return self
 
     def transform(self, X: Any) -> Any:
-        """Random Fourier features of the rows of X.
+        """Return the random Fourier features of the rows of X.
 
         Parameters
         ----------
@@ -135,7 +151,6 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             float32 for float32, else float64.
         """
         check_is_fitted(self)
-        self._check_normalize()
         given = X
         X = check_matrix(X, estimator=self, reset=False)
         self._check_finite(X)
@@ -155,7 +170,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             block[:] = _unit_rows(X[first : first + step].astype(dtype)) @ weights
             block += offset
             np.cos(block, out=block)
-            if self.normalize:
+            if self._is_normalized:
                 block /= np.linalg.norm(block, axis=1, keepdims=True)
             else:
                 block *= math.sqrt(2 / k)
@@ -164,10 +179,6 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     @property
     def _n_features_out(self) -> int:
         return int(self.random_weights_.shape[1])
-
-    def _check_normalize(self) -> None:
-        if not isinstance(self.normalize, (bool, np.bool_)):
-            raise TypeError(f"normalize must be True or False, got normalize={self.normalize!r}")
 
     def _check_finite(self, X: Matrix) -> None:
         check_finite(X, columns=getattr(self, "feature_names_in_", None))
@@ -179,21 +190,12 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return tags
 
 
-def _check_gamma(gamma: object) -> float:
-    if not isinstance(gamma, numbers.Real) or isinstance(gamma, bool):
-        raise TypeError(f"gamma must be a number, got gamma={gamma!r}")
-    value = float(gamma)
-    if not 1e-6 <= value <= 1e6:
-        raise ValueError(f"gamma must be from 1e-06 to 1e+06, got gamma={gamma}")
-    return value
-
-
 def _result_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize == 4 else np.float64)
 
 
 def _unit_rows(X: Matrix) -> Matrix:
-    """The rows of a float matrix that may be written to, divided by their lengths; rows of zeros are left alone.
+    """Divide the rows of a float matrix by their lengths, in place, and return it; rows of zeros are left alone.
 
     Entries are divided by the largest of their row first, so that no square overflows or vanishes.
     """
@@ -220,7 +222,7 @@ def _lengths(X: Matrix) -> NDArray[Any]:
 
 
 def _reduce_rows(ufunc: np.ufunc, data: NDArray[Any], indptr: NDArray[Any]) -> NDArray[Any]:
-    """`ufunc` over the stored entries of each row; 0 for a row without any."""
+    """Return `ufunc` over the stored entries of each row; 0 for a row without any."""
     reduced = np.zeros(len(indptr) - 1, dtype=data.dtype)
     stored = np.diff(indptr) > 0
     if stored.any():

@@ -6,7 +6,8 @@ array, or a float if all arguments are numbers. The letters of the paper, and wh
 - J, the pGMM similarity of two rows, and rho, their cosine or correlation
 - b, the `bits` of a code; k, the `n_hashes` of a row; P_b, the collision probability of codes of b bits
 - B, the `n_bins` of count-sketch, and m = 2**b k / B, by how much it makes the one-hot vector shorter
-- gamma, the parameter of the RBF kernel; in its section k is the number of random features, `n_components`
+- gamma, the parameter of the RBF kernel, twice that of scikit-learn; there k is the number of random features,
+  `n_components`
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Floats = NDArray[np.float64]
 
 
 def collision_probability(J: ArrayLike, bits: ArrayLike) -> Any:
-    """P_b, the probability that the codes of two rows agree: J + (1 - J) / 2**b (Theorem 2).
+    """Return P_b, the probability that the codes of two rows agree: J + (1 - J) / 2**b (Theorem 2).
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def collision_probability(J: ArrayLike, bits: ArrayLike) -> Any:
 
 
 def similarity_variance(J: ArrayLike, bits: ArrayLike, n_hashes: ArrayLike) -> Any:
-    """Variance of the estimate of J from the codes of two rows, as `estimate_similarity` makes it.
+    """Return the variance of the estimate of J from the codes of two rows, as `estimate_similarity` makes it.
 
     The number of hashes on which k codes agree is binomial, Bin(k, P_b). The estimate is Theorem 2 solved for J, so
     that its variance is P_b (1 - P_b) / (k (1 - 2**-b)**2). For many bits this is J (1 - J) / k, the variance that
@@ -92,7 +93,7 @@ def similarity_variance(J: ArrayLike, bits: ArrayLike, n_hashes: ArrayLike) -> A
 
 
 def inner_product_variance(x: ArrayLike, y: ArrayLike, n_bins: ArrayLike, *, fourth_moment: ArrayLike = 1.0) -> Any:
-    """Variance of the inner product of two count-sketches, <z, w> (Theorem 3).
+    """Return the variance of the inner product of two count-sketches, <z, w> (Theorem 3).
 
     Its mean is <x, y>. The variance is ::
 
@@ -133,7 +134,7 @@ def inner_product_variance(x: ArrayLike, y: ArrayLike, n_bins: ArrayLike, *, fou
 
 
 def count_sketch_conditional_variance(matches: ArrayLike, n_hashes: ArrayLike, n_bins: ArrayLike) -> Any:
-    """Variance that count-sketch alone gives the estimate of P_b, for rows whose codes are known (Theorem 4).
+    """Return the variance that count-sketch alone gives the estimate of P_b, for rows with known codes (Theorem 4).
 
     The estimate is <z, w> / k, where z and w are count-sketches of the one-hot vectors of the codes. Given the codes,
     its mean is a / k and its variance (k**2 + a**2 - 2 a) / (B k**2). The paper has the variance of <z, w>, which is
@@ -166,7 +167,7 @@ def count_sketch_conditional_variance(matches: ArrayLike, n_hashes: ArrayLike, n
 
 
 def count_sketch_variance(J: ArrayLike, bits: ArrayLike, n_hashes: ArrayLike, n_bins: ArrayLike) -> Any:
-    """Variance of the estimate of P_b from count-sketches of one-hot codes (Theorem 4).
+    """Return the variance of the estimate of P_b from count-sketches of one-hot codes (Theorem 4).
 
     The estimate is <z, w> / k. It has no bias, and its variance is ::
 
@@ -205,7 +206,7 @@ def count_sketch_variance(J: ArrayLike, bits: ArrayLike, n_hashes: ArrayLike, n_
 
 
 def count_sketch_ratio(bits: ArrayLike, J: ArrayLike, m: ArrayLike) -> Any:
-    """R(b, J, m), the variance that count-sketch adds divided by the variance without it, for many hashes.
+    """Return R(b, J, m), the variance that count-sketch adds over the variance without it, for many hashes.
 
     R = m / 2**b (1 + P_b**2) / (P_b (1 - P_b)), equation (21): Theorem 4 without the terms that vanish with k. It is
     small where count-sketch costs little.
@@ -239,7 +240,7 @@ def count_sketch_ratio(bits: ArrayLike, J: ArrayLike, m: ArrayLike) -> Any:
 
 
 def reduction_for_ratio(bits: ArrayLike, J: ArrayLike, ratio: ArrayLike) -> Any:
-    """The largest m for which R(b, J, m) is at most `ratio`: `count_sketch_ratio` solved for m.
+    """Return the largest m for which R(b, J, m) is at most `ratio`: `count_sketch_ratio` solved for m.
 
     m = ratio 2**b P_b (1 - P_b) / (1 + P_b**2). It is largest where P_b = sqrt(2) - 1. For a range of J, take the
     smaller of the m of its two ends.
@@ -274,9 +275,10 @@ def reduction_for_ratio(bits: ArrayLike, J: ArrayLike, ratio: ArrayLike) -> Any:
 
 
 def rbf_kernel(rho: ArrayLike, gamma: ArrayLike) -> Any:
-    """RBF kernel of two rows of length one, exp(-gamma (1 - rho)): the mean of random Fourier features.
+    """Return the RBF kernel of two rows of length one, exp(-gamma (1 - rho)), which random Fourier features estimate.
 
-    It is exp(-gamma ||u - v||**2 / 2), so that gamma here is twice the gamma of scikit-learn's `rbf_kernel`.
+    gamma is that of the paper, twice the gamma of scikit-learn's `rbf_kernel`: for rows u and v of length one
+    ||u - v||**2 = 2 (1 - rho), so that exp(-gamma (1 - rho)) = exp(-(gamma / 2) ||u - v||**2).
 
     Parameters
     ----------
@@ -294,12 +296,19 @@ def rbf_kernel(rho: ArrayLike, gamma: ArrayLike) -> Any:
     >>> from gcwsnet.theory import rbf_kernel
     >>> rbf_kernel([-1.0, 0.0, 0.9, 1.0], gamma=1.0).round(4)
     array([0.1353, 0.3679, 0.9048, 1.    ])
+
+    The same kernel in scikit-learn, with half the gamma:
+
+    >>> from sklearn.metrics.pairwise import rbf_kernel as kernel_of_rows
+    >>> u, v = [[0.6, 0.8]], [[0.8, 0.6]]  # rho = 0.96
+    >>> bool(np.isclose(kernel_of_rows(u, v, gamma=2.5).item(), rbf_kernel(0.96, gamma=5.0)))
+    True
     """
     return _result(np.exp(-_exponent(rho, gamma)))
 
 
 def rff_variance(rho: ArrayLike, gamma: ArrayLike, n_components: ArrayLike = 1) -> Any:
-    """Variance of the RBF kernel as random Fourier features (RFF) estimate it, not normalized (Theorem 5).
+    """Return the variance of the RBF kernel as random Fourier features (RFF) estimate it, not normalized (Theorem 5).
 
     It is V / k, V = 1/2 + (1 - exp(-2 gamma (1 - rho)))**2 / 2, for every k.
 
@@ -308,7 +317,7 @@ def rff_variance(rho: ArrayLike, gamma: ArrayLike, n_components: ArrayLike = 1) 
     rho : float or array
         The cosine of the rows, from -1 to 1.
     gamma : float or array
-        At least 0.
+        At least 0; twice the gamma of scikit-learn, as for `rbf_kernel`.
     n_components : int or array of int, default=1
         k, the number of features, at least 1. With 1 the result is the V of the paper.
 
@@ -328,7 +337,7 @@ def rff_variance(rho: ArrayLike, gamma: ArrayLike, n_components: ArrayLike = 1) 
 
 
 def nrff_variance(rho: ArrayLike, gamma: ArrayLike, n_components: ArrayLike = 1) -> Any:
-    """Variance of the RBF kernel as normalized random Fourier features (NRFF) estimate it, for many (Theorem 5).
+    """Return the variance of the RBF kernel as many normalized random Fourier features (NRFF) estimate it (Theorem 5).
 
     It is V_n / k, V_n = V - q (3 - q**2) / 4 with q = exp(-2 gamma (1 - rho)) and the V of `rff_variance`: always less
     than V / k. It holds in the limit of many features.
@@ -338,7 +347,7 @@ def nrff_variance(rho: ArrayLike, gamma: ArrayLike, n_components: ArrayLike = 1)
     rho : float or array
         The cosine of the rows, from -1 to 1.
     gamma : float or array
-        At least 0.
+        At least 0; twice the gamma of scikit-learn, as for `rbf_kernel`.
     n_components : int or array of int, default=1
         k, the number of features, at least 1. With 1 the result is the V_n of the paper.
 
@@ -361,7 +370,7 @@ def nrff_variance(rho: ArrayLike, gamma: ArrayLike, n_components: ArrayLike = 1)
 
 
 def gmm_limit(rho: ArrayLike) -> Any:
-    """Limit of the GMM kernel of two rows of correlation rho, as their columns become many (equation (3)).
+    """Return the limit of the GMM kernel of two rows of correlation rho, as their columns become many (equation (3)).
 
     (1 - s) / (1 + s), s = sqrt((1 - rho) / 2). The pairs of entries (u_i, v_i) are independent draws from a bivariate
     elliptical distribution that has mean zero, equal scales and correlation parameter rho: the normal distribution, or
@@ -389,13 +398,13 @@ def gmm_limit(rho: ArrayLike) -> Any:
 
 
 def _collision(J: Floats, bits: Floats) -> tuple[Floats, Floats]:
-    """P_b and 1 - P_b, the latter without cancellation."""
+    """Return P_b and 1 - P_b, the latter without cancellation."""
     chance = np.exp2(-bits)
     return J + (1.0 - J) * chance, (1.0 - J) * (1.0 - chance)
 
 
 def _variance_share(bits: Floats, J: Floats) -> Floats:
-    """P_b (1 - P_b) / (1 + P_b**2): m / (2**b R)."""
+    """Return P_b (1 - P_b) / (1 + P_b**2), which is m / (2**b R)."""
     agree, differ = _collision(J, bits)
     return agree * differ / (1.0 + agree**2)
 
@@ -405,7 +414,7 @@ def _result(values: Any) -> Any:
 
 
 def _exponent(rho: ArrayLike, gamma: ArrayLike) -> Floats:
-    """gamma (1 - rho)."""
+    """Return gamma (1 - rho)."""
     return _numbers("gamma", gamma, 0) * (1.0 - _cosine(rho))
 
 
@@ -439,7 +448,7 @@ def _numbers(
     above: bool = False,
     way_out: str = "",
 ) -> Floats:
-    """`value` as a float64 array, if its entries are finite, of the right kind and from `least` to `most`."""
+    """Return `value` as a float64 array, if its entries are finite, of the right kind and from `least` to `most`."""
     array = np.asarray(value)
     if array.dtype.kind not in ("iu" if whole else "iuf"):
         got = f"{name}={value!r}" if array.ndim == 0 else f"an array of the type {array.dtype}"

@@ -1,4 +1,4 @@
-"""What the tests of the readers share."""
+"""Helpers of the tests of the readers."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,7 +15,7 @@ Write = Callable[[str, str | bytes], Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes a file and gives its path."""
+    """Return a function that writes a file and returns its path."""
 
     def written(name: str, content: str | bytes) -> Path:
         path = tmp_path / name
@@ -26,7 +26,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def whole(batches: Iterable[Batch]) -> Batch:
-    """All rows of a stream, X dense."""
+    """Return all rows of a stream as one batch, with X dense."""
     given = list(batches)
     return Batch(
         np.concatenate([batch.X.toarray() if sparse.issparse(batch.X) else batch.X for batch in given]),
@@ -36,13 +36,13 @@ def whole(batches: Iterable[Batch]) -> Batch:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two arrays have the same bits, NaN included."""
+    """Return whether two arrays have the same bits, NaN included."""
     a, b = np.asarray(a), np.asarray(b)
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 def fault(batches: Batches) -> DataError:
-    """The error that reading ends with."""
+    """Return the DataError that reading raises."""
     with pytest.raises(DataError) as raised:
         list(batches)
     return raised.value

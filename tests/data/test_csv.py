@@ -1,7 +1,6 @@
-"""CSV and TSV files: what comes out, and what is said of rows that break a rule."""
+"""CSV and TSV files: the rows that are read, and the errors for rows that break a rule."""
 
 import io
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcwsnet.data import DataError, read
-from gcwsnet.data._csv_text import is_header
-from gcwsnet.data._lines import blocks_of_lines
+from gcwsnet.data._csv import is_header
+from gcwsnet.data._sources import line_blocks
 from tests.data.conftest import Write, fault, same, whole
 
 PEOPLE = 'age,city,label,w\n30,Rome,yes,1\n40.5,Oslo,no,2\n-5e1,"New ""York"", NY",yes,0.5\n+7,Rome,no,1\n'
@@ -27,7 +26,7 @@ def test_columns_are_chosen_by_name_and_categories_have_columns(write: Write) ->
     batches = read(write("a.csv", PEOPLE), label="label", weight="w")
     found = whole(batches)
     assert batches.columns == ["age", "city"]
-    assert batches.layout.feature_names() == ["age", 'city=New "York", NY', "city=Oslo", "city=Rome"]
+    assert batches.schema.feature_names() == ["age", 'city=New "York", NY', "city=Oslo", "city=Rome"]
     assert found.X.tolist() == [[30, 0, 0, 1], [40.5, 0, 1, 0], [-50, 1, 0, 0], [7, 0, 0, 1]]
     assert labels(found) == ["yes", "no", "yes", "no"]
     assert found.weight is not None
@@ -61,7 +60,7 @@ def test_tabs_separate_the_columns_of_tsv(write: Write) -> None:
         (["1,,3", "1,2,3"], False),
     ],
 )
-def test_a_header_is_told_by_the_rule(rows: list[str], header: bool, write: Write) -> None:
+def test_a_header_is_detected_by_the_rule(rows: list[str], header: bool, write: Write) -> None:
     assert is_header(rows[0].split(","), rows[1].split(",")) == header
     path = write("a.csv", "\n".join(rows))
     found = whole(read(path, missing="zero"))
@@ -86,34 +85,6 @@ def test_a_column_that_is_not_there_is_named(write: Write) -> None:
     assert "there must be a column number 4, got 4 columns" in str(fault(read(path, label=4)))
 
 
-def test_numbers_may_be_categories(write: Write) -> None:
-    batches = read(write("a.csv", "zip,x\n10,1\n9,2\n10,3\n"), categorical=["zip"])
-    assert whole(batches).X.tolist() == [[1, 0, 1], [0, 1, 2], [1, 0, 3]]
-    assert batches.layout.feature_names() == ["zip=10", "zip=9", "x"]
-
-
-def test_categories_are_hashed_without_a_look_at_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PEOPLE.encode())))
-    batches = read("-", label="label", weight="w", hash_columns=5)
-    found = whole(batches)
-    assert batches.n_features == 6
-    assert found.X[:, 0].tolist() == [30, 40.5, -50, 7]
-    assert found.X[:, 1:].sum(axis=1).tolist() == [1, 1, 1, 1]
-    assert np.array_equal(found.X[0, 1:], found.X[3, 1:])
-
-
-def test_categories_that_hash_to_one_column_add_up(write: Write) -> None:
-    path = write("a.csv", "a,b\nx,y\nz,w\n")
-    assert whole(read(path, hash_columns=1)).X.tolist() == [[2], [2]]
-
-
-def test_more_categories_than_can_be_kept_are_to_be_hashed(write: Write) -> None:
-    path = write("a.csv", "id\n" + "\n".join(f"u{i}" for i in range(100_001)))
-    assert "a.csv:id: a column of text must have at most 100000 categories, got more; give hash_columns" in str(
-        fault(read(path))
-    )
-
-
 @pytest.mark.parametrize("gap", ["", "NA", "nan", "NULL", "None", "#N/A"])
 def test_missing_values_follow_the_rule(gap: str, write: Write) -> None:
     path = write("a.csv", f"x,c\n1,a\n{gap},b\n3,{gap}\n")
@@ -124,14 +95,14 @@ def test_missing_values_follow_the_rule(gap: str, write: Write) -> None:
     assert same(whole(read(path, missing="nan")).X, np.array([[1, 1, 0], [np.nan, 0, 1], [3, 0, 0]]))
 
 
-def test_a_missing_label_or_weight_is_never_fine(write: Write) -> None:
+def test_a_missing_label_or_weight_is_always_an_error(write: Write) -> None:
     path = write("a.csv", "x,y,w\n1,a,1\n2,,1\n3,b,\n4,b,-1\n")
     batches = read(path, label="y", weight="w", missing="zero", on_error="skip")
     assert whole(batches).X.tolist() == [[1]]
     assert [reason.removeprefix(str(path)) for reason in batches.reasons] == [
         ":3:y: a label must not be missing; drop the row",
-        ":4: a weight must be a number from 0 on, got nan",
-        ":5: a weight must be a number from 0 on, got -1.0",
+        ":4: a weight must be a finite number of at least 0, got nan",
+        ":5: a weight must be a finite number of at least 0, got -1.0",
     ]
 
 
@@ -147,14 +118,14 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("row", "column", "rule"), FAULTS)
-def test_a_bad_row_is_named_with_its_place(row: str, column: str | None, rule: str, write: Write) -> None:
+def test_an_invalid_row_is_named_with_its_place(row: str, column: str | None, rule: str, write: Write) -> None:
     path = write("a.csv", f'y,x,c\n1,2,a\n\n2,3,"b\nc"\n{row}\n1,2,a\n')
     error = fault(read(path, label="y", hash_columns=4))
     assert str(error) == f"{path}:6:{f'{column}:' if column else ''} {rule}"
     assert (error.path, error.line, error.column) == (str(path), 6, column)
 
 
-def test_bad_rows_are_skipped_counted_and_kept(write: Write, tmp_path: Path) -> None:
+def test_invalid_rows_are_skipped_counted_and_saved(write: Write, tmp_path: Path) -> None:
     rows = [row for row, _, _ in FAULTS]
     path = write("a.csv", "y,x,c\n6,5,ok\n" + "\n7,+8,ok\n".join(rows) + "\n9,10,ok\n")
     batches = read(path, label="y", on_error="skip", rejects=tmp_path / "rejects")
@@ -163,10 +134,10 @@ def test_bad_rows_are_skipped_counted_and_kept(write: Write, tmp_path: Path) -> 
     assert sorted((tmp_path / "rejects").read_text().splitlines()) == sorted(rows)
     assert batches.survey().n_rows == len(rows) + 1
     assert batches.survey().skipped == len(rows)
-    assert batches.layout.feature_names() == ["x", "c=ok"]
+    assert batches.schema.feature_names() == ["x", "c=ok"]
 
 
-def test_the_first_row_at_fault_is_the_one_that_is_named(write: Write) -> None:
+def test_the_first_invalid_row_is_the_one_that_is_named(write: Write) -> None:
     path = write("a.csv", "x,z\n1,2\n3,\n4,abc\n")
     assert fault(read(path)).line == 3
     batches = iter(read(write("b.csv", "x\n1\n2\nabc\n"), batch_rows=1))
@@ -175,7 +146,7 @@ def test_the_first_row_at_fault_is_the_one_that_is_named(write: Write) -> None:
         next(batches)
 
 
-def test_files_with_nothing_in_them_are_passed_over_among_others(write: Write) -> None:
+def test_empty_files_among_others_are_ignored(write: Write) -> None:
     paths = [write("a.csv", ""), write("b.csv", "x,y\n1,2\n"), write("c.csv", "\n"), write("d.csv", "x,y\n3,4\n")]
     assert whole(read(paths, label="y")).X.tolist() == [[1], [3]]
 
@@ -207,23 +178,23 @@ def test_labels_that_are_not_all_numbers_are_strings_after_a_survey(write: Write
 
 
 @pytest.mark.parametrize(("values", "kind"), [("1 2 1", "integers"), ("1 2.5 1", "numbers"), ("a 2 a", "strings")])
-def test_a_survey_tells_the_labels(values: str, kind: str, write: Write) -> None:
+def test_a_survey_lists_the_labels(values: str, kind: str, write: Write) -> None:
     first, second, _ = values.split()
     batches = read(write("a.csv", "y,x\n" + "".join(f"{value},0\n" for value in values.split())), label="y")
     expected = tuple(sorted({first, second} if kind == "strings" else {float(first), float(second)}))
     assert (batches.survey().labels, batches.survey().label_type) == (expected, kind)
-    assert batches.survey(most_labels=1).labels is None
-    assert batches.survey(most_labels=1).label_type == kind
+    assert batches.survey(max_labels=1).labels is None
+    assert batches.survey(max_labels=1).label_type == kind
 
 
-def test_labels_never_seen_are_named(write: Write) -> None:
+def test_unknown_labels_are_named(write: Write) -> None:
     path = write("a.csv", PEOPLE)
     error = fault(read(path, label="label", weight="w", labels=["yes"]))
-    assert str(error) == f"{path}:3: a label must be one of those learned (yes), got 'no'; drop the row"
+    assert str(error) == f"{path}:3: a label must be one of the known labels (yes), got 'no'; drop the row"
 
 
-def test_names_must_differ(write: Write) -> None:
-    assert "names of columns must differ, got 'x' twice" in str(fault(read(write("a.csv", "x,x\n1,2\n"))))
+def test_column_names_must_differ(write: Write) -> None:
+    assert "column names must differ, got 'x' twice" in str(fault(read(write("a.csv", "x,x\n1,2\n"))))
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "a,b\n"])
@@ -249,12 +220,12 @@ rows = st.lists(st.lists(st.text(alphabet='ab,"\n\r é', max_size=6), min_size=2
 @given(rows, st.integers(1, 40))
 def test_newlines_between_quotes_belong_to_their_row_wherever_blocks_end(rows: list[list[str]], block: int) -> None:
     text = "".join(",".join('"' + field.replace('"', '""') + '"' for field in row) + "\n" for row in rows).encode()
-    blocks = list(blocks_of_lines(io.BytesIO(text).read, path="", longest_line=1 << 20, quoted=True, block=block))
+    blocks = list(line_blocks(io.BytesIO(text).read, path="", longest_line=1 << 20, quoted=True, block_bytes=block))
     assert b"".join(one.text for one in blocks) == text
     start = 0
     for one in blocks:
         assert one.text.count(b'"') % 2 == 0
-        assert one.line == 1 + text[:start].count(b"\n")
+        assert one.first_line == 1 + text[:start].count(b"\n")
         start += len(one.text)
 
 
@@ -264,7 +235,7 @@ def test_rows_do_not_depend_on_where_blocks_end(write: Write, monkeypatch: pytes
     expected = whole(read(path)).X
     for block in (1, 7, 64):
         monkeypatch.setattr(
-            "gcwsnet.data._csv.blocks_of_lines",
-            lambda read, block=block, **given: blocks_of_lines(read, block=block, **given),
+            "gcwsnet.data._csv.line_blocks",
+            lambda read, block=block, **given: line_blocks(read, block_bytes=block, **given),
         )
         assert np.array_equal(whole(read(path)).X, expected)

@@ -1,4 +1,4 @@
-"""LIBSVM files: equal to scikit-learn's reading of them, and what is said of lines that break a rule."""
+"""LIBSVM files: rows equal to those of scikit-learn, and the errors for lines that break a rule."""
 
 import io
 from pathlib import Path
@@ -65,7 +65,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_all_that_is_written_otherwise_is_read_as_by_scikit_learn(text: bytes, write: Write) -> None:
+def test_other_ways_to_write_rows_are_read_as_by_scikit_learn(text: bytes, write: Write) -> None:
     assert_equals_sklearn(write("a.svm", text))
 
 
@@ -75,7 +75,7 @@ def test_unsorted_indices_are_sorted(write: Write) -> None:
     assert X.data.tolist() == [1, 2, 3]
 
 
-def test_auto_looks_at_all_rows_of_all_files(write: Write) -> None:
+def test_auto_reads_all_rows_of_all_files(write: Write) -> None:
     late = write("a.svm", "1 1:1\n" * 1000 + "2 0:5\n")
     assert read(late).survey().index_base == 0
     other = write("b.svm", "1 1:1 4:2\n")
@@ -122,10 +122,10 @@ FAULTS = [
     ("1 1:-Infinity", 5, "a value must be finite, got '-Infinity'; correct it, or drop the row"),
     ("nan 1:1", 1, "a label must be a finite number, got 'nan'; correct it, or drop the row"),
     ("cat 1:1", 1, "a label must be a number, got 'cat'; number the labels"),
-    (" 1,2 1:1", 2, "a row must have one label, got '1,2'; make rows of single labels of it"),
+    (" 1,2 1:1", 2, "a row must have one label, got '1,2'; make a row of each label"),
     ("3:1 4:1", 1, "a line must begin with a label, got '3:1'; put one before it, for example 0"),
-    ("1 2:1 2:1", 7, "an index must occur once in a row, got '2' again; correct it, or drop the row"),
-    ("1 3:1 2:1 3:1", 11, "an index must occur once in a row, got '3' again; correct it, or drop the row"),
+    ("1 2:1 2:1", 7, "an index must occur only once in a row, got '2' again; correct it, or drop the row"),
+    ("1 3:1 2:1 3:1", 11, "an index must occur only once in a row, got '3' again; correct it, or drop the row"),
     (
         "1 2147483650:1",
         3,
@@ -140,14 +140,14 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("line", "column", "rule"), FAULTS)
-def test_a_bad_line_is_named_with_its_place(line: str, column: int, rule: str, write: Write) -> None:
+def test_an_invalid_line_is_named_with_its_place(line: str, column: int, rule: str, write: Write) -> None:
     path = write("a.svm", f"1 1:1\n\n{line}\n1 2:2\n")
     error = fault(read(path, index_base=1))
     assert str(error) == f"{path}:3:{column}: {rule}"
     assert (error.path, error.line, error.column) == (str(path), 3, column)
 
 
-def test_bad_lines_are_skipped_counted_and_kept(write: Write, tmp_path: Path) -> None:
+def test_invalid_lines_are_skipped_counted_and_saved(write: Write, tmp_path: Path) -> None:
     lines = [line for line, _, _ in FAULTS]
     path = write("a.svm", "1 1:1\n" + "\n2 2:2\n".join(lines) + "\n3 3:3")
     batches = read(path, index_base=1, on_error="skip", rejects=tmp_path / "rejects")
@@ -177,10 +177,10 @@ def test_missing_values_follow_the_rule(missing: str, value: float, write: Write
     assert same(X.data, np.array([value, 3.0]))
 
 
-def test_labels_never_seen_are_named(write: Write) -> None:
+def test_unknown_labels_are_named(write: Write) -> None:
     path = write("a.svm", "1 1:1\n# comment\n5 1:1\n2 1:1\n")
     error = fault(read(path, labels=[1, 2]))
-    assert str(error) == f"{path}:3: a label must be one of those learned (1, 2), got '5.0'; drop the row"
+    assert str(error) == f"{path}:3: a label must be one of the known labels (1, 2), got '5.0'; drop the row"
     batches = read(path, labels=[1, 2], on_error="skip")
     assert whole(batches).y.tolist() == [1.0, 2.0]  # type: ignore[union-attr]
     assert batches.skipped == 1
@@ -196,6 +196,6 @@ def test_no_row_is_an_error(text: str, write: Write) -> None:
             read_it()
 
 
-def test_only_bad_rows_are_no_rows(write: Write) -> None:
+def test_only_invalid_rows_are_no_rows(write: Write) -> None:
     error = fault(read(write("a.svm", "x 1:1\ny 1:1\n"), format="libsvm", on_error="skip"))
-    assert "got none besides the 2 that are skipped" in str(error)
+    assert "got none besides the 2 skipped" in str(error)

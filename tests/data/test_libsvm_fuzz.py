@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from gcwsnet import _core
-from gcwsnet.data._lines import blocks_of_lines
+from gcwsnet.data._sources import line_blocks
 from tests.data.conftest import same
 
 WIDEST = 2**31
@@ -25,7 +25,7 @@ def in_blocks(text: bytes, block: int) -> tuple[list[float], list[float], list[i
     """Labels, values, columns and row lengths, parsed block by block."""
     stream = io.BytesIO(text)
     y, values, columns, lengths = [], [], [], []
-    for some in blocks_of_lines(stream.read, path="", longest_line=1 << 20, block=block):
+    for some in line_blocks(stream.read, path="", longest_line=1 << 20, block_bytes=block):
         found = parsed(some.text)
         assert found[7] == _core.LibsvmFault.NONE
         y += found[0].tolist()

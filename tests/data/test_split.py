@@ -1,4 +1,4 @@
-"""The split by content: which side a row is on depends on its numbers and the seed alone."""
+"""The split by content: whether a row is held out depends only on its numbers and the seed."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from scipy import sparse
 from gcwsnet import _core
 from gcwsnet._keys import GOLDEN, SPLIT, _mix64_one, stream_state
 from gcwsnet.data import read, split
-from gcwsnet.data._split import row_keys
+from gcwsnet.data._batches import row_keys
 from tests.data.conftest import Write, same, whole
 
 WORD = (1 << 64) - 1
@@ -95,7 +95,7 @@ def test_rows_that_are_added_change_no_side() -> None:
 def test_an_iterator_serves_one_side() -> None:
     training, held_out = split(read(iter([X])), 0.5)
     assert whole(training).n_rows > 0
-    with pytest.raises(ValueError, match="an iterator can be read once"):
+    with pytest.raises(ValueError, match="an iterator can be read only once"):
         list(held_out)
 
 

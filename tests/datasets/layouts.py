@@ -16,7 +16,7 @@ from gcwsnet.datasets._catalog import DATASETS, Sizes
 
 
 def arrays(n_train: int, n_test: int, n_columns: int, dtype: str = "<f4", n_classes: int = 3) -> dict[str, Any]:
-    """What an npz file holds: whole numbers from 0 to 100 in any type, and labels that begin with 1."""
+    """Arrays for an npz file: integers from 0 to 100 in any type, and labels that begin with 1."""
     rng = np.random.default_rng(0)
     made: dict[str, Any] = {}
     for part, n in (("train", n_train), ("test", n_test)):
@@ -50,28 +50,28 @@ def tarred(members: Mapping[str, bytes]) -> bytes:
     return file.getvalue()
 
 
-def idx(array: NDArray[np.uint8], *, packed: bool = True) -> bytes:
+def idx(array: NDArray[np.uint8], *, compressed: bool = True) -> bytes:
     header = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes()
     content = header + array.tobytes()
-    return gzip.compress(content) if packed else content
+    return gzip.compress(content) if compressed else content
 
 
 def resize(monkeypatch: pytest.MonkeyPatch, name: str, n_train: int, n_test: int, **changed: Any) -> None:
-    """For the test, a dataset is known to have that few rows."""
-    known = DATASETS[name]
-    sizes = Sizes(n_train, n_test, known.sizes.n_columns)
-    monkeypatch.setitem(DATASETS, name, replace(known, sizes=sizes, **changed))
+    """Let the catalog expect another number of rows during the test."""
+    info = DATASETS[name]
+    sizes = Sizes(n_train, n_test, info.sizes.n_columns)
+    monkeypatch.setitem(DATASETS, name, replace(info, sizes=sizes, **changed))
 
 
-def in_halves(X: NDArray[Any], y: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """What `load` gives for rows in the order of the published file."""
+def split_in_halves(X: NDArray[Any], y: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """What `load` returns for rows in the order of the published file."""
     order = np.random.default_rng(0).permutation(len(X))
     n = (len(X) + 1) // 2
     return {"X_train": X[order[:n]], "y_train": y[order[:n]], "X_test": X[order[n:]], "y_test": y[order[n:]]}
 
 
 def assert_holds(found: Any, expected: Mapping[str, NDArray[Any]]) -> None:
-    """The arrays, as float32 and int64, and the origin "exact"."""
+    """Assert that a dataset has the arrays in float32 and int64, and the origin "exact"."""
     for key, array in expected.items():
         assert np.array_equal(found[key], array.astype(np.float32) if key.startswith("X") else array), key
         assert found[key].dtype == (np.float32 if key.startswith("X") else np.int64)

@@ -1,19 +1,19 @@
-"""Where files are looked for."""
+"""The folders in which the files of datasets are looked for."""
 
 from pathlib import Path
 
 import pytest
 
-from gcwsnet.datasets._catalog import Form, Known, Sizes
+from gcwsnet.datasets._catalog import DatasetInfo, FileSet, PublishedFile, Sizes
 from gcwsnet.datasets._files import cache_folder, find_files
-from gcwsnet.datasets._published import Published
 
-KNOWN = Known(
+INFO = DatasetInfo(
     sizes=Sizes(1, 1, 1),
     labels=(0,),
+    split="published",
     descr="",
-    forms=(Form(("a.npz",)), Form(("b.tra", "b.tes")), Form(("c.zip",))),
-    published=(Published("c.zip", ("https://example.org/c.zip",)),),
+    file_sets=(FileSet(("a.npz",)), FileSet(("b.tra", "b.tes")), FileSet(("c.zip",))),
+    published=(PublishedFile("c.zip", ("https://example.org/c.zip",)),),
 )
 
 
@@ -27,21 +27,23 @@ def folders(cache: Path, tmp_path: Path) -> dict[str, Path]:
 
 
 def find(data_home: object = None) -> Path:
-    """The first file of the form that is found."""
-    return find_files(KNOWN, name="a", data_home=data_home, download=False)[1][0]  # type: ignore[arg-type]
+    """The first file of the file set that is found."""
+    return find_files(INFO, name="a", data_home=data_home, download=False)[1][0]  # type: ignore[arg-type]
 
 
-def test_the_first_form_of_which_all_files_are_there_is_taken(cache: Path) -> None:
-    for file, form in (("b.tra", None), ("c.zip", 2), ("b.tes", 1), ("a.npz", 0)):
+def test_the_first_file_set_that_is_complete_is_used(cache: Path) -> None:
+    for file, number in (("b.tra", None), ("c.zip", 2), ("b.tes", 1), ("a.npz", 0)):
         (cache / file).touch()
-        if form is None:
+        if number is None:
             continue
-        found, paths = find_files(KNOWN, name="a", data_home=None, download=False)
-        assert found is KNOWN.forms[form]
+        found, paths = find_files(INFO, name="a", data_home=None, download=False)
+        assert found is INFO.file_sets[number]
         assert paths == tuple(cache / name for name in found.files)
 
 
-def test_a_folder_comes_before_a_form(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_order_of_folders_goes_before_the_order_of_file_sets(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GCWSNET_DATA", str(folders["data"]))
     (folders["data"] / "a.npz").unlink()
     (folders["data"] / "c.zip").touch()
@@ -56,7 +58,9 @@ def test_the_data_folder_comes_before_the_cache(folders: dict[str, Path], monkey
     assert find() == folders["cache"] / "a.npz"
 
 
-def test_a_given_folder_is_the_only_one(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_home_is_the_only_folder_that_is_searched(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GCWSNET_DATA", str(folders["data"]))
     for home in (folders["home"], str(folders["home"])):
         assert find(home) == folders["home"] / "a.npz"
@@ -64,26 +68,27 @@ def test_a_given_folder_is_the_only_one(folders: dict[str, Path], monkeypatch: p
     with pytest.raises(FileNotFoundError) as error:
         find(folders["home"])
     assert str(error.value) == (
-        f"the dataset 'a' is made of a.npz, which is not in {folders['home']} (data_home), and neither is c.zip; it is "
-        "not downloaded with download=False; put c.zip from https://example.org/c.zip there"
+        f"the dataset 'a' was not found: neither a.npz nor c.zip is in {folders['home']} (data_home); it was not "
+        "downloaded because of download=False; put c.zip from https://example.org/c.zip there"
     )
 
 
-def test_all_places_that_were_searched_are_named(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_folders_that_were_searched_are_named(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GCWSNET_DATA", str(tmp_path / "none"))
     with pytest.raises(FileNotFoundError) as error:
         find()
     assert str(error.value) == (
-        f"the dataset 'a' is made of a.npz, which is not in {tmp_path / 'none'} (GCWSNET_DATA, no such folder) and not "
-        f"in {cache} (the cache folder), and neither is c.zip; it is not downloaded with download=False; put c.zip "
-        "from https://example.org/c.zip into one of them"
+        f"the dataset 'a' was not found: neither a.npz nor c.zip is in {tmp_path / 'none'} (GCWSNET_DATA, which does "
+        f"not exist) or in {cache} (the cache folder); it was not downloaded because of download=False; put c.zip from "
+        "https://example.org/c.zip into one of these folders"
     )
 
 
-def test_a_folder_of_the_name_is_not_the_file(cache: Path) -> None:
+def test_a_folder_of_the_same_name_is_not_the_file(cache: Path) -> None:
     (cache / "a.npz").mkdir()
     with pytest.raises(
-        FileNotFoundError, match=r"made of a\.npz, .* neither is c\.zip; .* there, or name its folder in GCWSNET_DATA$"
+        FileNotFoundError,
+        match=r"neither a\.npz nor c\.zip is in .* there, or set GCWSNET_DATA to the folder that has it$",
     ):
         find()
 
@@ -96,7 +101,7 @@ def test_a_tilde_is_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert find() == tmp_path / "a.npz"
 
 
-def test_the_cache_folder_is_the_first_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variables_name_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.setenv("GCWSNET_CACHE", "~/mine")
@@ -121,4 +126,4 @@ def test_data_home_is_a_path() -> None:
 
 def test_download_is_true_or_false() -> None:
     with pytest.raises(TypeError, match="download must be True or False, got download='no'"):
-        find_files(KNOWN, name="a", data_home=None, download="no")  # type: ignore[arg-type]
+        find_files(INFO, name="a", data_home=None, download="no")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Codes know what made them, and codes of different origins are not compared."""
+"""Codes know what made them, codes of different origins are not compared, and codes as one-hot vectors."""
 
 import copy
 import pickle
@@ -7,9 +7,10 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
+from scipy import sparse
 
 from gcwsnet import HASH_VERSION, GCWSHasher, estimate_similarity
-from gcwsnet.encoding import Codes, Origin
+from gcwsnet.encoding import Codes, Origin, one_hot
 
 X = np.random.default_rng(0).random((20, 5))
 
@@ -91,3 +92,32 @@ def test_codes_of_equal_hashers_and_of_unknown_origin_are_compared() -> None:
     expected = estimate_similarity(codes_of(), codes_of(n_jobs=2), bits=8)
     plain = np.asarray(codes_of())
     np.testing.assert_array_equal(estimate_similarity(codes_of(), plain, bits=8), expected)
+
+
+ROWS = np.random.default_rng(0).normal(size=(30, 7))
+ROWS[3] = 0
+
+
+@pytest.mark.parametrize(("bits", "t_bits"), [(1, 0), (3, 2), (8, 0), (20, 0)])
+def test_one_hot_has_one_one_per_hash_at_its_code(bits: int, t_bits: int) -> None:
+    codes = GCWSHasher(9, bits=bits, t_bits=t_bits, random_state=0).fit_transform(ROWS)
+    Z = GCWSHasher(9, bits=bits, t_bits=t_bits, output="onehot", random_state=0).fit_transform(ROWS)
+    width = 2 ** (bits + t_bits)
+    assert sparse.isspmatrix_csr(Z)
+    assert Z.shape == (30, 9 * width)
+    assert Z.has_canonical_format
+    np.testing.assert_array_equal(Z.data, 1)
+    np.testing.assert_array_equal(Z.indices.reshape(30, 9), codes + width * np.arange(9))
+    np.testing.assert_array_equal(np.diff(Z.indptr), 9)
+
+
+def test_wide_one_hot_has_64_bit_indices() -> None:
+    Z = GCWSHasher(3, bits=32, t_bits=8, output="onehot", random_state=0).fit_transform(ROWS)
+    assert Z.shape[1] == 3 * 2**40
+    assert Z.indices.dtype == np.int64
+    assert Z.indices.max() > 2**41
+    np.testing.assert_array_equal(Z.sum(axis=1), np.full((30, 1), 3))
+
+
+def test_one_hot_of_one_code() -> None:
+    assert one_hot(np.array([[2]], dtype=np.uint8), bits=2).toarray().tolist() == [[0, 0, 1, 0]]

@@ -242,6 +242,8 @@ def test_any_type_of_number_is_sketched_without_loss(dtype: Any) -> None:
         ({"bits": 8, "n_bins": 5}, 3, 5),
         ({"bits": 2, "n_bins": 2**32}, 3, 2**32),
         ({}, 33, 3),
+        ({"reduction": None}, 33, 33),
+        ({"bits": 8, "reduction": None}, 3, 768),
         ({"reduction": 5}, 33, 7),
         ({"reduction": 100}, 33, 1),
         ({"bits": 7, "reduction": "8bit"}, 10, 1280),
@@ -260,7 +262,7 @@ def test_number_of_bins(parameters: dict[str, Any], n_columns: int, n_bins: int)
 
 
 @pytest.mark.parametrize(
-    ("reduction", "bits"), [(1, 1), (1, 8), (1, 16), (1, 32), ("8bit", 1), ("8bit", 7), ("8bit", 8)]
+    ("reduction", "bits"), [(1, 1), (1, 8), (1, 16), (None, 1), (None, 32), ("8bit", 1), ("8bit", 7), ("8bit", 8)]
 )
 def test_no_reduction_is_the_one_hot_vector(reduction: Any, bits: int) -> None:
     codes = RNG.integers(0, 2**bits, (5, 12))
@@ -271,7 +273,7 @@ def test_no_reduction_is_the_one_hot_vector(reduction: Any, bits: int) -> None:
 
 def test_no_reduction_leaves_other_rows_as_they_are() -> None:
     for rows in (X.copy(), sparse.csr_matrix(X), sparse.csr_array(X)):
-        Z = CountSketch(1).fit_transform(rows)
+        Z = CountSketch(None).fit_transform(rows)
         assert_same(Z, sparse.csr_matrix(X))
         Z.data[:] = 99
         assert_same(CountSketch(1).fit_transform(rows), sparse.csr_matrix(X))

@@ -5,6 +5,7 @@ import numpy as np
 from gcwsnet import gmm_transform
 
 K = 32_768
+GOLDEN_X = np.array([[-3.0, 17.0, 0.0, 0.5, 1.0], [1e-300, -8.0, 5e-324, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0]])
 Samples = tuple[np.ndarray, np.ndarray]
 
 

@@ -56,6 +56,11 @@ def bad(value: float, row: int = 6, column: int = 2) -> np.ndarray:
         ({"random_state": "0"}, ValueError, "cannot be used to seed"),
         ({"table_memory": -1}, ValueError, "table_memory must be from 0 to 281474976710656, got table_memory=-1"),
         ({"table_memory": "1 GB"}, TypeError, "table_memory must be an integer, got table_memory='1 GB'"),
+        (
+            {"table_memory": 0, "method": "extremal"},
+            ValueError,
+            "table_memory has no effect with method='extremal', which keeps no tables, got table_memory=0",
+        ),
         ({"n_jobs": 0}, ValueError, "n_jobs must not be 0"),
         ({"n_jobs": 1.5}, TypeError, "n_jobs must be an integer or None, got n_jobs=1.5"),
     ],
@@ -147,12 +152,6 @@ def test_not_fitted() -> None:
     for method in ("transform", "samples", "get_feature_names_out"):
         with pytest.raises(NotFittedError):
             getattr(GCWSHasher(5), method)(X)
-
-
-def test_parameters_made_bad_after_fit_are_refused() -> None:
-    hasher = GCWSHasher(5).fit(X)
-    with pytest.raises(ValueError, match="bits must be from 1 to 32, got bits=99"):
-        hasher.set_params(bits=99).transform(X)
 
 
 def test_results_larger_than_memory_are_refused_before_they_are_made() -> None:

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from gcwsnet import gmm_transform, pgmm_kernel
 from gcwsnet.hashing.reference import gcws
 from gcwsnet.hashing.samplers.binwise import MOST_ATTEMPTS, bins_of_columns, binwise, donors
+from tests.hashing.laws import GOLDEN_X
 
 POWERS = [0.5, 1.0, 2.0]
-EXTREMES = [0.0, -0.0, 5e-324, -1e-300, 1e-40, 1.0, -1.0, 1 - 2**-53, 1e300, -1.79e308]
 
 
 def law_given_bins(X: np.ndarray, k: int, p: float, seed: int, *, fill: bool = True) -> np.ndarray:
@@ -63,7 +62,7 @@ def test_collisions_have_the_law_given_the_bins(p: float, n_columns: int, k: int
 
 @pytest.mark.parametrize("p", POWERS)
 def test_hashes_that_share_their_columns_are_independent(p: float) -> None:
-    """Twelve columns, 64 bins: most samples are of donors. Their number of collisions varies as if drawn anew."""
+    """Twelve columns, 64 bins: most samples are of donors. Their number of collisions varies as if drawn again."""
     k, z = 64, []
     for seed in range(200):
         X = pair(12, 1)
@@ -138,64 +137,6 @@ def test_two_rows_have_the_first_common_donor_or_different_ones(
         np.testing.assert_array_equal(donors(seed, full)[full[both]], both[full[both]])
 
 
-@st.composite
-def matrices(draw: st.DrawFn) -> np.ndarray:
-    numbers = st.one_of(st.floats(-10, 10), st.sampled_from(EXTREMES), st.floats(allow_nan=False, allow_infinity=False))
-    shape = draw(st.tuples(st.integers(1, 4), st.integers(1, 20)))
-    return draw(hnp.arrays(np.float64, shape, elements=numbers, fill=st.sampled_from([0.0, 1.0, -2.0])))
-
-
-@given(
-    X=matrices(), k=st.integers(1, 20), p=st.sampled_from([1e-6, 0.01, 1.0, 80.0, 1e6]), seed=st.integers(0, 2**64 - 1)
-)
-@settings(max_examples=60)
-def test_samples_are_features_of_the_row_and_numbers_that_can_be_encoded(
-    X: np.ndarray, k: int, p: float, seed: int
-) -> None:
-    i_star, t_star = binwise(X, k, p=p, seed=seed)
-    u = gmm_transform(X)
-    for row in range(len(X)):
-        if not u[row].any():
-            assert i_star[row].tolist() == [-1] * k
-            assert t_star[row].tolist() == [0] * k
-        else:
-            assert np.all(u[row, i_star[row]] > 0)
-    np.testing.assert_array_equal(t_star.astype(np.float32).astype(np.int64), t_star)
-
-
-@given(X=matrices(), k=st.integers(1, 20), p=st.sampled_from([0.01, 1.0, 80.0]))
-@settings(max_examples=40)
-def test_neither_other_rows_nor_columns_of_zeros_nor_the_type_matter(X: np.ndarray, k: int, p: float) -> None:
-    whole = binwise(X, k, p=p, seed=1)
-    wider = binwise(np.hstack([X, np.zeros((len(X), 3))]), k, p=p, seed=1)
-    alone = binwise(X[-1:], k, p=p, seed=1)
-    for a, b, c in zip(whole, wider, alone, strict=True):
-        np.testing.assert_array_equal(a, b)
-        np.testing.assert_array_equal(a[-1:], c)
-    with np.errstate(over="ignore", under="ignore"):
-        narrow = X.astype(np.float32)
-    narrow[~np.isfinite(narrow)] = 0
-    for a, b in zip(*(binwise(form, k, seed=1) for form in (narrow, narrow.astype(np.float64))), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-@given(
-    X=matrices(), k=st.integers(1, 20), p=st.sampled_from([0.01, 1.0, 80.0]), factor=st.floats(1, 100), data=st.data()
-)
-@settings(max_examples=40)
-def test_a_larger_number_takes_samples_over_and_changes_no_other(
-    X: np.ndarray, k: int, p: float, factor: float, data: st.DataObject
-) -> None:
-    column = data.draw(st.integers(0, X.shape[1] - 1))
-    raised = X[:1].copy()
-    largest = np.finfo(np.float64).max
-    raised[0, column] = np.clip(float(X[0, column]) * factor, -largest, largest)
-    (i, t), (new_i, new_t) = (binwise(Z, k, p=p, seed=2) for Z in (X[:1], raised))
-    same = (i == new_i) & (t == new_t)
-    assert np.all(same | (new_i == 2 * column + (raised[0, column] < 0)))
-
-
-GOLDEN_X = np.array([[-3.0, 17.0, 0.0, 0.5, 1.0], [1e-300, -8.0, 5e-324, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0]])
 GOLDEN: dict[float, tuple[list[list[int]], list[list[int]]]] = {
     0.5: (
         [[1, 8, 6, 6, 2, 2], [6, 8, 6, 4, 4, 3], [0, 8, 6, 4, 4, 2]],

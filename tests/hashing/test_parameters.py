@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gcwsnet.hashing.parameters import Parameters, parameters
+from gcwsnet.hashing.parameters import GCWSParameters, parameters
 
 LAWS = {"r": stats.gamma(2), "c": stats.gamma(2), "beta": stats.uniform()}
 
 
-def draws(q: Parameters) -> dict[str, np.ndarray]:
+def draws(q: GCWSParameters) -> dict[str, np.ndarray]:
     return {"r": q.r.astype(np.float64), "c": np.exp(q.log_c.astype(np.float64)), "beta": q.beta.astype(np.float64)}
 
 
-def uniforms(q: Parameters) -> dict[str, np.ndarray]:
+def uniforms(q: GCWSParameters) -> dict[str, np.ndarray]:
     return {name: LAWS[name].cdf(values) for name, values in draws(q).items()}
 
 
@@ -108,7 +108,7 @@ def test_ln_c_minus_r_is_the_logarithm_of_a_product_of_an_exponential_and_a_unif
 def test_a_parameter_depends_on_its_own_numbers_only() -> None:
     all_of_them = parameters(9, np.arange(40), np.arange(30))
     some = parameters(9, [17, 3], [29, 0, 4])
-    for name in Parameters._fields:
+    for name in GCWSParameters._fields:
         assert np.array_equal(getattr(some, name), getattr(all_of_them, name)[np.ix_([17, 3], [29, 0, 4])])
 
 

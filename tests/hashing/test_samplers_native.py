@@ -13,7 +13,7 @@ from scipy import sparse
 from gcwsnet import _core
 from gcwsnet._keys import BINWISE_SALTS, EXTREMAL_SALTS, REJECTION_SALTS
 from gcwsnet.encoding.reference import encode
-from gcwsnet.hashing.logarithm import log_of_data
+from gcwsnet.hashing.elementary import log_of_data
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import gcws
 from gcwsnet.hashing.samplers.binwise import bins_of_columns, binwise, donors

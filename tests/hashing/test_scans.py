@@ -1,5 +1,7 @@
 """Every way to scan a row gives the samples of the full scan and of the reference, on data made to hurt too."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from gcwsnet import GCWSHasher, _core
-from gcwsnet.hashing import _gcws
-from gcwsnet.hashing.logarithm import log_of_data
+from gcwsnet.hashing.elementary import log_of_data
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import gcws
 from tests.hashing.test_equals_reference import POWERS, assert_equal_to_reference, matrices
@@ -18,10 +19,16 @@ RNG = np.random.default_rng(0)
 
 
 @pytest.fixture(params=SCANS, ids=lambda scan: scan.name.lower())
-def scan(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> _core.Scan:
-    monkeypatch.setattr(_gcws, "SCAN", request.param)
+def scan(request: pytest.FixtureRequest) -> _core.Scan:
     chosen: _core.Scan = request.param
     return chosen
+
+
+def scanning_hasher(X: Any, n_hashes: int, scan: _core.Scan, **params: Any) -> GCWSHasher:
+    """A fitted hasher that scans rows in one given way."""
+    hasher = GCWSHasher(n_hashes, **params).fit(X)
+    hasher._make_core(scan)
+    return hasher
 
 
 @given(X=matrices(), p=st.sampled_from(POWERS), k=st.integers(1, 40), repeat=st.sampled_from([1, 4, 7]))
@@ -30,9 +37,7 @@ def test_equal_on_any_data(X: np.ndarray, p: float, k: int, repeat: int) -> None
     """One row by one or in groups of sixteen, full and not."""
     rows = np.vstack([X] * repeat)
     for way in SCANS:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_gcws, "SCAN", way)
-            assert_equal_to_reference(rows, k, p, 11)
+        assert_equal_to_reference(rows, k, p, 11, scan=way)
 
 
 HURTFUL = {
@@ -56,14 +61,14 @@ HURTFUL = {
 }
 
 
-@pytest.mark.usefixtures("scan", "instruction_set")
+@pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("name", HURTFUL)
 @pytest.mark.parametrize("p", [1.0, 20.0])
-def test_equal_on_data_made_to_hurt(name: str, p: float) -> None:
+def test_equal_on_data_made_to_hurt(name: str, p: float, scan: _core.Scan) -> None:
     X = HURTFUL[name]
     k = 35
     i_star, t_star = gcws(X, k, p=p, seed=3)
-    hasher = GCWSHasher(k, p=p, random_state=3).fit(X)
+    hasher = scanning_hasher(X, k, scan, p=p, random_state=3)
     for form in (X, sparse.csr_array(X)):
         for found, expected in zip(hasher.samples(form), (i_star, t_star), strict=True):
             np.testing.assert_array_equal(found, expected)
@@ -109,14 +114,13 @@ def test_generated_parameters_are_equal_for_any_number_of_entries(n: int) -> Non
         np.testing.assert_array_equal(result, expected)
 
 
-@pytest.mark.usefixtures("scan")
-def test_rows_sorted_against_the_lists() -> None:
+def test_rows_sorted_against_the_lists(scan: _core.Scan) -> None:
     """The larger s = ln c - r of a feature, the larger its entry: the winners stand far behind in the lists."""
     D, k = 1500, 16
     r, log_c, _ = parameters(5, np.arange(0, 2 * D, 2), np.arange(k))
     order = np.argsort(np.argsort((log_c - r)[:, 0]))
     X = np.stack([np.exp(order * step) for step in np.linspace(0, 0.4, 40)])
-    assert_equal_to_reference(X, k, 1.0, 5)
+    assert_equal_to_reference(X, k, 1.0, 5, scan=scan)
 
 
 def rows_on_the_edge_of_the_bound(D: int, k: int, p: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -151,14 +155,13 @@ def rows_on_the_edge_of_the_bound(D: int, k: int, p: float, seed: int) -> tuple[
 
 
 @pytest.mark.usefixtures("instruction_set")
-def test_the_slack_covers_the_rounding_of_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_slack_covers_the_rounding_of_the_bound() -> None:
     X, hashes = rows_on_the_edge_of_the_bound(D=120, k=16, p=1000.0, seed=9)
     assert len(X) > 50
     i_star, t_star = gcws(X, 16, p=1000.0, seed=9)
     largest = np.argmax(X, axis=1)
     assert np.mean(i_star[np.arange(len(X)), hashes] == 2 * largest) > 0.9  # the later feature wins
-    monkeypatch.setattr(_gcws, "SCAN", _core.Scan.SORTED)
-    hasher = GCWSHasher(16, p=1000.0, random_state=9).fit(X)
+    hasher = scanning_hasher(X, 16, _core.Scan.SORTED, p=1000.0, random_state=9)
     together = np.repeat(X, 16, axis=0)  # a group of rows goes on until its last row is done: sixteen equal ones stop
     found = hasher.samples(together)
     np.testing.assert_array_equal(found[0], np.repeat(i_star, 16, axis=0))
@@ -173,11 +176,10 @@ def test_features_of_the_same_rank_are_told_apart() -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.usefixtures("scan")
 @pytest.mark.parametrize("n", [65535, 65536, 100_000])
-def test_more_ones_than_places_of_sixteen_bits(n: int) -> None:
+def test_more_ones_than_places_of_sixteen_bits(n: int, scan: _core.Scan) -> None:
     X = sparse.csr_array(np.ones((2, n), dtype=np.float32))
-    found = GCWSHasher(3, random_state=8).fit(X).samples(X)
+    found = scanning_hasher(X, 3, scan, random_state=8).samples(X)
     for result, expected in zip(found, gcws(X.toarray(), 3, seed=8), strict=True):
         np.testing.assert_array_equal(result, expected)
 

@@ -1,5 +1,7 @@
 """GCWSLayer: hashed embeddings of a network that is left alone."""
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,13 @@ def test_a_state_dict_brings_the_hashes_along() -> None:
     loaded.load_state_dict(saved.state_dict())
     assert torch.equal(saved.codes(ROWS), loaded.codes(ROWS))
     assert torch.equal(saved(ROWS), loaded(ROWS))
+
+
+def test_copies_and_pickles_keep_the_hashes() -> None:
+    layer = GCWSLayer(6, 3, bits=4, p=2.0, t_bits=1, seed=7)
+    for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert torch.equal(other.codes(ROWS), layer.codes(ROWS))
+        assert torch.equal(other(ROWS), layer(ROWS))
 
 
 def test_half_precision_is_hashed_as_float32() -> None:

@@ -16,8 +16,8 @@ from torch.nn import functional
 
 from gcwsnet import CountSketch, GCWSHasher, _core
 from gcwsnet.encoding import bins_and_signs
-from gcwsnet.nn import HashedLinear, _hashed_linear, _sum_of_picks
-from gcwsnet.nn._layout import Layout
+from gcwsnet.nn import HashedLinear, _hashed_linear
+from gcwsnet.nn._table import RowOfCode
 
 CODE_TYPES = [torch.uint8, torch.uint16, torch.uint32, torch.int32, torch.int64]
 
@@ -39,7 +39,7 @@ def by_embedding_bag(layer: Any, codes: Any, table: Any, bias: Any) -> Any:
 
 
 def use_the_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_hashed_linear, "sum_of_picks", _sum_of_picks.embedding_bag)
+    monkeypatch.setattr(_hashed_linear, "_sum_of_picks", _hashed_linear._embedding_bag)
 
 
 def assert_equals_embedding_bag(layer: Any, codes: Any) -> None:
@@ -65,7 +65,7 @@ def test_values_and_gradients_are_those_of_an_embedding_bag(
 ) -> None:
     if path == "fallback":
         use_the_fallback(monkeypatch)
-    layer = HashedLinear(7, 9, 20, reduction, seed=5, sparse=sparse)
+    layer = HashedLinear(7, 9, 20, reduction=reduction, seed=5, sparse=sparse)
     assert_equals_embedding_bag(layer, random_codes(33, 7, 9))
 
 
@@ -80,7 +80,7 @@ def test_values_and_gradients_are_those_of_an_embedding_bag(
 def test_any_shape_is_that_of_an_embedding_bag(
     n: int, n_hashes: int, bits: int, width: int, reduction: Any, seed: int
 ) -> None:
-    layer = HashedLinear(n_hashes, bits, width, reduction, seed=seed)
+    layer = HashedLinear(n_hashes, bits, width, reduction=reduction, seed=seed)
     assert_equals_embedding_bag(layer, random_codes(n, n_hashes, bits, seed=seed % 1000))
 
 
@@ -110,7 +110,7 @@ def test_codes_of_every_type_pick_the_same_rows(path: str, dtype: Any, monkeypat
 
 
 def test_a_double_table_goes_through_torch() -> None:
-    layer = HashedLinear(6, 4, 5, 2, dtype=torch.float64)
+    layer = HashedLinear(6, 4, 5, reduction=2, dtype=torch.float64)
     assert_equals_embedding_bag(layer, random_codes(9, 6, 4))
 
 
@@ -142,11 +142,11 @@ def test_rows_of_codes_are_the_bins_and_signs_of_the_count_sketch(
     codes = random_codes(11, n_hashes, bits, seed=seed % 1000)
     positions = codes.numpy() + (np.arange(n_hashes) << bits)
     bins, signs = bins_and_signs(seed, positions, n_rows)
-    layout = Layout(n_hashes, bits, n_rows, True, seed)
-    rows, signs_of_torch = layout.rows_and_signs(codes)
+    row_of_code = RowOfCode(n_hashes, bits, n_rows, True, seed)
+    rows, signs_of_torch = row_of_code.rows_and_signs(codes)
     np.testing.assert_array_equal(rows, bins)
     np.testing.assert_array_equal(signs_of_torch, signs)
-    picks = _core.PicksByRow(layout.native(), codes.numpy(), 1)
+    picks = _core.PicksByRow(row_of_code.native(), codes.numpy(), 1)
     found, sums = np.empty((1, picks.n_picked_rows), dtype=np.int64), np.empty((picks.n_picked_rows, 1), np.float32)
     picks.row_sums(np.ones((11, 1), np.float32), found, sums, 1)
     np.testing.assert_array_equal(found[0], np.unique(bins))
@@ -159,7 +159,7 @@ def test_a_reduced_layer_is_linear_in_the_count_sketch(reduction: Any) -> None:
     X = np.random.default_rng(0).normal(size=(12, 5))
     codes = GCWSHasher(20, bits=10, random_state=0).fit_transform(X)
     sketch = CountSketch(reduction, bits=10, random_state=7).fit_transform(codes)
-    layer = HashedLinear(20, 10, 6, reduction, seed=7)
+    layer = HashedLinear(20, 10, 6, reduction=reduction, seed=7)
     assert layer.weight.shape == (sketch.shape[1], 6)
     expected = sketch.astype(np.float32) @ layer.weight.detach().numpy()
     np.testing.assert_allclose(layer(torch.from_numpy(codes)).detach(), expected, atol=1e-5)
@@ -189,8 +189,8 @@ def test_wrong_arguments_are_named() -> None:
         HashedLinear(6, 40, 5)
     with pytest.raises(ValueError, match=r"at most 2\*\*31 rows, got 4294967296 .* use a larger reduction"):
         HashedLinear(1, 32, 1)
-    with pytest.raises(ValueError, match="reduction must be an integer or '8bit', got reduction='4bit'"):
-        HashedLinear(6, 4, 5, "4bit")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="reduction must be an integer, '8bit' or None, got reduction='4bit'"):
+        HashedLinear(6, 4, 5, reduction="4bit")  # type: ignore[arg-type]
 
 
 def test_the_native_core_refuses_arrays_that_do_not_fit() -> None:
@@ -213,7 +213,7 @@ def test_the_native_core_refuses_arrays_that_do_not_fit() -> None:
 
 
 def test_the_seed_is_part_of_the_state() -> None:
-    saved, loaded = (HashedLinear(6, 6, 3, 4, seed=seed) for seed in (2**64 - 3, 1))
+    saved, loaded = (HashedLinear(6, 6, 3, reduction=4, seed=seed) for seed in (2**64 - 3, 1))
     codes = random_codes(5, 6, 6)
     loaded.load_state_dict(saved.state_dict())
     assert loaded.seed == 2**64 - 3
@@ -221,7 +221,7 @@ def test_the_seed_is_part_of_the_state() -> None:
 
 
 def test_a_layer_can_be_copied_saved_and_used_in_workers() -> None:
-    layer = HashedLinear(6, 6, 3, 4)
+    layer = HashedLinear(6, 6, 3, reduction=4)
     codes = random_codes(8, 6, 6)
     file = io.BytesIO()
     torch.save(layer, file)

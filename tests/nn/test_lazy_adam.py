@@ -26,7 +26,7 @@ def batches(n: int, size: int = 16, seed: int = 0) -> Iterator[tuple[Any, Any]]:
 
 def make_net(reduction: Any = None, sparse: bool = True, hidden: tuple[int, ...] = (20,)) -> Any:
     torch.manual_seed(0)
-    return GCWSNet(K, BITS, 3, hidden, reduction=reduction, seed=9, sparse=sparse)
+    return GCWSNet(K, BITS, 3, hidden=hidden, reduction=reduction, seed=9, sparse=sparse)
 
 
 def train(net: Any, optimizers: list[Any], steps: Iterator[tuple[Any, Any]], after: Any = None) -> None:
@@ -122,7 +122,7 @@ def test_the_number_of_threads_changes_no_bit(n_threads: int, reduction: Any) ->
 
     def table_after(threads: int) -> Any:
         torch.manual_seed(0)
-        layer = HashedLinear(64, 6, 50, reduction)
+        layer = HashedLinear(64, 6, 50, reduction=reduction)
         optimizer = LazyAdam([layer.weight], lr=0.01)
         torch.set_num_threads(threads)
         for step in range(3):
@@ -192,7 +192,7 @@ def test_training_goes_on_to_the_same_bits_after_saving(through: str) -> None:
     train(whole, [optimizer], batches(8))
     if through == "state_dict":
         saved = copy.deepcopy((whole.state_dict(), optimizer.state_dict()))
-        net = GCWSNet(K, BITS, 3, (20,))
+        net = GCWSNet(K, BITS, 3, hidden=(20,))
         net.load_state_dict(saved[0])
         restored = LazyAdam(net.parameters())
         restored.load_state_dict(saved[1])

@@ -13,7 +13,7 @@ from gcwsnet.nn import GCWSNet, HashedLinear, LazyAdam
 
 @pytest.mark.parametrize(("hidden", "n_layers"), [((), 1), ((8,), 2), ((8, 4), 3), ([8, 8, 8, 8], 5)])
 def test_hidden_layers_are_those_asked_for(hidden: Any, n_layers: int) -> None:
-    net = GCWSNet(6, 4, 3, hidden)
+    net = GCWSNet(6, 4, 3, hidden=hidden)
     linear = [layer for layer in net.layers if isinstance(layer, HashedLinear | torch.nn.Linear)]
     assert len(linear) == n_layers
     assert [layer.out_features for layer in linear] == [*hidden, 3]
@@ -34,7 +34,7 @@ def test_digits_are_learned_in_a_few_passes(hidden: Any, reduction: Any) -> None
     codes = torch.from_numpy(GCWSHasher(128, random_state=0).fit_transform(X))
     target = torch.from_numpy(y)
     torch.manual_seed(0)
-    net = GCWSNet(128, 8, 10, hidden, reduction=reduction)
+    net = GCWSNet(128, 8, 10, hidden=hidden, reduction=reduction)
     optimizer = LazyAdam(net.parameters(), lr=0.005)
     for _ in range(4):
         for batch in torch.randperm(1300).split(32):

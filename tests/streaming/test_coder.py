@@ -9,8 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from gcwsnet import GCWSHasher
-from gcwsnet.data import Batch, read
-from gcwsnet.data._layout import Layout
+from gcwsnet.data import Batch, Schema, read
 from gcwsnet.estimators import learn_scaling
 from gcwsnet.streaming._folder import Manifest, read_coder, stored_codes, write_coder, write_parts
 from gcwsnet.streaming._learn_coder import learn_coder, sample
@@ -105,7 +104,7 @@ def test_a_folder_gives_back_what_was_put_in(
     y = {"integers": numbers, "strings": np.array(["ash", "elm", "oak"])[numbers], "numbers": X[:, 0]}[labels]
     weight = np.random.default_rng(1).random(500)
     coder = coder_of(X, y)
-    write_coder(tmp_path, coder, Layout(n_features=4))
+    write_coder(tmp_path, coder, Schema(n_features=4))
     batches = [Batch(coder.codes(X[i : i + 70]), y[i : i + 70], weight[i : i + 70]) for i in range(0, 500, 70)]
     done = write_parts(tmp_path, 0, batches, form)
     assert done["rows"] == 500
@@ -123,7 +122,7 @@ def test_a_folder_gives_back_what_was_put_in(
 
 def test_a_damaged_folder_says_so(tmp_path: Path) -> None:
     X, y = rows()
-    write_coder(tmp_path, coder_of(X, y), Layout(n_features=4))
+    write_coder(tmp_path, coder_of(X, y), Schema(n_features=4))
     with pytest.raises(FileNotFoundError, match=r"codes\.json is missing"):
         Manifest.read(tmp_path)
     (tmp_path / "codes.json").write_text('{"version": 9}')

@@ -20,7 +20,6 @@ from gcwsnet.cli._evaluate import evaluate
 from gcwsnet.cli._hash import hash_command
 from gcwsnet.cli._info import info
 from gcwsnet.cli._kernel import kernel
-from gcwsnet.cli._paper import paper
 from gcwsnet.cli._predict import predict
 from gcwsnet.cli._train import train
 
@@ -79,7 +78,6 @@ def fail(message: str, code: int) -> int:
 app = typer.Typer(name="gcwsnet", cls=OneLineErrors, rich_markup_mode="rich", pretty_exceptions_enable=False)
 for name, command in COMMANDS.items():
     app.command(name)(command)
-app.add_typer(paper, name="paper")
 
 
 _debug: list[bool] = []  # filled by --debug

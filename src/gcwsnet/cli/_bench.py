@@ -1,61 +1,47 @@
-"""`gcwsnet bench`: how fast rows are hashed here."""
+"""`gcwsnet bench`: rows hashed per second on this machine."""
 
 from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-
-def say(line: str) -> None:
-    """A line about the progress."""
-    print(line, file=sys.stderr, flush=True)
+from gcwsnet.cli import _options as options
 
 
 def bench(
-    repetitions: Annotated[
-        int | None, typer.Option(min=1, help="How often each call is timed; the median counts.", show_default="5")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and 3 repetitions: half a minute.")] = False,
-    rows: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only these rows; may be repeated.")] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also measure the growth with D and k, and draw it.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of Markdown tables.")] = False,
+    repetitions: Annotated[int, typer.Option(min=1, help="Timed calls of each kind; the median counts.")] = 5,
+    as_json: options.Json = False,
 ) -> None:
-    """Time the hasher next to its peers on one thread.
+    """Time the hasher on one thread, next to its full scan and to Algorithm 1 in NumPy.
 
-    Peers that are not installed are left out: pip install 'gcwsnet[bench]'. Real datasets are read from the folder that
-    GCWSNET_DATA names, or from the cache folder (see gcwsnet.datasets.load), and left out where they are not there.
+    Other libraries are compared by the benchmarks of the source repository: python -m benchmarks hashing
 
     For example:
-      gcwsnet bench --quick
-      gcwsnet bench --quick --rows uniform-784 --json
+      gcwsnet bench
+      gcwsnet bench --repetitions 3 --json
     """
-    from gcwsnet import bench as benchmark
+    from gcwsnet.cli import _hashing_speed as speed
 
-    known = {case.name: case for case in benchmark.CASES}
-    for name in rows or ():
-        if name not in known:
-            raise typer.BadParameter(f"rows must be one of {', '.join(known)}, got {name!r}", param_hint="--rows")
-        try:
-            known[name].rows()
-        except (FileNotFoundError, ValueError) as error:
-            raise typer.BadParameter(f"{name}: {error}", param_hint="--rows") from error
-    if plot is not None:
-        try:
-            benchmark.check_picture(plot)
-        except ValueError as error:
-            raise typer.BadParameter(str(error), param_hint="--plot") from error
-    report = benchmark.measure(
-        [known[name] for name in rows] if rows else [case for case in known.values() if case.quick or not quick],
-        repetitions=repetitions or (3 if quick else 5),
-        growing=benchmark.growing(quick) if plot else None,
-        say=say,
-    )
-    if plot is not None:
-        benchmark.draw(report, plot)
-    print(json.dumps(report.as_json(), indent=2) if as_json else report.as_markdown(), end="\n" if as_json else "")
+    rates = []
+    for number, case in enumerate(speed.CASES, 1):
+        print(f"[{number}/{len(speed.CASES)}] {case.title}, p={case.p:g}", file=sys.stderr, flush=True)
+        rates.append((case, speed.measure(case, repetitions)))
+    machine, versions = speed.machine(), speed.versions("gcwsnet", "numpy", "scipy")
+    if as_json:
+        cases = [
+            {"name": case.name, "title": case.title, "p": case.p, "n_hashes": case.n_hashes, "rows_per_second": found}
+            for case, found in rates
+        ]
+        print(json.dumps({"machine": machine, "versions": versions, "repetitions": repetitions, "cases": cases}))
+        return
+    print(f"{machine}\n{', '.join(f'{name} {number}' for name, number in versions.items())}")
+    print(f"Rows per second, one thread, k = {speed.N_HASHES}, medians of {repetitions}.")
+    print("In brackets: how many times as many rows gcwsnet hashes.\n")
+    print(f"{'rows':<36}{'p':>4}{speed.OURS:>12}{speed.FULL_SCAN:>20}{speed.NUMPY:>20}")
+    for case, found in rates:
+        ours = found[speed.OURS]
+        others = (f"{found[name]:,.0f} ({ours / found[name]:.1f})" for name in (speed.FULL_SCAN, speed.NUMPY))
+        print(f"{case.title:<36}{case.p:>4g}{ours:>12,.0f}{''.join(f'{cell:>20}' for cell in others)}")

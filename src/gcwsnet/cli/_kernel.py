@@ -64,9 +64,9 @@ def _of_one_width(a: str, b: str, reading: dict[str, Any], features: int | None)
     from gcwsnet.data._batch import joined
 
     rows, others = read(a, **reading), read(b, **reading)
-    if rows.layout.columns:  # a table: columns are found by their names
-        others = read(b, layout=rows.layout)
-    elif rows.layout.index_base is not None:
+    if rows.schema.columns:  # a table: columns are found by their names
+        others = read(b, schema=rows.schema)
+    elif rows.schema.index_base is not None:
         width = features or max(rows.n_features, others.n_features)
         rows, others = (read(file, **reading | {"n_features": width}) for file in (a, b))
     if rows.n_features != others.n_features:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet._keys import SELECTION_ROWS, order
+from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._validation import Matrix
 from gcwsnet.coding._preprocessing import learn_preprocessing
 from gcwsnet.coding._scaling import is_binary
@@ -132,7 +132,7 @@ def candidate_pairs(scale: str | None, p: float | str, X: Matrix) -> list[Pair]:
 
 def selection_rows(n: int, seed: int) -> tuple[Rows, Rows]:
     """Return the numbers of training rows and of validation rows, drawn at random from n."""
-    drawn = order(seed, SELECTION_ROWS, n)[: TRAINING_ROWS + VALIDATION_ROWS]
+    drawn = random_order(seed, SELECTION_ROWS, n)[: TRAINING_ROWS + VALIDATION_ROWS]
     end = min(TRAINING_ROWS, round(len(drawn) * TRAINING_ROWS / (TRAINING_ROWS + VALIDATION_ROWS)))
     return drawn[:end], drawn[end:]
 

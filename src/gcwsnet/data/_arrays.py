@@ -1,4 +1,4 @@
-"""Arrays, and iterables of them."""
+"""Arrays in memory, and iterables of them."""
 
 from __future__ import annotations
 
@@ -10,69 +10,74 @@ import numpy as np
 from scipy import sparse
 
 from gcwsnet._validation import MOST_COLUMNS, as_floats
-from gcwsnet.data._batch import Batch, canonical
-from gcwsnet.data._errors import DataError, Faults
-from gcwsnet.data._layout import Layout
+from gcwsnet.data._batch import Batch, mark_canonical
+from gcwsnet.data._errors import DataError, ErrorHandler, InvalidRows, RowOrigin, check_batch
+from gcwsnet.data._options import ReadOptions
 from gcwsnet.data._reader import Reader
-from gcwsnet.data._screen import Marks, numbered, screen
-from gcwsnet.data._settings import Settings
+from gcwsnet.data._schema import Schema
 
 
 class ArraysReader(Reader):
-    """Pieces X, (X, y) or (X, y, weight) of an iterable. An iterator can be read once."""
+    """A reader of an iterable of X, (X, y) or (X, y, weight). An iterator can be read only once."""
 
-    def __init__(self, pieces: Iterable[Any], settings: Settings) -> None:
-        super().__init__([], settings)
-        self._given = pieces
-        self.reusable = iter(pieces) is not pieces
-        self._used = False
+    def __init__(self, arrays: Iterable[Any], options: ReadOptions) -> None:
+        super().__init__([], options)
+        self._arrays = arrays
+        self.reusable = iter(arrays) is not arrays
+        self._started = False
 
-    def known_layout(self) -> Layout | None:
-        """As wide as the first piece."""
-        pieces = self._pieces()
-        first = next(pieces, None)
+    def known_schema(self) -> Schema | None:
+        """Return the schema, which has the width of the first X."""
+        arrays = self._iterate()
+        first = next(arrays, None)
         if first is None:
-            raise DataError("there must be at least one row, got an iterable of nothing")
+            raise DataError("there must be at least one row, got an empty iterable")
         if not self.reusable:
-            self._given, self._used = chain([first], pieces), False
-        X = as_batch(first, self.settings.dtype).X
-        return Layout(self.settings.n_features or X.shape[1], self.settings.missing or "error")
+            self._arrays, self._started = chain([first], arrays), False
+        X = as_batch(first, self.options.dtype).X
+        return Schema(self.options.n_features or X.shape[1], self.options.missing_rule)
 
-    def pieces(self, layout: Layout, faults: Faults) -> Iterator[Batch]:
-        """One batch for each piece."""
-        first, before = 0, None
-        for given in self._pieces():
-            batch = as_batch(given, self.settings.dtype or before)
-            before = batch.X.dtype.name
-            yield screened(batch, first, None, layout, self.settings, faults)
-            first += batch.n_rows
+    def read(self, schema: Schema, errors: ErrorHandler) -> Iterator[Batch]:
+        """Yield a batch for each item of the iterable, all with the dtype of the first one."""
+        first_row, dtype = 0, self.options.dtype
+        for item in self._iterate():
+            batch = as_batch(item, dtype)
+            dtype = batch.X.dtype.name
+            yield checked_batch(batch, first_row, None, schema, self.options, errors)
+            first_row += batch.n_rows
 
-    def _pieces(self) -> Iterator[Any]:
-        if self._used and not self.reusable:
-            raise ValueError("an iterator can be read once, and that has been done; give a list to read it again")
-        self._used = True
-        return iter(self._given)
+    def _iterate(self) -> Iterator[Any]:
+        if self._started and not self.reusable:
+            raise ValueError("an iterator can be read only once, and it was read already; give a list to reread it")
+        self._started = True
+        return iter(self._arrays)
 
 
-def screened(batch: Batch, first: int, path: str | None, layout: Layout, settings: Settings, faults: Faults) -> Batch:
-    """The batch without rows that break a rule; all of it must have the width of the layout."""
-    rows = numbered(path, first)
-    if batch.X.shape[1] != layout.n_features:
+def checked_batch(
+    batch: Batch, first_row: int, path: str | None, schema: Schema, options: ReadOptions, errors: ErrorHandler
+) -> Batch:
+    """Return the batch without invalid rows, or raise DataError if it has not the width of the schema."""
+    origin = RowOrigin.numbered(path, first_row)
+    if batch.X.shape[1] != schema.n_features:
         raise DataError(
-            f"rows must have {layout.n_features} columns, got {batch.X.shape[1]}; make all of one width",
+            f"rows must have {schema.n_features} columns, got {batch.X.shape[1]}; give all rows the same width",
             path=path,
-            line=rows.line(0),
+            line=origin.line(0),
         )
-    marks = Marks()
-    batch = screen(batch, marks, missing=layout.missing, labels=settings.labels)
-    return marks.settle(batch, rows, faults)
+    invalid = InvalidRows()
+    batch = check_batch(batch, invalid, missing=schema.missing, known_labels=options.labels)
+    return invalid.drop_from(batch, origin, errors)
 
 
-def as_batch(given: Any, dtype: str | None) -> Batch:
-    """X, (X, y) or (X, y, weight) as a batch; the type of X is kept if it is a float, and `dtype` is None."""
-    X, y, weight = (*given, None, None)[:3] if isinstance(given, tuple) else (given, None, None)
+def as_batch(arrays: Any, dtype: str | None) -> Batch:
+    """Return X, (X, y) or (X, y, weight) as a batch. Without `dtype`, float32 and float64 are kept as they are."""
+    X, y, weight = (*arrays, None, None)[:3] if isinstance(arrays, tuple) else (arrays, None, None)
     X = _as_rows(X, dtype)
-    return Batch(X, None if y is None else as_labels(y, X.shape[0]), None if weight is None else _weights(weight, X))
+    return Batch(
+        X,
+        None if y is None else _as_labels(y, X.shape[0]),
+        None if weight is None else _as_weights(weight, X.shape[0]),
+    )
 
 
 def _as_rows(X: Any, dtype: str | None) -> Any:
@@ -84,18 +89,18 @@ def _as_rows(X: Any, dtype: str | None) -> Any:
     if dtype is None:
         X = as_floats(X)
     else:
-        with np.errstate(over="ignore"):  # infinite numbers are found later
+        with np.errstate(over="ignore"):  # check_batch finds infinite numbers
             X = X.astype(dtype, copy=False)
     if sparse.issparse(X):
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        return canonical(X)
+        return mark_canonical(X)
     return X
 
 
-def as_labels(y: Any, n_rows: int) -> Any:
-    """Labels as a vector of numbers or of strings."""
+def _as_labels(y: Any, n_rows: int) -> Any:
+    """Return labels as a vector of numbers or of strings."""
     y = np.asarray(y)
     if y.dtype.kind == "O":
         if not all(isinstance(label, str) for label in y.reshape(-1)):
@@ -106,8 +111,9 @@ def as_labels(y: Any, n_rows: int) -> Any:
     return y
 
 
-def _weights(weight: Any, X: Any) -> Any:
+def _as_weights(weight: Any, n_rows: int) -> Any:
+    """Return weights as a float64 vector."""
     weight = np.asarray(weight)
-    if weight.dtype.kind not in "buif" or weight.shape != (X.shape[0],):
-        raise DataError(f"weight must be {X.shape[0]} numbers, got {weight.dtype} of shape {weight.shape}")
+    if weight.dtype.kind not in "buif" or weight.shape != (n_rows,):
+        raise DataError(f"weight must be {n_rows} numbers, got {weight.dtype} of shape {weight.shape}")
     return weight.astype(np.float64, copy=False)

@@ -1,4 +1,4 @@
-"""A batch of rows, and how batches are cut and joined."""
+"""A batch of rows, and functions that cut and join batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import sparse
 
 
 class Batch(NamedTuple):
-    """Rows with what is known about them.
+    """A batch of rows, with labels and weights where they are known.
 
     Attributes
     ----------
@@ -28,65 +28,65 @@ class Batch(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.X.shape[0])
 
     def rows(self, begin: int, end: int) -> Batch:
-        """The rows from `begin` to before `end`; nothing is copied."""
+        """Return the rows from `begin` up to but not including `end`, without copying values."""
         y = None if self.y is None else self.y[begin:end]
         weight = None if self.weight is None else self.weight[begin:end]
         return Batch(_csr_rows(self.X, begin, end) if sparse.issparse(self.X) else self.X[begin:end], y, weight)
 
     def take(self, chosen: NDArray[Any]) -> Batch:
-        """The rows that a mask or an array of row numbers chooses."""
+        """Return the rows chosen by a boolean mask or by an array of row numbers."""
         y = None if self.y is None else self.y[chosen]
         weight = None if self.weight is None else self.weight[chosen]
         X = self.X[chosen]
-        return Batch(canonical(X) if sparse.issparse(X) else X, y, weight)
+        return Batch(mark_canonical(X) if sparse.issparse(X) else X, y, weight)
 
 
-def canonical(X: Any) -> Any:
-    """X, known to have sorted and unique indices: nobody need look again."""
+def mark_canonical(X: Any) -> Any:
+    """Return X, marked as having sorted and unique indices, so that SciPy does not check them again."""
     X.has_sorted_indices = True
     X.has_canonical_format = True
     return X
 
 
-def csr(values: Any, columns: Any, ends: Any, n_columns: int) -> Any:
-    """A csr_array of arrays whose indices are sorted and unique."""
-    return canonical(sparse.csr_array((values, columns, ends), shape=(len(ends) - 1, n_columns)))
+def canonical_csr(values: Any, columns: Any, indptr: Any, n_columns: int) -> Any:
+    """Return a csr_array of arrays whose indices are known to be sorted and unique."""
+    return mark_canonical(sparse.csr_array((values, columns, indptr), shape=(len(indptr) - 1, n_columns)))
 
 
 def _csr_rows(X: Any, begin: int, end: int) -> Any:
-    ends = X.indptr[begin : min(end, X.shape[0]) + 1]
-    entries = slice(ends[0], ends[-1])
-    return csr(X.data[entries], X.indices[entries], ends - ends[0], X.shape[1])
+    indptr = X.indptr[begin : min(end, X.shape[0]) + 1]
+    entries = slice(indptr[0], indptr[-1])
+    return canonical_csr(X.data[entries], X.indices[entries], indptr - indptr[0], X.shape[1])
 
 
 def joined(batches: Sequence[Batch]) -> Batch:
-    """One batch of the rows of several, in their order."""
+    """Return one batch with the rows of several, in their order."""
     if len(batches) == 1:
         return batches[0]
     X = [batch.X for batch in batches]
     return Batch(
-        canonical(sparse.vstack(X, format="csr")) if sparse.issparse(X[0]) else np.concatenate(X),
+        mark_canonical(sparse.vstack(X, format="csr")) if sparse.issparse(X[0]) else np.concatenate(X),
         None if batches[0].y is None else np.concatenate([batch.y for batch in batches]),
         None if batches[0].weight is None else np.concatenate([batch.weight for batch in batches]),
     )
 
 
-def rebatched(pieces: Iterable[Batch], batch_rows: int) -> Iterator[Batch]:
-    """The rows of pieces of any sizes in batches of one size; the last one may be smaller."""
-    waiting: list[Batch] = []
-    n_waiting = 0
-    for piece in pieces:
+def rebatched(batches: Iterable[Batch], batch_rows: int) -> Iterator[Batch]:
+    """Yield the rows of batches of any size in batches of `batch_rows` rows; the last one may be smaller."""
+    pending: list[Batch] = []
+    n_pending = 0
+    for batch in batches:
         begin = 0
-        while n_waiting + piece.n_rows - begin >= batch_rows:
-            end = begin + batch_rows - n_waiting
-            yield joined([*waiting, piece.rows(begin, end)])
-            begin, waiting, n_waiting = end, [], 0
-        if begin < piece.n_rows:
-            waiting.append(piece.rows(begin, piece.n_rows))
-            n_waiting += piece.n_rows - begin
-    if waiting:
-        yield joined(waiting)
+        while n_pending + batch.n_rows - begin >= batch_rows:
+            end = begin + batch_rows - n_pending
+            yield joined([*pending, batch.rows(begin, end)])
+            begin, pending, n_pending = end, [], 0
+        if begin < batch.n_rows:
+            pending.append(batch.rows(begin, batch.n_rows))
+            n_pending += batch.n_rows - begin
+    if pending:
+        yield joined(pending)

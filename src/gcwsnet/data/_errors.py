@@ -1,27 +1,39 @@
-"""Rows that cannot be read: the error that names the place, and what is done about it."""
+"""Errors in data: the exception that names the place, the rules for all rows, and the handling of invalid rows."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
-MOST_REASONS = 10
-LONGEST_SHOWN = 60
+import numpy as np
+from scipy import sparse
+
+from gcwsnet.data._batch import Batch
+
+MAX_REASONS = 10
+MAX_QUOTED = 60
+MISSING_HINT = 'give missing="zero" or missing="nan", or drop the row'
+MISSING_MESSAGE = f"a value must not be missing; {MISSING_HINT}"
+ColumnReference = int | str | None
+"""What an error calls a column: its name, its number, or None where the error is about the whole row."""
 
 
 class DataError(ValueError):
-    """Data that breaks a rule, with the place: ``FILE:LINE:COLUMN: rule, got value; way out``.
+    """An error in the data, with its place: ``FILE:LINE:COLUMN: rule, got value; way out``.
 
     Attributes
     ----------
     path : str or None
         The file. "-" is standard input.
     line : int or None
-        Counted from 1: the line of a text file, the row of another.
+        Counted from 1: the line of a text file, the row of another file.
     column : int, str or None
-        In a LIBSVM file the byte of the line, in a CSV file the column, both counted from 1. In other files the name or
-        the number of the column.
+        The byte of the line in a LIBSVM file, counted from 1. In other files the name of the column, or its number
+        where it has no name: counted from 1 in CSV files, and from 0 in arrays.
 
     Examples
     --------
@@ -31,36 +43,45 @@ class DataError(ValueError):
     """
 
     def __init__(
-        self, message: str, *, path: str | None = None, line: int | None = None, column: int | str | None = None
+        self, message: str, *, path: str | None = None, line: int | None = None, column: ColumnReference = None
     ) -> None:
         place = ":".join(str(part) for part in (path, line, column) if part is not None)
         super().__init__(f"{place}: {message}" if place else message)
         self.path, self.line, self.column = path, line, column
 
 
-class Faults:
-    """What is done about rows at fault: the first one is raised, or all are counted and their text is kept.
+class ErrorHandler:
+    """A handler of invalid rows: it raises the first error, or counts the errors and saves the rows.
 
     Parameters
     ----------
     on_error : {"stop", "skip"}
     rejects : path or None
-        Where the text of skipped rows goes. The file is written anew.
+        The file that skipped rows are written to. A file that exists is overwritten.
+
+    Attributes
+    ----------
+    skipped : int
+        The number of rows skipped so far.
+    reasons : list of str
+        The messages of the first errors.
+    unknown_categories : int
+        The number of values so far that are not among the categories of the schema, which is no error.
     """
 
     def __init__(self, on_error: str, rejects: str | os.PathLike[str] | None = None) -> None:
-        self.stops = on_error == "stop"
+        self.on_error = on_error
         self.skipped = self.unknown_categories = 0
         self.reasons: list[str] = []
         self._rejects = None if rejects is None else Path(rejects)
         self._file: BinaryIO | None = None
 
-    def meet(self, error: DataError, text: bytes) -> None:
-        """Raise the error, or count it and keep the text of the row."""
-        if self.stops:
+    def handle(self, error: DataError, text: bytes) -> None:
+        """Raise the error, or count it and save the text of the row."""
+        if self.on_error == "stop":
             raise error
         self.skipped += 1
-        if len(self.reasons) < MOST_REASONS:
+        if len(self.reasons) < MAX_REASONS:
             self.reasons.append(str(error))
         if self._rejects is not None:
             if self._file is None:
@@ -68,7 +89,7 @@ class Faults:
             self._file.write(text.rstrip(b"\r\n") + b"\n")
 
     def close(self) -> None:
-        """Write out what is kept."""
+        """Close the file of rejects, which is empty if no row was skipped."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -76,7 +97,131 @@ class Faults:
             self._rejects.write_bytes(b"")
 
 
-def shown(value: bytes | str) -> str:
-    """A value of a file as an error shows it: in quotes, not too long, and on one line."""
+def quote(value: bytes | str) -> str:
+    """Return a value of a file as errors show it: in quotes, shortened, and on one line."""
     text = value.decode("utf-8", errors="backslashreplace") if isinstance(value, bytes) else value
-    return repr(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}...")
+    return repr(text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}...")
+
+
+@contextmanager
+def damage_as_data_error(
+    path: str, exceptions: tuple[type[Exception], ...], rule: str, way_out: str = "get an intact copy"
+) -> Iterator[None]:
+    """Raise a DataError in place of the exceptions that a library raises for a truncated or damaged file."""
+    try:
+        yield
+    except DataError:
+        raise
+    except exceptions as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise DataError(f"{rule} ({reason}); {way_out}", path=path) from error
+
+
+def require_pyarrow(needed_by: str, module: str = "pyarrow") -> Any:
+    """Import pyarrow, or a module of it, and raise an error that says how to install it where it is missing."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f"reading {needed_by} needs pyarrow: pip install 'gcwsnet[data]'") from error
+
+
+class RowOrigin(NamedTuple):
+    """The place in a file that the rows of a batch come from: functions from a row to its line and to its text."""
+
+    path: str | None
+    line: Callable[[int], int]
+    text: Callable[[int], bytes]
+
+    @classmethod
+    def numbered(cls, path: str | None, first: int) -> RowOrigin:
+        """Return the origin of rows of a file that is not text, where row number `first` is the first of the batch."""
+        return cls(path, lambda row: first + row + 1, lambda row: f"row {first + row + 1}".encode())
+
+
+class InvalidRows:
+    """The rows of a batch that break a rule, each with its column and the first rule that it breaks."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[int, tuple[ColumnReference, str]] = {}
+
+    def add(self, rows: Iterable[int], column: ColumnReference, message: Callable[[int], str]) -> None:
+        """Add rows; `message` maps a row to its error message."""
+        for row in rows:
+            if int(row) not in self._reasons:
+                self._reasons[int(row)] = (column, message(int(row)))
+
+    def valid_mask(self, n_rows: int) -> Any:
+        """Return a boolean mask of the rows that are valid."""
+        valid = np.ones(n_rows, dtype=bool)
+        valid[list(self._reasons)] = False
+        return valid
+
+    def drop_from(self, batch: Batch, origin: RowOrigin, errors: ErrorHandler) -> Batch:
+        """Hand the invalid rows to the error handler, first row first, and return the batch without them."""
+        if not self._reasons:
+            return batch
+        for row, (column, message) in sorted(self._reasons.items()):
+            errors.handle(DataError(message, path=origin.path, line=origin.line(row), column=column), origin.text(row))
+        return batch.take(self.valid_mask(batch.n_rows))
+
+
+def check_batch(
+    batch: Batch,
+    invalid: InvalidRows,
+    *,
+    missing: str,
+    known_labels: Sequence[Any] | None,
+    column_reference: Callable[[int], ColumnReference] = lambda column: column,
+) -> Batch:
+    """Check the rules that hold for every format, and apply the rule for missing values.
+
+    Numbers and labels must be finite, labels must be among the known ones, and weights must not be negative. Rows that
+    break a rule are added to `invalid`. The batch is returned with NaN replaced if `missing` is "zero".
+    """
+    batch = _check_numbers(batch, invalid, missing, column_reference)
+    if batch.y is not None:
+        _check_labels(batch.y, invalid, known_labels)
+    if batch.weight is not None:
+        weight = batch.weight
+        negative = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+        invalid.add(negative, None, lambda row: f"a weight must be a finite number of at least 0, got {weight[row]}")
+    return batch
+
+
+def _check_numbers(
+    batch: Batch, invalid: InvalidRows, missing: str, column_reference: Callable[[int], ColumnReference]
+) -> Batch:
+    is_sparse = sparse.issparse(batch.X)
+    values = (batch.X.data if is_sparse else batch.X).reshape(-1)
+    entries = np.flatnonzero(~np.isfinite(values))
+    if len(entries) == 0:
+        return batch
+    wrong = entries if missing == "error" else entries[np.isinf(values[entries])]
+    if is_sparse:
+        rows, columns = np.searchsorted(batch.X.indptr, wrong, side="right") - 1, batch.X.indices[wrong]
+    else:
+        rows, columns = np.divmod(wrong, batch.X.shape[1])
+    for row, column, value in zip(rows.tolist(), columns.tolist(), values[wrong].tolist(), strict=True):
+        infinite = f"a number must be finite in {values.dtype}, got {value}; correct it, or drop the row"
+        message = MISSING_MESSAGE if np.isnan(value) else infinite
+        invalid.add([row], column_reference(column), lambda _, message=message: message)  # type: ignore[misc]
+    if missing != "zero":
+        return batch
+    X = batch.X.copy()
+    numbers = X.data if is_sparse else X
+    numbers[np.isnan(numbers)] = 0
+    return batch._replace(X=X)
+
+
+def _check_labels(y: Any, invalid: InvalidRows, known_labels: Sequence[Any] | None) -> None:
+    if y.dtype.kind == "f":
+        not_finite = np.flatnonzero(~np.isfinite(y))
+        invalid.add(not_finite, None, lambda row: f"a label must be a finite number, got {y[row]}")
+    if known_labels is not None:
+        listed = ", ".join(map(str, list(known_labels)[:10])) + (", ..." if len(known_labels) > 10 else "")
+        unknown = np.flatnonzero(~np.isin(y, np.asarray(known_labels)))
+        invalid.add(
+            unknown,
+            None,
+            lambda row: f"a label must be one of the known labels ({listed}), got {quote(str(y[row]))}; drop the row",
+        )

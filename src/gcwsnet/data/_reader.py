@@ -1,72 +1,195 @@
-"""What every format has: a layout, a survey, and pieces of rows."""
+"""The base classes of all readers: `Reader`, and `TableReader` for formats with columns (CSV, Parquet, Arrow)."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from gcwsnet._validation import MOST_COLUMNS
 from gcwsnet.data._batch import Batch
-from gcwsnet.data._errors import DataError, Faults
-from gcwsnet.data._inputs import Input
-from gcwsnet.data._layout import Layout
-from gcwsnet.data._settings import Settings
-from gcwsnet.data._survey import Survey, Tally
+from gcwsnet.data._encode import Table, encode
+from gcwsnet.data._errors import ColumnReference, DataError, ErrorHandler, InvalidRows, RowOrigin, check_batch
+from gcwsnet.data._options import ReadOptions
+from gcwsnet.data._schema import ColumnNames, ColumnSelection, FileColumn, Schema, infer_schema, select_columns
+from gcwsnet.data._sources import Source
+from gcwsnet.data._survey import RowStatistics, SchemaLearner, Survey, TextLabelStatistics
 
 
 class Reader(ABC):
-    """Rows of one format.
+    """A reader of one format.
+
+    A new format needs a subclass with `known_schema` and `read`, or a subclass of `TableReader`, and an entry in
+    `READERS` (`_read.py`), `EXTENSIONS` (`_sources.py`) and `INAPPLICABLE_OPTIONS` (`_options.py`).
 
     Parameters
     ----------
-    inputs : list of Input
-        Empty for what is no file.
-    settings : Settings
+    sources : list of Source
+        Empty for arrays.
+    options : ReadOptions
     """
 
-    def __init__(self, inputs: Sequence[Input], settings: Settings) -> None:
-        self.inputs, self.settings = inputs, settings
-        self.reusable = all(given.reusable for given in inputs)
+    def __init__(self, sources: Sequence[Source], options: ReadOptions) -> None:
+        self.sources, self.options = sources, options
+        self.reusable = all(source.reusable for source in sources)
 
     @abstractmethod
-    def known_layout(self) -> Layout | None:
-        """The layout if it can be known without reading all rows, else None."""
+    def known_schema(self) -> Schema | None:
+        """Return the schema if it is known without reading all rows, else None."""
 
     @abstractmethod
-    def pieces(self, layout: Layout, faults: Faults) -> Iterator[Batch]:
-        """The rows in order, in batches of any size."""
+    def read(self, schema: Schema, errors: ErrorHandler) -> Iterator[Batch]:
+        """Yield the valid rows in order, in batches of any size."""
 
-    def survey(self, known: Layout | None, faults: Faults, most_labels: int) -> tuple[Layout, Survey]:
-        """The layout and the counts of all rows."""
-        tally = Tally(most_labels)
-        start = known or self.known_layout() or self.open_layout()
-        for batch in self.pieces(start, faults):
-            tally.add(batch)
-        layout = self.decided(start, tally) if start.n_features == MOST_COLUMNS else start
-        shift = (layout.index_base or 0) - (start.index_base or 0)
-        if tally.most_index - shift >= layout.n_features:  # rows are wider than the width that is given
-            return self.survey(layout, Faults("stop" if faults.stops else "skip"), most_labels)
-        return layout, self.summary(layout, tally, faults)
+    def learn_schema(self, errors: ErrorHandler, max_labels: int) -> tuple[Schema, Survey]:
+        """Read all rows once, and return the schema and the survey.
 
-    def open_layout(self) -> Layout:
-        """A layout that rows of any width fit, for a format whose layout may need a look at all rows."""
-        raise NotImplementedError
+        Readers whose `known_schema` may return None override this.
+        """
+        schema = self.known_schema()
+        if schema is None:
+            raise NotImplementedError(f"{type(self).__name__} must learn its schema from all rows")
+        return schema, self.survey(schema, errors, max_labels)
 
-    def decided(self, layout: Layout, tally: Tally) -> Layout:
-        """The open layout, closed by what was counted."""
-        raise NotImplementedError
+    def survey(self, schema: Schema, errors: ErrorHandler, max_labels: int) -> Survey:
+        """Read all rows once with a schema, and return their survey."""
+        return self.summarize(schema, self.count_rows(schema, errors, max_labels), errors)
 
-    def summary(self, layout: Layout, tally: Tally, faults: Faults) -> Survey:
-        """What is told of the counts. No row at all is an error."""
-        self.require_rows(tally.n_rows, faults)
-        return tally.survey(layout, faults.skipped)
+    def count_rows(self, schema: Schema, errors: ErrorHandler, max_labels: int) -> RowStatistics:
+        """Read all rows once with a schema, and return their counts."""
+        statistics = RowStatistics(max_labels)
+        for batch in self.read(schema, errors):
+            statistics.update(batch)
+        return statistics
 
-    def require_rows(self, n_rows: int, faults: Faults) -> None:
-        """DataError if there is no row at all."""
+    def summarize(self, schema: Schema, statistics: RowStatistics, errors: ErrorHandler) -> Survey:
+        """Return the survey of rows that were counted, or raise DataError if there are none."""
+        self.require_rows(statistics.n_rows, errors)
+        return statistics.survey(schema, errors.skipped)
+
+    def require_rows(self, n_rows: int, errors: ErrorHandler) -> None:
+        """Raise DataError if no row was read."""
         if n_rows == 0:
-            names = [given.name for given in self.inputs]
-            skipped = f" besides the {faults.skipped} that are skipped" if faults.skipped else ""
+            names = [source.name for source in self.sources]
+            skipped = f" besides the {errors.skipped} skipped" if errors.skipped else ""
             raise DataError(
                 f"there must be at least one row, got none{skipped}; is this the right file?",
                 path=", ".join(names[:3]) + (", ..." if len(names) > 3 else "") or None,
             )
+
+
+class TableReader(Reader):
+    """A reader of files with columns. Subclasses parse tables; this class encodes and checks them."""
+
+    @abstractmethod
+    def file_columns(self, source: Source) -> list[FileColumn]:
+        """Return the columns of a file."""
+
+    def is_empty(self, source: Source) -> bool:
+        """Return whether a file has not even columns. Such files are ignored if there are others."""
+        del source
+        return False
+
+    @abstractmethod
+    def text_label_type(self, source: Source, label: int) -> str | None:
+        """Return how the first labels of a text file parse, "numbers" or "strings", or None if the file has types."""
+
+    @abstractmethod
+    def read_tables(
+        self, source: Source, schema: Schema, selection: ColumnSelection, errors: ErrorHandler
+    ) -> Iterator[tuple[Table, RowOrigin]]:
+        """Yield the selected columns of a file, some rows at a time."""
+
+    def known_schema(self) -> Schema | None:
+        """Return the schema of the first file, or None if categories or widths must be learned from all rows."""
+        schema = self._inferred_schema()
+        is_open = any(column.kind == "onehot" or column.width == MOST_COLUMNS for column in schema.columns)
+        return None if is_open else schema
+
+    def read(self, schema: Schema, errors: ErrorHandler) -> Iterator[Batch]:
+        """Yield a batch for each table."""
+        for table, origin in self._read_all_tables(schema, errors):
+            batch, invalid = self._encode(table, schema, errors)
+            yield invalid.drop_from(batch, origin, errors)
+
+    def learn_schema(self, errors: ErrorHandler, max_labels: int) -> tuple[Schema, Survey]:
+        """Learn categories, the width of sparse rows and the type of text labels from the valid rows."""
+        inferred = self._inferred_schema()
+        has_text_labels = inferred.label_type is not None
+        start = replace(inferred, label_type="strings") if has_text_labels else inferred
+        statistics, text_labels = RowStatistics(max_labels), TextLabelStatistics(max_labels)
+        learner = SchemaLearner(inferred, self.sources[0].name)
+        for table, origin in self._read_all_tables(start, errors):
+            batch, invalid = self._encode(table, start, errors)
+            valid = invalid.valid_mask(batch.n_rows)
+            batch = invalid.drop_from(batch, origin, errors)
+            if has_text_labels and batch.y is not None:
+                text_labels.update(batch.y)
+                batch = batch._replace(y=None)
+            statistics.update(batch)
+            learner.update(table, valid)
+        schema = learner.schema()
+        if not has_text_labels:
+            return schema, self.summarize(schema, statistics, errors)
+        schema = replace(schema, label_type=text_labels.schema_label_type)
+        labels = text_labels.statistics
+        survey = self.summarize(schema, statistics, errors)
+        return schema, replace(survey, labels=labels.labels, label_type=labels.label_type)
+
+    def _inferred_schema(self) -> Schema:
+        """Return the schema of the first file, without what must be learned from all rows."""
+        source = self._nonempty_sources()[0]
+        schema = infer_schema(self.file_columns(source), self.options, source.name)
+        if schema.label_number is None:
+            return schema
+        return replace(schema, label_type=self.text_label_type(source, schema.label_number))
+
+    def _read_all_tables(self, schema: Schema, errors: ErrorHandler) -> Iterator[tuple[Table, RowOrigin]]:
+        required = self.options.label is not None, self.options.weight is not None
+        for number, source in enumerate(self._nonempty_sources()):
+            names = ColumnNames([column.name for column in self.file_columns(source)], source.name)
+            selection = select_columns(schema, names, source.name, required=required)
+            found = selection.label is not None, selection.weight is not None
+            if number > 0 and found != required:
+                raise DataError(
+                    f"files that are read together must all have label and weight, or none, as {self.sources[0].name}",
+                    path=source.name,
+                )
+            required = found
+            yield from self.read_tables(source, schema, selection, errors)
+
+    def _nonempty_sources(self) -> Sequence[Source]:
+        return [source for source in self.sources if not self.is_empty(source)] or self.sources
+
+    def _encode(self, table: Table, schema: Schema, errors: ErrorHandler) -> tuple[Batch, InvalidRows]:
+        invalid = InvalidRows()
+        batch = encode(table, schema, invalid, errors, self.options.dtype or "float64")
+        batch = check_batch(
+            batch,
+            invalid,
+            missing=schema.missing,
+            known_labels=self._known_labels(batch),
+            column_reference=_file_column_reference(schema),
+        )
+        return batch, invalid
+
+    def _known_labels(self, batch: Batch) -> Sequence[Any] | None:
+        """Return the labels that are allowed, as strings where the file has strings."""
+        labels = self.options.labels
+        if labels is None or batch.y is None or batch.y.dtype.kind != "U":
+            return labels
+        return [str(label) for label in labels]
+
+
+def _file_column_reference(schema: Schema) -> Callable[[int], ColumnReference]:
+    """Return a function from a column of X to what errors call the column of the file that it comes from."""
+    ends = np.cumsum([column.width for column in schema.columns])
+
+    def reference(column: int) -> ColumnReference:
+        number = int(np.searchsorted(ends, column, side="right"))
+        return schema.columns[number].reference if number < len(schema.columns) else None
+
+    return reference

@@ -1,37 +1,42 @@
-"""What one look at all rows tells."""
+"""What is learned from all rows: their number and labels (`Survey`), and the parts of a schema that need all rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gcwsnet._validation import MOST_COLUMNS
 from gcwsnet.data._batch import Batch
-from gcwsnet.data._layout import Layout
+from gcwsnet.data._encode import Table, flatten_lists, to_strings
+from gcwsnet.data._errors import DataError
+from gcwsnet.data._schema import Schema
 
-MOST_LABELS = 10_000
+MAX_LABELS = 10_000
+MAX_CATEGORIES = 100_000
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What one look at all rows tells.
+    """The result of reading all rows once.
 
     Attributes
     ----------
     n_rows : int
-        Without those that are skipped.
+        The number of rows, without the skipped ones.
     n_features : int
+        D, the number of columns of X.
     label_type : {"integers", "numbers", "strings"} or None
-        None without labels. "integers" are whole numbers, whatever their type.
+        "integers" are whole numbers of any dtype. None if there are no labels.
     labels : tuple or None
-        Distinct labels in rising order; None if there are too many to keep, or none at all.
+        The distinct labels in ascending order. None if there are too many to keep, or no labels.
     index_base : 0, 1 or None
-        Of LIBSVM files.
+        The index of the first column in LIBSVM files.
     skipped : int
-        Rows that are skipped with ``on_error="skip"``.
+        The number of rows that were skipped with ``on_error="skip"``.
     """
 
     n_rows: int
@@ -42,66 +47,153 @@ class Survey:
     skipped: int
 
 
-class Tally:
-    """Counts for a survey, batch after batch.
+class RowStatistics:
+    """Counts for a survey, updated batch by batch.
 
     Parameters
     ----------
-    most_labels : int
+    max_labels : int
         Distinct labels are kept up to this number.
     """
 
-    def __init__(self, most_labels: int) -> None:
+    def __init__(self, max_labels: int) -> None:
         self.n_rows = 0
-        self.least_index: int | None = None
-        self.most_index = -1
-        self._most_labels = most_labels
+        self.min_index: int | None = None
+        self.max_index = -1
+        self._max_labels = max_labels
         self._labels: set[Any] | None = set()
-        self._types: set[str] = set()
+        self._label_types: set[str] = set()
 
-    def add(self, batch: Batch) -> None:
-        """Count the rows of a batch."""
+    def update(self, batch: Batch) -> None:
+        """Count the rows of a batch, their column indices if X is CSR, and their labels."""
         self.n_rows += batch.n_rows
         if sparse.issparse(batch.X) and batch.X.nnz:
-            least, most = int(batch.X.indices.min()), int(batch.X.indices.max())
-            self.least_index = least if self.least_index is None else min(self.least_index, least)
-            self.most_index = max(self.most_index, most)
-        if batch.y is not None and batch.n_rows:
-            self._add_labels(batch.y)
+            smallest, largest = int(batch.X.indices.min()), int(batch.X.indices.max())
+            self.min_index = smallest if self.min_index is None else min(self.min_index, smallest)
+            self.max_index = max(self.max_index, largest)
+        if batch.y is not None:
+            self.update_labels(batch.y)
+
+    def update_labels(self, y: NDArray[Any]) -> None:
+        """Count labels alone."""
+        if len(y) == 0:
+            return
+        self._label_types.add(infer_label_type(y))
+        if self._labels is not None:
+            self._labels.update(np.unique(y).tolist())
+            if len(self._labels) > self._max_labels:
+                self._labels = None
 
     @property
     def label_type(self) -> str | None:
-        """The widest type of the labels so far."""
-        return next((name for name in ("strings", "numbers", "integers") if name in self._types), None)
+        """The most general type of the labels so far."""
+        return next((name for name in ("strings", "numbers", "integers") if name in self._label_types), None)
 
     @property
     def labels(self) -> tuple[Any, ...] | None:
-        """Distinct labels in rising order, None if there are too many."""
+        """The distinct labels in ascending order, None if there are too many or none."""
         return tuple(sorted(self._labels)) if self._labels else None
 
-    def survey(self, layout: Layout, skipped: int) -> Survey:
-        """What the counts tell of rows that are laid out so."""
+    def survey(self, schema: Schema, skipped: int) -> Survey:
+        """Return the survey of rows that were read with this schema."""
         return Survey(
             n_rows=self.n_rows,
-            n_features=layout.n_features,
+            n_features=schema.n_features,
             label_type=self.label_type,
             labels=self.labels,
-            index_base=layout.index_base,
+            index_base=schema.index_base,
             skipped=skipped,
         )
 
-    def _add_labels(self, y: NDArray[Any]) -> None:
-        self._types.add(label_type(y))
-        if self._labels is not None:
-            self._labels.update(np.unique(y).tolist())
-            if len(self._labels) > self._most_labels:
-                self._labels = None
 
-
-def label_type(y: NDArray[Any]) -> str:
-    """What labels are, by their values."""
+def infer_label_type(y: NDArray[Any]) -> str:
+    """Return "integers", "numbers" or "strings" by the values of the labels."""
     if y.dtype.kind in "bui":
         return "integers"
     if y.dtype.kind == "f":
         return "integers" if bool(np.all(y == np.floor(y))) else "numbers"
     return "strings"
+
+
+class TextLabelStatistics:
+    """Counts of labels that a text file holds as strings; they are numbers if all of them can be parsed as numbers."""
+
+    def __init__(self, max_labels: int) -> None:
+        self._as_strings, self._as_numbers = RowStatistics(max_labels), RowStatistics(max_labels)
+        self._all_numbers = True
+
+    def update(self, y: Any) -> None:
+        """Count labels, which are given as strings."""
+        self._as_strings.update_labels(y)
+        if self._all_numbers:
+            try:
+                self._as_numbers.update_labels(y.astype(np.float64))
+            except ValueError:
+                self._all_numbers = False
+
+    @property
+    def statistics(self) -> RowStatistics:
+        """The counts of the labels, as numbers if all of them are."""
+        return self._as_numbers if self._all_numbers else self._as_strings
+
+    @property
+    def schema_label_type(self) -> str:
+        """The type that the labels are read as: "numbers" or "strings"."""
+        return "numbers" if self._all_numbers else "strings"
+
+
+class SchemaLearner:
+    """A learner of the categories of an inferred schema, and of the width of its sparse rows.
+
+    Parameters
+    ----------
+    schema : Schema
+        What `infer_schema` returned.
+    path : str
+        The file that errors name.
+    """
+
+    def __init__(self, schema: Schema, path: str) -> None:
+        self._schema, self._path = schema, path
+        self._categories: dict[int, set[str]] = {}
+        self._widths: dict[int, int] = {}
+        for number, column in enumerate(schema.columns):
+            if column.kind == "onehot":
+                self._categories[number] = set()
+            elif column.kind == "sparse" and column.width == MOST_COLUMNS:
+                self._widths[number] = 1
+
+    def update(self, table: Table, valid: Any) -> None:
+        """Learn from the rows of a table that the boolean mask `valid` chooses."""
+        arrays = iter(table.columns)
+        for number, column in enumerate(self._schema.columns):
+            array = next(arrays)
+            if number in self._categories:
+                self._add_categories(number, to_strings(array).filter(valid))
+            elif number in self._widths:
+                _, indices = flatten_lists(array.filter(valid))
+                self._widths[number] = max(self._widths[number], int(indices.max(initial=0)) + 1)
+            if column.kind == "sparse":
+                next(arrays)  # the values
+
+    def schema(self) -> Schema:
+        """Return the schema with what was learned."""
+        columns = []
+        for number, column in enumerate(self._schema.columns):
+            if number in self._categories:
+                categories = tuple(sorted(self._categories[number]))
+                columns.append(replace(column, categories=categories, width=len(categories)))
+            else:
+                columns.append(replace(column, width=self._widths.get(number, column.width)))
+        return self._schema.with_columns(tuple(columns))
+
+    def _add_categories(self, number: int, array: Any) -> None:
+        known = self._categories[number]
+        known.update(array.unique().drop_null().to_pylist())
+        if len(known) > MAX_CATEGORIES:
+            raise DataError(
+                f"a column of text must have at most {MAX_CATEGORIES} categories, got more; give hash_columns to hash "
+                "them to a number of columns, or leave it out of columns",
+                path=self._path,
+                column=self._schema.columns[number].reference,
+            )

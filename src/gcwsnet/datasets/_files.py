@@ -1,21 +1,49 @@
-"""Where the files of datasets are looked for, and what is said if they are not there."""
+"""The files of datasets: the folders in which they are looked for, and downloads into the cache folder.
+
+The downloads need nothing but the standard library. A downloaded file is in its folder whole or not at all.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import os
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
 from pathlib import Path
+from typing import IO
+from urllib import request
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from zipfile import ZipFile
 
-from gcwsnet.datasets._catalog import Form, Known
-from gcwsnet.datasets._download import DownloadError, fetch
+from gcwsnet._atomic import written_beside
+from gcwsnet.datasets._archives import MAX_BYTES, wrap_read_errors
+from gcwsnet.datasets._catalog import DatasetInfo, FileSet, PublishedFile
 
 DATA = "GCWSNET_DATA"
 CACHE = "GCWSNET_CACHE"
 OFFLINE = "GCWSNET_OFFLINE"
+TIMEOUT_SECONDS = 30
+"""How long a server may be silent."""
+
+CHUNK_BYTES = 1 << 18
 Folder = str | os.PathLike[str]
+logger = logging.getLogger("gcwsnet")
+
+
+class DownloadError(OSError):
+    """An error of a download, after which the folder is as it was before."""
+
+
+DOWNLOAD_FAILURES = (DownloadError, URLError, HTTPException, TimeoutError, ConnectionError, ssl.SSLError, ValueError)
+"""The errors of a network, of a server and of what it sends. A full disk is not among them."""
 
 
 def cache_folder() -> Path:
-    """The user's folder for datasets: what GCWSNET_CACHE names, else `gcwsnet` in the user's cache folder.
+    """Return the user's folder for datasets: what GCWSNET_CACHE names, else `gcwsnet` in the user's cache folder.
 
     The user's cache folder is what XDG_CACHE_HOME names, if that is an absolute path, else ~/.cache.
     """
@@ -27,64 +55,31 @@ def cache_folder() -> Path:
 
 
 def find_files(
-    known: Known, *, name: str, data_home: Folder | None, download: bool = True
-) -> tuple[Form, tuple[Path, ...]]:
-    """The form in which there is a dataset, and the paths of its files.
+    info: DatasetInfo, *, name: str, data_home: Folder | None, download: bool = True
+) -> tuple[FileSet, tuple[Path, ...]]:
+    """Return the first file set of a dataset that is in a folder, and the paths of its files.
 
-    A given `data_home` is the only folder that is searched. Without it, the folder that GCWSNET_DATA names is searched,
-    and then the user's folder for datasets. What is in none of them is downloaded into the last one.
+    If `data_home` is given, it is the only folder that is searched. Else the folder that GCWSNET_DATA names is searched
+    and then the cache folder. A dataset that is in neither is downloaded into the last of the searched folders.
     """
     folders = _folders(data_home)
     for folder, _ in folders:
-        for form in known.forms:
-            paths = tuple(folder / file for file in form.files)
+        for file_set in info.file_sets:
+            paths = tuple(folder / file for file in file_set.files)
             if all(path.is_file() for path in paths):
-                return form, paths
-    why, cause = _why_not(download), None
-    if not why:
+                return file_set, paths
+    reason, cause = _why_not_downloaded(download), None
+    if not reason:
         try:
-            return _fetched(known, folders[-1][0])
+            return _download_all(info, folders[-1][0])
         except DownloadError as error:
-            why, cause = f"downloading it failed ({error})", error
-    hint = data_home is None and len(folders) == 1
-    raise FileNotFoundError(
-        _missing(known, name, folders, why) + (f", or name its folder in {DATA}" if hint else "")
-    ) from cause
-
-
-def _fetched(known: Known, folder: Path) -> tuple[Form, tuple[Path, ...]]:
-    files = tuple(published.file for published in known.published)
-    (form,) = (form for form in known.forms if form.files == files)
-    for published in known.published:
-        if not (folder / published.file).is_file():
-            fetch(published, folder)
-    return form, tuple(folder / file for file in files)
-
-
-def _why_not(download: bool) -> str:
-    """Why nothing may be downloaded; empty if it may."""
-    if not isinstance(download, bool):
-        raise TypeError(f"download must be True or False, got download={download!r}")
-    if not download:
-        return "it is not downloaded with download=False"
-    return f"it is not downloaded while {OFFLINE} is set" if os.environ.get(OFFLINE, "") not in ("", "0") else ""
-
-
-def _missing(known: Known, name: str, folders: list[tuple[Path, str]], why: str) -> str:
-    npz = known.forms[0].files[0]
-    places = " and not in ".join(
-        f"{folder} ({role}{'' if folder.is_dir() else ', no such folder'})" for folder, role in folders
-    )
-    published = " and ".join(f"{file.file} from {file.urls[0]}" for file in known.published)
-    where = "there" if len(folders) == 1 else "into one of them"
-    return (
-        f"the dataset {name!r} is made of {npz}, which is not in {places}, and neither is "
-        f"{', '.join(file.file for file in known.published)}; {why}; put {published} {where}"
-    )
+            reason, cause = f"the download failed ({error})", error
+    hint = f", or set {DATA} to the folder that has it" if data_home is None and len(folders) == 1 else ""
+    raise FileNotFoundError(_not_found(info, name, folders, reason) + hint) from cause
 
 
 def _folders(data_home: Folder | None) -> list[tuple[Path, str]]:
-    """Folders to search, in order, each with what it is."""
+    """Return the folders to search, in order, and what each of them is."""
     if data_home is not None:
         if not isinstance(data_home, str | os.PathLike):
             raise TypeError(f"data_home must be a path or None, got data_home={data_home!r}")
@@ -92,3 +87,149 @@ def _folders(data_home: Folder | None) -> list[tuple[Path, str]]:
     folders = [(cache_folder(), "the cache folder")]
     named = os.environ.get(DATA)
     return [(Path(named).expanduser(), DATA), *folders] if named else folders
+
+
+def _why_not_downloaded(download: bool) -> str:
+    """Return why nothing may be downloaded, or an empty string if it may."""
+    if not isinstance(download, bool):
+        raise TypeError(f"download must be True or False, got download={download!r}")
+    if not download:
+        return "it was not downloaded because of download=False"
+    return f"it was not downloaded because {OFFLINE} is set" if os.environ.get(OFFLINE, "") not in ("", "0") else ""
+
+
+def _not_found(info: DatasetInfo, name: str, folders: list[tuple[Path, str]], reason: str) -> str:
+    npz = info.file_sets[0].files[0]
+    places = " or in ".join(
+        f"{folder} ({role}{'' if folder.is_dir() else ', which does not exist'})" for folder, role in folders
+    )
+    sources = " and ".join(f"{published.file} from {published.urls[0]}" for published in info.published)
+    where = "there" if len(folders) == 1 else "into one of these folders"
+    return (
+        f"the dataset {name!r} was not found: neither {npz} nor "
+        f"{', '.join(published.file for published in info.published)} is in {places}; {reason}; put {sources} {where}"
+    )
+
+
+def _download_all(info: DatasetInfo, folder: Path) -> tuple[FileSet, tuple[Path, ...]]:
+    files = tuple(published.file for published in info.published)
+    (file_set,) = (file_set for file_set in info.file_sets if file_set.files == files)
+    for published in info.published:
+        if not (folder / published.file).is_file():
+            fetch(published, folder)
+    return file_set, tuple(folder / file for file in files)
+
+
+def fetch(published: PublishedFile, folder: Path) -> Path:
+    """Download a published file into a folder and return its path.
+
+    The file is written beside its place, checked, and moved there. Whatever goes wrong, the folder then holds the
+    whole file or what it held before.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / published.file
+    failures = []
+    for url in published.urls:
+        try:
+            with written_beside(path) as part:
+                _copy(url, part, published.file)
+                _check_content(part, published)
+        except DOWNLOAD_FAILURES as error:  # noqa: PERF203
+            failures.append(f"{url}: {_reason(error)}")
+        else:
+            logger.info("downloaded %s to %s", url, path)
+            return path
+    raise DownloadError("; ".join(failures))
+
+
+def _copy(url: str, part: Path, name: str) -> None:
+    """Write the content of a URL to a file; raise a DownloadError if fewer bytes come than the server announced."""
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise DownloadError("only http and https are downloaded")
+    logger.info("downloading %s", url)
+    headers = {"User-Agent": "gcwsnet", "Accept-Encoding": "identity"}
+    opener = request.build_opener(_SecureRedirects)
+    with (
+        part.open("xb") as file,
+        opener.open(request.Request(url, headers=headers), timeout=TIMEOUT_SECONDS) as response,  # noqa: S310
+    ):
+        announced = response.headers.get("Content-Length", "")
+        total = int(announced) if announced.isdecimal() else None
+        _check_length(total or 0)
+        length = 0
+        with _progress_bar(name, total) as advance:
+            while chunk := response.read(CHUNK_BYTES):
+                length += len(chunk)
+                _check_length(length)
+                file.write(chunk)
+                advance(len(chunk))
+    if total is not None and length != total:
+        raise DownloadError(f"{length:,} of {total:,} bytes came")
+
+
+def _check_length(length: int) -> None:
+    if length > MAX_BYTES:
+        raise DownloadError(f"it has more than {MAX_BYTES:,} bytes, which no published file has")
+
+
+def _check_content(part: Path, published: PublishedFile) -> None:
+    """Raise an error if the checksum differs or, for a zip archive without a checksum, if the archive is damaged."""
+    if published.checksum is not None:
+        function, expected = published.checksum.split(":")
+        digest = hashlib.new(function, usedforsecurity=False)
+        with part.open("rb") as file:
+            while chunk := file.read(CHUNK_BYTES):
+                digest.update(chunk)
+        if digest.hexdigest() != expected:
+            raise DownloadError(f"its {function} must be {expected}, got {digest.hexdigest()}")
+    elif published.file.endswith(".zip"):
+        with wrap_read_errors("the zip archive"), ZipFile(part) as archive:
+            damaged = archive.testzip()
+            if damaged is not None:
+                raise ValueError(f"{damaged} is damaged")
+
+
+class _SecureRedirects(request.HTTPRedirectHandler):
+    """A handler that follows redirects from http to http or https, and from https to https only."""
+
+    def redirect_request(
+        self, req: request.Request, fp: IO[bytes], code: int, msg: str, headers: object, newurl: str
+    ) -> request.Request | None:
+        allowed = ("https",) if urlsplit(req.full_url).scheme == "https" else ("http", "https")
+        if urlsplit(newurl).scheme not in allowed:
+            raise DownloadError(f"it is moved to {newurl}, and only {' and '.join(allowed)} is followed")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
+
+
+def _reason(error: Exception) -> str:
+    """Return the reason of a failure in one line."""
+    if isinstance(error, HTTPError):
+        error.close()
+        return f"HTTP {error.code} {error.reason}"
+    reason = str(error.reason if isinstance(error, URLError) else error)
+    return reason.splitlines()[0] if reason else type(error).__name__
+
+
+@contextmanager
+def _progress_bar(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show the progress of a download if standard error is a terminal and rich is installed.
+
+    The function that is returned takes the number of bytes that have come since it was last called.
+    """
+    try:
+        from rich import progress  # noqa: PLC0415
+        from rich.console import Console  # noqa: PLC0415
+    except ModuleNotFoundError:
+        yield lambda _: None
+        return
+    console = Console(stderr=True)
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.DownloadColumn(),
+        progress.TransferSpeedColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(name, total=total)
+        yield lambda n_bytes: bar.update(task, advance=n_bytes)

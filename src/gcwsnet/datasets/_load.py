@@ -1,4 +1,4 @@
-"""Datasets by name."""
+"""`load`: a dataset by its name."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ import logging
 from sklearn.utils import Bunch
 
 from gcwsnet._validation import check_choice
+from gcwsnet.datasets._bunch import load_all_mnist, load_digits, load_stored, standardize
 from gcwsnet.datasets._catalog import DATASETS
-from gcwsnet.datasets._digits import load_digits
 from gcwsnet.datasets._files import Folder
-from gcwsnet.datasets._mnist_image import make_mnist_image
-from gcwsnet.datasets._mnist_noise import NOISE_SETS, make_mnist_noise
-from gcwsnet.datasets._read import all_mnist, load_dataset
-from gcwsnet.datasets._standardize import standardized as standardize
+from gcwsnet.datasets._rebuild import NOISE_SETS, make_mnist_image, make_mnist_noise
 
 NAMES = (*DATASETS, "digits")
 REBUILT = (*NOISE_SETS, "m-image")
@@ -21,7 +18,7 @@ logger = logging.getLogger("gcwsnet")
 
 
 def load(name: str, *, data_home: Folder | None = None, download: bool = True, standardized: bool = False) -> Bunch:
-    """A dataset of the paper, or one like it, split into rows for training and for testing.
+    """Return a dataset of the paper, or one like it, split into training rows and test rows.
 
     Parameters
     ----------
@@ -41,15 +38,16 @@ def load(name: str, *, data_home: Folder | None = None, download: bool = True, s
         "digits"                   1347    450      64      10 none: comes with scikit-learn
         ======================== ====== ====== ======= ======= =======================================================
     data_home : path, optional
-        The only folder in which files are looked for. Without it, that is the folder that the environment variable
-        GCWSNET_DATA names, and then the cache folder: what GCWSNET_CACHE names, else ``gcwsnet`` in XDG_CACHE_HOME,
-        else ``~/.cache/gcwsnet``. In each of them, the file NAME.npz is looked for first, then the published file.
+        The only folder in which files are looked for. By default, they are looked for in the folder that the
+        environment variable GCWSNET_DATA names, and then in the cache folder: what GCWSNET_CACHE names, else
+        ``gcwsnet`` in XDG_CACHE_HOME, else ``~/.cache/gcwsnet``. In each folder, the file NAME.npz is looked for
+        first, then the published file.
     download : bool, default=True
-        Whether a file that is not found is downloaded, into `data_home` or the cache folder. If it is False, or the
-        environment variable GCWSNET_OFFLINE is set (to something other than 0), nothing is.
+        Whether a file that is not found is downloaded, into `data_home` or the cache folder. Nothing is downloaded
+        while the environment variable GCWSNET_OFFLINE is set to anything other than 0.
     standardized : bool, default=False
-        Whether columns are brought to mean 0 and standard deviation 1 in the rows for training; those of only 0 and 1
-        are left alone. With it, Covtype gives the accuracy that the paper reports.
+        Whether columns are scaled to mean 0 and standard deviation 1 in the training rows. Columns that hold only 0 and
+        1 stay as they are. With it, Covtype gives the accuracy that the paper reports.
 
     Returns
     -------
@@ -57,34 +55,35 @@ def load(name: str, *, data_home: Folder | None = None, download: bool = True, s
         X_train, X_test : float32 arrays of shape (n, D)
             The numbers of the file: pixels of MNIST are from 0 to 255.
         y_train, y_test : int64 arrays of shape (n,)
-            The labels of the file, moved so that the least one is 0.
+            The labels of the file, shifted so that the smallest one is 0.
         name, DESCR : str
-            The name, and in a few sentences what the rows are.
+            The name, and a description of the rows in a few sentences.
         origin : {"exact", "rounded", "derived", "rebuilt", "bundled"}
             "exact": the published numbers. "rounded": the published rows with fewer digits. "derived": computed from
-            published data, and not what the paper has. "rebuilt": made anew by the published recipe, with other random
+            published data, and not the dataset of the paper. "rebuilt": made by the published recipe with other random
             numbers. "bundled": comes with scikit-learn.
 
     Raises
     ------
     ValueError
-        For another name, and for a file that is damaged or is not the whole dataset: arrays are missing, have other
-        shapes than the published ones, or hold something other than finite numbers and the known labels.
+        If the name is unknown, or if a file is damaged or is not the whole dataset: arrays are missing, do not have
+        the published shapes or hold numbers that are not finite, or a published file has other labels.
     FileNotFoundError
-        With the file, where it is published, the folder to put it into, and why it was not downloaded.
+        If a file is neither found nor downloaded. The error names the file, where it is published, the folder to put it
+        into, and why it was not downloaded.
+
+    See Also
+    --------
+    make_mnist_noise : Rebuild the noise sets with other sizes, seeds and digits.
+    make_mnist_image : Rebuild M-Image, also with other photographs.
 
     Notes
     -----
     Files are read as numbers only: nothing in them is run, and no archive is unpacked into a folder. docs/datasets.md
     says more about each dataset: its license, what the paper says of it, and which files it can be read from.
 
-    The noise sets and M-Image are rebuilt from MNIST where the published files can neither be found nor downloaded.
-    Their origin is then "rebuilt", and the logger "gcwsnet" says so.
-
-    See Also
-    --------
-    make_mnist_noise : the noise sets of other sizes, seeds and digits.
-    make_mnist_image : the same for M-Image, and for other photographs.
+    The noise sets and M-Image are rebuilt from MNIST if the published files can neither be found nor downloaded.
+    Their origin is then "rebuilt", and the logger "gcwsnet" warns of it.
 
     Examples
     --------
@@ -103,21 +102,21 @@ def load(name: str, *, data_home: Folder | None = None, download: bool = True, s
         dataset = load_digits()
     else:
         try:
-            dataset = load_dataset(name, data_home=data_home, download=download)
+            dataset = load_stored(name, data_home=data_home, download=download)
         except FileNotFoundError as error:
             if name not in REBUILT:
                 raise
-            dataset = _rebuilt(name, data_home, download, error)
+            dataset = _rebuild(name, data_home, download, error)
     return standardize(dataset) if standardized else dataset
 
 
-def _rebuilt(name: str, data_home: Folder | None, download: bool, missing: FileNotFoundError) -> Bunch:
-    """A set of Larochelle et al. made from MNIST; the error for the published file, if there is no MNIST either."""
+def _rebuild(name: str, data_home: Folder | None, download: bool, not_found: FileNotFoundError) -> Bunch:
+    """Return a set of Larochelle et al. rebuilt from MNIST; without MNIST, raise an error that names both ways out."""
     try:
-        digits = all_mnist(data_home=data_home, needed_by=name, download=download)
+        digits = load_all_mnist(data_home=data_home, download=download)
     except FileNotFoundError as error:
-        raise FileNotFoundError(f"{missing}; to rebuild it, {error}") from error
-    logger.warning("%s is rebuilt from MNIST and is not the published set: %s", name, missing)
+        raise FileNotFoundError(f"{not_found}; it can be rebuilt from MNIST, but {error}") from error
+    logger.warning("%s is rebuilt from MNIST and is not the published dataset: %s", name, not_found)
     if name in NOISE_SETS:
         return make_mnist_noise(NOISE_SETS[name], digits=digits)
     return make_mnist_image(digits=digits)

@@ -1,4 +1,4 @@
-"""Codes that know what made them."""
+"""Arrays of codes that know the hasher that made them, and codes as one-hot vectors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What decides the codes of a row: codes can be compared if all of this is the same.
+    """A record of all that decides the codes of a row: codes of equal origins can be compared.
 
     Attributes
     ----------
@@ -64,7 +66,7 @@ class Codes(np.ndarray[Any, Any]):
     origin: Origin | None
 
     def __new__(cls, codes: Any, origin: Origin) -> Codes:
-        """`codes`, not copied, as codes of that origin."""
+        """Return `codes`, not copied, as codes of that origin."""
         array = np.asarray(codes).view(cls)
         array.origin = origin
         return array
@@ -89,8 +91,38 @@ class Codes(np.ndarray[Any, Any]):
         super().__setstate__(array_state)
 
 
+def one_hot(codes: NDArray[Any], bits: int) -> Any:
+    """Return the concatenated one-hot vectors of codes: 2**bits columns for each hash, exactly one 1 in each.
+
+    Parameters
+    ----------
+    codes : array of unsigned integers, shape (n, k)
+        Each below 2**bits.
+    bits : int
+        Bits of a code, with those appended from t*.
+
+    Returns
+    -------
+    Z : CSR matrix of float32, shape (n, 2**bits * k)
+
+    Examples
+    --------
+    The paper's example, k = 3 and b = 2 (the paper counts the places of a block from the right):
+
+    >>> one_hot(np.array([[3, 0, 1]], dtype=np.uint8), bits=2).toarray().astype(int)
+    array([[0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0]])
+    """
+    n, k = codes.shape
+    n_columns = k << bits
+    index_type = np.dtype(np.int32 if max(n_columns, n * k) <= np.iinfo(np.int32).max else np.int64)
+    indices: NDArray[Any] = codes.astype(index_type)
+    indices += np.arange(0, n_columns, 1 << bits, dtype=index_type)
+    indptr = np.arange(0, n * k + 1, k, dtype=index_type)
+    return sparse.csr_matrix((np.ones(n * k, dtype=np.float32), indices.reshape(-1), indptr), shape=(n, n_columns))
+
+
 def check_comparable(arrays: Iterable[Any], bits: int) -> None:
-    """ValueError if codes are known to be of different origins, or to have other bits."""
+    """Raise a ValueError if codes are known to be of different origins, or not to have `bits` bits."""
     origins = [array.origin for array in arrays if isinstance(array, Codes) and array.origin is not None]
     for origin in origins:
         if origin.bits != bits:

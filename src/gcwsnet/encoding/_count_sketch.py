@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gcwsnet._keys import SKETCH, keys
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, as_floats, check_finite, check_integer, check_matrix, draw_seed
-from gcwsnet.encoding._onehot import one_hot
+from gcwsnet.encoding._codes import one_hot
 
 DEFAULT_REDUCTION = 16
 MOST_POSITIONS = 2**52
@@ -24,7 +25,7 @@ BATCH = 1 << 16  # entries at a time, so that what is made of them stays in the 
 
 
 def bins_and_signs(seed: int, positions: ArrayLike, n_bins: int) -> tuple[NDArray[np.uint64], NDArray[np.int8]]:
-    """Bins and signs of positions, a pure function of (seed, position).
+    """Return the bins and signs of positions, a pure function of (seed, position).
 
     Key n of the stream of the sketch is that of position n: its upper half chooses the bin, its lowest bit the
     sign. ``docs/hash-specification.md`` says it in words.
@@ -56,45 +57,58 @@ def bins_and_signs(seed: int, positions: ArrayLike, n_bins: int) -> tuple[NDArra
     return bins, 1 - 2 * (low & np.uint32(1)).astype(np.int8)
 
 
-def reduction_factor(reduction: int | str, bits: int | None) -> int:
-    """m, the factor by which a sketch makes vectors shorter, for a `reduction` as `CountSketch` takes it.
+def reduction_factor(reduction: int | str | None, bits: int | None) -> int:
+    """Return m, the factor by which a sketch makes vectors shorter, for a `reduction` as `CountSketch` takes it.
 
     Examples
     --------
-    >>> reduction_factor(16, bits=8), reduction_factor("8bit", bits=12), reduction_factor("8bit", bits=4)
-    (16, 16, 1)
+    >>> reduction_factor(16, bits=8), reduction_factor(None, bits=8)
+    (16, 1)
+    >>> reduction_factor("8bit", bits=12), reduction_factor("8bit", bits=4)
+    (16, 1)
     """
+    if reduction is None:
+        return 1
     if not isinstance(reduction, str):
         return check_integer("reduction", reduction, 1, MOST_POSITIONS)
     if reduction != "8bit":
-        raise ValueError(f"reduction must be an integer or '8bit', got reduction={reduction!r}")
+        raise ValueError(f"reduction must be an integer, '8bit' or None, got reduction={reduction!r}")
     if bits is None:
         raise ValueError("reduction='8bit' is 2**8 bins for each hash and needs the bits of codes, got bits=None")
     return 1 << max(bits - 8, 0)
 
 
-class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Sum the entries of long vectors into B bins, with random signs: inner products stay the same in the mean.
+@dataclass(frozen=True)
+class _FittedSketch:
+    """The fitted settings: the bits of codes (None for other rows), and whether rows are sketched at all."""
 
-    With `bits` the rows are codes, and what is sketched are their one-hot vectors of 2**b k places, without making
-    them: a model then has B inputs instead of 2**b k (Theorem 4 of the paper). Without `bits` the rows are sketched
-    as they are. The bin and the sign of a position are a pure function of (seed, position); no table of them is kept.
+    bits: int | None
+    is_sketched: bool
+
+
+class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A transformer that sums the entries of long vectors into B bins with random signs, and keeps inner products.
+
+    Inner products of sketches are those of the vectors in the mean. With `bits` the rows are codes, and what is
+    sketched are their one-hot vectors of 2**b k places, without making them: a model then has B inputs instead of
+    2**b k (Theorem 4 of the paper). Without `bits` the rows are sketched as they are. The bin and the sign of a
+    position are a pure function of (seed, position); no table of them is kept.
 
     Parameters
     ----------
-    reduction : int, "8bit" or None, default=None
-        m, the factor by which the vectors get shorter: B = 2**b k / m, rounded up where m does not divide. 1 is no
-        reduction: the vectors stay as they are, without signs and collisions. "8bit" is the practice that the paper
-        recommends, 2**8 bins for each hash: m = 2**(b - 8), and no reduction for b up to 8. None is 16, or what
-        `n_bins` says.
+    reduction : int, "8bit" or None, default=16
+        m, the factor by which the vectors get shorter: B = 2**b k / m, rounded up where m does not divide. None and 1
+        are no reduction: the vectors stay as they are, without signs and collisions. "8bit" is the practice that the
+        paper recommends, 2**8 bins for each hash: m = 2**(b - 8), and no reduction for b up to 8.
     n_bins : int, default=None
-        B itself, from 1 to 2**32, in place of `reduction`. The vectors are then sketched in any case, even into as
-        many bins as they have places.
+        B itself, from 1 to 2**32, in place of `reduction`, which is then left at its default. The vectors are
+        sketched in any case, even into as many bins as they have places.
     bits : int, default=None
         b, the bits of a code, from 1 to 32, with those that the hasher's `t_bits` appended. None for rows that are
         no codes.
     random_state : int, RandomState instance or None, default=None
-        An int from 0 to 2**64 - 1 is the seed. None draws one when `fit` is called.
+        An int from 0 to 2**64 - 1 is the seed. None draws one when `fit` is called. Without a reduction nothing is
+        random.
 
     Attributes
     ----------
@@ -109,6 +123,8 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     Notes
     -----
+    A parameter that is changed after `fit` takes effect with the next `fit`.
+
     With P_b of Theorem 2, the inner product of two sketches over k has the mean P_b and the variance
     P_b (1 - P_b) / k + (1 + P_b**2 - P_b**2 / k - P_b / k) / B (Theorem 4). The second part is the price of the sketch.
 
@@ -117,25 +133,19 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     Examples
     --------
-    >>> from gcwsnet import CountSketch, GCWSHasher, estimate_similarity, pgmm_kernel
-    >>> X = [[1.0, 5.0, -2.0], [1.5, 4.0, -2.0], [0.0, 1.0, 9.0]]
-    >>> codes = GCWSHasher(n_hashes=4096, bits=16, random_state=0).fit_transform(X)
+    >>> from gcwsnet import CountSketch, GCWSHasher, estimate_similarity
+    >>> codes = GCWSHasher(n_hashes=4096, bits=16, random_state=0).fit_transform([[1.0, 5.0, -2.0], [1.5, 4.0, -2.0]])
     >>> Z = CountSketch("8bit", bits=16, random_state=0).fit_transform(codes)
     >>> Z.shape, Z.dtype
-    ((3, 1048576), dtype('int16'))
+    ((2, 1048576), dtype('int16'))
     >>> estimate_similarity(Z, Z, bits=16, n_hashes=4096).round(2)
-    array([[1.  , 0.83, 0.06],
-           [0.83, 1.  , 0.06],
-           [0.06, 0.06, 1.  ]])
-    >>> pgmm_kernel(X).round(2)
-    array([[1.  , 0.82, 0.06],
-           [0.82, 1.  , 0.06],
-           [0.06, 0.06, 1.  ]])
+    array([[1.  , 0.83],
+           [0.83, 1.  ]])
     """
 
     def __init__(
         self,
-        reduction: int | Literal["8bit"] | None = None,
+        reduction: int | Literal["8bit"] | None = DEFAULT_REDUCTION,
         *,
         n_bins: int | None = None,
         bits: int | None = None,
@@ -173,14 +183,13 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 f"a sketch must have at most 2**32 bins, got {n_bins} with reduction={m} of {n_positions} positions; "
                 "use a larger reduction"
             )
-        self.n_bins_ = n_bins
         self.seed_ = draw_seed(self.random_state)
-        self._fitted_bits = bits
-        self._as_it_is = m == 1
+        self.n_bins_ = n_bins
+        self._fitted = _FittedSketch(bits, is_sketched=m != 1)
         return self
 
     def transform(self, X: Any) -> Any:
-        """Sketches of the rows of X.
+        """Return the sketches of the rows of X.
 
         Parameters
         ----------
@@ -194,12 +203,12 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             type of X, or float64. Indices are sorted and unique, and no zero is stored.
         """
         check_is_fitted(self)
-        bits = self._fitted_bits
+        bits = self._fitted.bits
         X = self._check_input(X, bits, reset=False)
         form = type(X) if sparse.issparse(X) else sparse.csr_matrix
         dtype = as_floats(X[:1]).dtype if bits is None else np.min_scalar_type(-X.shape[1] - 1)
         self._require_memory(X, dtype)
-        if self._as_it_is:
+        if not self._fitted.is_sketched:
             Z = form(as_floats(X), copy=True) if bits is None else one_hot(X, bits).astype(dtype)
             Z.eliminate_zeros()
             return Z
@@ -215,7 +224,7 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return Z
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the bins: the class in lower case and a number."""
+        """Return the names of the bins: the class in lower case and a number."""
         check_is_fitted(self)
         if self.n_bins_ > MOST_FEATURE_NAMES:
             raise ValueError(f"the sketch has {self.n_bins_} columns, too many to name one by one; use fewer bins")
@@ -226,17 +235,15 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self.n_bins_
 
     def _check_size(self, bits: int | None) -> tuple[int, int]:
-        """m and B; the one that is not given is 0."""
-        if self.n_bins is not None:
-            if self.reduction is not None:
-                raise ValueError(
-                    "give reduction or n_bins, not both: one follows from the other; "
-                    f"got reduction={self.reduction!r} and n_bins={self.n_bins!r}"
-                )
-            return 0, check_integer("n_bins", self.n_bins, 1, MOST_BINS)
-        if self.reduction is None:
-            return DEFAULT_REDUCTION, 0
-        return reduction_factor(self.reduction, bits), 0
+        """Return m and B; the one that is not given is 0."""
+        if self.n_bins is None:
+            return reduction_factor(self.reduction, bits), 0
+        if self.reduction != DEFAULT_REDUCTION:
+            raise ValueError(
+                "give reduction or n_bins, not both: one follows from the other; "
+                f"got reduction={self.reduction!r} and n_bins={self.n_bins!r}"
+            )
+        return 0, check_integer("n_bins", self.n_bins, 1, MOST_BINS)
 
     def _check_input(self, X: Any, bits: int | None, *, reset: bool) -> Matrix:
         if bits is None:
@@ -253,7 +260,7 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return X
 
     def _require_memory(self, X: Matrix, dtype: np.dtype[Any]) -> None:
-        n_entries = X.nnz if sparse.issparse(X) else X.size if self._fitted_bits else int(np.count_nonzero(X))
+        n_entries = X.nnz if sparse.issparse(X) else X.size if self._fitted.bits else int(np.count_nonzero(X))
         n_stored = min(n_entries, X.shape[0] * self.n_bins_)
         bytes_each = dtype.itemsize + _index_type(max(n_stored, self.n_bins_)).itemsize
         require_memory(2 * n_stored * bytes_each, f"the sketches of {X.shape[0]} rows", "sketch them in batches")
@@ -291,32 +298,32 @@ def _check_sums(Z: Matrix) -> None:
         )
 
 
-class _Rows(NamedTuple):
-    """Rows in the manner of CSR: how many entries each has, then columns and values of all entries, row by row."""
+class _SparseRows(NamedTuple):
+    """A CSR matrix with the number of entries of each row in place of the index pointer."""
 
     counts: NDArray[Any]
     columns: NDArray[Any]
     values: NDArray[Any]
 
 
-def _batches_of_rows(X: Matrix) -> Iterator[_Rows]:
-    """The rows of X, some at a time."""
+def _batches_of_rows(X: Matrix) -> Iterator[_SparseRows]:
+    """Yield the rows of X, some at a time."""
     first, n = 0, X.shape[0]
     while first < n:
         if sparse.issparse(X):
             full = int(np.searchsorted(X.indptr, int(X.indptr[first]) + BATCH, side="right")) - 1
             end = min(max(full, first + 1), first + BATCH)
             stored = slice(X.indptr[first], X.indptr[end])
-            yield _Rows(np.diff(X.indptr[first : end + 1]), X.indices[stored], X.data[stored])
+            yield _SparseRows(np.diff(X.indptr[first : end + 1]), X.indices[stored], X.data[stored])
         else:
             end = min(n, first + max(1, BATCH // X.shape[1]))
             batch = as_floats(X[first:end])
             rows, columns = np.nonzero(batch)
-            yield _Rows(np.bincount(rows, minlength=end - first), columns, batch[rows, columns])
+            yield _SparseRows(np.bincount(rows, minlength=end - first), columns, batch[rows, columns])
         first = end
 
 
-def _sketch_rows(rows: _Rows, seed: int, n_bins: int, dtype: np.dtype[Any]) -> _Rows:
+def _sketch_rows(rows: _SparseRows, seed: int, n_bins: int, dtype: np.dtype[Any]) -> _SparseRows:
     bins, signs = bins_and_signs(seed, rows.columns, n_bins)
     places = np.repeat(np.arange(len(rows.counts)), rows.counts) * n_bins + bins.astype(np.int64)
     # Stable, and the sum of a bin in float64 from the first column to the last: the same for any batch.
@@ -325,10 +332,10 @@ def _sketch_rows(rows: _Rows, seed: int, n_bins: int, dtype: np.dtype[Any]) -> _
     begins = np.ones(len(places), dtype=np.bool_)
     np.not_equal(places[1:], places[:-1], out=begins[1:])
     sums = np.bincount(np.cumsum(begins) - 1, weights=(rows.values * signs)[order])
-    return _rows(len(rows.counts), *np.divmod(places[begins], n_bins), sums, n_bins, dtype)
+    return _sparse_rows(len(rows.counts), *np.divmod(places[begins], n_bins), sums, n_bins, dtype)
 
 
-def _sketch_codes(codes: NDArray[Any], bits: int, seed: int, n_bins: int, dtype: np.dtype[Any]) -> _Rows:
+def _sketch_codes(codes: NDArray[Any], bits: int, seed: int, n_bins: int, dtype: np.dtype[Any]) -> _SparseRows:
     n, k = codes.shape
     positions = codes.astype(np.uint64) + (np.arange(k, dtype=np.uint64) << np.uint64(bits))
     bins, signs = bins_and_signs(seed, positions, n_bins)
@@ -342,21 +349,21 @@ def _sketch_codes(codes: NDArray[Any], bits: int, seed: int, n_bins: int, dtype:
     negative = np.zeros(n * k + 1, dtype=np.int64)
     np.cumsum(packed & packed.dtype.type(1), out=negative[1:])
     sums = np.diff(np.append(starts, n * k)) - 2 * np.diff(negative[np.append(starts, n * k)])
-    return _rows(n, starts // k, bins.reshape(-1)[starts], sums, n_bins, dtype)
+    return _sparse_rows(n, starts // k, bins.reshape(-1)[starts], sums, n_bins, dtype)
 
 
-def _rows(
+def _sparse_rows(
     n: int, rows: NDArray[Any], bins: NDArray[Any], sums: NDArray[Any], n_bins: int, dtype: np.dtype[Any]
-) -> _Rows:
-    """n rows from the row, the bin and the sum of each place; sums that are zero are left out."""
+) -> _SparseRows:
+    """Return n rows from the row, the bin and the sum of each place; sums that are zero are left out."""
     with np.errstate(over="ignore"):
         sums = sums.astype(dtype)
     there = np.flatnonzero(sums)
-    return _Rows(np.bincount(rows[there], minlength=n), bins[there].astype(_index_type(n_bins)), sums[there])
+    return _SparseRows(np.bincount(rows[there], minlength=n), bins[there].astype(_index_type(n_bins)), sums[there])
 
 
-def _put_together(parts: list[_Rows], n_bins: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Data, indices and index pointer of all rows."""
+def _put_together(parts: list[_SparseRows], n_bins: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return data, indices and index pointer of all rows."""
     counts, indices, data = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     index_type = _index_type(max(n_bins, len(data)))
     indptr = np.zeros(len(counts) + 1, dtype=index_type)

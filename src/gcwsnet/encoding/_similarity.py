@@ -17,7 +17,7 @@ BATCH = 1 << 22
 
 
 def estimate_similarity(codes_a: Any, codes_b: Any, *more: Any, bits: int, n_hashes: int | None = None) -> Any:
-    """Unbiased estimates of the pGMM kernel from the codes of two or more rows, or from the sketches of two.
+    """Return unbiased estimates of the pGMM kernel from the codes of two or more rows, or from the sketches of two.
 
     The share of hashes on which the codes of two rows agree is, in the mean, J + (1 - J) / 2**b (Theorem 2);
     this is solved for J. For m rows, J is the sum of minima over the sum of maxima of all of them, and a hash
@@ -100,7 +100,7 @@ def _codes(codes: ArrayLike) -> NDArray[Any]:
 
 
 def _values_of_distinct_counts(m: int, n_codes: int) -> NDArray[np.float64]:
-    """What a hash with d different codes counts, at index d, for d = 1 ... m."""
+    """Return what a hash with d different codes counts, at index d, for d = 1 ... m."""
     value = np.zeros(m + 1)
     value[1] = 1.0
     for d in range(2, m + 1):
@@ -115,7 +115,7 @@ def _fill(
     tables_c: NDArray[Any],
     value: NDArray[np.float64],
 ) -> None:
-    """Estimates for the rows `first` with each pair of a row of b and a row of c."""
+    """Write the estimates for the rows `first` with each pair of a row of b and a row of c."""
     step = max(1, BATCH // tables_c.shape[1])
     for i, b in enumerate(tables_b):
         for start in range(0, len(tables_c), step):
@@ -155,7 +155,7 @@ def _similarity_of_sketches(sketches: list[Any], bits: int, n_hashes: int | None
 
 
 def _sketch(sketch: Any, k: int) -> Any:
-    """Rows of a sketch in float64, in which sums of products are exact."""
+    """Return the rows of a sketch in float64, in which sums of products are exact."""
     if sketch.dtype.kind not in "buif":
         raise TypeError(f"sketches must hold integers or real numbers, got the type {sketch.dtype}")
     rows = sparse.csr_array(sketch.reshape(1, -1) if sketch.ndim == 1 else sketch, dtype=np.float64)
@@ -170,7 +170,7 @@ def _sketch(sketch: Any, k: int) -> Any:
 
 
 def _in_the_bins_they_use(A: Any, B: Any) -> tuple[Any, Any]:
-    """A and B without the bins that neither uses: a product takes memory for every bin, and there may be 2**52."""
+    """Return A and B without the bins that neither uses: a product takes memory for each of up to 2**52 bins."""
     used, indices = np.unique(np.concatenate([A.indices, B.indices]), return_inverse=True)
     parts = np.split(indices, [A.nnz])
     A, B = (

@@ -1,4 +1,4 @@
-"""Codes of samples (i*, t*) in plain NumPy, the judge of the native encoder (``src/cpp/encode.hpp``)."""
+"""Codes of samples (i*, t*) in plain NumPy, to which those of the native core are tested to be equal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAN_BITS = np.uint32(0x7FC00000)  # stands for the t* of a row without non-zero 
 
 
 def scramble(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """A one-to-one scrambling of 32 bits.
+    """Return 32 bits scrambled one to one.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def encode(
     n_columns: int,
     salts: int = SALTS,
 ) -> NDArray[np.uint64]:
-    """Codes of b bits, or of b + t_bits bits where bits of t* are appended.
+    """Return codes of b bits, or of b + t_bits bits where bits of t* are appended.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def encode(
     bits : int
         b, from 1 to 32.
     t_bits : "all" or int from 0 to 8
-        Mix all of t* in, or append so many low bits of it.
+        Mix all of t* in, or append that many low bits of it.
     encoding : "mixed" or "lowbits"
         b bits of a mix, or the low b bits of i* counted column first (positive part of column i is i,
         negative part D + i).

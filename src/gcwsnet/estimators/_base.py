@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from gcwsnet._keys import EPOCH_ORDER, order
+from gcwsnet._keys import EPOCH_ORDER, random_order
 from gcwsnet._memory import available_bytes
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_finite, check_integer, check_matrix, check_number, draw_seed
@@ -367,7 +367,7 @@ class GCWSNetEstimator(BaseEstimator):
             kept = rows._replace(X=self._codes(rows.X))
 
         def epoch(number: int) -> Iterator[Batch]:
-            drawn = order(seed, EPOCH_ORDER, n, number * n) if shuffle else np.arange(n)
+            drawn = random_order(seed, EPOCH_ORDER, n, number * n) if shuffle else np.arange(n)
             for first in range(0, n, block):
                 some = drawn[first : first + block]
                 if kept is not None:

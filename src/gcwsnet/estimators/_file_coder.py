@@ -14,9 +14,9 @@ from scipy import sparse
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_finite
 from gcwsnet.coding import Coder, CoderSettings, fit_coder
-from gcwsnet.data import Batch, Batches, Layout, read
+from gcwsnet.data import Batch, Batches, Schema, read
 from gcwsnet.data._batch import joined
-from gcwsnet.data._survey import label_type as label_type_of
+from gcwsnet.data._survey import infer_label_type
 from gcwsnet.training import Labels, Numbers, Targets, TrainingSettings
 from gcwsnet.training._candidate_score import candidate_score
 
@@ -34,7 +34,7 @@ class FileCoder:
 
     Attributes
     ----------
-    schema : Layout
+    schema : Schema
         How files become rows.
     coder : Coder
     label_type : {"integers", "numbers", "strings"} or None
@@ -44,7 +44,7 @@ class FileCoder:
         The rows of the files; None for a stream.
     """
 
-    schema: Layout
+    schema: Schema
     coder: Coder
     label_type: str | None
     targets: Targets | None
@@ -91,7 +91,7 @@ class FileCoder:
         """Return the file coder whose state this is."""
         targets = description["targets"]
         return cls(
-            Layout.from_json(description["schema"]),
+            Schema.from_json(description["schema"]),
             Coder.from_state(arrays, description["coder"]),
             description["label_type"],
             None if targets is None else Targets.from_state(arrays, targets),
@@ -108,7 +108,7 @@ def learn_from_files(batches: Batches, settings: CoderSettings, task: str, seed:
     survey = batches.survey()
     rows = sample(batches, survey.n_rows, seed)
     labels = survey.labels if survey.label_type is not None else None
-    return _learn(rows, batches.layout, settings, task, survey.label_type, labels, survey.n_rows, seed, n_jobs)
+    return _learn(rows, batches.schema, settings, task, survey.label_type, labels, survey.n_rows, seed, n_jobs)
 
 
 def learn_from_stream(
@@ -119,16 +119,16 @@ def learn_from_stream(
     first = _first_rows(rest)
     if first.y is None:
         raise ValueError(NO_LABELS)
-    kind = label_type_of(first.y)
+    kind = infer_label_type(first.y)
     labels = tuple(np.unique(first.y).tolist()) if classes is None else tuple(classes)
-    learned = _learn(first, batches.layout, settings, task, kind, labels, None, seed, n_jobs)
+    learned = _learn(first, batches.schema, settings, task, kind, labels, None, seed, n_jobs)
     parts = (first.rows(start, start + batches.batch_rows) for start in range(0, first.n_rows, batches.batch_rows))
     return learned, chain(parts, rest)
 
 
 def _learn(
     rows: Batch,
-    schema: Layout,
+    schema: Schema,
     settings: CoderSettings,
     task: str,
     label_type: str | None,
@@ -174,11 +174,11 @@ def as_labels(y: Any, label_type: str | None) -> NDArray[Any]:
     return np.asarray(y).astype(np.int64) if label_type == "integers" else np.asarray(y)
 
 
-def read_with_schema(files: list[str], reading: dict[str, Any], schema: Layout, **more: Any) -> Batches:
+def read_with_schema(files: list[str], reading: dict[str, Any], schema: Schema, **more: Any) -> Batches:
     """Return files, read as those that a schema was learned from."""
     kept = ("format", "batch_rows", "dtype", "header", "on_error", "rejects", "longest_line")
     settings = {name: value for name, value in reading.items() if name in kept}
-    return read(files if len(files) > 1 else files[0], layout=schema, **settings, **more)
+    return read(files if len(files) > 1 else files[0], schema=schema, **settings, **more)
 
 
 def sample(batches: Batches, n_rows: int, seed: int) -> Batch:

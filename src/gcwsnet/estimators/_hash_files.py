@@ -22,7 +22,7 @@ from gcwsnet.coding._codes_folder import (
     write_parts,
 )
 from gcwsnet.data import Batch, read
-from gcwsnet.data._inputs import find_inputs
+from gcwsnet.data._sources import find_sources
 from gcwsnet.estimators._file_coder import FileCoder, learn_from_files, read_with_schema
 
 
@@ -43,7 +43,7 @@ class HashingRequest:
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what must be the same for hashing to be resumed."""
-        inputs = find_inputs(self.files)
+        inputs = find_sources(self.files)
         if not all(one.reusable for one in inputs):
             raise ValueError("hash reads files more than once, which standard input cannot be; give files")
         given = {name: getattr(self, name) for name in ("reading", "task", "seed", "format")}

@@ -17,8 +17,8 @@ from gcwsnet.coding import CoderSettings
 from gcwsnet.coding._codes_folder import Manifest, is_codes_folder, read_description, stored_codes
 from gcwsnet.coding._tensor_file import read_file
 from gcwsnet.data import Batch, Batches, read
-from gcwsnet.data._inputs import find_inputs
-from gcwsnet.data._shuffle import shuffled
+from gcwsnet.data._sources import find_sources
+from gcwsnet.data._batches import shuffled
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._classifier import GCWSNetClassifier
 from gcwsnet.estimators._curves import write_curves
@@ -85,7 +85,7 @@ class TrainingRequest:
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what must be the same for a run to be resumed: settings, and files with their sizes."""
-        files = [[one.name, os.path.getsize(one.name)] for one in find_inputs(self.files) if one.reusable]
+        files = [[one.name, os.path.getsize(one.name)] for one in find_sources(self.files) if one.reusable]
         settings = {name: getattr(self, name) for name in ("reading", "task", "seed", "shuffle_rows", "records")}
         settings |= {"hashing": asdict(self.coder), "net": self.training.state()}
         return json.loads(json.dumps({"files": files, "tests": self.tests, **settings}))

@@ -1,4 +1,4 @@
-"""Generalized consistent weighted sampling: the hasher, and the slow reference beside it."""
+"""Generalized consistent weighted sampling: the hasher, and its reference in NumPy."""
 
 from gcwsnet.hashing._gcws import GCWSHasher
 from gcwsnet.hashing.parameters import HASH_VERSION

@@ -16,41 +16,23 @@ from sklearn.utils.validation import check_is_fitted
 from gcwsnet import _core
 from gcwsnet._memory import require_memory
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import (
-    Matrix,
-    as_floats,
-    check_choice,
-    check_finite,
-    check_integer,
-    check_matrix,
-    check_power,
-    draw_seed,
-    row_batches,
-)
+from gcwsnet._validation import Matrix, as_floats, check_finite, check_matrix, draw_seed, row_batches
 from gcwsnet.encoding import Codes, Origin, one_hot
+from gcwsnet.hashing._settings import DEFAULT_TABLE_MEMORY, METHODS, HasherSettings
 from gcwsnet.hashing.parameters import HASH_VERSION
-from gcwsnet.hashing.samplers.caps import cap_table, check_caps, clip_to_caps, column_caps, expected_trials, without_nan
+from gcwsnet.hashing.samplers.caps import cap_table, check_caps, column_caps, expected_trials, without_nan
 
-MOST_HASHES = 2**20
-MOST_HASH_NUMBER = 2**31 - 1
-SCAN = _core.Scan.AUTO  # every way gives the same samples: tests and benchmarks compare them
 MOST_FEATURE_NAMES = 2**24
-METHODS = {
-    "gcws": _core.Method.GCWS,
-    "rejection": _core.Method.REJECTION,
-    "binwise": _core.Method.BINWISE,
-    "extremal": _core.Method.EXTREMAL,
-}
 MANY_TRIALS = 100
 ROWS_TO_ESTIMATE_TRIALS = 1000
 
 
 class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Hash rows of real numbers to k small integers whose collision probability is the pGMM kernel.
+    """A transformer that hashes rows of real numbers to k small integers, whose collision probability is pGMM.
 
-    Generalized consistent weighted sampling (Algorithm 1 of the paper), exact. The parameters are a pure
-    function of (seed, feature, hash), so a code does not depend on the batch, the row order, the number of
-    threads, dense or CSR input, the process or the machine.
+    It is generalized consistent weighted sampling (Algorithm 1 of the paper), exact. The random parameters are a pure
+    function of (seed, feature, hash), so a code does not depend on the batch, the row order, the number of threads,
+    dense or CSR input, the process or the machine.
 
     Parameters
     ----------
@@ -63,7 +45,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     t_bits : "all" or int from 0 to 8, default="all"
         "all" mixes t* into the b bits: the collision law is then exactly Theorem 2. 0 leaves t* out (the
         0-bit approximation, biased upwards where one feature dominates and p is large). A number from 1 to 8
-        appends so many low bits of t* to the b bits of i*.
+        appends that many low bits of t* to the b bits of i*.
     encoding : {"mixed", "lowbits"}, default="mixed"
         "mixed": b bits of a mix salted by seed and hash. "lowbits": the paper's practice, the low b bits of
         i*, counted column first (positive part of column i is i, negative part D + i); needs a number as
@@ -77,30 +59,31 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         - "gcws": Algorithm 1. Take this one unless there is a reason.
         - "rejection": points under the largest values of each column, which `fit` learns, until one lies under the
           row. The same law as "gcws"; quick only where most rows come close to these largest values, so for dense
-          data and a small p.
+          data and a small p. A larger value in `transform` is an error.
         - "binwise": each hash looks at its own share of the columns, so that the time grows little with the number
           of hashes. It estimates the mean of the kernels of these shares, which is another number.
         - "extremal": the lowest point of an extremal process. (i*, t*) has the law of "gcws"; i* alone
           (``t_bits=0``) has a law of its own in closed form. Slow.
     hash_numbers : sequence of `n_hashes` int, default=None
-        The numbers of the hashes, for "gcws" alone; None is 0, 1, 2, ... A hash depends on its number and the seed, so
-        that some of many hashes can be kept: their codes are columns of the codes of all.
-    above_cap : {"error", "clip"}, default="error"
-        For "rejection": what happens to a value beyond the largest one seen in `fit`. "clip" puts it to that one
-        and counts it in `n_clipped_`.
+        The numbers of the hashes, with "gcws" alone; None is 0, 1, 2, ... A hash depends on its number and the seed,
+        so a selection of many hashes can be kept: their codes are columns of the codes of all.
     missing : {"error", "zero"}, default="error"
         What NaN means: an error, or a zero, that is, an entry that is not there.
     random_state : int, RandomState instance or None, default=None
         An int from 0 to 2**64 - 1 is the seed. None draws one when `fit` is called.
     n_jobs : int, default=None
-        Threads; None is 1 and -1 is all, but not more than OMP_NUM_THREADS. It changes no code.
+        Number of threads; None is 1 and -1 is all, but not more than OMP_NUM_THREADS. The hash codes are the same for
+        any `n_jobs`. It is the only parameter that may be changed after `fit`: each call reads it.
     table_memory : int, default=2**28
         Bytes that tables may take: 32 D k for the parameters and up to 98304 k for sorted lists of features; for
-        0/1 rows only 2 D k, or 4 D k if there are -1 too. They are made when enough rows come. Where they do not
-        fit, parameters are generated for every entry again, which is slower. It changes no code.
+        0/1 rows only 2 D k, or 4 D k if there are -1 too. They are built when enough rows come. Where they do not
+        fit, parameters are generated for every entry again, which is slower. The hash codes are the same for any
+        `table_memory`. With "extremal", which keeps no tables, another value than the default is an error.
 
     Attributes
     ----------
+    code_bits : int
+        The bits of a code: `bits`, and those of t* that a number as `t_bits` appends.
     seed_ : int
         The seed that chooses the parameters.
     n_features_in_ : int
@@ -111,11 +94,11 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         With "rejection": the largest size of each column of `gmm_transform`.
     expected_trials_ : float
         With "rejection": how many trials a hash of a row of `fit` needs on average, estimated from at most 1000 rows.
-    n_clipped_ : int
-        With "rejection": values clipped since `fit`.
 
     Notes
     -----
+    A parameter that is changed after `fit` takes effect with the next `fit`, except for `n_jobs`.
+
     A zero entry is not there, whether it is stored or not. A row of zeros has the reserved sample i* = -1,
     t* = 0, which collides with other rows of zeros and, but for chance, with nothing else.
 
@@ -147,11 +130,10 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         output: str = "codes",
         method: str = "gcws",
         hash_numbers: Sequence[int] | NDArray[Any] | None = None,
-        above_cap: str = "error",
         missing: str = "error",
         random_state: Any = None,
         n_jobs: int | None = None,
-        table_memory: int = 2**28,
+        table_memory: int = DEFAULT_TABLE_MEMORY,
     ) -> None:
         self.n_hashes = n_hashes
         self.p = p
@@ -161,28 +143,36 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.output = output
         self.method = method
         self.hash_numbers = hash_numbers
-        self.above_cap = above_cap
         self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.table_memory = table_memory
 
     def fit(self, X: Any, y: Any = None) -> GCWSHasher:  # noqa: ARG002
-        """Fix the seed, the number of columns and, with ``method="rejection"``, the caps.
+        """Fix the parameters, the seed, the number of columns and, with ``method="rejection"``, the caps.
 
         Parameters
         ----------
         X : array, CSR matrix or array, or frame, of shape (n, D)
-            Its entries are checked to be finite. But for the caps only its columns matter.
+            Its entries are checked to be finite. Except for the caps only its columns matter.
         y : ignored
 
         Returns
         -------
         self : GCWSHasher
         """
-        return self._learn(X, first=True)
+        settings = HasherSettings.checked(self.get_params(deep=False))
+        n_threads(self.n_jobs)
+        X = check_matrix(X, estimator=self, reset=True)
+        self._check_finite(X, settings)
+        seed = draw_seed(self.random_state)
+        self._fitted, self.seed_ = settings, seed
+        if settings.method == "rejection":
+            self._learn_caps(X, None)
+        self._make_core()
+        return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> GCWSHasher:  # noqa: ARG002
+    def partial_fit(self, X: Any, y: Any = None) -> GCWSHasher:
         """Go on fitting with further rows, as of a stream; the first call is a `fit`.
 
         With ``method="rejection"`` the caps are raised to the rows of X. Codes made with lower caps are others
@@ -197,44 +187,30 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         self : GCWSHasher
         """
-        return self._learn(X, first=not hasattr(self, "seed_"))
-
-    def _learn(self, X: Any, first: bool) -> GCWSHasher:
-        self._check_parameters()
-        n_threads(self.n_jobs)
-        X = check_matrix(X, estimator=self, reset=first)
-        self._check_finite(X)
-        if first:
-            self.seed_ = draw_seed(self.random_state)
-            self._fitted_hashes = int(self.n_hashes)
-            self._fitted_method = self.method
-            self._fitted_numbers = None if self.hash_numbers is None else np.array(self.hash_numbers, dtype=np.uint32)
-        if self._fitted_method == "rejection":
-            self._learn_caps(X, first)
-        if first:
-            self._make_core()
-        elif self._fitted_method == "rejection":
+        if not hasattr(self, "seed_"):
+            return self.fit(X, y)
+        X = check_matrix(X, estimator=self, reset=False)
+        self._check_finite(X, self._fitted)
+        if self._fitted.method == "rejection":
+            self._learn_caps(X, self.caps_)
             self._use_caps()
         return self
 
-    def _learn_caps(self, X: Matrix, first: bool) -> None:
+    def _learn_caps(self, X: Matrix, caps: NDArray[np.float64] | None) -> None:
         require_memory(16 * X.shape[1] * 8, f"the caps of {X.shape[1]} columns", "use method='gcws'")
-        caps: NDArray[np.float64] | None = None if first else self.caps_
         self.caps_: NDArray[np.float64] = column_caps(X, caps)
         rows = as_floats(X[:: -(-X.shape[0] // ROWS_TO_ESTIMATE_TRIALS)])
-        trials = expected_trials(without_nan(rows), self.caps_, float(self.p))
+        trials = expected_trials(without_nan(rows), self.caps_, self._fitted.p)
         self.expected_trials_ = float(trials[trials > 0].mean()) if trials.any() else 0.0
-        if first:
-            self.n_clipped_ = 0
         if self.expected_trials_ > MANY_TRIALS:
             warnings.warn(
                 f"method='rejection' needs {self.expected_trials_:.3g} trials for each hash of these rows, and is "
                 f"quick only where some {MANY_TRIALS} do; use method='gcws', whose time does not depend on it",
-                stacklevel=4,
+                stacklevel=3,
             )
 
     def transform(self, X: Any) -> Any:
-        """Codes of the rows of X, or their one-hot vectors.
+        """Return the codes of the rows of X, or their one-hot vectors.
 
         Parameters
         ----------
@@ -246,25 +222,17 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         codes : array of unsigned integers, shape (n, k), or CSR matrix of shape (n, 2**(bits + t_bits) k)
         """
         X = self._check_input(X)
-        n, k = X.shape[0], self._fitted_hashes
-        total_bits = self.code_bits
-        dtype = np.min_scalar_type((1 << total_bits) - 1)
-        bytes_per_code = dtype.itemsize + (12 if self.output == "onehot" else 0)
+        fitted = self._fitted
+        n, k = X.shape[0], fitted.n_hashes
+        dtype = np.min_scalar_type((1 << fitted.code_bits) - 1)
+        bytes_per_code = dtype.itemsize + (12 if fitted.output == "onehot" else 0)
         require_memory(n * k * bytes_per_code, f"the codes of {n} rows with {k} hashes each", "hash in batches")
         codes = np.empty((n, k), dtype=dtype)
-        encoding = _core.Encoding(
-            self.encoding == "mixed",
-            self.t_bits == "all",
-            int(self.bits),
-            total_bits - int(self.bits),
-            X.shape[1] % 2**32,
-        )
-        how = (float(self.p), self.missing == "zero", encoding)
-        self._hash(X, "codes", how, (codes,))
-        return one_hot(codes, total_bits) if self.output == "onehot" else Codes(codes, self._origin())
+        self._hash(X, "codes", (fitted.native_encoding(X.shape[1]),), (codes,))
+        return one_hot(codes, fitted.code_bits) if fitted.output == "onehot" else Codes(codes, self._origin())
 
     def samples(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The samples (i*, t*) of Algorithm 1, before they are encoded.
+        """Return the samples (i*, t*) of Algorithm 1, before they are encoded.
 
         Parameters
         ----------
@@ -276,18 +244,18 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             `i_star` counts the columns of `gmm_transform`. A row of zeros has -1 and 0.
         """
         X = self._check_input(X)
-        shape = (X.shape[0], self._fitted_hashes)
+        shape = (X.shape[0], self._fitted.n_hashes)
         require_memory(
             16 * shape[0] * shape[1],
             f"the samples of {shape[0]} rows with {shape[1]} hashes each",
             "hash in batches",
         )
         i_star, t_star = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
-        self._hash(X, "samples", (float(self.p), self.missing == "zero"), (i_star, t_star))
+        self._hash(X, "samples", (), (i_star, t_star))
         return i_star, t_star
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the output columns: the class in lower case and a number."""
+        """Return the names of the output columns: the class in lower case and a number."""
         check_is_fitted(self)
         if self._n_features_out > MOST_FEATURE_NAMES:
             raise ValueError(
@@ -298,51 +266,18 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @property
     def _n_features_out(self) -> int:
-        return self._fitted_hashes << (self.code_bits if self.output == "onehot" else 0)
+        return self._fitted.n_hashes << (self._fitted.code_bits if self._fitted.output == "onehot" else 0)
 
     @property
     def code_bits(self) -> int:
-        """The bits of a code, with those of t* that are appended."""
-        return int(self.bits) + (0 if self.t_bits == "all" else int(self.t_bits))
+        """The bits of a code of a fitted hasher, with those of t* that are appended."""
+        check_is_fitted(self)
+        return self._fitted.code_bits
 
-    def _check_parameters(self) -> None:
-        check_integer("n_hashes", self.n_hashes, 1, MOST_HASHES)
-        check_power(self.p)
-        check_integer("bits", self.bits, 1, 32)
-        check_choice("encoding", self.encoding, ["mixed", "lowbits"])
-        check_choice("output", self.output, ["codes", "onehot"])
-        check_choice("method", self.method, list(METHODS))
-        if self.hash_numbers is not None:
-            self._check_hash_numbers(np.asarray(self.hash_numbers))
-        check_choice("above_cap", self.above_cap, ["error", "clip"])
-        check_choice("missing", self.missing, ["error", "zero"])
-        if not isinstance(self.t_bits, str):
-            check_integer("t_bits", self.t_bits, 0, 8)
-        elif self.t_bits != "all":
-            raise ValueError(f"t_bits must be 'all' or from 0 to 8, got t_bits={self.t_bits!r}")
-        elif self.encoding == "lowbits":
-            raise ValueError(
-                "encoding='lowbits' keeps bits of i* and needs a number as t_bits, got t_bits='all'; "
-                "the paper's practice is t_bits=0"
-            )
-        check_integer("table_memory", self.table_memory, 0, 2**48)
-
-    def _check_hash_numbers(self, numbers: NDArray[Any]) -> None:
-        if self.method != "gcws":
-            raise ValueError(f"hash_numbers are for method='gcws' alone, got method={self.method!r}")
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-            raise TypeError(f"hash_numbers must be a vector of integers, got {numbers.dtype} of shape {numbers.shape}")
-        if len(numbers) != self.n_hashes:
-            raise ValueError(f"there must be n_hashes={self.n_hashes} hash_numbers, got {len(numbers)}")
-        bad = np.flatnonzero((numbers < 0) | (numbers > MOST_HASH_NUMBER))
-        if len(bad):
-            at = int(bad[0])
-            raise ValueError(f"hash_numbers must be from 0 to {MOST_HASH_NUMBER}, hash_numbers[{at}] is {numbers[at]}")
-
-    def _check_finite(self, X: Matrix) -> None:
+    def _check_finite(self, X: Matrix, settings: HasherSettings) -> None:
         check_finite(
             X,
-            nan_is_fine=self.missing == "zero",
+            nan_is_fine=settings.nan_is_zero,
             columns=getattr(self, "feature_names_in_", None),
             way_out_of_nan=", or take NaN as zero with missing='zero'",
         )
@@ -350,73 +285,61 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _check_input(self, X: Any) -> Matrix:
         if not hasattr(self, "seed_"):
             check_is_fitted(self)
-        self._check_parameters()
         return check_matrix(X, estimator=self, reset=False)
 
     def _hash(self, X: Matrix, what: str, how: tuple[Any, ...], outputs: tuple[NDArray[Any], ...]) -> None:
-        threads = n_threads(self.n_jobs)
-        if self._fitted_method == "rejection":
-            X = self._under_caps(X)
-            if self._caps_power != float(self.p):
-                self._use_caps()
+        fitted, threads = self._fitted, n_threads(self.n_jobs)
+        if fitted.method == "rejection":
+            self._check_finite(X, fitted)
+            check_caps(X, self.caps_, columns=getattr(self, "feature_names_in_", None))
         form = "csr" if sparse.issparse(X) else "dense"
         write = getattr(self._core, f"{what}_of_{form}")
         try:
             for first, batch in row_batches(X):
                 rows = slice(first, first + batch.shape[0])
                 parts = (batch.data, batch.indices, batch.indptr) if form == "csr" else (batch,)
-                write(*parts, *how, *(out[rows] for out in outputs), threads)
+                write(*parts, fitted.p, fitted.nan_is_zero, *how, *(out[rows] for out in outputs), threads)
         except FloatingPointError:
-            self._check_finite(X)
+            self._check_finite(X, fitted)
             raise
-
-    def _under_caps(self, X: Matrix) -> Matrix:
-        """X if no size is above its cap, else an error or X clipped."""
-        self._check_finite(X)
-        if self.above_cap == "error":
-            check_caps(X, self.caps_, columns=getattr(self, "feature_names_in_", None))
-            return X
-        X, n_above = clip_to_caps(X, self.caps_)
-        self.n_clipped_ += n_above
-        return X
 
     def _use_caps(self) -> None:
         """Give the native core the caps to the power p."""
-        self._core.use_caps(*cap_table(self.caps_, float(self.p)))
-        self._caps_power = float(self.p)
+        self._core.use_caps(*cap_table(self.caps_, self._fitted.p))
 
     def _origin(self) -> Origin:
-        """What decides the codes, beside the row."""
-        rejection = self._fitted_method == "rejection"
+        """Return what decides the codes of a row, besides the row itself."""
+        fitted = self._fitted
         return Origin(
-            method=self._fitted_method,
+            method=fitted.method,
             hash_version=HASH_VERSION,
             seed=self.seed_,
-            p=float(self.p),
-            bits=self.code_bits,
-            t_bits=self.t_bits if isinstance(self.t_bits, str) else int(self.t_bits),
-            encoding=self.encoding,
-            columns=self.n_features_in_ if self.encoding == "lowbits" else None,
-            caps=_digest(self.caps_) if rejection else None,
-            hash_numbers=None if self._fitted_numbers is None else _digest(self._fitted_numbers),
+            p=fitted.p,
+            bits=fitted.code_bits,
+            t_bits=fitted.t_bits,
+            encoding=fitted.encoding,
+            columns=self.n_features_in_ if fitted.encoding == "lowbits" else None,
+            caps=_digest(self.caps_) if fitted.method == "rejection" else None,
+            hash_numbers=None if fitted.hash_numbers is None else _digest(fitted.hash_numbers),
         )
 
-    def _make_core(self) -> None:
-        method = METHODS[self._fitted_method]
+    def _make_core(self, scan: _core.Scan = _core.Scan.AUTO) -> None:
+        """Make the native hasher. Every scan gives the same samples; tests and benchmarks name one to compare them."""
+        fitted = self._fitted
         self._core = _core.Hasher(
             self.seed_,
             self.n_features_in_,
-            self._fitted_hashes,
-            self.table_memory,
-            SCAN,
-            method,
-            None if self._fitted_numbers is None else self._fitted_numbers.tolist(),
+            fitted.n_hashes,
+            fitted.table_memory,
+            scan,
+            METHODS[fitted.method],
+            None if fitted.hash_numbers is None else fitted.hash_numbers.tolist(),
         )
-        if self._fitted_method == "rejection":
+        if fitted.method == "rejection":
             self._use_caps()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the native tables, which follow from the rest."""
+        """Return the state without the native tables, which follow from the rest."""
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_core"}
 

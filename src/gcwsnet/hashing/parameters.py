@@ -1,6 +1,6 @@
 """The random parameters of Algorithm 1, a pure function of (seed, feature, hash).
 
-``docs/hash-specification.md`` says it in words, ``src/cpp/parameters.hpp`` is the same in C++.
+``docs/hash-specification.md`` specifies them; the native core has the same functions in C++.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gcwsnet._keys import FEATURES, HASHES, keys
-from gcwsnet.hashing.logarithm import F, log, minus_log1m
+from gcwsnet.hashing.elementary import F, log, minus_log1m
 
 HASH_VERSION = 1
-"""Changes with anything that changes a code: parameters, logarithm, order of operations, encoding."""
+"""The version of the hash. It changes with everything that changes a code: parameters, logarithm, encoding, ..."""
 
 SMALLEST_R = F(2**-20)
 
 
-class Parameters(NamedTuple):
-    """r and c of Gamma(2, 1), as r and ln c, and beta of Uniform(0, 1): features x hashes each."""
+class GCWSParameters(NamedTuple):
+    """The parameters r, c and beta of Algorithm 1, with ln c for c, each of shape (features, hashes)."""
 
     r: NDArray[np.float32]
     log_c: NDArray[np.float32]
@@ -28,7 +28,7 @@ class Parameters(NamedTuple):
 
 
 def word(low: NDArray[np.uint32], high: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """32 bits of the two halves of keys that are themselves uniform.
+    """Return 32 uniform bits of the two halves of uniform keys.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def word(low: NDArray[np.uint32], high: NDArray[np.uint32]) -> NDArray[np.uint32
 
 
 def unit31(h: NDArray[np.uint32]) -> NDArray[np.float32]:
-    """An odd multiple of 2**-31 below 1, rounded to a float: fine steps where it is small.
+    """Return odd multiples of 2**-31 below 1, rounded to floats: fine steps where they are small.
 
     Examples
     --------
@@ -57,8 +57,8 @@ def _unit24(h: NDArray[np.uint32]) -> NDArray[np.float32]:
     return ((h >> np.uint32(8)) | np.uint32(1)).astype(np.int32).astype(F) * F(2**-24)
 
 
-def parameters(seed: int, features: ArrayLike, hashes: ArrayLike) -> Parameters:
-    """Parameters of all pairs of a feature and a hash.
+def parameters(seed: int, features: ArrayLike, hashes: ArrayLike) -> GCWSParameters:
+    """Return the parameters of all pairs of a feature and a hash.
 
     With uniforms w1, u2, v2, let E1 = -ln(1 - w1), E2 = -ln v2, c = E1 + E2 and u1 = E1 / c. Then c is
     Gamma(2, 1), u1 is uniform and independent of it, and r = -ln(u1 u2) is Gamma(2, 1).
@@ -72,7 +72,7 @@ def parameters(seed: int, features: ArrayLike, hashes: ArrayLike) -> Parameters:
 
     Returns
     -------
-    q : Parameters
+    q : GCWSParameters
         Arrays of shape (features, hashes).
 
     Examples
@@ -95,4 +95,4 @@ def parameters(seed: int, features: ArrayLike, hashes: ArrayLike) -> Parameters:
     beta = _unit24(h[3])
     log_c = log(e1 + e2)
     r = np.maximum(log_c - log(e1 * u2), SMALLEST_R)
-    return Parameters(r, log_c, beta)
+    return GCWSParameters(r, log_c, beta)

@@ -1,21 +1,33 @@
-"""Algorithm 1 of the paper in plain NumPy: slow, short, and the judge of every fast path."""
+"""Algorithm 1 of the paper in plain NumPy: slow and short. Every fast path is tested to be equal to it."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gcwsnet.hashing.logarithm import F, log_of_data
+from gcwsnet.hashing.elementary import F, log_of_data
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.kernels import gmm_transform
 
 NO_FEATURE, NO_T = -1, 0  # the sample of a row without non-zero entries
 
 
+def gmm_features(X: ArrayLike) -> NDArray[np.floating]:
+    """Return the GMM transformation of X in the precision in which it is hashed: float32 if X is, else float64."""
+    X = np.asarray(X)
+    features: NDArray[np.floating] = gmm_transform(X if X.dtype == F else X.astype(np.float64))
+    return features
+
+
+def samples_of_zeros(n_rows: int, n_hashes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the reserved samples (i*, t*) of rows of zeros: -1 and 0."""
+    return np.full((n_rows, n_hashes), NO_FEATURE, dtype=np.int64), np.full((n_rows, n_hashes), NO_T, dtype=np.int64)
+
+
 def gcws(
     X: ArrayLike, n_hashes: int | NDArray[np.int64], *, p: float = 1.0, seed: int = 0
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Samples (i*, t*) of each row: Algorithm 1 with the parameters of `seed`.
+    """Return the samples (i*, t*) of each row: Algorithm 1 with the parameters of `seed`.
 
     Parameters
     ----------
@@ -39,13 +51,11 @@ def gcws(
     >>> i_star[1].tolist(), t_star[1].tolist()
     ([-1, -1, -1, -1], [0, 0, 0, 0])
     """
-    X = np.asarray(X)
-    u = gmm_transform(X if X.dtype == F else X.astype(np.float64))
+    u = gmm_features(X)
     hashes = n_hashes if isinstance(n_hashes, np.ndarray) else np.arange(n_hashes)
     r, log_c, beta = parameters(seed, np.arange(u.shape[1]), hashes)
 
-    i_star = np.full((len(u), len(hashes)), NO_FEATURE, dtype=np.int64)
-    t_star = np.full((len(u), len(hashes)), NO_T, dtype=np.int64)
+    i_star, t_star = samples_of_zeros(len(u), len(hashes))
     for row in np.flatnonzero(u.any(axis=1)):
         i = np.flatnonzero(u[row])  # a zero entry is not there
         L = F(p) * log_of_data(u[row, i])[:, np.newaxis]

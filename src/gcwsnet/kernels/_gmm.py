@@ -12,7 +12,7 @@ from gcwsnet._validation import as_floats, check_finite, check_matrix
 
 
 def gmm_transform(X: Any) -> Any:
-    """Non-negative data with two columns for each column of X: its positive and its negative part.
+    """Return non-negative data with two columns for each column of X: its positive and its negative part.
 
     Column i of X becomes column 2i, which holds its positive entries, and column 2i + 1, which holds the
     absolute values of its negative ones (equation (1) of the paper, counted from zero).

@@ -14,14 +14,14 @@ from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_finite, check_matrix, check_power
 from gcwsnet.kernels._powered import PoweredEntries, PoweredRows, power_dense, power_sparse
 
-BLOCK_BYTES = 1 << 24  # of powered dense rows; beside the result, at most six times this is needed
+BLOCK_BYTES = 1 << 24  # of powered dense rows; besides the result, at most six times this is needed
 ROWS_PER_CALL = 256
-CHUNK_ENTRIES = 1 << 20  # of sparse rows; beside the result, some 110 bytes for each
+CHUNK_ENTRIES = 1 << 20  # of sparse rows; besides the result, some 110 bytes for each
 DENSE_ENOUGH = 0.1  # share of columns in which both rows of a pair have an entry, from which dense blocks win
 
 
 def gmm_kernel(X: Any, Y: Any = None, *, n_jobs: int | None = None) -> Any:
-    """GMM kernel between the rows of X and Y: `pgmm_kernel` with p = 1.
+    """Return the GMM kernel between the rows of X and Y: `pgmm_kernel` with p = 1.
 
     Examples
     --------
@@ -33,9 +33,9 @@ def gmm_kernel(X: Any, Y: Any = None, *, n_jobs: int | None = None) -> Any:
 
 
 def pgmm_kernel(X: Any, Y: Any = None, *, p: float = 1.0, n_jobs: int | None = None) -> Any:
-    """pGMM kernel between the rows of X and Y, exact.
+    """Return the exact pGMM kernel between the rows of X and Y.
 
-    The sum over columns of the p-th powers of minima divided by that of maxima, after `gmm_transform`. Powers
+    It is the sum over columns of the p-th powers of minima divided by that of maxima, after `gmm_transform`. Powers
     are formed on a scale of each row's own, so that any p and any finite entry give the right number.
 
     Parameters
@@ -47,7 +47,7 @@ def pgmm_kernel(X: Any, Y: Any = None, *, p: float = 1.0, n_jobs: int | None = N
     p : float, default=1.0
         The power, from 1e-6 to 1e6.
     n_jobs : int, default=None
-        Threads; None is 1 and -1 is all.
+        Number of threads; None is 1 and -1 is all. The result is the same for any number.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def _has_negative(X: Any) -> bool:
 
 
 def _mirror(K: NDArray[np.float64]) -> None:
-    """The upper half of K from its lower half, and the diagonal: symmetric to the last bit."""
+    """Fill the upper half of K from its lower half, and the diagonal: K is then symmetric to the last bit."""
     for first in range(0, len(K), ROWS_PER_CALL):
         rows = slice(first, first + ROWS_PER_CALL)
         K[:first, rows] = K[rows, :first].T
@@ -137,7 +137,7 @@ def _powered_block(X: Any, first: int, step: int, p: float) -> PoweredRows:
 
 
 def _fill_dense(X: Any, Y: Any, p: float, symmetric: bool, out: NDArray[np.float64], threads: int) -> None:
-    """The kernel, or its lower half if symmetric, block by block of dense rows."""
+    """Write the kernel, or its lower half if symmetric, block by block of dense rows."""
     negative = _has_negative(X) or _has_negative(Y)
     step = max(8, BLOCK_BYTES // (8 * X.shape[1]))
     for i in range(0, X.shape[0], step):
@@ -169,7 +169,7 @@ def _powered_chunk(X: Any, first: int, step: int, p: float) -> PoweredEntries:
 
 
 def _fill_sparse(X: Any, Y: Any, p: float, symmetric: bool, out: NDArray[np.float64], threads: int) -> None:
-    """The kernel, or its lower half if symmetric, chunk by chunk of sparse rows."""
+    """Write the kernel, or its lower half if symmetric, chunk by chunk of sparse rows."""
     step_x, step_y = _rows_per_chunk(X), _rows_per_chunk(Y)
     for j in range(0, Y.shape[0], step_y):
         y = _powered_chunk(Y, j, step_y, p)
@@ -179,7 +179,7 @@ def _fill_sparse(X: Any, Y: Any, p: float, symmetric: bool, out: NDArray[np.floa
 
 
 def _sparse_kernel(x: PoweredEntries, y: PoweredEntries, out: NDArray[np.float64], threads: int) -> None:
-    """The kernel through the features that x has, numbered from 0."""
+    """Write the kernel, computed through the features that x has, numbered from 0."""
     by_feature = np.argsort(x.feature, kind="stable")
     features, x_start = np.unique(x.feature[by_feature], return_index=True)
     slot = np.searchsorted(features, y.feature)

@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from gcwsnet.kernels._gmm import gmm_transform
 
-COLUMNS_MULTIPLE = 8  # of the native core
+COLUMNS_MULTIPLE = 8  # the native core reads columns in groups of this size
 
 
 class PoweredRows(NamedTuple):
-    """Dense rows with their signs, filled up with zeros to a multiple of 8 columns."""
+    """A block of dense rows with their signs, filled up with zeros to a multiple of 8 columns."""
 
     values: NDArray[np.float64]
     log2_scale: NDArray[np.float64]
 
 
 class PoweredEntries(NamedTuple):
-    """Entries of sparse rows in the features of `gmm_transform`; `start` is the index pointer of the rows."""
+    """The entries of sparse rows in the features of `gmm_transform`; `start` is the index pointer of the rows."""
 
     values: NDArray[np.float64]
     feature: NDArray[np.int64]
@@ -35,7 +35,7 @@ class PoweredEntries(NamedTuple):
 
 
 def _log2_scale(largest: NDArray[np.float64], p: float) -> NDArray[np.float64]:
-    """Scale of rows with these largest entries; 0 for a row of zeros."""
+    """Return the scale of rows with these largest entries; 0 for a row of zeros."""
     if p == 1:
         return np.frexp(largest)[1].astype(np.float64)
     with np.errstate(divide="ignore"):
@@ -43,7 +43,7 @@ def _log2_scale(largest: NDArray[np.float64], p: float) -> NDArray[np.float64]:
 
 
 def _raise_to_power(size: NDArray[np.float64], largest: NDArray[np.float64], p: float) -> None:
-    """Each size becomes its p-th power on the scale of its row, in place; a zero stays zero."""
+    """Replace each size by its p-th power on the scale of its row; a zero stays zero."""
     with np.errstate(divide="ignore", under="ignore"):
         if p == 1:
             np.ldexp(size, -np.frexp(largest)[1], out=size)
@@ -55,7 +55,7 @@ def _raise_to_power(size: NDArray[np.float64], largest: NDArray[np.float64], p: 
 
 
 def power_dense(block: NDArray[Any], p: float) -> PoweredRows:
-    """sign(u) |u|**p of each entry of a dense block, scaled row by row."""
+    """Return sign(u) |u|**p of each entry of a dense block, scaled row by row."""
     n, n_columns = block.shape
     values = np.zeros((n, -(-n_columns // COLUMNS_MULTIPLE) * COLUMNS_MULTIPLE))
     size = values[:, :n_columns]
@@ -67,7 +67,7 @@ def power_dense(block: NDArray[Any], p: float) -> PoweredRows:
 
 
 def power_sparse(X: Any, p: float) -> PoweredEntries:
-    """u**p of each non-zero entry of the GMM transformation of CSR rows, scaled row by row."""
+    """Return u**p of each non-zero entry of the GMM transformation of CSR rows, scaled row by row."""
     U = gmm_transform(X)
     n = U.shape[0]
     start = U.indptr.astype(np.int64)

@@ -1,4 +1,4 @@
-"""The pGMM kernel in the log domain, pair by pair: slow, short, and the judge of the fast one."""
+"""The pGMM kernel in the log domain, pair by pair: slow and short. The fast one is tested against it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gcwsnet.kernels._gmm import gmm_transform
 
 
 def pgmm(X: ArrayLike, Y: ArrayLike, p: float = 1.0) -> NDArray[np.float64]:
-    """Equation (4) of the paper for dense X and Y: exp(ln of the sum of minima - ln of the sum of maxima).
+    """Return equation (4) of the paper for dense X and Y: exp(ln of the sum of minima - ln of the sum of maxima).
 
     Examples
     --------

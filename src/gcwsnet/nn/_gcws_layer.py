@@ -71,8 +71,8 @@ class GCWSLayer(nn.Module):
         in_features: int,
         out_features: int,
         n_hashes: int = 256,
-        bits: int = 8,
         *,
+        bits: int = 8,
         p: float = 1.0,
         t_bits: int | Literal["all"] = "all",
         encoding: str = "mixed",
@@ -88,11 +88,11 @@ class GCWSLayer(nn.Module):
         self._fit()
         placed = {"device": device, "dtype": dtype}
         self.linear = HashedLinear(
-            n_hashes, self._hasher.code_bits, out_features, reduction, seed=seed, sparse=sparse, **placed
+            n_hashes, self._hasher.code_bits, out_features, reduction=reduction, seed=seed, sparse=sparse, **placed
         )
 
     def codes(self, embeddings: Tensor) -> Tensor:
-        """Codes of shape (n, k), on the device of the layer, for embeddings of shape (n, D)."""
+        """Return codes of shape (n, k), on the device of the layer, for embeddings of shape (n, D)."""
         if embeddings.ndim != 2 or embeddings.shape[1] != self.in_features:
             raise ValueError(f"embeddings must be n x {self.in_features}, got the shape {tuple(embeddings.shape)}")
         self._hasher.n_jobs = torch.get_num_threads()
@@ -101,11 +101,11 @@ class GCWSLayer(nn.Module):
         return torch.from_numpy(self._hasher.transform(rows.numpy())).to(self.linear.weight.device)
 
     def forward(self, embeddings: Tensor) -> Tensor:
-        """Outputs of shape (n, out_features) for embeddings of shape (n, D)."""
+        """Return outputs of shape (n, out_features) for embeddings of shape (n, D)."""
         return self.linear(self.codes(embeddings))
 
     def get_extra_state(self) -> Tensor:
-        """The seed of the hashes, for `state_dict`: a uint64 as the int64 of the same bits."""
+        """Return the seed of the hashes, for `state_dict`: a uint64 as the int64 of the same bits."""
         seed = int(self._hasher.seed_)
         return torch.tensor(seed - (seed >> 63 << 64))
 
@@ -115,7 +115,7 @@ class GCWSLayer(nn.Module):
         self._fit()
 
     def extra_repr(self) -> str:
-        """What the layer was made with, for `repr`."""
+        """Return what the layer was made with, for `repr`."""
         hasher = self._hasher
         return f"in_features={self.in_features}, n_hashes={hasher.n_hashes}, bits={hasher.bits}, p={hasher.p:g}"
 

@@ -7,20 +7,21 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
 
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import check_integer
 from gcwsnet.encoding import reduction_factor
-from gcwsnet.nn._layout import CODE_TYPES, Layout
-from gcwsnet.nn._sum_of_picks import sum_of_picks
-from gcwsnet.nn._tables import zero_table
+from gcwsnet.nn._deferred_gradient import GradientPart, deferred_gradient
+from gcwsnet.nn._table import CODE_TYPES, RowOfCode, is_native, zero_table
 
 MOST_ROWS = 2**31
 DEFAULT_SCALE = 0.3
 
 
 class HashedLinear(nn.Module):
-    """A linear layer on the one-hot vectors of codes, which are never made: the sum of k rows of a table, and a bias.
+    """A linear layer on the one-hot vectors of codes, which are never made: a bias plus the sum of k rows of a table.
 
     Code c of hash j picks row 2**b j + c of the table. With a `reduction` m the table has 2**b k / m rows, the bins of
     a count-sketch (Theorem 4 of the paper); a code then picks the bin of its position, with the sign of its position.
@@ -37,8 +38,8 @@ class HashedLinear(nn.Module):
         m, as in `CountSketch`: the table has 2**b k / m rows, rounded up. None and 1 are no reduction. "8bit" is 2**8
         rows for each hash.
     seed : int, default=0
-        Chooses bins and signs of the sketch, from 0 to 2**64 - 1. It is part of `state_dict`, so that a layer that is
-        loaded picks what the saved one did.
+        Chooses bins and signs of the sketch, from 0 to 2**64 - 1; without a reduction nothing depends on it. It is
+        part of `state_dict`, so that a layer that is loaded picks what the saved one did.
     scale : float, default=0.3
         Rows start uniform between -scale / sqrt(k) and scale / sqrt(k), so that outputs start with the standard
         deviation scale / sqrt(3). The bias starts at zero.
@@ -57,8 +58,8 @@ class HashedLinear(nn.Module):
 
     Notes
     -----
-    float32 on a CPU is worked on by the native core, with the threads of `torch.get_num_threads`; how many there are
-    changes no bit. All else goes through `torch.nn.functional.embedding_bag`.
+    float32 on a CPU is computed by the native core, with the threads of `torch.get_num_threads`. The result is the
+    same, to the last bit, for any number of threads. All else goes through `torch.nn.functional.embedding_bag`.
 
     A code that is out of range is an error before anything is computed.
 
@@ -84,8 +85,8 @@ class HashedLinear(nn.Module):
         n_hashes: int,
         bits: int,
         out_features: int,
-        reduction: int | Literal["8bit"] | None = None,
         *,
+        reduction: int | Literal["8bit"] | None = None,
         seed: int = 0,
         scale: float = DEFAULT_SCALE,
         sparse: bool = True,
@@ -96,7 +97,7 @@ class HashedLinear(nn.Module):
         self.n_hashes = check_integer("n_hashes", n_hashes, 1, 2**20)
         self.bits = check_integer("bits", bits, 1, 32)
         self.out_features = check_integer("out_features", out_features, 1, 2**31 - 1)
-        self.reduction = reduction_factor(1 if reduction is None else reduction, self.bits)
+        self.reduction = reduction_factor(reduction, self.bits)
         self.seed = check_integer("seed", seed, 0, 2**64 - 1)
         self.scale = scale
         self.sparse = sparse
@@ -114,13 +115,13 @@ class HashedLinear(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the table anew from torch's generator, and set the bias to zero."""
+        """Draw the table from torch's generator again, and set the bias to zero."""
         bound = self.scale / math.sqrt(self.n_hashes)
         nn.init.uniform_(self.weight, -bound, bound)
         nn.init.zeros_(self.bias)
 
     def forward(self, codes: Tensor) -> Tensor:
-        """Sums of the rows that the codes pick.
+        """Return the sums of the rows that the codes pick.
 
         Parameters
         ----------
@@ -140,11 +141,11 @@ class HashedLinear(nn.Module):
         if codes.ndim != 2 or codes.shape[1] != self.n_hashes:
             raise ValueError(f"codes must be n x {self.n_hashes}, got the shape {tuple(codes.shape)}")
         weight = self.weight
-        layout = Layout(self.n_hashes, self.bits, weight.shape[0], self.reduction != 1, self.seed)
-        return sum_of_picks(codes, weight, self.bias, layout, sparse=self.sparse)
+        row_of_code = RowOfCode(self.n_hashes, self.bits, weight.shape[0], self.reduction != 1, self.seed)
+        return _sum_of_picks(codes, weight, self.bias, row_of_code, sparse=self.sparse)
 
     def get_extra_state(self) -> Tensor:
-        """The seed, for `state_dict`: a uint64 as the int64 of the same bits."""
+        """Return the seed, for `state_dict`: a uint64 as the int64 of the same bits."""
         return torch.tensor(self.seed - (self.seed >> 63 << 64))
 
     def set_extra_state(self, state: Tensor) -> None:
@@ -152,8 +153,64 @@ class HashedLinear(nn.Module):
         self.seed = int(state) % 2**64
 
     def extra_repr(self) -> str:
-        """What the layer was made with, for `repr`."""
+        """Return what the layer was made with, for `repr`."""
         text = f"n_hashes={self.n_hashes}, bits={self.bits}, out_features={self.out_features}"
         if self.reduction != 1:
             text += f", reduction={self.reduction}, seed={self.seed}"
         return text if self.sparse else f"{text}, sparse=False"
+
+
+def _sum_of_picks(codes: Tensor, table: Tensor, bias: Tensor, row_of_code: RowOfCode, *, sparse: bool) -> Tensor:
+    """Return the bias plus the rows of the table that the codes pick, of shape (n, H).
+
+    The native core does it on a CPU, an embedding bag elsewhere.
+    """
+    if codes.is_cpu and is_native(table):
+        run = _SumOfPicks.apply
+        if torch.compiler.is_compiling():  # a compiled net calls the native core as it is
+            run = torch.compiler.disable(run)
+        return run(codes.contiguous(), table, bias, row_of_code, sparse)
+    return _embedding_bag(codes, table, bias, row_of_code, sparse=sparse)
+
+
+def _embedding_bag(codes: Tensor, table: Tensor, bias: Tensor, row_of_code: RowOfCode, *, sparse: bool) -> Tensor:
+    """Return the same sums by torch, on any device and in any precision."""
+    rows, signs = row_of_code.rows_and_signs(codes)
+    weights = None if signs is None else signs.to(table.dtype)
+    return functional.embedding_bag(rows, table, mode="sum", per_sample_weights=weights, sparse=sparse) + bias
+
+
+class _SumOfPicks(torch.autograd.Function):
+    """The sum by the native core, whose backward pass gives the rows that occurred and their sums.
+
+    An optimizer that defers the gradient of the table gets the codes and the gradient of the output instead.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, codes: Tensor, table: Tensor, bias: Tensor, row_of_code: RowOfCode, sparse: bool) -> Tensor:
+        out = table.new_empty((codes.shape[0], table.shape[1]))
+        row_of_code.native().sum_of_picks(
+            codes.numpy(), table.detach().numpy(), bias.detach().numpy(), out.numpy(), torch.get_num_threads()
+        )
+        ctx.save_for_backward(codes)
+        ctx.row_of_code, ctx.sparse = row_of_code, sparse
+        ctx.table = ctx.deferred = None
+        if sparse and ctx.needs_input_grad[1] and table.is_leaf and (deferred := deferred_gradient(table)) is not None:
+            deferred.watch(table)
+            ctx.table, ctx.deferred = table, deferred
+        return out
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor | None, Tensor | None, None, None]:
+        of_table = of_bias = None
+        if ctx.needs_input_grad[1]:
+            (codes,) = ctx.saved_tensors
+            part = GradientPart(ctx.row_of_code, codes, gradient.contiguous())
+            if ctx.deferred is not None:
+                of_table = ctx.deferred.arrive(ctx.table, part.copy())
+            else:
+                of_table = part.sparse() if ctx.sparse else part.sparse().to_dense()
+        if ctx.needs_input_grad[2]:
+            of_bias = gradient.sum(0)
+        return None, of_table, of_bias, None, None

@@ -1,4 +1,4 @@
-"""Adam that leaves alone what did not occur."""
+"""Adam that updates only those rows of a table that a batch picked."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from torch import Tensor
 from torch.optim.optimizer import Optimizer
 
 from gcwsnet import _core
-from gcwsnet.nn._claims import Batch, claim, claim_of
-from gcwsnet.nn._sum_of_picks import is_native
-from gcwsnet.nn._tables import zero_table
+from gcwsnet.nn._deferred_gradient import GradientPart, defer, deferred_gradient
+from gcwsnet.nn._table import is_native, zero_table
 
 
 class LazyAdam(Optimizer):
-    """Adam for a whole net, which on tables of hashed layers only works on the rows that the batch picked.
+    """An Adam optimizer for a whole net, which on tables of hashed layers updates only the rows that a batch picked.
 
     Parameters with ordinary gradients are updated as by `torch.optim.Adam`; those of float32 on a CPU in one pass of
     the native core. Rows of a `HashedLinear` are updated as by `torch.optim.SparseAdam`: a row that did not occur keeps
@@ -51,7 +50,7 @@ class LazyAdam(Optimizer):
     unscaling of `torch.amp.GradScaler`, `DistributedDataParallel`. `torch.autograd.grad` of such a table is an error.
     Where these are needed, leave `LazyAdam` for another optimizer or use ``HashedLinear(..., sparse=False)``.
 
-    The number of threads is that of `torch.get_num_threads`. It changes no bit.
+    The number of threads is that of `torch.get_num_threads`. The weights are the same, to the last bit, for any number.
 
     Examples
     --------
@@ -87,16 +86,16 @@ class LazyAdam(Optimizer):
         group = self.param_groups[-1]
         _check_group(group)
         for parameter in group["params"]:
-            claim(parameter, self)
+            defer(parameter, self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
             for parameter in group["params"]:
-                claim(parameter, self)
+                defer(parameter, self)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update the parameters; what `closure` returns, if there is one.
+        """Update the parameters, and return what `closure` returns, if there is one.
 
         Parameters
         ----------
@@ -125,13 +124,13 @@ class LazyAdam(Optimizer):
         return state
 
     def _update(self, parameter: Tensor, step: _Step) -> None:
-        claimed = claim_of(parameter)
-        if claimed is not None:
-            batch = _joined(claimed.waiting(parameter)) if claimed.owner() is self else None
-            if batch is not None and _is_empty(parameter.grad) and batch.codes.is_cpu and step.is_native(parameter):
-                step.on_picked_rows(parameter, batch)
+        deferred = deferred_gradient(parameter)
+        if deferred is not None:
+            part = _joined(deferred.waiting(parameter)) if deferred.optimizer() is self else None
+            if part is not None and _is_empty(parameter.grad) and part.codes.is_cpu and step.is_native(parameter):
+                step.on_picked_rows(parameter, part)
                 return
-            claimed.settle(parameter)
+            deferred.settle(parameter)
         if parameter.grad.is_sparse:
             step.on_rows(parameter, parameter.grad.coalesce())
         else:
@@ -139,7 +138,7 @@ class LazyAdam(Optimizer):
 
 
 class _Step:
-    """One step of Adam on one parameter."""
+    """A step of Adam on one parameter."""
 
     def __init__(self, group: dict[str, Any], state: dict[str, Any]) -> None:
         self.beta1, self.beta2 = group["betas"]
@@ -152,15 +151,15 @@ class _Step:
         self.rate = lr / (1 - self.beta1 ** state["step"])
 
     def is_native(self, parameter: Tensor) -> bool:
-        """Whether the native core takes the parameter and what is kept for it."""
+        """Return whether the native core takes the parameter and what is kept for it."""
         return is_native(parameter) and is_native(self.square) and (self.mean is None or is_native(self.mean))
 
-    def on_picked_rows(self, table: Tensor, batch: Batch) -> None:
-        """Adam on the rows that the codes picked, by the native core: summed and applied row by row."""
-        self._natively(batch.picks().adam, table, batch.gradient, self.eps)
+    def on_picked_rows(self, table: Tensor, part: GradientPart) -> None:
+        """Step on the rows that the codes picked, by the native core: summed and applied row by row."""
+        self._natively(part.picks().adam, table, part.output_gradient, self.eps)
 
     def on_rows(self, parameter: Tensor, gradient: Tensor) -> None:
-        """The same by torch, for a coalesced sparse gradient."""
+        """Step on the rows of a coalesced sparse gradient, by torch."""
         rows, g = gradient.indices()[0], gradient.values()
         square = self.square[rows]
         square += (g * g - square) * (1 - self.beta2)
@@ -174,7 +173,7 @@ class _Step:
         parameter[rows] = parameter[rows] * self.decay - change
 
     def on_all(self, parameter: Tensor, gradient: Tensor) -> None:
-        """Adam on all of a parameter."""
+        """Step on all of a parameter."""
         if is_native(gradient) and self.is_native(parameter):
             # The same formula: here eps is added to the root that has been corrected.
             self._natively(_core.adam, parameter, gradient, self.eps * self.root_correction)
@@ -209,16 +208,16 @@ def _check_group(group: dict[str, Any]) -> None:
         raise ValueError(f"betas must be two numbers from 0 to below 1, got betas={group['betas']}")
 
 
-def _joined(batches: list[Batch]) -> Batch | None:
-    """All batches as one, if there are any and codes pick the same rows in all of them."""
-    if len(batches) <= 1:
-        return batches[0] if batches else None
-    first = batches[0]
-    if any(batch.layout != first.layout for batch in batches):
+def _joined(parts: list[GradientPart]) -> GradientPart | None:
+    """Return all parts as one, or None if there are none or codes do not pick the same rows in all of them."""
+    if len(parts) <= 1:
+        return parts[0] if parts else None
+    first = parts[0]
+    if any(part.row_of_code != first.row_of_code for part in parts):
         return None
-    same_type = all(batch.codes.dtype == first.codes.dtype for batch in batches)
-    codes = [batch.codes if same_type else batch.codes.to(torch.int64) for batch in batches]
-    return Batch(first.layout, torch.cat(codes), torch.cat([batch.gradient for batch in batches]))
+    same_type = all(part.codes.dtype == first.codes.dtype for part in parts)
+    codes = torch.cat([part.codes if same_type else part.codes.to(torch.int64) for part in parts])
+    return GradientPart(first.row_of_code, codes, torch.cat([part.output_gradient for part in parts]))
 
 
 def _is_empty(gradient: Tensor) -> bool:

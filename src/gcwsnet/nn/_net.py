@@ -66,8 +66,8 @@ class GCWSNet(nn.Module):
         n_hashes: int,
         bits: int,
         n_outputs: int,
-        hidden: Sequence[int] = (200,),
         *,
+        hidden: Sequence[int] = (200,),
         reduction: int | Literal["8bit"] | None = None,
         seed: int = 0,
         sparse: bool = True,
@@ -79,11 +79,11 @@ class GCWSNet(nn.Module):
         units.append(check_integer("n_outputs", n_outputs, 1, 2**31 - 1))
         placed = {"device": device, "dtype": dtype}
         self.layers = nn.Sequential(
-            HashedLinear(n_hashes, bits, units[0], reduction, seed=seed, sparse=sparse, **placed)
+            HashedLinear(n_hashes, bits, units[0], reduction=reduction, seed=seed, sparse=sparse, **placed)
         )
         for n_in, n_out in pairwise(units):
             self.layers.extend([nn.ReLU(), nn.Linear(n_in, n_out, **placed)])
 
     def forward(self, codes: Tensor) -> Tensor:
-        """Outputs of shape (n, n_outputs) for codes of shape (n, k)."""
+        """Return outputs of shape (n, n_outputs) for codes of shape (n, k)."""
         return self.layers(codes)

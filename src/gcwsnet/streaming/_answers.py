@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from gcwsnet.data import Batches, Layout, read
+from gcwsnet.data import Batches, Schema, read
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._targets import Labels
 from gcwsnet.streaming._session import load_model
@@ -54,7 +54,7 @@ class Model:
         self.estimator.n_jobs = n_jobs
         self.n_features: int = self.estimator.n_features_in_
         known = self.description.get("layout")
-        self.layout = None if known is None else Layout.from_json(known)
+        self.layout = None if known is None else Schema.from_json(known)
 
     @property
     def classes(self) -> NDArray[Any] | None:
@@ -71,7 +71,7 @@ class Model:
         if self.layout is None:  # a model that was trained on arrays
             layout_or_width: dict[str, Any] = {"n_features": self.n_features}
         else:
-            layout_or_width = {"layout": self.layout}
+            layout_or_width = {"schema": self.layout}
             if labels_needed and self.layout.label is not None:
                 layout_or_width["label"] = self.layout.label
         return read(files if len(files) > 1 else files[0], **layout_or_width | reading)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet._keys import EPOCH_ORDER, order
+from gcwsnet._keys import EPOCH_ORDER, random_order
 from gcwsnet.coding._selection import Score
 from gcwsnet.data import Batch
 from gcwsnet.training._settings import TrainingSettings
@@ -50,7 +50,7 @@ def candidate_score(
         rows = Batch(codes, target[training], None if weight is None else weight[training])
 
         def epoch(number: int) -> list[Batch]:
-            return [rows.take(order(seed, EPOCH_ORDER, rows.n_rows, number * rows.n_rows))]
+            return [rows.take(random_order(seed, EPOCH_ORDER, rows.n_rows, number * rows.n_rows))]
 
         trainer.run(Plan(EPOCHS, rows.n_rows), epoch, n_jobs=n_jobs)
         return targets.scores(trainer.net.outputs(held_out, n_jobs=n_jobs), target[validation])

@@ -1,4 +1,4 @@
-"""The other consistent samplers of the paper, in plain NumPy: the judges of their native versions.
+"""The other consistent samplers of the paper in plain NumPy, to which their native versions are tested to be equal.
 
-``docs/samplers-specification.md`` says them in words.
+``docs/samplers-specification.md`` specifies them.
 """

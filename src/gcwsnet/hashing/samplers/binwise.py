@@ -10,21 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gcwsnet._keys import BINWISE_BINS, BINWISE_FILLS, keys
-from gcwsnet.hashing.logarithm import F, log_of_data
+from gcwsnet.hashing.elementary import F, log_of_data
 from gcwsnet.hashing.parameters import parameters
-from gcwsnet.hashing.reference import NO_FEATURE, NO_T
-from gcwsnet.kernels import gmm_transform
+from gcwsnet.hashing.reference import gmm_features, samples_of_zeros
 
 MOST_ATTEMPTS = 64
 
 
 def _below(n: int, words: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Words as whole numbers below n, each as often as the others."""
+    """Return words as whole numbers below n, each as often as the others."""
     return ((words.astype(np.uint64) * np.uint64(n)) >> np.uint64(32)).astype(np.int64)
 
 
 def bins_of_columns(seed: int, columns: ArrayLike, n_bins: int) -> NDArray[np.int64]:
-    """The bin of each column.
+    """Return the bin of each column.
 
     Examples
     --------
@@ -35,7 +34,7 @@ def bins_of_columns(seed: int, columns: ArrayLike, n_bins: int) -> NDArray[np.in
 
 
 def donors(seed: int, full: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The bin that gives the columns for each sample of a row: the bin itself, or for an empty one its donor.
+    """Return the bin that gives the columns for each sample of a row: the bin itself, or for an empty one its donor.
 
     The donor is the first full one of 64 drawn bins, or, if none of them is full, the first full one behind the
     empty bin, counted cyclically.
@@ -68,26 +67,12 @@ def donors(seed: int, full: NDArray[np.bool_]) -> NDArray[np.int64]:
 def binwise(
     X: ArrayLike, n_hashes: int, *, p: float = 1.0, seed: int = 0
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Samples (i*, t*) of each row: GCWS under hash j among the columns of bin j, or of its donor if it is empty.
+    """Return the samples (i*, t*) of each row: GCWS under hash j of the columns of bin j, or of its donor.
 
-    Given the bins, P[(i*, t*) agree] of hash j is the pGMM kernel of the columns of bin j. Where both rows are
-    empty it is that of the first donor where not both are.
+    Given the bins, P[(i*, t*) agree] of hash j is the pGMM kernel of the columns of bin j. If bin j is empty in
+    both rows, it is that of the first donor that is not empty in both.
 
-    Parameters
-    ----------
-    X : array of shape (n, D)
-        Finite float32 or float64 numbers; other numbers are taken as float64.
-    n_hashes : int
-        k, the number of bins and of samples of a row.
-    p : float, default=1.0
-        The power of the pGMM kernel.
-    seed : int, default=0
-        Chooses the bins, the donors and the parameters.
-
-    Returns
-    -------
-    i_star, t_star : arrays of int64, shape (n, k)
-        `i_star` counts the 2D columns of `gmm_transform`. A row of zeros has -1 and 0.
+    The parameters and the result are those of `gcwsnet.hashing.reference.gcws`.
 
     Examples
     --------
@@ -96,13 +81,11 @@ def binwise(
     array([[ 2,  1,  2,  1],
            [-1, -1, -1, -1]])
     """
-    X = np.asarray(X)
-    u = gmm_transform(X if X.dtype == F else X.astype(np.float64))
+    u = gmm_features(X)
     features = np.arange(u.shape[1])
     bins = bins_of_columns(seed, features >> 1, n_hashes)
 
-    i_star = np.full((len(u), n_hashes), NO_FEATURE, dtype=np.int64)
-    t_star = np.full((len(u), n_hashes), NO_T, dtype=np.int64)
+    i_star, t_star = samples_of_zeros(len(u), n_hashes)
     rows = np.flatnonzero(u.any(axis=1))
     L = F(p) * log_of_data(u[rows])
     full = np.zeros((len(rows), n_hashes), dtype=bool)

@@ -10,29 +10,31 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats
-from gcwsnet.hashing.logarithm import F, log_of_data
-from gcwsnet.hashing.samplers.exponential import exp
+from gcwsnet.hashing.elementary import F, exp, log_of_data
 from gcwsnet.kernels import gmm_transform
 
 POINTS = 1 << 63  # a table divides the whole numbers below it among the features
 
 
 class CapTable(NamedTuple):
-    """Features drawn with probability cap**p / sum: feature f has the points from ends[f - 1] up to ends[f]."""
+    """A table that draws features with probability cap**p / sum.
+
+    Feature f has the whole numbers from ``ends[f - 1]`` to ``ends[f] - 1``, of all below 2**63.
+    """
 
     log_caps: NDArray[np.float32]
     ends: NDArray[np.uint64]
 
 
 def column_caps(X: Matrix, caps: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-    """The largest size of each feature in X, and in what gave `caps`.
+    """Return the largest size of each feature in X, or the given caps where they are larger.
 
     Parameters
     ----------
     X : array or CSR of shape (n, D)
         Numbers; NaN counts as zero.
     caps : array of float64, shape (2D,), default=None
-        Caps to be raised.
+        Caps of earlier rows.
 
     Returns
     -------
@@ -58,27 +60,8 @@ def column_caps(X: Matrix, caps: NDArray[np.float64] | None = None) -> NDArray[n
     return raised + 0.0  # minus zero becomes zero
 
 
-def clip_to_caps(X: Matrix, caps: NDArray[np.float64]) -> tuple[Matrix, int]:
-    """X with every size above its cap put to the cap, and how many there were; NaN stays.
-
-    Examples
-    --------
-    >>> clip_to_caps(np.array([[-4.0, 9.0]]), np.array([1.0, 3.0, 17.0, 0.0]))
-    (array([[-3.,  9.]]), 1)
-    """
-    above = _above(X, caps)
-    n_above = int(np.count_nonzero(above))
-    if n_above == 0:
-        return X, 0
-    X = X.astype(np.float64)
-    if sparse.issparse(X):
-        X.data = np.clip(X.data, -caps[1::2][X.indices], caps[0::2][X.indices])
-        return X, n_above
-    return np.clip(X, -caps[1::2], caps[0::2]), n_above
-
-
 def check_caps(X: Matrix, caps: NDArray[np.float64], *, columns: Any = None) -> None:
-    """ValueError that names the first entry of X whose size is above its cap.
+    """Raise a ValueError that names the first entry of X whose size is above its cap, if there is one.
 
     Examples
     --------
@@ -86,7 +69,7 @@ def check_caps(X: Matrix, caps: NDArray[np.float64], *, columns: Any = None) -> 
     Traceback (most recent call last):
     ...
     ValueError: no size may be above the cap of its column and sign, the largest seen in fit; X[0, 0] is -4.0 and \
-its cap 3.0; fit on such rows too, call partial_fit with them, or clip them with above_cap='clip'
+its cap 3.0; fit on such rows too, call partial_fit with them, or clip them to caps_
     """
     step = X.shape[0] if sparse.issparse(X) else max(1, BATCH_BYTES // X.shape[1])
     for first in range(0, X.shape[0], step):
@@ -106,7 +89,7 @@ its cap 3.0; fit on such rows too, call partial_fit with them, or clip them with
     raise ValueError(
         "no size may be above the cap of its column and sign, the largest seen in fit; "
         f"X[{row}, {column}]{called} is {value} and its cap {float(caps[2 * column + (value < 0)])}; "
-        "fit on such rows too, call partial_fit with them, or clip them with above_cap='clip'"
+        "fit on such rows too, call partial_fit with them, or clip them to caps_"
     )
 
 
@@ -119,7 +102,7 @@ def _above(X: Matrix, caps: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def cap_table(caps: NDArray[np.float64], p: float) -> CapTable:
-    """The table that draws features with probability cap**p / sum.
+    """Return the table that draws features with probability cap**p / sum.
 
     A share is right to 2**-44 of itself and to 2**-63. Features whose share is below 2**-63 are never drawn.
 
@@ -153,7 +136,7 @@ def cap_table(caps: NDArray[np.float64], p: float) -> CapTable:
 
 
 def drawn_features(table: CapTable, points: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The feature that each point below 2**63 belongs to.
+    """Return the feature that each point below 2**63 belongs to.
 
     Examples
     --------
@@ -165,7 +148,7 @@ def drawn_features(table: CapTable, points: NDArray[np.uint64]) -> NDArray[np.in
 
 
 def without_nan(X: Matrix) -> Matrix:
-    """X with zeros in place of NaN.
+    """Return X with zeros in place of NaN.
 
     Examples
     --------
@@ -181,9 +164,9 @@ def without_nan(X: Matrix) -> Matrix:
 
 
 def expected_trials(X: Matrix, caps: NDArray[np.float64], p: float) -> NDArray[np.float64]:
-    """How many trials each row needs on average: the sum of cap**p over the sum of u**p, 0 for a row of zeros.
+    """Return how many trials each row needs on average: the sum of cap**p over that of u**p, 0 for a row of zeros.
 
-    It decides no sample, only what is quick. X holds no NaN.
+    No sample depends on it. X holds no NaN.
 
     Examples
     --------

@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gcwsnet._keys import EXTREMAL_POINTS, FEATURES, HASHES, keys
-from gcwsnet.hashing.logarithm import F, log_of_data, minus_log1m
+from gcwsnet.hashing.elementary import F, exp, log_of_data, minus_log1m
 from gcwsnet.hashing.parameters import unit31, word
-from gcwsnet.hashing.reference import NO_FEATURE, NO_T
-from gcwsnet.hashing.samplers.exponential import exp
-from gcwsnet.kernels import gmm_transform
+from gcwsnet.hashing.reference import gmm_features, samples_of_zeros
 
 CELL = F(8)  # the axis of L is cut into cells of this width; a power of two, so that cutting rounds nothing
 WIDTH = F(2979.9579870417283)  # of a cell in s, where its lower end is 1: e^8 - 1
@@ -36,7 +34,7 @@ class Points(NamedTuple):
 
 
 class Uniforms:
-    """Two uniform numbers for each feature, hash, cell and step: of the position and of the height of a point.
+    """A function that gives two uniform numbers for each feature, hash, cell and step of a point: position and height.
 
     Parameters
     ----------
@@ -56,7 +54,7 @@ class Uniforms:
     def __call__(
         self, w: int, cell: NDArray[np.int64], step: int, e: NDArray[np.int64], j: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Numbers of one step of the features at the places `e` and the hashes `j`; `cell` is per feature."""
+        """Return the numbers of a step for the features at the places `e` and the hashes `j`; `cell` is per feature."""
         of_step = keys(self.seed, EXTREMAL_POINTS, (MOST_STEPS * cell + step).view(np.uint64))
         low, high = (
             (feature ^ point)[e] ^ of_hash[j]
@@ -66,7 +64,7 @@ class Uniforms:
 
 
 def number_of(cell: NDArray[np.int64], step: NDArray[np.int64] | int) -> NDArray[np.int64]:
-    """64 times the cell plus the step, with the cell reduced to 18 bits: from -2**23 to 2**23 - 1.
+    """Return 64 times the cell plus the step, with the cell reduced to 18 bits: from -2**23 to 2**23 - 1.
 
     Examples
     --------
@@ -78,7 +76,7 @@ def number_of(cell: NDArray[np.int64], step: NDArray[np.int64] | int) -> NDArray
 
 
 def lowest_points(seed: int, features: ArrayLike, L: NDArray[np.float32], n_hashes: int) -> Points:
-    """The lowest point with s <= exp(L) of each feature and hash.
+    """Return the lowest point with s <= exp(L) of each feature and hash.
 
     Parameters
     ----------
@@ -132,26 +130,12 @@ def lowest_points(seed: int, features: ArrayLike, L: NDArray[np.float32], n_hash
 def extremal(
     X: ArrayLike, n_hashes: int, *, p: float = 1.0, seed: int = 0
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Samples (i*, t*) of each row: the feature whose point is the lowest, and the number of this point.
+    """Return the samples (i*, t*) of each row: the feature whose point is the lowest, and the number of this point.
 
     P[(i*, t*) agree] is the pGMM kernel J. With m and M for the smaller and the larger weight of a feature, and S
     for the total weight of the row that has the smaller one, P[i* agree] = J + sum (M - m) m / (S sum M).
 
-    Parameters
-    ----------
-    X : array of shape (n, D)
-        Finite float32 or float64 numbers; other numbers are taken as float64.
-    n_hashes : int
-        k, the number of samples of a row.
-    p : float, default=1.0
-        The power of the pGMM kernel.
-    seed : int, default=0
-        Chooses the points.
-
-    Returns
-    -------
-    i_star, t_star : arrays of int64, shape (n, k)
-        `i_star` counts the 2D columns of `gmm_transform`. A row of zeros has -1 and 0.
+    The parameters and the result are those of `gcwsnet.hashing.reference.gcws`.
 
     Examples
     --------
@@ -160,10 +144,8 @@ def extremal(
     array([[ 2,  1,  1,  1,  1,  2],
            [-1, -1, -1, -1, -1, -1]])
     """
-    X = np.asarray(X)
-    u = gmm_transform(X if X.dtype == F else X.astype(np.float64))
-    i_star = np.full((len(u), n_hashes), NO_FEATURE, dtype=np.int64)
-    t_star = np.full((len(u), n_hashes), NO_T, dtype=np.int64)
+    u = gmm_features(X)
+    i_star, t_star = samples_of_zeros(len(u), n_hashes)
     scales = np.array(E8)
     for row in np.flatnonzero(u.any(axis=1)):
         i = np.flatnonzero(u[row])  # a zero entry is not there

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from gcwsnet._keys import REJECTION_TRIALS, keys
 from gcwsnet.encoding.reference import scramble
-from gcwsnet.hashing.logarithm import F, log, log_of_data
+from gcwsnet.hashing.elementary import F, log, log_of_data
 from gcwsnet.hashing.parameters import unit31
-from gcwsnet.hashing.reference import NO_FEATURE, NO_T, gcws
+from gcwsnet.hashing.reference import gcws, gmm_features, samples_of_zeros
 from gcwsnet.hashing.samplers.caps import CapTable, cap_table, check_caps, drawn_features
-from gcwsnet.kernels import gmm_transform
 
 MOST_TRIALS = 1024
 BLOCK = 64  # trials looked at together
@@ -24,7 +23,7 @@ BLOCK = 64  # trials looked at together
 def trials(
     seed: int, hashes: ArrayLike, numbers: ArrayLike, table: CapTable
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Feature and logarithm of the height, as a share of the cap, of points under the caps.
+    """Return the feature and the logarithm of the height, as a share of the cap, of points under the caps.
 
     Parameters
     ----------
@@ -56,28 +55,17 @@ def trials(
 def rejection(
     X: ArrayLike, n_hashes: int, *, caps: NDArray[np.float64], p: float = 1.0, seed: int = 0
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Samples (i*, t*) of each row: the feature and the number of the first trial that lies under the row.
+    """Return the samples (i*, t*) of each row: feature and number of the first trial that lies under the row.
 
     P[(i*, t*) agree] is the pGMM kernel. A row that no trial of a hash accepts has its GCWS sample there, with
     a negative t*: this keeps the law (see ``docs/samplers-specification.md``).
 
+    The other parameters and the result are those of `gcwsnet.hashing.reference.gcws`.
+
     Parameters
     ----------
-    X : array of shape (n, D)
-        Finite float32 or float64 numbers; other numbers are taken as float64.
-    n_hashes : int
-        k, the number of samples of a row.
     caps : array of float64, shape (2D,)
-        Of `column_caps`. No size in X is above its cap.
-    p : float, default=1.0
-        The power of the pGMM kernel.
-    seed : int, default=0
-        Chooses the trials.
-
-    Returns
-    -------
-    i_star, t_star : arrays of int64, shape (n, k)
-        `i_star` counts the 2D columns of `gmm_transform`. A row of zeros has -1 and 0.
+        Of `column_caps`. No size in X may be above its cap.
 
     Examples
     --------
@@ -90,11 +78,9 @@ def rejection(
            [-1, -1, -1, -1, -1, -1]])
     """
     X = np.asarray(X)
-    X = X if X.dtype == F else X.astype(np.float64)
     check_caps(X, caps)
-    u = gmm_transform(X)
-    i_star = np.full((len(u), n_hashes), NO_FEATURE, dtype=np.int64)
-    t_star = np.full((len(u), n_hashes), NO_T, dtype=np.int64)
+    u = gmm_features(X)
+    i_star, t_star = samples_of_zeros(len(u), n_hashes)
     rows = np.flatnonzero(u.any(axis=1))
     if len(rows) == 0:
         return i_star, t_star
@@ -126,5 +112,5 @@ def rejection(
 
 
 def _marked(t: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A number from -2**23 to -1 in place of the t* of GCWS, so that it meets only its like."""
+    """Return numbers from -2**23 to -1 for the t* of GCWS, so that they agree with no number of a trial."""
     return -1 - (scramble(t.astype(F).view(np.uint32)) >> np.uint32(9)).astype(np.int64)

@@ -1,0 +1,84 @@
+"""The command ``python -m benchmarks``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from benchmarks.subject import EXTRA, write_section
+
+
+class Subject(NamedTuple):
+    """What is measured, the page of the documentation that shows it, and the packages of the extra "bench" it needs."""
+
+    title: str
+    page: str | None = None
+    needs: tuple[str, ...] = ()
+
+
+SUBJECTS = {
+    "hashing": Subject("rows hashed per second, next to other libraries", "hashing-speed.md"),
+    "kernels": Subject("time of the exact kernels, next to scikit-learn's"),
+    "training": Subject("rows learned per second by the first layer, next to torch", "training-speed.md", ("torch",)),
+    "fitting": Subject(
+        "seconds of a whole fit on Covtype, next to LightGBM", "training-speed.md", ("torch", "lightgbm")
+    ),
+    "reading": Subject(
+        "rows read per second from files, next to scikit-learn and pandas", "reading.md", ("pandas", "pyarrow")
+    ),
+    "samplers": Subject("time, bias and variance of each sampler", "samplers.md", ("matplotlib",)),
+    "streaming": Subject("memory and time of one pass over large files", "command-line.md", ("torch",)),
+    "zero-bit": Subject("bias of the 0-bit approximation", "zero-bit.md", ("matplotlib",)),
+    "accuracy": Subject(
+        "accuracy, time and size over many datasets, next to other learners",
+        "accuracy.md",
+        ("torch", "lightgbm", "matplotlib"),
+    ),
+    "paper-settings": Subject("accuracy after one pass with the settings of the paper", "accuracy.md", ("torch",)),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure one subject, and print what was found or write it into the documentation."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    titles = "\n".join(f"  {name:<16}{subject.title}" for name, subject in SUBJECTS.items())
+    front = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        usage="python -m benchmarks SUBJECT [options]",
+        description=f"Measure one of these subjects:\n{titles}",
+        epilog="python -m benchmarks SUBJECT --help lists the options of a subject.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    front.add_argument("subject", choices=SUBJECTS, metavar="SUBJECT", help="what is measured")
+    name = front.parse_args(arguments[:1]).subject
+    measure(name, SUBJECTS[name], arguments[1:])
+
+
+def measure(name: str, subject: Subject, arguments: Sequence[str]) -> None:
+    """Measure a subject with the options of the command line."""
+    command = f"python -m benchmarks {name}"
+    missing = [package for package in subject.needs if find_spec(package) is None]
+    if missing:
+        sys.exit(f"{command} needs {' and '.join(missing)}, which is not installed: {EXTRA}")
+    module = import_module(f"benchmarks.{name.replace('-', '_')}")
+    parser = argparse.ArgumentParser(
+        prog=command, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    module.add_options(parser)
+    parser.set_defaults(write_docs=False)
+    if subject.page is not None:
+        parser.add_argument("--write-docs", action="store_true", help=f"write into docs/{subject.page}, not to stdout")
+    options = parser.parse_args(arguments)
+    section = module.run(options)
+    if options.write_docs and subject.page is not None:
+        write_section(subject.page, name, section)
+    else:
+        print(section.text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,267 @@
+"""Doing runs: how long they will take, one run with one thread, and a grid in one or several processes."""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, cpu_count, delayed
+from threadpoolctl import threadpool_limits
+
+from gcwsnet import HASH_VERSION, _core
+from reproduction.datasets import availability, fetch, load_rows, sizes
+from reproduction.experiment import Experiment
+from reproduction.experiments import EXPERIMENTS
+from reproduction.results import Outcome, Results, save_single
+from reproduction.settings import Settings, describe, key
+
+Say = Callable[[str], None]
+METHODS = {
+    "gcws": ("net_runs", "run_gcws"),
+    "original": ("net_runs", "run_original"),
+    "nrff": ("net_runs", "run_nrff"),
+    "last-layer": ("net_runs", "run_last_layer"),
+    "svm": ("kernel_runs", "run_svm"),
+    "zero-bit": ("kernel_runs", "run_zero_bit"),
+    "theorem": ("theorems", "run_theorem"),
+}
+"""The module and the function that do the runs of a method."""
+
+CLASSES = 10
+
+
+def expected_seconds(grid: Sequence[Settings], results: Results) -> list[float]:
+    """Return the expected seconds of each run on one core: a rule of thumb, corrected by the runs that are done."""
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for outcome in results:
+        ratio = outcome.seconds / rule_of_thumb(outcome.settings)
+        for name in _similar(outcome.settings):
+            ratios.setdefault(name, []).append(ratio)
+    factors = {name: statistics.median(values) for name, values in ratios.items()}
+    return [
+        rule_of_thumb(settings) * next((factors[name] for name in _similar(settings) if name in factors), 1.0)
+        for settings in grid
+    ]
+
+
+def _similar(settings: Settings) -> list[tuple[str, str]]:
+    """Return the kinds of runs whose times tell the time of this one, the closest first."""
+    method = settings["method"]
+    return [(method, str(settings.get("dataset", settings.get("name")))), (method, "")]
+
+
+def rule_of_thumb(settings: Settings) -> float:
+    """Return the seconds of a run by rule of thumb: operations, with times measured on one core of a server."""
+    method = settings["method"]
+    if method == "theorem":
+        return 0.4 * float(settings["size"])
+    n_train, n_test, D = sizes(settings["dataset"])
+    if method == "svm":
+        return _svm_seconds(settings, n_train, n_test, D)
+    if method == "zero-bit":
+        return 2e-9 * settings["pairs"] * settings["k"] * D + 1
+    if method == "last-layer":
+        times = n_train / (settings["batch"] * settings["every"]) + 2
+        return times * n_train * (1e-4 + 2.5e-9 * settings["k"] * CLASSES)
+    return _net_seconds(settings, n_train, n_test, D)
+
+
+def _svm_seconds(settings: Settings, n_train: int, n_test: int, D: int) -> float:
+    if settings["kernel"] == "linear":
+        return 2e-7 * n_train * D * len(settings["C"]) * CLASSES + 1
+    pairs = n_train * (n_train + n_test)
+    return (4e-10 * D if settings["kernel"] == "pgmm" else 1e-10 * D) * pairs + 2e-8 * pairs * len(settings["C"]) + 1
+
+
+def _net_seconds(settings: Settings, n_train: int, n_test: int, D: int) -> float:
+    units = max(settings["H"], CLASSES)
+    tested = min(n_test, 10_000) * settings["checkpoints"] * settings["epochs"]
+    rows = n_train * settings["epochs"] + 0.3 * tested
+    if settings["method"] == "gcws":
+        return rows * (2e-5 + 2.5e-9 * settings["k"] * units) + 1e-8 * (n_train + n_test) * D + 0.3
+    if settings["method"] == "nrff":
+        projected = 5e-11 * (n_train + n_test) * D * settings["k"]
+        return rows * (1e-5 + 1e-9 * settings["k"] * units) + projected + 0.3
+    return rows * (1e-5 + 1e-9 * D * units) + 0.3
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in the unit that suits it.
+
+    Examples
+    --------
+    >>> from reproduction.execution import duration
+    >>> duration(4), duration(200), duration(20_000)
+    ('4 s', '3 min', '5.6 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def compute(settings: Settings) -> Outcome:
+    """Do one run with one thread, and return its outcome."""
+    run = _method(settings["method"])
+    data = load_rows(settings) if "dataset" in settings else None
+    start = time.perf_counter()
+    with _one_thread():
+        result = run(settings, data)
+    seconds = time.perf_counter() - start
+    return Outcome(settings, None if data is None else data.origin, result, seconds, _versions(), _machine())
+
+
+def _method(name: str) -> Callable[[Settings, Any], dict[str, Any]]:
+    """Return the function that does runs of a method; the packages that it needs are imported only now."""
+    if name not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got method={name!r}")
+    module, function = METHODS[name]
+    try:
+        run: Callable[[Settings, Any], dict[str, Any]] = getattr(import_module(f"reproduction.{module}"), function)
+    except ModuleNotFoundError as error:
+        way_out = "python -m pip install --editable '.[paper]'"
+        raise ImportError(f"runs of the method {name} need {error.name}; install it with: {way_out}") from error
+    return run
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Limit BLAS, OpenMP and torch to one thread; gcwsnet has threads of its own."""
+    torch = sys.modules.get("torch")
+    threads = torch.get_num_threads() if torch else 1
+    with threadpool_limits(1):
+        if torch:
+            torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            if torch:
+                torch.set_num_threads(threads)
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions that the numbers of a run may depend on."""
+    versions = {"Python": platform.python_version(), "hash": str(HASH_VERSION)}
+    for name in ("gcwsnet", "numpy", "scikit-learn", "torch"):
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions
+
+
+def _machine() -> str:
+    """Return the processor, the instruction set in use, the cores and the system."""
+    processor = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+        processor = names[0].partition(":")[2].strip() if names else processor
+    return f"{processor}, {_core.instruction_set()}, {cpu_count()} cores, {platform.system()}"
+
+
+def compute_and_save(settings: Settings, folder: Path) -> Settings:
+    """Do one run, maybe in another process, save its outcome, and return its settings."""
+    save_single(compute(settings), folder)
+    return settings
+
+
+class _Progress:
+    """A reporter that says of each run what came out, and how long the rest will take."""
+
+    def __init__(self, todo: Sequence[Settings], results: Results, say: Say) -> None:
+        self._expected = dict(zip(map(key, todo), expected_seconds(todo, results), strict=True))
+        self._say, self._start, self._left = say, time.perf_counter(), dict(self._expected)
+
+    def report(self, outcome: Outcome) -> None:
+        """Say what came out of a run."""
+        self._left.pop(key(outcome.settings))
+        total, left = sum(self._expected.values()), sum(self._left.values())
+        seconds = (time.perf_counter() - self._start) * left / (total - left)
+        accuracy = f"{outcome.accuracy:.1f}%" if "accuracy" in outcome.result else "done"
+        what = f"{describe(outcome.settings)}: {accuracy} in {outcome.seconds:.1f} s"
+        n = len(self._expected)
+        self._say(f"[{n - len(self._left)}/{n}] {what}, {duration(seconds)} left")
+
+
+def execute(grid: Sequence[Settings], results: Results, *, jobs: int, say: Say) -> None:
+    """Do all runs of a grid that are not among the results yet, in `jobs` processes of one thread each."""
+    todo = [settings for settings in grid if settings not in results]
+    if not todo:
+        return
+    progress = _Progress(todo, results, say)
+    processes = Parallel(min(jobs, len(todo)), batch_size=1, return_as="generator_unordered")
+    try:
+        for settings in processes(delayed(compute_and_save)(settings, results.folder) for settings in todo):
+            progress.report(results.reload(settings))
+    except BrokenProcessPool as error:
+        kept = "finished runs are kept: start it again, with fewer --jobs if memory was short"
+        raise OSError(f"one of {processes.n_jobs} processes was killed; {kept}") from error
+
+
+def run_experiment(
+    experiment: Experiment, results: Results, *, quick: bool = False, jobs: int = 1, say: Say = print
+) -> bool:
+    """Do all runs of an experiment that are not among the results yet, and say which of its statements hold.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    results : Results
+        The results so far. Each new one is saved as soon as its run is done.
+    quick : bool, default=False
+        Whether the reduced grid is run.
+    jobs : int, default=1
+        The number of processes, with one thread each.
+    say : callable, default=print
+        Called with each line about the progress.
+
+    Returns
+    -------
+    complete : bool
+        Whether all datasets were available. Without some of them, the runs on the others are done.
+    """
+    found = {name: fetch(name) for name in experiment.datasets}
+    grid = [one for one in experiment.grid(quick) if "dataset" not in one or found[one["dataset"]].available]
+    todo = [settings for settings in grid if settings not in results]
+    for name, dataset in found.items():
+        if dataset.state != "available":
+            say(f"{name}: {dataset.state}")
+        if not dataset.available:
+            say(dataset.way_out)
+    if todo:
+        expected = sum(expected_seconds(todo, results)) / jobs
+        say(f"{experiment.name}: {len(todo)} of {len(grid)} runs to do, about {duration(expected)}")
+    execute(todo, results, jobs=jobs, say=say)
+    for statement in experiment.statements:
+        verdict = statement.verdict(results)
+        say(f"{verdict.state}: {statement.text} ({verdict.numbers})")
+    return all(dataset.available for dataset in found.values())
+
+
+def listing(results: Results) -> Iterator[str]:
+    """Yield a line for each experiment and for each of its datasets that is not as published, then what is missing."""
+    missing: dict[str, str] = {}
+    for experiment in EXPERIMENTS.values():
+        counts = []
+        for kind, quick in (("quick", True), ("full", False)):
+            grid = experiment.grid(quick)
+            if grid:
+                todo = [settings for settings in grid if settings not in results]
+                left = f", about {duration(sum(expected_seconds(todo, results)))} left" if todo else ""
+                counts.append(f"{kind} {len(grid) - len(todo)} of {len(grid)} runs{left}")
+        done = "; ".join(counts) or "a formula, nothing to run"
+        yield f"{experiment.name:<24} {experiment.place:<10} {experiment.title} ({done})"
+        for name in experiment.datasets:
+            dataset = availability(name)
+            if dataset.state != "available":
+                yield f"{'':<24} {name}: {dataset.state}"
+            if not dataset.available:
+                missing[name] = dataset.way_out
+    yield from missing.values()

@@ -1,0 +1,173 @@
+"""Table 1: support vector machines with the linear, RBF, GMM and pGMM kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from reproduction.charts import BY_NUMBER, Chart, accuracy_against, figure
+from reproduction.datasets import DISPLAY_NAMES
+from reproduction.experiment import TABLE_1, Comparison, Experiment, compare_accuracy, not_compared
+from reproduction.results import Outcome, Results
+from reproduction.settings import Settings, svm
+from reproduction.statements import NotMeasuredError, Statement
+
+C = (0.1, 1.0, 10.0, 100.0)
+C_LINEAR = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+GAMMAS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+RBF = ("rbf", "rbf-scaled")
+POWERS = {
+    "semg": (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0),
+    "dailysports": (0.4, 0.6, 0.8, 1.0, 2.0),
+    "m-noise1": (1.0, 10.0, 20.0, 40.0, 60.0, 80.0, 100.0, 150.0),
+    "m-image": (1.0, 10.0, 20.0, 30.0, 50.0, 80.0),
+}
+"""Candidates for p; 1 is the GMM kernel. The paper does not list its own."""
+COLUMNS = {"linear": "linear", "rbf": "RBF", "gmm": "GMM", "pgmm": "pGMM"}
+QUICK = {"semg": (1.0, 2.0)}
+QUICK_GAMMAS = (2.0, 10.0)
+
+
+def _grid(quick: bool) -> list[Settings]:
+    if quick:
+        runs = [svm("semg", kernel="linear", C=C_LINEAR)]
+        runs += [svm("semg", kernel=kernel, parameter=gamma, C=C) for kernel in RBF for gamma in QUICK_GAMMAS]
+        return runs + [svm("semg", kernel="pgmm", parameter=p, C=C) for p in QUICK["semg"]]
+    runs = []
+    for name in TABLE_1:
+        runs.append(svm(name, kernel="linear", C=C_LINEAR))
+        if name in POWERS:
+            ordered = sorted(POWERS[name], key=lambda p: p not in (1.0, TABLE_1[name].p))  # the paper's own first
+            runs += [svm(name, kernel="pgmm", parameter=p, C=C) for p in ordered]
+            runs += [svm(name, kernel=kernel, parameter=gamma, C=C) for kernel in RBF for gamma in GAMMAS]
+    return runs
+
+
+def _machine(name: str, kernel: str, parameter: float | None) -> Settings:
+    return svm(name, kernel=kernel, parameter=parameter, C=C_LINEAR if kernel == "linear" else C)
+
+
+def best(results: Results, name: str, column: str) -> Outcome | None:
+    """Return the best machine of a column of the table: "linear", "rbf", "gmm" or "pgmm"."""
+    machines = {
+        "linear": [_machine(name, "linear", None)],
+        "rbf": [_machine(name, kernel, gamma) for kernel in RBF for gamma in GAMMAS],
+        "gmm": [_machine(name, "pgmm", 1.0)],
+        "pgmm": [_machine(name, "pgmm", p) for p in POWERS.get(name, ())],
+    }[column]
+    found = [results.get(machine) for machine in machines]
+    return max((o for o in found if o is not None), key=lambda outcome: outcome.accuracy, default=None)
+
+
+def _chosen(outcome: Outcome) -> str:
+    """Return the parameters of the best machine."""
+    settings = outcome.settings
+    rows = {"rbf": "rows of length 1, ", "rbf-scaled": "rows as they are, "}.get(settings["kernel"], "")
+    name = {"pgmm": "p", "linear": ""}.get(settings["kernel"], "gamma")
+    parameter = f"{name} = {settings['parameter']:g}, " if name else ""
+    return f"{rows}{parameter}C = {outcome.result['best_C']:g}"
+
+
+def _compare(results: Results) -> list[Comparison]:
+    rows = []
+    for name, row in TABLE_1.items():
+        for column, label in COLUMNS.items():
+            paper, outcome = getattr(row, column), best(results, name, column)
+            if paper is None:
+                continue
+            what = f"{DISPLAY_NAMES[name]}, {label}" + (f" (paper: p = {row.p:g})" if column == "pgmm" else "")
+            if outcome is None:
+                rows.append(not_compared(what, paper, name))
+                continue
+            rows.append(compare_accuracy(what, paper, outcome.accuracy, outcome.origin, f" ({_chosen(outcome)})"))
+    return rows
+
+
+def _charts(results: Results) -> Iterator[Chart]:
+    for name, powers in POWERS.items():
+        pgmm = accuracy_against(
+            results, "pGMM", "parameter", sorted(powers), partial(_machine, name, "pgmm"), BY_NUMBER[0]
+        )
+        yield Chart(f"{DISPLAY_NAMES[name]}: pGMM at its best C", pgmm, x_label="p", log_x=True)
+    for name in POWERS:
+        series = [
+            one
+            for kernel, label, style in zip(RBF, ("rows of length 1", "rows as they are"), BY_NUMBER, strict=False)
+            for one in accuracy_against(results, label, "parameter", GAMMAS, partial(_machine, name, kernel), style)
+        ]
+        yield Chart(f"{DISPLAY_NAMES[name]}: RBF at its best C", tuple(series), x_label="gamma", log_x=True)
+
+
+def _both(results: Results, name: str, one: str, other: str) -> tuple[float, float]:
+    """Return the accuracies of two columns."""
+    found = best(results, name, one), best(results, name, other)
+    if found[0] is None or found[1] is None:
+        raise NotMeasuredError(f"not both {COLUMNS[one]} and {COLUMNS[other]} have been run on {DISPLAY_NAMES[name]}")
+    return found[0].accuracy, found[1].accuracy
+
+
+def _at_least(name: str, better: str, worse: str, points: float, text: str) -> Statement:
+    def check(results: Results) -> tuple[bool, str]:
+        ours, theirs = _both(results, name, better, worse)
+        return ours >= theirs + points, f"{COLUMNS[better]} {ours:.1f}%, {COLUMNS[worse]} {theirs:.1f}%"
+
+    rule = f"{DISPLAY_NAMES[name]}: {COLUMNS[better]} is better than {COLUMNS[worse]} by at least {points:g} points"
+    return Statement(text, rule, check)
+
+
+def _never_worse_than_rbf(results: Results) -> tuple[bool, str]:
+    numbers, holds = [], []
+    for name in POWERS:
+        try:
+            ours, theirs = _both(results, name, "pgmm", "rbf")
+        except NotMeasuredError:
+            continue
+        holds.append(ours >= theirs - 1)
+        numbers.append(f"{DISPLAY_NAMES[name]}: {ours:.1f}% and {theirs:.1f}%")
+    if not holds:
+        raise NotMeasuredError("no dataset has both kernels")
+    return all(holds), "; ".join(numbers)
+
+
+def _best_p(name: str, least: float, most: float) -> Statement:
+    def check(results: Results) -> tuple[bool, str]:
+        outcome = best(results, name, "pgmm")
+        if outcome is None or sum(_machine(name, "pgmm", p) in results for p in POWERS[name]) < 3:
+            raise NotMeasuredError("fewer than three p have been run")
+        p = outcome.settings["parameter"]
+        return least <= p <= most, f"best of those that were run: p = {p:g} with {outcome.accuracy:.1f}%"
+
+    paper = TABLE_1[name].p
+    return Statement(
+        f"The best p for {DISPLAY_NAMES[name]} is {paper:g}.", f"the best p is from {least:g} to {most:g}", check
+    )
+
+
+TABLE = Experiment(
+    "table1",
+    "Table 1",
+    "Support vector machines with the linear, RBF, GMM and pGMM kernels",
+    tuple(TABLE_1),
+    _grid,
+    lambda results: figure(_charts(results)),
+    (
+        _at_least("semg", "gmm", "rbf", 10, "For SEMG, RBF is at 29.0% while the GMM kernel reaches 54%."),
+        _at_least("semg", "pgmm", "gmm", 0.5, "For SEMG, pGMM with p = 2 improves GMM to 56.1%."),
+        _at_least("dailysports", "gmm", "rbf", 1, "For DailySports, GMM has 99.6% and RBF 97.6%."),
+        _at_least("dailysports", "rbf", "linear", 10, "For DailySports, RBF has 97.6% and the linear kernel 77.7%."),
+        _at_least("m-noise1", "pgmm", "gmm", 5, "For M-Noise1, p = 80 improves 71.4% to 85.2%."),
+        _at_least("m-image", "pgmm", "gmm", 5, "For M-Image, p = 50 improves 80.9% to 89.5%."),
+        _best_p("semg", 1.5, 3),
+        _best_p("m-noise1", 40, 150),
+        _best_p("m-image", 20, 80),
+        Statement(
+            "The pGMM kernel achieves comparable or better accuracy than the RBF kernel on a wide range of datasets.",
+            "pGMM is at most 1 point worse than RBF on any dataset",
+            _never_worse_than_rbf,
+        ),
+    ),
+    _compare,
+    "As in the paper the best parameters on the rows for testing are reported. RBF is that of rows of length 1, as in "
+    "section 7, or of rows as they are, whichever is better; its gammas were chosen after a first look, which favors "
+    "it. LIBLINEAR works on the rows as they are, for Covtype with standardised columns, and stops after 100 steps.",
+)

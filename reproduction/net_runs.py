@@ -1,0 +1,190 @@
+"""Runs of nets: GCWSNet, the same net on rows of numbers, and GCWS on the hidden layer of a net."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from gcwsnet import GCWSNetClassifier, RandomFourierFeatures
+from gcwsnet.nn import GCWSLayer, LazyAdam
+from reproduction.datasets import load_rows, subsample_test_rows
+from reproduction.settings import Settings, hidden_layers
+
+Floats = NDArray[np.float32]
+CURVE_ROWS = 10_000
+"""The most rows for testing on which accuracies along the epochs are measured; the last one is measured on all rows."""
+
+
+def run_gcws(settings: Settings, data: Any) -> dict[str, Any]:
+    """Return the accuracies of a GCWSNet: Adam with a constant rate, batches in random order."""
+    net = GCWSNetClassifier(
+        settings["k"],
+        bits=settings["b"],
+        t_bits=settings["t_bits"],
+        encoding=settings["encoding"],
+        p=settings["p"],
+        scale=None,
+        hidden=hidden_layers(settings),
+        reduction=None if settings["m"] == 1 else settings["m"],
+        epochs=settings["epochs"],
+        batch_size=settings["batch"],
+        learning_rate=settings["learning_rate"],
+        schedule="constant",
+        optimizer=settings["optimizer"],
+        betas=(0.9, 0.999),
+        cache=settings["epochs"] > 1,
+        checkpoints=settings["checkpoints"],
+        random_state=settings["seed"],
+        n_jobs=1,
+    )
+    eval_set = subsample_test_rows(data.X_test, data.y_test, CURVE_ROWS)
+    net.fit(data.X_train, data.y_train, eval_set=eval_set)
+    accuracies = [100 * share for share in net.history_["eval_accuracy"]]
+    all_rows = len(eval_set[1]) == len(data.y_test)
+    return {
+        "accuracy": accuracies[-1] if all_rows else 100 * float(net.score(data.X_test, data.y_test)),
+        "curve": {"epoch": net.history_["epoch"], "accuracy": accuracies, "rows": len(eval_set[1])},
+    }
+
+
+def run_original(settings: Settings, data: Any) -> dict[str, Any]:
+    """Return the accuracies of the net on the original data, or on powers or logarithms of them."""
+    train, test = (power_or_log(X, settings["transform"], settings["p"]) for X in (data.X_train, data.X_test))
+    return train_plain_net(settings, train, data.y_train, test, data.y_test)
+
+
+def run_nrff(settings: Settings, data: Any) -> dict[str, Any]:
+    """Return the accuracies of the net on normalized random Fourier features."""
+    names = ("dataset", "standardized", "k", "gamma", "seed")
+    length = {"1": 1.0, "sqrt(k)": math.sqrt(settings["k"])}[settings["length"]]
+    train, test = (np.float32(length) * rows for rows in _features(*(settings[name] for name in names)))
+    return train_plain_net(settings, train, data.y_train, test, data.y_test)
+
+
+@lru_cache(maxsize=1)
+def _features(dataset: str, standardized: bool, k: int, gamma: float, seed: int) -> tuple[Floats, Floats]:
+    data = load_rows({"dataset": dataset, "standardized": standardized})
+    features = RandomFourierFeatures(k, gamma=gamma, random_state=seed).fit(data.X_train)
+    return features.transform(data.X_train), features.transform(data.X_test)
+
+
+def power_or_log(X: Floats, transform: str, p: float) -> Floats:
+    """Return u^p or p log u of absolute entries, with their signs; 0 stays 0. All is in float32, as the net is."""
+    X = np.asarray(X, np.float32)
+    if transform == "none":
+        return X
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        size = np.abs(X)
+        if transform == "power":
+            return np.sign(X) * size ** np.float32(p)
+        return np.sign(X) * np.where(size > 0, np.float32(p) * np.log(size), np.float32(0))
+
+
+def plain_net(n_columns: int, hidden: tuple[int, ...], n_classes: int) -> nn.Sequential:
+    """Return linear layers with ReLU between them, as torch initializes them."""
+    units = [n_columns, *hidden, n_classes]
+    layers: list[nn.Module] = []
+    for n_in, n_out in pairwise(units):
+        layers += [nn.Linear(n_in, n_out), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def accuracy_percent(net: nn.Module, X: Tensor, y: Tensor, rows_at_once: int = 8192) -> float:
+    """Return the accuracy in percent; a row whose outputs are not finite counts as wrong."""
+    right = 0
+    with torch.no_grad():
+        for rows, labels in zip(X.split(rows_at_once), y.split(rows_at_once), strict=True):
+            outputs = net(rows)
+            valid = torch.isfinite(outputs).all(1)
+            right += int(((outputs.argmax(1) == labels) & valid).sum())
+    return 100 * right / len(y)
+
+
+def _step(net: nn.Module, optimizer: torch.optim.Optimizer, X: Tensor, y: Tensor) -> None:
+    """Let a net learn from one batch."""
+    loss = nn.functional.cross_entropy(net(X), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+def train_plain_net(settings: Settings, X_train: Floats, y_train: Any, X_test: Floats, y_test: Any) -> dict[str, Any]:
+    """Return the accuracies of a net on numbers: Adam with a constant rate, batches in random order."""
+    torch.manual_seed(settings["seed"])
+    classes, labels = np.unique(y_train, return_inverse=True)
+    X, y = torch.from_numpy(X_train), torch.from_numpy(labels)
+    test = torch.from_numpy(X_test), torch.from_numpy(np.searchsorted(classes, y_test))
+    checked = subsample_test_rows(*test, CURVE_ROWS)
+    net = plain_net(X.shape[1], hidden_layers(settings), len(classes))
+    optimizer = torch.optim.Adam(net.parameters(), lr=settings["learning_rate"])
+    curve: dict[str, Any] = {"epoch": [], "accuracy": [], "rows": len(checked[1])}
+    n, checks = len(y), settings["checkpoints"]
+    for epoch in range(settings["epochs"]):
+        order = torch.from_numpy(np.random.default_rng([settings["seed"], epoch]).permutation(n))
+        ends, done = [math.ceil((i + 1) * n / checks) for i in range(checks)], 0
+        for batch in order.split(settings["batch"]):
+            _step(net, optimizer, X[batch], y[batch])
+            done += len(batch)
+            if done >= ends[0]:
+                ends = [end for end in ends if end > done]
+                curve["epoch"].append(epoch + done / n)
+                curve["accuracy"].append(accuracy_percent(net, *checked))
+    return {"accuracy": accuracy_percent(net, *test), "curve": curve}
+
+
+def run_last_layer(settings: Settings, data: Any) -> dict[str, Any]:
+    """Return the accuracies of a net and of GCWS on its hidden layer, after batches of the first epoch.
+
+    Each time a new logistic regression learns in one epoch from the codes of all rows for training. It does not change
+    the net.
+    """
+    seed, size = settings["seed"], settings["batch"]
+    torch.manual_seed(seed)
+    classes, labels = np.unique(data.y_train, return_inverse=True)
+    X, y = torch.from_numpy(data.X_train), torch.from_numpy(labels)
+    test = torch.from_numpy(data.X_test), torch.from_numpy(np.searchsorted(classes, data.y_test))
+    net = plain_net(X.shape[1], hidden_layers(settings), len(classes))
+    optimizer = torch.optim.Adam(net.parameters(), lr=settings["learning_rate"])
+    order = torch.from_numpy(np.random.default_rng([seed, 0]).permutation(len(y)))
+    curve: dict[str, list[float]] = {"epoch": [], "batch": [], "net": [], "gcws": []}
+    batches = order.split(size)
+    for number, batch in enumerate(batches, start=1):
+        _step(net, optimizer, X[batch], y[batch])
+        if number == 1 or number == len(batches) or number % settings["every"] == 0:
+            curve["epoch"].append(min(number * size, len(y)) / len(y))
+            curve["batch"].append(number)
+            curve["net"].append(accuracy_percent(net, *test))
+            with torch.random.fork_rng(devices=[]):
+                curve["gcws"].append(_on_hidden_layer(settings, net, (X, y), test, order))
+    return {"accuracy": curve["gcws"][-1], "curve": {**curve, "accuracy": curve["gcws"], "rows": len(test[1])}}
+
+
+def _on_hidden_layer(
+    settings: Settings, net: nn.Sequential, train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor], order: Tensor
+) -> float:
+    """Return the accuracy of a logistic regression on the codes of the output of the hidden layer."""
+    hidden = net[:-1]
+    n_classes = net[-1].out_features
+    layer = GCWSLayer(
+        settings["H"],
+        n_classes,
+        settings["k"],
+        bits=settings["b"],
+        p=settings["p"],
+        t_bits=0,
+        encoding="lowbits",
+        seed=settings["seed"],
+    )
+    with torch.no_grad():
+        codes, test_codes = (layer.codes(hidden(X)) for X in (train[0], test[0]))
+    optimizer = LazyAdam(layer.linear.parameters(), lr=settings["learning_rate"])
+    for batch in order.split(settings["batch"]):
+        _step(layer.linear, optimizer, codes[batch], train[1][batch])
+    return accuracy_percent(layer.linear, test_codes, test[1])

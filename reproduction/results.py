@@ -1,0 +1,183 @@
+"""Results of runs, with all that they depend on, in files that are packed for git and single for work."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from gcwsnet._atomic import written_beside
+from reproduction.settings import Settings, key
+
+SINGLE, PACKED = ".json", ".jsonl"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a run.
+
+    Attributes
+    ----------
+    settings : dict
+        All that the run depends on.
+    origin : str or None
+        Where the dataset is from: "exact", "rounded", "derived", "rebuilt" or "bundled"; None without a dataset.
+    result : dict
+        For nets accuracies in percent: "accuracy" at the end, on all rows for testing, and "curve" along the epochs.
+    seconds : float
+        The time it took.
+    versions : dict
+        The versions of this package, of its hashes, and of the packages it uses.
+    machine : str
+        The machine on which it ran.
+    """
+
+    settings: Settings
+    origin: str | None
+    result: dict[str, Any]
+    seconds: float
+    versions: dict[str, str]
+    machine: str
+
+    @property
+    def accuracy(self) -> float:
+        """The accuracy in percent at the end."""
+        return float(self.result["accuracy"])
+
+    def at(self, epoch: float) -> float:
+        """Return the accuracy in percent at the first checkpoint that is not before an epoch."""
+        curve = self.result["curve"]
+        for reached, accuracy in zip(curve["epoch"], curve["accuracy"], strict=True):
+            if reached >= epoch - 1e-9:
+                return float(accuracy)
+        return self.accuracy
+
+
+_FIELDS = {field.name for field in fields(Outcome)}
+UNLISTED = "unlisted"
+"""The packed file of runs that are in the grid of no experiment."""
+
+
+class Results:
+    """The outcomes in a folder: packed files of many runs, and files of single runs.
+
+    Runs are saved as single files, ``METHOD-DATASET-HASH.json``, each written whole or not at all. `pack` gathers them
+    into ``EXPERIMENT.jsonl`` with one line for each run, which is the form that is committed, and `unpack` takes
+    these apart again. A folder may hold both; if a run is in both, its single file counts, as it is newer.
+
+    Parameters
+    ----------
+    folder : path
+        It is created when the first outcome is saved.
+
+    Raises
+    ------
+    ValueError
+        For a file in the folder that does not hold the outcomes that its name promises.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self._packed = sorted(self.folder.glob(f"*{PACKED}"))
+        single = {path.stem: _read_single(path) for path in self.folder.glob(f"*{SINGLE}")}
+        self._outcomes = dict(sorted((_read_packed(self._packed) | single).items()))
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    def __iter__(self) -> Iterator[Outcome]:
+        return iter(self._outcomes.values())
+
+    def __contains__(self, settings: Settings) -> bool:
+        return key(settings) in self._outcomes
+
+    def get(self, settings: Settings) -> Outcome | None:
+        """Return the outcome of these settings, or None if there is none."""
+        return self._outcomes.get(key(settings))
+
+    def save(self, outcome: Outcome) -> Path:
+        """Write an outcome to a file of its own, and return the path."""
+        path = save_single(outcome, self.folder)
+        self._outcomes[path.stem] = outcome
+        return path
+
+    def reload(self, settings: Settings) -> Outcome:
+        """Return the outcome that another process has saved."""
+        name = key(settings)
+        self._outcomes[name] = _read_single(self.folder / f"{name}{SINGLE}")
+        return self._outcomes[name]
+
+    def pack(self, experiments: Mapping[str, str]) -> None:
+        """Gather all runs into one file for each experiment, with sorted lines, and remove the files of single runs.
+
+        Parameters
+        ----------
+        experiments : mapping from str to str
+            For the key of a run the name of the experiment that it is stored with.
+        """
+        lines: dict[str, list[str]] = {}
+        for name, outcome in self._outcomes.items():
+            line = json.dumps(asdict(outcome), allow_nan=False) + "\n"
+            lines.setdefault(experiments.get(name, UNLISTED), []).append(line)
+        packed = {self.folder / f"{name}{PACKED}": "".join(sorted(some)) for name, some in lines.items()}
+        for path, text in packed.items():
+            write_text(path, text)
+        for name in self._outcomes:  # not all files of the folder: another process may have saved a run meanwhile
+            (self.folder / f"{name}{SINGLE}").unlink(missing_ok=True)
+        for path in set(self._packed) - set(packed):
+            path.unlink()
+        self._packed = sorted(packed)
+
+    def unpack(self) -> None:
+        """Write each run to a file of its own, and remove the packed files."""
+        for outcome in self:
+            save_single(outcome, self.folder)
+        for path in self._packed:
+            path.unlink()
+        self._packed = []
+
+
+def save_single(outcome: Outcome, folder: Path) -> Path:
+    """Write an outcome to a file of its own, whole or not at all, and return the path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{key(outcome.settings)}{SINGLE}"
+    write_text(path, json.dumps(asdict(outcome), indent=1, allow_nan=False) + "\n")
+    return path
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    with written_beside(path) as beside:
+        beside.write_text(text, encoding="utf-8")
+
+
+def _read_single(path: Path) -> Outcome:
+    outcome = _parse(path.read_text(encoding="utf-8"), str(path), "remove the file, and the run is repeated")
+    if key(outcome.settings) != path.stem:
+        raise ValueError(f"{path} must be named after its settings, {key(outcome.settings)}{SINGLE}; rename it")
+    return outcome
+
+
+def _read_packed(paths: Iterable[Path]) -> dict[str, Outcome]:
+    outcomes: dict[str, Outcome] = {}
+    for path in paths:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            place = f"{path}, line {number},"
+            outcome = _parse(line, place, "remove the line, and the run is repeated")
+            if key(outcome.settings) in outcomes:
+                raise ValueError(f"{place} must not repeat the settings of another line; keep one of the two")
+            outcomes[key(outcome.settings)] = outcome
+    return outcomes
+
+
+def _parse(text: str, place: str, way_out: str) -> Outcome:
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{place} must be JSON, and is not ({error}); {way_out}") from error
+    if not isinstance(content, dict) or set(content) != _FIELDS:
+        raise ValueError(f"{place} must have the fields {', '.join(sorted(_FIELDS))}; {way_out}")
+    return Outcome(**content)

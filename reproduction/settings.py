@@ -1,0 +1,152 @@
+"""Settings: all that one run depends on, as a dict that goes into JSON; one point of a grid of the paper."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+Settings = dict[str, Any]
+
+STANDARDIZED = ("covtype",)
+"""Datasets whose numeric columns are standardized before anything else, for all methods."""
+
+BATCH = {"covtype": 128}
+"""Rows in a batch, where they are not 32 (section 2 of the paper)."""
+
+RATE = 0.001
+"""The learning rate of Adam (section 2 of the paper)."""
+
+H = 200
+"""The default number of hidden units: the one that the text names for Covtype."""
+
+
+def _net(dataset: str, L: int, hidden: int, epochs: int, seed: int) -> Settings:
+    """Return the settings that nets on hashes and nets on numbers share; L = 1 has no hidden units."""
+    return {
+        "dataset": dataset,
+        "standardized": dataset in STANDARDIZED,
+        "L": L,
+        "H": hidden if L > 1 else 0,
+        "epochs": epochs,
+        "checkpoints": 10 if epochs <= 5 else 1,
+        "batch": BATCH.get(dataset, 32),
+        "learning_rate": RATE,
+        "seed": seed,
+    }
+
+
+def gcws(
+    dataset: str,
+    *,
+    k: int,
+    b: int,
+    L: int,
+    p: float = 1.0,
+    H: int = H,
+    t_bits: int = 0,
+    m: int = 1,
+    epochs: int = 1,
+    rate: float = RATE,
+    seed: int = 0,
+) -> Settings:
+    """Return settings of GCWSNet: the low b bits of i*, `t_bits` bits of t*, and a count-sketch that reduces by m."""
+    hashing = {"p": float(p), "k": k, "b": b, "t_bits": t_bits, "m": m, "encoding": "lowbits", "optimizer": "lazy"}
+    return {"method": "gcws", **hashing, **_net(dataset, L, H, epochs, seed), "learning_rate": rate}
+
+
+def original(
+    dataset: str, *, L: int, transform: str = "none", p: float = 1.0, H: int = H, epochs: int = 1, seed: int = 0
+) -> Settings:
+    """Return settings of the net on the original data, with `transform` "none", "power" (u^p) or "log" (p log u)."""
+    return {"method": "original", "transform": transform, "p": float(p), **_net(dataset, L, H, epochs, seed)}
+
+
+def nrff(
+    dataset: str, *, k: int, gamma: float, L: int, length: str = "1", H: int = H, epochs: int = 1, seed: int = 0
+) -> Settings:
+    """Return settings of the net on k normalized random Fourier features, in rows of length "1" or "sqrt(k)"."""
+    features = {"k": k, "gamma": float(gamma), "length": length}
+    return {"method": "nrff", **features, **_net(dataset, L, H, epochs, seed)}
+
+
+def last_layer(dataset: str, *, k: int, b: int, H: int, every: int, seed: int = 0) -> Settings:
+    """Return settings of GCWS on the hidden layer of a net, after each `every`-th batch of its first epoch."""
+    return {"method": "last-layer", "k": k, "b": b, "p": 1.0, "every": every, **_net(dataset, 2, H, 1, seed)}
+
+
+def svm(dataset: str, *, kernel: str, C: Sequence[float], parameter: float | None = None) -> Settings:
+    """Return settings of support vector machines with one kernel and several C.
+
+    The kernel is "linear", "pgmm" with p as its parameter, or with gamma as its parameter "rbf" (rows of length 1) or
+    "rbf-scaled" (rows of length 1 on average).
+    """
+    return {
+        "method": "svm",
+        "dataset": dataset,
+        "standardized": dataset in STANDARDIZED,
+        "kernel": kernel,
+        "parameter": parameter,
+        "C": [float(c) for c in C],
+    }
+
+
+def zero_bit(dataset: str, *, p: float, k: int, pairs: int, seed: int = 0) -> Settings:
+    """Return settings of pairs of rows whose k hashes are compared with the exact kernel."""
+    rows = {"dataset": dataset, "standardized": dataset in STANDARDIZED, "pairs": pairs}
+    return {"method": "zero-bit", **rows, "p": float(p), "k": k, "seed": seed}
+
+
+def theorem(name: str, *, size: int, seed: int = 0) -> Settings:
+    """Return settings of the simulation of a theorem."""
+    return {"method": "theorem", "name": name, "size": size, "seed": seed}
+
+
+def hidden_layers(settings: Settings) -> tuple[int, ...]:
+    """Return the units of the hidden layers: none, H, or H and H / 2."""
+    L, units = settings["L"], settings["H"]
+    return {1: (), 2: (units,), 3: (units, units // 2)}[L]
+
+
+def key(settings: Settings) -> str:
+    """Return a name that no other settings have.
+
+    Examples
+    --------
+    >>> from reproduction.settings import gcws, key
+    >>> key(gcws("semg", k=64, b=8, L=1))
+    'gcws-semg-d0705c10ae6da5c3'
+    """
+    text = json.dumps(settings, sort_keys=True, allow_nan=False)
+    what = settings.get("dataset", settings.get("name"))
+    return f"{settings['method']}-{what}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def describe(settings: Settings) -> str:
+    """Return the settings in one line, without those that are always the same."""
+    hidden = {"method", "dataset", "name", "standardized", "checkpoints", "encoding", "optimizer"}
+    defaults = {
+        "learning_rate": RATE,
+        "t_bits": 0,
+        "m": 1,
+        "seed": 0,
+        "transform": "none",
+        "p": 1.0,
+        "parameter": None,
+        "length": "1",
+        "batch": 32,
+        "H": 0,
+    }
+    numbers = [
+        f"{name}={_number(value)}"
+        for name, value in settings.items()
+        if name not in hidden and defaults.get(name, ...) != value
+    ]
+    return " ".join([settings["method"], str(settings.get("dataset", settings.get("name"))), *numbers])
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(_number, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)

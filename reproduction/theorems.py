@@ -1,0 +1,329 @@
+"""Theorems 1 to 5 of the paper and the limit of the GMM kernel, simulated with this package.
+
+Codes are those of `GCWSHasher`, sketches have the bins and signs of `CountSketch`, features are those of
+`RandomFourierFeatures`, and kernels those of `pgmm_kernel`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gcwsnet import HASH_VERSION, GCWSHasher, RandomFourierFeatures, gmm_kernel, pgmm_kernel, theory
+from gcwsnet.encoding import bins_and_signs
+from reproduction.settings import Settings
+
+MOST_ERRORS = 5
+"""The most standard errors by which a simulated number may be off; by chance one in two million is off by more."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Simulated numbers along x, beside those of a formula.
+
+    Attributes
+    ----------
+    label : str
+        What the curve is for.
+    x, simulated, error, formula : tuple of float
+        Where, what the simulation found with which standard error, and what the formula says.
+    """
+
+    label: str
+    x: tuple[float, ...]
+    simulated: tuple[float, ...]
+    error: tuple[float, ...]
+    formula: tuple[float, ...]
+
+    @property
+    def errors_off(self) -> float:
+        """The standard errors by which the worst number is off; infinite if it is off and its error is 0."""
+        off = np.abs(np.subtract(self.simulated, self.formula))
+        off = np.where(off <= 1e-9, 0.0, off)  # what rounding does
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.max(np.where(off == 0, 0.0, off / np.asarray(self.error))))
+
+
+def curve(label: str, x: ArrayLike, simulated: ArrayLike, error: ArrayLike, formula: ArrayLike) -> Curve:
+    """Return a curve of arrays."""
+    return Curve(label, *(tuple(np.asarray(v, np.float64).tolist()) for v in (x, simulated, error, formula)))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves that are drawn together."""
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: tuple[Curve, ...]
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A theorem, and the numbers of its simulation.
+
+    Attributes
+    ----------
+    name, title : str
+        Its name on the command line, and what it is about.
+    panels : tuple of Panel
+        The numbers.
+    settings : dict
+        All that the numbers depend on.
+    """
+
+    name: str
+    title: str
+    panels: tuple[Panel, ...]
+    settings: dict[str, Any]
+
+    @property
+    def errors_off(self) -> float:
+        """The standard errors by which the worst number is off."""
+        return max(curve.errors_off for panel in self.panels for curve in panel.curves)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no number is off by more than five standard errors."""
+        return self.errors_off <= MOST_ERRORS
+
+    def as_json(self) -> str:
+        """Return the simulation and its verdict as JSON."""
+        off = self.errors_off if np.isfinite(self.errors_off) else None
+        content = {**asdict(self), "errors_off": off, "agrees": self.agrees}
+        return json.dumps(content, indent=1, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Simulation:
+        """Return the simulation that `as_json` wrote; its verdict is computed again."""
+        content = json.loads(text)
+        panels = tuple(
+            Panel(**{**panel, "curves": tuple(curve(**made) for made in panel["curves"])})
+            for panel in content["panels"]
+        )
+        return cls(content["name"], content["title"], panels, content["settings"])
+
+
+Floats = NDArray[np.float64]
+Panels = tuple[tuple[Panel, ...], dict[str, Any]]
+POWERS = (0.5, 1.0, 2.0, 20.0)
+BITS = (1, 2, 4, 8)
+COSINES = (-0.8, -0.5, 0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.99)
+
+
+def _pairs(n: int, n_columns: int, seed: int) -> tuple[Floats, Floats]:
+    """Return pairs of rows u and v of lognormal numbers with signs, from nearly equal to independent ones."""
+    rng = np.random.default_rng(seed)
+    size, noise = rng.normal(size=(2, n, n_columns))
+    sign = rng.choice([-1.0, 1.0], (n, n_columns))
+    share = np.linspace(0.02, 1, n)[:, np.newaxis]
+    other = np.where(rng.random((n, n_columns)) < share / 2, -sign, sign)
+    return sign * np.exp(size), other * np.exp((1 - share) * size + share * noise)
+
+
+def _similarities(U: Floats, V: Floats, p: float) -> Floats:
+    return np.array([pgmm_kernel(u, v, p=p) for u, v in zip(U, V, strict=True)])
+
+
+def _mean(values: Floats) -> tuple[Floats, Floats]:
+    """Return means along the last axis, and their standard errors."""
+    return values.mean(axis=-1), values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
+
+
+def _variance(values: Floats) -> tuple[Floats, Floats]:
+    """Return variances along the last axis, and their standard errors."""
+    return _mean((values - values.mean(axis=-1, keepdims=True)) ** 2)
+
+
+def _theorem_1(size: int, seed: int) -> Panels:
+    """Simulate that P[(i*, t*) of u = (i*, t*) of v] = pGMM(u, v)."""
+    n, n_columns, n_hashes = 16, 40, 2_000 * size
+    U, V = _pairs(n, n_columns, seed)
+    curves = []
+    for p in POWERS:
+        i_star, t_star = GCWSHasher(n_hashes, p=p, random_state=seed).fit(U).samples(np.vstack([U, V]))
+        share = np.mean((i_star[:n] == i_star[n:]) & (t_star[:n] == t_star[n:]), axis=1)
+        J = _similarities(U, V, p)
+        curves.append(curve(f"p = {p:g}", J, share, np.sqrt(J * (1 - J) / n_hashes), J))
+    panel = Panel("Samples that agree", "pGMM(u, v; p)", "share of hashes with equal (i*, t*)", tuple(curves))
+    return (panel,), {"pairs": n, "columns": n_columns, "hashes": n_hashes, "p": POWERS}
+
+
+def _theorem_2(size: int, seed: int) -> Panels:
+    """Simulate that P[codes of b bits agree] = J + (1 - J) / 2**b."""
+    n, n_columns, n_hashes, p = 16, 40, 2_000 * size, 1.0
+    U, V = _pairs(n, n_columns, seed)
+    J = _similarities(U, V, p)
+    curves = []
+    for bits in BITS:
+        codes = GCWSHasher(n_hashes, p=p, bits=bits, random_state=seed).fit_transform(np.vstack([U, V]))
+        P = theory.collision_probability(J, bits)
+        share = np.mean(np.asarray(codes[:n]) == np.asarray(codes[n:]), axis=1)
+        curves.append(curve(f"b = {bits}", J, share, np.sqrt(P * (1 - P) / n_hashes), P))
+    panel = Panel("Codes that agree", "J = pGMM(u, v)", "share of equal codes", tuple(curves))
+    return (panel,), {"pairs": n, "columns": n_columns, "hashes": n_hashes, "p": p, "bits": BITS}
+
+
+def _inner_products(x: Floats, y: Floats, bins: NDArray[Any], weights: Floats, n_bins: int) -> Floats:
+    """Return <z, w> for each row of bins and weights."""
+    n = len(bins)
+    cell = (bins.astype(np.int64) + n_bins * np.arange(n)[:, np.newaxis]).ravel()
+    z, w = (np.bincount(cell, (v * weights).ravel(), n * n_bins).reshape(n, n_bins) for v in (x, y))
+    return np.asarray((z * w).sum(axis=1))
+
+
+def _theorem_3(size: int, seed: int) -> Panels:
+    """Simulate that count-sketch has no bias, and that only signs have a variance that vanishes with more bins."""
+    d, n, some_bins = 64, 600 * size, 2 ** np.arange(1, 11)
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(2, d))
+    found: dict[str, list[Floats]] = {"signs, s = 1": [], "normal, s = 3": []}
+    for step, n_bins in enumerate(some_bins.tolist()):
+        positions = np.arange(n * d, dtype=np.uint64).reshape(n, d)
+        bins, signs = bins_and_signs(seed + step, positions, n_bins)
+        for values, weights in zip(found.values(), (signs.astype(np.float64), rng.normal(size=(n, d))), strict=True):
+            values.append(_inner_products(x, y, bins, weights, n_bins))
+    means, variances = [], []
+    for (label, values), s in zip(found.items(), (1, 3), strict=True):
+        expected = theory.inner_product_variance(x, y, some_bins, fourth_moment=s)
+        means.append(curve(label, some_bins, *_mean(np.array(values)), np.full(len(some_bins), x @ y)))
+        variances.append(curve(label, some_bins, *_variance(np.array(values)), expected))
+    panels = (
+        Panel("Mean", "B, number of bins", "mean of <z, w>", tuple(means)),
+        Panel("Variance", "B, number of bins", "variance of <z, w>", tuple(variances), log=True),
+    )
+    return panels, {"dimension": d, "sketches": n}
+
+
+def _theorem_4(size: int, seed: int) -> Panels:
+    """Simulate the mean and the variance of the estimate of P_b from count-sketches of codes of b bits."""
+    bits, k, n = 6, 32, 300 * size
+    reductions = 2 ** np.arange(9)
+    U, V = (rows[[1, 5, 11]] for rows in _pairs(12, 20, seed))
+    codes = np.asarray(GCWSHasher(n * k, bits=bits, random_state=seed).fit_transform(np.vstack([U, V])), np.uint64)
+    column = np.tile(np.arange(k, dtype=np.uint64) << np.uint64(bits), n)
+    first = np.repeat(np.arange(n, dtype=np.uint64) * np.uint64(k << bits), k)
+    means, variances = [], []
+    for row, J in enumerate(_similarities(U, V, 1.0)):
+        estimates = []
+        for step, m in enumerate(reductions.tolist()):
+            n_bins = (k << bits) // m
+            z, w = (_sketches(codes[r] + column + first, n, n_bins, seed + step) for r in (row, row + 3))
+            estimates.append((z * w).sum(axis=1) / k)
+        P = theory.collision_probability(J, bits)
+        label = f"J = {J:.2f}"
+        expected = theory.count_sketch_variance(J, bits, k, (k << bits) / reductions)
+        means.append(curve(label, reductions, *_mean(np.array(estimates)), np.full(len(reductions), P)))
+        variances.append(curve(label, reductions, *_variance(np.array(estimates)), expected))
+    panels = (
+        Panel("Mean", "m, by how much vectors are shorter", "mean of the estimate of P_b", tuple(means)),
+        Panel("Variance", "m, by how much vectors are shorter", "variance of the estimate", tuple(variances), log=True),
+    )
+    return panels, {"bits": bits, "hashes": k, "sketches": n}
+
+
+def _sketches(positions: NDArray[np.uint64], n: int, n_bins: int, seed: int) -> Floats:
+    """Return sketches of n one-hot vectors from the positions of their ones; each has bins and signs of its own."""
+    bins, signs = bins_and_signs(seed, positions, n_bins)
+    cell = bins.astype(np.int64) + n_bins * np.repeat(np.arange(n), len(positions) // n)
+    return np.asarray(np.bincount(cell, signs.astype(np.float64), n * n_bins).reshape(n, n_bins), dtype=np.float64)
+
+
+def _theorem_5(size: int, seed: int) -> Panels:
+    """Simulate the variances of random Fourier features, plain and normalized."""
+    k, n = 512, 100 * size
+    rho = np.array(COSINES)
+    X = np.vstack([[1.0, 0.0], np.column_stack([rho, np.sqrt(1 - rho**2)])])
+    plain, normalized = [], []
+    for gamma in (0.5, 1.0, 4.0):
+        features = RandomFourierFeatures(n * k, gamma=gamma, normalize=False, random_state=seed).fit(X)
+        u, *others = np.sqrt(n) * features.transform(X).reshape(len(X), n, k)  # each part as if it were all
+        products = np.array([(u * v).sum(axis=1) for v in others])
+        lengths = np.linalg.norm(u, axis=1) * np.linalg.norm(others, axis=2)
+        label = f"gamma = {gamma:g}"
+        plain.append(curve(label, rho, *_variance(products), theory.rff_variance(rho, gamma, k)))
+        normalized.append(curve(label, rho, *_variance(products / lengths), theory.nrff_variance(rho, gamma, k)))
+    panels = (
+        Panel("RFF", "rho", "variance", tuple(plain), log=True),
+        Panel("NRFF", "rho", "variance", tuple(normalized), log=True),
+    )
+    return panels, {"features": k, "estimates": n}
+
+
+def _gmm_limit(size: int, seed: int) -> Panels:
+    """Simulate that GMM(u, v) of many columns goes to (1 - s) / (1 + s), s = sqrt((1 - rho) / 2)."""
+    n, rho = 30 + 3 * size, np.array([-0.9, *COSINES])
+    panels = []
+    for title, freedom in (("Normal distribution", None), ("t distribution, 4 degrees of freedom", 4)):
+        curves = []
+        for n_columns in (100, 10_000):
+            rng = np.random.default_rng(seed)
+            kernels = np.empty((len(rho), n))
+            for i, correlation in enumerate(rho):
+                u, noise = rng.normal(size=(2, n, n_columns))
+                v = correlation * u + np.sqrt(1 - correlation**2) * noise
+                scale = 1.0 if freedom is None else np.sqrt(freedom / rng.chisquare(freedom, (n, n_columns)))
+                kernels[i] = [gmm_kernel(a, b) for a, b in zip(scale * u, scale * v, strict=True)]
+            curves.append(curve(f"D = {n_columns:,}", rho, *_mean(kernels), theory.gmm_limit(rho)))
+        panels.append(Panel(title, "rho", "mean of GMM(u, v)", tuple(curves)))
+    return tuple(panels), {"pairs": n}
+
+
+THEOREMS: dict[str, tuple[str, Callable[[int, int], Panels]]] = {
+    "theorem1": ("Theorem 1: samples that agree", _theorem_1),
+    "theorem2": ("Theorem 2: codes of b bits that agree", _theorem_2),
+    "theorem3": ("Theorem 3: inner products of count-sketches", _theorem_3),
+    "theorem4": ("Theorem 4: similarity from count-sketches of codes", _theorem_4),
+    "theorem5": ("Theorem 5: random Fourier features, plain and normalized", _theorem_5),
+    "gmm-limit": ("The limit of the GMM kernel", _gmm_limit),
+}
+
+
+def simulate(name: str, *, size: int = 20, random_state: int = 0) -> Simulation:
+    """Simulate a theorem of the paper.
+
+    Parameters
+    ----------
+    name : {"theorem1", "theorem2", "theorem3", "theorem4", "theorem5", "gmm-limit"}
+        Which one.
+    size : int, default=20
+        The amount of simulation, from 1 to 20. Standard errors fall with its square root.
+    random_state : int, default=0
+        The seed.
+
+    Returns
+    -------
+    simulation : Simulation
+        Curves of simulated numbers with their standard errors, the numbers of the formula, and whether they agree.
+
+    Examples
+    --------
+    >>> from reproduction import simulate
+    >>> found = simulate("theorem2", size=1)
+    >>> found.agrees, [curve.label for curve in found.panels[0].curves]
+    (True, ['b = 1', 'b = 2', 'b = 4', 'b = 8'])
+    """
+    if name not in THEOREMS:
+        raise ValueError(f"name must be one of {', '.join(map(repr, THEOREMS))}, got name={name!r}")
+    if size not in range(1, 21):
+        raise ValueError(f"size must be an integer from 1 to 20, got size={size!r}")
+    title, simulation = THEOREMS[name]
+    panels, details = simulation(size, random_state)
+    versions = {"gcwsnet": version("gcwsnet"), "hash": HASH_VERSION, "numpy": version("numpy")}
+    settings = {"size": size, "random_state": random_state, **details, "versions": versions}
+    return Simulation(name, title, panels, settings)
+
+
+def run_theorem(settings: Settings, _: None) -> dict[str, Any]:
+    """Return the simulation of a theorem as the result of a run, which needs no dataset."""
+    simulation = simulate(settings["name"], size=settings["size"], random_state=settings["seed"])
+    content: dict[str, Any] = json.loads(simulation.as_json())
+    return content

@@ -1,1 +1,0 @@
-"""Accuracy, time and size over many datasets, next to what else people would take."""

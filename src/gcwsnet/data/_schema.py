@@ -1,0 +1,316 @@
+"""The schema: how the columns of files become the columns of X, in the files of training and in later ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, NamedTuple
+
+from gcwsnet._validation import MOST_COLUMNS
+from gcwsnet.data._errors import ColumnReference, DataError
+from gcwsnet.data._options import ColumnName, ReadOptions
+
+SCHEMA_VERSION = 1
+KINDS = ("number", "onehot", "hashed", "vector", "sparse")
+INDICES, VALUES = "indices", "values"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table, and the columns of X that it becomes.
+
+    Attributes
+    ----------
+    name : str or None
+        None where the file that the schema was learned from has no column names.
+    number : int
+        Its position in that file, counted from 0.
+    kind : {"number", "onehot", "hashed", "vector", "sparse"}
+        A "sparse" column holds the indices of sparse rows; `values` names the column that holds their values.
+    width : int
+        The number of columns of X that it becomes: 1, the number of categories, the length of a vector, or 0 for
+        "hashed" columns, which all share the last `hash_columns` columns of X.
+    categories : tuple of str
+        The categories of a "onehot" column, in the order of their columns of X.
+    values : str or None
+        The name of the second column of a "sparse" column.
+    """
+
+    name: str | None
+    number: int
+    kind: str
+    width: int = 1
+    categories: tuple[str, ...] = ()
+    values: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The name, or the number from 0 where there is no name."""
+        return str(self.number) if self.name is None else self.name
+
+    @property
+    def reference(self) -> ColumnReference:
+        """The name that errors use: the name, or the number from 1 where there is no name."""
+        return self.number + 1 if self.name is None else self.name
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A description of what must be the same in the files of training and in the files that are predicted.
+
+    Attributes
+    ----------
+    n_features : int
+        D, the number of columns of X.
+    missing : {"error", "zero", "nan"}
+        The rule for missing values.
+    index_base : 0, 1 or None
+        The index of the first column in LIBSVM files.
+    columns : tuple of Column
+        The columns of CSV, Parquet and Arrow files that make up X, in the order of X. Empty for other formats.
+    n_file_columns : int
+        The number of columns of such a file, with label and weight.
+    hash_columns : int
+        The number of columns at the end of X that all "hashed" columns share.
+    label, weight : str, int or None
+        The columns of the file with labels and weights, by their names where the file has names.
+    label_number, weight_number : int or None
+        The positions of label and weight in that file, counted from 0.
+    label_type : {"numbers", "strings"} or None
+        The type of the labels in text files. None where the file itself has types.
+
+    Examples
+    --------
+    >>> schema = Schema(n_features=123, index_base=1)
+    >>> Schema.from_json(schema.to_json()) == schema
+    True
+    """
+
+    n_features: int
+    missing: str = "error"
+    index_base: int | None = None
+    columns: tuple[Column, ...] = ()
+    n_file_columns: int = 0
+    hash_columns: int = 0
+    label: str | int | None = None
+    weight: str | int | None = None
+    label_number: int | None = None
+    weight_number: int | None = None
+    label_type: str | None = None
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X of a table is CSR: it is if a column has categories or sparse rows."""
+        return any(column.kind in ("onehot", "hashed", "sparse") for column in self.columns)
+
+    def with_columns(self, columns: tuple[Column, ...]) -> Schema:
+        """Return the schema with other columns, and with the number of features that they make."""
+        n_features = sum(column.width for column in columns) + self.hash_columns
+        return replace(self, columns=columns, n_features=n_features)
+
+    def with_options(self, options: ReadOptions) -> Schema:
+        """Return the schema with the rule for missing values, the label and the weight of the options, where given."""
+        for name in ("n_features", "columns", "categorical", "hash_columns"):
+            if getattr(options, name):
+                raise ValueError(f"{name} is part of the schema and must not be given with it; leave it out")
+        changed: dict[str, Any] = {} if options.missing is None else {"missing": options.missing}
+        for name in ("label", "weight"):
+            value = getattr(options, name)
+            if value is not None:
+                changed |= {name: value, f"{name}_number": value if isinstance(value, int) else None}
+        return replace(self, **changed)
+
+    def feature_names(self) -> list[str]:
+        """Return the names of the columns of X, such as ``age`` and ``city=Rome``, or their numbers."""
+        names: list[str] = []
+        for column in self.columns:
+            if column.kind == "onehot":
+                names += [f"{column.key}={category}" for category in column.categories]
+            elif column.kind == "number":
+                names.append(column.key)
+            else:
+                names += [f"{column.key}[{i}]" for i in range(column.width)]
+        names += [f"hashed[{i}]" for i in range(self.hash_columns)]
+        return names or [str(i) for i in range(self.n_features)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the schema as a dict that `json.dumps` takes."""
+        return {"version": SCHEMA_VERSION, **json.loads(json.dumps(asdict(self)))}
+
+    @classmethod
+    def from_json(cls, description: dict[str, Any]) -> Schema:
+        """Return the schema that `to_json` wrote."""
+        known = {field.name for field in fields(cls)}
+        if (
+            not isinstance(description, dict)
+            or description.get("version") != SCHEMA_VERSION
+            or set(description) - {"version"} != known
+        ):
+            raise ValueError(
+                f"a schema must have the version {SCHEMA_VERSION} and the entries {', '.join(sorted(known))}; got "
+                f"{description!r:.200}"
+            )
+        columns = tuple(Column(**{**one, "categories": tuple(one["categories"])}) for one in description["columns"])
+        for column in columns:
+            if column.kind not in KINDS:
+                raise ValueError(f"the kind of a column must be one of {', '.join(KINDS)}, got {column.kind!r}")
+        schema = cls(**{**{name: description[name] for name in known}, "columns": columns})
+        width = schema.with_columns(columns).n_features
+        if columns and width != schema.n_features:
+            raise ValueError(f"the columns of a schema must make up n_features={schema.n_features}, got {width}")
+        return schema
+
+
+class FileColumn(NamedTuple):
+    """A column as a file has it.
+
+    Attributes
+    ----------
+    name : str or None
+    kind : str
+        "number", "text", "vector", "index vector", or the name of a type that is not supported.
+    width : int
+        The length of a vector.
+    """
+
+    name: str | None
+    kind: str
+    width: int = 1
+
+
+class ColumnNames:
+    """The names of the columns of a file, None where it has no names, and lookups by name or number."""
+
+    def __init__(self, names: Sequence[str | None], path: str) -> None:
+        self._names, self._path = names, path
+        self._numbers = {name: number for number, name in enumerate(names) if name is not None}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @property
+    def are_given(self) -> bool:
+        """Whether the file has column names."""
+        return bool(self._numbers)
+
+    def find(self, name: ColumnName) -> int | None:
+        """Return the number of a column, counted from 0, or None; a negative number counts from the end."""
+        if isinstance(name, str):
+            return self._numbers.get(name)
+        return name % len(self) if -len(self) <= name < len(self) else None
+
+    def require(self, name: ColumnName) -> int:
+        """Return the number of a column, or raise a DataError that lists the columns there are."""
+        found = self.find(name)
+        if found is not None:
+            return found
+        known = list(self._numbers)
+        listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+        if isinstance(name, str):
+            rule = f"there must be a column {name!r}, got {listed or 'columns without names'}"
+        else:
+            rule = f"there must be a column number {name}, got {len(self)} columns"
+        raise DataError(f"{rule}; give the name or the number of one", path=self._path)
+
+    def name_or_number(self, number: int | None) -> ColumnName | None:
+        """Return the name of a column, or its number if it has no name."""
+        return None if number is None else self._names[number] or number
+
+
+def infer_schema(file_columns: Sequence[FileColumn], options: ReadOptions, path: str) -> Schema:
+    """Return the schema of a table as far as its columns tell.
+
+    Categories are still to be learned from the rows, and sparse rows are as wide as X may be.
+    """
+    names = ColumnNames([column.name for column in file_columns], path)
+    label, weight = (None if name is None else names.require(name) for name in (options.label, options.weight))
+    if options.columns is None:
+        chosen = [number for number in range(len(file_columns)) if number not in (label, weight)]
+    else:
+        chosen = [names.require(name) for name in options.columns]
+    categorical = {names.require(name) for name in options.categorical}
+    columns = _infer_columns(chosen, categorical, file_columns, options, path)
+    if not columns:
+        raise DataError("there must be at least one column besides label and weight, got none", path=path)
+    schema = Schema(
+        n_features=0,
+        missing=options.missing_rule,
+        n_file_columns=len(file_columns),
+        hash_columns=(options.hash_columns or 0) if any(column.kind == "hashed" for column in columns) else 0,
+        label=names.name_or_number(label),
+        weight=names.name_or_number(weight),
+        label_number=label,
+        weight_number=weight,
+    )
+    return schema.with_columns(tuple(columns))
+
+
+def _infer_columns(
+    chosen: list[int], categorical: set[int], file_columns: Sequence[FileColumn], options: ReadOptions, path: str
+) -> list[Column]:
+    sparse_pair = _find_sparse_pair(file_columns)
+    columns = []
+    for number in chosen:
+        name, kind, width = file_columns[number]
+        if number in sparse_pair:
+            if number == sparse_pair[0]:
+                columns.append(Column(name, number, "sparse", options.n_features or MOST_COLUMNS, values=VALUES))
+        elif kind == "text" or number in categorical:
+            columns.append(Column(name, number, "onehot" if options.hash_columns is None else "hashed", 0))
+        elif kind == "number":
+            columns.append(Column(name, number, "number"))
+        elif "vector" in kind:
+            columns.append(Column(name, number, "vector", width))
+        else:
+            raise DataError(
+                f"a column must hold numbers, text or lists of numbers, got the type {kind}; leave it out of columns",
+                path=path,
+                column=name,
+            )
+    return columns
+
+
+def _find_sparse_pair(file_columns: Sequence[FileColumn]) -> list[int]:
+    """Return the numbers of the columns with the indices and values of sparse rows, an empty list if there are none."""
+    names = [column.name for column in file_columns]
+    pair = [names.index(name) for name in (INDICES, VALUES) if name in names]
+    kinds = [file_columns[number].kind for number in pair]
+    return pair if len(pair) == 2 and kinds[0] == "index vector" and "vector" in kinds[1] else []
+
+
+class ColumnSelection(NamedTuple):
+    """The numbers of the columns of a file that are read: those of the schema in its order, label and weight."""
+
+    features: list[int]
+    label: int | None
+    weight: int | None
+
+    @property
+    def numbers(self) -> list[int]:
+        """All columns that are read, each once."""
+        others = [number for number in (self.label, self.weight) if number is not None]
+        return list(dict.fromkeys([*self.features, *others]))
+
+
+def select_columns(schema: Schema, names: ColumnNames, path: str, *, required: tuple[bool, bool]) -> ColumnSelection:
+    """Find the columns of a schema in a file: by name, or by number where the file or the schema has no names.
+
+    A file without names has all columns of the file that the schema was learned from, or only those that make up X.
+    `required` says whether the file must have a label, and whether it must have a weight.
+    """
+    by_name = [name for column in schema.columns for name in (column.name, column.values) if name is not None]
+    if names.are_given and by_name:
+        others = zip((schema.label, schema.weight), required, strict=True)
+        found = [None if name is None else (names.require if must else names.find)(name) for name, must in others]
+        return ColumnSelection([names.require(name) for name in by_name], *found)
+    if len(names) == schema.n_file_columns:
+        return ColumnSelection([column.number for column in schema.columns], schema.label_number, schema.weight_number)
+    if len(names) == len(schema.columns) and not any(required):
+        return ColumnSelection(list(range(len(names))), None, None)
+    raise DataError(
+        f"a row must have {schema.n_file_columns} columns, or {len(schema.columns)} without label and weight, got "
+        f"{len(names)}",
+        path=path,
+        line=1,
+    )

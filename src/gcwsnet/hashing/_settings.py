@@ -1,0 +1,128 @@
+"""The parameters of a hasher, checked and frozen by `fit`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet import _core
+from gcwsnet._validation import check_choice, check_integer, check_power
+
+MOST_HASHES = 2**20
+MOST_HASH_NUMBER = 2**31 - 1
+DEFAULT_TABLE_MEMORY = 2**28
+METHODS = {
+    "gcws": _core.Method.GCWS,
+    "rejection": _core.Method.REJECTION,
+    "binwise": _core.Method.BINWISE,
+    "extremal": _core.Method.EXTREMAL,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class HasherSettings:
+    """The parameters of `GCWSHasher` that decide its output, as they were when `fit` was called.
+
+    The attributes are the parameters of the same names, as plain Python values; `hash_numbers` is an array of its own.
+    """
+
+    n_hashes: int
+    p: float
+    bits: int
+    t_bits: int | Literal["all"]
+    encoding: str
+    output: str
+    method: str
+    hash_numbers: NDArray[np.uint32] | None
+    missing: str
+    table_memory: int
+
+    @classmethod
+    def checked(cls, parameters: Mapping[str, Any]) -> HasherSettings:
+        """Return the settings that the parameters of a hasher mean.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is out of its range, or has no effect together with the others.
+        """
+        n_hashes = check_integer("n_hashes", parameters["n_hashes"], 1, MOST_HASHES)
+        encoding = check_choice("encoding", parameters["encoding"], ["mixed", "lowbits"])
+        method = check_choice("method", parameters["method"], list(METHODS))
+        return cls(
+            n_hashes=n_hashes,
+            p=check_power(parameters["p"]),
+            bits=check_integer("bits", parameters["bits"], 1, 32),
+            t_bits=_check_t_bits(parameters["t_bits"], encoding),
+            encoding=encoding,
+            output=check_choice("output", parameters["output"], ["codes", "onehot"]),
+            method=method,
+            hash_numbers=_check_hash_numbers(parameters["hash_numbers"], n_hashes, method),
+            missing=check_choice("missing", parameters["missing"], ["error", "zero"]),
+            table_memory=_check_table_memory(parameters["table_memory"], method),
+        )
+
+    @property
+    def appended_bits(self) -> int:
+        """The number of low bits of t* that are appended to the b bits."""
+        return 0 if isinstance(self.t_bits, str) else self.t_bits
+
+    @property
+    def code_bits(self) -> int:
+        """The bits of a code, with those of t* that are appended."""
+        return self.bits + self.appended_bits
+
+    @property
+    def nan_is_zero(self) -> bool:
+        """Whether NaN counts as zero."""
+        return self.missing == "zero"
+
+    def native_encoding(self, n_columns: int) -> _core.Encoding:
+        """Return the encoding for the native core."""
+        return _core.Encoding(
+            self.encoding == "mixed", self.t_bits == "all", self.bits, self.appended_bits, n_columns % 2**32
+        )
+
+
+def _check_t_bits(t_bits: Any, encoding: str) -> int | Literal["all"]:
+    if not isinstance(t_bits, str):
+        return check_integer("t_bits", t_bits, 0, 8)
+    if t_bits != "all":
+        raise ValueError(f"t_bits must be 'all' or from 0 to 8, got t_bits={t_bits!r}")
+    if encoding == "lowbits":
+        raise ValueError(
+            "encoding='lowbits' keeps bits of i* and needs a number as t_bits, got t_bits='all'; "
+            "the paper's practice is t_bits=0"
+        )
+    return "all"
+
+
+def _check_hash_numbers(hash_numbers: Any, n_hashes: int, method: str) -> NDArray[np.uint32] | None:
+    if hash_numbers is None:
+        return None
+    if method != "gcws":
+        raise ValueError(f"hash_numbers are for method='gcws' alone, got method={method!r}; leave them out")
+    numbers = np.asarray(hash_numbers)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        raise TypeError(f"hash_numbers must be a vector of integers, got {numbers.dtype} of shape {numbers.shape}")
+    if len(numbers) != n_hashes:
+        raise ValueError(f"hash_numbers must hold n_hashes={n_hashes} numbers, got {len(numbers)}")
+    bad = np.flatnonzero((numbers < 0) | (numbers > MOST_HASH_NUMBER))
+    if len(bad):
+        at = int(bad[0])
+        raise ValueError(f"hash_numbers must be from 0 to {MOST_HASH_NUMBER}, hash_numbers[{at}] is {numbers[at]}")
+    return np.array(numbers, dtype=np.uint32)
+
+
+def _check_table_memory(table_memory: Any, method: str) -> int:
+    n_bytes = check_integer("table_memory", table_memory, 0, 2**48)
+    if method == "extremal" and n_bytes != DEFAULT_TABLE_MEMORY:
+        raise ValueError(
+            f"table_memory has no effect with method='extremal', which keeps no tables, got table_memory={n_bytes}; "
+            "leave it out"
+        )
+    return n_bytes

@@ -1,0 +1,191 @@
+"""``python -m benchmarks``: every subject runs, on data so small that it is quick, and has its place in the docs."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import __main__ as front
+from benchmarks import subject
+from benchmarks.__main__ import SUBJECTS, main
+from benchmarks.hashing import peers, speed
+from benchmarks.subject import DOCS, marks
+from gcwsnet import datasets
+
+
+def module_of(name: str) -> Any:
+    """Return the module of a subject; the test is skipped where a package that it needs is missing."""
+    for package in SUBJECTS[name].needs:
+        pytest.importorskip(package)
+    return import_module(f"benchmarks.{name.replace('-', '_')}")
+
+
+def test_every_subject_that_has_a_page_has_a_place_in_it() -> None:
+    for name, one in SUBJECTS.items():
+        if one.page is not None:
+            begin, end = marks(name)
+            assert end in (DOCS / one.page).read_text(encoding="utf-8").partition(f"{begin}\n")[2], name
+
+
+def test_every_place_in_the_docs_belongs_to_a_subject() -> None:
+    known = {(one.page, marks(name)[0]) for name, one in SUBJECTS.items()}
+    for page in DOCS.glob("*.md"):
+        lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("<!-- begin: ")]
+        assert {(page.name, line) for line in lines if "benchmarks" in line} <= known
+
+
+def test_help_lists_the_subjects(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["--help"])
+    assert exit_.value.code == 0
+    shown = capsys.readouterr().out
+    assert all(f"  {name} " in shown for name in SUBJECTS)
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_each_subject_describes_its_options(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    module_of(name)
+    with pytest.raises(SystemExit) as exit_:
+        main([name, "--help"])
+    assert exit_.value.code == 0
+    assert ("--write-docs" in capsys.readouterr().out) == (SUBJECTS[name].page is not None)
+
+
+@pytest.mark.parametrize("arguments", [[], ["nothing"], ["kernels", "--write-docs"], ["kernels", "--rows", "0"]])
+def test_a_wrong_call_has_exit_code_2(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == 2
+
+
+def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SUBJECTS, "kernels", front.Subject("title", None, ("no_such_package",)))
+    with pytest.raises(SystemExit, match=r"kernels needs no_such_package.*pip install '\.\[bench\]'"):
+        main(["kernels"])
+
+
+def table_of(name: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Run a subject, and return the lines of its tables."""
+    module_of(name)
+    main([name, *arguments])
+    return [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+
+
+def test_kernels(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--rows", "20", "--columns", "5", "--repetitions", "1"]
+    assert len(table_of("kernels", arguments, capsys)) == 2 + 9
+
+
+def test_hashing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "PEERS", peers.PEERS[:1])
+    monkeypatch.setattr(speed, "READY_COLUMNS", 20)
+    lines = table_of("hashing", ["--rows", "zero-one", "--repetitions", "1"], capsys)
+    assert lines[0] == "| rows | p | gcwsnet | full scan | NumPy |"
+    assert lines[2].startswith("| 0/1, 100 of 10,000 columns | 1 |")
+
+
+def test_json_is_not_written_into_the_docs() -> None:
+    with pytest.raises(SystemExit, match="leave out --json"):
+        main(["hashing", "--json", "--write-docs"])
+
+
+@pytest.mark.parametrize("picture", ["picture.doc", "no-folder/picture.png"])
+def test_a_picture_that_cannot_be_drawn_is_refused_before_the_run(
+    picture: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    with pytest.raises(SystemExit):
+        main(["hashing", "--plot", picture])
+    assert "argument --plot" in capsys.readouterr().err
+
+
+def test_training(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module_of("training"), "COPIED", 1 << 10)
+    monkeypatch.setenv("GCWSNET_DATA", str(tmp_path))
+    monkeypatch.setenv("GCWSNET_CACHE", str(tmp_path))
+    arguments = ["--hashes", "8", "--outputs", "4", "--batches", "32", "--repetitions", "1"]
+    assert len(table_of("training", arguments, capsys)) == 2 * (2 + 6)
+
+
+def test_reading(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(table_of("reading", ["--scale", "0.01", "--repetitions", "1"], capsys)) == (2 + 6) + (2 + 2)
+
+
+def test_samplers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    samplers = module_of("samplers")
+    monkeypatch.setattr(samplers, "POWERS", (1,))
+    monkeypatch.setattr(samplers, "K", 8)
+    assert len(table_of("samplers", ["--seeds", "2", "--repetitions", "1"], capsys)) == 3 * (2 + 4)
+
+
+def test_zero_bit_writes_table_and_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module_of("zero-bit"), "N_HASHES", 16)
+    monkeypatch.setattr(subject, "DOCS", tmp_path)
+    (tmp_path / "zero-bit.md").write_text("\n".join(marks("zero-bit")))
+    main(["zero-bit", "--write-docs"])
+    lines = (tmp_path / "zero-bit.md").read_text().splitlines()
+    assert len([line for line in lines if line.startswith("|")]) == 2 + 6 * 6
+    assert (tmp_path / "zero-bit.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.fixture
+def digits_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every name of a dataset load some of the digits."""
+    digits = datasets.load("digits")
+    for name in ("X_train", "y_train", "X_test", "y_test"):
+        digits[name] = digits[name][:100]
+    monkeypatch.setattr(datasets, "load", lambda *_, **__: digits)
+
+
+@pytest.mark.usefixtures("digits_for_all")
+def test_fitting(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module_of("fitting"), "n_cores", lambda: 1)
+    lines = table_of("fitting", ["--repetitions", "1"], capsys)
+    assert [line.split(" | ")[0] for line in lines[2:]] == [
+        "| GCWSNetClassifier",
+        "| GCWSNetClassifier, p = 1",
+        "| LightGBM",
+    ]
+
+
+@pytest.mark.usefixtures("digits_for_all")
+@pytest.mark.filterwarnings("ignore:.*maximum iterations")
+def test_paper_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--seeds", "1", "--only", "pendigits", "--without", "dense Adam", "mixed codes"]
+    (line,) = table_of("paper-settings", arguments, capsys)[2:]
+    assert line.startswith("| Pendigits | 2 | as they are | 256 | 1 | 32 | ")
+
+
+def test_a_dataset_that_is_missing_is_left_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    module_of("paper-settings")
+    monkeypatch.delenv("GCWSNET_DATA", raising=False)
+    monkeypatch.setenv("GCWSNET_CACHE", str(tmp_path))
+    main(["paper-settings", "--only", "pendigits"])
+    assert "Pendigits is left out: the dataset 'pendigits' " in capsys.readouterr().err
+
+
+def test_streaming(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    streaming = module_of("streaming")
+    monkeypatch.setattr(streaming, "SIZES", (100, 200))  # so few that scaling and p are not searched
+    monkeypatch.setattr(streaming, "ROWS_AT_ONCE", 100)
+    streaming.write_rows(tmp_path / "rows-100.svm", 100)
+    trained = streaming.train(tmp_path / "rows-100.svm", tmp_path / "model")
+    assert trained["megabytes"] > 10
+    monkeypatch.setattr(streaming, "train", lambda *_: trained)  # the command takes some seconds: once is enough
+    lines = table_of("streaming", ["--folder", str(tmp_path)], capsys)
+    assert [line.split(" | ")[0] for line in lines[2:]] == ["| 100", "| 200"]
+
+
+def test_accuracy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    suite = module_of("accuracy")
+    quick = [one for one in suite.all_learners() if one.name in ("GCWSNet", "HistGradientBoosting")]
+    monkeypatch.setattr(suite, "all_learners", lambda: quick)
+    monkeypatch.setattr(suite, "run_pairs", lambda *_: iter(()))
+    monkeypatch.setattr(suite, "regression_table", lambda seeds: f"{seeds} seeds")
+    iris = suite.suite_datasets()["iris"]
+    monkeypatch.setattr(suite, "suite_datasets", lambda: {"iris": suite.SuiteDataset("iris", "bundled", iris.load)})
+    lines = table_of("accuracy", ["--seeds", "1", "--results", str(tmp_path / "runs.jsonl")], capsys)
+    assert [line.split(" | ")[0] for line in lines].count("| iris") == 1

@@ -1,0 +1,108 @@
+"""The catalog agrees with the paper, with docs/datasets.md, with the docstring of `load`, and with itself."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+from sklearn.datasets import _covtype
+
+from gcwsnet.datasets import load
+from gcwsnet.datasets._catalog import COVTYPE, DATASETS
+from gcwsnet.datasets._load import NAMES
+
+PAGE = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| `")]
+
+
+def rows_of(name: str) -> list[list[str]]:
+    """Rows of the tables that are about a dataset; of noise sets only the first may stand for all."""
+    first = "m-noise1" if name.startswith("m-noise") else name
+    return [row for row in ROWS if f"`{first}`" in row[0]]
+
+
+def test_the_page_has_the_sizes_and_splits_of_the_catalog() -> None:
+    for name, info in DATASETS.items():
+        sizes = [f"{number:,}" for number in vars(info.sizes).values()]
+        (row,) = [row for row in rows_of(name) if len(row) == 7]
+        assert row[1:4] == sizes
+        assert row[4] == ("see below" if name == "pamap101" else str(len(info.labels)))
+        assert row[5] == info.split
+
+
+def test_the_page_has_sizes_and_a_citation_for_every_name() -> None:
+    for name in NAMES:
+        assert sorted(len(row) for row in rows_of(name)) == ([2, 7] if name == "digits" else [2, 2, 4, 7])
+
+
+def test_the_page_names_files_in_the_order_in_which_they_are_looked_for() -> None:
+    for name in [name for name in DATASETS if not re.fullmatch(r"m-noise[2-6]", name)]:
+        (_, files) = next(row for row in rows_of(name) if len(row) == 2)
+        documented = [file for file in re.findall(r"`([^`]+)`", files) if file not in ("mnist", ".gz")]
+        expected = [file for file_set in DATASETS[name].file_sets for file in file_set.files]
+        if name == "semg1":
+            assert documented == expected[:1]
+        elif name == "mnist":
+            assert documented == [expected[0], *expected[5:]]
+        else:
+            assert documented == expected
+
+
+def test_the_page_has_the_urls_and_checksums_of_the_catalog() -> None:
+    for name, info in DATASETS.items():
+        (row,) = [row for row in rows_of(name) if len(row) == 4]
+        assert info.published[0].urls[0] in row[1]
+        function = (info.published[0].checksum or "none").split(":")[0]
+        assert row[3] == {"sha256": "SHA-256", "sha1": "SHA-1", "none": "none"}[function]
+
+
+def test_the_checksum_of_covtype_is_that_of_scikit_learn() -> None:
+    assert f"sha256:{_covtype.ARCHIVE.checksum}" == COVTYPE.checksum
+    assert COVTYPE.urls == (_covtype.ARCHIVE.url,)
+
+
+def test_the_docstring_of_load_has_the_sizes_and_files_of_the_catalog() -> None:
+    lines = [line for line in (load.__doc__ or "").splitlines() if re.match(r'        "[a-z]', line)]
+    documented = {}
+    for line in lines:
+        names, numbers = re.match(r'\s+(".*")\s+((?:\d+\s+){4})', line).groups()  # type: ignore[union-attr]
+        file = line[line.index(numbers) + len(numbers) :].split(",")[0]
+        for name in [f"m-noise{level}" for level in range(1, 7)] if " to " in names else [names.strip('"')]:
+            documented[name] = (*map(int, numbers.split()), file)
+    assert documented.pop("digits")[:4] == (1347, 450, 64, 10)
+    assert documented == {
+        name: (*vars(info.sizes).values(), len(info.labels), info.published[0].file) for name, info in DATASETS.items()
+    }
+    assert set(NAMES) == {*documented, "digits"}
+
+
+PAPER = {
+    "semg": (1800, 1800, 2500, 6),
+    "dailysports": (4560, 4560, 5625, 19),
+    "m-noise1": (10_000, 4_000, 784, 10),
+    "m-image": (12_000, 50_000, 784, 10),
+    "covtype": (290_506, 290_506, 54, 7),
+}
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_sizes_are_those_of_table_1_of_the_paper(name: str) -> None:
+    info = DATASETS[name]
+    assert (*vars(info.sizes).values(), len(info.labels)) == PAPER[name]
+
+
+def test_pamap101_has_the_rows_and_columns_of_table_1_of_the_paper() -> None:
+    """The paper says 20 classes, and PAMAP2 has 19 numbers of activities."""
+    info = DATASETS["pamap101"]
+    assert (*vars(info.sizes).values(), len(info.labels)) == (188_209, 188_208, 51, 19)
+
+
+def test_every_published_file_can_be_read_and_has_a_well_formed_checksum() -> None:
+    for info in DATASETS.values():
+        files = tuple(published.file for published in info.published)
+        assert files in [file_set.files for file_set in info.file_sets]
+        for published in info.published:
+            assert all(url.startswith(("https://", "http://www.iro.umontreal.ca/")) for url in published.urls)
+            function, _, value = (published.checksum or f"sha256:{'0' * 64}").partition(":")
+            assert len(value) == 2 * hashlib.new(function).digest_size
+            assert set(value) <= set("0123456789abcdef")

@@ -1,0 +1,322 @@
+"""Datasets that are published in binary files, MNIST and sEMG for Basic Hand Movements, and npz files."""
+
+import gzip
+import pickle
+import re
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.io import savemat
+
+from gcwsnet.datasets import load, make_mnist_noise
+from gcwsnet.datasets._layouts import MATRICES, MOVEMENTS, SEMG_DAYS, SEMG_PEOPLE, read_npz
+from tests.datasets.layouts import arrays, assert_holds, idx, resize, split_in_halves, zipped
+
+RNG = np.random.default_rng(0)
+PIXELS = {"train": RNG.integers(0, 256, (12, 28, 28), np.uint8), "t10k": RNG.integers(0, 256, (10, 28, 28), np.uint8)}
+DIGITS = {"train": np.arange(12, dtype=np.uint8) % 10, "t10k": np.arange(10, dtype=np.uint8)}
+MNIST = {
+    "X_train": PIXELS["train"].reshape(12, 784),
+    "y_train": DIGITS["train"],
+    "X_test": PIXELS["t10k"].reshape(10, 784),
+    "y_test": DIGITS["t10k"],
+}
+TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
+
+
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the catalog expect the numbers of rows of the files of this module."""
+    resize(monkeypatch, "mnist", 12, 10)
+    for name, n in N_ROWS.items():
+        resize(monkeypatch, name, n // 2, n // 2)
+
+
+def write_mnist(folder: Path, *, compressed: bool) -> None:
+    end = ".gz" if compressed else ""
+    for part, pixels in PIXELS.items():
+        (folder / f"{part}-images-idx3-ubyte{end}").write_bytes(idx(pixels, compressed=compressed))
+        (folder / f"{part}-labels-idx1-ubyte{end}").write_bytes(idx(DIGITS[part], compressed=compressed))
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_the_pixels_of_mnist_are_read_line_by_line(compressed: bool, cache: Path) -> None:
+    write_mnist(cache, compressed=compressed)
+    assert_holds(load("mnist"), MNIST)
+
+
+def test_a_noise_set_is_rebuilt_from_mnist_in_this_layout(cache: Path) -> None:
+    write_mnist(cache, compressed=True)
+    found = make_mnist_noise(6, n_train=20, n_test=2)
+    assert np.bincount([*found.y_train, *found.y_test]).tolist() == [3, 3, *[2] * 8]
+
+
+IDX = idx(PIXELS["t10k"], compressed=False)
+WRONG_IDX = [
+    (b"", "its first bytes are missing"),
+    (IDX[:3], "its first bytes are 0 0 8"),
+    (b"\x00\x00\x0d" + IDX[3:], "its first bytes are 0 0 13 3"),
+    (idx(DIGITS["t10k"], compressed=False), "its first bytes are 0 0 8 1"),
+    (IDX[:12], "its header says 10 x 28 bytes, and 0 follow"),
+    (IDX[:10], "cannot be read"),
+    (IDX[:-1], "its header says 10 x 28 x 28 bytes, and 7839 follow"),
+    (IDX + b"!", "its header says 10 x 28 x 28 bytes, and 7841 follow"),
+    (IDX[:4] + b"\xff" * 12 + IDX[16:], "4294967295 x 4294967295 x 4294967295 bytes, and 7840 follow"),
+    (gzip.compress(IDX)[:-9], "EOFError"),
+]
+
+
+@pytest.mark.parametrize(("content", "rule"), WRONG_IDX)
+def test_an_idx_file_that_breaks_a_rule_is_named(content: bytes, rule: str, cache: Path) -> None:
+    write_mnist(cache, compressed=False)
+    (cache / TEST_IMAGES).write_bytes(content)
+    with pytest.raises(ValueError, match=rule) as error:
+        load("mnist")
+    assert str(error.value).startswith(f"{cache / TEST_IMAGES} must be an idx file of unsigned bytes with 3 axes, and ")
+
+
+def test_fewer_labels_than_images_are_an_error(cache: Path) -> None:
+    write_mnist(cache, compressed=False)
+    (cache / TEST_LABELS).write_bytes(idx(DIGITS["t10k"][:9], compressed=False))
+    with pytest.raises(ValueError, match=r"y_test of .* must have the shape \(10,\), got \(9,\)"):
+        load("mnist")
+
+
+SEMG_ZIP = "semg+for+basic+hand+movements.zip"
+SIGNAL_LENGTH = {"semg": 2500, "semg1": 3000}
+SEMG_FILES = {"semg": SEMG_DAYS, "semg1": SEMG_PEOPLE}
+N_ROWS = {"semg": 36, "semg1": 60}
+SIGNALS = {
+    file: {matrix: RNG.normal(size=(1, SIGNAL_LENGTH[name])).round(5) for matrix in MATRICES}
+    for name in SEMG_FILES
+    for file in SEMG_FILES[name]
+}
+
+
+def mat(signals: dict[str, Any], **changed: Any) -> bytes:
+    file = BytesIO()
+    kept = {name: matrix for name, matrix in {**signals, **changed}.items() if matrix is not None}
+    savemat(file, kept, do_compression=True)
+    return file.getvalue()
+
+
+SEMG_MEMBERS = {file: mat(signals) for file, signals in SIGNALS.items()}
+CHANNELS = ("ch1", "ch2")
+SEMG_FOLDER = "sEMG_Basic_Hand_movements_upatras"
+SEMG_ARCHIVES = {
+    SEMG_ZIP: zipped(SEMG_MEMBERS),
+    f"{SEMG_FOLDER}.zip": zipped({f"{SEMG_FOLDER}/{file}": content for file, content in SEMG_MEMBERS.items()}),
+    "nested": zipped({f"{SEMG_FOLDER}.zip": zipped(SEMG_MEMBERS)}),
+}
+
+
+def semg_rows(name: str) -> dict[str, NDArray[Any]]:
+    """Each channel of each trial is a row: file by file, movement by movement, channel by channel."""
+    X = [
+        SIGNALS[file][f"{movement}_{channel}"]
+        for file in SEMG_FILES[name]
+        for movement in MOVEMENTS
+        for channel in CHANNELS
+    ]
+    y = [label for _ in SEMG_FILES[name] for label in range(6) for _ in CHANNELS]
+    return split_in_halves(np.concatenate(X), np.array(y))
+
+
+@pytest.mark.parametrize("layout", SEMG_ARCHIVES)
+@pytest.mark.parametrize("name", SEMG_FILES)
+def test_each_channel_of_a_trial_is_a_row(name: str, layout: str, cache: Path) -> None:
+    (cache / (SEMG_ZIP if layout == "nested" else layout)).write_bytes(SEMG_ARCHIVES[layout])
+    assert_holds(load(name), semg_rows(name))
+
+
+def test_derived_rows_are_loaded_only_without_the_published_ones(cache: Path) -> None:
+    np.savez(
+        cache / "semg_db2_diff.npz",
+        X_train=np.ones((900, 2500), "f4"),
+        y_train=np.ones(900, int),
+        X_test=np.ones((900, 2500), "f4"),
+        y_test=np.ones(900, int),
+    )
+    found = load("semg")
+    assert (found.origin, found.X_train.shape) == ("derived", (900, 2500))
+    assert "channel 1 minus channel 2" in found.DESCR
+    (cache / SEMG_ZIP).write_bytes(SEMG_ARCHIVES[SEMG_ZIP])
+    assert load("semg").origin == "exact"
+
+
+DAY = SIGNALS[SEMG_DAYS[1]]
+WRONG_SEMG: list[tuple[dict[str, Any], str]] = [
+    ({"hook_ch1": None}, r"must have the matrix hook_ch1; it has cyl_ch1, "),
+    ({"tip_ch2": DAY["tip_ch2"] + 1j}, "tip_ch2 of .* must hold real numbers, got the type complex128"),
+    ({"tip_ch2": "text"}, r"tip_ch2 of .* must be a matrix of numbers, got char of shape \(1,\)"),
+    ({"tip_ch2": {"a": 1}}, r"tip_ch2 of .* must be a matrix of numbers, got struct of shape \(1, 1\)"),
+    ({"lat_ch1": np.ones((1, 2400))}, "lat_ch1 of .* must have 2500 columns as all others, got 2400"),
+    ({"lat_ch1": np.full((1, 2500), np.nan)}, r"every entry must be finite.* lat_ch1\[0, 0\] is NaN"),
+    ({"lat_ch1": np.ones((2, 2500))}, r"X_train of .* must have the shape \(18, 2500\), got \(19, 2500\)"),
+]
+
+
+@pytest.mark.parametrize(("changed", "rule"), WRONG_SEMG)
+def test_a_matrix_that_breaks_a_rule_is_named_with_its_file(changed: dict[str, Any], rule: str, cache: Path) -> None:
+    (cache / SEMG_ZIP).write_bytes(zipped({**SEMG_MEMBERS, SEMG_DAYS[1]: mat(DAY, **changed)}))
+    with pytest.raises(ValueError, match=rule) as error:
+        load("semg")
+    assert re.search(r"(Database 2/male_day_2\.mat in )?.*movements\.zip", str(error.value))
+
+
+def test_a_file_that_is_not_a_matlab_file_is_an_error(cache: Path) -> None:
+    truncated = SEMG_MEMBERS[SEMG_DAYS[1]][:3000]
+    for content in (b"", b"text, which is not a matrix", truncated, b"MATLAB 7.3 MAT-file" + b" " * 200):
+        (cache / SEMG_ZIP).write_bytes(zipped({**SEMG_MEMBERS, SEMG_DAYS[1]: content}))
+        with pytest.raises(ValueError, match=r"^(\w+ of )?Database 2/male_day_2\.mat in .*movements\.zip"):
+            load("semg")
+
+
+GOOD = arrays(5, 3, 4)
+SHAPES = {name: array.shape for name, array in GOOD.items()}
+SAVE: list[Callable[..., None]] = [np.savez, np.savez_compressed]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "some.npz"
+
+
+def written(save: Callable[..., None], **changed: Any) -> bytes:
+    file = BytesIO()
+    save(file, **{**GOOD, **changed})
+    return file.getvalue()
+
+
+WRITTEN = [written(save) for save in SAVE]
+
+
+@pytest.mark.parametrize("save", SAVE)
+@pytest.mark.parametrize("dtype", ["bool", "u1", ">i4", "f2", "f4", ">f4", "f8"])
+def test_npz_arrays_are_read_as_they_were_stored(save: Callable[..., None], dtype: str, path: Path) -> None:
+    X = np.asfortranarray(GOOD["X_train"]).astype(dtype)
+    path.write_bytes(written(save, X_train=X, other=np.arange(3)))
+    found = read_npz(path, SHAPES)
+    assert list(found) == list(SHAPES)
+    assert found["X_train"].dtype == X.dtype
+    for name, array in {**GOOD, "X_train": X}.items():
+        assert np.array_equal(found[name], array)
+
+
+WRONG_NPZ: list[tuple[dict[str, Any], str]] = [
+    ({"X_train": GOOD["X_train"][:4]}, r"X_train of PATH must have the shape \(5, 4\), got \(4, 4\)"),
+    ({"X_test": GOOD["X_test"][:, :3]}, r"X_test of PATH must have the shape \(3, 4\), got \(3, 3\)"),
+    ({"X_train": GOOD["X_train"].reshape(5, 2, 2)}, r"X_train of PATH must have the shape \(5, 4\), got \(5, 2, 2\)"),
+    ({"y_test": GOOD["y_test"][:, np.newaxis]}, r"y_test of PATH must have the shape \(3,\), got \(3, 1\)"),
+    ({"y_train": np.zeros(5)}, "y_train of PATH must hold integers, got the type float64"),
+    ({"y_train": np.full(5, "a")}, "y_train of PATH must hold integers, got the type <U1"),
+    ({"X_train": np.ones((5, 4), complex)}, "X_train of PATH must hold real numbers, got the type complex128"),
+    ({"X_train": np.full((5, 4), "a")}, "X_train of PATH must hold real numbers, got the type <U1"),
+    ({"X_test": np.full((3, 4), np.nan)}, r"every entry must be finite.*PATH: X_test\[0, 0\] is NaN"),
+    ({"X_test": np.full((3, 4), -1e300)}, r"every entry must be finite.*PATH: X_test\[0, 0\] is -infinity"),
+]
+
+
+@pytest.mark.parametrize(("changed", "rule"), WRONG_NPZ)
+def test_an_array_that_breaks_a_rule_is_named_with_the_rule(changed: dict[str, Any], rule: str, path: Path) -> None:
+    path.write_bytes(written(np.savez, **changed))
+    with pytest.raises(ValueError, match=rule.replace("PATH", re.escape(str(path)))):
+        read_npz(path, SHAPES)
+
+
+def test_missing_arrays_are_named_with_the_stored_ones(path: Path) -> None:
+    np.savez(path, x_train=GOOD["X_train"], y_train=GOOD["y_train"])
+    with pytest.raises(ValueError, match=r"it lacks X_train, X_test, y_test, and has x_train, y_train$") as error:
+        read_npz(path, SHAPES)
+    assert str(error.value).startswith(f"{path} must have the arrays X_train, y_train, X_test, y_test; ")
+    np.savez(path)
+    with pytest.raises(ValueError, match="and has nothing"):
+        read_npz(path, SHAPES)
+
+
+def test_no_object_is_ever_loaded(path: Path, tmp_path: Path) -> None:
+    touched = tmp_path / "touched"
+
+    class Touch:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Path.touch, (touched,)
+
+    objects = np.full((5, 4), Touch(), dtype=object)
+    path.write_bytes(written(np.savez, X_train=objects))
+    with pytest.raises(ValueError, match=r"X_train of .* must hold real numbers, got the type object"):
+        read_npz(path, SHAPES)
+    path.write_bytes(pickle.dumps(objects))
+    with pytest.raises(ValueError, match="must be an npz file"):
+        read_npz(path, SHAPES)
+    assert not touched.exists()
+
+
+def test_a_header_cannot_ask_for_more_memory_than_the_dataset_has(path: Path) -> None:
+    header = BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (2**40, 4)})
+    path.write_bytes(written(np.savez))
+    with ZipFile(path, "w") as archive:
+        for name in SHAPES:
+            archive.writestr(f"{name}.npy", header.getvalue())
+    with pytest.raises(ValueError, match=r"must have the shape \(5, 4\), got \(1099511627776, 4\)"):
+        read_npz(path, SHAPES)
+
+
+def test_an_array_longer_than_its_header_says_is_damaged(path: Path) -> None:
+    with ZipFile(path, "w") as archive:
+        for name, array in GOOD.items():
+            member = BytesIO()
+            np.save(member, array)
+            archive.writestr(f"{name}.npy", member.getvalue() + b"!")
+    with pytest.raises(ValueError, match=r"X_train of .* cannot be read \(.*more bytes than the header says\)"):
+        read_npz(path, SHAPES)
+
+
+def test_an_unknown_version_of_the_format_is_named(path: Path) -> None:
+    with ZipFile(path, "w") as archive:
+        for name in SHAPES:
+            archive.writestr(f"{name}.npy", b"\x93NUMPY\x09\x00")
+    with pytest.raises(ValueError, match=r"X_train of .* cannot be read \(ValueError: format \(9, 0\)\)"):
+        read_npz(path, SHAPES)
+
+
+def test_a_file_that_is_not_an_npz_file_is_named(path: Path) -> None:
+    for content in (b"", b"X,y\n1,2\n", b"\x93NUMPY\x01\x00"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"must be an npz file, and cannot be read .*put an undamaged copy"):
+            read_npz(path, SHAPES)
+
+
+@pytest.mark.parametrize("content", WRITTEN, ids=["stored", "compressed"])
+def test_a_truncated_npz_file_is_an_error(content: bytes, path: Path) -> None:
+    for length in range(0, len(content), 7):
+        path.write_bytes(content[:length])
+        with pytest.raises(ValueError, match=re.escape(str(path))):
+            read_npz(path, SHAPES)
+
+
+@given(data=st.data())
+def test_a_damaged_npz_file_is_an_error_or_has_the_same_numbers(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    content = bytearray(data.draw(st.sampled_from(WRITTEN)))
+    for place in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=3)):
+        content[place] ^= data.draw(st.integers(1, 255))
+    path = tmp_path_factory.getbasetemp() / "damaged.npz"
+    path.write_bytes(content)
+    message, found = "", GOOD
+    try:
+        found = read_npz(path, SHAPES)
+    except ValueError as error:
+        message = str(error)
+    assert not message or str(path) in message
+    assert "\n" not in message
+    assert all(np.array_equal(found[name], array) for name, array in GOOD.items())

@@ -1,0 +1,372 @@
+"""Datasets that are published as text: Larochelle et al., Covertype, Pendigits, PAMAP2, Daily and Sports Activities."""
+
+import gzip
+import tarfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from numpy.typing import NDArray
+
+from gcwsnet.datasets import load
+from gcwsnet.datasets._archives import open_files
+from gcwsnet.datasets._catalog import DATASETS
+from gcwsnet.datasets._layouts import dailysports_files, read_table
+from tests.datasets.layouts import assert_holds, resize, split_in_halves, tarred, text, zipped
+
+RNG = np.random.default_rng(0)
+
+PIXELS, DIGITS = RNG.random((24, 784)).round(8), np.arange(24) % 10
+AMAT = {
+    "X_train": PIXELS[:14],
+    "y_train": DIGITS[:14],
+    "X_test": PIXELS[14:],
+    "y_test": DIGITS[14:],
+}
+AMAT_LINES = text(np.column_stack([PIXELS, DIGITS]))
+NOISE_TAR = "mnist_noise_variation.tar.gz"
+NOISE_FILES = [f"mnist_noise_variations_all_{level}.amat" for level in range(1, 7)]
+IMAGE_FILES = {
+    f"mnist_background_images_{part}.amat": text(np.column_stack([AMAT[f"X_{part}"], AMAT[f"y_{part}"]]))
+    for part in ("train", "test")
+}
+
+FOREST = np.hstack([RNG.integers(-200, 4000, (21, 10)), RNG.integers(0, 2, (21, 44))])
+COVER = np.arange(21) % 7
+COVTYPE_LINES = text(np.column_stack([FOREST, COVER + 1]), ",", "%d")
+COVTYPE_FILES = {
+    "covtype.data.gz": gzip.compress(COVTYPE_LINES),
+    "covtype.data": COVTYPE_LINES,
+    "covertype.zip": zipped({"covtype.info": b"about", "covtype.data.gz": gzip.compress(COVTYPE_LINES)}),
+}
+
+PEN = {
+    "X_train": RNG.integers(0, 101, (10, 16)),
+    "y_train": np.arange(10),
+    "X_test": RNG.integers(0, 101, (6, 16)),
+    "y_test": np.arange(6),
+}
+PENDIGITS_ZIP = "pen+based+recognition+of+handwritten+digits.zip"
+PENDIGITS_FILES = {
+    f"pendigits.{part[:3]}": text(np.column_stack([PEN[f"X_{part}"], PEN[f"y_{part}"]]), ",", "%3d")
+    for part in ("train", "test")
+}
+
+PAMAP = RNG.normal(size=(15, 54)).round(5)
+PAMAP[:, 1] = [0, 1, 2, 3, 4, 5, 6, 7, 12, 13, 16, 17, 24, 0, 0]
+PAMAP[::4, 2] = np.nan
+PAMAP[3, 3:20] = np.nan
+PAMAP_ZIP = zipped(
+    {"PAMAP2_Dataset/Optional/subject101.dat": b"9 9\n", "PAMAP2_Dataset/Protocol/subject101.dat": text(PAMAP)}
+)
+PAMAP_FILES = {
+    "subject101.dat": text(PAMAP),
+    "PAMAP2_Dataset.zip": PAMAP_ZIP,
+    "pamap2+physical+activity+monitoring.zip": zipped({"readme.pdf": b"%PDF", "PAMAP2_Dataset.zip": PAMAP_ZIP}),
+}
+
+SPORTS_ZIP = "daily+and+sports+activities.zip"
+SPORTS_NAMES = dailysports_files(19, 2, 1)
+SEGMENTS = RNG.normal(size=(len(SPORTS_NAMES), 125, 45)).round(4)
+SPORTS_FILES = {f"data/{name}": text(segment, ",") for name, segment in zip(SPORTS_NAMES, SEGMENTS, strict=True)}
+
+
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the catalog expect the numbers of rows of the files of this module."""
+    for name in ("m-noise1", "m-noise4", "m-image"):
+        resize(monkeypatch, name, 14, 10)
+    resize(monkeypatch, "covtype", 11, 10)
+    resize(monkeypatch, "pendigits", 10, 6)
+    resize(monkeypatch, "pamap101", 8, 7)
+    npz, archive = DATASETS["dailysports"].file_sets
+    resize(monkeypatch, "dailysports", 19, 19, file_sets=(npz, replace(archive, inside=SPORTS_NAMES)))
+
+
+def write(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+
+
+def test_the_first_rows_of_a_noise_set_are_for_training(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write(cache, {NOISE_FILES[3]: AMAT_LINES})
+    found = load("m-noise4")
+    assert_holds(found, AMAT)
+    assert "M-Noise4 of Larochelle" in found.DESCR
+    assert not caplog.records
+
+
+def test_a_noise_set_is_found_among_all_in_the_archive(cache: Path) -> None:
+    others = {f"./{name}": b"0 1 2\n" for name in NOISE_FILES}
+    write(cache, {NOISE_TAR: tarred({"readme": b"", **others, f"./{NOISE_FILES[3]}": AMAT_LINES})})
+    assert_holds(load("m-noise4"), AMAT)
+    with pytest.raises(ValueError, match=r"all_1\.amat in .*\.tar\.gz .*line 1 must have 785 numbers, got 3"):
+        load("m-noise1")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_m_image_has_a_file_for_training_and_one_for_testing(packed: bool, cache: Path) -> None:
+    write(cache, {"mnist_background_images.zip": zipped(IMAGE_FILES)} if packed else IMAGE_FILES)
+    assert_holds(load("m-image"), AMAT)
+
+
+def test_a_tar_archive_without_the_file_is_an_error(cache: Path) -> None:
+    write(cache, {NOISE_TAR: tarred({NOISE_FILES[3]: AMAT_LINES})})
+    with pytest.raises(ValueError, match=r"tar\.gz must contain mnist_noise_variations_all_1\.amat, and does not"):
+        load("m-noise1")
+
+
+@pytest.mark.parametrize("length", [0, 10, 100, 5000, 40_000])
+def test_a_truncated_tar_archive_is_an_error(length: int, cache: Path) -> None:
+    content = tarred({NOISE_FILES[0]: AMAT_LINES})
+    assert length < len(content)
+    write(cache, {NOISE_TAR: content[:length]})
+    with pytest.raises(ValueError, match=r"mnist_noise_variation\.tar\.gz"):
+        load("m-noise1")
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.DIRTYPE], ids=["symbolic link", "folder"])
+def test_links_and_folders_of_a_tar_archive_are_not_read(kind: bytes, cache: Path) -> None:
+    secret = cache / "secret"
+    secret.write_bytes(AMAT_LINES)
+    with tarfile.open(cache / NOISE_TAR, "w:gz") as archive:
+        header = tarfile.TarInfo(NOISE_FILES[0])
+        header.type = kind
+        header.linkname = str(secret)
+        archive.addfile(header)
+    with pytest.raises(ValueError, match=r"mnist_noise_variation\.tar\.gz"):
+        load("m-noise1")
+
+
+def test_a_damaged_published_file_is_not_replaced_by_a_rebuilt_dataset(cache: Path, small: Any) -> None:
+    assert small["mnist"]
+    (cache / "m-noise1.npz").unlink()
+    write(cache, {NOISE_FILES[0]: b"damaged"})
+    with pytest.raises(ValueError, match="line 1 must have 785 numbers, got 1"):
+        load("m-noise1")
+
+
+@pytest.mark.parametrize("file", COVTYPE_FILES)
+def test_rows_of_covtype_are_split_in_halves(file: str, cache: Path) -> None:
+    write(cache, {file: COVTYPE_FILES[file]})
+    found = load("covtype")
+    assert_holds(found, split_in_halves(FOREST, COVER))
+    assert "columns 10 to 53 are binary" in found.DESCR
+
+
+def test_numeric_columns_are_standardized_and_binary_ones_are_not(cache: Path) -> None:
+    write(cache, {"covtype.data": COVTYPE_LINES})
+    plain, found = load("covtype"), load("covtype", standardized=True)
+    mean, deviation = plain.X_train[:, :10].mean(axis=0), plain.X_train[:, :10].std(axis=0)
+    for part in ("X_train", "X_test"):
+        assert np.array_equal(found[part][:, 10:], plain[part][:, 10:])
+        assert np.allclose(found[part][:, :10], (plain[part][:, :10] - mean) / deviation, atol=1e-5)
+    assert found.DESCR.startswith(plain.DESCR)
+    assert "10 are standardized by the training rows, and 44 that hold only 0 and 1 are as they were" in found.DESCR
+
+
+WRONG_COVTYPE: list[tuple[bytes, str]] = [
+    (COVTYPE_LINES.replace(b",", b";", 1), "line 1 must have 55 numbers, got 54"),
+    (COVTYPE_LINES + b"1,2,3\n", "line 22 must have 55 numbers, got 3"),
+    (COVTYPE_LINES.replace(b"\n", b"x\n", 3).replace(b"x\n", b"\n", 2), "line 3 must have numbers only, got '.x'"),
+    (COVTYPE_LINES[:-2] + b"8\n", r"labels of .* must be among 0, 1, 2, 3, 4, 5, 6, got 7"),
+    (COVTYPE_LINES[:-2] + b"1.5\n", r"must have integers as labels, got 1\.5 in row 20"),
+    (
+        b"".join(COVTYPE_LINES.splitlines(keepends=True)[:-1]),
+        r"X_train of .* must have the shape \(11, 54\), got \(10, 54\)",
+    ),
+    (b"", "no lines"),
+    (b"\n\r\n", "no lines"),
+    (b"\n \n", "line 2 must have 55 numbers, got 1"),
+    (COVTYPE_LINES.replace(b"\n", b"\xe9\n", 1), "line 1 must have numbers only"),
+    (b"inf" + COVTYPE_LINES[COVTYPE_LINES.index(b",") :], r"every entry must be finite.*\[0, 0\] is infinity"),
+]
+
+
+@pytest.mark.parametrize(("content", "rule"), WRONG_COVTYPE)
+def test_an_error_names_the_file_and_the_line(content: bytes, rule: str, cache: Path) -> None:
+    write(cache, {"covtype.data": content})
+    with pytest.raises(ValueError, match=rule) as error:
+        load("covtype")
+    assert str(cache / "covtype.data") in str(error.value)
+
+
+def test_empty_lines_are_skipped(cache: Path) -> None:
+    write(cache, {"covtype.data": COVTYPE_LINES.replace(b"\n", b"\r\n\n")})
+    assert_holds(load("covtype"), split_in_halves(FOREST, COVER))
+
+
+def test_a_missing_class_is_an_error(cache: Path) -> None:
+    write(cache, {"covtype.data": text(np.column_stack([FOREST, np.minimum(COVER, 5) + 1]), ",", "%d")})
+    with pytest.raises(ValueError, match="must have 7 labels, got 6"):
+        load("covtype")
+
+
+@pytest.mark.parametrize("length", range(0, len(COVTYPE_FILES["covtype.data.gz"]), 40))
+def test_a_truncated_compressed_file_is_an_error(length: int, cache: Path) -> None:
+    write(cache, {"covtype.data.gz": COVTYPE_FILES["covtype.data.gz"][:length]})
+    with pytest.raises(ValueError, match=r"covtype\.data\.gz") as error:
+        load("covtype")
+    assert str(cache / "covtype.data.gz") in str(error.value)
+
+
+def test_a_damaged_compressed_file_is_an_error_or_has_the_same_numbers(cache: Path) -> None:
+    content = bytearray(COVTYPE_FILES["covtype.data.gz"])
+    for place in range(0, len(content), 3):
+        content[place] ^= 0x55
+        write(cache, {"covtype.data.gz": bytes(content)})
+        content[place] ^= 0x55
+        try:
+            found = load("covtype")
+        except ValueError as error:
+            assert str(cache / "covtype.data.gz") in str(error)  # noqa: PT017
+        else:
+            assert_holds(found, split_in_halves(FOREST, COVER))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_pendigits_has_the_published_split(packed: bool, cache: Path) -> None:
+    write(
+        cache,
+        {PENDIGITS_ZIP: zipped({"pendigits-orig.tra.Z": b"other", **PENDIGITS_FILES})} if packed else PENDIGITS_FILES,
+    )
+    assert_holds(load("pendigits"), PEN)
+
+
+def test_one_of_two_files_is_not_enough(cache: Path) -> None:
+    write(cache, {"pendigits.tra": PENDIGITS_FILES["pendigits.tra"]})
+    with pytest.raises(FileNotFoundError, match=r"not found: neither pendigits\.npz nor pen\+based"):
+        load("pendigits")
+
+
+def test_a_zip_archive_without_a_file_is_an_error(cache: Path) -> None:
+    write(cache, {PENDIGITS_ZIP: zipped({"pendigits.tra": PENDIGITS_FILES["pendigits.tra"]})})
+    with pytest.raises(ValueError, match=r"handwritten\+digits\.zip must contain pendigits\.tes, and does not"):
+        load("pendigits")
+
+
+def test_an_error_names_the_line_the_file_inside_and_the_archive(cache: Path) -> None:
+    longer = {**PENDIGITS_FILES, "pendigits.tes": PENDIGITS_FILES["pendigits.tes"] + b"1,2\n"}
+    write(cache, {PENDIGITS_ZIP: zipped(longer)})
+    with pytest.raises(ValueError, match=r"^pendigits\.tes in .*digits\.zip .*line 7 must have 17 numbers, got 2"):
+        load("pendigits")
+
+
+@pytest.mark.parametrize("file", PAMAP_FILES)
+def test_pamap101_has_the_51_columns_of_the_sensors_and_all_activities(file: str, cache: Path) -> None:
+    """Time, activity and heart rate are left out, missing readings are 0, and optional activities are not read."""
+    write(cache, {file: PAMAP_FILES[file]})
+    found = load("pamap101")
+    assert found.X_train.shape == (8, 51)
+    assert_holds(found, split_in_halves(np.nan_to_num(PAMAP[:, 3:]), PAMAP[:, 1].astype(int)))
+    assert "20 classes" in found.DESCR
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "value", "rule"),
+    [
+        (0, 1, 8, r"must be among 0, 1, 2, .*, 24, got 8"),
+        (5, 1, np.nan, "must have integers as labels, got nan in row 5"),
+        (2, 7, -np.inf, r"subject101\.dat\[2, 7\] is -infinity"),
+    ],
+    ids=["unknown activity", "missing activity", "infinite reading"],
+)
+def test_a_wrong_number_in_pamap101_is_an_error(row: int, column: int, value: float, rule: str, cache: Path) -> None:
+    changed = PAMAP.copy()
+    changed[row, column] = value
+    write(cache, {"subject101.dat": text(changed)})
+    with pytest.raises(ValueError, match=rule):
+        load("pamap101")
+
+
+def test_a_row_of_dailysports_is_a_segment_time_by_time(cache: Path) -> None:
+    backwards = dict(reversed(list(SPORTS_FILES.items())))  # the order in the archive has no meaning
+    write(cache, {SPORTS_ZIP: zipped(backwards)})
+    assert_holds(load("dailysports"), split_in_halves(SEGMENTS.reshape(38, 5625), np.repeat(np.arange(19), 2)))
+
+
+def test_segments_are_ordered_by_activity_person_and_number() -> None:
+    names = dailysports_files(19, 8, 60)
+    assert len(set(names)) == 9120
+    assert (names[0], names[60], names[480], names[-1]) == (
+        "a01/p1/s01.txt",
+        "a01/p2/s01.txt",
+        "a02/p1/s01.txt",
+        "a19/p8/s60.txt",
+    )
+
+
+def test_missing_segments_are_counted(cache: Path) -> None:
+    write(cache, {SPORTS_ZIP: zipped({name: content for name, content in SPORTS_FILES.items() if "a07" not in name})})
+    with pytest.raises(ValueError, match=r"activities\.zip must contain a07/p1/s01\.txt and 1 more, and does not"):
+        load("dailysports")
+
+
+def test_a_short_segment_is_named(cache: Path) -> None:
+    write(cache, {SPORTS_ZIP: zipped({**SPORTS_FILES, "data/a03/p2/s01.txt": text(SEGMENTS[0][:124], ",")})})
+    with pytest.raises(ValueError, match=r"^data/a03/p2/s01\.txt in .*\.zip must have 125 lines, got 124"):
+        load("dailysports")
+
+
+def read(
+    content: bytes, n_columns: int, folder: Path, *, delimiter: str | None = None, nan_is_fine: bool = False
+) -> NDArray[np.float32]:
+    (folder / "table").write_bytes(content)
+    with open_files([folder / "table"], ()) as (file,):
+        return read_table(file, n_columns, delimiter=delimiter, nan_is_fine=nan_is_fine)
+
+
+@given(
+    table=arrays(np.float32, array_shapes(min_dims=2, max_dims=2, max_side=6), elements=st.floats(width=32)),
+    delimiter=st.sampled_from([None, ","]),
+)
+def test_float32_numbers_are_read_as_they_were_written(
+    table: NDArray[np.float32], delimiter: str | None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    content = text(table, delimiter or " ")
+    if np.isinf(table).any():
+        with pytest.raises(ValueError, match=r"is -?infinity"):
+            read(content, table.shape[1], folder, delimiter=delimiter, nan_is_fine=True)
+        return
+    found = read(content, table.shape[1], folder, delimiter=delimiter, nan_is_fine=True)
+    assert np.array_equal(found, table, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        (b"1 2\n3 x\n", "line 2 must have numbers only, got 'x'"),
+        (b"1 2\n\n3\n", "line 3 must have 2 numbers, got 1"),
+        (b"1 2 3\n4 5 6\n", "line 1 must have 2 numbers, got 3"),
+        (b"1 2\n3 1_0\n", "line 2 must have numbers only, got '1_0'"),
+        (b"1 2\n3 0x10\n", "line 2 must have numbers only, got '0x10'"),
+        (b"1 2\n3 \xff\n", "line 2 must have numbers only"),
+        (b"# 1 2\n3 4\n", "line 1 must have 2 numbers, got 3"),
+        (b"1 2\n3 " + b"9" * 500 + b"x\n", "line 2 must have numbers only, got '9{40}'"),
+        (b"1 nan\n", r"every entry must be finite.*table\[0, 1\] is NaN"),
+        (b"1 1e99\n", r"every entry must be finite.*table\[0, 1\] is infinity"),
+        (b"", "no lines"),
+    ],
+)
+def test_an_error_of_a_table_names_the_line(content: bytes, rule: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=rule) as error:
+        read(content, 2, tmp_path)
+    assert str(tmp_path / "table") in str(error.value)
+
+
+def test_damage_inside_an_archive_is_named_with_the_file_inside(tmp_path: Path) -> None:
+    content = bytearray(zipped({"d/table.txt": text(np.random.default_rng(0).random((500, 2)))}))
+    content[2000] ^= 0xFF
+    (tmp_path / "a.zip").write_bytes(content)
+    with (
+        open_files([tmp_path / "a.zip"], ["table.txt"]) as (file,),
+        pytest.raises(ValueError, match=r"^d/table\.txt in .*a\.zip cannot be read"),
+    ):
+        read_table(file, 2)

@@ -1,0 +1,52 @@
+"""Whether datasets are available is known without loading them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reproduction import datasets
+
+
+@pytest.fixture(autouse=True)
+def empty_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GCWSNET_DATA", str(tmp_path))
+    monkeypatch.setenv("GCWSNET_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("GCWSNET_OFFLINE", "1")
+    return tmp_path
+
+
+def test_a_missing_dataset_is_named_with_the_file_to_put_where(empty_folders: Path) -> None:
+    found = datasets.availability("pamap101")
+    assert not found.available
+    assert found.state == "dataset not available"
+    assert "put pamap2+physical+activity+monitoring.zip" in found.way_out
+    assert str(empty_folders) in found.way_out
+    fetched = datasets.fetch("pamap101")
+    assert not fetched.available
+    assert "GCWSNET_OFFLINE is set; put pamap2" in fetched.way_out
+
+
+def test_derived_and_rebuilt_datasets_are_called_so(empty_folders: Path) -> None:
+    assert not datasets.availability("m-image").available
+    for file in ("mnist.npz", "semg_db2_diff.npz", "pendigits.npz"):
+        (empty_folders / file).touch()
+    assert datasets.availability("m-image") == (True, "available: rebuilt from MNIST", "")
+    assert datasets.availability("semg") == (True, "available: derived", "")
+    assert datasets.availability("pendigits") == (True, "available", "")
+    (empty_folders / "m-image.npz").touch()
+    assert datasets.availability("m-image") == (True, "available", "")
+
+
+def test_digits_are_always_available_and_have_the_sizes_that_are_listed() -> None:
+    assert datasets.availability("digits").available
+    data = datasets.load_rows({"dataset": "digits", "standardized": False})
+    assert datasets.sizes("digits") == (*map(len, (data.y_train, data.y_test)), data.X_train.shape[1])
+
+
+def test_some_rows_for_testing_are_spread_over_all_of_them() -> None:
+    data = datasets.load_rows({"dataset": "digits", "standardized": False})
+    X, y = datasets.subsample_test_rows(data.X_test, data.y_test, 100)
+    assert len(X) == len(y) == 90
+    np.testing.assert_array_equal(X[1], data.X_test[5])
+    assert len(datasets.subsample_test_rows(data.X_test, data.y_test, 450)[1]) == 450

@@ -1,0 +1,143 @@
+"""The registry of experiments: all that is in the paper, with its grids."""
+
+from pathlib import Path
+
+import pytest
+
+from reproduction import EXPERIMENTS, Results
+from reproduction.experiment import TABLE_1
+from reproduction.experiments.power import POWERS
+from reproduction.settings import key
+from tests.reproduction.outcomes import outcome, results
+
+
+def test_every_table_figure_and_theorem_has_an_experiment() -> None:
+    places = [experiment.place for experiment in EXPERIMENTS.values()]
+    numbered = ["Table 1", *(f"Theorem {n}" for n in range(1, 6)), *(f"Figure {n}" for n in range(1, 19))]
+    remarks = ["Section 1", "Section 1.1", "Equation 7", "Section 2"]
+    assert sorted(places) == sorted(numbered + remarks)
+    assert all(experiment.statements for experiment in EXPERIMENTS.values())
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_grid_has_no_run_twice_and_needs_only_the_datasets_that_are_named(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    for quick in (True, False):
+        grid = experiment.grid(quick)
+        assert len({key(settings) for settings in grid}) == len(grid)
+        used = {settings["dataset"] for settings in grid if "dataset" in settings}
+        assert used <= set(experiment.datasets)
+        assert quick or used == set(experiment.datasets)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_quick_grid_is_smaller(name: str) -> None:
+    quick, full = (EXPERIMENTS[name].grid(kind) for kind in (True, False))
+    assert len(quick) < len(full) or (len(full) <= 1 and len(quick) <= 1)
+
+
+def values(name: str, setting: str) -> set[object]:
+    return {settings[setting] for settings in EXPERIMENTS[name].grid(False) if setting in settings}
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "expected"),
+    [
+        ("semg-p1", "k", {64, 128, 256, 512}),
+        ("semg-p1", "b", {1, 2, 4, 8}),
+        ("semg-p1", "L", {1, 2, 3}),
+        ("semg-p1", "epochs", {5}),
+        ("covtype-100", "epochs", {100}),
+        ("covtype-1", "b", {2, 4, 8}),
+        ("covtype-1", "batch", {128}),
+        ("pamap101-1", "b", {1, 2, 4}),
+        ("dailysports", "b", {1, 2, 4, 8}),
+        ("t-bits", "t_bits", {0, 1, 2}),
+        ("t-bits", "p", {50.0, 80.0}),
+        ("last-layer", "H", {200, 400}),
+        ("last-layer", "k", {256}),
+        ("nrff", "k", {64, 128, 256, 512, 1024, 2048, 4096, 8192}),
+        ("nrff", "b", {1, 8}),
+    ],
+)
+def test_grids_are_those_of_the_paper(name: str, setting: str, expected: set[object]) -> None:
+    assert values(name, setting) == expected
+
+
+def test_the_power_studies_have_both_transformations_over_a_wide_range() -> None:
+    assert values("power-pendigits", "transform") == {"power", "log"}
+    assert {15.0, 0.5, 5.0} < set(POWERS["pendigits"])
+    assert max(POWERS["pendigits"]) / min(POWERS["pendigits"]) >= 1e4
+    assert {60.0, 80.0, 150.0, 1.0} < set(POWERS["m-noise1"])
+
+
+def test_runs_of_several_figures_are_shared() -> None:
+    def keys(name: str) -> set[str]:
+        return {key(settings) for settings in EXPERIMENTS[name].grid(False)}
+
+    assert len(keys("t-bits") & keys("m-noise1")) == 48
+    assert keys("covtype-1") == keys("covtype-summary")
+    assert keys("nrff") & keys("semg-p1")
+
+
+def test_best_p_of_the_paper_are_tried() -> None:
+    grid = EXPERIMENTS["table1"].grid(False)
+    for name, line in TABLE_1.items():
+        if line.p is not None:
+            tried = {one["parameter"] for one in grid if one["dataset"] == name and one["kernel"] == "pgmm"}
+            assert {1.0, line.p} <= tried
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, one in EXPERIMENTS.items() if one.datasets and name not in ("last-layer", "zero-bit")]
+)
+def test_a_figure_shows_what_has_been_run(name: str, tmp_path: Path) -> None:
+    experiment = EXPERIMENTS[name]
+    assert experiment.figure(Results(tmp_path / "none")).charts == ()
+    made = results(tmp_path, *(outcome(one, 50.0, best_C=1.0) for one in experiment.grid(True)))
+    charts = experiment.figure(made).charts
+    assert charts
+    assert all(line.x and len(line.x) == len(line.y) for chart in charts for line in chart.series)
+
+
+@pytest.mark.parametrize(
+    ("name", "panels"),
+    [
+        ("semg-p1", 12),
+        ("semg-p2", 3),
+        ("covtype-100", 12),
+        ("covtype-1", 12),
+        ("covtype-summary", 6),
+        ("pamap101-100", 12),
+        ("pamap101-1", 12),
+        ("dailysports", 6),
+        ("m-noise1", 6),
+        ("m-image", 6),
+        ("t-bits", 6),
+        ("count-sketch-ratio", 3),
+        ("count-sketch-strategies", 2),
+        ("count-sketch", 6),
+        ("power-pendigits", 9),
+        ("power-m-noise1", 9),
+        ("nrff", 6),
+    ],
+)
+def test_a_figure_has_as_many_panels_as_in_the_paper(name: str, panels: int, tmp_path: Path) -> None:
+    made = results(tmp_path, *(outcome(one, 50.0) for one in EXPERIMENTS[name].grid(False)))
+    assert len(EXPERIMENTS[name].figure(made).charts) == panels
+
+
+def test_the_original_data_are_not_shown_alone(tmp_path: Path) -> None:
+    grid = EXPERIMENTS["semg-p1"].grid(True)
+    made = results(tmp_path, *(outcome(one, 50.0) for one in grid if one["method"] == "original"))
+    assert EXPERIMENTS["semg-p1"].figure(made).charts == ()
+
+
+def test_the_original_data_are_dashed_and_black_and_gcws_is_solid(tmp_path: Path) -> None:
+    made = results(tmp_path, *(outcome(one, 50.0) for one in EXPERIMENTS["semg-p1"].grid(True)))
+    for chart in EXPERIMENTS["semg-p1"].figure(made).charts:
+        styles = {line.label: line.style for line in chart.series}
+        if "original data" in styles:
+            assert styles.pop("original data") == ("--", "", 0.0)
+        assert all(style.dashes == "-" and style.marker for style in styles.values())
+        assert len(set(styles.values())) == len(styles)

@@ -1,0 +1,175 @@
+"""The report is one page that needs nothing else, and says which statements hold."""
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from reproduction import EXPERIMENTS, Results, write_report
+from reproduction.report import STORY, report
+from reproduction.settings import gcws, key, original
+from tests.reproduction.outcomes import outcome, results
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+QUIET = ("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
+VOID = {"meta", "br"}
+PHONE = 360
+PAGE = Path(__file__).parents[2] / "docs" / "paper.html"
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
+    """Return results of the quick grids of some experiments, and hide all datasets."""
+    monkeypatch.setenv("GCWSNET_DATA", str(tmp_path / "none"))
+    monkeypatch.setenv("GCWSNET_CACHE", str(tmp_path / "none"))
+    names = ("semg-p1", "covtype-1", "power-pendigits", "nrff")
+    runs = {json.dumps(one): one for name in names for one in EXPERIMENTS[name].grid(True)}
+    return results(tmp_path / "results", *(outcome(one, 30.0 + one.get("b", 0)) for one in runs.values()))
+
+
+class Strict(HTMLParser):
+    """Raises for what is not closed in order, and for ids that are not unique."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if "id" in given:
+            assert given["id"] not in self.ids
+            self.ids.add(given["id"] or "")
+        self.links += [str(given[name]) for name in ("src", "href") if name in given]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_strict_html_that_loads_nothing(made: Results) -> None:
+    text = report(made)
+    parser = Strict()
+    parser.feed(text)
+    parser.close()
+    assert parser.open == []
+    assert all(link.startswith("#") and link[1:] in parser.ids for link in parser.links)
+    assert set(EXPERIMENTS) <= parser.ids
+    assert "<script" not in text
+    assert "url(" not in text
+    assert "@import" not in text
+    assert '<meta name="viewport"' in text
+
+
+def test_every_statement_is_there_with_its_verdict(made: Results) -> None:
+    text = report(made)
+    for experiment in EXPERIMENTS.values():
+        for statement in experiment.statements:
+            assert html.escape(statement.text) in text
+    assert text.count('<li class="holds">') > 0
+    assert text.count('<li class="does-not-hold">') > 0
+    assert text.count('<li class="not-measured">') > 0
+
+
+def test_missing_data_are_named_with_the_file_to_get_and_no_folder_of_this_machine(made: Results) -> None:
+    text = report(made)
+    assert "PAMAP101: dataset not available; put pamap2+physical+activity+monitoring.zip from https://" in text
+    assert str(made.folder.parent) not in text
+
+
+def test_datasets_that_are_not_the_papers_are_marked(tmp_path: Path) -> None:
+    runs = outcome(original("semg", L=1, epochs=5), 17.0), outcome(gcws("semg", k=64, b=8, L=1, epochs=5), 50.0)
+    made = results(tmp_path, *(replace(one, origin="derived") for one in runs))
+    text = report(made)
+    assert "SEMG: derived dataset (derived from published data, and not the rows of the paper)." in text
+    assert "<td>derived data: -3.0, not to be compared</td>" in text
+    assert '<span class="state">Holds (SEMG derived):</span> On the original data, L = 1' in text
+    assert ">SEMG (derived), p = 1: b = 8, L = 1</text>" in text
+    assert ">SEMG, p = 1" not in text
+
+
+def test_commands_and_times_are_written(made: Results) -> None:
+    text = report(made)
+    done = "10 of 51 runs of the full grid are done; they took 10 s"
+    assert f"<code>python -m reproduction run semg-p1 --quick</code>: {done}" in text
+    made.save(outcome(gcws("semg", k=128, b=2, L=3, epochs=5), 40.0))
+    assert "<code>python -m reproduction run semg-p1</code>: 11 of 51 runs" in report(made)
+
+
+def test_numbers_of_the_paper_stand_beside_ours(made: Results) -> None:
+    text = report(made)
+    row = "<td>section 2: k = 64, b = 8, L = 2, H = 200, after 1 epoch</td><td>84</td><td>38.0</td>"
+    assert f"{row}<td>differs by -46.0</td>" in text
+
+
+def test_page_and_figures_are_written(made: Results, tmp_path: Path) -> None:
+    out = tmp_path / "docs" / "paper.html"
+    write_report(made, out)
+    assert out.read_text(encoding="utf-8") == report(made)
+    pictures = {path.name for path in (tmp_path / "docs" / "paper").iterdir()}
+    assert {"semg-p1.svg", "covtype-1.svg", "count-sketch-ratio.svg", "story-fourier.svg"} <= pictures
+    assert "pamap101-1.svg" not in pictures
+    assert not list(out.parent.glob(".*"))
+
+
+@pytest.mark.parametrize("name", STORY)
+def test_a_figure_of_the_story_has_the_charts_that_are_named(name: str, tmp_path: Path) -> None:
+    runs = {key(one): one for experiment, _ in STORY[name] for one in EXPERIMENTS[experiment].grid(True)}
+    write_report(results(tmp_path / "results", *(outcome(one, 30.0) for one in runs.values())), tmp_path / "page.html")
+    written = (tmp_path / "page" / f"{name}.svg").read_text(encoding="utf-8")
+    for _, title in STORY[name]:
+        assert f">{html.escape(title)}</text>" in written
+
+
+LOOK = """
+<!DOCTYPE html><meta charset="utf-8"><script>
+const problems = [];
+function look(frame) {
+  const page = frame.contentDocument;
+  const pictures = [...page.querySelectorAll("svg")].map(one => one.getBoundingClientRect());
+  const found = {problems, width: page.documentElement.scrollWidth, pictures: pictures.length,
+    shown: pictures.filter(one => one.width > 100 && one.height > 100 && one.right <= frame.clientWidth).length,
+    letters: Math.min(...[...page.querySelectorAll("svg text")].map(one => one.getBoundingClientRect().height))};
+  document.body.innerHTML = "<pre>" + JSON.stringify(found) + "</pre>";
+}
+</script><body><iframe width="%d" height="700" style="border:0" onload="look(this)" srcdoc="%s"></iframe></body>
+"""
+REPORTS_ERRORS = "<script>addEventListener('error', event => parent.problems.push(event.message || 'not loaded'), true)"
+
+
+def test_a_browser_shows_every_figure_without_scrolling_sideways_on_a_phone(
+    tmp_path: Path,
+) -> None:
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if browser is None:
+        pytest.skip(f"no browser is installed: looked for {', '.join(BROWSERS)}")
+    text = PAGE.read_text(encoding="utf-8")
+    watched = text.replace("<head>", f"<head>{REPORTS_ERRORS}</script>", 1)
+    (tmp_path / "look.html").write_text(LOOK % (PHONE, html.escape(watched)), encoding="utf-8")
+    root = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
+    command = [browser, *QUIET, *root, f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=10000"]
+    dumped = subprocess.run(
+        [*command, "--dump-dom", (tmp_path / "look.html").as_uri()],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    seen = re.search("<pre>({.*})</pre>", dumped.stdout)
+    assert seen is not None
+    found = json.loads(html.unescape(seen[1]))
+    assert found["problems"] == []
+    assert found["pictures"] == found["shown"] == text.count("<svg") > 20
+    assert found["width"] <= PHONE
+    assert found["letters"] > 9

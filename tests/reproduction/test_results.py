@@ -1,0 +1,135 @@
+"""Results are files that are whole or not there, and packing them loses nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reproduction import EXPERIMENTS, experiment_of_runs
+from reproduction.results import Outcome, Results
+from reproduction.settings import gcws, key, theorem
+from tests.reproduction.outcomes import outcome
+
+SETTINGS = gcws("semg", k=64, b=8, L=2)
+OTHER = gcws("semg", k=128, b=8, L=2)
+COMMITTED = Path(__file__).parents[2] / "reproduction" / "results"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return the contents of all files of a folder by name."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def single_files(folder: Path, *outcomes: Outcome) -> Results:
+    """Save each outcome to a file of its own."""
+    results = Results(folder)
+    for one in outcomes:
+        results.save(one)
+    return results
+
+
+def test_a_saved_outcome_is_found_by_its_settings(tmp_path: Path) -> None:
+    saved = outcome(SETTINGS, 54.5)
+    path = Results(tmp_path / "new").save(saved)
+    assert path.name == f"{key(SETTINGS)}.json"
+    found = Results(tmp_path / "new")
+    assert found.get(SETTINGS) == saved
+    assert SETTINGS in found
+    assert OTHER not in found
+    assert len(found) == 1
+
+
+def test_a_file_holds_settings_result_time_and_versions_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    path = Results(tmp_path).save(outcome(SETTINGS, 54.5))
+    content = json.loads(path.read_text())
+    assert content["settings"] == SETTINGS
+    assert set(content) == {"settings", "origin", "result", "seconds", "versions", "machine"}
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_file_that_was_being_written_when_the_process_was_killed_is_no_result(tmp_path: Path) -> None:
+    (tmp_path / f".{key(SETTINGS)}.json.123.part").write_text('{"settings"')
+    assert len(Results(tmp_path)) == 0
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"settings": {"method": "x", "name": "y"}}'])
+def test_a_damaged_file_is_named_with_the_way_out(tmp_path: Path, text: str) -> None:
+    path = tmp_path / f"{key(SETTINGS)}.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=f"{path.name} must .*remove the file"):
+        Results(tmp_path)
+    path.rename(tmp_path / "semg-p1.jsonl")
+    with pytest.raises(ValueError, match=r"semg-p1.jsonl, line 1, must .*remove the line"):
+        Results(tmp_path)
+
+
+def test_a_result_under_the_name_of_other_settings_is_an_error(tmp_path: Path) -> None:
+    path = Results(tmp_path).save(outcome(SETTINGS, 54.5))
+    path.rename(tmp_path / f"{key(OTHER)}.json")
+    with pytest.raises(ValueError, match=f"must be named after its settings, {key(SETTINGS)}.json; rename it"):
+        Results(tmp_path)
+
+
+def test_accuracies_on_the_way_are_those_of_the_first_checkpoint_from_there() -> None:
+    found = outcome(SETTINGS, 60.0, [10.0, 20.0, 30.0, 40.0])
+    assert [found.at(epoch) for epoch in (0.1, 0.25, 0.3, 1.0, 2.0)] == [10, 10, 20, 40, 60]
+
+
+def test_packing_and_unpacking_give_the_same_bytes_back(tmp_path: Path) -> None:
+    runs = [EXPERIMENTS["semg-p1"].grid(True), EXPERIMENTS["zero-bit"].grid(True), [theorem("theorem1", size=7)]]
+    single = single_files(tmp_path, *(outcome(one, 100 / 3, note="ä") for some in runs for one in some))
+    before = contents(tmp_path)
+    single.pack(experiment_of_runs())
+    assert set(contents(tmp_path)) == {"semg-p1.jsonl", "zero-bit.jsonl", "unlisted.jsonl"}
+    packed = Results(tmp_path)
+    assert all(packed.get(one.settings) == one for one in single)
+    packed.unpack()
+    assert contents(tmp_path) == before
+
+
+def test_the_committed_results_are_as_packing_writes_them(tmp_path: Path) -> None:
+    before = contents(COMMITTED)
+    for name, content in before.items():
+        if name.endswith(".jsonl"):
+            (tmp_path / name).write_bytes(content)
+    Results(tmp_path).pack(experiment_of_runs())
+    assert contents(tmp_path).items() <= before.items()
+
+
+def test_a_packed_file_has_one_sorted_line_for_each_run(tmp_path: Path) -> None:
+    grid = EXPERIMENTS["zero-bit"].grid(False)
+    single_files(tmp_path, *(outcome(one, 50.0) for one in grid)).pack(experiment_of_runs())
+    lines = (tmp_path / "zero-bit.jsonl").read_text().splitlines()
+    assert lines == sorted(lines)
+    assert sorted(key(json.loads(line)["settings"]) for line in lines) == sorted(map(key, grid))
+
+
+def test_new_runs_are_packed_beside_the_old_and_a_repeated_run_replaces_the_old(tmp_path: Path) -> None:
+    names = {key(SETTINGS): "one", key(OTHER): "one"}
+    single_files(tmp_path, outcome(SETTINGS, 1.0)).pack(names)
+    found = Results(tmp_path)
+    found.save(outcome(OTHER, 2.0))
+    found.save(outcome(SETTINGS, 3.0))
+    Results(tmp_path).pack(names)
+    assert {one.settings["k"]: one.accuracy for one in Results(tmp_path)} == {64: 3.0, 128: 2.0}
+    assert list(contents(tmp_path)) == ["one.jsonl"]
+
+
+def test_packing_keeps_a_run_that_another_process_saves_meanwhile(tmp_path: Path) -> None:
+    packing = single_files(tmp_path, outcome(SETTINGS, 1.0))
+    Results(tmp_path).save(outcome(OTHER, 2.0))
+    packing.pack({key(SETTINGS): "one", key(OTHER): "one"})
+    assert OTHER in Results(tmp_path)
+
+
+def test_packing_moves_runs_whose_experiment_has_changed(tmp_path: Path) -> None:
+    single_files(tmp_path, outcome(SETTINGS, 1.0)).pack({key(SETTINGS): "one"})
+    Results(tmp_path).pack({key(SETTINGS): "two"})
+    assert list(contents(tmp_path)) == ["two.jsonl"]
+
+
+def test_a_line_may_not_repeat_the_settings_of_another(tmp_path: Path) -> None:
+    single_files(tmp_path, outcome(SETTINGS, 1.0)).pack({key(SETTINGS): "one"})
+    (tmp_path / "two.jsonl").write_bytes((tmp_path / "one.jsonl").read_bytes())
+    with pytest.raises(ValueError, match=r"two.jsonl, line 1, must not repeat the settings"):
+        Results(tmp_path)
