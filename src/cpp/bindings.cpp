@@ -7,13 +7,13 @@
 
 #include <numeric>
 
-#include "adam.hpp"
-#include "content_keys.hpp"
-#include "hashed_linear.hpp"
-#include "hasher.hpp"
-#include "libsvm.hpp"
-#include "pgmm.hpp"
-#include "picks_by_row.hpp"
+#include "kernels/pgmm.hpp"
+#include "layer/adam.hpp"
+#include "layer/hashed_linear.hpp"
+#include "layer/picks_by_row.hpp"
+#include "reading/content_keys.hpp"
+#include "reading/libsvm.hpp"
+#include "samplers/hasher.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,4 +1,4 @@
-"""Codes of samples (i*, t*) in plain NumPy, the judge of the native encoder (``src/cpp/encode.hpp``)."""
+"""Codes of samples (i*, t*) in plain NumPy, the judge of the native encoder (``src/cpp/samplers/encode.hpp``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The natural logarithm in float32 by a fixed sequence of operations: the same bits on every machine.
 
-``src/cpp/logarithm.hpp`` is the same in C++. NumPy rounds after each operation, and so does the native core.
+``src/cpp/base/logarithm.hpp`` is the same in C++. NumPy rounds after each operation, and so does the native core.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The random parameters of Algorithm 1, a pure function of (seed, feature, hash).
 
-``docs/hash-specification.md`` says it in words, ``src/cpp/parameters.hpp`` is the same in C++.
+``docs/hash-specification.md`` says it in words, ``src/cpp/gcws/parameters.hpp`` is the same in C++.
 """
 
 from __future__ import annotations
