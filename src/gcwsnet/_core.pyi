@@ -1,5 +1,5 @@
 """
-The native core: GCWS hashing and sums of minima. Private; use the functions of gcwsnet.
+The native core: hashing, the hashed layer, readers and sums of minima. Private; use the functions of gcwsnet.
 """
 
 from collections.abc import Sequence
@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 
 def instruction_sets() -> list[str]:
-    """Names of the instruction sets this processor can run, best first."""
+    """
+    Return the names of the instruction sets this processor can run, best first.
+    """
 
 def instruction_set() -> str:
     """
-    Name of the instruction set in use: the best one, or that of the environment variable GCWSNET_ISA.
+    Return the name of the instruction set in use: the best one, or that of the environment variable GCWSNET_ISA.
     """
 
 class Encoding:

@@ -42,7 +42,7 @@ struct InstructionSet {
   void (*scan_pairs)(const Pairs& pairs, const float* L, const HashKeys* hashes, std::uint32_t* order, float* t);
   void (*scan_tabled_pairs)(const Entries& row, const PairTable& table, std::uint32_t* order, float* t);
   // points.hpp
-  void (*rooms)(const float* L, std::size_t n, float* room);
+  void (*weights_above_cells)(const float* L, std::size_t n, float* above);
   void (*lowest_points)(const PointEntries& row, const CellKeys& cells, std::uint32_t most_lag, const HashKeys& hashes,
                         const Samples& samples);
   // encode.hpp

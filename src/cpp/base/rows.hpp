@@ -27,12 +27,12 @@ struct Reading {
   bool nan_is_zero;
 };
 
-// The allocator of a vector whose resize does not clear what is new.
+// An allocator that leaves new numbers uninitialized where std::allocator would set them to zero.
 template <class T>
-struct LeftAsFound : std::allocator<T> {
+struct DefaultInitAllocator : std::allocator<T> {
   template <class U>
   struct rebind {
-    using other = LeftAsFound<U>;
+    using other = DefaultInitAllocator<U>;
   };
   template <class U>
   void construct(U* at) {
@@ -44,11 +44,11 @@ struct LeftAsFound : std::allocator<T> {
   }
 };
 template <class T>
-using Room = std::vector<T, LeftAsFound<T>>;
+using UninitializedVector = std::vector<T, DefaultInitAllocator<T>>;
 
 struct EntryBuffer {
-  Room<std::uint32_t> feature;
-  Room<float> L;
+  UninitializedVector<std::uint32_t> feature;
+  UninitializedVector<float> L;
 
   void clear() {
     feature.clear();
