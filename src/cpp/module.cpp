@@ -19,6 +19,7 @@ NB_MODULE(_core, m) {
     }
   });
 
+  choose_instruction_set_by_environment();
   m.def(
       "instruction_sets",
       [] {
@@ -29,7 +30,10 @@ NB_MODULE(_core, m) {
       "Return the names of the instruction sets this processor can run, best first.");
   m.def(
       "instruction_set", [] { return std::string(chosen_instruction_set().name); },
-      "Return the name of the instruction set in use: the best one, or that of the environment variable GCWSNET_ISA.");
+      "Return the name of the instruction set in use: the best one, or that of the environment variable GCWSNET_ISA when "
+      "this module was loaded.");
+  m.def("use_instruction_set", &use_instruction_set, "name"_a,
+        "Use the instruction set of this name from now on, for tests and benchmarks.");
 
   bind_samplers(m);
   bind_kernels(m);

@@ -16,7 +16,12 @@ def instruction_sets() -> list[str]:
 
 def instruction_set() -> str:
     """
-    Return the name of the instruction set in use: the best one, or that of the environment variable GCWSNET_ISA.
+    Return the name of the instruction set in use: the best one, or that of the environment variable GCWSNET_ISA when this module was loaded.
+    """
+
+def use_instruction_set(name: str) -> None:
+    """
+    Use the instruction set of this name from now on, for tests and benchmarks.
     """
 
 class Encoding:
