@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timer")
 
-# Python calls the handler of a signal in the midst of the building, which then goes on only after the other thread is done.
+# Python calls the handler of a signal in the midst of the building, which goes on only after the other thread is done.
 PROGRAM = """
 import signal, threading
 import numpy as np
