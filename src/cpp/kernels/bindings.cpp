@@ -37,7 +37,7 @@ void bind_kernels(nb::module_& m) {
         });
       },
       "x"_a, "x_scale"_a, "y"_a, "y_scale"_a, "has_negative"_a, "out"_a.noconvert(), "n_threads"_a,
-      "Writes the pGMM kernel of two blocks of powered rows, any sign.");
+      "Write the pGMM kernel of two blocks of powered rows, any sign.");
   m.def(
       "pgmm_sparse",
       [](const Vector& x_start, const Vector& x_row, const Vector& x_value, const Vector& x_scale, const Vector& x_sum,
@@ -69,7 +69,7 @@ void bind_kernels(nb::module_& m) {
       },
       "x_start"_a, "x_row"_a, "x_value"_a, "x_scale"_a, "x_sum"_a, "y_start"_a, "y_column"_a, "y_value"_a, "y_scale"_a,
       "y_sum"_a, "out"_a.noconvert(), "n_threads"_a,
-      "Writes the pGMM kernel of powered non-negative rows: the first matrix by columns, the second by rows.");
+      "Write the pGMM kernel of powered non-negative rows: the first matrix by columns, the second by rows.");
 }
 
 }  // namespace gcwsnet

@@ -37,7 +37,7 @@ constexpr const char* kMeanRule = "means must be there unless beta1 is 0";
 }  // namespace
 
 void bind_layer(nb::module_& m) {
-  nb::class_<RowOfCode>(m, "RowOfCode", "Which row of a table each code picks: its position, or its position's bin.")
+  nb::class_<RowOfCode>(m, "RowOfCode", "The row of a table that each code picks: its position, or its position's bin.")
       .def(
           "__init__",
           [](RowOfCode* self, std::size_t n_hashes, int bits, std::size_t n_rows, bool sketched, std::uint64_t seed) {
@@ -64,7 +64,7 @@ void bind_layer(nb::module_& m) {
             });
           },
           "codes"_a.noconvert(), "table"_a.noconvert(), "bias"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a,
-          "Writes for each sample the bias plus the rows that its codes pick.");
+          "Write for each sample the bias plus the rows that its codes pick.");
 
   nb::class_<PicksByRow>(m, "PicksByRow", "The picks of a batch, sorted by the row of the table.")
       .def(
@@ -75,7 +75,7 @@ void bind_layer(nb::module_& m) {
             });
           },
           "rows"_a, "codes"_a.noconvert(), "n_threads"_a)
-      .def_prop_ro("n_picked_rows", &PicksByRow::n_picked_rows, "How many rows of the table occur.")
+      .def_prop_ro("n_picked_rows", &PicksByRow::n_picked_rows, "The number of rows of the table that occur.")
       .def(
           "row_sums",
           [](const PicksByRow& self, const Matrix& gradient, const OutMatrix& rows, const OutMatrix& sums,
@@ -89,7 +89,7 @@ void bind_layer(nb::module_& m) {
             self.row_sums(from, width, rows_to, sums_to, n_threads);
           },
           "gradient"_a.noconvert(), "rows"_a.noconvert(), "sums"_a.noconvert(), "n_threads"_a,
-          "Writes the rows that occur, ascending, and the sum of the gradient over the samples that picked each.")
+          "Write the rows that occur, ascending, and the sum of the gradient over the samples that picked each.")
       .def(
           "adam",
           [](const PicksByRow& self, const Matrix& gradient, const OutMatrix& table,
@@ -107,7 +107,7 @@ void bind_layer(nb::module_& m) {
           },
           "gradient"_a.noconvert(), "table"_a.noconvert(), "mean"_a.noconvert().none(), "square"_a.noconvert(), "rate"_a,
           "new_mean"_a, "new_square"_a, "epsilon"_a, "decay"_a, "n_threads"_a,
-          "One step of Adam on the rows that occur, each read and written once.");
+          "Do one step of Adam on the rows that occur, each read and written once.");
 
   m.def(
       "adam",
@@ -123,7 +123,7 @@ void bind_layer(nb::module_& m) {
         adam({rate, new_mean, new_square, epsilon, decay}, from, n, row, n_threads);
       },
       "gradient"_a.noconvert(), "weight"_a.noconvert(), "mean"_a.noconvert().none(), "square"_a.noconvert(), "rate"_a,
-      "new_mean"_a, "new_square"_a, "epsilon"_a, "decay"_a, "n_threads"_a, "One step of Adam on all weights.");
+      "new_mean"_a, "new_square"_a, "epsilon"_a, "decay"_a, "n_threads"_a, "Do one step of Adam on all weights.");
 }
 
 }  // namespace gcwsnet

@@ -34,7 +34,7 @@ nb::tuple libsvm_rows(const char* text, std::size_t n_bytes, const LibsvmRules& 
 }  // namespace
 
 void bind_reading(nb::module_& m) {
-  nb::enum_<LibsvmFault>(m, "LibsvmFault", "Which rule a line of the LIBSVM format breaks.")
+  nb::enum_<LibsvmFault>(m, "LibsvmFault", "The rule that a line of the LIBSVM format breaks.")
       .value("NONE", LibsvmFault::kNone)
       .value("NO_LABEL", LibsvmFault::kNoLabel)
       .value("MANY_LABELS", LibsvmFault::kManyLabels)
@@ -49,7 +49,7 @@ void bind_reading(nb::module_& m) {
       .value("MISSING", LibsvmFault::kMissing)
       .value("INFINITY", LibsvmFault::kInfinity)
       .value("OVERFLOW", LibsvmFault::kOverflow);
-  nb::enum_<Missing>(m, "Missing", "What a missing value becomes.")
+  nb::enum_<Missing>(m, "Missing", "The treatment of a missing value.")
       .value("ERROR", Missing::kError)
       .value("ZERO", Missing::kZero)
       .value("NAN", Missing::kNan);
@@ -67,8 +67,8 @@ void bind_reading(nb::module_& m) {
         return float32 ? libsvm_rows<float>(from, n_bytes, rules) : libsvm_rows<double>(from, n_bytes, rules);
       },
       "text"_a, "begin"_a, "index_base"_a, "n_columns"_a, "missing"_a, "float32"_a,
-      "Labels, values, columns, index pointer and lines of the rows of a text; the bytes and lines that were read; and "
-      "the fault that ended it, with its place.");
+      "Return the labels, values, columns, index pointer and lines of the rows of a text, the bytes and lines that were "
+      "read, and the fault that ended it, with its place.");
   m.def(
       "text_keys",
       [](const nb::bytes& texts, const Vector& ends, std::uint64_t state, const OutArray& out) {
@@ -86,7 +86,7 @@ void bind_reading(nb::module_& m) {
         }
       },
       "texts"_a, "ends"_a.noconvert(), "state"_a, "out"_a.noconvert(),
-      "Writes a key for each of the texts that stand one behind the other: FNV-1a from a state, mixed.");
+      "Write a key for each of the texts that stand one behind the other: FNV-1a from a state, mixed.");
   m.def(
       "dense_row_keys",
       [](const Matrix& X, std::uint64_t state, const OutArray& out) {
@@ -97,7 +97,7 @@ void bind_reading(nb::module_& m) {
           dense_row_keys(rows, X.shape(0), X.shape(1), state, keys);
         });
       },
-      "X"_a.noconvert(), "state"_a, "out"_a.noconvert(), "Writes a key of the numbers of each row.");
+      "X"_a.noconvert(), "state"_a, "out"_a.noconvert(), "Write a key of the numbers of each row.");
   m.def(
       "csr_row_keys",
       [](const Vector& data, const Vector& indices, const Vector& indptr, std::uint64_t state, const OutArray& out) {
@@ -119,7 +119,7 @@ void bind_reading(nb::module_& m) {
         });
       },
       "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "state"_a, "out"_a.noconvert(),
-      "Writes a key of the numbers of each row, equal to that of the row as a dense one.");
+      "Write a key of the numbers of each row, equal to that of the row as a dense one.");
 }
 
 }  // namespace gcwsnet

@@ -72,7 +72,7 @@ void with_csr_rows(const Hasher& hasher, const Vector& data, const Vector& indic
 }
 
 template <class Rows>
-void write_samples(Hasher& hasher, const Rows& rows, const Reading& how, const OutMatrix& i_star, const OutMatrix& t_star,
+void write_samples(Hasher& hasher, const Rows& rows, const ReadOptions& how, const OutMatrix& i_star, const OutMatrix& t_star,
                    int n_threads) {
   for (const OutMatrix* out : {&i_star, &t_star}) {
     require(out->dtype() == nb::dtype<std::int64_t>(), "i_star and t_star must be int64");
@@ -87,7 +87,7 @@ void write_samples(Hasher& hasher, const Rows& rows, const Reading& how, const O
 }
 
 template <class Rows>
-void write_codes(Hasher& hasher, const Rows& rows, const Reading& how, const Encoding& encoding, const OutMatrix& out,
+void write_codes(Hasher& hasher, const Rows& rows, const ReadOptions& how, const Encoding& encoding, const OutMatrix& out,
                  int n_threads) {
   require(out.shape(0) == rows.n_rows && out.shape(1) == hasher.n_hashes(), "codes must be rows x hashes");
   require(out.stride(1) == 1 && out.stride(0) == static_cast<std::int64_t>(hasher.n_hashes()), "codes must be contiguous");
@@ -102,7 +102,7 @@ void write_codes(Hasher& hasher, const Rows& rows, const Reading& how, const Enc
 }  // namespace
 
 void bind_samplers(nb::module_& m) {
-  nb::class_<Encoding>(m, "Encoding", "How a pair (i*, t*) becomes a code.")
+  nb::class_<Encoding>(m, "Encoding", "The way in which a pair (i*, t*) becomes a code.")
       .def(
           "__init__",
           [](Encoding* self, bool mixed, bool all_of_t, int bits, int t_bits, std::uint32_t n_columns) {
@@ -112,20 +112,20 @@ void bind_samplers(nb::module_& m) {
           },
           "mixed"_a, "all_of_t"_a, "bits"_a, "t_bits"_a, "n_columns"_a);
 
-  nb::enum_<Scan>(m, "Scan", "How rows are scanned: what looks quickest, or always one way.")
+  nb::enum_<Scan>(m, "Scan", "The way in which rows are scanned: the one that looks quickest, or always the same.")
       .value("AUTO", Scan::kAuto)
       .value("FULL", Scan::kFull)
       .value("SORTED", Scan::kSorted)
       .value("HEAVY", Scan::kHeavy)
       .value("RANKS", Scan::kRanks);
 
-  nb::enum_<Hasher::Method>(m, "Method", "The sampler.")
+  nb::enum_<Hasher::Method>(m, "Method", "The sampler of a hasher.")
       .value("GCWS", Hasher::Method::kGcws)
       .value("REJECTION", Hasher::Method::kRejection)
       .value("BINWISE", Hasher::Method::kBinwise)
       .value("EXTREMAL", Hasher::Method::kExtremal);
 
-  nb::class_<Hasher>(m, "Hasher", "Samples and codes of one seed, for rows of n_columns numbers.")
+  nb::class_<Hasher>(m, "Hasher", "A hasher of one seed that gives samples and codes of rows of n_columns numbers.")
       .def(
           "__init__",
           [](Hasher* self, std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes,
@@ -147,7 +147,7 @@ void bind_samplers(nb::module_& m) {
                     "ends must never fall and end with 2**63");
             self.sampler().use_caps(log_cap, end);
           },
-          "log_caps"_a, "ends"_a, "Caps of all features, and ends of their points; for the method REJECTION, before rows.")
+          "log_caps"_a, "ends"_a, "Set the caps of all features and the ends of their points; for the method REJECTION, before rows are hashed.")
       .def(
           "samples_of_dense",
           [](Hasher& self, const Matrix& X, float p, bool nan_is_zero, const OutMatrix& i_star, const OutMatrix& t_star,

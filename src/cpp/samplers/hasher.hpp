@@ -25,7 +25,7 @@ class Hasher {
 
   // i* and t*, rows x n_hashes each; -1 and 0 for a row without non-zero entries.
   template <class Rows>
-  void samples(const Rows& rows, const Reading& how, std::int64_t* i_star, std::int64_t* t_star, int n_threads,
+  void samples(const Rows& rows, const ReadOptions& how, std::int64_t* i_star, std::int64_t* t_star, int n_threads,
                StopSign& stop_sign) {
     const std::size_t n = n_hashes();
     hash(rows, how, n_threads, stop_sign, [&](const InstructionSet&, std::size_t row, const Samples& samples) {
@@ -39,7 +39,7 @@ class Hasher {
 
   // Codes, rows x n_hashes.
   template <class Rows, class Code>
-  void codes(const Rows& rows, const Reading& how, const Encoding& encoding, Code* out, int n_threads,
+  void codes(const Rows& rows, const ReadOptions& how, const Encoding& encoding, Code* out, int n_threads,
              StopSign& stop_sign) {
     hash(rows, how, n_threads, stop_sign, [&](const InstructionSet& set, std::size_t row, const Samples& samples) {
       std::uint32_t high[kHashBlock], low[kHashBlock];
@@ -64,7 +64,7 @@ class Hasher {
 
   // sink(instruction set, row, samples) for each row; there are padded_hashes() samples.
   template <class Rows, class Sink>
-  void hash(const Rows& rows, const Reading& how, int n_threads, StopSign& stop_sign, Sink sink);
+  void hash(const Rows& rows, const ReadOptions& how, int n_threads, StopSign& stop_sign, Sink sink);
 
   const SampleKeys keys_;
   std::unique_ptr<Sampler> sampler_;
@@ -72,7 +72,7 @@ class Hasher {
 };
 
 template <class Rows, class Sink>
-void Hasher::hash(const Rows& rows, const Reading& how, int n_threads, StopSign& stop_sign, Sink sink) {
+void Hasher::hash(const Rows& rows, const ReadOptions& how, int n_threads, StopSign& stop_sign, Sink sink) {
   if (rows.n_rows == 0) return;
   const InstructionSet& set = chosen_instruction_set();
   const MatrixSummary matrix = {rows.n_rows, rows.most_entries(), [&] { return rows.zero_one(); }};
