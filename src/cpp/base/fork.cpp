@@ -11,7 +11,7 @@ namespace gcwsnet {
 
 namespace {
 
-std::mutex the_lock;
+std::mutex& the_lock = *new std::mutex;  // never destroyed: at exit a thread of the pool may be at work
 std::atomic<std::uint32_t> generation{0};
 
 #if !defined(_WIN32)
