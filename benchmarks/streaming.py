@@ -51,7 +51,7 @@ def trained(path: Path, out: Path) -> dict[str, Any]:
     """One run of the command: what it says, its seconds and its peak memory."""
     shutil.rmtree(out, ignore_errors=True)
     command = [sys.executable, "-m", "gcwsnet", "train", str(path), "--out", str(out), "--json"]
-    command += ["--hashes", "64", "--bits", "8", "--hidden", "64"]
+    command += ["--n-hashes", "64", "--bits", "8", "--hidden", "64"]
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

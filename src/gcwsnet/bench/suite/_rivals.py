@@ -116,7 +116,6 @@ def rivals() -> list[Rival]:
     """All of them; gcwsnet comes first."""
     return [
         Rival("GCWSNet", 1, lambda seed, _: GCWSNetClassifier(random_state=seed)),
-        Rival("GCWSNet, oversample=4", 1, lambda seed, _: GCWSNetClassifier(oversample=4, random_state=seed)),
         Rival(
             "GCWSNet, k=1024, 5 epochs",
             5,
