@@ -42,7 +42,7 @@ OTHER: dict[str, Any] = {
     "n_jobs": 2,
     "device": "meta",
 }
-CASES = [
+CASES: list[Any] = [
     *((GCWSNetClassifier, name, value) for name, value in (OTHER | {"class_weight": {"oak": 9.0}}).items()),
     *((GCWSNetRegressor, name, value) for name, value in (OTHER | {"loss": "absolute_error"}).items()),
 ]
@@ -117,7 +117,8 @@ def test_warm_start_takes_other_epochs_and_refuses_another_net(three_classes: Ro
 
 
 def test_parameters_after_n_hashes_are_keywords() -> None:
-    for kind in (GCWSNetClassifier, GCWSNetRegressor):
+    kinds: list[Any] = [GCWSNetClassifier, GCWSNetRegressor]
+    for kind in kinds:
         assert kind(64).n_hashes == 64
         with pytest.raises(TypeError, match="positional argument"):
             kind(64, 4)

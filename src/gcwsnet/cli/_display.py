@@ -119,8 +119,8 @@ def summary(result: TrainingResult, out: Path) -> dict[str, Any]:
     """Return the last metrics of a run by name."""
     estimator = result.estimator
     last: dict[str, float] = {}
-    for name, values in estimator.history_.items():
-        known = [value for value in values if not math.isnan(value)]
+    for name, history in estimator.history_.items():
+        known = [value for value in history if not math.isnan(value)]
         last |= {name: known[-1]} if known else {}
     values: dict[str, Any] = {
         "model": str(out),

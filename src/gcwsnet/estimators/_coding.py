@@ -18,7 +18,7 @@ from gcwsnet._validation import Matrix, check_finite, check_matrix
 from gcwsnet.estimators._parameters import Parameters
 from gcwsnet.estimators._progress import show_selection
 from gcwsnet.estimators._rows import Rows, rows_at_once
-from gcwsnet.estimators._scaling import Scaling, learn_scaling, zeros_for_nan
+from gcwsnet.estimators._scaling import learn_scaling, zeros_for_nan
 from gcwsnet.estimators._selection import LEAST_ROWS, Candidate, Pair, best_of, pairs_to_try, score_pairs, some_rows
 from gcwsnet.estimators._targets import Targets
 from gcwsnet.hashing import GCWSHasher
@@ -44,7 +44,7 @@ class Coding(Parameters):
     def _make_coder(self, rows: Rows, targets: Targets) -> None:
         """Choose the scaling and p."""
         scale, self.p_ = self._select(rows, targets)
-        self.scaling_: Scaling | None = None if scale is None else learn_scaling(rows.X, scale)
+        self.scaling_: Any = None if scale is None else learn_scaling(rows.X, scale)
         self._make_hasher(rows.X.shape[1])
 
     def _select(self, rows: Rows, targets: Targets) -> Pair:
