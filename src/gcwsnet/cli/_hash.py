@@ -12,7 +12,7 @@ from gcwsnet.cli import _options as options
 
 
 def hash_command(
-    files: options.Files,
+    files: options.FilesToRead,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder for the codes.")],
     codes_format: Annotated[
         str, typer.Option("--codes-format", metavar="npy|parquet", help="The format of the codes.")

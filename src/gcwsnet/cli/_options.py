@@ -16,6 +16,7 @@ _reading = partial(typer.Option, rich_help_panel="How files are read")
 _hashing = partial(typer.Option, rich_help_panel="How rows become codes")
 
 FORMATS = "LIBSVM, CSV, TSV, Parquet, Arrow, npz, npy"
+FilesToRead = Annotated[list[str], typer.Argument(metavar="FILE", help=f"Files, folders or patterns: {FORMATS}.")]
 Files = Annotated[
     list[str], typer.Argument(metavar="FILE", help=f"Files, folders or patterns: {FORMATS}. - is standard input.")
 ]
@@ -25,7 +26,9 @@ Label = Annotated[
     _reading(metavar="COLUMN", help="The column of the labels: a name, or a number from 0; -1 is the last."),
 ]
 Weight = Annotated[str | None, _reading(metavar="COLUMN", help="The column of the weights of rows.")]
-Columns = Annotated[str | None, _reading(metavar="A,B,...", help="The columns to use. By default, all others are.")]
+Columns = Annotated[
+    str | None, _reading(metavar="A,B,...", help="The columns to use. By default, all but label and weight.")
+]
 Categorical = Annotated[
     str | None, _reading(metavar="A,B,...", help="Columns of numbers that are categories, as columns of text are.")
 ]
