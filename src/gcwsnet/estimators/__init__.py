@@ -1,4 +1,4 @@
-"""Learning from hashed rows: scaling, nets and their optimizer in one, and saving and loading.
+"""Estimators that learn from hashed rows: scaling, nets and their optimizer in one; saving and loading.
 
 The names load when they are first used, so that scaling needs no torch.
 """

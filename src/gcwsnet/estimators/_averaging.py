@@ -10,7 +10,7 @@ import torch
 from gcwsnet.nn import GCWSNet
 
 STEP = 1 / 32
-"""Weights are taken into the means whenever so much has been added to the rows seen before."""
+"""Weights are taken into the means whenever the rows seen have grown by this share."""
 
 
 @dataclass
@@ -20,11 +20,11 @@ class Mean:
     Attributes
     ----------
     net : GCWSNet
-        It has the mean weights.
+        A net with the mean weights.
     rows : int
-        That the mean is taken over.
+        The rows that the mean is taken over.
     start : int
-        Rows that had been seen before them.
+        The rows that had been seen before them.
     """
 
     net: GCWSNet
@@ -32,7 +32,7 @@ class Mean:
     start: int
 
     def add(self, net: GCWSNet, rows: int) -> None:
-        """Take the weights as they are now into the mean, for so many rows."""
+        """Take the present weights into the mean, with the weight of this many rows."""
         self.rows += rows
         with torch.no_grad():
             for mean, now in zip(self.net.parameters(), net.parameters(), strict=True):
@@ -48,9 +48,9 @@ class Averages:
     Parameters
     ----------
     net : GCWSNet
-        As it is when the averaging begins.
+        The net when the averaging begins.
     rows_seen : int
-        By then. The weights that they gave count as the mean over their second half.
+        The rows seen by then. The weights that they gave count as the mean over their second half.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Averages:
         return self.newer.start + self.newer.rows
 
     def note(self, rows_seen: int, net: GCWSNet) -> None:
-        """Called after each step: take the weights in, if it is time."""
+        """Take the weights in if it is time; to be called after each step."""
         if rows_seen < (1 + STEP) * self.last:
             return
         rows = rows_seen - self.last

@@ -1,4 +1,4 @@
-"""What the classifier and the regressor share: rows are scaled, hashed and learned in small batches."""
+"""The base class of the classifier and the regressor: rows are scaled, hashed and learned in small batches."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from torch import Tensor
 
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import Matrix, check_matrix, draw_seed
+from gcwsnet._validation import Matrix, draw_seed
 from gcwsnet.estimators._averaging import Averages
-from gcwsnet.estimators._beginning import ENOUGH_ROWS, Beginning
 from gcwsnet.estimators._coding import Coding
-from gcwsnet.estimators._history import Record, check_checkpoints
+from gcwsnet.estimators._history import Record, check_records
 from gcwsnet.estimators._learner import SCHEDULES, EarlyStopping, Learner, make_net, make_optimizer, torch_threads
 from gcwsnet.estimators._progress import progress
 from gcwsnet.estimators._rows import Rows, pairs_of, rows_at_once
 from gcwsnet.estimators._run import HeldOut, Run
 from gcwsnet.estimators._selection import SMALL, SMALL_HIDDEN
 from gcwsnet.estimators._targets import Targets, without_targets
+from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
 
 RATE_OF_FEW_STEPS, RATE_OF_MANY_STEPS, RATE_WITHOUT_HIDDEN_LAYERS = 5e-3, 3e-3, 1e-2
 FEW_STEPS = 3000
@@ -39,7 +39,7 @@ Self = TypeVar("Self", bound="GCWSNetEstimator")
 
 @contextmanager
 def unchanged_unless_it_learns(estimator: BaseEstimator) -> Iterator[None]:
-    """An error before a net has learned from any row leaves the estimator as it was, with the net that it had."""
+    """Restore the estimator, with the net that it had, after an error before a net has learned from any row."""
     now = vars(estimator)
     before = dict(now)
     try:
@@ -54,23 +54,23 @@ def unchanged_unless_it_learns(estimator: BaseEstimator) -> Iterator[None]:
 
 
 class GCWSNetEstimator(Coding):
-    """The part of the classifier and of the regressor that is the same for both."""
+    """The part that the classifier and the regressor share."""
 
     _targets: Targets
-    _beginning: Beginning | None = None
+    _warm_up: WarmUpBuffer | None = None
     averages_: Averages | None
 
     @abstractmethod
     def _targets_of(self, y: Any) -> Targets:
-        """The targets that y shows; a fit begins with them."""
+        """Return the targets that y shows."""
 
     @abstractmethod
     def _targets_renewed(self, targets: Targets, y: Any) -> Targets:
-        """The targets of a stream, once it has shown more of y."""
+        """Return the targets of a stream that has shown more of y."""
 
     @abstractmethod
     def _set_targets(self, targets: Targets) -> None:
-        """Keep the targets, and set the attributes that follow from them."""
+        """Set the public attributes that follow from the targets."""
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None) -> Self:
         """Learn from rows in random order, `epochs` times each.
@@ -82,61 +82,68 @@ class GCWSNetEstimator(Coding):
         sample_weight : array of shape (n,), optional
             Factors of the rows' losses.
         eval_set : (X, y) or [(X, y), ...], optional
-            Rows to judge by at each checkpoint: `history_` gets their loss and their measure, with the prefix "eval_",
-            for further pairs "eval_1_" and so on. The first pair decides about early stopping. Their codes are kept
-            in memory while the net learns.
+            Validation sets. Each record of `history_` has their loss and their metric with the prefix "eval_", for
+            further pairs "eval_1_" and so on. The first pair decides about early stopping. Their codes are kept in
+            memory while the net learns.
 
         Returns
         -------
         self : object
-            After an error before it has learned from any row it is as it was: not fitted, or the model of an earlier
+            An error before it has learned from any row leaves it as it was: not fitted, or the model of an earlier
             `fit`.
         """
         with unchanged_unless_it_learns(self):
-            self._check_parameters()
             fresh = not (self.warm_start and hasattr(self, "net_"))
+            if fresh:
+                self._freeze_parameters()
+            else:
+                self._freeze_parameters_of_warm_start()
+            if eval_set is not None:
+                self._check_unused("validation_fraction", why="an eval_set is given")
             rows = self._check_rows(X, y, sample_weight, reset=fresh)
-            apart = [self._check_rows(*pair, None, reset=False) for pair in pairs_of(eval_set)]
+            held_out = [self._check_rows(*pair, None, reset=False) for pair in pairs_of(eval_set)]
             targets = self._targets_of(rows.y) if fresh else self._targets
             if fresh:
                 self.seed_ = draw_seed(self.random_state)
-            if self.early_stopping and not apart:
-                rows, *apart = self._split(rows)
-            self._beginning = None
+            if self._settings.early_stopping and not held_out:
+                rows, *held_out = self._split(rows)
+            self._warm_up = None
             if fresh:
                 self._begin(rows, targets)
-            self._learn(rows, [HeldOut(self._codes(held.X), targets.encode(held.y)) for held in apart])
+            self._learn(rows, [HeldOut(self._codes(some.X), targets.encode(some.y)) for some in held_out])
         return self
 
     def _learn(self, rows: Rows, held_out: list[HeldOut]) -> None:
-        """Learn from rows as `fit` does."""
+        """Learn from rows as `fit` does, with a schedule."""
         self.averages_ = None
-        schedule = SCHEDULES[self.schedule]
-        n = rows.X.shape[0]
-        epochs = self.epochs if self.epochs != "auto" else EPOCHS_OF_FEW_ROWS if n < FEW_ROWS else 1
-        start = self._rate(epochs * math.ceil(n / self.batch_size))
-        self._run(rows, held_out, epochs, lambda done: start * schedule(done), shuffle=self.shuffle)
+        settings, n = self._settings, rows.X.shape[0]
+        schedule = SCHEDULES[settings.schedule]
+        epochs = settings.epochs if settings.epochs != "auto" else EPOCHS_OF_FEW_ROWS if n < FEW_ROWS else 1
+        start = self._rate(epochs * math.ceil(n / settings.batch_size))
+        self._run(rows, held_out, epochs, lambda done: start * schedule(done), shuffle=settings.shuffle)
 
     def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
         with unchanged_unless_it_learns(self):
-            self._check_parameters()
             fresh = not hasattr(self, "net_")
+            if fresh:
+                self._freeze_parameters()
+                self._check_unused("early_stopping", why="partial_fit does not know when the rows end")
             rows = self._check_rows(X, y, sample_weight, reset=fresh)
             if fresh:
                 self.seed_ = draw_seed(self.random_state)
-                self._beginning = Beginning(ENOUGH_ROWS if self._learns_from_first_rows() else 1)
+                self._warm_up = WarmUpBuffer(WARM_UP_ROWS if self._learns_from_first_rows() else 1)
                 targets = self._targets_of(rows.y) if targets is None else targets
             else:
                 targets = self._targets
-            targets.encode(rows.y)  # an error before the net or the beginning change
-            if self._beginning is not None:
-                self._beginning, first = self._beginning.and_then(rows)
+            targets.encode(rows.y)  # an error before the net or the buffer change
+            if self._warm_up is not None:
+                self._warm_up, first = self._warm_up.extended(rows)
                 if first is not None:
                     rows = first
                     self._begin(rows, self._targets_renewed(targets, rows.y))
-                if self._beginning.is_over:
-                    self._beginning = None
-            if self.average and self.averages_ is None:
+                if self._warm_up.is_full:
+                    self._warm_up = None
+            if self._settings.average and self.averages_ is None:
                 self.averages_ = Averages(self.net_, self.n_rows_seen_)
             self._run(rows, [], 1, lambda _: self._rate(), shuffle=False)
         return self
@@ -147,11 +154,11 @@ class GCWSNetEstimator(Coding):
         Parameters
         ----------
         path : str or Path
-            The file. It is written beside it first and then moved into its place.
+            The file. The model is written to a file beside it first, which is then moved into its place.
         optimizer : bool, default=True
             Whether the state of the optimizer is saved too. It is one or two times as large as the net, and lets
-            `partial_fit` go on as if nothing had been saved; but the first rows of a stream (see `partial_fit`) are
-            never saved, so that what has been learned from them is final then.
+            `partial_fit` continue as if nothing had been saved. The warm-up rows of a stream (see `partial_fit`) are
+            never saved: the scaling and p that have been learned from them are final then.
         timings : bool, default=True
             Whether the seconds of `history_` and `selection_` are saved. Without them they are 0, and equal fits give
             equal files.
@@ -162,12 +169,12 @@ class GCWSNetEstimator(Coding):
         save_model(self, Path(path), with_optimizer=optimizer, timings=timings)
 
     def _begin(self, rows: Rows, targets: Targets) -> None:
-        """Learn how rows become codes, and make a net that has learned nothing."""
+        """Learn how rows become codes, and create a net that has learned nothing."""
         self._make_coder(rows, targets)
         self._make_net(targets)
 
     def _make_net(self, targets: Targets) -> None:
-        """A net, its optimizer and an empty history."""
+        """Create a net, its optimizer and an empty history."""
         self._make_learner(targets)
         self._set_targets(targets)
         self.averages_ = None
@@ -176,45 +183,47 @@ class GCWSNetEstimator(Coding):
         self.n_epochs_seen_ = 0
 
     def _scores(
-        self, learned: Rows, judged: Rows, targets: Targets, X: Matrix, X_judged: Matrix, p: float
+        self, train: Rows, validation: Rows, targets: Targets, X: Matrix, X_validation: Matrix, p: float
     ) -> NDArray[np.float64]:
-        """The score of each judged row by a small net, with X and X_judged for the rows' own numbers."""
-        settings = self.get_params(deep=False) | SMALL | {"scale": None, "p": p}
-        small = type(self)(**settings | {"hidden": SMALL_HIDDEN if len(self.hidden) else ()})
+        """Return the score of each validation row by a small net, from rows that were scaled."""
+        hidden = SMALL_HIDDEN if self._settings.hidden else ()
+        small = type(self)(**{**self._settings, **SMALL, "hidden": hidden, "scale": None, "p": p}, n_jobs=self.n_jobs)
+        small._freeze_parameters()
         small.n_features_in_, small.seed_ = X.shape[1], self.seed_
-        small._begin(learned._replace(X=X), targets)
-        small._learn(learned._replace(X=X), [])
-        return targets.score(small._outputs(X_judged), targets.encode(judged.y)).numpy()
+        small._begin(train._replace(X=X), targets)
+        small._learn(train._replace(X=X), [])
+        return targets.score(small._outputs(X_validation), targets.encode(validation.y)).numpy()
 
     def _make_learner(self, targets: Targets) -> None:
+        settings = self._settings
         net = make_net(
             self.seed_,
-            torch.device(self.device),
-            n_hashes=self.n_hashes,
+            torch.device(settings.device),
+            n_hashes=settings.n_hashes,
             bits=self.hasher_.code_bits,
             n_outputs=targets.n_outputs,
-            hidden=tuple(self.hidden),
-            reduction=self.reduction,
-            sparse=self.optimizer == "lazy",
+            hidden=settings.hidden,
+            reduction=settings.reduction,
+            sparse=settings.optimizer == "lazy",
         )
         self.optimizer_ = make_optimizer(
-            net, self.optimizer, lr=self._rate(), betas=tuple(self.betas), weight_decay=self.weight_decay
+            net, settings.optimizer, lr=self._rate(), betas=settings.betas, weight_decay=settings.weight_decay
         )
         self._targets, self.net_ = targets, net
 
     def _rate(self, steps: float = math.inf) -> float:
-        """The learning rate that a run of so many steps begins with."""
-        if self.learning_rate != "auto":
-            return float(self.learning_rate)
-        if not len(self.hidden):
+        """Return the learning rate that a run of this many steps begins with."""
+        if self._settings.learning_rate != "auto":
+            return float(self._settings.learning_rate)
+        if not self._settings.hidden:
             return RATE_WITHOUT_HIDDEN_LAYERS
         return RATE_OF_FEW_STEPS if steps <= FEW_STEPS else RATE_OF_MANY_STEPS
 
     def _run(
         self, rows: Rows, held_out: list[HeldOut], epochs: int, rate: Callable[[float], float], *, shuffle: bool
     ) -> None:
-        """Learn from all rows, `epochs` times; the rate depends on the share that is done."""
-        target = self._targets.encode(rows.y)
+        """Learn from all rows, `epochs` times; the learning rate is a function of the share that is done."""
+        target, settings = self._targets.encode(rows.y), self._settings
         run = Run(
             learner=Learner(self.net_, self.optimizer_, self._targets),
             target=target,
@@ -222,30 +231,30 @@ class GCWSNetEstimator(Coding):
             held_out=held_out,
             epochs=epochs,
             rate=rate,
-            fractions=check_checkpoints(self.checkpoints),
-            stopping=EarlyStopping(self.patience) if self.early_stopping and held_out else None,
+            fractions=check_records(settings.records),
+            stopping=EarlyStopping(settings.patience) if settings.early_stopping and held_out else None,
             averages=self.averages_,
             is_enough=self._call_back,
             history=self.history_,
             rows_seen=self.n_rows_seen_,
             epochs_seen=self.n_epochs_seen_,
         )
-        codes = self._codes(rows.X) if self.cache else None
+        codes = self._codes(rows.X) if epochs > 1 and self._can_keep_codes(len(target)) else None
         first = self.n_epochs_seen_
-        with torch_threads(n_threads(self.n_jobs)), progress(self.verbose, epochs * len(target)) as shown:
+        with torch_threads(n_threads(self.n_jobs)), progress(self.verbose, epochs * len(target)) as display:
             try:
-                run.through((self._batches(rows.X, codes, shuffle, first + epoch) for epoch in range(epochs)), shown)
+                run.through((self._batches(rows.X, codes, shuffle, first + epoch) for epoch in range(epochs)), display)
             finally:  # also when it was interrupted: what has been learned stays
                 self.n_rows_seen_, self.n_epochs_seen_ = run.rows_seen, run.epochs_seen
 
     def _call_back(self, record: Record) -> bool:
-        """Whether a callback wants to stop; all of them are called."""
-        answers = [callback(self, dict(record)) for callback in self.callbacks or ()]
-        return any(answer is True for answer in answers)
+        """Call all callbacks, and tell whether one of them wants to stop."""
+        returned = [callback(self, dict(record)) for callback in self.callbacks or ()]
+        return any(value is True for value in returned)
 
     def _batches(self, X: Matrix, codes: Tensor | None, shuffle: bool, epoch: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """Numbers of rows and their codes, batch by batch; hashed in blocks unless all codes are there."""
-        n, size = X.shape[0], int(self.batch_size)
+        """Yield numbers of rows and their codes, batch by batch; rows are hashed in blocks if `codes` is None."""
+        n, size = X.shape[0], int(self._settings.batch_size)
         order = np.arange(n)
         if shuffle:
             order = np.random.default_rng([self.seed_, epoch]).permutation(n)
@@ -260,10 +269,9 @@ class GCWSNetEstimator(Coding):
             yield from zip(rows.split(size), of_block.split(size), strict=True)
 
     def _outputs(self, X: Any) -> Tensor:
-        """Outputs of the net for rows as users give them."""
+        """Return the outputs of the net for rows as users give them."""
         check_is_fitted(self)
-        X = check_matrix(X, estimator=self, reset=False)
-        self._check_finite(X)
+        X = self._check_input(X, reset=False)
         net = self.net_ if self.averages_ is None else self.averages_.older.net
         learner, step = Learner(net, self.optimizer_, self._targets), rows_at_once(X)
         with torch_threads(n_threads(self.n_jobs)):
@@ -273,8 +281,7 @@ class GCWSNetEstimator(Coding):
     def _check_rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Rows:
         if y is None:
             raise without_targets(self)
-        X = check_matrix(X, estimator=self, reset=reset)
-        self._check_finite(X)
+        X = self._check_input(X, reset=reset)
         y = np.asarray(y)
         check_consistent_length(X, y)
         weight = None
@@ -283,20 +290,20 @@ class GCWSNetEstimator(Coding):
         return Rows(X, y, None if weight is None else torch.from_numpy(weight.astype(np.float32)))
 
     def _split(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Rows to learn from, and rows to judge by."""
-        numbers = np.arange(rows.X.shape[0])
-        strata = self._strata(rows.y, math.ceil(self.validation_fraction * len(numbers)))
-        learned, apart = train_test_split(
-            numbers, test_size=self.validation_fraction, random_state=self.seed_ % 2**32, stratify=strata
+        """Return the rows to learn from, and the held-out rows of early stopping."""
+        numbers, fraction = np.arange(rows.X.shape[0]), self._settings.validation_fraction
+        strata = self._strata(rows.y, math.ceil(fraction * len(numbers)))
+        train, held_out = train_test_split(
+            numbers, test_size=fraction, random_state=self.seed_ % 2**32, stratify=strata
         )
-        return rows.take(learned), rows.take(apart)
+        return rows.take(train), rows.take(held_out)
 
     def _weights(self, weight: Tensor | None, target: Tensor) -> Tensor | None:  # noqa: ARG002
-        """The factor of each row's loss."""
+        """Return the factor of each row's loss."""
         return weight
 
-    def _strata(self, y: Any, n_apart: int) -> Any:  # noqa: ARG002
-        """What a split that takes so many rows apart keeps the shares of."""
+    def _strata(self, y: Any, n_held_out: int) -> Any:  # noqa: ARG002
+        """Return the labels whose shares a split with `n_held_out` rows keeps, if that is possible."""
         return None
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -1,4 +1,4 @@
-"""The classifier."""
+"""The classifier on GCWS codes."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     Rows are scaled, hashed to k codes of b bits (`GCWSHasher`) and learned by a `GCWSNet` in batches, with Adam. The
     codes stand for the pGMM kernel, so that one pass is worth many over the original numbers.
 
+    Parameters are read by `fit`, and by the first `partial_fit`. Changing one of a fitted model changes nothing until
+    the next `fit`; only `callbacks`, `verbose` and `n_jobs` are read whenever they are used. In several epochs, rows
+    are hashed once if their codes fit in a quarter of the free memory, and otherwise in each epoch; the model is the
+    same.
+
     Parameters
     ----------
     n_hashes : int, default=256
@@ -34,17 +39,18 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         What becomes of t*, see `GCWSHasher`. 0 with ``encoding="lowbits"`` is the paper's practice.
     p : float or "auto", default="auto"
         The power of the pGMM kernel. A large one lets the largest entries of a row decide. "auto" chooses it, and the
-        scaling too unless that is given: small nets learn from at most 1,600 rows and are judged by 1,000 others, in
-        a second or so. Without 200 rows it is 1.
-    scale : {"auto", "numeric", "standard", "minmax", "quantile", "idf", "unit", "tfidf"}, None or a fitted \
-transformer, default="auto"
+        scaling too unless that is given: small nets learn from at most 1,600 rows and are compared on 1,000 others,
+        in a second or so. With fewer than 200 rows it is 1.
+    scale : {"auto", "numeric", "standard", "minmax", "quantile", "idf", "unit", "tfidf"} or None, default="auto"
         What is done to the columns first, which can decide everything. "numeric" standardises numeric columns, leaves
         binary ones as they are and drops constant ones; sparse rows are divided and not moved. "standard" treats
         binary columns like numeric ones, "minmax" puts columns into [0, 1], "quantile" makes numeric ones normal by
         their ranks, and None takes rows as they come, which suits columns that share one unit, such as pixels. For
         counts of words or clicks, "idf" makes rare columns weigh more, "unit" gives rows length 1, and "tfidf" does
         both. "auto" chooses among these together with p ("quantile" for dense rows alone, the last three for sparse
-        ones); with a given p it is "numeric". Learned in `fit`, or from the first rows of a stream, see `partial_fit`.
+        ones); with a given p it is "numeric". The scaling is learned in `fit`, or from the first rows of a stream, see
+        `partial_fit`. For a transformer of scikit-learn, use ``make_pipeline(transformer, model)`` with
+        ``scale=None``.
     hidden : sequence of int, default=(200,)
         Units of the hidden layers; ``()`` is a linear model on the codes, which is faster and less accurate.
     reduction : int, "8bit" or None, default=None
@@ -74,31 +80,28 @@ transformer, default="auto"
         Whether predictions after `partial_fit` are those of weights averaged over the last half of the stream, or
         somewhat more. As good as a rate that falls to zero, for a stream whose end nobody knows, and much better than
         the last weights; it takes the memory of two more nets.
-    oversample : int, default=1
-        How many times `n_hashes` hashes are drawn, of which the best `n_hashes` are kept: those whose codes alone
-        predict the target best on at most 4,000 rows. Time and memory stay as they are but for a moment at the start.
-        It helps on some data and does harm on others, see ``docs/accuracy.md``. Below 200 rows nothing is chosen.
     encoding : {"mixed", "lowbits"}, default="mixed"
         How samples become codes, see `GCWSHasher`.
-    missing : {"error", "zero"}, default="error"
-        What NaN means: an error, or zero after scaling, that is, the mean of a standardised column.
+    missing : {"error", "zero", "mean"}, default="error"
+        What NaN means. With "error" it is an error. With "zero" it is the number 0, before the scaling. With "mean" it
+        stays missing in the scaling, which leaves it out of account, and is 0 after it: the mean of its column where
+        the scaling centres columns ("numeric" and "standard" on dense rows).
     shuffle : bool, default=True
         Whether `fit` takes the rows of each epoch in random order.
-    cache : bool, default=False
-        Whether all codes are kept in memory, n k bytes for up to 8 bits, so that rows are hashed once and not once
-        in each epoch. The model is the same.
-    checkpoints : int or sequence of float, default=10
+    records : int or sequence of float, default=10
         How often in an epoch `history_` gets a record, or at which fractions of it; always at its end.
     early_stopping : bool, default=False
-        Whether `fit` stops when the loss on rows held out no longer falls, and then takes the best weights. They are
-        the first `eval_set` or, without one, `validation_fraction` of the rows.
+        Whether `fit` stops when the loss on the validation set no longer falls, and then takes the best weights. The
+        validation set is the first `eval_set` or, without one, `validation_fraction` of the rows.
     patience : int, default=5
-        Checkpoints without a lower loss before it stops.
+        Records without a lower loss before early stopping ends `fit`.
     validation_fraction : float, default=0.1
+        The share of the rows that early stopping holds out if there is no `eval_set`.
     callbacks : sequence of callables, optional
-        Each is called at each checkpoint with the estimator and the record, a dict. If it returns True, `fit` stops.
+        Each is called at each record with the estimator and the record, a dict. If it returns True, `fit` stops.
     warm_start : bool, default=False
-        Whether `fit` goes on with the net there is, its scaling and its hashes.
+        Whether `fit` continues with the fitted net, its scaling and its hashes. The parameters that these follow from
+        must not have changed since.
     verbose : int, default=0
         1 shows a bar with rows per second, loss and time left, or writes to the logger "gcwsnet" where there is no
         terminal.
@@ -106,7 +109,7 @@ transformer, default="auto"
         An int from 0 to 2**64 - 1 is the seed of hashes, weights and order: on a CPU with one thread the model is the
         same to the last bit.
     n_jobs : int, default=None
-        Threads; None is 1 and -1 is all. It changes no code.
+        Threads; None is 1 and -1 is all. The hash codes are the same for any n_jobs.
     device : str or torch.device, default="cpu"
         Where the net is.
 
@@ -114,16 +117,14 @@ transformer, default="auto"
     ----------
     classes_ : array
         The labels, ascending.
-    scaling_ : ColumnScaling, QuantileScaling, TermScaling, transformer or None
+    scaling_ : ColumnScaling, QuantileScaling, TermScaling or None
         What is done to the columns.
     p_ : float
         The power in use.
-    selection_ : list of Tried
-        The scalings and powers that were tried, each with its score on rows held out, the standard error of that, its
+    selection_ : list of Candidate
+        The candidates for scaling and p, each with its score on held-out rows, the standard error of the score, its
         seconds and whether it was chosen. The first one, "numeric" with p = 1, stays unless another is better by more
         than half its standard error.
-    hash_numbers_ : array of int64 or None
-        The numbers of the hashes, if `oversample` chose them; None for 0, 1, 2, ...
     hasher_ : GCWSHasher
     net_ : GCWSNet
         With the last weights.
@@ -131,7 +132,7 @@ transformer, default="auto"
         Of a stream: ``averages_.older.net`` is the net that predicts.
     optimizer_ : torch.optim.Optimizer
     history_ : dict of lists
-        A record at each checkpoint: "epoch", "rows" learned so far, "seconds", "learning_rate"; "loss" and "accuracy"
+        The records: "epoch", "rows" learned so far, "seconds", "learning_rate"; "loss" and "accuracy"
         on the rows since the record before, each taken before it was learned; "eval_loss" and "eval_accuracy" on an
         `eval_set`. A call of `partial_fit` counts as an epoch.
     seed_, n_features_in_, n_rows_seen_, n_epochs_seen_ : int
@@ -154,28 +155,26 @@ transformer, default="auto"
     def __init__(
         self,
         n_hashes: int = 256,
+        *,
         bits: int = 8,
         t_bits: int | Literal["all"] = "all",
         p: float | Literal["auto"] = "auto",
-        scale: Any = "auto",
+        scale: str | None = "auto",
         hidden: Sequence[int] = (200,),
         reduction: int | Literal["8bit"] | None = None,
         epochs: int | Literal["auto"] = "auto",
         batch_size: int = 32,
         learning_rate: float | Literal["auto"] = "auto",
-        *,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         schedule: str = "linear",
         optimizer: str = "lazy",
         betas: tuple[float, float] = (0.0, 0.999),
         weight_decay: float = 0.0,
         average: bool = True,
-        oversample: int = 1,
         encoding: str = "mixed",
         missing: str = "error",
         shuffle: bool = True,
-        cache: bool = False,
-        checkpoints: int | Sequence[float] = 10,
+        records: int | Sequence[float] = 10,
         early_stopping: bool = False,
         patience: int = 5,
         validation_fraction: float = 0.1,
@@ -202,12 +201,10 @@ transformer, default="auto"
             betas=betas,
             weight_decay=weight_decay,
             average=average,
-            oversample=oversample,
             encoding=encoding,
             missing=missing,
             shuffle=shuffle,
-            cache=cache,
-            checkpoints=checkpoints,
+            records=records,
             early_stopping=early_stopping,
             patience=patience,
             validation_fraction=validation_fraction,
@@ -223,15 +220,15 @@ transformer, default="auto"
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSNetClassifier:
         """Learn from further rows, once and in their order; they may come in pieces of any size.
 
-        Where scaling, p or hashes are learned from the rows, the first 2,600 are kept for a while. Whenever these rows
-        have doubled it is learned anew, and a new net learns from all of them.
+        Where the scaling or p are learned from the rows, the first 2,600 rows are kept in a warm-up buffer. Whenever it
+        has doubled, scaling and p are learned again, and a new net learns from all its rows.
 
         Parameters
         ----------
         X : array, CSR matrix or array, or frame, of shape (n, D)
         y : array of shape (n,)
         classes : array, optional
-            All labels there will be; needed at the first call.
+            All labels of the stream; needed at the first call.
         sample_weight : array of shape (n,), optional
 
         Returns
@@ -240,34 +237,36 @@ transformer, default="auto"
         """
         if y is None:
             raise without_targets(self)
-        if self.class_weight == "balanced":
+        is_fitted = hasattr(self, "net_")
+        if (self._settings if is_fitted else self).class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all rows and cannot be used with partial_fit; give the weights as a dict"
+                + (", and fit again" if is_fitted else "")
             )
         targets = None
         if classes is not None:
             classes = np.unique(check_labels(classes))
-            if not hasattr(self, "net_"):
+            if not is_fitted:
                 targets = Labels(classes)
             elif not np.array_equal(classes, self.classes_):
                 raise ValueError(f"classes must be those of the first call, {self.classes_}, got {classes}")
-        elif not hasattr(self, "net_"):
-            raise ValueError("classes must be passed on the first call to partial_fit: all labels there will be")
+        elif not is_fitted:
+            raise ValueError("classes must be passed on the first call to partial_fit: all labels of the stream")
         return self._partial_fit(X, y, targets, sample_weight)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Outputs of the net, of shape (n, n_classes); of two classes the second minus the first, of shape (n,)."""
+        """Return the outputs of the net, of shape (n, n_classes); for two classes their difference, of shape (n,)."""
         outputs = self._outputs(X).numpy()
         if len(self.classes_) == 2:
             return outputs[:, 1] - outputs[:, 0]
         return outputs
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes, of shape (n, n_classes)."""
+        """Return the probabilities of the classes, of shape (n, n_classes)."""
         return softmax(self._outputs(X).numpy(), axis=1)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable label of each row."""
+        """Return the most probable label of each row."""
         largest = self._outputs(X).argmax(1).numpy()
         return self.classes_[largest]
 
@@ -281,21 +280,22 @@ transformer, default="auto"
         self.classes_: NDArray[Any] = targets.classes
 
     def _weights(self, weight: Tensor | None, target: Tensor) -> Tensor | None:
-        if self.class_weight is None:
+        class_weight = self._settings.class_weight
+        if class_weight is None:
             return weight
-        if self.class_weight == "balanced":
+        if class_weight == "balanced":
             counts = torch.bincount(target, minlength=len(self.classes_))
             of_class = len(target) / (len(self.classes_) * counts.clamp(min=1).to(torch.float32))
-        elif isinstance(self.class_weight, Mapping):
-            unknown = set(self.class_weight) - set(self.classes_.tolist())
+        elif isinstance(class_weight, Mapping):
+            unknown = set(class_weight) - set(self.classes_.tolist())
             if unknown:
                 raise ValueError(f"class_weight must be for classes of y, got {unknown} that are none of them")
-            of_class = torch.tensor([float(self.class_weight.get(label, 1.0)) for label in self.classes_.tolist()])
+            of_class = torch.tensor([float(class_weight.get(label, 1.0)) for label in self.classes_.tolist()])
         else:
-            raise ValueError(f"class_weight must be a dict, 'balanced' or None, got class_weight={self.class_weight!r}")
+            raise ValueError(f"class_weight must be a dict, 'balanced' or None, got class_weight={class_weight!r}")
         return of_class[target] if weight is None else weight * of_class[target]
 
-    def _strata(self, y: Any, n_apart: int) -> Any:
+    def _strata(self, y: Any, n_held_out: int) -> Any:
         counts = np.unique(y, return_counts=True)[1]
-        possible = counts.min() > 1 and len(counts) <= min(n_apart, len(y) - n_apart)
+        possible = counts.min() > 1 and len(counts) <= min(n_held_out, len(y) - n_held_out)
         return y if possible else None

@@ -1,4 +1,4 @@
-"""What happened while a net learned: one record at each checkpoint."""
+"""The history of training: one record after each part of an epoch."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ Record = dict[str, float]
 History = dict[str, list[float]]
 
 
-def check_checkpoints(checkpoints: Any) -> list[float]:
-    """Fractions of an epoch, ascending and ending with 1, from a number of them or from fractions."""
-    if isinstance(checkpoints, numbers.Integral) and not isinstance(checkpoints, bool) and int(checkpoints) >= 1:
-        n = int(checkpoints)
+def check_records(records: Any) -> list[float]:
+    """Return fractions of an epoch, ascending and ending with 1, from their number or from fractions."""
+    if isinstance(records, numbers.Integral) and not isinstance(records, bool) and int(records) >= 1:
+        n = int(records)
         return [i / n for i in range(1, n + 1)]
-    if isinstance(checkpoints, Sequence) and not isinstance(checkpoints, str):
-        fractions = sorted({float(fraction) for fraction in checkpoints} | {1.0})
+    if isinstance(records, Sequence) and not isinstance(records, str):
+        fractions = sorted({float(fraction) for fraction in records} | {1.0})
         if fractions[0] > 0 and fractions[-1] <= 1:
             return fractions
     raise ValueError(
-        f"checkpoints must be a positive integer or fractions of an epoch above 0 and up to 1, "
-        f"got checkpoints={checkpoints!r}"
+        f"records must be a positive integer or fractions of an epoch above 0 and up to 1, got records={records!r}"
     )
 
 
 class Progressive:
-    """Loss and success of rows before they are learned, since the last record."""
+    """Sums of loss and success of rows before they are learned, since the last record."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -41,7 +40,7 @@ class Progressive:
         self._success += success
 
     def means(self) -> tuple[float, float]:
-        """Mean loss and mean success; both start anew."""
+        """Return the mean loss and the mean success, and start again from zero."""
         n = max(self.rows, 1)
         means = self._loss / n, self._success / n
         self.rows, self._loss, self._success = 0, 0.0, 0.0
@@ -49,19 +48,19 @@ class Progressive:
 
 
 class Clock:
-    """Seconds since it was made, after those of earlier training."""
+    """A clock of the seconds of training, which continues from those of an earlier history."""
 
     def __init__(self, history: History) -> None:
         earlier = history["seconds"][-1] if history.get("seconds") else 0.0
         self._start = time.perf_counter() - earlier
 
     def seconds(self) -> float:
-        """Seconds of training, all calls together."""
+        """Return the seconds of training, all calls together."""
         return time.perf_counter() - self._start
 
 
 def append(history: History, record: Record) -> None:
-    """Add a record to lists of equal length; what it lacks, or what was not there before, is NaN."""
+    """Add a record to lists of equal length; values that it lacks, or that earlier records lack, are NaN."""
     length = len(next(iter(history.values()), []))
     for name in record:
         history.setdefault(name, [math.nan] * length)

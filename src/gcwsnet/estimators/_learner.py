@@ -20,18 +20,18 @@ SCHEDULES: dict[str, Callable[[float], float]] = {
     "linear": lambda done: 1.0 - done,
     "cosine": lambda done: 0.5 + 0.5 * math.cos(math.pi * done),
 }
-"""The factor of the learning rate, when a share of all rows is done."""
+"""The factor of the learning rate when this share of all rows is done."""
 
 
 def make_net(seed: int, device: torch.device, **settings: Any) -> GCWSNet:
-    """A net drawn from a seed, the same on all devices; torch's own generator is left as it was."""
+    """Return a net drawn from a seed, the same on all devices; torch's own generator is left as it was."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return GCWSNet(seed=seed, **settings).to(device)
 
 
 def make_optimizer(net: nn.Module, kind: str, **settings: Any) -> torch.optim.Optimizer:
-    """Adam on the rows of the table that occur, or on all of them as in the paper."""
+    """Return Adam on the rows of the table that occur, or on all of them as in the paper."""
     if kind == "lazy":
         return LazyAdam(net.parameters(), **settings)
     return torch.optim.AdamW(net.parameters(), **settings, fused=True)
@@ -39,7 +39,7 @@ def make_optimizer(net: nn.Module, kind: str, **settings: Any) -> torch.optim.Op
 
 @contextmanager
 def torch_threads(n: int) -> Iterator[None]:
-    """Let torch use n threads for a while."""
+    """Let torch use n threads within the context."""
     before = torch.get_num_threads()
     torch.set_num_threads(n)
     try:
@@ -75,7 +75,7 @@ class Learner:
             group["lr"] = rate
 
     def learn(self, codes: Tensor, target: Tensor, weight: Tensor | None) -> Step:
-        """One step; how the rows did before it."""
+        """Make one step; return the loss and success of the rows before it."""
         device = self.device
         codes, target = codes.to(device), target.to(device)
         outputs = self.net(codes)
@@ -94,7 +94,7 @@ class Learner:
             return Step(total, float(self.targets.success(outputs.detach(), target).sum()), outputs.detach())
 
     def outputs(self, codes: Tensor, rows_at_once: int = 8192) -> Tensor:
-        """Outputs for codes, as float64 on the CPU.
+        """Return the outputs for codes, as float64 on the CPU.
 
         On a CPU the layers after the first are computed in float64, so that the outputs of a row do not depend on the
         rows beside it by more than float64 does.
@@ -108,24 +108,24 @@ class Learner:
             return torch.cat(parts).to(torch.float64)
 
     def mean_loss_and_success(self, codes: Tensor, target: Tensor) -> tuple[float, float]:
-        """Means over rows that are not learned from."""
+        """Return the means over rows that are not learned from."""
         outputs = self.outputs(codes)
         loss = self.targets.loss(outputs, target).mean()
         return float(loss), float(self.targets.success(outputs, target).to(torch.float64).mean())
 
     @property
     def device(self) -> torch.device:
-        """Where the net is."""
+        """The device of the net."""
         return self.net.layers[0].weight.device
 
 
 class EarlyStopping:
-    """The best weights by the loss on rows held out, and whether it is time to stop.
+    """Early stopping by the loss on held-out rows, which keeps the best weights.
 
     Parameters
     ----------
     patience : int
-        Checkpoints without a lower loss before it is.
+        Records without a lower loss before it is time to stop.
     """
 
     def __init__(self, patience: int) -> None:
@@ -135,7 +135,7 @@ class EarlyStopping:
         self._weights: dict[str, Any] | None = None
 
     def is_over(self, loss: float, net: nn.Module) -> bool:
-        """Take note of a checkpoint; True once there were enough without a lower loss."""
+        """Take in the loss of a record, and tell whether it is time to stop."""
         if loss < self.least:
             self.least, self._since = loss, 0
             self._weights = {name: value.detach().clone() for name, value in net.state_dict().items()}

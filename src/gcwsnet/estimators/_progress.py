@@ -9,28 +9,28 @@ from contextlib import contextmanager
 from typing import Any
 
 from gcwsnet.estimators._history import Record
-from gcwsnet.estimators._selection import Tried
+from gcwsnet.estimators._selection import Candidate
 
 logger = logging.getLogger("gcwsnet")
 
 
 class Progress:
-    """Told of each batch and of each record; records become lines of the log.
+    """A display of progress that writes records as lines of the log.
 
     Parameters
     ----------
     level : int
-        Of the lines.
+        The level of the lines.
     """
 
     def __init__(self, level: int) -> None:
         self._level = level
 
     def advance(self, rows: int, loss: float) -> None:
-        """A batch of rows was learned, with this mean loss."""
+        """Show that a batch of rows was learned, with this mean loss."""
 
     def record(self, record: Record) -> None:
-        """A record was added to the history."""
+        """Show a record of the history."""
         logger.log(self._level, "%s", ", ".join(f"{name} {value:.6g}" for name, value in record.items()))
 
 
@@ -49,15 +49,15 @@ class _Bar(Progress):
 
 @contextmanager
 def progress(verbose: int, rows: int) -> Iterator[Progress]:
-    """Show the progress through so many rows.
+    """Show the progress of training.
 
     Parameters
     ----------
     verbose : int
         0 shows nothing; else a bar on the standard error or, where that is no terminal, a line of the logger "gcwsnet"
-        of level INFO at each checkpoint.
+        of level INFO for each record.
     rows : int
-        How many there are to learn.
+        The rows to learn, counted in each epoch.
     """
     if not verbose:
         yield Progress(logging.DEBUG)
@@ -70,14 +70,14 @@ def progress(verbose: int, rows: int) -> Iterator[Progress]:
     if not console.is_terminal:
         yield Progress(logging.INFO)
         return
-    shown = (BarColumn(), MofNCompleteColumn(), TextColumn("rows, {task.fields[state]}"), TimeRemainingColumn())
-    with Bars(*shown, console=console) as bars:
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("rows, {task.fields[state]}"), TimeRemainingColumn())
+    with Bars(*columns, console=console) as bars:
         yield _Bar(bars, bars.add_task("learning", total=rows, state=""))
 
 
-def show_selection(verbose: int, tried: list[Tried]) -> None:
-    """Show what was tried, as a table or as lines of the log."""
-    for one in tried:
+def show_selection(verbose: int, candidates: list[Candidate]) -> None:
+    """Show the candidates, as a table or as lines of the log."""
+    for one in candidates:
         level = logging.INFO if verbose else logging.DEBUG
         logger.log(level, "scale %s, p %g: %.4f +- %.4f%s", one.scale, one.p, one.score, one.error, " *" * one.chosen)
     if not verbose:
@@ -87,8 +87,8 @@ def show_selection(verbose: int, tried: list[Tried]) -> None:
 
     console = Console(stderr=True)
     if console.is_terminal:
-        table = Table("scale", "p", "score", "+/-", "seconds", "", title="Scalings and powers, tried on some rows")
-        for one in tried:
+        table = Table("scale", "p", "score", "+/-", "seconds", "", title="Scalings and powers, compared on some rows")
+        for one in candidates:
             numbers = (f"{one.p:g}", f"{one.score:.4f}", f"{one.error:.4f}", f"{one.seconds:.2f}")
             table.add_row(str(one.scale), *numbers, "chosen" if one.chosen else "")
         console.print(table)

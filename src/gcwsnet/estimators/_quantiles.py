@@ -1,4 +1,4 @@
-"""Numeric columns brought to a normal distribution."""
+"""Scaling of numeric columns to a normal distribution, by their quantiles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FATE = {"numeric": "made normal", "binary": "left as they are", "constant": "dro
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QuantileScaling:
-    """The rank of a number among those of its column, as a normal number.
+    """A scaling of each number to the normal quantile of its rank in the column.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class QuantileScaling:
     scale: str = "quantile"
 
     def transform(self, X: Matrix) -> Matrix:
-        """X with numeric columns made normal, float32 if it was.
+        """Return X with numeric columns made normal, float32 if it was.
 
         A number between two quantiles is interpolated. One that equals several of them gets the middle of their places;
         one beyond the first or the last gets that one's.
@@ -56,12 +56,12 @@ class QuantileScaling:
 
 
 def normal_places(n: int) -> NDArray[np.float64]:
-    """The normal numbers of n quantiles, at the middles of n equal parts of the probability."""
+    """Return the normal numbers of n quantiles, at the middles of n equal parts of the probability."""
     return ndtri((np.arange(n) + 0.5) / n)
 
 
 def learn_quantiles(X: Matrix, kind: NDArray[np.str_]) -> QuantileScaling:
-    """The scaling of columns of these kinds, from at most 10,000 rows at equal distances; NaN is left out."""
+    """Learn the scaling of columns of these kinds from at most 10,000 rows at equal distances; NaN is left out."""
     some = as_floats(X[:: -(-X.shape[0] // MOST_ROWS)])
     by_column = np.sort(np.ascontiguousarray(some[:, kind == "numeric"].T), axis=1)  # NaN comes last
     there = np.count_nonzero(~np.isnan(by_column), axis=1)

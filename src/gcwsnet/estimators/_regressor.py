@@ -1,4 +1,4 @@
-"""The regressor."""
+"""The regressor on GCWS codes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class GCWSNetRegressor(RegressorMixin, GCWSNetEstimator):
         Of the standardised targets. "absolute_error" predicts medians; "huber" is the square up to one standard
         deviation and grows like the absolute error beyond.
     n_hashes, bits, t_bits, p, scale, hidden, reduction, epochs, batch_size, learning_rate, schedule, optimizer, \
-betas, weight_decay, average, oversample, encoding, missing, shuffle, cache, checkpoints, early_stopping, patience, \
+betas, weight_decay, average, encoding, missing, shuffle, records, early_stopping, patience, \
 validation_fraction, callbacks, warm_start, verbose, random_state, n_jobs, device
         As of `GCWSNetClassifier`. Numbers want more epochs than labels.
 
     Attributes
     ----------
-    scaling_, p_, selection_, hasher_, hash_numbers_, net_, averages_, optimizer_, seed_, n_features_in_, \
+    scaling_, p_, selection_, hasher_, net_, averages_, optimizer_, seed_, n_features_in_, \
 n_rows_seen_, n_epochs_seen_, feature_names_in_
         As of `GCWSNetClassifier`.
     history_ : dict of lists
@@ -55,28 +55,26 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
     def __init__(
         self,
         n_hashes: int = 256,
+        *,
         bits: int = 8,
         t_bits: int | Literal["all"] = "all",
         p: float | Literal["auto"] = "auto",
-        scale: Any = "auto",
+        scale: str | None = "auto",
         hidden: Sequence[int] = (200,),
         reduction: int | Literal["8bit"] | None = None,
         epochs: int | Literal["auto"] = "auto",
         batch_size: int = 32,
         learning_rate: float | Literal["auto"] = "auto",
-        *,
         loss: str = "squared_error",
         schedule: str = "linear",
         optimizer: str = "lazy",
         betas: tuple[float, float] = (0.0, 0.999),
         weight_decay: float = 0.0,
         average: bool = True,
-        oversample: int = 1,
         encoding: str = "mixed",
         missing: str = "error",
         shuffle: bool = True,
-        cache: bool = False,
-        checkpoints: int | Sequence[float] = 10,
+        records: int | Sequence[float] = 10,
         early_stopping: bool = False,
         patience: int = 5,
         validation_fraction: float = 0.1,
@@ -103,12 +101,10 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
             betas=betas,
             weight_decay=weight_decay,
             average=average,
-            oversample=oversample,
             encoding=encoding,
             missing=missing,
             shuffle=shuffle,
-            cache=cache,
-            checkpoints=checkpoints,
+            records=records,
             early_stopping=early_stopping,
             patience=patience,
             validation_fraction=validation_fraction,
@@ -124,8 +120,8 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSNetRegressor:
         """Learn from further rows, once and in their order; they may come in pieces of any size.
 
-        The first 2,600 rows are kept for a while. Scaling, p and the mean and size of y are learned anew whenever these
-        rows have doubled, and a new net learns from all of them.
+        The first 2,600 rows are kept in a warm-up buffer. Whenever it has doubled, the scaling, p and the mean and
+        standard deviation of y are learned again, and a new net learns from all its rows.
 
         Parameters
         ----------
@@ -142,7 +138,7 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
         return self._partial_fit(X, y, None, sample_weight)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Numbers of the shape of y."""
+        """Return the predicted numbers, of the shape of y."""
         outputs = self._outputs(X)
         targets: Any = self._targets
         return targets.decode(outputs)
@@ -152,10 +148,10 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
         check_choice("loss", self.loss, list(LOSSES))
 
     def _targets_of(self, y: Any) -> Targets:
-        return Numbers.learn(y, self.loss)
+        return Numbers.learn(y, self._settings.loss)
 
     def _learns_from_first_rows(self) -> bool:
-        return True  # the mean and the size of y
+        return True  # the mean and the standard deviation of y
 
     def _targets_renewed(self, targets: Targets, y: Any) -> Targets:  # noqa: ARG002
         return self._targets_of(y)

@@ -1,4 +1,4 @@
-"""Rows as `fit` gets them, and how many are worked on at once."""
+"""Rows with their targets and weights, and the size of the blocks they are hashed in."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ ROWS_AT_ONCE = 8192
 
 
 class Rows(NamedTuple):
-    """Rows to learn from or to judge by."""
+    """Rows with their targets and weights."""
 
     X: Matrix
     y: Any
     weight: Tensor | None
 
     def take(self, rows: NDArray[np.int64]) -> Rows:
-        """Some of them."""
+        """Return the rows with these numbers."""
         return Rows(self.X[rows], self.y[rows], None if self.weight is None else self.weight[torch.from_numpy(rows)])
 
 
 def rows_at_once(X: Matrix) -> int:
-    """Rows that are scaled and hashed together."""
+    """Return how many rows are scaled and hashed together."""
     if sparse.issparse(X):
         return ROWS_AT_ONCE
     return max(1, min(ROWS_AT_ONCE, BATCH_BYTES // (8 * X.shape[1])))
 
 
 def pairs_of(eval_set: Any) -> list[tuple[Any, Any]]:
-    """The pairs of rows and targets of an `eval_set`."""
+    """Return the pairs of rows and targets of an `eval_set`."""
     if eval_set is None:
         return []
     pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)

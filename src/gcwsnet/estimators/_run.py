@@ -1,4 +1,4 @@
-"""One call of `fit` or `partial_fit`: batches are learned, and at checkpoints the net is judged."""
+"""One call of `fit` or `partial_fit`: batches are learned, and records are made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gcwsnet.estimators._progress import Progress
 
 
 class HeldOut(NamedTuple):
-    """Codes and targets of rows that the net is judged by."""
+    """Codes and targets of held-out rows."""
 
     codes: Tensor
     target: Tensor
@@ -24,7 +24,7 @@ class HeldOut(NamedTuple):
 
 @dataclass
 class Run:
-    """What a run needs, and where it is.
+    """A run over some epochs, with what it needs and how far it is.
 
     Attributes
     ----------
@@ -33,18 +33,18 @@ class Run:
     held_out : list of HeldOut
     epochs : int
     rate : callable
-        From the share of the run that is done to the learning rate.
+        Returns the learning rate when this share of the run is done.
     fractions : list of float
-        Of an epoch, where the checkpoints are; the last is 1.
+        The fractions of an epoch after which there is a record; the last is 1.
     stopping : EarlyStopping or None
     averages : Averages or None
-        Told of each step.
+        They take in the weights after each step.
     is_enough : callable
-        Asked at each checkpoint, with its record, whether to stop.
+        Returns whether to stop; called with each record.
     history : dict of lists
         Records are added to it.
     rows_seen, epochs_seen : int
-        By the net, this run included.
+        What the net has learned from, this run included.
     """
 
     learner: Learner
@@ -62,18 +62,18 @@ class Run:
     epochs_seen: int
     _seen: Progressive = field(default_factory=Progressive)
 
-    def through(self, epochs: Iterable[Iterable[tuple[Tensor, Tensor]]], shown: Progress) -> None:
+    def through(self, epochs: Iterable[Iterable[tuple[Tensor, Tensor]]], display: Progress) -> None:
         """Learn from epochs of batches, each with the numbers of its rows and their codes."""
         clock = Clock(self.history)
         for number, batches in enumerate(epochs):
-            if self._is_over_after(batches, number, clock, shown):
+            if self._is_over_after(batches, number, clock, display):
                 break
             self.epochs_seen += 1
         if self.stopping is not None:
             self.stopping.restore(self.learner.net)
 
     def _is_over_after(
-        self, batches: Iterable[tuple[Tensor, Tensor]], epoch: int, clock: Clock, shown: Progress
+        self, batches: Iterable[tuple[Tensor, Tensor]], epoch: int, clock: Clock, display: Progress
     ) -> bool:
         n, done = len(self.target), 0
         ends = [math.ceil(fraction * n) for fraction in self.fractions]
@@ -87,12 +87,12 @@ class Run:
             if self.averages is not None:
                 self.averages.note(self.rows_seen, self.learner.net)
             done += len(rows)
-            shown.advance(len(rows), loss / len(rows))
+            display.advance(len(rows), loss / len(rows))
             if done < ends[0]:
                 continue
             ends = [end for end in ends if end > done]
             record = self._record(self.epochs_seen + done / n, rate, clock)
-            shown.record(record)
+            display.record(record)
             over = self.stopping is not None and self.stopping.is_over(record["eval_loss"], self.learner.net)
             if self.is_enough(record) or over:
                 return True

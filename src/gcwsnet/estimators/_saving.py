@@ -1,4 +1,4 @@
-"""Models as files: tensors as safetensors, and all else as JSON in the header. Loading runs no code of the file."""
+"""Model files: tensors as safetensors, and all else as JSON in the header. Loading runs no code of the file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from gcwsnet.estimators._base import GCWSNetEstimator
-from gcwsnet.estimators._describing import Tensors, coder_parts, net_parts, rebuild_net, rebuilt_coder
 from gcwsnet.estimators._files import Description, read_file, write_file
+from gcwsnet.estimators._state import Tensors, coder_from_state, coder_state, net_state, restore_net
 
 FILE_IN_FOLDER = "model.safetensors"
 NOT_WHOLE = (KeyError, TypeError, RuntimeError, AttributeError, IndexError)
@@ -25,8 +25,8 @@ def save_model(
 ) -> None:
     """Write a fitted estimator to `path`, with more tensors and more of a description if they are given."""
     parts = (
-        coder_parts(estimator, timings=timings),
-        net_parts(estimator, with_optimizer=with_optimizer, timings=timings),
+        coder_state(estimator, timings=timings),
+        net_state(estimator, with_optimizer=with_optimizer, timings=timings),
         more,
     )
     tensors = {name: value for some, _ in parts for name, value in some.items()}
@@ -35,13 +35,13 @@ def save_model(
 
 
 def read_model(path: Path) -> tuple[Tensors, Description]:
-    """Tensors and description of a file."""
+    """Read the tensors and the description of a file."""
     arrays, description = read_file(path)
     return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}, description
 
 
 def load(path: str | Path) -> Any:
-    """The estimator that `save` wrote.
+    """Load the estimator that `save` wrote.
 
     Parameters
     ----------
@@ -51,13 +51,14 @@ def load(path: str | Path) -> Any:
     Returns
     -------
     estimator : GCWSNetClassifier or GCWSNetRegressor
-        It predicts the same bits as the saved one, and goes on with `partial_fit`. Without a saved optimizer that
-        starts with fresh averages of gradients. `callbacks` and `verbose` are not part of a file.
+        It predicts the same bits as the saved one, and continues with `partial_fit`. Without a saved optimizer,
+        `partial_fit` starts with new averages of gradients. `get_params()` gives the parameters of the fit, except for
+        `callbacks`, `verbose` and `n_jobs`, which are not part of a file.
 
     Raises
     ------
     ValueError
-        If the file is damaged, is none of gcwsnet, or was written by a newer version.
+        If the file is damaged, is not a model of gcwsnet, or has another version of the format.
 
     Examples
     --------
@@ -77,16 +78,16 @@ def load(path: str | Path) -> Any:
         path = path / FILE_IN_FOLDER
     if not path.is_file():
         raise FileNotFoundError(f"there is no model at {path}; give the file that save() wrote")
-    return rebuilt_model(path, *read_model(path))
+    return model_from_state(path, *read_model(path))
 
 
-def rebuilt_model(path: Path, tensors: Tensors, description: Description) -> GCWSNetEstimator:
-    """The estimator that was read from `path`."""
+def model_from_state(path: Path, tensors: Tensors, description: Description) -> GCWSNetEstimator:
+    """Return the estimator whose state was read from `path`."""
     if "history" not in description:
-        raise ValueError(f"{path} tells how codes were made and holds no net; train one on the codes beside it")
+        raise ValueError(f"{path} is the coder of a folder of codes and no model; run gcwsnet train on that folder")
     try:
-        estimator = rebuilt_coder(tensors, description)
-        rebuild_net(estimator, tensors, description)
+        estimator = coder_from_state(tensors, description)
+        restore_net(estimator, tensors, description)
     except NOT_WHOLE as error:
         raise ValueError(f"{path} does not hold a whole model: {type(error).__name__} {error}") from error
     return estimator

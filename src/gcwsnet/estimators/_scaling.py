@@ -1,4 +1,4 @@
-"""Columns brought to one size, column by column, before they are hashed."""
+"""Scaling of columns, which is learned before rows are hashed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMERIC, BINARY, CONSTANT, UNSEEN = KINDS_OF_COLUMNS = "numeric", "binary", "con
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnScaling:
-    """What is done to each column: (x - shift) / size.
+    """A scaling of each column: (x - shift) / size.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class ColumnScaling:
     size: NDArray[np.float64]
 
     def transform(self, X: Matrix) -> Matrix:
-        """X scaled, dense or CSR as it came, float32 if it was; no number becomes infinite."""
+        """Return X scaled, dense or CSR as it came, float32 if it was; no number becomes infinite."""
         X = as_floats(X)
         if sparse.issparse(X):
             if self.shift.any():
@@ -67,13 +67,13 @@ class ColumnScaling:
             "standard": {NUMERIC: "standardised", BINARY: "standardised", CONSTANT: "dropped"},
             "minmax": {NUMERIC: "put into [0, 1]", BINARY: "left as they are", CONSTANT: "dropped"},
         }[self.scale]
-        fate[UNSEEN] = "of the size of the others"
-        told = [f"{count} {kind} {fate[kind]}" for kind, count in counts.items() if count]
-        return f"ColumnScaling({self.scale!r}: {', '.join(told)})"
+        fate[UNSEEN] = "scaled like the others"
+        counted = [f"{count} {kind} {fate[kind]}" for kind, count in counts.items() if count]
+        return f"ColumnScaling({self.scale!r}: {', '.join(counted)})"
 
 
 def learn_scaling(X: Matrix, scale: str = "numeric") -> Scaling:
-    """The scaling that suits the columns of X.
+    """Learn the scaling of the columns of X.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def learn_scaling(X: Matrix, scale: str = "numeric") -> Scaling:
         shift, size = least, most - least
     if scale == "numeric":
         shift, size = np.where(binary, 0.0, shift), np.where(binary, 1.0, size)
-    if sparse.issparse(X):  # a column that nobody has seen yet may come, and is then of the size of the others
+    if sparse.issparse(X):  # a column that has no entry yet may get one, and is then scaled like the others
         unseen = largest == 0
         seen = size[~constant]
         kind, constant = np.where(unseen, UNSEEN, kind), constant & ~unseen
@@ -135,12 +135,28 @@ def learn_scaling(X: Matrix, scale: str = "numeric") -> Scaling:
     return ColumnScaling(scale, kind, np.where(dropped, 0.0, shift), np.where(dropped, np.inf, size))
 
 
+def zeros_for_nan(X: Matrix) -> Matrix:
+    """Return X with 0 in place of NaN: a copy, or X itself if there is no NaN."""
+    if X.dtype.kind != "f":
+        return X
+    if sparse.issparse(X):
+        filled = X.copy() if np.isnan(X.data).any() else X
+        filled.data[np.isnan(filled.data)] = 0
+        return filled
+    starts = range(0, X.shape[0], step := _rows_at_once(X.shape[1]))
+    if not any(np.isnan(X[first : first + step]).any() for first in starts):
+        return X
+    filled = np.array(X)
+    filled[np.isnan(filled)] = 0
+    return filled
+
+
 def _rows_at_once(n_columns: int) -> int:
     return max(1, BATCH_BYTES // (8 * n_columns))
 
 
 def _range(X: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The least and the largest number of each column, 0 and 0 where all are NaN."""
+    """Return the least and the largest number of each column, 0 and 0 where all are NaN."""
     if sparse.issparse(X):
         by_column = X.tocsc()
         stored = np.diff(by_column.indptr)
@@ -156,7 +172,7 @@ def _range(X: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def is_binary(X: Matrix) -> NDArray[np.bool_]:
-    """Whether each column holds nothing but 0 and 1."""
+    """Tell for each column whether it holds nothing but 0 and 1."""
     if sparse.issparse(X):
         other = ~((X.data == 0) | (X.data == 1))
         return np.bincount(X.indices[other], minlength=X.shape[1]) == 0
@@ -168,7 +184,7 @@ def is_binary(X: Matrix) -> NDArray[np.bool_]:
 
 
 def _mean_and_deviation(X: Matrix, largest: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation of each column; of sparse columns 0 and the root mean square.
+    """Return mean and standard deviation of each column; for sparse columns 0 and the root mean square.
 
     Columns are divided by a power of two near their largest size, so that no square overflows.
     """

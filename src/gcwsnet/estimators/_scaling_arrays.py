@@ -1,38 +1,31 @@
-"""Scalings as arrays, and back."""
+"""The state of scalings as arrays, and scalings from such arrays."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from gcwsnet.estimators._files import Arrays
 from gcwsnet.estimators._quantiles import QuantileScaling
-from gcwsnet.estimators._scaling import KINDS_OF_COLUMNS, ColumnScaling
+from gcwsnet.estimators._scaling import KINDS_OF_COLUMNS, ColumnScaling, Scaling
 from gcwsnet.estimators._terms import KINDS_OF_TERMS, TermScaling
 
 
-def scaling_arrays(scaling: Any) -> Arrays:
-    """What is kept of a scaling beside its name."""
+def scaling_arrays(scaling: Scaling | None) -> Arrays:
+    """Return the arrays of a scaling."""
     if scaling is None:
         return {}
     if isinstance(scaling, ColumnScaling):
         arrays: Arrays = {"shift": scaling.shift, "size": scaling.size}
     elif isinstance(scaling, TermScaling):
         return {"scaling.weight": scaling.weight}
-    elif isinstance(scaling, QuantileScaling):
-        arrays = {"quantiles": scaling.quantiles}
     else:
-        raise ValueError(
-            f"a transformer of type {type(scaling).__name__} given as scale cannot be saved with the model; save it in "
-            "its own way, transform rows with it first and use scale=None"
-        )
+        arrays = {"quantiles": scaling.quantiles}
     kind = np.array([KINDS_OF_COLUMNS.index(one) for one in scaling.kind], dtype=np.uint8)
     return {f"scaling.{name}": array for name, array in {**arrays, "kind": kind}.items()}
 
 
-def rebuilt_scaling(scale: str | None, n_columns: int, arrays: Arrays) -> Any:
-    """The scaling of so many columns that arrays were kept of."""
+def scaling_from_arrays(scale: str | None, n_columns: int, arrays: Arrays) -> Scaling | None:
+    """Return the scaling of this kind and number of columns from its arrays."""
     if scale is None:
         return None
     if scale in KINDS_OF_TERMS:

@@ -1,4 +1,4 @@
-"""Which scaling and which p: small nets on some of the rows decide."""
+"""The choice of scaling and p, by small nets on some of the rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scipy import sparse
 from gcwsnet._validation import Matrix
 from gcwsnet.estimators._scaling import is_binary, learn_scaling
 
-ROWS_TO_LEARN, ROWS_TO_JUDGE = 1600, 1000
+TRAIN_ROWS, VALIDATION_ROWS = 1600, 1000
 LEAST_ROWS = 200
 SMALL: dict[str, Any] = {
     "n_hashes": 64,
@@ -24,8 +24,6 @@ SMALL: dict[str, Any] = {
     "reduction": None,
     "epochs": 2,
     "batch_size": 32,
-    "oversample": 1,
-    "cache": True,
     "early_stopping": False,
     "callbacks": None,
     "verbose": 0,
@@ -36,12 +34,12 @@ SMALL_HIDDEN = (64,)
 class Pair(NamedTuple):
     """A scaling and a power."""
 
-    scale: Any
+    scale: str | None
     p: float
 
 
 FIRST = Pair("numeric", 1.0)
-"""What is kept unless another one is clearly better."""
+"""The pair that is used unless another one is clearly better."""
 PAIRS = [
     FIRST,
     Pair("numeric", 0.5),
@@ -61,22 +59,22 @@ POWERS = (1.0, 0.5, 2.0, 5.0, 20.0, 80.0)
 
 
 @dataclass(frozen=True)
-class Tried:
-    """How a pair did.
+class Candidate:
+    """A scaling and a p with their score on held-out rows.
 
     Attributes
     ----------
     scale, p
         The pair.
     score : float
-        The mean success on rows held out: accuracy, or one minus the mean square error of standardised targets.
+        The mean over the held-out rows: accuracy, or one minus the mean square error of standardised targets.
     error : float
         The standard error of the score.
     seconds : float
     chosen : bool
     """
 
-    scale: Any
+    scale: str | None
     p: float
     score: float
     error: float
@@ -84,8 +82,8 @@ class Tried:
     chosen: bool = False
 
 
-def pairs_to_try(scale: Any, p: float | str, X: Matrix) -> list[Pair]:
-    """The pairs that settings leave open for rows like X; what is kept by default comes first."""
+def pairs_to_try(scale: str | None, p: float | str, X: Matrix) -> list[Pair]:
+    """Return the pairs that settings leave open for rows like X; the default comes first."""
     if p != "auto":
         return [Pair("numeric" if scale == "auto" else scale, float(p))]
     if scale != "auto":
@@ -97,38 +95,38 @@ def pairs_to_try(scale: Any, p: float | str, X: Matrix) -> list[Pair]:
 
 
 def some_rows(n: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Numbers of rows to learn from and of rows to judge by."""
-    order = np.random.default_rng([seed, 6]).permutation(n)[: ROWS_TO_LEARN + ROWS_TO_JUDGE]
-    end = min(ROWS_TO_LEARN, round(len(order) * ROWS_TO_LEARN / (ROWS_TO_LEARN + ROWS_TO_JUDGE)))
+    """Return numbers of rows to learn from, and of validation rows."""
+    order = np.random.default_rng([seed, 6]).permutation(n)[: TRAIN_ROWS + VALIDATION_ROWS]
+    end = min(TRAIN_ROWS, round(len(order) * TRAIN_ROWS / (TRAIN_ROWS + VALIDATION_ROWS)))
     return order[:end], order[end:]
 
 
-def try_pairs(
-    pairs: list[Pair], X: Matrix, X_judged: Matrix, scores: Callable[[Matrix, Matrix, float], NDArray[np.float64]]
-) -> Iterator[Tried]:
-    """Each pair with the mean of the scores of the rows held out.
+def score_pairs(
+    pairs: list[Pair], X: Matrix, X_validation: Matrix, scores: Callable[[Matrix, Matrix, float], NDArray[np.float64]]
+) -> Iterator[Candidate]:
+    """Yield each pair with the mean of the scores of the validation rows.
 
     Parameters
     ----------
     pairs : list of Pair
-        Those of one scaling stand side by side: rows are scaled once for them.
-    X, X_judged : arrays or CSR
-        The rows to learn from, and the rows to judge by.
+        Pairs of one scaling stand side by side: rows are scaled once for them.
+    X, X_validation : arrays or CSR
+        The rows to learn from, and the validation rows.
     scores : callable
-        From both, scaled, and from p to the score of each row that is judged by.
+        Returns the score of each validation row, from both kinds of rows, scaled, and from p.
     """
     for scale, of_scale in groupby(pairs, key=lambda pair: pair.scale):
         start = time.perf_counter()
-        scaling = learn_scaling(X, scale) if isinstance(scale, str) else scale
-        scaled = (X, X_judged) if scaling is None else (scaling.transform(X), scaling.transform(X_judged))
+        scaling = None if scale is None else learn_scaling(X, scale)
+        scaled = (X, X_validation) if scaling is None else (scaling.transform(X), scaling.transform(X_validation))
         for pair in of_scale:
             found = scores(*scaled, pair.p)
             error = float(found.std(ddof=1) / math.sqrt(len(found)))
-            yield Tried(*pair, float(found.mean()), error, time.perf_counter() - start)
+            yield Candidate(*pair, float(found.mean()), error, time.perf_counter() - start)
             start = time.perf_counter()
 
 
-def best_of(tried: list[Tried]) -> int:
-    """The number of the best; the first stays unless another is better by more than half its standard error."""
-    best = max(range(len(tried)), key=lambda i: tried[i].score)
-    return best if tried[best].score > tried[0].score + 0.5 * tried[0].error else 0
+def best_of(candidates: list[Candidate]) -> int:
+    """Return the number of the best; the first stays unless another is better by more than half its standard error."""
+    best = max(range(len(candidates)), key=lambda i: candidates[i].score)
+    return best if candidates[best].score > candidates[0].score + 0.5 * candidates[0].error else 0

@@ -1,4 +1,4 @@
-"""What is learned: labels or numbers, as tensors, with their loss and their measure of success."""
+"""Targets of a task, labels or numbers: as tensors, with their loss and their metric."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ class Targets(ABC):
 
     @abstractmethod
     def encode(self, y: Any) -> Tensor:
-        """Targets as the loss takes them, one row for each of y."""
+        """Return targets as the loss takes them, one row for each of y."""
 
     @abstractmethod
     def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """The loss of each row."""
+        """Return the loss of each row."""
 
     @abstractmethod
     def success(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """For each row what the measure is the mean of."""
+        """Return for each row what the metric is the mean of."""
 
     @abstractmethod
     def score(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """For each row how good its outputs are: at best 1."""
+        """Return for each row how good its outputs are, at best 1."""
 
     @abstractmethod
     def measured(self, mean_success: float) -> float:
-        """The measure of rows whose mean success is known."""
+        """Return the metric of rows with this mean success."""
 
 
 def without_targets(estimator: Any) -> ValueError:
-    """The error for a y that is None."""
+    """Return the error for a y that is None."""
     return ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
 
 
 class Labels(Targets):
-    """Classes: cross-entropy, and accuracy.
+    """The targets of a classification: cross-entropy, and accuracy.
 
     Parameters
     ----------
     classes : array
-        All labels there are, ascending.
+        All labels, ascending.
     """
 
     measure = "accuracy"
@@ -63,23 +63,23 @@ class Labels(Targets):
         self.n_outputs = len(classes)
 
     def encode(self, y: Any) -> Tensor:
-        """The number of each label's class."""
+        """Return the place of each label among the classes."""
         return torch.from_numpy(places_of_labels(y, self.classes))
 
     def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """Cross-entropy."""
+        """Return the cross-entropy of each row."""
         return functional.cross_entropy(outputs, target, reduction="none")
 
     def success(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """1 where the largest output is that of the class."""
+        """Return 1 where the largest output is that of the class, else 0."""
         return (outputs.argmax(1) == target).to(torch.float32)
 
     def score(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """Success."""
+        """Return 1 where the prediction is right, else 0."""
         return self.success(outputs, target)
 
     def measured(self, mean_success: float) -> float:
-        """Accuracy."""
+        """Return the accuracy."""
         return mean_success
 
 
@@ -91,16 +91,16 @@ LOSSES: dict[str, Any] = {
 
 
 class Numbers(Targets):
-    """Numbers, brought to mean 0 and deviation 1: one of three losses, and the root mean square error.
+    """The targets of a regression, standardised: one of three losses, and the root mean square error.
 
     Parameters
     ----------
     mean, size : arrays of float64, shape (n_outputs,)
-        Of the targets, in their own units.
+        Mean and standard deviation of the targets, in their own units.
     one_column : bool
         Whether y is a vector and not a matrix.
     loss : {"squared_error", "absolute_error", "huber"}
-        On the standardised targets, where Huber's loss changes from square to absolute at 1.
+        The loss of the standardised targets; Huber's changes from square to absolute at 1.
     """
 
     measure = "rmse"
@@ -113,31 +113,31 @@ class Numbers(Targets):
 
     @classmethod
     def learn(cls, y: Any, loss: str) -> Numbers:
-        """Targets like those of y."""
+        """Learn mean and standard deviation from y."""
         y = check_numbers(y)
         return cls(*mean_and_size(y), y.ndim == 1, loss)
 
     def encode(self, y: Any) -> Tensor:
-        """Standardised targets, in float32."""
+        """Return standardised targets, in float32."""
         return torch.from_numpy(standardized(y, self.mean, self.size))
 
     def decode(self, outputs: Tensor) -> NDArray[np.float64]:
-        """Predictions in the units of y, of its shape."""
+        """Return predictions in the units of y, of its shape."""
         columns = outputs.numpy() * self.size + self.mean
         return columns[:, 0] if self.one_column else columns
 
     def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """The mean loss of a row's targets."""
+        """Return the mean loss of the targets of each row."""
         return self._loss(outputs, target, reduction="none").mean(1)
 
     def success(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """The mean square error of a row's targets, in their own units."""
+        """Return the mean square error of the targets of each row, in their own units."""
         return ((outputs - target).square() * self._square_size.to(outputs.device)).mean(1)
 
     def score(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """One minus the square error of the standardised targets, whose mean is near R2."""
+        """Return one minus the square error of the standardised targets, whose mean is near R2."""
         return 1 - (outputs - target).square().mean(1)
 
     def measured(self, mean_success: float) -> float:
-        """The root mean square error."""
+        """Return the root mean square error."""
         return math.sqrt(mean_success)

@@ -1,4 +1,4 @@
-"""Rows of counts, as of words or clicks: rare columns weigh more, and long rows are made as short as others."""
+"""Scalings of counts of words or clicks: rare columns weigh more, and rows get length 1."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TermScaling:
     weight: NDArray[np.float64]
 
     def transform(self, X: Matrix) -> Matrix:
-        """X scaled, dense or CSR as it came, float32 if it was; no number becomes infinite."""
+        """Return X scaled, dense or CSR as it came, float32 if it was; no number becomes infinite."""
         X = as_floats(X)
         if not sparse.issparse(X):
             weighted = X.astype(np.float64) * self.weight
@@ -43,12 +43,12 @@ class TermScaling:
         return scaled
 
     def __repr__(self) -> str:
-        told = {"idf": "columns by rarity", "unit": "rows of length 1", "tfidf": "columns by rarity, rows of length 1"}
-        return f"TermScaling({self.scale!r}: {told[self.scale]})"
+        kinds = {"idf": "columns by rarity", "unit": "rows of length 1", "tfidf": "columns by rarity, rows of length 1"}
+        return f"TermScaling({self.scale!r}: {kinds[self.scale]})"
 
 
 def learn_terms(X: Matrix, scale: str) -> TermScaling:
-    """The weights of the columns of X."""
+    """Learn the weights of the columns of X."""
     n, D = X.shape
     if scale == "unit":
         return TermScaling(scale, np.ones(D))

@@ -1,4 +1,4 @@
-"""How rows become codes, and labels become what is learned. It needs no torch."""
+"""The coder of files: rows become codes, and labels become targets. It needs no torch."""
 
 from __future__ import annotations
 
@@ -14,39 +14,44 @@ from gcwsnet._memory import require_memory
 from gcwsnet._validation import check_finite, row_batches
 from gcwsnet.data import Batch
 from gcwsnet.estimators._files import Arrays, Description
-from gcwsnet.estimators._scaling_arrays import rebuilt_scaling, scaling_arrays
+from gcwsnet.estimators._scaling import zeros_for_nan
+from gcwsnet.estimators._scaling_arrays import scaling_arrays, scaling_from_arrays
 from gcwsnet.estimators._target_arrays import places_of_labels, standardized
 from gcwsnet.hashing import GCWSHasher
 from gcwsnet.streaming._task import as_labels
 
 
+def filled(X: Any, missing: str) -> Any:
+    """Return rows with 0 in place of NaN if `missing` is "zero", once they are found to have no other odd values."""
+    check_finite(X, nan_is_fine=missing != "error", columns=None, way_out_of_nan="")
+    return zeros_for_nan(X) if missing == "zero" else X
+
+
 @dataclass
 class Coder:
-    """How rows of files become codes.
+    """A coder that turns the rows of files into codes, and their labels into targets.
 
     Attributes
     ----------
     settings : dict
-        Of hashing: n_hashes, bits, t_bits, encoding, p, scale, oversample, missing; p and scale as they were asked for.
+        The parameters of an estimator that decide about codes: n_hashes, bits, t_bits, encoding, p, scale and missing;
+        p and scale as they were asked for.
     seed, n_features : int
     scaling : ColumnScaling, QuantileScaling, TermScaling or None
     p : float
-        The one in use.
-    hash_numbers : array of int64 or None
-        Chosen ones.
+        The power in use.
     selection : list of dict
-        What was tried.
+        The candidates for scaling and p, with their scores.
     task : {"classification", "regression"} or None
         None for rows without labels.
     label_type : {"integers", "numbers", "strings"} or None
     n_rows : int or None
-        Of the files; None of a stream.
+        The rows of the files; None for a stream.
     classes : array or None
         The labels of a classification.
     mean, size : arrays or None
-        Of the numbers of a regression.
+        Mean and standard deviation of the targets of a regression.
     n_jobs : int or None
-        Threads.
     """
 
     settings: dict[str, Any]
@@ -54,7 +59,6 @@ class Coder:
     n_features: int
     scaling: Any
     p: float
-    hash_numbers: NDArray[np.int64] | None
     selection: list[dict[str, Any]]
     task: str | None
     label_type: str | None
@@ -72,25 +76,23 @@ class Coder:
             bits=self.settings["bits"],
             t_bits=self.settings["t_bits"],
             encoding=self.settings["encoding"],
-            missing=self.settings["missing"],
-            hash_numbers=self.hash_numbers,
+            missing="zero" if self.settings["missing"] == "mean" else "error",
             random_state=self.seed,
             n_jobs=self.n_jobs,
         ).fit(sparse.csr_matrix((1, self.n_features), dtype=np.float32))
 
     def codes(self, X: Any) -> NDArray[Any]:
-        """The codes of rows as they were read."""
+        """Return the codes of rows as they were read."""
         if X.shape[1] != self.n_features:
             raise ValueError(f"rows must have {self.n_features} columns as those before, got {X.shape[1]}")
-        check_finite(X, nan_is_fine=self.settings["missing"] == "zero", columns=None, way_out_of_nan="")
+        X = filled(X, self.settings["missing"])
         parts = [rows if self.scaling is None else self.scaling.transform(rows) for _, rows in row_batches(X)]
-        require_memory(
-            X.shape[0] * self.settings["n_hashes"], f"the codes of {X.shape[0]} rows", "read fewer rows at once"
-        )
+        n_bytes = X.shape[0] * self.settings["n_hashes"] * np.min_scalar_type((1 << self.hasher.code_bits) - 1).itemsize
+        require_memory(n_bytes, f"the codes of {X.shape[0]} rows", "read fewer rows at once, or use fewer hashes")
         return np.concatenate([np.asarray(self.hasher.transform(part)) for part in parts])
 
     def target(self, y: NDArray[Any]) -> NDArray[Any]:
-        """Labels or numbers as they are learned."""
+        """Return the targets of labels or numbers."""
         y = as_labels(y, self.label_type)
         if self.classes is not None:
             return places_of_labels(y, self.classes)
@@ -98,14 +100,14 @@ class Coder:
         return standardized(y, self.mean, self.size)
 
     def coded(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Codes and targets of batches."""
+        """Yield codes and targets of batches."""
         for batch in batches:
             if batch.y is None:
                 raise ValueError("there are no labels to learn from; name their column with --label")
             yield Batch(self.codes(batch.X), self.target(batch.y), batch.weight)
 
-    def parts(self) -> tuple[Arrays, Description]:
-        """All of it, as arrays and as what JSON can hold."""
+    def state(self) -> tuple[Arrays, Description]:
+        """Return the coder as arrays and as a description for JSON."""
         arrays = scaling_arrays(self.scaling)
         if self.mean is not None and self.size is not None:
             arrays |= {"targets.mean": self.mean, "targets.size": self.size}
@@ -116,7 +118,6 @@ class Coder:
             "n_features": self.n_features,
             "scaling": None if self.scaling is None else self.scaling.scale,
             "p": self.p,
-            "hash_numbers": None if self.hash_numbers is None else self.hash_numbers.tolist(),
             "selection": self.selection,
             "task": self.task,
             "label_type": self.label_type,
@@ -127,16 +128,15 @@ class Coder:
         return arrays, description
 
     @classmethod
-    def rebuilt(cls, arrays: Arrays, description: Description, n_jobs: int | None = None) -> Coder:
-        """The coder of its parts."""
-        numbers, labels = description["hash_numbers"], description["classes"]
+    def from_state(cls, arrays: Arrays, description: Description, n_jobs: int | None = None) -> Coder:
+        """Return the coder whose `state` was saved."""
+        labels = description["classes"]
         return cls(
             settings=description["settings"],
             seed=description["seed"],
             n_features=description["n_features"],
-            scaling=rebuilt_scaling(description["scaling"], description["n_features"], arrays),
+            scaling=scaling_from_arrays(description["scaling"], description["n_features"], arrays),
             p=description["p"],
-            hash_numbers=None if numbers is None else np.array(numbers, dtype=np.int64),
             selection=description["selection"],
             task=description["task"],
             label_type=description["label_type"],

@@ -1,4 +1,4 @@
-"""Codes in a folder: how they were made, and parts with the codes, labels and weights of each file."""
+"""Folders of codes: the coder, a manifest, and parts with the codes, labels and weights of each file."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ VERSION = 1
 
 
 def is_codes_folder(path: Path) -> bool:
-    """Whether `gcwsnet hash` has written this folder, or has begun to."""
+    """Tell whether `gcwsnet hash` has written this folder, or has begun to."""
     return (path / CODER).is_file()
 
 
 @dataclass
 class Manifest:
-    """What is in a folder.
+    """The content of a folder of codes.
 
     Attributes
     ----------
     settings : dict
-        What the codes hang on beside the files: another run goes on only if it has the same.
+        The settings that the codes follow from: another run continues only if it has the same.
     files : list of dict
         The files that are done, in their order: "file", "bytes", "rows" and the names of their "parts".
     n_files : int
-        That there will be.
+        The number of files once all are done.
     """
 
     settings: dict[str, Any]
@@ -48,18 +48,18 @@ class Manifest:
 
     @property
     def n_rows(self) -> int:
-        """Of the files that are done."""
+        """The rows of the files that are done."""
         return sum(int(one["rows"]) for one in self.files)
 
     def write(self, folder: Path) -> None:
-        """Put it into the folder, in place of the one before."""
+        """Write the manifest into a folder, in place of an earlier one."""
         content = {"version": VERSION, "settings": self.settings, "files": self.files, "n_files": self.n_files}
         with written_beside(folder / MANIFEST) as path:
             path.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """That of a folder."""
+        """Read the manifest of a folder."""
         path = folder / MANIFEST
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
@@ -73,16 +73,16 @@ class Manifest:
 
 
 def write_coder(folder: Path, coder: Coder, layout: Schema) -> None:
-    """How the codes of a folder are made."""
-    arrays, description = coder.parts()
+    """Write the coder of a folder and the layout of its files."""
+    arrays, description = coder.state()
     write_file(folder / CODER, arrays, {"coder": description, "layout": layout.to_json()})
 
 
 def read_coder(folder: Path, n_jobs: int | None = None) -> tuple[Coder, Schema]:
-    """What `write_coder` wrote."""
+    """Read what `write_coder` wrote."""
     arrays, description = read_file(folder / CODER)
     try:
-        return Coder.rebuilt(arrays, description["coder"], n_jobs), Schema.from_json(description["layout"])
+        return Coder.from_state(arrays, description["coder"], n_jobs), Schema.from_json(description["layout"])
     except (KeyError, TypeError, IndexError) as error:
         raise ValueError(f"{folder / CODER} is not whole: {type(error).__name__} {error}") from error
 
@@ -100,21 +100,21 @@ def write_parts(folder: Path, number: int, batches: Iterable[Batch], format: str
 
 
 def _in_parts(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """Batches whose codes take at most 64 million bytes."""
+    """Yield batches whose codes take at most 64 million bytes."""
     waiting = iter(batches)
     first = next(waiting, None)
     if first is None:
         return
 
-    def all_of_them() -> Iterator[Batch]:
+    def from_the_first() -> Iterator[Batch]:
         yield first
         yield from waiting
 
-    yield from rebatched(all_of_them(), max(1, BYTES_OF_A_PART // max(1, first.X.nbytes // first.n_rows)))
+    yield from rebatched(from_the_first(), max(1, BYTES_OF_A_PART // max(1, first.X.nbytes // first.n_rows)))
 
 
 def stored_codes(folder: Path, manifest: Manifest) -> Iterator[Batch]:
-    """The codes of a folder in the order of the files, with labels and weights."""
+    """Yield the codes of a folder in the order of the files, with labels and weights."""
     for one in manifest.files:
         for name in one["parts"]:
             batch = READERS[one["format"]](folder, name)

@@ -1,4 +1,4 @@
-"""Files hashed into a folder of codes, file by file; what is done is not done again."""
+"""Hashing of files into a folder of codes, file by file, which can be interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from gcwsnet.streaming._folder import (
     write_parts,
 )
 from gcwsnet.streaming._learn_coder import is_torch_there, learn_coder
-from gcwsnet.streaming._prepare import read_again
+from gcwsnet.streaming._prepare import missing_of, read_again
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """All that hashing is asked for; see the session of training."""
+class HashingOptions:
+    """The options of hashing files; see the options of a training run."""
 
     files: list[str]
     out: Path
@@ -43,7 +43,7 @@ class Wanted:
     n_jobs: int | None
 
     def settings(self) -> dict[str, Any]:
-        """What must be the same for hashing to go on."""
+        """Return what must be the same for hashing to be resumed."""
         given = {name: getattr(self, name) for name in ("reading", "hashing", "task", "seed", "format")}
         inputs = find_sources(self.files)
         if not all(one.reusable for one in inputs):
@@ -52,62 +52,62 @@ class Wanted:
         return json.loads(json.dumps({**given, "files": files}))
 
 
-def hash_files(wanted: Wanted, told: Callable[[str], None]) -> tuple[Coder, Manifest]:
+def hash_files(options: HashingOptions, log: Callable[[str], None]) -> tuple[Coder, Manifest]:
     """Write the codes of all files that are not done yet."""
-    wanted.out.mkdir(parents=True, exist_ok=True)
-    remove_left_overs(wanted.out)
-    settings = wanted.settings()
-    manifest = _begun(wanted, settings)
+    options.out.mkdir(parents=True, exist_ok=True)
+    remove_left_overs(options.out)
+    settings = options.settings()
+    manifest = _unfinished(options, settings)
     names = [name for name, _ in settings["files"]]
     if manifest is None:
-        batches = read(names, **wanted.reading)
-        hashing = wanted.hashing | {"missing": "zero" if batches.schema.missing == "nan" else "error"}
-        coder = learn_coder(batches, batches.survey(), hashing, wanted.task, wanted.seed, wanted.n_jobs)
+        batches = read(names, **options.reading)
+        hashing = options.hashing | {"missing": missing_of(batches.schema)}
+        coder = learn_coder(batches, batches.survey(), hashing, options.task, options.seed, options.n_jobs)
         layout = batches.schema
         if "auto" in (hashing["scale"], hashing["p"]) and not coder.selection:
             why = "there are no labels" if coder.task is None else "torch is not installed"
             if coder.task is None or not is_torch_there():
-                told(f"scaling and p were not chosen, since {why}: the scaling is numeric where it is open, and p is 1")
-        write_coder(wanted.out, coder, layout)
+                log(f"scaling and p were not chosen, since {why}: the scaling is numeric where it is open, and p is 1")
+        write_coder(options.out, coder, layout)
         manifest = Manifest(settings, [], len(names))
-        manifest.write(wanted.out)
+        manifest.write(options.out)
     else:
-        coder, layout = read_coder(wanted.out, wanted.n_jobs)
-        told(f"{len(manifest.files)} of {len(names)} files are done")
+        coder, layout = read_coder(options.out, options.n_jobs)
+        log(f"{len(manifest.files)} of {len(names)} files are done")
     for number, name in enumerate(names):
         if number < len(manifest.files):
             continue
-        done = write_parts(wanted.out, number, _codes(name, wanted, layout, coder), wanted.format)
+        done = write_parts(options.out, number, _codes(name, options, layout, coder), options.format)
         manifest.files.append({"file": name, **done})
-        manifest.write(wanted.out)
-        told(f"{name}: {done['rows']:,} rows")
+        manifest.write(options.out)
+        log(f"{name}: {done['rows']:,} rows")
     return coder, manifest
 
 
-def _begun(wanted: Wanted, settings: dict[str, Any]) -> Manifest | None:
-    """What there is of an earlier run that may go on."""
-    if not is_codes_folder(wanted.out):
+def _unfinished(options: HashingOptions, settings: dict[str, Any]) -> Manifest | None:
+    """Return the manifest of an earlier run that can be resumed."""
+    if not is_codes_folder(options.out):
         return None
-    if wanted.restart:
-        for path in (wanted.out / MANIFEST, *wanted.out.glob(f"{PART}-*"), wanted.out / CODER):
+    if options.restart:
+        for path in (options.out / MANIFEST, *options.out.glob(f"{PART}-*"), options.out / CODER):
             path.unlink(missing_ok=True)
         return None
-    if not wanted.resume:
-        raise ValueError(f"{wanted.out} has codes; finish them with --resume, or write them anew with --restart")
+    if not options.resume:
+        raise ValueError(f"{options.out} has codes; finish them with --resume, or write them again with --restart")
     try:
-        manifest = Manifest.read(wanted.out)
+        manifest = Manifest.read(options.out)
     except FileNotFoundError:
         return None  # killed between coder and manifest
     for name, value in settings.items():
         if manifest.settings.get(name) != value:
             raise ValueError(
-                f"{wanted.out} was begun with {name} {manifest.settings.get(name)}, and now it is {value}; codes of a "
-                "folder have the same files and settings, so write them anew with --restart"
+                f"{options.out} was begun with {name} {manifest.settings.get(name)}, and now it is {value}; the codes "
+                "of a folder have the same files and settings, so write them again with --restart"
             )
     return manifest
 
 
-def _codes(name: str, wanted: Wanted, layout: Schema, coder: Coder) -> Iterator[Batch]:
+def _codes(name: str, options: HashingOptions, layout: Schema, coder: Coder) -> Iterator[Batch]:
     label = {} if layout.label is None else {"label": layout.label}
-    for batch in read_again([name], wanted.reading, layout, **label):
+    for batch in read_again([name], options.reading, layout, **label):
         yield Batch(coder.codes(batch.X), batch.y, batch.weight)

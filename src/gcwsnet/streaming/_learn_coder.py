@@ -1,4 +1,4 @@
-"""A coder, learned from some of the rows of files.
+"""Learning a coder from some of the rows of files.
 
 Only the settings of hashing matter, so that `gcwsnet hash` and `gcwsnet train` learn the same, whatever net is trained
 afterwards. Where scaling and p are to be chosen, small nets choose, which needs torch.
@@ -13,22 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet._validation import check_finite
 from gcwsnet.data import Batch, Batches, Survey
 from gcwsnet.data._batch import joined
 from gcwsnet.estimators._scaling import learn_scaling
 from gcwsnet.estimators._target_arrays import check_numbers, mean_and_size
-from gcwsnet.streaming._coder import Coder
+from gcwsnet.streaming._coder import Coder, filled
 from gcwsnet.streaming._task import as_labels, classes_of, find_task
 
 MOST_ROWS, MOST_BYTES = 20_000, 1 << 26
-"""That are learned from."""
+"""The most rows and bytes that a coder is learned from."""
 
 
 def learn_coder(
     batches: Batches, survey: Survey, settings: dict[str, Any], task: str, seed: int, n_jobs: int | None
 ) -> Coder:
-    """The coder of files that a survey has gone through."""
+    """Learn the coder of files whose rows were surveyed."""
     rows = sample(batches, survey.n_rows, seed)
     if survey.label_type is None:
         return learned(rows, None, None, None, survey.n_rows, settings, seed, n_jobs)
@@ -47,15 +46,14 @@ def learned(
     seed: int,
     n_jobs: int | None,
 ) -> Coder:
-    """The coder of some rows; what labels are is known."""
-    check_finite(rows.X, nan_is_fine=settings["missing"] == "zero", columns=None, way_out_of_nan="")
+    """Learn the coder of some rows whose task is known."""
+    rows = rows._replace(X=filled(rows.X, settings["missing"]))
     y = None if rows.y is None else as_labels(rows.y, label_type)
     mean, size = mean_and_size(check_numbers(y)) if task == "regression" else (None, None)
-    scale, p, numbers = settings["scale"], settings["p"], None
+    scale, p = settings["scale"], settings["p"]
     selection: list[dict[str, Any]] = []
-    chosen = "auto" in (scale, p) or settings["oversample"] > 1
-    if chosen and y is not None and is_torch_there():
-        scale, p, numbers, selection = _chosen(Batch(rows.X, y, rows.weight), classes, settings, seed, n_jobs)
+    if "auto" in (scale, p) and y is not None and is_torch_there():
+        scale, p, selection = _chosen(Batch(rows.X, y, rows.weight), classes, settings, seed, n_jobs)
     scale = "numeric" if scale == "auto" else scale
     return Coder(
         settings=settings,
@@ -63,7 +61,6 @@ def learned(
         n_features=rows.X.shape[1],
         scaling=None if scale is None else learn_scaling(rows.X, scale),
         p=1.0 if p == "auto" else float(p),
-        hash_numbers=numbers,
         selection=selection,
         task=task,
         label_type=label_type,
@@ -76,7 +73,7 @@ def learned(
 
 
 def is_torch_there() -> bool:
-    """Whether nets can be trained here."""
+    """Tell whether torch is installed, so that nets can be trained."""
     try:
         import gcwsnet.nn  # noqa: F401, PLC0415
     except ImportError:
@@ -86,8 +83,8 @@ def is_torch_there() -> bool:
 
 def _chosen(
     rows: Batch, classes: NDArray[Any] | None, settings: dict[str, Any], seed: int, n_jobs: int | None
-) -> tuple[Any, float, NDArray[np.int64] | None, list[dict[str, Any]]]:
-    """Scaling, p, hashes and what was tried, by an estimator with these settings and else its defaults."""
+) -> tuple[str | None, float, list[dict[str, Any]]]:
+    """Return scaling, p and the candidates, by an estimator with these settings and otherwise its defaults."""
     import torch  # noqa: PLC0415
 
     from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor  # noqa: PLC0415
@@ -96,17 +93,17 @@ def _chosen(
 
     make: Any = GCWSNetRegressor if classes is None else GCWSNetClassifier
     estimator = make(random_state=seed, n_jobs=n_jobs, **settings)
-    estimator._check_parameters()
+    estimator._freeze_parameters()
     estimator.seed_, estimator.n_features_in_ = seed, rows.X.shape[1]
     targets = estimator._targets_of(rows.y) if classes is None else Labels(classes)
     weight = None if rows.weight is None else torch.from_numpy(rows.weight.astype(np.float32))
     estimator._make_coder(Rows(rows.X, rows.y, weight), targets)
-    tried = [asdict(replace(one, seconds=0.0)) for one in estimator.selection_]
-    return getattr(estimator.scaling_, "scale", None), estimator.p_, estimator.hash_numbers_, tried
+    candidates = [asdict(replace(one, seconds=0.0)) for one in estimator.selection_]
+    return getattr(estimator.scaling_, "scale", None), estimator.p_, candidates
 
 
 def sample(batches: Batches, n_rows: int, seed: int) -> Batch:
-    """Rows drawn at random from all, in their order: at most 20,000, and not more than 64 million bytes."""
+    """Return rows drawn at random, in their order: at most 20,000, and not more than 64 million bytes."""
     chosen: list[Batch] = []
     numbers: NDArray[np.int64] | None = None
     first = 0
@@ -126,7 +123,7 @@ def sample(batches: Batches, n_rows: int, seed: int) -> Batch:
 
 
 def bytes_of_a_row(batch: Batch) -> int:
-    """What the numbers of a row take, on average."""
+    """Return the mean bytes of a row."""
     X = batch.X
     n_bytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
     return n_bytes // max(batch.n_rows, 1)

@@ -1,4 +1,4 @@
-"""Files, a stream or a folder of codes, made ready to be learned from."""
+"""Preparation of files, of a stream or of a folder of codes for training."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gcwsnet.streaming._task import as_labels, find_task
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a net learns from.
+    """The codes and targets that a net learns from.
 
     Attributes
     ----------
@@ -29,10 +29,10 @@ class Prepared:
     layout : Schema
         How files become rows.
     codes : callable
-        Codes and targets of all rows in their order, each time anew; of a stream, once.
+        Returns the codes and targets of all rows in their order; for a stream it can be called once.
     n_rows : int or None
     skipped : callable
-        How many rows the last reading has skipped, and why.
+        Returns how many rows were skipped when they were last read, and why.
     """
 
     coder: Coder
@@ -52,11 +52,13 @@ def prepare(
     n_jobs: int | None,
     classes: list[Any] | None = None,
 ) -> Prepared:
-    """Read files once to know them, and learn from some of their rows how rows become codes."""
+    """Read files once to learn their columns and labels, and learn a coder from some of their rows."""
     batches = read(files if len(files) > 1 else files[0], **reading)
-    hashing = hashing | {"missing": "zero" if batches.schema.missing == "nan" else "error"}
+    hashing = hashing | {"missing": missing_of(batches.schema)}
     if not batches.reusable:
         return _prepared_stream(batches, hashing, task, seed, n_jobs, classes)
+    if classes is not None:
+        raise ValueError("files show all their labels, and --classes is for a stream; leave --classes out")
     survey = batches.survey()
     if survey.label_type is None:
         raise ValueError("there are no labels to learn from; name their column with --label")
@@ -64,7 +66,7 @@ def prepare(
 
 
 def prepared(batches: Batches, coder: Coder) -> Prepared:
-    """Files whose coder is known."""
+    """Return files with a coder that is known."""
 
     def skipped() -> tuple[int, list[str]]:
         return batches.skipped, batches.reasons
@@ -73,7 +75,7 @@ def prepared(batches: Batches, coder: Coder) -> Prepared:
 
 
 def prepare_codes(folder: Path, n_jobs: int | None) -> Prepared:
-    """A folder that `gcwsnet hash` wrote."""
+    """Return the codes of a folder that `gcwsnet hash` wrote."""
     coder, layout = read_coder(folder, n_jobs)
     manifest = Manifest.read(folder)
     if coder.task is None:
@@ -93,14 +95,19 @@ def prepare_codes(folder: Path, n_jobs: int | None) -> Prepared:
 
 
 def read_again(files: list[str], reading: dict[str, Any], layout: Schema, **more: Any) -> Batches:
-    """Files, read as those that a layout was learned from."""
+    """Read files like those that a layout was learned from."""
     kept = ("format", "batch_rows", "dtype", "header", "on_error", "rejects", "longest_line")
     settings = {name: value for name, value in reading.items() if name in kept}
     return read(files if len(files) > 1 else files[0], schema=layout, **settings, **more)
 
 
+def missing_of(layout: Schema) -> str:
+    """Return the word of the estimators for what a layout says about missing values: NaN in X is for the mean."""
+    return "mean" if layout.missing == "nan" else layout.missing
+
+
 def is_codes(files: list[str]) -> bool:
-    """Whether the one source is a folder of codes; several of them are an error."""
+    """Tell whether the files are one folder of codes; several of them are an error."""
     folders = [file for file in files if is_codes_folder(Path(file))]
     if folders and len(files) > 1:
         raise ValueError(f"a folder of codes is trained on alone, got {', '.join(files)}")
@@ -110,7 +117,7 @@ def is_codes(files: list[str]) -> bool:
 def _prepared_stream(
     batches: Batches, hashing: dict[str, Any], task: str, seed: int, n_jobs: int | None, classes: list[Any] | None
 ) -> Prepared:
-    """A stream: its first rows decide, and are learned from before the others."""
+    """Return a stream, whose first rows decide about the coder and come before the others."""
     rest = iter(batches)
     first = _first_rows(rest)
     if first.y is None:
@@ -118,6 +125,8 @@ def _prepared_stream(
     kind = infer_label_type(first.y)
     labels = tuple(np.unique(first.y).tolist()) if classes is None else tuple(classes)
     task = find_task(task, kind, labels)
+    if classes is not None and task == "regression":
+        raise ValueError("a regression has no classes; leave --classes out, or use --task classification")
     known = np.unique(as_labels(np.array(labels), kind)) if task == "classification" else None
     coder = learned(first, task, kind, known, None, hashing, seed, n_jobs)
     parts = [first.rows(start, start + batches.batch_rows) for start in range(0, first.n_rows, batches.batch_rows)]

@@ -1,4 +1,4 @@
-"""What is to be learned: labels or numbers."""
+"""The task of a dataset: classification or regression."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_CLASSES_OF_INTEGERS = 100
 
 
 def find_task(task: str, label_type: str | None, labels: tuple[Any, ...] | None) -> str:
-    """Classification or regression.
+    """Return "classification" or "regression".
 
     "auto": text is classified, whole numbers are if there are at most 100 different ones, other numbers are predicted.
     """
@@ -30,10 +30,10 @@ def find_task(task: str, label_type: str | None, labels: tuple[Any, ...] | None)
 
 
 def classes_of(survey: Survey) -> NDArray[Any]:
-    """The labels of a survey as an array, whole numbers as integers."""
+    """Return the labels of a survey as an array, whole numbers as integers."""
     return as_labels(np.array(survey.labels), survey.label_type)
 
 
 def as_labels(y: NDArray[Any], label_type: str | None) -> NDArray[Any]:
-    """Labels in the type that the classes have."""
+    """Return labels in the type that the classes have."""
     return y.astype(np.int64) if label_type == "integers" else y

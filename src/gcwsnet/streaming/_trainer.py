@@ -1,4 +1,4 @@
-"""One net, trained on codes as they come: records, checkpoints, and going on after them."""
+"""The loop that trains a net on codes as they come, with records and checkpoints."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._history import Record, append
 from gcwsnet.estimators._learner import SCHEDULES, Learner, torch_threads
 from gcwsnet.estimators._saving import save_model
+from gcwsnet.streaming._held_out import HeldOutRows
 from gcwsnet.streaming._interrupt import Interrupt
-from gcwsnet.streaming._judge import Judge
 from gcwsnet.streaming._progressive import Progressive
 
 FIRST_RECORD = 1000
-"""Rows; the next records are at two, four, eight thousand and so on."""
+"""The rows before the first record; the next ones are at two, four, eight thousand and so on."""
 Epoch = Callable[[], Iterable[Batch]]
 
 
@@ -37,15 +37,15 @@ class Plan:
     ----------
     epochs : int
     n_rows : int or None
-        Of an epoch; None where nobody knows.
+        The rows of an epoch; None for a stream.
     shuffle_rows : int
-        Of the buffer that mixes the rows; 0 takes them as they come.
+        The rows of the buffer that shuffles; 0 keeps the order of the rows.
     fractions : list of float
-        Of an epoch, where a judge is asked and a record is made; the last is 1.
+        The fractions of an epoch after which there is a record with the metrics of held-out rows; the last is 1.
     checkpoint : Path or None
         The file of checkpoints.
     checkpoint_rows : int
-        Rows from one to the next.
+        Rows from one checkpoint to the next; 0 for none.
     kept : dict
         What is written into each checkpoint beside the model.
     """
@@ -60,16 +60,16 @@ class Plan:
 
 
 class Trainer:
-    """An estimator with a net, and where it is in its plan.
+    """A trainer of an estimator's net, which knows how far it has come with its plan.
 
     Parameters
     ----------
     estimator : GCWSNetEstimator
     plan : Plan
-    judge : Judge or None
-    told : callable
+    held_out : HeldOutRows or None
+    on_record : callable
         Called with each record.
-    advanced : callable
+    on_step : callable
         Called after each step with the rows of the batch and their mean loss.
     """
 
@@ -77,18 +77,18 @@ class Trainer:
         self,
         estimator: GCWSNetEstimator,
         plan: Plan,
-        judge: Judge | None,
-        told: Callable[[Record], None],
-        advanced: Callable[[int, float], None],
+        held_out: HeldOutRows | None,
+        on_record: Callable[[Record], None],
+        on_step: Callable[[int, float], None],
     ) -> None:
-        self.estimator, self.plan, self.judge = estimator, plan, judge
-        self.told, self.advanced = told, advanced
+        self.estimator, self.plan, self.held_out = estimator, plan, held_out
+        self.on_record, self.on_step = on_record, on_step
         self.interrupt = Interrupt()
         self.epoch = self.rows_of_epoch = 0
         # since the last record, and over the whole first epoch
         self.since, self.all = Progressive(estimator._targets), Progressive(estimator._targets)
         self.learner = Learner(estimator.net_, estimator.optimizer_, estimator._targets)
-        if plan.n_rows is None and estimator.average and estimator.averages_ is None:
+        if plan.n_rows is None and estimator._settings.average and estimator.averages_ is None:
             estimator.averages_ = Averages(estimator.net_, estimator.n_rows_seen_)
 
     def run(self, codes: Epoch) -> None:
@@ -102,22 +102,22 @@ class Trainer:
 
     def _learn_epoch(self, codes: Iterable[Batch]) -> None:
         next_checkpoint = self._next_checkpoint()
-        for batch in self._mixed(codes):
+        for batch in self._shuffled(codes):
             self._learn(batch)
             self.interrupt.check()
-            self._record_if_it_is_time(batch.n_rows)
+            self._record_if_due(batch.n_rows)
             if self.estimator.n_rows_seen_ >= next_checkpoint:
                 self.save_checkpoint()
                 next_checkpoint = self._next_checkpoint()
         if self.plan.n_rows is None and self.since.rows:
-            self._record(judged=True)
+            self._record(measured=True)
 
-    def _mixed(self, codes: Iterable[Batch]) -> Iterator[Batch]:
-        """Batches of an epoch in a random order, from where it is."""
+    def _shuffled(self, codes: Iterable[Batch]) -> Iterator[Batch]:
+        """Return the batches of an epoch in random order, without those that were learned before."""
         if self.plan.shuffle_rows:
             seed = np.random.SeedSequence([self.estimator.seed_, self.epoch]).generate_state(1, np.uint64)[0]
             codes = shuffled(codes, self.plan.shuffle_rows, int(seed))
-        batches = rebatched(codes, int(self.estimator.batch_size))
+        batches = rebatched(codes, int(self.estimator._settings.batch_size))
         skipped = 0
         while skipped < self.rows_of_epoch:
             skipped += next(batches).n_rows
@@ -134,27 +134,27 @@ class Trainer:
         estimator.n_rows_seen_ += batch.n_rows
         if estimator.averages_ is not None:
             estimator.averages_.note(estimator.n_rows_seen_, estimator.net_)
-        self.advanced(batch.n_rows, step.loss / batch.n_rows)
+        self.on_step(batch.n_rows, step.loss / batch.n_rows)
 
     def _rate(self) -> float:
         n = self.plan.n_rows
         if n is None:
             return self.estimator._rate()
-        steps = self.plan.epochs * math.ceil(n / int(self.estimator.batch_size))
+        steps = self.plan.epochs * math.ceil(n / int(self.estimator._settings.batch_size))
         done = min(1.0, (self.epoch + self.rows_of_epoch / n) / self.plan.epochs)
-        return self.estimator._rate(steps) * SCHEDULES[self.estimator.schedule](done)
+        return self.estimator._rate(steps) * SCHEDULES[self.estimator._settings.schedule](done)
 
-    def _record_if_it_is_time(self, n_new: int) -> None:
-        """At 1, 2, 4, 8, ... thousand rows, and at fractions of an epoch with the judge."""
+    def _record_if_due(self, n_new: int) -> None:
+        """Record at 1, 2, 4, 8, ... thousand rows, and at fractions of an epoch with the metrics of held-out rows."""
         n, after = self.plan.n_rows, self.rows_of_epoch
         seen = self.estimator.n_rows_seen_
         doubled = FIRST_RECORD << max(0, (seen // FIRST_RECORD).bit_length() - 1)
         if n is not None and any(after - n_new < math.ceil(part * n) <= after for part in self.plan.fractions):
-            self._record(judged=True)
+            self._record(measured=True)
         elif seen - n_new < doubled <= seen:
-            self._record(judged=n is None)
+            self._record(measured=n is None)
 
-    def _record(self, *, judged: bool) -> None:
+    def _record(self, *, measured: bool) -> None:
         estimator = self.estimator
         n = self.plan.n_rows
         record: Record = {
@@ -165,23 +165,23 @@ class Trainer:
         }
         if self.epoch == 0:
             record |= {f"mean_{name}": value for name, value in self.all.means().items()}
-        if judged and self.judge is not None:
+        if measured and self.held_out is not None:
             learner = self.learner
             if estimator.averages_ is not None:
                 learner = Learner(estimator.averages_.older.net, estimator.optimizer_, estimator._targets)
             record |= {
-                f"eval_{name}": value for name, value in self.judge.measures(learner, self.interrupt.check).items()
+                f"eval_{name}": value for name, value in self.held_out.metrics(learner, self.interrupt.check).items()
             }
         append(estimator.history_, record)
         self.since = Progressive(estimator._targets)
-        self.told(record)
+        self.on_record(record)
 
     def _next_checkpoint(self) -> float:
         every = self.plan.checkpoint_rows
         return (self.estimator.n_rows_seen_ // every + 1) * every if every else math.inf
 
     def save_checkpoint(self) -> None:
-        """Write all that is needed to go on from here."""
+        """Write all that is needed to resume from here."""
         if self.plan.checkpoint is None:
             return
         tensors: dict[str, Any] = {}
@@ -192,8 +192,8 @@ class Trainer:
         more = tensors, {**self.plan.kept, "position": described}
         save_model(self.estimator, self.plan.checkpoint, with_optimizer=True, timings=False, more=more)
 
-    def go_on(self, tensors: dict[str, Any], position: dict[str, Any]) -> None:
-        """Take the position from a checkpoint that the estimator was loaded from."""
+    def resume(self, tensors: dict[str, Any], position: dict[str, Any]) -> None:
+        """Continue from the position of the checkpoint that the estimator was loaded from."""
         self.epoch, self.rows_of_epoch = position["epoch"], position["rows_of_epoch"]
         for name in ("since", "all"):
             start = f"progressive.{name}."

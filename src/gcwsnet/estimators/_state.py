@@ -1,4 +1,4 @@
-"""An estimator as tensors and as what JSON can hold: what makes codes of rows, and what learns from codes."""
+"""The state of an estimator as tensors and as a description for JSON, and estimators from such a state."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._classifier import GCWSNetClassifier
 from gcwsnet.estimators._files import Description
 from gcwsnet.estimators._regressor import GCWSNetRegressor
-from gcwsnet.estimators._scaling_arrays import rebuilt_scaling, scaling_arrays
-from gcwsnet.estimators._selection import Tried
+from gcwsnet.estimators._scaling_arrays import scaling_arrays, scaling_from_arrays
+from gcwsnet.estimators._selection import Candidate
 from gcwsnet.estimators._targets import Labels, Numbers, Targets
 from gcwsnet.nn import GCWSNet, LazyAdam
 
 ESTIMATORS = {cls.__name__: cls for cls in (GCWSNetClassifier, GCWSNetRegressor)}
-NOT_SAVED = {"callbacks", "verbose"}
 
 Tensors = dict[str, Tensor]
 
 
-def coder_parts(estimator: GCWSNetEstimator, *, timings: bool) -> tuple[Tensors, Description]:
-    """How rows become codes, and labels or numbers become targets."""
+def coder_state(estimator: GCWSNetEstimator, *, timings: bool) -> tuple[Tensors, Description]:
+    """Return how rows become codes, and labels or numbers become targets."""
     scaling = estimator.scaling_
     scaling_tensors = {name: torch.from_numpy(array) for name, array in scaling_arrays(scaling).items()}
-    targets, target_tensors = _targets_parts(estimator._targets)
+    targets, target_tensors = _targets_state(estimator._targets)
     names = getattr(estimator, "feature_names_in_", None)
     selection = [one if timings else replace(one, seconds=0.0) for one in estimator.selection_]
     description = {
@@ -41,15 +40,14 @@ def coder_parts(estimator: GCWSNetEstimator, *, timings: bool) -> tuple[Tensors,
         "feature_names_in": None if names is None else names.tolist(),
         "scaling": scaling.scale if scaling is not None else None,
         "p": estimator.p_,
-        "hash_numbers": None if estimator.hash_numbers_ is None else estimator.hash_numbers_.tolist(),
-        "selection": [asdict(tried) for tried in selection],
+        "selection": [asdict(candidate) for candidate in selection],
         "targets": targets,
     }
     return scaling_tensors | target_tensors, description
 
 
-def net_parts(estimator: GCWSNetEstimator, *, with_optimizer: bool, timings: bool) -> tuple[Tensors, Description]:
-    """The net and what it has seen."""
+def net_state(estimator: GCWSNetEstimator, *, with_optimizer: bool, timings: bool) -> tuple[Tensors, Description]:
+    """Return the net, its optimizer and its history."""
     tensors = {f"net.{name}": value for name, value in estimator.net_.state_dict().items()}
     if with_optimizer:
         for number, state in estimator.optimizer_.state_dict()["state"].items():
@@ -75,10 +73,7 @@ def net_parts(estimator: GCWSNetEstimator, *, with_optimizer: bool, timings: boo
 
 
 def _settings(estimator: GCWSNetEstimator) -> Description:
-    settings = estimator.get_params(deep=False)
-    for name in NOT_SAVED:
-        del settings[name]
-    settings["device"] = str(settings["device"])
+    settings = dict(estimator._settings)
     if not isinstance(settings["random_state"], int | np.integer):
         settings["random_state"] = None
     if isinstance(settings.get("class_weight"), dict):
@@ -87,7 +82,7 @@ def _settings(estimator: GCWSNetEstimator) -> Description:
 
 
 def _plain(value: Any) -> Any:
-    """A setting as JSON knows it."""
+    """Return a setting as JSON knows it."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, list | tuple):
@@ -99,7 +94,7 @@ def _or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _targets_parts(targets: Targets) -> tuple[Description, Tensors]:
+def _targets_state(targets: Targets) -> tuple[Description, Tensors]:
     if isinstance(targets, Numbers):
         tensors = {"targets.mean": torch.from_numpy(targets.mean), "targets.size": torch.from_numpy(targets.size)}
         return {"one_column": targets.one_column}, tensors
@@ -111,35 +106,33 @@ def _targets_parts(targets: Targets) -> tuple[Description, Tensors]:
     return {"classes": values, "dtype": classes.dtype.str}, {}
 
 
-def rebuilt_coder(tensors: Tensors, description: Description) -> GCWSNetEstimator:
-    """An estimator that makes codes, and knows its targets."""
+def coder_from_state(tensors: Tensors, description: Description) -> GCWSNetEstimator:
+    """Return an estimator without a net, which makes codes and knows its targets."""
     settings = dict(description["settings"])
-    for name in ("hidden", "betas"):
-        settings[name] = tuple(settings[name])
     if isinstance(settings.get("class_weight"), list):
         settings["class_weight"] = dict(settings["class_weight"])
+    settings |= {name: tuple(value) for name, value in settings.items() if isinstance(value, list)}
     estimator: GCWSNetEstimator = ESTIMATORS[description["estimator"]](**settings)
-    estimator._check_parameters()
+    estimator._freeze_parameters()
     estimator.seed_ = description["seed"]
     estimator.n_features_in_ = description["n_features_in"]
     if description["feature_names_in"] is not None:
         estimator.feature_names_in_ = np.array(description["feature_names_in"], dtype=object)
     arrays = {name: value.numpy() for name, value in tensors.items() if name.startswith("scaling.")}
-    estimator.scaling_ = rebuilt_scaling(description["scaling"], estimator.n_features_in_, arrays)
+    estimator.scaling_ = scaling_from_arrays(description["scaling"], estimator.n_features_in_, arrays)
     estimator.p_ = description["p"]
-    estimator.selection_ = [Tried(**tried) for tried in description["selection"]]
-    numbers = description["hash_numbers"]
-    estimator._make_hasher(estimator.n_features_in_, None if numbers is None else np.array(numbers, dtype=np.int64))
-    estimator._targets = _rebuilt_targets(estimator, description["targets"], tensors)
+    estimator.selection_ = [Candidate(**candidate) for candidate in description["selection"]]
+    estimator._make_hasher(estimator.n_features_in_)
+    estimator._targets = _targets_from_state(estimator, description["targets"], tensors)
     return estimator
 
 
-def rebuild_net(estimator: GCWSNetEstimator, tensors: Tensors, description: Description) -> None:
-    """Give an estimator that makes codes the net that goes with it."""
+def restore_net(estimator: GCWSNetEstimator, tensors: Tensors, description: Description) -> None:
+    """Give an estimator that makes codes its net, its optimizer and its history."""
     estimator._make_net(estimator._targets)
     estimator.net_.load_state_dict(_starting_with("net.", tensors))
     _restore_optimizer(estimator.optimizer_, _starting_with("optimizer.", tensors))
-    estimator.averages_ = _rebuilt_averages(estimator.net_, description, tensors)
+    estimator.averages_ = _averages_from_state(estimator.net_, description, tensors)
     estimator.history_ = {
         name: [math.nan if value is None else value for value in values]
         for name, values in description["history"].items()
@@ -148,7 +141,7 @@ def rebuild_net(estimator: GCWSNetEstimator, tensors: Tensors, description: Desc
     estimator.n_epochs_seen_ = description["n_epochs_seen"]
 
 
-def _rebuilt_averages(net: GCWSNet, description: Description, tensors: Tensors) -> Averages | None:
+def _averages_from_state(net: GCWSNet, description: Description, tensors: Tensors) -> Averages | None:
     if not description["averages"]:
         return None
     averages = Averages(net, description["n_rows_seen"])
@@ -159,11 +152,11 @@ def _rebuilt_averages(net: GCWSNet, description: Description, tensors: Tensors) 
     return averages
 
 
-def _rebuilt_targets(estimator: Any, described: Description, tensors: Tensors) -> Targets:
+def _targets_from_state(estimator: Any, described: Description, tensors: Tensors) -> Targets:
     if isinstance(estimator, GCWSNetClassifier):
         return Labels(np.array(described["classes"], dtype=np.dtype(described["dtype"])))
     mean, size = tensors["targets.mean"].numpy(), tensors["targets.size"].numpy()
-    return Numbers(mean, size, described["one_column"], estimator.loss)
+    return Numbers(mean, size, described["one_column"], estimator._settings.loss)
 
 
 def _starting_with(prefix: str, tensors: Tensors) -> Tensors:

@@ -1,4 +1,4 @@
-"""The first rows of a stream: what is learned from them does not hang on the size of the first piece."""
+"""The first rows of a stream: what is learned from them does not depend on the size of the first piece."""
 
 import pickle
 from pathlib import Path
@@ -13,8 +13,8 @@ from scipy import sparse
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators import learn_scaling
-from gcwsnet.estimators._beginning import Beginning
 from gcwsnet.estimators._rows import Rows as SomeRows
+from gcwsnet.estimators._warm_up import WarmUpBuffer
 from tests.estimators.conftest import Rows
 
 
@@ -34,29 +34,29 @@ def in_pieces(model: Any, X: Any, y: Any, size: int, **first: Any) -> Any:
 
 
 def test_rows_come_back_whenever_they_have_doubled() -> None:
-    beginning = Beginning(100)
+    buffer = WarmUpBuffer(100)
     sizes = []
     for number in range(120):
-        beginning, rows = beginning.and_then(SomeRows(np.full((1, 2), number), np.array([number]), None))
+        buffer, rows = buffer.extended(SomeRows(np.full((1, 2), number), np.array([number]), None))
         if rows is not None:
             sizes.append(len(rows.y))
             assert_array_equal(rows.y, np.arange(len(rows.y)))
             assert_array_equal(rows.X[:, 1], rows.y)
-        if beginning.is_over:
+        if buffer.is_full:
             break
     assert sizes == [1, 2, 4, 8, 16, 32, 64, 100]
 
 
 def test_weights_and_sparse_rows_are_put_together_and_forms_are_not_mixed() -> None:
-    beginning = Beginning(10)
+    buffer = WarmUpBuffer(10)
     eye = sparse.csr_matrix(np.eye(2))
-    beginning, _ = beginning.and_then(SomeRows(eye, np.array([0, 1]), None))
-    beginning, rows = beginning.and_then(SomeRows(2 * eye, np.array([2, 3]), torch.tensor([5.0, 6.0])))
+    buffer, _ = buffer.extended(SomeRows(eye, np.array([0, 1]), None))
+    buffer, rows = buffer.extended(SomeRows(2 * eye, np.array([2, 3]), torch.tensor([5.0, 6.0])))
     assert rows is not None
     assert_array_equal(rows.X.toarray(), [[1, 0], [0, 1], [2, 0], [0, 2]])
     assert rows.weight is not None
     assert rows.weight.tolist() == [1, 1, 5, 6]
-    assert beginning.and_then(SomeRows(np.ones((20, 2)), np.arange(20), None)) == (beginning, None)
+    assert buffer.extended(SomeRows(np.ones((20, 2)), np.arange(20), None)) == (buffer, None)
 
 
 @pytest.mark.parametrize("size", [1, 7, 100])

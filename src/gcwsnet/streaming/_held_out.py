@@ -1,4 +1,4 @@
-"""Rows held out, which a net is judged by again and again."""
+"""Held-out rows, on which a net is measured again and again while it learns."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gcwsnet.streaming._coder import Coder
 from gcwsnet.streaming._progressive import Progressive
 
 MOST_BYTES = 1 << 28
-"""Of codes that are kept; more are made anew each time."""
+"""The codes of more bytes are not kept: the rows are read and hashed each time."""
 
 
-class Judge:
+class HeldOutRows:
     """The rows of test files. Their codes are kept in memory if they are not too many.
 
     Parameters
@@ -28,11 +28,11 @@ class Judge:
         self._batches, self._coder = batches, coder
         self._kept: list[Batch] | None = None
 
-    def measures(self, learner: Learner, go_on: Callable[[], None]) -> dict[str, float]:
-        """Loss and measure of success, and for two classes the AUC, on all rows; `go_on` is called between batches."""
+    def metrics(self, learner: Learner, between_batches: Callable[[], None]) -> dict[str, float]:
+        """Return the loss, the measure of success and, for two classes, the AUC on all rows."""
         seen = Progressive(learner.targets)
         for batch in self._coded():
-            go_on()
+            between_batches()
             target = torch.from_numpy(batch.y)
             outputs = learner.outputs(torch.from_numpy(batch.X))
             loss, success = learner.targets.loss(outputs, target), learner.targets.success(outputs, target)

@@ -1,4 +1,4 @@
-"""What a model says about the rows of files, batch by batch."""
+"""Predictions of a model for the rows of files, batch by batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from gcwsnet.data import Batches, Schema, read
+from gcwsnet.data import Batch, Batches, Schema, read
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._targets import Labels
 from gcwsnet.streaming._session import load_model
@@ -19,28 +19,32 @@ from gcwsnet.streaming._task import as_labels
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a model says about some rows.
+class Predictions:
+    """The predictions for some rows, with what the files say about these rows.
 
     Attributes
     ----------
     predicted : array of shape (n,)
         Labels or numbers.
     probabilities : array of shape (n, n_classes) or None
+        None for a regression.
     outputs : array of shape (n, n_outputs)
-        Of the net.
+        The outputs of the net.
     y : array or None
         The labels of the rows, if they were read.
+    weight : array of float64 or None
+        The weights of the rows, if they were read.
     """
 
     predicted: NDArray[Any]
     probabilities: NDArray[np.float64] | None
     outputs: NDArray[np.float64]
     y: NDArray[Any] | None
+    weight: NDArray[np.float64] | None
 
 
 class Model:
-    """A model with how it reads files.
+    """A model together with the way it reads files.
 
     Parameters
     ----------
@@ -63,11 +67,11 @@ class Model:
 
     @property
     def label_type(self) -> str | None:
-        """What labels are; None for a model that was not trained on files."""
+        """The type of the labels; None for a model that was not trained on files."""
         return self.description.get("label_type")
 
     def read(self, files: list[str], *, labels_needed: bool, reading: dict[str, Any]) -> Batches:
-        """Files, read as those that the model was trained on; `reading` says more, or otherwise."""
+        """Read files like those that the model was trained on, except for what `reading` says."""
         if self.layout is None:  # a model that was trained on arrays
             layout_or_width: dict[str, Any] = {"n_features": self.n_features}
         else:
@@ -76,17 +80,17 @@ class Model:
                 layout_or_width["label"] = self.layout.label
         return read(files if len(files) > 1 else files[0], **layout_or_width | reading)
 
-    def answers(self, batches: Batches) -> Iterator[Answer]:
-        """What it says about all rows, in their order."""
+    def predictions(self, batches: Batches) -> Iterator[Predictions]:
+        """Predict all rows, in their order."""
         for batch in batches:
-            y = None if batch.y is None else as_labels(batch.y, self.label_type)
-            yield self._answer(batch.X, y)
+            yield self._predict(batch)
 
-    def _answer(self, X: Any, y: NDArray[Any] | None) -> Answer:
+    def _predict(self, batch: Batch) -> Predictions:
         estimator: GCWSNetEstimator = self.estimator
-        outputs = estimator._outputs(X)
+        y = None if batch.y is None else as_labels(batch.y, self.label_type)
+        outputs = estimator._outputs(batch.X)
         targets: Any = estimator._targets
         if isinstance(targets, Labels):
-            found = targets.classes[outputs.argmax(1).numpy()]
-            return Answer(found, softmax(outputs.numpy(), axis=1), outputs.numpy(), y)
-        return Answer(targets.decode(outputs), None, outputs.numpy(), y)
+            labels = targets.classes[outputs.argmax(1).numpy()]
+            return Predictions(labels, softmax(outputs.numpy(), axis=1), outputs.numpy(), y, batch.weight)
+        return Predictions(targets.decode(outputs), None, outputs.numpy(), y, batch.weight)
