@@ -122,7 +122,7 @@ def test_a_checkpoint_is_not_lost_by_accident(interrupted: Interrupted, tmp_path
 
 @contextmanager
 def largest_file(n_bytes: int) -> Iterator[None]:
-    """Let writing beyond so many bytes of a file fail, as on a full disk."""
+    """Let writing beyond this many bytes of a file fail, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
     try:

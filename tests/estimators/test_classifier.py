@@ -276,7 +276,7 @@ def test_class_weights_that_make_no_sense(three_classes: Rows) -> None:
         small(class_weight="balanced").partial_fit(X, y, classes=np.unique(y))
 
 
-def test_warm_start_goes_on_and_otherwise_fit_starts_anew(three_classes: Rows) -> None:
+def test_warm_start_continues_and_otherwise_fit_starts_again(three_classes: Rows) -> None:
     X, y = three_classes
     warm = small(warm_start=True, schedule="constant").fit(X, y).fit(X, y)
     assert_same_model(warm, small(epochs=2, schedule="constant").fit(X, y))

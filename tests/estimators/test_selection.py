@@ -90,7 +90,7 @@ def test_a_stream_chooses_by_its_first_rows(three_classes: Rows) -> None:
     assert len(chosen) == 11
     model.partial_fit(X[300:500], y[300:500])
     assert model.selection_ is chosen
-    model.partial_fit(X[500:], y[500:])  # twice as many: the choice is made anew
+    model.partial_fit(X[500:], y[500:])  # twice as many: the choice is made again
     assert len(model.selection_) == 11
     assert model.selection_ is not chosen
 
@@ -130,9 +130,9 @@ def test_the_first_stays_unless_another_is_clearly_better() -> None:
 
 def test_rows_are_drawn_without_repetition() -> None:
     for n in (200, 1000, 2600, 50_000):
-        learned, judged = some_rows(n, seed=0)
-        assert len(set(learned) | set(judged)) == len(learned) + len(judged) == min(n, 2600)
-        assert abs(len(learned) / (len(learned) + len(judged)) - 1600 / 2600) < 0.01
+        train, validation = some_rows(n, seed=0)
+        assert len(set(train) | set(validation)) == len(train) + len(validation) == min(n, 2600)
+        assert abs(len(train) / (len(train) + len(validation)) - 1600 / 2600) < 0.01
 
 
 def test_verbose_shows_the_candidates(
