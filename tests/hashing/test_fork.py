@@ -41,7 +41,7 @@ def ends_well(child):
 hasher_has_caps = _core.Method.{method} == _core.Method.REJECTION
 expected = codes(new_hasher(), 1)
 n_forks_meanwhile = 0
-for attempt in range(12):
+for attempt in range(6):
     hasher, started, done = new_hasher(), threading.Event(), threading.Event()
 
     def work():
@@ -52,7 +52,7 @@ for attempt in range(12):
     worker = threading.Thread(target=work)
     worker.start()
     started.wait()
-    time.sleep(0.002 * attempt)  # another moment of the building each time
+    time.sleep(0.003 * attempt)  # another moment of the building each time
     child = os.fork()
     if child == 0:
         os._exit(0 if all(np.array_equal(codes(hasher, n), expected) for n in (1, 3)) else 1)
