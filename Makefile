@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check
 BUILD_TOOLS := scikit-build-core nanobind cmake ninja
-NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard src/cpp/*)
+NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard src/cpp/* src/cpp/*/*)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint format bench paper sanitize clean

@@ -49,7 +49,7 @@ def train(path: Path, out: Path) -> dict[str, Any]:
     """Run the command once, and return its JSON, its seconds and its peak memory."""
     shutil.rmtree(out, ignore_errors=True)
     command = [sys.executable, "-m", "gcwsnet", "train", str(path), "--out", str(out), "--json"]
-    command += ["--hashes", "64", "--bits", "8", "--hidden", "64"]
+    command += ["--n-hashes", "64", "--bits", "8", "--hidden", "64"]
     start = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

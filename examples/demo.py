@@ -74,7 +74,7 @@ def folds_of(rows: Rows) -> Iterator[Rows]:
 def learn_from_codes(rows: Rows, seed: int) -> tuple[Numbers, Numbers]:
     """Shares of one pass, and the test accuracy of GCWSNet there."""
     net = GCWSNetClassifier(
-        n_hashes=K, hidden=(HIDDEN,), epochs=1, batch_size=BATCH, checkpoints=N_POINTS, random_state=seed
+        n_hashes=K, hidden=(HIDDEN,), epochs=1, batch_size=BATCH, records=N_POINTS, random_state=seed
     )
     net.fit(rows.X_train, rows.y_train, eval_set=(rows.X_test, rows.y_test))
     return np.array(net.history_["epoch"]), 100 * np.array(net.history_["eval_accuracy"])

@@ -39,8 +39,7 @@ def run_gcws(settings: Settings, data: Any) -> dict[str, Any]:
         schedule="constant",
         optimizer=settings["optimizer"],
         betas=(0.9, 0.999),
-        cache=settings["epochs"] > 1,
-        checkpoints=settings["checkpoints"],
+        records=settings["checkpoints"],
         random_state=settings["seed"],
         n_jobs=1,
     )

@@ -116,7 +116,6 @@ def all_learners() -> list[Learner]:
     """Return all learners; gcwsnet comes first."""
     return [
         Learner("GCWSNet", 1, lambda seed, _: GCWSNetClassifier(random_state=seed)),
-        Learner("GCWSNet, oversample=4", 1, lambda seed, _: GCWSNetClassifier(oversample=4, random_state=seed)),
         Learner(
             "GCWSNet, k=1024, 5 epochs",
             5,

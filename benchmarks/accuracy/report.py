@@ -19,7 +19,6 @@ LEAST_CAPABLE = "HistGradientBoosting"  # it learns from the fewest datasets
 AUTOMATIC = "auto auto"
 STYLES = {
     "GCWSNet": ("o", "black"),
-    "GCWSNet, oversample=4": ("*", "black"),
     "GCWSNet, k=1024, 5 epochs": ("D", "black"),
     "linear SGD": ("v", "0.55"),
     "linear SGD, 10 passes": ("^", "0.55"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,6 @@ from benchmarks.timing import HighestLoad, Work, medians, n_cores, one_thread, s
 from gcwsnet import GCWSHasher, _core
 from gcwsnet.cli._hashing_speed import FULL_SCAN, OURS, Case, hasher_call
 
-INSTRUCTION_SET = "GCWSNET_ISA"
 READY_ROWS, READY_COLUMNS, READY_HASHES = 128, 5625, 256
 Say = Callable[[str], None]
 
@@ -142,16 +140,13 @@ def older_instruction_sets() -> list[str]:
 
 @contextmanager
 def using(name: str) -> Iterator[None]:
-    """Use an instruction set for a while, chosen as a user would."""
-    before = os.environ.get(INSTRUCTION_SET)
-    os.environ[INSTRUCTION_SET] = name
+    """Use an instruction set of this processor within a block."""
+    before = _core.instruction_set()
+    _core.use_instruction_set(name)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[INSTRUCTION_SET]
-        else:
-            os.environ[INSTRUCTION_SET] = before
+        _core.use_instruction_set(before)
 
 
 def under(name: str, work: Work) -> Work:

@@ -37,11 +37,12 @@ def test_a_wrong_call_is_one_line_and_exit_code_2(arguments: list[str]) -> None:
     assert result.stderr.count("\n") == 1
 
 
-def test_work_that_fails_is_one_line_and_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GCWSNET_ISA", "mmx")
-    result = RUNNER.invoke(app, ["bench", "--repetitions", "1"])
-    assert result.exit_code == 1
-    assert result.stderr.splitlines()[-1].startswith("gcwsnet: GCWSNET_ISA must name an instruction set")
+def test_work_that_fails_is_one_line_and_exit_code_1() -> None:
+    command = [sys.executable, "-m", "gcwsnet", "bench", "--repetitions", "1"]
+    environment = os.environ | {"GCWSNET_ISA": "mmx"}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1].startswith("gcwsnet: GCWSNET_ISA must be one of the instruction sets")
 
 
 def test_an_error_of_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

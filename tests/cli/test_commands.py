@@ -1,31 +1,19 @@
-"""The commands, from files to models and answers."""
+"""The commands, from files to models and predictions."""
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import accuracy_score, roc_auc_score
-from typer.testing import CliRunner
 
 import gcwsnet
-from gcwsnet.cli import app
+from tests.cli.command import run, succeed
 from tests.cli.files import write_clicks, write_digits
 
-SMALL = ["--hashes", "32", "--hidden", "16", "--p", "1", "--scale", "minmax"]
-
-
-def run(*arguments: Any, **more: Any) -> Any:
-    return CliRunner().invoke(app, [str(one) for one in arguments], **more)
-
-
-def good(*arguments: Any, **more: Any) -> Any:
-    result = run(*arguments, **more)
-    assert result.exit_code == 0, result.stderr or result.exception
-    return result
+SMALL = ["--n-hashes", "32", "--hidden", "16", "--p", "1", "--scale", "minmax"]
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +25,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_model_of_a_file_predicts_another(files: Path, tmp_path: Path) -> None:
-    told = good("train", files / "train.svm", "--test", files / "test.svm", "--out", tmp_path / "m", *SMALL, "--json")
-    summary = json.loads(told.stdout)
+    printed = succeed(
+        "train", files / "train.svm", "--test", files / "test.svm", "--out", tmp_path / "m", *SMALL, "--json"
+    )
+    summary = json.loads(printed.stdout)
     assert summary["rows"] == 3600
     assert summary["epochs"] == 3
     assert summary["test_accuracy"] > 0.85
@@ -51,55 +41,55 @@ def test_a_model_of_a_file_predicts_another(files: Path, tmp_path: Path) -> None
     assert not (tmp_path / "m" / "checkpoint.safetensors").exists()
 
 
-def test_progress_is_told_at_one_two_four_thousand_rows(files: Path, tmp_path: Path) -> None:
-    result = good("train", files / "train.svm", "--epochs", 4, "--out", tmp_path / "m", *SMALL)
+def test_progress_is_shown_at_one_two_four_thousand_rows(files: Path, tmp_path: Path) -> None:
+    result = succeed("train", files / "train.svm", "--epochs", 4, "--out", tmp_path / "m", *SMALL)
     rows = [int(line.split()[1].replace(",", "")) for line in result.stderr.splitlines()[2:]]
     assert rows == [1024, 1200, 2000, 2400, 3600, 4016, 4800]
     progressive = json.loads((tmp_path / "m" / "curves.json").read_text())
     assert progressive[0]["loss"] == progressive[0]["mean_loss"]
     assert progressive[0]["loss"] > progressive[-1]["loss"]
-    assert good("train", files / "train.svm", "--out", tmp_path / "q", *SMALL, "--quiet").stderr == ""
+    assert succeed("train", files / "train.svm", "--out", tmp_path / "q", *SMALL, "--quiet").stderr == ""
 
 
 def test_codes_and_files_give_the_same_model(files: Path, tmp_path: Path) -> None:
-    hashing = ["--hashes", 32, "--seed", 5, "--oversample", 2]
+    hashing = ["--n-hashes", 32, "--random-state", 5]
     net = ["--hidden", "16,8", "--batch-size", 16, "--epochs", 2, "--learning-rate", 0.004]
     for form in ("npy", "parquet"):
-        good("hash", files / "train.svm", "--codes-format", form, "--out", tmp_path / form, *hashing)
-        good("train", tmp_path / form, "--out", tmp_path / f"m{form}", *net)
-    good("train", files / "train.svm", "--out", tmp_path / "raw", *hashing, *net)
+        succeed("hash", files / "train.svm", "--codes-format", form, "--out", tmp_path / form, *hashing)
+        succeed("train", tmp_path / form, "--out", tmp_path / f"m{form}", *net)
+    succeed("train", files / "train.svm", "--out", tmp_path / "raw", *hashing, *net)
     expected = (tmp_path / "raw" / "model.safetensors").read_bytes()
     assert (tmp_path / "mnpy" / "model.safetensors").read_bytes() == expected
     assert (tmp_path / "mparquet" / "model.safetensors").read_bytes() == expected
-    other = ["--hashes", 32, "--seed", 6, "--oversample", 2]
-    good("train", files / "train.svm", "--out", tmp_path / "other", *other, *net)
+    other = ["--n-hashes", 32, "--random-state", 6]
+    succeed("train", files / "train.svm", "--out", tmp_path / "other", *other, *net)
     assert (tmp_path / "other" / "model.safetensors").read_bytes() != expected
 
 
 def test_codes_leave_no_room_for_options_of_hashing(files: Path, tmp_path: Path) -> None:
-    good("hash", files / "train.svm", "--out", tmp_path / "codes", *SMALL[:2], *SMALL[4:])
-    for option in (["--hashes", 32], ["--seed", 0], ["--label", "a"], ["--t-bits", 1]):
+    succeed("hash", files / "train.svm", "--out", tmp_path / "codes", *SMALL[:2], *SMALL[4:])
+    for option in (["--n-hashes", 32], ["--random-state", 0], ["--label", "a"], ["--t-bits", 1]):
         result = run("train", tmp_path / "codes", "--out", tmp_path / "m", *option)
         assert result.exit_code == 2
         assert option[0] in result.stderr
-        assert "hash anew" in result.stderr
+        assert "hash again" in result.stderr
 
 
-def test_hashing_anew_leaves_nothing_of_the_old_codes(files: Path, tmp_path: Path) -> None:
+def test_hashing_again_leaves_nothing_of_the_old_codes(files: Path, tmp_path: Path) -> None:
     hashing = ["--out", tmp_path / "codes", *SMALL[:2], *SMALL[4:]]
-    good("hash", *sorted((files / "parts").iterdir()), *hashing)
+    succeed("hash", *sorted((files / "parts").iterdir()), *hashing)
     assert len(list((tmp_path / "codes").glob("part-*.codes.npy"))) == 3
-    good("hash", files / "parts" / "0.svm", *hashing, "--restart")
+    succeed("hash", files / "parts" / "0.svm", *hashing, "--restart")
     assert len(list((tmp_path / "codes").glob("part-*.codes.npy"))) == 1
-    good("train", tmp_path / "codes", "--out", tmp_path / "m", "--hidden", 4)
+    succeed("train", tmp_path / "codes", "--out", tmp_path / "m", "--hidden", 4)
 
 
 def test_clicks_have_auc_and_log_loss(files: Path, tmp_path: Path) -> None:
     reading = ["--label", "clicked", "--weight", "age"]
-    told = good("train", files / "clicks.csv", *reading, "--out", tmp_path / "m", *SMALL, "--json")
-    assert json.loads(told.stdout)["progressive_auc"] > 0.8
-    found = json.loads(good("evaluate", tmp_path / "m", files / "clicks.csv", "--json").stdout)
-    lines = good("predict", tmp_path / "m", files / "clicks.csv", "--probabilities").stdout.splitlines()
+    printed = succeed("train", files / "clicks.csv", *reading, "--out", tmp_path / "m", *SMALL, "--json")
+    assert json.loads(printed.stdout)["progressive_auc"] > 0.8
+    found = json.loads(succeed("evaluate", tmp_path / "m", files / "clicks.csv", "--json").stdout)
+    lines = succeed("predict", tmp_path / "m", files / "clicks.csv", "--probabilities").stdout.splitlines()
     assert lines[0] == "predicted,probability_0,probability_1"
     rows = np.array([[float(cell) for cell in line.split(",")] for line in lines[1:]])
     truth = np.loadtxt(files / "clicks.csv", delimiter=",", skiprows=1, usecols=2)
@@ -113,37 +103,50 @@ def test_regression_is_found_by_the_labels(files: Path, tmp_path: Path) -> None:
     X = rng.normal(size=(1000, 3))
     y = 100 + 10 * X[:, 0]
     np.savetxt(tmp_path / "r.tsv", np.column_stack([X, y]), delimiter="\t", header="a\tb\tc\tsize", comments="")
-    settings = ["--hashes", 64, "--hidden", 16, "--p", 1, "--scale", "numeric", "--epochs", 10]
-    good("train", tmp_path / "r.tsv", "--label", "size", "--out", tmp_path / "m", *settings)
-    found = json.loads(good("evaluate", tmp_path / "m", tmp_path / "r.tsv", "--json").stdout)
-    predicted = np.array(good("predict", tmp_path / "m", tmp_path / "r.tsv").stdout.split()[1:], dtype=float)
+    settings = ["--n-hashes", 64, "--hidden", 16, "--p", 1, "--scale", "numeric", "--epochs", 10]
+    succeed("train", tmp_path / "r.tsv", "--label", "size", "--out", tmp_path / "m", *settings)
+    found = json.loads(succeed("evaluate", tmp_path / "m", tmp_path / "r.tsv", "--json").stdout)
+    predicted = np.array(succeed("predict", tmp_path / "m", tmp_path / "r.tsv").stdout.split()[1:], dtype=float)
     assert found["rmse"] == pytest.approx(np.sqrt(np.mean((predicted - y) ** 2)))
     assert found["mae"] == pytest.approx(np.abs(predicted - y).mean())
     assert found["r2"] == pytest.approx(1 - np.mean((predicted - y) ** 2) / y.var())
     assert found["r2"] > 0.8
     result = run("predict", tmp_path / "m", tmp_path / "r.tsv", "--probabilities")
     assert result.exit_code == 2
-    assert "a regression has no probabilities" in result.stderr
+    assert "A regression has no probabilities" in result.stderr
     del files
 
 
 def test_a_stream_is_learned_once_and_in_pipes(files: Path, tmp_path: Path) -> None:
     text = (files / "train.svm").read_bytes()
-    told = good("train", "-", "--features", 64, "--out", tmp_path / "m", *SMALL, "--json", input=text)
-    assert json.loads(told.stdout)["rows"] == 1200
+    printed = succeed("train", "-", "--n-features", 64, "--out", tmp_path / "m", *SMALL, "--json", input=text)
+    assert json.loads(printed.stdout)["rows"] == 1200
     assert gcwsnet.load(tmp_path / "m").averages_ is not None
     few = b"\n".join(text.splitlines()[:5]) + b"\n"
-    assert len(good("predict", tmp_path / "m", "-", input=few).stdout.splitlines()) == 6
-    for option in (["--epochs", 2], ["--checkpoint-every", 100]):
-        result = run("train", "-", "--features", 64, "--out", tmp_path / "x", *SMALL, *option, input=text)
+    assert len(succeed("predict", tmp_path / "m", "-", input=few).stdout.splitlines()) == 6
+    for option in (["--epochs", 2], ["--checkpoint-every", 100], ["--resume"]):
+        result = run("train", "-", "--n-features", 64, "--out", tmp_path / "x", *SMALL, *option, input=text)
         assert result.exit_code == 1
         assert "can be read only once" in result.stderr
 
 
 def test_the_classes_of_a_stream_can_be_given(tmp_path: Path) -> None:
     text = "".join(f"{label} 1:{label + 1}\n" for label in [0, 1] * 50)
-    wanted = ["--features", 1, "--classes", "0,1,2", "--out", tmp_path / "m", "--p", 1, "--hashes", 8, "--hidden", 4]
-    good("train", "-", *wanted, input=text)
+    options = [
+        "--n-features",
+        1,
+        "--classes",
+        "0,1,2",
+        "--out",
+        tmp_path / "m",
+        "--p",
+        1,
+        "--n-hashes",
+        8,
+        "--hidden",
+        4,
+    ]
+    succeed("train", "-", *options, input=text)
     assert gcwsnet.load(tmp_path / "m").classes_.tolist() == [0, 1, 2]
 
 
@@ -157,9 +160,9 @@ def test_rows_that_cannot_be_read_stop_or_are_skipped(files: Path, tmp_path: Pat
     assert f"{bad}:8:" in result.stderr
     assert result.stderr.count("\n") == 1
     skip = ["--on-error", "skip", "--rejects", tmp_path / "rejects"]
-    told = json.loads(good("train", bad, "--out", tmp_path / "m", *SMALL, *skip, "--json").stdout)
-    assert told["skipped"] == 1
-    assert "bad.svm:8:" in told["reasons"][0]
+    printed = json.loads(succeed("train", bad, "--out", tmp_path / "m", *SMALL, *skip, "--json").stdout)
+    assert printed["skipped"] == 1
+    assert "bad.svm:8:" in printed["reasons"][0]
     assert (tmp_path / "rejects").read_text() == "3 5:x\n"
 
 
@@ -178,7 +181,7 @@ def test_a_label_of_the_test_file_that_was_never_seen_is_named(files: Path, tmp_
         (["--out", "m", "--hidden", "a,b"], 2, "--hidden"),
         (["--out", "m", "--index-base", "2"], 2, "--index-base"),
         (["--out", "m", "--on-error", "ignore"], 2, "--on-error"),
-        (["--out", "m", "--task", "clustering"], 2, "--task: must be auto, classification or regression"),
+        (["--out", "m", "--task", "clustering"], 2, "--task: The value must be auto, classification or regression"),
         (["--out", "m", "--rejects", "r"], 2, "--rejects"),
         (["--out", "m", "--scale", "robust"], 1, "scale must be one of"),
         (["--out", "m", "--task", "regression", "--label", "digit"], 1, "label"),
@@ -203,9 +206,9 @@ def test_debug_shows_where_an_error_comes_from(tmp_path: Path) -> None:
 def test_rows_without_labels_can_be_hashed_but_not_learned_from(files: Path, tmp_path: Path) -> None:
     lines = (files / "digits.csv").read_text().splitlines()
     (tmp_path / "pixels.csv").write_text("\n".join(line.partition(",")[2] for line in lines) + "\n")
-    result = good("hash", tmp_path / "pixels.csv", "--hashes", 8, "--out", tmp_path / "codes")
+    result = succeed("hash", tmp_path / "pixels.csv", "--n-hashes", 8, "--out", tmp_path / "codes")
     assert "were not chosen, since there are no labels" in result.stderr
-    assert json.loads(good("info", tmp_path / "codes", "--json").stdout)["rows"] == 1200
+    assert json.loads(succeed("info", tmp_path / "codes", "--json").stdout)["rows"] == 1200
     for source in (tmp_path / "codes", tmp_path / "pixels.csv"):
         failed = run("train", source, "--out", tmp_path / "m")
         assert failed.exit_code == 1
@@ -216,21 +219,21 @@ def test_a_kernel_between_files_is_that_of_their_rows(files: Path, tmp_path: Pat
     A, _ = load_svmlight_file(str(files / "test.svm"), n_features=64)
     B, _ = load_svmlight_file(str(files / "parts" / "0.svm"), n_features=64)
     out = tmp_path / "kernel.csv"
-    good("kernel", files / "test.svm", files / "parts" / "0.svm", "--p", 2, "--out", out)
+    succeed("kernel", files / "test.svm", files / "parts" / "0.svm", "--p", 2, "--out", out)
     exact = gcwsnet.pgmm_kernel(A, B, p=2)
     np.testing.assert_allclose(np.loadtxt(out, delimiter=",", skiprows=1), exact, rtol=1e-6)
-    settings = ["--p", 2, "--estimate", "--hashes", 512, "--out", out]
-    good("kernel", files / "test.svm", files / "parts" / "0.svm", *settings)
+    settings = ["--p", 2, "--estimate", "--n-hashes", 512, "--out", out]
+    succeed("kernel", files / "test.svm", files / "parts" / "0.svm", *settings)
     estimated = np.loadtxt(out, delimiter=",", skiprows=1)
     assert 0.01 < np.sqrt(np.mean((estimated - exact) ** 2)) < 0.03
 
 
-def test_answers_are_the_same_in_all_forms(files: Path, tmp_path: Path) -> None:
-    good("train", files / "train.svm", "--out", tmp_path / "m", *SMALL)
-    as_text = good("predict", tmp_path / "m", files / "test.svm", "--probabilities").stdout
-    good("predict", tmp_path / "m", files / "test.svm", "--probabilities", "--out", tmp_path / "a.parquet")
-    good("predict", tmp_path / "m", files / "test.svm", "--probabilities", "--out", tmp_path / "a.csv")
-    as_json = good("predict", tmp_path / "m", files / "test.svm", "--probabilities", "--json").stdout.splitlines()
+def test_predictions_are_the_same_in_all_forms(files: Path, tmp_path: Path) -> None:
+    succeed("train", files / "train.svm", "--out", tmp_path / "m", *SMALL)
+    as_text = succeed("predict", tmp_path / "m", files / "test.svm", "--probabilities").stdout
+    succeed("predict", tmp_path / "m", files / "test.svm", "--probabilities", "--out", tmp_path / "a.parquet")
+    succeed("predict", tmp_path / "m", files / "test.svm", "--probabilities", "--out", tmp_path / "a.csv")
+    as_json = succeed("predict", tmp_path / "m", files / "test.svm", "--probabilities", "--json").stdout.splitlines()
     table = pd.read_parquet(tmp_path / "a.parquet")
     assert (tmp_path / "a.csv").read_text() == as_text
     assert [json.loads(line) for line in as_json] == table.to_dict("records")
@@ -239,11 +242,21 @@ def test_answers_are_the_same_in_all_forms(files: Path, tmp_path: Path) -> None:
     assert result.exit_code == 2
 
 
-def test_info_tells_what_a_path_is(files: Path, tmp_path: Path) -> None:
-    good("train", files / "train.svm", "--out", tmp_path / "m", *SMALL)
+def test_info_describes_a_path(files: Path, tmp_path: Path) -> None:
+    succeed("train", files / "train.svm", "--out", tmp_path / "m", *SMALL)
     for path in (tmp_path / "m", tmp_path / "m" / "model.safetensors"):
-        told = json.loads(good("info", path, "--json").stdout)
-        assert (told["kind"], told["hashes"], told["hidden"], told["rows_seen"]) == ("model", 32, [16], 3600)
-    told = json.loads(good("info", files / "digits.csv", "--label", "digit", "--json").stdout)
-    assert (told["kind"], told["n_rows"], told["n_features"], told["distinct_labels"]) == ("rows", 1200, 64, 10)
+        printed = json.loads(succeed("info", path, "--json").stdout)
+        assert (printed["kind"], printed["n_hashes"], printed["hidden"], printed["rows_seen"]) == (
+            "model",
+            32,
+            [16],
+            3600,
+        )
+    printed = json.loads(succeed("info", files / "digits.csv", "--label", "digit", "--json").stdout)
+    assert (printed["kind"], printed["n_rows"], printed["n_features"], printed["distinct_labels"]) == (
+        "rows",
+        1200,
+        64,
+        10,
+    )
     assert run("info", tmp_path / "nothing").exit_code == 1

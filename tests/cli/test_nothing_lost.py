@@ -1,45 +1,31 @@
-"""Runs that are killed, interrupted or meet a full disk: they go on to the same bytes, and leave what was there."""
+"""Runs that are killed, interrupted or meet a full disk: they are resumed to the same bytes, and leave what was there.
+
+What is killed or interrupted runs in a process of its own, and all else in that of the tests.
+"""
 
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
-SMALL = ["--hashes", "16", "--hidden", "8", "--p", "1", "--scale", "numeric", "--batch-size", "4"]
+from tests.cli.command import fail, start, succeed
 
-
-def command(*arguments: Any) -> list[str]:
-    return [sys.executable, "-m", "gcwsnet", *(str(one) for one in arguments)]
-
-
-def finish(*arguments: Any) -> subprocess.CompletedProcess[str]:
-    result = subprocess.run(command(*arguments), capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    return result
+SMALL = ["--n-hashes", "16", "--hidden", "8", "--p", "1", "--scale", "numeric", "--batch-size", "4"]
 
 
-def failed(*arguments: Any, **more: Any) -> str:
-    """What a run says that ends with exit code 1."""
-    result = subprocess.run(command(*arguments), capture_output=True, text=True, check=False, **more)
-    assert result.returncode == 1, result.stderr
-    assert "Traceback" not in result.stderr
-    return result.stderr
-
-
-def started(*arguments: Any, **more: Any) -> subprocess.Popen[str]:
-    return subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
-
-
-def until(condition: Any, process: subprocess.Popen[str], seconds: float = 60) -> None:
+def until(condition: Any, process: subprocess.Popen[str]) -> None:
     """Wait until a condition holds or the process has ended."""
-    end = time.monotonic() + seconds
-    while not condition() and process.poll() is None and time.monotonic() < end:
+    while not condition() and process.poll() is None:
         time.sleep(0.01)
 
 
@@ -54,21 +40,25 @@ def write_rows(path: Path, n: int, seed: int = 0) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
-def killed_and_resumed(arguments: list[Any], marker: Any, kills: int, seed: int) -> int:
-    """Run, kill at a random moment after `marker()` has changed, resume, until it ends; how often it was killed."""
-    moments = random.Random(seed)
-    for killed in range(30):
-        before = marker()
-        process = started(*arguments, "--resume")
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def killed_and_resumed(arguments: list[Any], marker: Any, kills: int) -> int:
+    """Run, kill after `marker()` has changed once or twice, and resume until the run ends; return the kills."""
+    changes = random.Random(0)
+    for killed in range(kills + 1):
+        process = start(*arguments, "--resume")
         if killed < kills:
-            until(lambda before=before: marker() != before, process)
-            time.sleep(moments.uniform(0, 0.3))
+            for _ in range(changes.randint(1, 2)):
+                before = marker()
+                until(lambda before=before: marker() != before, process)
             process.send_signal(signal.SIGKILL)
-        process.communicate()
+        _, errors = process.communicate()
         if process.returncode == 0:
             return killed
-        assert process.returncode == -signal.SIGKILL
-    raise AssertionError("it never ended")
+        assert process.returncode == -signal.SIGKILL, errors
+    raise AssertionError("a run that was not killed must end")
 
 
 def test_a_killed_run_ends_with_the_bytes_of_one_that_was_not(tmp_path: Path) -> None:
@@ -76,93 +66,108 @@ def test_a_killed_run_ends_with_the_bytes_of_one_that_was_not(tmp_path: Path) ->
     write_rows(tmp_path / "test.svm", 200, seed=1)
     run = ["train", tmp_path / "rows.svm", "--test", tmp_path / "test.svm", *SMALL, "--epochs", 2]
     run += ["--checkpoint-every", 700, "--shuffle-rows", 1500]
-    finish(*run, "--out", tmp_path / "whole")
-    whole = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
+    succeed(*run, "--out", tmp_path / "whole")
     out = tmp_path / "killed"
     checkpoint = out / "checkpoint.safetensors"
 
     def written() -> int:
         return checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
 
-    assert killed_and_resumed([*run, "--out", out], written, kills=3, seed=0) >= 2
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == whole
-    assert not finish(*run, "--out", out, "--resume").stderr
+    assert killed_and_resumed([*run, "--out", out], written, kills=2) == 2
+    assert content(out) == content(tmp_path / "whole")
+    assert not succeed(*run, "--out", out, "--resume").stderr
 
 
-def test_a_checkpoint_is_not_lost_by_accident(tmp_path: Path) -> None:
-    write_rows(tmp_path / "rows.svm", 4000)
-    out = tmp_path / "m"
-    settings = [*SMALL, "--checkpoint-every", 400]
-    process = started("train", tmp_path / "rows.svm", "--out", out, *settings)
-    until((out / "checkpoint.safetensors").exists, process)
-    process.kill()
-    process.communicate()
-    kept = (out / "checkpoint.safetensors").read_bytes()
-
-    said = failed("train", tmp_path / "rows.svm", "--out", out, *settings)
-    assert "--resume" in said
-    assert "--restart" in said
-    said = failed("train", tmp_path / "rows.svm", "--out", out, *settings, "--resume", "--seed", 3)
-    assert "is of a run with seed 0, and now it is 3" in said
-    assert (out / "checkpoint.safetensors").read_bytes() == kept
-    finish("train", tmp_path / "rows.svm", "--out", out, *settings, "--restart", "--seed", 3)
+class Interrupted(NamedTuple):
+    folder: Path
+    returncode: int
+    errors: str
 
 
-def test_an_interrupted_run_ends_and_says_what_is_kept(tmp_path: Path) -> None:
-    write_rows(tmp_path / "rows.svm", 30_000)
-    out = tmp_path / "m"
-    process = started("train", tmp_path / "rows.svm", "--out", out, *SMALL, "--checkpoint-every", 500)
-    until((out / "checkpoint.safetensors").exists, process)
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Interrupted:
+    """A run that got a Ctrl-C after its first checkpoint: rows.svm, and the folder "m" of the model."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    write_rows(folder / "rows.svm", 30_000)
+    process = start("train", folder / "rows.svm", "--out", folder / "m", *SMALL, "--checkpoint-every", 500)
+    until((folder / "m" / "checkpoint.safetensors").exists, process)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "interrupted after" in errors
-    assert "go on with --resume" in errors
-    assert "Traceback" not in errors
-    assert (out / "checkpoint.safetensors").exists()
+    _, errors = process.communicate()
+    return Interrupted(folder, process.returncode, errors)
 
 
-def limited(n_bytes: int) -> Any:
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
+def test_an_interrupted_run_ends_and_says_what_is_kept(interrupted: Interrupted) -> None:
+    assert interrupted.returncode == 130
+    assert "interrupted after" in interrupted.errors
+    assert "continue with --resume" in interrupted.errors
+    assert "Traceback" not in interrupted.errors
+    assert (interrupted.folder / "m" / "checkpoint.safetensors").exists()
+
+
+def test_a_checkpoint_is_not_lost_by_accident(interrupted: Interrupted, tmp_path: Path) -> None:
+    out = tmp_path / "m"
+    shutil.copytree(interrupted.folder / "m", out)
+    kept = (out / "checkpoint.safetensors").read_bytes()
+    run = ["train", interrupted.folder / "rows.svm", "--out", out, *SMALL, "--checkpoint-every", 500]
+    printed = fail(*run)
+    assert "--resume" in printed
+    assert "--restart" in printed
+    assert "is of a run with seed 0, and now it is 3" in fail(*run, "--resume", "--random-state", 3)
+    assert "Give --resume or --restart, and not both." in fail(*run, "--resume", "--restart", code=2)
+    assert (out / "checkpoint.safetensors").read_bytes() == kept
+    write_rows(tmp_path / "few.svm", 50)
+    succeed("train", tmp_path / "few.svm", "--out", out, *SMALL, "--restart", "--random-state", 3)
+    assert not (out / "checkpoint.safetensors").exists()
+
+
+@contextmanager
+def largest_file(n_bytes: int) -> Iterator[None]:
+    """Let writing beyond this many bytes of a file fail, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_full_disk_leaves_the_old_model(tmp_path: Path) -> None:
     write_rows(tmp_path / "rows.svm", 500)
     out = tmp_path / "m"
-    finish("train", tmp_path / "rows.svm", "--out", out, *SMALL)
-    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    succeed("train", tmp_path / "rows.svm", "--out", out, *SMALL)
+    before = content(out)
     for more in ([], ["--checkpoint-every", 100]):
-        run = ["train", tmp_path / "rows.svm", "--out", out, *SMALL, "--seed", 1, *more]
-        assert "could not be written" in failed(*run, preexec_fn=limited(20_000)).splitlines()[-1]
-        assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+        with largest_file(20_000):
+            printed = fail("train", tmp_path / "rows.svm", "--out", out, *SMALL, "--random-state", 1, *more)
+        assert "could not be written" in printed
+        assert content(out) == before
 
 
-def test_hashing_goes_on_with_the_files_that_are_left(tmp_path: Path) -> None:
-    for number in range(4):
-        write_rows(tmp_path / f"rows{number}.svm", 8000, number)
+def test_hashing_is_resumed_with_the_files_that_are_left(tmp_path: Path) -> None:
     files = [tmp_path / f"rows{number}.svm" for number in range(4)]
-    settings = ["--hashes", 64, "--p", 1, "--scale", "numeric"]
-    finish("hash", *files, "--out", tmp_path / "whole", *settings)
+    for number, file in enumerate(files):
+        write_rows(file, 8000, number)
+    settings = ["--n-hashes", 64, "--p", 1, "--scale", "numeric"]
+    succeed("hash", *files, "--out", tmp_path / "whole", *settings)
     out = tmp_path / "killed"
     run = ["hash", *files, "--out", out, *settings]
-    assert killed_and_resumed(run, lambda: len(list(out.glob("part-*.codes.npy"))), kills=3, seed=0) >= 1
-    whole = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == whole
+    assert killed_and_resumed(run, lambda: len(list(out.glob("part-*.codes.npy"))), kills=2) >= 1
+    assert content(out) == content(tmp_path / "whole")
 
 
 def test_codes_that_are_not_all_there_are_not_learned_from(tmp_path: Path) -> None:
     for number in range(2):
         write_rows(tmp_path / f"rows{number}.svm", 300, number)
-    hashing = ["--hashes", 8, "--p", 1, "--scale", "numeric"]
-    finish("hash", tmp_path / "rows0.svm", tmp_path / "rows1.svm", "--out", tmp_path / "codes", *hashing)
+    hashing = ["--n-hashes", 8, "--p", 1, "--scale", "numeric"]
+    succeed("hash", tmp_path / "rows0.svm", tmp_path / "rows1.svm", "--out", tmp_path / "codes", *hashing)
     (tmp_path / "codes" / "part-00001-00000.codes.npy").unlink()
-    assert "is missing" in failed("train", tmp_path / "codes", "--out", tmp_path / "m")
-    assert "--restart" in failed("hash", tmp_path / "rows0.svm", "--out", tmp_path / "codes", *hashing)
+    assert "is missing" in fail("train", tmp_path / "codes", "--out", tmp_path / "m")
+    assert "--restart" in fail("hash", tmp_path / "rows0.svm", "--out", tmp_path / "codes", *hashing)
 
 
 def test_a_pipe_that_is_closed_early_is_no_error(tmp_path: Path) -> None:
     write_rows(tmp_path / "rows.svm", 20_000)
-    finish("train", tmp_path / "rows.svm", "--out", tmp_path / "m", *SMALL[:-2], "--batch-size", 256)
+    succeed("train", tmp_path / "rows.svm", "--out", tmp_path / "m", *SMALL[:-2], "--batch-size", 256)
     line = f"{sys.executable} -m gcwsnet predict {tmp_path / 'm'} {tmp_path / 'rows.svm'} | head -1"
     result = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
     assert result.stdout == "predicted\n"

@@ -25,7 +25,7 @@ SETTINGS: dict[str, Any] = {
 }
 ESTIMATORS = [
     GCWSNetClassifier(**SETTINGS),
-    GCWSNetClassifier(**SETTINGS | {"n_hashes": 32}, missing="zero", scale="minmax", reduction=4, early_stopping=True),
+    GCWSNetClassifier(**SETTINGS | {"n_hashes": 32}, missing="zero", scale="minmax", reduction=4, average=False),
     GCWSNetRegressor(**SETTINGS),
 ]
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -84,18 +84,19 @@ def test_same_seed_same_model_whatever_the_threads_hash_and_the_blocks(
     X, y = three_classes
     one = small(epochs=2).fit(X, y)
     assert_same_model(one, small(epochs=2).fit(X, y))
-    assert_same_model(one, small(epochs=2, cache=True).fit(X, y))
     assert_same_model(one, clone(one).fit(pd.DataFrame(X), y))
     monkeypatch.setattr(_rows, "ROWS_AT_ONCE", 96)
+    assert_same_model(one, small(epochs=2).fit(X, y))
+    monkeypatch.setattr(_coding, "available_bytes", lambda: 1000)
     assert_same_model(one, small(epochs=2).fit(X, y))
     assert not torch.equal(weights(one)["layers.0.weight"], weights(small(random_state=1).fit(X, y))["layers.0.weight"])
     two = small(epochs=2, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(two._codes(X).numpy(), one._codes(X).numpy())
 
 
-@pytest.mark.parametrize(("cache", "most"), [(False, 96), (True, 600)])
-def test_a_fit_holds_the_codes_of_a_block_of_rows_unless_all_are_asked_for(
-    cache: bool, most: int, three_classes: Rows, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("epochs", "free", "most"), [(1, 10**9, 96), (2, 10**9, 600), (2, 1000, 96)])
+def test_a_fit_keeps_all_codes_if_it_needs_them_twice_and_they_fit_in_memory(
+    epochs: int, free: int, most: int, three_classes: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = three_classes
     held: list[int] = []
@@ -108,7 +109,8 @@ def test_a_fit_holds_the_codes_of_a_block_of_rows_unless_all_are_asked_for(
 
     monkeypatch.setattr(GCWSNetClassifier, "_codes", counted)
     monkeypatch.setattr(_rows, "ROWS_AT_ONCE", 100)
-    small(cache=cache).fit(X, y)
+    monkeypatch.setattr(_coding, "available_bytes", lambda: free)
+    small(epochs=epochs).fit(X, y)
     assert max(held) == most
 
 
@@ -191,7 +193,7 @@ def test_the_first_partial_fit_must_know_all_classes(three_classes: Rows) -> Non
 
 def test_history_has_fractions_of_an_epoch_and_falls(three_classes: Rows) -> None:
     X, y = three_classes
-    model = small(epochs=2, checkpoints=4).fit(X, y, eval_set=[(X[:50], y[:50]), (X[50:], y[50:])])
+    model = small(epochs=2, records=4).fit(X, y, eval_set=[(X[:50], y[:50]), (X[50:], y[50:])])
     history = model.history_
     assert len({len(values) for values in history.values()}) == 1
     np.testing.assert_allclose(history["epoch"], [0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2], atol=32 / 600)
@@ -203,7 +205,7 @@ def test_history_has_fractions_of_an_epoch_and_falls(three_classes: Rows) -> Non
     of_label = model.predict_proba(X[50:])[np.arange(550), np.searchsorted(model.classes_, y[50:])]
     assert history["eval_1_loss"][-1] == pytest.approx(-np.log(of_label).mean(), rel=1e-9)
     assert sorted(history["seconds"]) == history["seconds"]
-    some = small(checkpoints=[0.1, 0.5]).fit(X, y)
+    some = small(records=[0.1, 0.5]).fit(X, y)
     assert some.history_["epoch"] == [64 / 600, 320 / 600, 1.0]
 
 
@@ -274,7 +276,7 @@ def test_class_weights_that_make_no_sense(three_classes: Rows) -> None:
         small(class_weight="balanced").partial_fit(X, y, classes=np.unique(y))
 
 
-def test_warm_start_goes_on_and_otherwise_fit_starts_anew(three_classes: Rows) -> None:
+def test_warm_start_continues_and_otherwise_fit_starts_again(three_classes: Rows) -> None:
     X, y = three_classes
     warm = small(warm_start=True, schedule="constant").fit(X, y).fit(X, y)
     assert_same_model(warm, small(epochs=2, schedule="constant").fit(X, y))
@@ -283,27 +285,23 @@ def test_warm_start_goes_on_and_otherwise_fit_starts_anew(three_classes: Rows) -
     assert_same_model(cold, small().fit(X, y))
 
 
-def fails(_: Any) -> Any:
-    raise RuntimeError("no such scaling")
-
-
 @pytest.mark.parametrize(
-    ("settings", "eval_labels", "kind"),
-    [({"scale": FunctionTransformer(fails)}, "ash", RuntimeError), ({"n_hashes": 7}, "never seen", ValueError)],
+    ("settings", "eval_labels", "message"),
+    [({"weight_decay": -1.0}, "ash", "weight_decay must be"), ({"n_hashes": 7}, "never seen", "every label")],
 )
 def test_a_fit_that_fails_before_it_learns_leaves_the_model_as_it_was(
-    settings: dict[str, Any], eval_labels: str, kind: type[Exception], three_classes: Rows
+    settings: dict[str, Any], eval_labels: str, message: str, three_classes: Rows
 ) -> None:
     X, y = three_classes
     model = small().fit(X, y)
     before = copy.deepcopy(model)
     wider = np.hstack([X, X])
-    with pytest.raises(kind, match=r"no such scaling|every label"):
+    with pytest.raises(ValueError, match=message):
         model.set_params(**settings).fit(wider, y, eval_set=(wider[:3], [eval_labels] * 3))
     assert_same_model(model, before)
     assert model.score(X, y) == before.score(X, y)
     unfitted = small(**settings)
-    with pytest.raises(kind):
+    with pytest.raises(ValueError, match=message):
         unfitted.fit(X, y, eval_set=(X[:3], [eval_labels] * 3))
     with pytest.raises(NotFittedError):
         unfitted.predict(X)
@@ -363,7 +361,7 @@ def test_verbose_writes_to_the_log_where_there_is_no_terminal(
 ) -> None:
     X, y = three_classes
     with caplog.at_level(logging.INFO, logger="gcwsnet"):
-        small(verbose=1, checkpoints=2).fit(X, y)
+        small(verbose=1, records=2).fit(X, y)
     assert len(caplog.messages) == 2
     assert "accuracy" in caplog.messages[0]
     caplog.clear()
@@ -384,19 +382,24 @@ def test_verbose_shows_a_bar_on_a_terminal(
     assert "loss" in shown
 
 
-def test_scale_none_a_transformer_and_names(three_classes: Rows) -> None:
+@pytest.mark.parametrize("scale", ["robust", 3])
+def test_a_scale_that_does_not_exist_is_an_error(scale: Any, three_classes: Rows) -> None:
+    with pytest.raises(ValueError, match=f"scale must be one of 'auto', .* got scale={scale!r}"):
+        small(scale=scale).fit(*three_classes)
+
+
+@pytest.mark.parametrize("transformer", [StandardScaler(), StandardScaler().fit(np.eye(6))])
+def test_a_transformer_as_scale_is_sent_to_a_pipeline(transformer: Any, three_classes: Rows) -> None:
+    way_out = r"put it before the model: make_pipeline\(StandardScaler\(...\), GCWSNetClassifier\(scale=None\)\)"
+    with pytest.raises(TypeError, match=way_out):
+        small(scale=transformer).fit(*three_classes)
+
+
+def test_a_transformer_in_a_pipeline_can_be_cloned_and_cross_validated(three_classes: Rows) -> None:
     X, y = three_classes
-    standard = StandardScaler().fit(X)
-    given = small(scale=standard).fit(X, y)
-    assert given.scaling_ is standard
-    assert_same_model(given, small(scale=None).fit(standard.transform(X), y))
-    wider = small(scale=FunctionTransformer(lambda X: np.hstack([X, X**2])).fit(X)).fit(X, y)
-    assert wider.hasher_.n_features_in_ == 12
-    assert wider.score(X, y) > 0.9
-    with pytest.raises(TypeError, match="scale must be None, one of"):
-        small(scale=3).fit(X, y)
-    with pytest.raises(ValueError, match="scale must be one of 'auto'"):
-        small(scale="robust").fit(X, y)
+    pipeline = make_pipeline(FunctionTransformer(lambda X: np.hstack([X, X**2])), StandardScaler(), small(scale=None))
+    assert clone(pipeline).fit(X, y)[-1].n_features_in_ == 12
+    assert cross_val_score(pipeline, X, y, cv=2).min() > 0.9
 
 
 def test_the_papers_settings_with_dense_adam_learn_too(three_classes: Rows) -> None:
@@ -451,15 +454,33 @@ def test_nets_on_codes_learn_what_a_linear_model_cannot() -> None:
     assert net > 0.9
 
 
-def test_nan_is_an_error_that_names_it_or_the_mean(three_classes: Rows) -> None:
+def test_nan_is_an_error_that_names_it_and_the_ways_out(three_classes: Rows) -> None:
     X, y = three_classes
     holes = pd.DataFrame(X, columns=list("abcdef"))
     holes.loc[5, "c"] = np.nan
-    with pytest.raises(ValueError, match=r"X\[5, 2\] \(column 'c'\) is NaN; .* missing='zero'"):
+    with pytest.raises(ValueError, match=r"X\[5, 2\] \(column 'c'\) is NaN; .* missing='zero' .* missing='mean'"):
         small().fit(holes, y)
-    model = small(missing="zero").fit(holes, y)
-    filled = holes.fillna({"c": holes["c"].mean()})
-    np.testing.assert_array_equal(model._codes(holes.to_numpy()), model._codes(filled.to_numpy()))
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_missing_zero_is_the_number_0_before_scaling(form: Any, three_classes: Rows) -> None:
+    X, y = three_classes
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X + 3)
+    given = form(holes)
+    model = small(missing="zero").fit(given, y)
+    filled = small().fit(form(np.nan_to_num(holes)), y)
+    assert_same_model(model, filled)
+    np.testing.assert_array_equal(model.predict_proba(given), filled.predict_proba(form(np.nan_to_num(holes))))
+    assert np.isnan(given.sum())
+
+
+def test_missing_mean_is_the_mean_of_the_known_values_where_the_scaling_centres(three_classes: Rows) -> None:
+    X, y = three_classes
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X + 3)
+    model = small(missing="mean", scale="standard").fit(holes, y)
+    filled = np.where(np.isnan(holes), np.nanmean(holes, axis=0), holes)
+    np.testing.assert_allclose(model.predict_proba(holes), model.predict_proba(filled), rtol=1e-6)
+    assert not np.allclose(model.predict_proba(holes), model.predict_proba(np.nan_to_num(holes)))
 
 
 def test_numbers_far_beyond_those_of_fit_are_hashed_as_the_largest(three_classes: Rows) -> None:
@@ -478,8 +499,8 @@ def test_numbers_far_beyond_those_of_fit_are_hashed_as_the_largest(three_classes
         ({"learning_rate": np.nan}, "learning_rate must be from"),
         ({"schedule": "step"}, "schedule must be one of"),
         ({"optimizer": "sgd"}, "optimizer must be one of"),
-        ({"checkpoints": 0}, "checkpoints must be a positive integer or fractions"),
-        ({"checkpoints": [0.5, 2.0]}, "checkpoints must be a positive integer or fractions"),
+        ({"records": 0}, "records must be a positive integer or fractions"),
+        ({"records": [0.5, 2.0]}, "records must be a positive integer or fractions"),
         ({"patience": 0}, "patience must be from 1"),
         ({"validation_fraction": 2.0}, "validation_fraction must be from 0 to 1"),
         ({"n_hashes": 0}, "n_hashes must be from 1"),

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.torch import save_file
-from sklearn.preprocessing import StandardScaler
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
@@ -62,7 +61,7 @@ def assert_same_state(a: Any, b: Any) -> None:
         {"scale": "minmax", "t_bits": 2, "bits": 4},
         {"t_bits": 0, "encoding": "lowbits"},
         {"class_weight": {"oak": 2.0}},
-        {"missing": "zero", "random_state": None, "n_hashes": np.int64(8)},
+        {"missing": "mean", "random_state": None, "n_hashes": np.int64(8)},
     ],
 )
 def test_a_loaded_model_predicts_the_same_bits_and_goes_on_alike(
@@ -204,7 +203,7 @@ def rewrite(file: Path, **changes: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format_version": 2, "gcwsnet_version": "9.0"}, r"was written by gcwsnet 9\.0 in format 2"),
+        ({"format_version": 9, "gcwsnet_version": "9.0"}, r"was written by gcwsnet 9\.0 in format 9"),
         ({"hash_version": 7}, "with hash version 7"),
         ({"estimator": "os.system"}, "does not hold a whole model: KeyError 'os.system'"),
         ({"settings": {"colour": "red"}}, "does not hold a whole model: TypeError"),
@@ -235,11 +234,7 @@ def test_a_foreign_file(tmp_path: Path) -> None:
         gcwsnet.load(tmp_path)
 
 
-def test_what_cannot_be_saved_says_so(three_classes: Rows, tmp_path: Path) -> None:
-    X, y = three_classes
-    model = small(scale=StandardScaler().fit(X)).fit(X, y)
-    with pytest.raises(ValueError, match="a transformer of type StandardScaler given as scale cannot be saved"):
-        model.save(tmp_path / "model")
+def test_what_cannot_be_saved_says_so(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not fitted yet"):
         small().save(tmp_path / "model")
     assert not list(tmp_path.iterdir())

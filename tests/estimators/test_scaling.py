@@ -60,7 +60,7 @@ def test_a_full_constant_sparse_column_is_dropped_and_an_empty_one_gets_the_size
     wider = sparse.csr_array(np.array([[0.0, 2.0, 0.0, 4.0], [0.0, 0.0, 3.0, 4.0]]))
     scaling = learn_scaling(wider)  # of sizes 2 and 3, by the root of 2
     assert scaling.size[0] == pytest.approx(2.5 / 2**0.5)
-    assert "1 unseen of the size of the others" in repr(scaling)
+    assert "1 unseen scaled like the others" in repr(scaling)
 
 
 def test_rows_are_scaled_alike_in_any_batch_and_keep_their_type(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from sklearn.preprocessing import QuantileTransformer
 
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators import learn_scaling
-from gcwsnet.estimators._selection import Pair, Tried, best_of, pairs_to_try, some_rows
+from gcwsnet.estimators._selection import Candidate, Pair, best_of, pairs_to_try, some_rows
 from tests.estimators.conftest import Rows
 
 
@@ -90,7 +90,7 @@ def test_a_stream_chooses_by_its_first_rows(three_classes: Rows) -> None:
     assert len(chosen) == 11
     model.partial_fit(X[300:500], y[300:500])
     assert model.selection_ is chosen
-    model.partial_fit(X[500:], y[500:])  # twice as many: the choice is made anew
+    model.partial_fit(X[500:], y[500:])  # twice as many: the choice is made again
     assert len(model.selection_) == 11
     assert model.selection_ is not chosen
 
@@ -121,21 +121,21 @@ def test_numbers_are_chosen_for_too() -> None:
 
 
 def test_the_first_stays_unless_another_is_clearly_better() -> None:
-    def tried(score: float) -> Tried:
-        return Tried("numeric", 1.0, score, 0.02, 0.1)
+    def candidate(score: float) -> Candidate:
+        return Candidate("numeric", 1.0, score, 0.02, 0.1)
 
-    assert best_of([tried(0.8), tried(0.809)]) == 0
-    assert best_of([tried(0.8), tried(0.811), tried(0.82)]) == 2
+    assert best_of([candidate(0.8), candidate(0.809)]) == 0
+    assert best_of([candidate(0.8), candidate(0.811), candidate(0.82)]) == 2
 
 
 def test_rows_are_drawn_without_repetition() -> None:
     for n in (200, 1000, 2600, 50_000):
-        learned, judged = some_rows(n, seed=0)
-        assert len(set(learned) | set(judged)) == len(learned) + len(judged) == min(n, 2600)
-        assert abs(len(learned) / (len(learned) + len(judged)) - 1600 / 2600) < 0.01
+        train, validation = some_rows(n, seed=0)
+        assert len(set(train) | set(validation)) == len(train) + len(validation) == min(n, 2600)
+        assert abs(len(train) / (len(train) + len(validation)) - 1600 / 2600) < 0.01
 
 
-def test_verbose_tells_what_was_tried(
+def test_verbose_shows_the_candidates(
     three_classes: Rows, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     X, y = three_classes

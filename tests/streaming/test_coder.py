@@ -22,7 +22,6 @@ SETTINGS: dict[str, Any] = {
     "p": 2.0,
     "scale": "minmax",
     "encoding": "mixed",
-    "oversample": 1,
     "missing": "error",
 }
 

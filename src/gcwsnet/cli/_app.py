@@ -1,4 +1,4 @@
-"""The commands, one module each.
+"""The command `gcwsnet`: its subcommands have one module each.
 
 A module of a command imports what it works with inside its function, so that ``gcwsnet --help`` is quick.
 """
@@ -47,7 +47,7 @@ class OneLineErrors(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run, and leave with an exit code."""
+        """Run, and end the process with an exit code."""
         run = partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
         if not standalone_mode:
             return run()
@@ -55,7 +55,7 @@ class OneLineErrors(TyperGroup):
             code = run()
         except typer.Abort:
             code = fail("aborted", 1)
-        except BrokenPipeError:  # who reads has had enough
+        except BrokenPipeError:  # the reader has closed the pipe
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more is written at the end
             code = 0
         except FAILURES as error:
@@ -70,7 +70,7 @@ class OneLineErrors(TyperGroup):
 
 
 def fail(message: str, code: int) -> int:
-    """Say in one line what is wrong; the exit code."""
+    """Print in one line what is wrong, and return the exit code."""
     print(f"gcwsnet: {' '.join(message.split())}", file=sys.stderr)
     return code
 
@@ -83,14 +83,14 @@ for name, command in COMMANDS.items():
 _debug: list[bool] = []  # filled by --debug
 
 
-def show_all(wanted: bool) -> None:
-    """From now on errors come with all there is to know."""
-    _debug[:] = [True] * wanted
+def show_tracebacks(debug: bool) -> None:
+    """Let errors show where they come from."""
+    _debug[:] = [True] * debug
 
 
-def show_version(wanted: bool) -> None:
-    """Print the version and leave."""
-    if wanted:
+def show_version(version: bool) -> None:
+    """Print the version and end."""
+    if version:
         print(f"gcwsnet {gcwsnet.__version__}")
         raise typer.Exit
 
@@ -102,7 +102,7 @@ def root(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
     ] = False,
     debug: Annotated[  # noqa: ARG001
-        bool, typer.Option("--debug", callback=show_all, is_eager=True, help="Show where an error comes from.")
+        bool, typer.Option("--debug", callback=show_tracebacks, is_eager=True, help="Show where an error comes from.")
     ] = False,
 ) -> None:
     """Hash rows of real numbers so that collisions are the pGMM kernel, and learn from them in one pass."""

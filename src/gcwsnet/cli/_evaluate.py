@@ -1,8 +1,7 @@
-"""`gcwsnet evaluate`: how good a model is on files."""
+"""`gcwsnet evaluate`: the metrics of a model on files."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from gcwsnet.cli import _options as options
@@ -13,7 +12,7 @@ LISTS = ("classes", "precision", "recall", "f1_of_class", "confusion_matrix")
 def evaluate(
     model: options.ModelPath,
     files: options.Files,
-    jobs: options.Jobs = 1,
+    n_jobs: options.NJobs = 1,
     as_json: options.Json = False,
     format: options.Format = "auto",  # noqa: A002
     label: options.Label = None,
@@ -22,38 +21,51 @@ def evaluate(
     on_error: options.OnError = "stop",
     rejects: options.Rejects = None,
 ) -> None:
-    """Judge a model by the labels of files.
+    """Measure a model on the labels of files.
 
     Classification: accuracy, log loss, F1 and the confusion matrix; for two classes the AUC. Regression: root mean
-    square error, mean absolute error and R2.
+    square error, mean absolute error and R2. With --weight, rows count by their weights. A metric that is undefined for
+    the rows, such as R2 where all targets are equal, is shown as "undefined", and is null in JSON.
 
     For example:
       gcwsnet evaluate model test.svm
       gcwsnet evaluate model test.svm --json
     """
     options.need_torch()
-    from gcwsnet.streaming._answers import Model
-    from gcwsnet.streaming._measures import MOST_CLASSES_SHOWN, LabelMeasures, NumberMeasures
+    from gcwsnet.cli._writers import to_json
+    from gcwsnet.streaming._metrics import MOST_CLASSES_SHOWN, ClassificationMetrics, RegressionMetrics
+    from gcwsnet.streaming._predictions import Model
 
-    known = Model(model, jobs)
-    reading = options.reading_again(
+    known = Model(model, n_jobs)
+    reading = options.reading(
         format=format, label=label, weight=weight, header=header, on_error=on_error, rejects=rejects
     )
     batches = known.read(files, labels_needed=True, reading=reading)
-    measures: Any = NumberMeasures() if known.classes is None else LabelMeasures(known.classes)
-    for answer in known.answers(batches):
-        if answer.y is None:
-            raise ValueError("there are no labels to judge by; name their column with --label")
-        measures.add(answer)
-    values = measures.values() | ({"skipped": batches.skipped} if batches.skipped else {})
+    weighted = weight is not None
+    metrics: Any
+    if known.classes is None:
+        metrics = RegressionMetrics(weighted=weighted)
+    else:
+        metrics = ClassificationMetrics(known.classes, weighted=weighted)
+    for found in known.predictions(batches):
+        if found.y is None:
+            raise ValueError("there are no labels to compare with; name their column with --label")
+        metrics.add(found)
+    values = metrics.values() | ({"skipped": batches.skipped} if batches.skipped else {})
     if as_json:
-        print(json.dumps(values))
+        print(to_json(values))
         return
     for name, value in values.items():
         if name not in LISTS:
-            print(f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value:.6f}")
+            print(f"{name}: {_shown(value)}")
     if "classes" in values and len(values["classes"]) <= MOST_CLASSES_SHOWN:
         _print_classes(values)
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return "undefined"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6f}"
 
 
 def _print_classes(values: dict[str, Any]) -> None:
@@ -63,7 +75,7 @@ def _print_classes(values: dict[str, Any]) -> None:
     rows = zip(classes, values["precision"], values["recall"], values["f1_of_class"], strict=True)
     for label, *numbers in rows:
         print(" ".join([f"{label:>{width}}", *(f"{number:>{width}.4f}" for number in numbers)]))
-    print("\nrows of a class, by what was predicted:")
+    print("\nThe rows of each class, by what was predicted:")
     print(" ".join(f"{name:>{width}}" for name in ("", *classes)))
     for label, counts in zip(classes, values["confusion_matrix"], strict=True):
-        print(" ".join(f"{cell:>{width}}" for cell in (label, *counts)))
+        print(" ".join(f"{cell:>{width}}" for cell in (label, *(f"{count:g}" for count in counts))))

@@ -1,8 +1,7 @@
-"""`gcwsnet info`: what a model, a folder of codes or a file is."""
+"""`gcwsnet info`: the description of a model, of a folder of codes or of a file."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,8 @@ from gcwsnet.cli import _options as options
 
 
 def info(
-    path: Annotated[Path, typer.Argument(metavar="MODEL|CODES|FILE", help="What to describe.")],
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(metavar="MODEL|CODES|FILE", help="A model, a folder of codes or a file.")],
     as_json: options.Json = False,
     format: options.Format = "auto",  # noqa: A002
     label: options.Label = None,
@@ -25,25 +25,15 @@ def info(
       gcwsnet info codes --json
       gcwsnet info train.svm
     """
-    told = _described(path, format, label, header)
-    if as_json:
-        print(json.dumps(told))
-    else:
-        for name, value in told.items():
-            print(f"{name}: {value}")
-
-
-def _described(path: Path, format: str, label: str | None, header: bool | None) -> dict[str, Any]:  # noqa: A002
+    from gcwsnet.cli._writers import print_values
     from gcwsnet.streaming._folder import is_codes_folder
 
-    if is_codes_folder(path):
-        return _of_codes(path)
-    if path.suffix == ".safetensors" or (path / "model.safetensors").is_file():
-        return _of_model(path)
-    return _of_file(
-        path,
-        options.reading_again(format=format, label=label, weight=None, header=header, on_error="stop", rejects=None),
-    )
+    is_codes = is_codes_folder(path)
+    if is_codes or path.suffix == ".safetensors" or (path / "model.safetensors").is_file():
+        options.refuse(context, ["format", "label", "header"], "it is for files of rows.")
+        print_values(_of_codes(path) if is_codes else _of_model(path), as_json=as_json)
+    else:
+        print_values(_of_file(path, options.reading(format=format, label=label, header=header)), as_json=as_json)
 
 
 def _of_model(path: Path) -> dict[str, Any]:
@@ -53,14 +43,14 @@ def _of_model(path: Path) -> dict[str, Any]:
     estimator, description = load_model(path)
     settings = description["settings"]
     last = {name: values[-1] for name, values in description["history"].items() if values and values[-1] is not None}
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "kind": "model",
         "estimator": description["estimator"],
         "gcwsnet_version": description["gcwsnet_version"],
         "columns": estimator.n_features_in_,
         "scaling": repr(estimator.scaling_),
         "p": estimator.p_,
-        "hashes": settings["n_hashes"],
+        "n_hashes": settings["n_hashes"],
         "bits": settings["bits"],
         "t_bits": settings["t_bits"],
         "encoding": settings["encoding"],
@@ -73,8 +63,8 @@ def _of_model(path: Path) -> dict[str, Any]:
     }
     classes = getattr(estimator, "classes_", None)
     if classes is not None:
-        told["classes"] = classes.tolist()
-    return told | {"last_record": last}
+        values["classes"] = classes.tolist()
+    return values | {"last_record": last}
 
 
 def _of_codes(path: Path) -> dict[str, Any]:
@@ -92,7 +82,7 @@ def _of_codes(path: Path) -> dict[str, Any]:
         "task": coder.task,
         "scaling": repr(coder.scaling),
         "p": coder.p,
-        "hashes": settings["n_hashes"],
+        "n_hashes": settings["n_hashes"],
         "bits": settings["bits"],
         "t_bits": settings["t_bits"],
         "encoding": settings["encoding"],
@@ -107,9 +97,9 @@ def _of_file(path: Path, reading: dict[str, Any]) -> dict[str, Any]:
 
     batches = read(str(path), **reading)
     survey = batches.survey()
-    told = {"kind": "rows", **asdict(survey), "columns": batches.columns}
-    labels = told.pop("labels")
+    values = {"kind": "rows", **asdict(survey), "columns": batches.columns}
+    labels = values.pop("labels")
     if labels is not None:
-        told["distinct_labels"] = len(labels)
-        told["labels"] = list(labels[:20])
-    return told
+        values["distinct_labels"] = len(labels)
+        values["labels"] = list(labels[:20])
+    return values

@@ -1,4 +1,4 @@
-"""`gcwsnet kernel`: how similar the rows of two files are."""
+"""`gcwsnet kernel`: the similarity of the rows of two files."""
 
 from __future__ import annotations
 
@@ -11,29 +11,32 @@ from gcwsnet.cli import _options as options
 
 
 def kernel(
-    a: Annotated[str, typer.Argument(metavar="A", help="A file, as of gcwsnet train; its rows become rows.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another file; its rows become columns.")],
+    context: typer.Context,
+    a: Annotated[str, typer.Argument(metavar="A", help="A file, as gcwsnet train reads it. Its rows become rows.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another file. Its rows become columns.")],
     p: Annotated[float, typer.Option("--p", help="The power of the pGMM kernel.")] = 1.0,
-    estimate: Annotated[bool, typer.Option("--estimate", help="Estimate it from codes instead.")] = False,
-    hashes: options.Hashes = 256,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Estimate the kernel from codes.")] = False,
+    n_hashes: options.NHashes = 256,
     bits: options.Bits = 8,
-    seed: options.Seed = 0,
+    random_state: options.RandomState = 0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file that ends with .csv or .parquet.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each row of A.")] = False,
-    jobs: options.Jobs = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each row of A.")] = False,
+    n_jobs: options.NJobs = 1,
     format: options.Format = "auto",  # noqa: A002
     label: options.Label = None,
     header: options.Header = None,
-    features: options.Features = None,
-    missing: options.Missing = None,
+    n_features: options.NFeatures = None,
+    missing: Annotated[
+        str, options._reading(metavar="error|zero", help="What a missing value is: an error, or the number 0.")
+    ] = "error",
 ) -> None:
-    """The pGMM kernel of each row of A with each row of B, exact or estimated. All of B is kept in memory.
+    """Compute the pGMM kernel of each row of A with each row of B, exact or estimated. All of B is kept in memory.
 
     For example:
-      gcwsnet kernel test.svm train.svm --features 64 --out kernel.csv
-      gcwsnet kernel test.svm test.svm --p 2 --estimate --hashes 1024
+      gcwsnet kernel test.svm train.svm --n-features 64 --out kernel.csv
+      gcwsnet kernel test.svm test.svm --p 2 --estimate --n-hashes 1024
     """
     import numpy as np
 
@@ -42,33 +45,38 @@ def kernel(
     from gcwsnet.hashing import GCWSHasher
     from gcwsnet.kernels import pgmm_kernel
 
-    reading = options.reading_again(
-        format=format, label=label, weight=None, header=header, on_error="stop", rejects=None
-    )
-    reading |= {} if missing is None else {"missing": "zero" if missing == "mean" else missing}
-    rows, others = _of_one_width(a, b, reading, features)
-    hasher = GCWSHasher(hashes, p=p, bits=bits, random_state=seed, n_jobs=jobs).fit(others) if estimate else None
-    codes = None if hasher is None else hasher.transform(others)
+    if not estimate:
+        options.refuse(context, ["n_hashes", "bits", "random_state"], "the kernel is exact without --estimate.")
+    options.check_choice("--missing", missing, ("error", "zero"))
+    reading = options.reading(format=format, label=label, header=header, missing=missing)
+    rows, others = _of_one_width(a, b, reading, n_features)
+    hasher = GCWSHasher(n_hashes, p=p, bits=bits, random_state=random_state, n_jobs=n_jobs)
+    codes = hasher.fit_transform(others) if estimate else None
     with writer_for(out, [f"b{i}" for i in range(others.shape[0])], as_json=as_json) as write:
         for batch in rows:
-            if hasher is None:
-                found = pgmm_kernel(batch.X, others, p=p, n_jobs=jobs)
+            if codes is None:
+                found = pgmm_kernel(batch.X, others, p=p, n_jobs=n_jobs)
             else:
                 found = estimate_similarity(hasher.transform(batch.X), codes, bits=bits)
             write(list(np.asarray(found).T))
 
 
-def _of_one_width(a: str, b: str, reading: dict[str, Any], features: int | None) -> tuple[Any, Any]:
-    """Batches of A, and all rows of B with as many columns."""
+def _of_one_width(a: str, b: str, reading: dict[str, Any], n_features: int | None) -> tuple[Any, Any]:
+    """Return batches of A, and all rows of B with as many columns."""
     from gcwsnet.data import read
     from gcwsnet.data._batch import joined
+    from gcwsnet.streaming._prepare import read_again
 
     rows, others = read(a, **reading), read(b, **reading)
+    if n_features is not None and rows.schema.index_base is None:
+        raise typer.BadParameter(f"The option is for LIBSVM rows, and {a} has none.", param_hint="--n-features")
     if rows.schema.columns:  # a table: columns are found by their names
-        others = read(b, schema=rows.schema)
+        others = read_again([b], reading, rows.schema)
     elif rows.schema.index_base is not None:
-        width = features or max(rows.n_features, others.n_features)
+        width = n_features or max(rows.n_features, others.n_features)
         rows, others = (read(file, **reading | {"n_features": width}) for file in (a, b))
     if rows.n_features != others.n_features:
-        raise ValueError(f"{a} has {rows.n_features} columns and {b} has {others.n_features}; they must have as many")
+        raise ValueError(
+            f"both files must have as many columns, {a} has {rows.n_features} and {b} has {others.n_features}"
+        )
     return rows, joined(list(others)).X

@@ -1,7 +1,11 @@
-"""Options that several commands share, and what they become."""
+"""Options that several commands share, and the settings that they become.
+
+An option has the name, the values and the default of the Python parameter with the same meaning.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,95 +16,120 @@ _reading = partial(typer.Option, rich_help_panel="How files are read")
 _hashing = partial(typer.Option, rich_help_panel="How rows become codes")
 
 FORMATS = "LIBSVM, CSV, TSV, Parquet, Arrow, npz, npy"
+FilesToRead = Annotated[list[str], typer.Argument(metavar="FILE", help=f"Files, folders or patterns: {FORMATS}.")]
 Files = Annotated[
-    list[str], typer.Argument(metavar="FILE", help=f"Files, folders or patterns: {FORMATS}; - is standard input.")
+    list[str], typer.Argument(metavar="FILE", help=f"Files, folders or patterns: {FORMATS}. - is standard input.")
 ]
 Format = Annotated[str, _reading("--format", metavar="NAME", help="libsvm, csv, tsv, parquet, arrow, npz or npy.")]
 Label = Annotated[
     str | None,
-    _reading(metavar="COLUMN", help="The column of the labels: name, or number from 0; -1 is the last."),
+    _reading(metavar="COLUMN", help="The column of the labels: a name, or a number from 0; -1 is the last."),
 ]
-Weight = Annotated[str | None, _reading(metavar="COLUMN", help="The column of the rows' weights.")]
-Columns = Annotated[str | None, _reading(metavar="A,B,...", help="The columns to learn from; without it all others.")]
+Weight = Annotated[str | None, _reading(metavar="COLUMN", help="The column of the weights of rows.")]
+Columns = Annotated[
+    str | None, _reading(metavar="A,B,...", help="The columns to use. By default, all but label and weight.")
+]
 Categorical = Annotated[
-    str | None, _reading(metavar="A,B,...", help="Columns of numbers that are categories; columns of text are anyway.")
+    str | None, _reading(metavar="A,B,...", help="Columns of numbers that are categories, as columns of text are.")
 ]
 HashColumns = Annotated[
-    int | None, _reading(min=1, help="Hash categories to so many columns, instead of a column for each.")
+    int | None, _reading(min=1, help="Hash categories to this number of columns, instead of a column for each.")
 ]
 Header = Annotated[
     bool | None, _reading("--header/--no-header", help="Whether the first line of a CSV file has names.")
 ]
 Missing = Annotated[
-    str | None,
-    _reading(metavar="RULE", help="Missing values: error, zero, or mean (after scaling).", show_default="error"),
+    str,
+    _reading(
+        metavar="error|zero|mean",
+        help="What a missing value is: an error, the number 0, or the mean of its column where the scaling centres.",
+    ),
 ]
-Features = Annotated[
-    int | None, _reading(min=1, help="Columns of LIBSVM rows; found out for files, needed for a stream.")
+NFeatures = Annotated[
+    int | None, _reading(min=1, help="The columns of LIBSVM rows. Needed for a stream; files are read to find it.")
 ]
-IndexBase = Annotated[str, _reading(metavar="0|1|auto", help="The first index of LIBSVM rows.")]
+IndexBase = Annotated[str, _reading(metavar="auto|0|1", help="The first index of LIBSVM rows.")]
 OnError = Annotated[str, _reading(metavar="stop|skip", help="What to do about a row that cannot be read.")]
 Rejects = Annotated[Path | None, _reading(metavar="FILE", help="Where skipped rows are written.")]
 
-Hashes = Annotated[int, _hashing(min=1, help="k, the codes of a row.")]
-Bits = Annotated[int, _hashing(min=1, max=24, help="b, the bits of a code.")]
+NHashes = Annotated[int, _hashing(min=1, help="k, the number of codes of a row.")]
+Bits = Annotated[int, _hashing(min=1, max=32, help="b, the bits of a code.")]
 TBits = Annotated[
-    str, _hashing(metavar="all|0..8", help="What becomes of t*: mixed into the bits, or so many bits of it.")
+    str, _hashing(metavar="all|0..8", help="Mix all of t* into the bits of a code, or append this many bits of it.")
 ]
 Power = Annotated[str, _hashing("--p", metavar="NUMBER|auto", help="The power of the pGMM kernel.")]
 Scale = Annotated[
     str, _hashing(metavar="NAME", help="auto, numeric, standard, minmax, quantile, idf, unit, tfidf or none.")
 ]
 Encoding = Annotated[str, _hashing(metavar="mixed|lowbits", help="lowbits with --t-bits 0 is the paper's practice.")]
-Oversample = Annotated[int, _hashing(min=1, help="Draw so many times the hashes, and keep the best.")]
 
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder or the file of a model.")]
 Task = Annotated[str, typer.Option(metavar="NAME", help="auto, classification or regression.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of hashes, weights and order.")]
-Jobs = Annotated[int, typer.Option(help="Threads; -1 is all.")]
+RandomState = Annotated[int, typer.Option(min=0, help="The seed of hashes, weights and order.")]
+NJobs = Annotated[int, typer.Option(help="Threads; -1 is all.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on the way.")]
-
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show progress.")]
 
 OF_HASH = [
-    *("seed", "task", "hashes", "bits", "t_bits", "p", "scale", "encoding", "oversample", "classes"),
-    *("label", "weight", "columns", "categorical", "hash_columns", "missing", "features", "index_base"),
+    *("random_state", "task", "n_hashes", "bits", "t_bits", "p", "scale", "encoding", "classes"),
+    *("label", "weight", "columns", "categorical", "hash_columns", "missing", "n_features", "index_base"),
 ]
+OF_FILES = ["format", "header"]
+
+
+def check_choice(option: str, given: str, choices: Iterable[str]) -> str:
+    """Return the value that is given, if it is one of the choices."""
+    choices = list(choices)
+    if given not in choices:
+        known = f"{', '.join(choices[:-1])} or {choices[-1]}"
+        raise typer.BadParameter(f"The value must be {known}, got {given!r}.", param_hint=option)
+    return given
 
 
 def known_task(task: str) -> str:
-    """The task that is given, if there is such a one."""
-    if task not in ("auto", "classification", "regression"):
-        raise typer.BadParameter(f"must be auto, classification or regression, got {task!r}", param_hint="--task")
-    return task
+    """Return the task that is given, if there is such a task."""
+    return check_choice("--task", task, ("auto", "classification", "regression"))
 
 
-def refuse_for_codes(context: typer.Context, files: list[str]) -> None:
-    """An error for options that codes leave no room for, since they were given to `gcwsnet hash`."""
-    from gcwsnet.streaming._folder import is_codes_folder
-
-    if not any(is_codes_folder(Path(file)) for file in files):
-        return
-    for name in OF_HASH:
+def refuse(context: typer.Context, names: Iterable[str], why: str) -> None:
+    """Raise an error for the first of some options that was given, though it has no effect here."""
+    for name in names:
         if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT":
             option = f"--{name.replace('_', '-')}"
-            raise typer.BadParameter("codes have it from gcwsnet hash; leave it out, or hash anew", param_hint=option)
+            raise typer.BadParameter(f"The option has no effect: {why}", param_hint=option)
+
+
+def refuse_for_codes(context: typer.Context, files: list[str], tests: list[str] | None) -> None:
+    """Raise an error for options that were given to `gcwsnet hash`, if the files are a folder of codes."""
+    from gcwsnet.streaming._folder import is_codes_folder
+
+    if any(is_codes_folder(Path(file)) for file in files):
+        refuse(context, OF_HASH, "codes have it from gcwsnet hash. Leave it out, or hash again.")
+        refuse(context, ["on_error", "rejects"], "codes have no rows that cannot be read. Leave it out.")
+        if not tests:
+            refuse(context, OF_FILES, "codes are read, and no other files. Leave it out.")
+
+
+def refuse_both(resume: bool, restart: bool) -> None:
+    """Raise an error if an unfinished run is to be both continued and dropped."""
+    if resume and restart:
+        raise typer.BadParameter("Give --resume or --restart, and not both.", param_hint="--restart")
 
 
 def need_torch() -> None:
-    """An error that says what to install, where torch is missing."""
+    """Raise an error that says what to install, where torch is missing."""
     import gcwsnet.nn  # noqa: F401
 
 
 def name_or_number(given: str | None) -> str | int | None:
-    """A column by its number if it looks like one."""
+    """Return a column as a number if it looks like one."""
     if given is not None and given.removeprefix("-").isdigit():
         return int(given)
     return given
 
 
 def listed(given: str | None) -> list[str | int] | None:
-    """Columns separated by commas."""
+    """Return the columns of a list with commas."""
     if given is None:
         return None
     return [column for one in given.split(",") if (column := name_or_number(one.strip())) is not None]
@@ -108,28 +137,28 @@ def listed(given: str | None) -> list[str | int] | None:
 
 def reading(
     *,
-    format: str,  # noqa: A002
-    label: str | None,
-    weight: str | None,
-    columns: str | None,
-    categorical: str | None,
-    hash_columns: int | None,
-    header: bool | None,
-    missing: str | None,
-    features: int | None,
-    index_base: str,
-    on_error: str,
-    rejects: Path | None,
+    format: str = "auto",  # noqa: A002
+    label: str | None = None,
+    weight: str | None = None,
+    columns: str | None = None,
+    categorical: str | None = None,
+    hash_columns: int | None = None,
+    header: bool | None = None,
+    missing: str | None = None,
+    n_features: int | None = None,
+    index_base: str = "auto",
+    on_error: str = "stop",
+    rejects: Path | None = None,
 ) -> dict[str, Any]:
-    """Settings of `gcwsnet.data.read`, those that are not its defaults."""
-    if index_base not in ("auto", "0", "1"):
-        raise typer.BadParameter(f"must be 0, 1 or auto, got {index_base!r}", param_hint="--index-base")
-    if missing not in (None, "error", "zero", "mean"):
-        raise typer.BadParameter(f"must be error, zero or mean, got {missing!r}", param_hint="--missing")
-    if on_error not in ("stop", "skip"):
-        raise typer.BadParameter(f"must be stop or skip, got {on_error!r}", param_hint="--on-error")
+    """Return the settings of `gcwsnet.data.read` that are not its defaults."""
+    check_choice("--index-base", index_base, ("auto", "0", "1"))
+    check_choice("--on-error", on_error, ("stop", "skip"))
+    if missing is not None:
+        check_choice("--missing", missing, ("error", "zero", "mean"))
     if rejects is not None and on_error != "skip":
-        raise typer.BadParameter("is for --on-error skip", param_hint="--rejects")
+        raise typer.BadParameter(
+            "The option has no effect without --on-error skip. Give both, or neither.", param_hint="--rejects"
+        )
     settings = {
         "format": format if format != "auto" else None,
         "label": name_or_number(label),
@@ -138,8 +167,8 @@ def reading(
         "categorical": listed(categorical),
         "hash_columns": hash_columns,
         "header": header,
-        "missing": {"mean": "nan"}.get(missing or "", missing),
-        "n_features": features,
+        "missing": {"error": None, "mean": "nan"}.get(missing or "error", missing),
+        "n_features": n_features,
         "index_base": None if index_base == "auto" else int(index_base),
         "on_error": on_error if on_error != "stop" else None,
         "rejects": None if rejects is None else str(rejects),
@@ -147,50 +176,25 @@ def reading(
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def reading_again(
-    *,
-    format: str,  # noqa: A002
-    label: str | None,
-    weight: str | None,
-    header: bool | None,
-    on_error: str,
-    rejects: Path | None,
-) -> dict[str, Any]:
-    """Settings of `gcwsnet.data.read` where a model knows the rest."""
-    return reading(
-        format=format,
-        label=label,
-        weight=weight,
-        columns=None,
-        categorical=None,
-        hash_columns=None,
-        header=header,
-        missing=None,
-        features=None,
-        index_base="auto",
-        on_error=on_error,
-        rejects=rejects,
-    )
-
-
-def hashing(
-    *, hashes: int, bits: int, t_bits: str, p: str, scale: str, encoding: str, oversample: int
-) -> dict[str, Any]:
-    """Settings of an estimator that decide about codes."""
+def hashing(*, n_hashes: int, bits: int, t_bits: str, p: str, scale: str, encoding: str) -> dict[str, Any]:
+    """Return the parameters of an estimator that decide about codes."""
     return {
-        "n_hashes": hashes,
+        "n_hashes": n_hashes,
         "bits": bits,
-        "t_bits": t_bits if t_bits == "all" else number("--t-bits", t_bits, int),
-        "p": p if p == "auto" else number("--p", p, float),
+        "t_bits": number("--t-bits", t_bits, int, word="all"),
+        "p": number("--p", p, float, word="auto"),
         "scale": None if scale == "none" else scale,
         "encoding": encoding,
-        "oversample": oversample,
     }
 
 
-def number(option: str, given: str, kind: type[int] | type[float]) -> Any:
-    """A number where a word was possible too."""
+def number(option: str, given: str, kind: type[int] | type[float], *, word: str | None = None) -> Any:
+    """Return a number, or the one word that is possible too."""
+    if given == word:
+        return word
     try:
         return kind(given)
     except ValueError:
-        raise typer.BadParameter(f"must be a number or one of its words, got {given!r}", param_hint=option) from None
+        what = "a whole number" if kind is int else "a number"
+        known = what if word is None else f"{what} or {word}"
+        raise typer.BadParameter(f"The value must be {known}, got {given!r}.", param_hint=option) from None

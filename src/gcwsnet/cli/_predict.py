@@ -1,4 +1,4 @@
-"""`gcwsnet predict`: what a model says about the rows of files."""
+"""`gcwsnet predict`: the predictions of a model for the rows of files."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def predict(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="A file that ends with .csv or .parquet."),
     ] = None,
-    probabilities: Annotated[bool, typer.Option("--probabilities", help="Also the probability of each class.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each row.")] = False,
-    jobs: options.Jobs = 1,
+    probabilities: Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each row.")] = False,
+    n_jobs: options.NJobs = 1,
     format: options.Format = "auto",  # noqa: A002
     header: options.Header = None,
     on_error: options.OnError = "stop",
@@ -27,30 +27,28 @@ def predict(
 ) -> None:
     """Predict the label or the number of each row, in the order of the rows.
 
-    Files are read as those that the model was trained on: columns are found by their names, and need no labels.
+    Files are read like those that the model was trained on: columns are found by their names, and need no labels.
 
     For example:
       gcwsnet predict model test.svm > labels.csv
-      gcwsnet predict model test.svm --probabilities --out answers.parquet
+      gcwsnet predict model test.svm --probabilities --out predictions.parquet
       cat test.svm | gcwsnet predict model - --json
     """
     options.need_torch()
     from gcwsnet.cli._writers import writer_for
-    from gcwsnet.streaming._answers import Model
+    from gcwsnet.streaming._predictions import Model
 
-    known = Model(model, jobs)
+    known = Model(model, n_jobs)
     if probabilities and known.classes is None:
-        raise typer.BadParameter("a regression has no probabilities", param_hint="--probabilities")
-    reading = options.reading_again(
-        format=format, label=None, weight=None, header=header, on_error=on_error, rejects=rejects
-    )
+        raise typer.BadParameter("A regression has no probabilities.", param_hint="--probabilities")
+    reading = options.reading(format=format, header=header, on_error=on_error, rejects=rejects)
     batches = known.read(files, labels_needed=False, reading=reading)
     names = ["predicted"]
     if probabilities and known.classes is not None:
         names += [f"probability_{label}" for label in known.classes.tolist()]
     with writer_for(out, names, as_json=as_json) as write:
-        for answer in known.answers(batches):
-            columns = [answer.predicted]
-            if probabilities and answer.probabilities is not None:
-                columns += list(answer.probabilities.T)
+        for found in known.predictions(batches):
+            columns = [found.predicted]
+            if probabilities and found.probabilities is not None:
+                columns += list(found.probabilities.T)
             write(columns)

@@ -1,9 +1,10 @@
-"""Tables that are written row by row: CSV or JSON to standard output or a file, or Parquet."""
+"""Output of the commands: values by name, and tables that are written row by row, as text, JSON or Parquet."""
 
 from __future__ import annotations
 
 import csv
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,17 +20,35 @@ Columns = list[NDArray[Any]]
 Write = Callable[[Columns], None]
 
 
+def to_json(value: Any) -> str:
+    """Return JSON as the standard has it: numbers that are not finite are null."""
+    return json.dumps(_without_nan(value), allow_nan=False)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nan(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_values(values: dict[str, Any], *, as_json: bool) -> None:
+    """Print values by name, one on each line, or as JSON."""
+    print(to_json(values) if as_json else "\n".join(f"{name}: {value}" for name, value in values.items()))
+
+
 @contextmanager
 def writer_for(out: Path | None, names: list[str], *, as_json: bool) -> Iterator[Write]:
-    """What writes columns with these names. A file is written beside its place, and moved there when all is done."""
+    """Yield a function that writes columns with these names. A file is moved into its place when all is written."""
     if out is None:
         yield _text_writer(sys.stdout, names, as_json)
         sys.stdout.flush()
         return
     if out.suffix not in (".csv", ".parquet"):
-        raise typer.BadParameter(f"must end with .csv or .parquet, got {str(out)!r}", param_hint="--out")
+        raise typer.BadParameter(f"The file must end with .csv or .parquet, got {str(out)!r}.", param_hint="--out")
     if as_json:
-        raise typer.BadParameter("is for standard output", param_hint="--json")
+        raise typer.BadParameter("The option is for standard output. Leave out --json or --out.", param_hint="--json")
     with written_beside(out) as beside:
         if out.suffix == ".csv":
             with beside.open("w", encoding="utf-8", newline="") as file:
@@ -44,7 +63,7 @@ def _text_writer(file: IO[str], names: list[str], as_json: bool) -> Write:
 
         def write(columns: Columns) -> None:
             for row in zip(*(column.tolist() for column in columns), strict=True):
-                file.write(json.dumps(dict(zip(names, row, strict=True))) + "\n")
+                file.write(to_json(dict(zip(names, row, strict=True))) + "\n")
 
         return write
     lines = csv.writer(file, lineterminator="\n")

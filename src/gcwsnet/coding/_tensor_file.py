@@ -40,7 +40,7 @@ def write_file(path: Path, arrays: Arrays, description: Description) -> None:
 
 
 def read_file(path: Path) -> tuple[Arrays, Description]:
-    """Arrays and description of a file that `write_file` wrote, once its checksum has been found right."""
+    """Read the arrays and the description of a file that `write_file` wrote, and check them by their checksum."""
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
@@ -59,7 +59,7 @@ def read_file(path: Path) -> tuple[Arrays, Description]:
         raise ValueError(
             f"{path} was written by gcwsnet {description.get('gcwsnet_version')} in format {version} with hash version "
             f"{description.get('hash_version')}; this is gcwsnet {gcwsnet.__version__}, which reads format "
-            f"{FORMAT_VERSION} with hash version {HASH_VERSION}: use the version that wrote it, or a newer one"
+            f"{FORMAT_VERSION} with hash version {HASH_VERSION}: load it with the version that wrote it, or train again"
         )
     if digest != digest_of(text, arrays):
         raise ValueError(f"{path} is damaged: its content does not fit its checksum; take another copy")
@@ -67,7 +67,7 @@ def read_file(path: Path) -> tuple[Arrays, Description]:
 
 
 def digest_of(text: str, arrays: Arrays) -> str:
-    """A checksum of a description and of arrays."""
+    """Return the checksum of a description and of arrays."""
     digest = hashlib.sha256(text.encode())
     for name in sorted(arrays):
         array = arrays[name]

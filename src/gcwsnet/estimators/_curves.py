@@ -12,7 +12,7 @@ JSON, PICTURE = "curves.json", "curves.png"
 
 
 def write_curves(folder: Path, estimator: GCWSNetEstimator) -> None:
-    """Write both, or only the first."""
+    """Write the curves of an estimator into a folder."""
     history = estimator.history_
     length = len(next(iter(history.values()), []))
     records = [
@@ -26,7 +26,7 @@ def write_curves(folder: Path, estimator: GCWSNetEstimator) -> None:
     measure = estimator.trainer_.targets.metric
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     for axes, name in zip(figure.subplots(1, 2), ("loss", measure), strict=True):
-        curves = {name: ("-o", "before a row is learned"), f"eval_{name}": ("--s", "test rows")}
+        curves = {name: ("-o", "training rows, before they are learned"), f"eval_{name}": ("--s", "test rows")}
         for key, (style, label) in curves.items():
             points = [(record["rows"], record[key]) for record in records if key in record]
             if points:

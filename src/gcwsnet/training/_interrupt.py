@@ -1,4 +1,4 @@
-"""Ctrl-C, taken where nothing is half done.
+"""Ctrl-C, raised between two steps of training.
 
 An exception that a signal raises anywhere may come up in a callback of another library, which drops it.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Interrupt:
-    """While it is entered, a first Ctrl-C is noted and raised by `check`; a second one is raised at once."""
+    """A context in which `check` raises the first Ctrl-C; a second one is raised at once."""
 
     def __init__(self) -> None:
         self._noted = False
@@ -33,6 +33,6 @@ class Interrupt:
         self._noted = True
 
     def check(self) -> None:
-        """KeyboardInterrupt, if there was a Ctrl-C."""
+        """Raise KeyboardInterrupt if there was a Ctrl-C."""
         if self._noted:
             raise KeyboardInterrupt

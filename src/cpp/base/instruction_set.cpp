@@ -1,0 +1,80 @@
+#include "base/instruction_set.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace gcwsnet {
+
+namespace baseline {
+extern const InstructionSet kFunctions;
+}
+#ifdef GCWSNET_X86
+namespace avx2 {
+extern const InstructionSet kFunctions;
+}
+namespace avx512 {
+extern const InstructionSet kFunctions;
+}
+#endif
+
+std::vector<const InstructionSet*> available_instruction_sets() {
+  std::vector<const InstructionSet*> sets;
+#ifdef GCWSNET_X86
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl")) {
+    sets.push_back(&avx512::kFunctions);
+  }
+  if (__builtin_cpu_supports("avx2")) sets.push_back(&avx2::kFunctions);
+#endif
+  sets.push_back(&baseline::kFunctions);
+  return sets;
+}
+
+namespace {
+
+std::atomic<const InstructionSet*> in_use{nullptr};
+std::string name_in_environment;  // of the variable, where it names no instruction set of this processor
+
+// nullptr if this processor has none of that name.
+const InstructionSet* find(const std::string& name) {
+  for (const InstructionSet* set : available_instruction_sets()) {
+    if (name == set->name) return set;
+  }
+  return nullptr;
+}
+
+std::string rule() {
+  std::string names;
+  for (const InstructionSet* set : available_instruction_sets()) names += (names.empty() ? "" : ", ") + std::string(set->name);
+  return "must be one of the instruction sets of this processor (" + names + ")";
+}
+
+}  // namespace
+
+void choose_instruction_set_by_environment() {
+  const char* name = std::getenv("GCWSNET_ISA");
+  if (name == nullptr || *name == '\0') {
+    in_use = available_instruction_sets().front();
+    return;
+  }
+  in_use = find(name);
+  name_in_environment = name;
+}
+
+void use_instruction_set(const std::string& name) {
+  const InstructionSet* set = find(name);
+  if (set == nullptr) throw std::invalid_argument("name " + rule() + ", got name=" + name);
+  in_use = set;
+}
+
+const InstructionSet& chosen_instruction_set() {
+  const InstructionSet* set = in_use.load(std::memory_order_relaxed);
+  if (set == nullptr) {
+    throw std::invalid_argument("GCWSNET_ISA " + rule() + ", got GCWSNET_ISA=" + name_in_environment);
+  }
+  return *set;
+}
+
+}  // namespace gcwsnet

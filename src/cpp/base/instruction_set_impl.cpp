@@ -1,0 +1,52 @@
+// Compiled once per instruction set, with GCWSNET_ISA defined as its name and the compiler's flags for it.
+#include "base/instruction_set.hpp"
+#include "gcws/pruned_generated.hpp"
+#include "gcws/ranks.hpp"
+#include "gcws/shape.hpp"
+#include "gcws/sorted_scan.hpp"
+#include "kernels/minima.hpp"
+#include "layer/row_sums.hpp"
+#include "samplers/encode.hpp"
+#include "samplers/pairs.hpp"
+#include "samplers/points.hpp"
+#include "samplers/trials.hpp"
+
+#define GCWSNET_TEXT_OF(name) #name
+#define GCWSNET_TEXT(name) GCWSNET_TEXT_OF(name)
+
+namespace gcwsnet {
+namespace GCWSNET_ISA {
+
+extern const InstructionSet kFunctions;
+const InstructionSet kFunctions = {
+    GCWSNET_TEXT(GCWSNET_ISA),
+    scaled_logarithms<float>,
+    scaled_logarithms<double>,
+    fill_table,
+    scan_table,
+    scan_generated,
+    fill_ranks,
+    scan_ranks,
+    scan_pruned_generated,
+    scan_sorted_rows,
+    scan_sorted_hashes,
+    shape_of,
+    take_heavy,
+    side_by_side,
+    log_heights,
+    mark_fallen_back,
+    fill_pairs,
+    scan_pairs,
+    scan_tabled_pairs,
+    weights_above_cells,
+    lowest_points,
+    encode,
+    minima<true>,
+    minima<false>,
+    add_rows,
+    adam_row,
+    prefetch_adam_row,
+};
+
+}  // namespace GCWSNET_ISA
+}  // namespace gcwsnet

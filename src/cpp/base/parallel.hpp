@@ -1,0 +1,121 @@
+// Blocks of work on several threads, that can be interrupted.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cfenv>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/thread_pool.hpp"
+
+namespace gcwsnet {
+
+struct Interrupted : std::exception {
+  const char* what() const noexcept override { return "interrupted"; }
+};
+
+// Rounding to nearest and subnormal numbers kept, whatever this thread was set to before.
+class DefaultFloatEnvironment {
+ public:
+  DefaultFloatEnvironment() {
+    std::fegetenv(&before_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloatEnvironment() { std::fesetenv(&before_); }
+  DefaultFloatEnvironment(const DefaultFloatEnvironment&) = delete;
+  DefaultFloatEnvironment& operator=(const DefaultFloatEnvironment&) = delete;
+
+ private:
+  std::fenv_t before_;
+};
+
+// Ends long work. The thread that made it asks `interrupted` at most every 50 ms; the others follow it.
+class StopSign {
+ public:
+  explicit StopSign(std::function<bool()> interrupted) : interrupted_(std::move(interrupted)) {}
+
+  // For what takes milliseconds and must not be left half done.
+  static StopSign never() {
+    return StopSign([] { return false; });
+  }
+
+  // Called often from within the work. Throws Interrupted once the work is to end.
+  void poll() {
+    if (std::this_thread::get_id() == owner_) {
+      const auto now = std::chrono::steady_clock::now();
+      if (now - asked_ > std::chrono::milliseconds(50)) {
+        asked_ = now;
+        if (interrupted_()) stop();
+      }
+    }
+    if (stopped_.load(std::memory_order_relaxed)) throw Interrupted();
+  }
+  void stop() { stopped_.store(true, std::memory_order_relaxed); }
+
+ private:
+  std::function<bool()> interrupted_;
+  std::thread::id owner_ = std::this_thread::get_id();
+  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
+  std::atomic<bool> stopped_{false};
+};
+
+// How many numbers must be added up for another thread to pay.
+inline constexpr std::size_t kNumbersWorthAThread = 1 << 16;
+
+// How many threads to use for work whose parts are each worth one thread more.
+inline int useful_threads(int n_threads, std::size_t n_parts) {
+  return static_cast<int>(std::min(static_cast<std::size_t>(std::max(n_threads, 1)), 1 + n_parts));
+}
+
+// work(block) for each block below n_blocks, on at most n_threads threads, this one among them; `make_work` makes one such
+// function per thread, with that thread's buffers. An exception in a block ends the whole and is thrown here.
+template <class MakeWork>
+void for_each_block(std::size_t n_blocks, int n_threads, StopSign& stop_sign, MakeWork make_work) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+
+  const auto fail = [&] {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!failure) failure = std::current_exception();
+  };
+  const auto run = [&] {
+    try {
+      const DefaultFloatEnvironment environment;
+      auto work = make_work();
+      for (std::size_t block = next++; block < n_blocks; block = next++) {
+        stop_sign.poll();
+        work(block);
+      }
+    } catch (...) {
+      fail();
+      stop_sign.stop();
+    }
+  };
+
+  const std::size_t n_useful = std::min(n_blocks, static_cast<std::size_t>(std::max(n_threads, 1)));
+  if (n_useful <= 1) {
+    run();
+  } else {
+    SharedWork work(static_cast<int>(n_useful) - 1, std::ref(run));
+    run();
+    work.close();
+    while (!work.ended_within(std::chrono::milliseconds(50))) {
+      try {
+        stop_sign.poll();
+      } catch (...) {
+        fail();
+      }
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace gcwsnet

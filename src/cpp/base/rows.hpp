@@ -1,0 +1,180 @@
+// The rows of a matrix, dense or CSR, read as lists of non-zero entries (feature, L = p ln|u|).
+//
+// Column i has two features, 2i for its positive part and 2i + 1 for its negative part (the paper's transformation (1),
+// counted from zero).
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/instruction_set.hpp"
+
+namespace gcwsnet {
+
+// A number of the data is infinite or NaN. The caller knows how to find it.
+struct NotFinite : std::runtime_error {
+  NotFinite() : std::runtime_error("an entry is infinite or NaN") {}
+};
+
+// How numbers become entries.
+struct ReadOptions {
+  float p;
+  bool nan_is_zero;
+};
+
+// An allocator that leaves new numbers uninitialized where std::allocator would set them to zero.
+template <class T>
+struct DefaultInitAllocator : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = DefaultInitAllocator<U>;
+  };
+  template <class U>
+  void construct(U* at) {
+    ::new (static_cast<void*>(at)) U;
+  }
+  template <class U, class... From>
+  void construct(U* at, From&&... from) {
+    ::new (static_cast<void*>(at)) U(std::forward<From>(from)...);
+  }
+};
+template <class T>
+using UninitializedVector = std::vector<T, DefaultInitAllocator<T>>;
+
+struct EntryBuffer {
+  UninitializedVector<std::uint32_t> feature;
+  UninitializedVector<float> L;
+
+  void clear() {
+    feature.clear();
+    L.clear();
+  }
+  std::size_t size() const { return feature.size(); }
+  void resize(std::size_t n) {
+    feature.resize(n);
+    L.resize(n);
+  }
+};
+
+inline bool scaled_logarithms(const InstructionSet& set, const float* x, std::size_t n, const ReadOptions& how, float* L) {
+  return set.scaled_logarithms_f32(x, n, how.p, how.nan_is_zero, L);
+}
+inline bool scaled_logarithms(const InstructionSet& set, const double* x, std::size_t n, const ReadOptions& how, float* L) {
+  return set.scaled_logarithms_f64(x, n, how.p, how.nan_is_zero, L);
+}
+
+// Appends the non-zero ones of n numbers to the buffer; column(i) is the column of the i-th.
+template <class Number, class Column>
+void append_entries(const InstructionSet& set, const Number* x, std::size_t n, const ReadOptions& how, Column column,
+                    EntryBuffer& buffer) {
+  const std::size_t before = buffer.size();
+  buffer.resize(before + n);
+  float* L = buffer.L.data() + before;
+  std::uint32_t* feature = buffer.feature.data() + before;
+  if (!scaled_logarithms(set, x, n, how, L)) throw NotFinite();
+  std::size_t zeros = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    feature[i] = 2 * static_cast<std::uint32_t>(column(i)) + (std::signbit(x[i]) ? 1u : 0u);
+    zeros += L[i] == -std::numeric_limits<float>::infinity();
+  }
+  if (zeros == 0) return;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const float value = L[i];
+    feature[kept] = feature[i];
+    L[kept] = value;
+    kept += value != -std::numeric_limits<float>::infinity();
+  }
+  buffer.resize(before + kept);
+}
+
+// Whether numbers are all 0, 1 or -1, whether a -1 is among them, and how many are not 0.
+struct ZeroOne {
+  bool holds = true, negative = false;
+  std::size_t n_ones = 0;
+
+  template <class Number>
+  void look_at(const Number* x, std::size_t n) {
+    constexpr std::size_t kAtOnce = 64;
+    for (std::size_t from = 0; from < n && holds; from += kAtOnce) {
+      const std::size_t end = from + kAtOnce < n ? from + kAtOnce : n;
+      for (std::size_t i = from; i < end; ++i) {
+        holds &= x[i] == 0 || x[i] == 1 || x[i] == -1;
+        negative |= x[i] == -1;
+        n_ones += x[i] != 0;
+      }
+    }
+  }
+};
+
+template <class Number>
+struct DenseRows {
+  const Number* data;
+  std::size_t n_rows, n_columns;
+  std::ptrdiff_t row_stride;  // in numbers
+
+  std::size_t most_entries() const { return n_rows * n_columns; }
+  std::size_t most_entries(std::size_t) const { return n_columns; }
+
+  ZeroOne zero_one() const {
+    ZeroOne found;
+    for (std::size_t row = 0; row < n_rows && found.holds; ++row) {
+      found.look_at(data + static_cast<std::ptrdiff_t>(row) * row_stride, n_columns);
+    }
+    return found;
+  }
+
+  void read(const InstructionSet& set, std::size_t row, const ReadOptions& how, EntryBuffer& buffer) const {
+    const Number* x = data + static_cast<std::ptrdiff_t>(row) * row_stride;
+    append_entries(set, x, n_columns, how, [](std::size_t i) { return i; }, buffer);
+  }
+};
+
+// Indices ascend within a row; `check` has been called.
+template <class Number, class Index>
+struct CsrRows {
+  const Number* data;
+  const Index* indices;
+  const Index* indptr;
+  std::size_t n_rows, n_columns, n_stored;
+
+  std::size_t most_entries() const { return n_stored; }
+  std::size_t most_entries(std::size_t row) const { return static_cast<std::size_t>(indptr[row + 1] - indptr[row]); }
+
+  ZeroOne zero_one() const {
+    ZeroOne found;
+    found.look_at(data, static_cast<std::size_t>(indptr[n_rows]));
+    return found;
+  }
+
+  void check() const {
+    bool fine = indptr[0] == 0 && static_cast<std::size_t>(indptr[n_rows]) <= n_stored;
+    for (std::size_t row = 0; fine && row < n_rows; ++row) fine = indptr[row] <= indptr[row + 1];
+    if (!fine) {
+      throw std::invalid_argument("the index pointer of the CSR matrix must start at 0, never fall and end within its data");
+    }
+  }
+
+  void read(const InstructionSet& set, std::size_t row, const ReadOptions& how, EntryBuffer& buffer) const {
+    const std::size_t start = static_cast<std::size_t>(indptr[row]);
+    const std::size_t n = most_entries(row);
+    Index least = 0;
+    for (std::size_t e = start; e < start + n; ++e) {
+      if (indices[e] < least || static_cast<std::size_t>(indices[e]) >= n_columns) {
+        throw std::invalid_argument("row " + std::to_string(row) + " of the CSR matrix has column index " +
+                                    std::to_string(indices[e]) + ", which is out of order or not below " +
+                                    std::to_string(n_columns));
+      }
+      least = indices[e] == std::numeric_limits<Index>::max() ? indices[e] : indices[e] + 1;
+    }
+    append_entries(set, data + start, n, how, [&](std::size_t i) { return indices[start + i]; }, buffer);
+  }
+};
+
+}  // namespace gcwsnet

@@ -1,0 +1,266 @@
+// Sixteen numbers at a time, in the registers of the instruction set being compiled.
+//
+// This header and those built on it are compiled once per instruction set (instruction_set.cpp), each time into a
+// namespace of its own, GCWSNET_ISA. They use no inline function of the standard library: the linker keeps one copy of
+// such a function, and a copy with AVX-512 in it must not end up in the code of a machine without.
+//
+// Every operation is a single IEEE operation, rounded once, so all instruction sets give the same bits. The build turns
+// contraction of a * b + c into one rounding off (-ffp-contract=off).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#ifndef GCWSNET_ISA
+#error "GCWSNET_ISA names the namespace of the instruction set being compiled"
+#endif
+
+#define GCWSNET_INLINE inline __attribute__((always_inline))
+
+namespace gcwsnet {
+namespace GCWSNET_ISA {
+
+#if defined(__AVX512F__)
+inline constexpr int kRegisterLanes = 16;
+#elif defined(__AVX2__)
+inline constexpr int kRegisterLanes = 8;
+#else
+inline constexpr int kRegisterLanes = 4;
+#endif
+
+// One pack is a block of hashes. The tables of parameters are laid out in packs whatever the instruction set.
+inline constexpr int kLanes = 16;
+inline constexpr int kParts = kLanes / kRegisterLanes;
+
+typedef float FloatRegister __attribute__((vector_size(4 * kRegisterLanes)));
+typedef std::int32_t IntRegister __attribute__((vector_size(4 * kRegisterLanes)));
+typedef std::uint32_t WordRegister __attribute__((vector_size(4 * kRegisterLanes)));
+typedef double DoubleRegister __attribute__((vector_size(4 * kRegisterLanes)));
+
+template <class Register>
+struct Pack {
+  Register part[kParts];
+};
+using Floats = Pack<FloatRegister>;
+using Ints = Pack<IntRegister>;    // also the result of a comparison: all bits set where it holds
+using Words = Pack<WordRegister>;
+
+template <class Out, class Function, class... Packs>
+GCWSNET_INLINE Out each(Function function, const Packs&... packs) {
+  Out out;
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) out.part[i] = function(packs.part[i]...);
+  return out;
+}
+
+#define GCWSNET_OPERATOR(symbol)                                                              \
+  template <class R>                                                                          \
+  GCWSNET_INLINE Pack<R> operator symbol(const Pack<R>& a, const Pack<R>& b) {                \
+    return each<Pack<R>>([](const R& x, const R& y) { return R(x symbol y); }, a, b);         \
+  }
+GCWSNET_OPERATOR(+)
+GCWSNET_OPERATOR(-)
+GCWSNET_OPERATOR(*)
+GCWSNET_OPERATOR(/)
+GCWSNET_OPERATOR(&)
+GCWSNET_OPERATOR(|)
+GCWSNET_OPERATOR(^)
+#undef GCWSNET_OPERATOR
+
+template <class R>
+GCWSNET_INLINE Ints operator<(const Pack<R>& a, const Pack<R>& b) {
+  return each<Ints>([](const R& x, const R& y) { return IntRegister(x < y); }, a, b);
+}
+template <class R>
+GCWSNET_INLINE Ints operator==(const Pack<R>& a, const Pack<R>& b) {
+  return each<Ints>([](const R& x, const R& y) { return IntRegister(x == y); }, a, b);
+}
+template <class R>
+GCWSNET_INLINE Pack<R> operator>>(const Pack<R>& a, int n) {
+  return each<Pack<R>>([n](const R& x) { return R(x >> n); }, a);
+}
+template <class R>
+GCWSNET_INLINE Pack<R> operator<<(const Pack<R>& a, int n) {
+  return each<Pack<R>>([n](const R& x) { return R(x << n); }, a);
+}
+
+GCWSNET_INLINE Floats floats(float x) {
+  return each<Floats>([x](const FloatRegister& zero) { return x - zero; }, Floats{});
+}
+GCWSNET_INLINE Ints ints(std::int32_t x) {
+  return each<Ints>([x](const IntRegister& zero) { return x - zero; }, Ints{});
+}
+GCWSNET_INLINE Words words(std::uint32_t x) {
+  return each<Words>([x](const WordRegister& zero) { return x - zero; }, Words{});
+}
+
+// Memory is reached by memcpy, a register at a time: no alignment is asked for.
+template <class P>
+GCWSNET_INLINE P load(const void* from) {
+  P pack;
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) {
+    __builtin_memcpy(&pack.part[i], static_cast<const char*>(from) + i * sizeof pack.part[i], sizeof pack.part[i]);
+  }
+  return pack;
+}
+template <class P>
+GCWSNET_INLINE void store(void* to, const P& pack) {
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) {
+    __builtin_memcpy(static_cast<char*>(to) + i * sizeof pack.part[i], &pack.part[i], sizeof pack.part[i]);
+  }
+}
+
+// The same bits, read as another type.
+template <class To, class R>
+GCWSNET_INLINE To bits(const Pack<R>& pack) {
+  return each<To>([](const R& x) { return (decltype(To::part[0] + To::part[0]))x; }, pack);
+}
+
+GCWSNET_INLINE Floats to_floats(const Ints& a) {
+  return each<Floats>([](const IntRegister& x) { return __builtin_convertvector(x, FloatRegister); }, a);
+}
+// For |x| < 2^31.
+GCWSNET_INLINE Ints to_ints(const Floats& a) {
+  return each<Ints>([](const FloatRegister& x) { return __builtin_convertvector(x, IntRegister); }, a);
+}
+
+template <class R>
+GCWSNET_INLINE Pack<R> select(const Ints& condition, const Pack<R>& yes, const Pack<R>& no) {
+  return each<Pack<R>>([](const IntRegister& c, const R& y, const R& n) { return R(c ? y : n); }, condition, yes, no);
+}
+
+// The greater, or the smaller, of two numbers that are not NaN. Of a zero and a minus zero: b.
+GCWSNET_INLINE FloatRegister maximum_register(const FloatRegister& x, const FloatRegister& y) {
+#if defined(__AVX512F__)
+  return (FloatRegister)_mm512_maskz_max_ps(0xffff, (__m512)x, (__m512)y);
+#elif defined(__AVX2__)
+  return (FloatRegister)_mm256_max_ps((__m256)x, (__m256)y);
+#elif defined(__SSE2__)
+  return (FloatRegister)_mm_max_ps((__m128)x, (__m128)y);
+#else
+  return x > y ? x : y;
+#endif
+}
+GCWSNET_INLINE FloatRegister minimum_register(const FloatRegister& x, const FloatRegister& y) {
+#if defined(__AVX512F__)
+  return (FloatRegister)_mm512_maskz_min_ps(0xffff, (__m512)x, (__m512)y);
+#elif defined(__AVX2__)
+  return (FloatRegister)_mm256_min_ps((__m256)x, (__m256)y);
+#elif defined(__SSE2__)
+  return (FloatRegister)_mm_min_ps((__m128)x, (__m128)y);
+#else
+  return x < y ? x : y;
+#endif
+}
+GCWSNET_INLINE Floats maximum(const Floats& a, const Floats& b) { return each<Floats>(maximum_register, a, b); }
+GCWSNET_INLINE Floats minimum(const Floats& a, const Floats& b) { return each<Floats>(minimum_register, a, b); }
+
+// One bit for each lane, the lowest for the first: whether the comparison holds there.
+GCWSNET_INLINE std::uint32_t lanes_where(const Ints& condition) {
+  std::uint32_t lanes = 0;
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) {
+#if defined(__AVX512F__)
+    const std::uint32_t here = _mm512_movepi32_mask((__m512i)condition.part[i]);
+#elif defined(__AVX2__)
+    const std::uint32_t here = _mm256_movemask_ps((__m256)condition.part[i]);
+#elif defined(__SSE2__)
+    const std::uint32_t here = _mm_movemask_ps((__m128)condition.part[i]);
+#else
+    std::uint32_t here = 0;
+    for (int lane = 0; lane < kRegisterLanes; ++lane) here |= (condition.part[i][lane] & 1u) << lane;
+#endif
+    lanes |= here << (i * kRegisterLanes);
+  }
+  return lanes;
+}
+
+// Lane n of the result is lane from[n] of the sixteen numbers at `numbers`.
+template <class P>
+GCWSNET_INLINE P permuted(const void* numbers, const Words& from) {
+#if defined(__AVX512F__)
+  const Words all = load<Words>(numbers);
+  Words out;
+  out.part[0] = (WordRegister)_mm512_maskz_permutexvar_epi32(0xffff, (__m512i)from.part[0], (__m512i)all.part[0]);
+  return bits<P>(out);
+#elif defined(__AVX2__)
+  const Words all = load<Words>(numbers);
+  Words out;
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) {
+    const __m256i index = (__m256i)from.part[i];
+    const __m256i first = _mm256_permutevar8x32_epi32((__m256i)all.part[0], index);
+    const __m256i second = _mm256_permutevar8x32_epi32((__m256i)all.part[1], index);
+    const __m256 of_second = (__m256)_mm256_slli_epi32(index, 28);
+    out.part[i] = (WordRegister)_mm256_blendv_ps((__m256)first, (__m256)second, of_second);
+  }
+  return bits<P>(out);
+#else
+  std::uint32_t all[kLanes], index[kLanes], out[kLanes];
+  __builtin_memcpy(all, numbers, sizeof all);
+  store(index, from);
+  for (int lane = 0; lane < kLanes; ++lane) out[lane] = all[index[lane]];
+  return load<P>(out);
+#endif
+}
+
+// Lane n of the result is numbers[at[n]]; places are below 2^31.
+template <class P>
+GCWSNET_INLINE P gathered(const void* numbers, const Words& at) {
+#if defined(__AVX512F__)
+  Words out;
+  out.part[0] = (WordRegister)_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), 0xffff, (__m512i)at.part[0], numbers, 4);
+  return bits<P>(out);
+#elif defined(__AVX2__)
+  Words out;
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) {
+    out.part[i] = (WordRegister)_mm256_mask_i32gather_epi32(_mm256_setzero_si256(), static_cast<const int*>(numbers),
+                                                            (__m256i)at.part[i], _mm256_set1_epi32(-1), 4);
+  }
+  return bits<P>(out);
+#else
+  std::uint32_t index[kLanes], out[kLanes];
+  store(index, at);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    __builtin_memcpy(&out[lane], static_cast<const char*>(numbers) + std::size_t{index[lane]} * 4, 4);
+  }
+  return load<P>(out);
+#endif
+}
+
+// Whether a comparison holds in any lane.
+GCWSNET_INLINE bool any(const Ints& condition) { return lanes_where(condition) != 0; }
+
+GCWSNET_INLINE Floats absolute(const Floats& a) { return bits<Floats>(bits<Words>(a) & words(0x7fffffffu)); }
+
+GCWSNET_INLINE FloatRegister floor_register(const FloatRegister& x) {
+#if defined(__AVX512F__)
+  return (FloatRegister)_mm512_maskz_roundscale_ps(0xffff, (__m512)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+#elif defined(__AVX2__)
+  return (FloatRegister)_mm256_floor_ps((__m256)x);
+#elif defined(__aarch64__)
+  return (FloatRegister)vrndmq_f32((float32x4_t)x);
+#else
+  // Adding 2^23 rounds to a whole number; from 2^23 on every float is one (and infinity stays what it is).
+  const FloatRegister zero = {};
+  const FloatRegister big = zero + 0x1p23f;
+  const FloatRegister size = x < zero ? -x : x;
+  const FloatRegister near = (size + big) - big;
+  const FloatRegister whole = x < zero ? -near : near;
+  const FloatRegister below = whole > x ? whole - 1.0f : whole;
+  return size < big ? below : x;
+#endif
+}
+GCWSNET_INLINE Floats floor(const Floats& a) { return each<Floats>(floor_register, a); }
+
+}  // namespace GCWSNET_ISA
+}  // namespace gcwsnet

@@ -1,0 +1,126 @@
+// The plain structures that pass between the code of an instruction set and the rest. No functions: see simd.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gcwsnet {
+
+inline constexpr int kHashBlock = 16;               // hashes are worked on sixteen at a time
+inline constexpr int kTableRow = 4 * kHashBlock;    // 1/r, beta, offset and r of one feature for a block of hashes
+
+struct Key {
+  std::uint32_t low, high;
+};
+
+// The four keys of each hash of a block.
+struct HashKeys {
+  std::uint32_t low[4][kHashBlock], high[4][kHashBlock];
+};
+
+// The non-zero entries of one row, features ascending. `key` is only there where parameters are generated.
+struct Entries {
+  const std::uint32_t* feature;
+  const float* L;
+  const Key* key;
+  std::size_t n;
+};
+
+// Where the samples of one row and one block of hashes are: the least a so far, its t and its feature i.
+struct Samples {
+  float* a;
+  float* t;
+  std::uint32_t* i;
+};
+
+inline constexpr std::size_t kMostOnes = 65535;  // of a row that scan_ranks takes
+
+// Memory for scan_pruned_generated, one for each thread. What is in it before does not matter.
+struct PrunedWorkspace {
+  static constexpr std::size_t kEntries = 1024;  // worked on at a time
+  std::uint32_t low[kEntries];
+  float factor[kEntries];
+  float score[kEntries * kHashBlock];
+  std::uint16_t places[kEntries * kHashBlock + kHashBlock];  // in `score`
+};
+
+// a is computed in float32 and may lie below s - L, by less than half of kSlack (|L| + kSlackOffset). Whatever leaves
+// features out by that bound allows for it.
+inline constexpr float kSlack = 0x1p-20f, kSlackOffset = 64.0f;
+
+// Features in ascending order of s = ln c - r, for each hash of a block: [place][s, 1/r, beta, offset, r, feature][hash].
+// A further kPrefetch places can be read behind the last one.
+struct SortedFeatures {
+  const float* entries;
+  std::size_t length;
+  bool all;  // else the list ends before the features do
+};
+inline constexpr int kListFields = 6;
+inline constexpr int kListPlace = kListFields * kHashBlock;
+inline constexpr int kPrefetch = 8;
+
+// Rows side by side, L[slot][row], minus infinity where a row has no such feature. slot = feature >> shift: with a shift of
+// 1 there are no negative parts.
+struct RowsByFeature {
+  const float* L;
+  int shift;
+  const float* limit;  // per row: the largest L among the features still to come, and the slack of its rounding
+};
+inline constexpr int kRowGroup = 16;
+
+struct RowShape {
+  float largest_L;  // minus infinity for a row without entries
+  float sum;        // of exp(L - largest_L), roughly
+};
+
+// The entries of a row that are much larger than the rest, see plan.hpp.
+struct HeavyPart {
+  std::size_t n;
+  float largest_of_rest;  // L
+};
+
+// Pairs of a feature, by its key, and a hash, by its number. Arrays are filled up to a multiple of kHashBlock.
+struct Pairs {
+  const std::uint32_t* low;
+  const std::uint32_t* high;
+  const std::uint32_t* hash;
+  std::size_t n;
+};
+
+// The parameters of each feature for one hash.
+struct PairTable {
+  float* inverse_r;
+  float* beta;
+  float* offset;
+  float* r;
+};
+
+// What extremal sampling needs of some entries of a row, features ascending.
+struct PointEntries {
+  static constexpr std::size_t kMost = 1024;
+  std::size_t n;
+  std::uint32_t feature[kMost];
+  std::uint32_t folded_low[kMost], high[kMost];  // of the key of the feature
+  std::uint32_t lag[kMost];                      // how many cells below the highest one of the row
+  float above[kMost];                            // w - 1, the weight above the lower end of the cell
+};
+
+// The keys of the points in the cells that matter for a row: cell number d is d below the highest one.
+inline constexpr int kMostLag = 4, kLowerCells = 2, kMostCells = kMostLag + kLowerCells + 1, kMostSteps = 64;
+struct CellKeys {
+  Key step[kMostCells][kMostSteps];
+  float number[kMostCells];  // of the first point
+};
+
+struct Encoding {
+  bool mixed = true;         // else the paper's low bits of i*
+  bool all_of_t = true;      // mix t* in too
+  int bits = 8;              // 1 to 32
+  int t_bits = 0;            // bits of t* appended, 0 to 8
+  std::uint32_t n_columns = 0;
+};
+
+// The i* of a row without non-zero entries. Its t* is NaN, which no other row has.
+inline constexpr std::uint32_t kNoFeature = 0xffffffffu;
+
+}  // namespace gcwsnet

@@ -1,0 +1,52 @@
+// For each hash the features with the least s = ln c - r, sorted: see sorted_scan.hpp.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/aligned.hpp"
+#include "base/shared_build.hpp"
+#include "base/types.hpp"
+
+namespace gcwsnet {
+
+class SortedLists {
+ public:
+  // Only allocates. With a shift of 1 the lists hold only the even features, the positive parts.
+  SortedLists(std::size_t n_features, std::size_t n_blocks, int shift);
+
+  static std::size_t length(std::size_t n_features, int shift);
+  static std::size_t bytes(std::size_t n_features, std::size_t n_blocks, int shift) {
+    return n_blocks * (length(n_features, shift) + kPrefetch) * kListPlace * sizeof(float);
+  }
+
+  // Builds the lists from the table of the parameters of all features, [block][feature][kTableRow], together with all
+  // other threads that need them.
+  void finish(const float* table, StopSign& stop_sign);
+
+  SortedFeatures block(std::size_t number) const { return {list(number), length_, length_ == n_features_ >> shift_}; }
+  std::size_t length() const { return length_; }
+  // Mean over hashes of the s at a place.
+  float mean_s(std::size_t place) const { return mean_s_[place]; }
+  // How many places have a mean s below this.
+  std::size_t depth(float s) const {
+    return static_cast<std::size_t>(std::lower_bound(mean_s_.begin(), mean_s_.end(), s) - mean_s_.begin());
+  }
+
+ private:
+  using Order = std::vector<std::pair<float, std::uint32_t>>;  // s and the feature
+
+  float* list(std::size_t block) const { return entries_.get() + block * (length_ + kPrefetch) * kListPlace; }
+  void fill_list(const float* table, std::size_t hash, Order& order);
+  float mean_over_hashes(std::size_t place) const;
+
+  std::size_t n_features_, n_blocks_;
+  int shift_;
+  std::size_t length_;
+  Aligned<float> entries_;
+  std::vector<float> mean_s_;
+  SharedBuild hashes_, means_;
+};
+
+}  // namespace gcwsnet

@@ -1,0 +1,132 @@
+// Sums of picked rows of numbers, and one step of Adam on a row: what the hashed first layer spends its time on.
+//
+// Loops are plain: each lane is a number of its own, so every instruction set and every number of threads gives the same
+// bits.
+#pragma once
+
+#include "base/simd.hpp"
+#include "layer/row_picks.hpp"
+
+namespace gcwsnet {
+namespace GCWSNET_ISA {
+
+inline constexpr std::size_t kFloatsPerLine = 16;
+
+// Asks for the lines of a row before they are needed.
+GCWSNET_INLINE void prefetch_row(const float* row, std::size_t width) {
+  for (std::size_t x = 0; x < width; x += kFloatsPerLine) __builtin_prefetch(row + x);
+}
+
+GCWSNET_INLINE const float* picked(const float* rows, std::size_t width, RowPick pick) { return rows + (pick >> 1) * width; }
+GCWSNET_INLINE float sign_of(RowPick pick) { return (pick & 1) ? -1.0f : 1.0f; }
+
+template <bool kSigned>
+GCWSNET_INLINE void add_picked(const float* rows, std::size_t width, const RowPick* picks, std::size_t n, std::size_t ahead,
+                               float* __restrict sum) {
+  std::size_t p = 0;
+  for (; p + 4 <= n; p += 4) {
+    for (std::size_t next = p + ahead; next < p + ahead + 4 && next < n; ++next) {
+      prefetch_row(picked(rows, width, picks[next]), width);
+    }
+    const float* __restrict a = picked(rows, width, picks[p]);
+    const float* __restrict b = picked(rows, width, picks[p + 1]);
+    const float* __restrict c = picked(rows, width, picks[p + 2]);
+    const float* __restrict d = picked(rows, width, picks[p + 3]);
+    if constexpr (kSigned) {
+      const float sa = sign_of(picks[p]), sb = sign_of(picks[p + 1]);
+      const float sc = sign_of(picks[p + 2]), sd = sign_of(picks[p + 3]);
+      for (std::size_t x = 0; x < width; ++x) sum[x] = sum[x] + sa * a[x] + sb * b[x] + sc * c[x] + sd * d[x];
+    } else {
+      for (std::size_t x = 0; x < width; ++x) sum[x] = sum[x] + a[x] + b[x] + c[x] + d[x];
+    }
+  }
+  for (; p < n; ++p) {
+    const float* __restrict a = picked(rows, width, picks[p]);
+    const float sign = kSigned ? sign_of(picks[p]) : 1.0f;
+    for (std::size_t x = 0; x < width; ++x) sum[x] += sign * a[x];
+  }
+}
+
+// sum += the picked rows, each with its sign, in their order. Rows `ahead` picks further on are fetched meanwhile; 0 for
+// rows that are near anyway.
+inline void add_rows(const float* rows, std::size_t width, const Picks& picks, std::size_t ahead, float* sum) {
+  if (ahead == 0) ahead = picks.n;
+  if (picks.has_signs) {
+    add_picked<true>(rows, width, picks.picks, picks.n, ahead, sum);
+  } else {
+    add_picked<false>(rows, width, picks.picks, picks.n, ahead, sum);
+  }
+}
+
+// One step of Adam on a row whose gradient is `sum` plus the first kPicks of a, b, c and d, with their signs. Not inlined:
+// the compiler then takes our word for it that none of them is another, and needs not look each time.
+template <bool kSigned, bool kHasMean, int kPicks>
+__attribute__((noinline)) void adam_picked(const AdamStep& step, std::size_t width, const float* __restrict sum,
+                                           const float* __restrict a, const float* __restrict b, const float* __restrict c,
+                                           const float* __restrict d, const float* sign, float* __restrict weight,
+                                           float* __restrict mean, float* __restrict square) {
+  const AdamStep s = step;
+  const float sa = sign[0], sb = sign[1], sc = sign[2], sd = sign[3];
+  for (std::size_t x = 0; x < width; ++x) {
+    float g = sum[x] + (kSigned ? sa * a[x] : a[x]);
+    if constexpr (kPicks > 1) g += kSigned ? sb * b[x] : b[x];
+    if constexpr (kPicks > 2) g += kSigned ? sc * c[x] : c[x];
+    if constexpr (kPicks > 3) g += kSigned ? sd * d[x] : d[x];
+    float m = g;
+    if constexpr (kHasMean) {
+      m = mean[x] + (g - mean[x]) * s.new_mean;
+      mean[x] = m;
+    }
+    const float v = square[x] + (g * g - square[x]) * s.new_square;
+    square[x] = v;
+    weight[x] = weight[x] * s.decay - s.rate * (m / (__builtin_sqrtf(v) + s.epsilon));
+  }
+}
+
+template <bool kSigned, bool kHasMean>
+GCWSNET_INLINE void adam_last(const AdamStep& step, const float* sum, const float* rows, std::size_t width,
+                              const RowPick* picks, std::size_t n, const AdamRow& row) {
+  const float* from[4];
+  float sign[4];
+  for (std::size_t p = 0; p < 4; ++p) {
+    from[p] = picked(rows, width, picks[p < n ? p : 0]);
+    sign[p] = sign_of(picks[p < n ? p : 0]);
+  }
+  const auto step_on = n == 1   ? adam_picked<kSigned, kHasMean, 1>
+                       : n == 2 ? adam_picked<kSigned, kHasMean, 2>
+                       : n == 3 ? adam_picked<kSigned, kHasMean, 3>
+                                : adam_picked<kSigned, kHasMean, 4>;
+  step_on(step, width, sum, from[0], from[1], from[2], from[3], sign, row.weight, row.mean, row.square);
+}
+
+// One step of Adam on a row whose gradient is the sum of the picked rows, at least one. `work` is memory for a row.
+inline void adam_row(const AdamStep& step, const float* gradient, std::size_t width, const Picks& picks, float* work,
+                     const AdamRow& row) {
+  const std::size_t n_last = (picks.n - 1) % 4 + 1, n_first = picks.n - n_last;
+  for (std::size_t x = 0; x < width; ++x) work[x] = 0.0f;
+  if (n_first > 0) add_rows(gradient, width, {picks.picks, n_first, picks.has_signs}, 0, work);
+  const RowPick* last = picks.picks + n_first;
+  if (picks.has_signs) {
+    if (row.mean != nullptr) {
+      adam_last<true, true>(step, work, gradient, width, last, n_last, row);
+    } else {
+      adam_last<true, false>(step, work, gradient, width, last, n_last, row);
+    }
+  } else if (row.mean != nullptr) {
+    adam_last<false, true>(step, work, gradient, width, last, n_last, row);
+  } else {
+    adam_last<false, false>(step, work, gradient, width, last, n_last, row);
+  }
+}
+
+// Fetches what adam_row will read and write.
+inline void prefetch_adam_row(const AdamRow& row, std::size_t width) {
+  for (std::size_t x = 0; x < width; x += kFloatsPerLine) {
+    __builtin_prefetch(row.weight + x, 1);
+    if (row.mean != nullptr) __builtin_prefetch(row.mean + x, 1);
+    __builtin_prefetch(row.square + x, 1);
+  }
+}
+
+}  // namespace GCWSNET_ISA
+}  // namespace gcwsnet

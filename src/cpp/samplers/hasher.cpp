@@ -1,0 +1,46 @@
+#include "samplers/hasher.hpp"
+
+#include "samplers/binwise.hpp"
+#include "samplers/extremal.hpp"
+#include "samplers/rejection.hpp"
+
+namespace gcwsnet {
+
+namespace {
+
+std::unique_ptr<Sampler> make_sampler(Hasher::Method method, const SampleKeys& keys, std::size_t table_bytes,
+                                      GcwsSampler::Scan scan) {
+  switch (method) {
+    case Hasher::Method::kRejection: return std::make_unique<Rejection>(keys, table_bytes);
+    case Hasher::Method::kBinwise: return std::make_unique<Binwise>(keys, table_bytes);
+    case Hasher::Method::kExtremal: return std::make_unique<Extremal>(keys);
+    default: return std::make_unique<GcwsSampler>(keys, table_bytes, scan);
+  }
+}
+
+KeyStream::Purpose salts_of(Hasher::Method method) {
+  switch (method) {
+    case Hasher::Method::kRejection: return KeyStream::Purpose::kRejectionSalts;
+    case Hasher::Method::kBinwise: return KeyStream::Purpose::kBinwiseSalts;
+    case Hasher::Method::kExtremal: return KeyStream::Purpose::kExtremalSalts;
+    default: return KeyStream::Purpose::kSalts;
+  }
+}
+
+}  // namespace
+
+Hasher::Hasher(std::uint64_t seed, std::size_t n_columns, const std::vector<std::uint32_t>& hashes,
+               std::size_t table_bytes, GcwsSampler::Scan scan, Method method)
+    : keys_(seed, 2 * n_columns, hashes),
+      sampler_(make_sampler(method, keys_, table_bytes, scan)),
+      salts_low_(keys_.padded_hashes()),
+      salts_high_(keys_.padded_hashes()) {
+  const KeyStream salts(seed, salts_of(method));
+  for (std::size_t j = 0; j < n_hashes(); ++j) {
+    const Key salt = halves(salts(hashes[j]));
+    salts_low_[j] = salt.low;
+    salts_high_[j] = salt.high;
+  }
+}
+
+}  // namespace gcwsnet

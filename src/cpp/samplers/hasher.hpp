@@ -1,0 +1,105 @@
+// Samples and codes of the rows of a matrix. The hasher shares the rows among threads and encodes; a sampler draws.
+#pragma once
+
+#include <algorithm>
+
+#include "base/sampler.hpp"
+#include "gcws/gcws_sampler.hpp"
+
+namespace gcwsnet {
+
+class Hasher {
+ public:
+  enum class Method { kGcws, kRejection, kBinwise, kExtremal };
+
+  // `hashes`: the numbers of the hashes, at least one; but for GCWS they are 0, 1, 2, ...
+  // Tables take at most `table_bytes`. `scan` is for GCWS.
+  Hasher(std::uint64_t seed, std::size_t n_columns, const std::vector<std::uint32_t>& hashes, std::size_t table_bytes,
+         GcwsSampler::Scan scan, Method method);
+  Hasher(const Hasher&) = delete;  // the sampler refers to the keys
+  Hasher& operator=(const Hasher&) = delete;
+
+  std::size_t n_columns() const { return keys_.n_columns(); }
+  std::size_t n_hashes() const { return keys_.n_hashes(); }
+  Sampler& sampler() { return *sampler_; }
+
+  // i* and t*, rows x n_hashes each; -1 and 0 for a row without non-zero entries.
+  template <class Rows>
+  void samples(const Rows& rows, const ReadOptions& how, std::int64_t* i_star, std::int64_t* t_star, int n_threads,
+               StopSign& stop_sign) {
+    const std::size_t n = n_hashes();
+    hash(rows, how, n_threads, stop_sign, [&](const InstructionSet&, std::size_t row, const Samples& samples) {
+      for (std::size_t j = 0; j < n; ++j) {
+        const bool empty = std::isnan(samples.t[j]);
+        i_star[row * n + j] = empty ? -1 : static_cast<std::int64_t>(samples.i[j]);
+        t_star[row * n + j] = empty ? 0 : static_cast<std::int64_t>(samples.t[j]);
+      }
+    });
+  }
+
+  // Codes, rows x n_hashes.
+  template <class Rows, class Code>
+  void codes(const Rows& rows, const ReadOptions& how, const Encoding& encoding, Code* out, int n_threads,
+             StopSign& stop_sign) {
+    hash(rows, how, n_threads, stop_sign, [&](const InstructionSet& set, std::size_t row, const Samples& samples) {
+      std::uint32_t high[kHashBlock], low[kHashBlock];
+      for (std::size_t j = 0; j < n_hashes(); j += kHashBlock) {
+        set.encode(encoding, samples.i + j, samples.t + j, salts_low_.data() + j, salts_high_.data() + j, high, low);
+        const std::size_t here = std::min<std::size_t>(kHashBlock, n_hashes() - j);
+        Code* to = out + row * n_hashes() + j;
+        if (encoding.t_bits == 0) {
+          for (std::size_t lane = 0; lane < here; ++lane) to[lane] = static_cast<Code>(high[lane]);
+          continue;
+        }
+        for (std::size_t lane = 0; lane < here; ++lane) {
+          to[lane] = static_cast<Code>((std::uint64_t{high[lane]} << encoding.t_bits) | low[lane]);
+        }
+      }
+    });
+  }
+
+ private:
+  // That a thread has at hand.
+  static constexpr std::size_t kMostRows = 256, kMostEntries = std::size_t{1} << 21, kMostSamples = std::size_t{1} << 18;
+
+  // sink(instruction set, row, samples) for each row; there are padded_hashes() samples.
+  template <class Rows, class Sink>
+  void hash(const Rows& rows, const ReadOptions& how, int n_threads, StopSign& stop_sign, Sink sink);
+
+  const SampleKeys keys_;
+  std::unique_ptr<Sampler> sampler_;
+  std::vector<std::uint32_t> salts_low_, salts_high_;
+};
+
+template <class Rows, class Sink>
+void Hasher::hash(const Rows& rows, const ReadOptions& how, int n_threads, StopSign& stop_sign, Sink sink) {
+  if (rows.n_rows == 0) return;
+  const InstructionSet& set = chosen_instruction_set();
+  const MatrixSummary matrix = {rows.n_rows, rows.most_entries(), [&] { return rows.zero_one(); }};
+  const MakeBatchSampler make_sampler = sampler_->start(set, matrix, n_threads, stop_sign);
+  // Many rows at a time, since they share the way through the tables; few enough for the threads to end together.
+  const std::size_t entries_per_row = rows.most_entries() / rows.n_rows + 1;
+  const std::size_t share = rows.n_rows / (4 * static_cast<std::size_t>(std::max(n_threads, 1))) / kRowGroup * kRowGroup;
+  const std::size_t rows_per_batch =
+      std::max<std::size_t>(1, std::min({kMostRows, kMostEntries / entries_per_row, kMostSamples / keys_.padded_hashes(),
+                                         std::max<std::size_t>(share, 64)}));
+  const std::size_t n_batches = (rows.n_rows + rows_per_batch - 1) / rows_per_batch;
+
+  for_each_block(n_batches, n_threads, stop_sign, [&] {
+    return [&, sampler = make_sampler(), batch = RowBatch(),
+            samples = SampleBuffer(keys_.padded_hashes())](std::size_t number) mutable {
+      const std::size_t first = number * rows_per_batch;
+      const std::size_t n = std::min(rows_per_batch, rows.n_rows - first);
+      batch.clear();
+      for (std::size_t row = 0; row < n; ++row) {
+        rows.read(set, first + row, how, batch.entries);
+        batch.start.push_back(batch.entries.size());
+      }
+      samples.resize(n);
+      sampler->sample(batch, samples);
+      for (std::size_t row = 0; row < n; ++row) sink(set, first + row, samples.at(row));
+    };
+  });
+}
+
+}  // namespace gcwsnet

@@ -1,0 +1,145 @@
+"""Options have the names, values and defaults of the Python parameters, and one without effect is an error."""
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gcwsnet
+from gcwsnet import GCWSHasher, GCWSNetClassifier
+from gcwsnet.cli._app import COMMANDS
+from gcwsnet.data import read
+from tests.cli.command import fail, run, succeed
+
+PYTHON = {
+    name: parameter.default
+    for source in (read, GCWSHasher, GCWSNetClassifier)
+    for name, parameter in inspect.signature(source).parameters.items()
+}
+OWN = {
+    *("files", "model", "path", "a", "b", "out", "test", "task", "shuffle_rows", "classes", "checkpoint_every"),
+    *("resume", "restart", "quiet", "as_json", "context", "probabilities", "estimate", "codes_format"),
+}
+"""What only the command has."""
+OTHER_DEFAULTS = {
+    "random_state": "a command gives the same result each time",
+    "records": "without test rows, there is one record in an epoch beside those at 1, 2, 4, ... thousand rows",
+    "p": "kernel has p=1 as pgmm_kernel, and the others auto as the estimators",
+    "n_jobs": "None is 1",
+}
+SMALL = ["--n-hashes", 16, "--hidden", 4, "--p", 1, "--scale", "numeric"]
+
+
+def as_option(value: Any) -> str:
+    """A default of Python as the command takes it."""
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return "none" if value is None else str(value)
+
+
+@pytest.mark.parametrize("command", ["train", "hash", "predict", "evaluate", "kernel"])
+def test_an_option_has_the_name_and_the_default_of_its_parameter(command: str) -> None:
+    for name, option in inspect.signature(COMMANDS[command]).parameters.items():
+        if name in OWN:
+            continue
+        assert name in PYTHON, name
+        if name not in OTHER_DEFAULTS and option.default is not None:
+            assert str(option.default) == as_option(PYTHON[name]), name
+
+
+def rows_with_holes(folder: Path) -> tuple[Path, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(5, 2, size=(150, 3))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    y = rng.integers(0, 2, 150)
+    lines = ["a,b,c,label"]
+    lines += [
+        ",".join(["" if np.isnan(v) else repr(float(v)) for v in row] + [str(label)])
+        for row, label in zip(X, y, strict=True)
+    ]
+    (folder / "holes.csv").write_text("\n".join(lines) + "\n")
+    return folder / "holes.csv", X, y
+
+
+@pytest.mark.parametrize("missing", ["zero", "mean"])
+def test_a_word_for_missing_values_gives_the_same_codes_and_model_in_the_command_and_the_estimator(
+    missing: str, tmp_path: Path
+) -> None:
+    file, X, y = rows_with_holes(tmp_path)
+    estimator = GCWSNetClassifier(
+        n_hashes=16, hidden=(4,), p=1.0, scale="numeric", missing=missing, random_state=0
+    ).fit(X, y)
+    reading = ["--label", "label", "--missing", missing]
+    succeed("hash", file, "--out", tmp_path / "codes", "--n-hashes", 16, "--p", 1, "--scale", "numeric", *reading)
+    codes = np.load(tmp_path / "codes" / "part-00000-00000.codes.npy")
+    np.testing.assert_array_equal(codes, estimator._codes(estimator._check_input(X, reset=False)).numpy())
+
+    succeed("train", file, "--out", tmp_path / "m", *SMALL, *reading)
+    model = gcwsnet.load(tmp_path / "m")
+    assert model.get_params()["missing"] == missing
+    from_file = succeed("predict", tmp_path / "m", file).stdout.split()[1:]
+    assert [int(label) for label in from_file] == model.predict(X).tolist()
+
+
+def test_a_missing_value_is_an_error_by_default(tmp_path: Path) -> None:
+    file, X, y = rows_with_holes(tmp_path)
+    assert "must not be missing" in fail("train", file, "--label", "label", "--out", tmp_path / "m", *SMALL)
+    with pytest.raises(ValueError, match="is NaN"):
+        GCWSNetClassifier(p=1.0).fit(X, y)
+    assert "error or zero" in fail("kernel", file, file, "--missing", "mean", code=2)
+
+
+def test_codes_have_up_to_32_bits_and_a_table_too_large_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "rows.svm").write_text("".join(f"{i % 2} 1:{i + 1} 2:{i * i + 1}\n" for i in range(20)))
+    hashing = ["--n-hashes", 4, "--bits", 32, "--p", 1, "--scale", "none"]
+    succeed("hash", tmp_path / "rows.svm", "--out", tmp_path / "codes", *hashing)
+    assert np.load(tmp_path / "codes" / "part-00000-00000.codes.npy").dtype == np.uint32
+    assert "a table must have at most 2**31 rows" in fail("train", tmp_path / "codes", "--out", tmp_path / "m")
+    assert "--bits" in fail("hash", tmp_path / "rows.svm", "--out", tmp_path / "x", "--bits", 33, code=2)
+    sketched = ["--reduction", "8bit", "--hidden", 4]
+    assert run("train", tmp_path / "codes", "--out", tmp_path / "m", *sketched).exit_code == 0
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.svm").write_text("".join(f"{i % 2} 1:{i + 1} 2:{i * i + 1}\n" for i in range(40)))
+    succeed("hash", "rows.svm", "--out", "codes", *SMALL[:2], *SMALL[4:])
+    succeed("train", "rows.svm", "--out", "model", *SMALL)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("line", "option", "code"),
+    [
+        ("kernel rows.svm rows.svm --n-hashes 8", "--n-hashes", 2),
+        ("kernel rows.svm rows.svm --bits 8", "--bits", 2),
+        ("train codes --out m --n-hashes 16", "--n-hashes", 2),
+        ("train codes --out m --on-error skip", "--on-error", 2),
+        ("train codes --out m --format libsvm", "--format", 2),
+        ("train rows.svm --out m --resume --restart", "--restart", 2),
+        ("train rows.svm --out m --rejects bad.txt", "--rejects", 2),
+        ("train rows.svm --out m --classes 0,1", "--classes", 1),
+        ("train rows.svm --out m --betas 0.9", "--betas", 2),
+        ("train - --n-features 2 --out m --schedule linear", "--schedule", 1),
+        ("train - --n-features 2 --out m --records 3", "--records", 1),
+        ("train - --n-features 2 --out m --resume", "--resume", 1),
+        ("train - --n-features 2 --out m --task regression --classes 0,1", "--classes", 1),
+        ("info codes --format libsvm", "--format", 2),
+        ("info model --label 0", "--label", 2),
+        ("predict model rows.svm --json --out labels.csv", "--json", 2),
+    ],
+)
+def test_an_option_without_effect_is_an_error_that_names_it(line: str, option: str, code: int, files: Path) -> None:
+    given: dict[str, Any] = {"input": (files / "rows.svm").read_bytes()} if " - " in line else {}
+    more = ["--p", 1, "--scale", "numeric"] if line.startswith("train rows") or " - " in line else []
+    assert option in fail(*line.split(), *more, code=code, **given)
+
+
+def test_records_are_made_as_often_as_they_are_asked_for(files: Path) -> None:
+    succeed("train", "rows.svm", "--out", "four", *SMALL, "--epochs", 1, "--batch-size", 2, "--records", 4)
+    assert gcwsnet.load(files / "four").history_["rows"] == [10, 20, 30, 40]
+    succeed("train", "rows.svm", "--out", "one", *SMALL, "--epochs", 1)
+    assert gcwsnet.load(files / "one").history_["rows"] == [40]
