@@ -10,13 +10,13 @@ from types import TracebackType
 from typing import Any
 
 from gcwsnet.estimators._base import GCWSNetEstimator
-from gcwsnet.estimators._history import Record
-from gcwsnet.streaming._session import CHECKPOINT, TrainingResult
+from gcwsnet.estimators._train_files import CHECKPOINT, TrainingObserver, TrainingResult
+from gcwsnet.training._history import Record
 
 WIDTH = 11
 
 
-class TrainingDisplay:
+class TrainingDisplay(TrainingObserver):
     """A display of a run: a bar on a terminal, and lines on standard error.
 
     Parameters
@@ -88,11 +88,14 @@ class TrainingDisplay:
             rate = self._rows / max(time.perf_counter() - self._start, 1e-9)
             self._bars.update(self._task, advance=rows, state=f"{rate:,.0f} rows/s, loss {self._loss:.4f}")
 
-    def record(self, record: Record) -> None:
+    def record(self, record: Record) -> bool:
         """Show a record as a line of a table."""
-        if self.quiet:
-            return
-        names = [name for name in record if name != "learning_rate"]
+        if not self.quiet:
+            self._print(record)
+        return False
+
+    def _print(self, record: Record) -> None:
+        names = [name for name in record if name not in ("learning_rate", "seconds")]
         lines = []
         if set(names) - set(self._header):
             self._header = list(dict.fromkeys([*self._header, *names]))

@@ -31,10 +31,9 @@ def evaluate(
       gcwsnet evaluate model test.svm
       gcwsnet evaluate model test.svm --json
     """
-    options.need_torch()
     from gcwsnet.cli._writers import to_json
-    from gcwsnet.streaming._metrics import MOST_CLASSES_SHOWN, ClassificationMetrics, RegressionMetrics
-    from gcwsnet.streaming._predictions import Model
+    from gcwsnet.estimators._metrics import MOST_CLASSES_SHOWN, ClassificationMetrics, RegressionMetrics
+    from gcwsnet.estimators._predictions import Model
 
     known = Model(model, n_jobs)
     reading = options.reading(

@@ -54,8 +54,8 @@ def hash_command(
       gcwsnet hash parts/*.svm --resume --out parts-codes
     """
     from gcwsnet.cli._writers import print_values
-    from gcwsnet.streaming._folder import FORMATS
-    from gcwsnet.streaming._hashing import HashingOptions, hash_files
+    from gcwsnet.coding._codes_folder import FORMATS
+    from gcwsnet.estimators._hash_files import HashingOptions, hash_files
 
     options.check_choice("--codes-format", codes_format, FORMATS)
     options.refuse_both(resume, restart)
@@ -76,7 +76,9 @@ def hash_command(
             on_error=on_error,
             rejects=rejects,
         ),
-        hashing=options.hashing(n_hashes=n_hashes, bits=bits, t_bits=t_bits, p=p, scale=scale, encoding=encoding),
+        coder=options.coder_settings(
+            n_hashes=n_hashes, bits=bits, t_bits=t_bits, p=p, scale=scale, encoding=encoding, missing=missing
+        ),
         task=options.known_task(task),
         seed=random_state,
         format=codes_format,
@@ -84,14 +86,14 @@ def hash_command(
         restart=restart,
         n_jobs=n_jobs,
     )
-    coder, manifest = hash_files(given, lambda line: None if quiet or as_json else print(line, file=sys.stderr))
+    file_coder, manifest = hash_files(given, lambda line: None if quiet or as_json else print(line, file=sys.stderr))
     summary = {
         "codes": str(out),
         "rows": manifest.n_rows,
         "files": len(manifest.files),
         "n_hashes": n_hashes,
         "bits": bits,
-        "scale": getattr(coder.scaling, "scale", None),
-        "p": coder.p,
+        "scale": file_coder.coder.scale,
+        "p": file_coder.coder.p,
     }
     print_values(summary, as_json=as_json)

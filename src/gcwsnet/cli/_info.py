@@ -9,6 +9,8 @@ import typer
 
 from gcwsnet.cli import _options as options
 
+OF_CODES = ("n_hashes", "bits", "t_bits", "encoding")
+
 
 def info(
     context: typer.Context,
@@ -26,7 +28,7 @@ def info(
       gcwsnet info train.svm
     """
     from gcwsnet.cli._writers import print_values
-    from gcwsnet.streaming._folder import is_codes_folder
+    from gcwsnet.coding._codes_folder import is_codes_folder
 
     is_codes = is_codes_folder(path)
     if is_codes or path.suffix == ".safetensors" or (path / "model.safetensors").is_file():
@@ -37,12 +39,12 @@ def info(
 
 
 def _of_model(path: Path) -> dict[str, Any]:
-    options.need_torch()
-    from gcwsnet.streaming._session import load_model
+    from gcwsnet.estimators._model_file import load_with_description
 
-    estimator, description = load_model(path)
-    settings = description["settings"]
-    last = {name: values[-1] for name, values in description["history"].items() if values and values[-1] is not None}
+    estimator, description = load_with_description(path)
+    settings, trainer = estimator.get_params(deep=False), estimator.trainer_
+    history = description["trainer"]["history"]
+    last = {name: values[-1] for name, values in history.items() if values and values[-1] is not None}
     values: dict[str, Any] = {
         "kind": "model",
         "estimator": description["estimator"],
@@ -50,16 +52,13 @@ def _of_model(path: Path) -> dict[str, Any]:
         "columns": estimator.n_features_in_,
         "scaling": repr(estimator.scaling_),
         "p": estimator.p_,
-        "n_hashes": settings["n_hashes"],
-        "bits": settings["bits"],
-        "t_bits": settings["t_bits"],
-        "encoding": settings["encoding"],
+        **{name: settings[name] for name in OF_CODES},
         "hidden": list(settings["hidden"]),
         "reduction": settings["reduction"],
-        "parameters": sum(value.numel() for value in estimator.net_.parameters()),
-        "seed": description["seed"],
-        "rows_seen": description["n_rows_seen"],
-        "epochs": description["n_epochs_seen"],
+        "parameters": sum(value.size for value in trainer.net.weights().values()),
+        "seed": estimator.seed_,
+        "rows_seen": trainer.rows_seen,
+        "epochs": trainer.epochs_seen,
     }
     classes = getattr(estimator, "classes_", None)
     if classes is not None:
@@ -68,24 +67,24 @@ def _of_model(path: Path) -> dict[str, Any]:
 
 
 def _of_codes(path: Path) -> dict[str, Any]:
-    from gcwsnet.streaming._folder import Manifest, read_coder
+    from dataclasses import asdict
 
-    coder, _ = read_coder(path)
-    manifest = Manifest.read(path)
-    settings = coder.settings
+    from gcwsnet.coding._codes_folder import Manifest, read_description
+    from gcwsnet.estimators._file_coder import FileCoder
+
+    file_coder, manifest = FileCoder.from_state(*read_description(path)), Manifest.read(path)
+    coder = file_coder.coder
+    settings = asdict(coder.settings)
     return {
         "kind": "codes",
         "rows": manifest.n_rows,
         "files_done": len(manifest.files),
         "files": manifest.n_files,
         "columns": coder.n_features,
-        "task": coder.task,
-        "scaling": repr(coder.scaling),
+        "task": file_coder.task,
+        "scaling": repr(coder.preprocessing),
         "p": coder.p,
-        "n_hashes": settings["n_hashes"],
-        "bits": settings["bits"],
-        "t_bits": settings["t_bits"],
-        "encoding": settings["encoding"],
+        **{name: settings[name] for name in OF_CODES},
         "seed": coder.seed,
     }
 

@@ -65,13 +65,13 @@ def _of_one_width(a: str, b: str, reading: dict[str, Any], n_features: int | Non
     """Return batches of A, and all rows of B with as many columns."""
     from gcwsnet.data import read
     from gcwsnet.data._batch import joined
-    from gcwsnet.streaming._prepare import read_again
+    from gcwsnet.estimators._file_coder import read_with_schema
 
     rows, others = read(a, **reading), read(b, **reading)
     if n_features is not None and rows.schema.index_base is None:
         raise typer.BadParameter(f"The option is for LIBSVM rows, and {a} has none.", param_hint="--n-features")
     if rows.schema.columns:  # a table: columns are found by their names
-        others = read_again([b], reading, rows.schema)
+        others = read_with_schema([b], reading, rows.schema)
     elif rows.schema.index_base is not None:
         width = n_features or max(rows.n_features, others.n_features)
         rows, others = (read(file, **reading | {"n_features": width}) for file in (a, b))

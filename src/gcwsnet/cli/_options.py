@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from gcwsnet.coding import CoderSettings
 
 _reading = partial(typer.Option, rich_help_panel="How files are read")
 _hashing = partial(typer.Option, rich_help_panel="How rows become codes")
@@ -101,7 +104,7 @@ def refuse(context: typer.Context, names: Iterable[str], why: str) -> None:
 
 def refuse_for_codes(context: typer.Context, files: list[str], tests: list[str] | None) -> None:
     """Raise an error for options that were given to `gcwsnet hash`, if the files are a folder of codes."""
-    from gcwsnet.streaming._folder import is_codes_folder
+    from gcwsnet.coding._codes_folder import is_codes_folder
 
     if any(is_codes_folder(Path(file)) for file in files):
         refuse(context, OF_HASH, "codes have it from gcwsnet hash. Leave it out, or hash again.")
@@ -114,11 +117,6 @@ def refuse_both(resume: bool, restart: bool) -> None:
     """Raise an error if an unfinished run is to be both continued and dropped."""
     if resume and restart:
         raise typer.BadParameter("Give --resume or --restart, and not both.", param_hint="--restart")
-
-
-def need_torch() -> None:
-    """Raise an error that says what to install, where torch is missing."""
-    import gcwsnet.nn  # noqa: F401
 
 
 def name_or_number(given: str | None) -> str | int | None:
@@ -176,16 +174,21 @@ def reading(
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def hashing(*, n_hashes: int, bits: int, t_bits: str, p: str, scale: str, encoding: str) -> dict[str, Any]:
-    """Return the parameters of an estimator that decide about codes."""
-    return {
-        "n_hashes": n_hashes,
-        "bits": bits,
-        "t_bits": number("--t-bits", t_bits, int, word="all"),
-        "p": number("--p", p, float, word="auto"),
-        "scale": None if scale == "none" else scale,
-        "encoding": encoding,
-    }
+def coder_settings(
+    *, n_hashes: int, bits: int, t_bits: str, p: str, scale: str, encoding: str, missing: str
+) -> CoderSettings:
+    """Return the settings that decide about codes."""
+    from gcwsnet.coding import CoderSettings
+
+    return CoderSettings(
+        n_hashes=n_hashes,
+        bits=bits,
+        t_bits=number("--t-bits", t_bits, int, word="all"),
+        p=number("--p", p, float, word="auto"),
+        scale=None if scale == "none" else scale,
+        encoding=encoding,
+        missing=missing,
+    )
 
 
 def number(option: str, given: str, kind: type[int] | type[float], *, word: str | None = None) -> Any:

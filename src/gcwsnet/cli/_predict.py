@@ -34,9 +34,8 @@ def predict(
       gcwsnet predict model test.svm --probabilities --out predictions.parquet
       cat test.svm | gcwsnet predict model - --json
     """
-    options.need_torch()
     from gcwsnet.cli._writers import writer_for
-    from gcwsnet.streaming._predictions import Model
+    from gcwsnet.estimators._predictions import Model
 
     known = Model(model, n_jobs)
     if probabilities and known.classes is None:

@@ -87,11 +87,10 @@ def train(
       gcwsnet train train.svm --checkpoint-every 500 --resume --out model
       gcwsnet train codes --out model
     """
-    options.need_torch()
     from gcwsnet.cli._display import TrainingDisplay, summary
     from gcwsnet.cli._writers import print_values
-    from gcwsnet.streaming._session import TrainingOptions
-    from gcwsnet.streaming._session import train as run
+    from gcwsnet.estimators._train_files import TrainingOptions, train_files
+    from gcwsnet.training import TrainingSettings
 
     options.refuse_for_codes(context, files, test)
     options.refuse_both(resume, restart)
@@ -113,19 +112,22 @@ def train(
             on_error=on_error,
             rejects=rejects,
         ),
-        hashing=options.hashing(n_hashes=n_hashes, bits=bits, t_bits=t_bits, p=p, scale=scale, encoding=encoding),
-        net={
-            "hidden": _layers(hidden),
-            "reduction": None if reduction == "none" else options.number("--reduction", reduction, int, word="8bit"),
-            "batch_size": batch_size,
-            "learning_rate": options.number("--learning-rate", learning_rate, float, word="auto"),
-            "betas": _betas(betas),
-            "weight_decay": weight_decay,
-            **({} if schedule is None else {"schedule": schedule}),
-        },
+        coder=options.coder_settings(
+            n_hashes=n_hashes, bits=bits, t_bits=t_bits, p=p, scale=scale, encoding=encoding, missing=missing
+        ),
+        training=TrainingSettings(
+            hidden=_layers(hidden),
+            reduction=None if reduction == "none" else options.number("--reduction", reduction, int, word="8bit"),
+            epochs=options.number("--epochs", epochs, int, word="auto"),
+            batch_size=batch_size,
+            learning_rate=options.number("--learning-rate", learning_rate, float, word="auto"),
+            schedule="linear" if schedule is None else schedule,
+            betas=_betas(betas),
+            weight_decay=weight_decay,
+        ),
+        has_schedule=schedule not in (None, "constant"),
         task=options.known_task(task),
         classes=None if classes is None else [_label(one) for one in classes.split(",")],
-        epochs=options.number("--epochs", epochs, int, word="auto"),
         seed=random_state,
         shuffle_rows=shuffle_rows,
         records=records,
@@ -135,7 +137,7 @@ def train(
         n_jobs=n_jobs,
     )
     with TrainingDisplay(out, quiet=quiet or as_json) as display:
-        result = run(given, display)
+        result = train_files(given, display)
     print_values(summary(result, out), as_json=as_json)
 
 
@@ -145,13 +147,13 @@ def _layers(given: str) -> tuple[int, ...]:
     return tuple(options.number("--hidden", one, int) for one in given.split(","))
 
 
-def _betas(given: str) -> tuple[float, ...]:
+def _betas(given: str) -> tuple[float, float]:
     betas = tuple(options.number("--betas", one, float) for one in given.split(","))
     if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
         raise typer.BadParameter(
             f"The value must be two numbers from 0 to below 1, with a comma, got {given!r}.", param_hint="--betas"
         )
-    return betas
+    return betas[0], betas[1]
 
 
 def _label(given: str) -> str | float:

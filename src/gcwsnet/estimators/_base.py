@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -31,6 +32,14 @@ from gcwsnet.training._history import History, Record, record_fractions
 
 CODER_SETTINGS = tuple(CoderSettings.__dataclass_fields__)
 TRAINING_SETTINGS = tuple(TrainingSettings.__dataclass_fields__)
+READ_WHEN_USED = frozenset({"callbacks", "verbose", "n_jobs"})
+"""Parameters that change no model: they are read whenever they are needed, and are not part of a model file."""
+MAY_CHANGE_WITH_WARM_START = frozenset(
+    {
+        *("epochs", "batch_size", "learning_rate", "schedule", "class_weight", "average", "shuffle", "records"),
+        *("early_stopping", "patience", "validation_fraction", "warm_start"),
+    }
+)
 SHARE_OF_MEMORY_FOR_CODES = 4
 
 Callback = Callable[[Any, Record], Any]
@@ -44,6 +53,9 @@ class GCWSNetEstimator(BaseEstimator):
     ----------
     coder_ : Coder
     trainer_ : Trainer
+    _fitted_params : dict
+        The parameters as they were in `fit`, which everything after it reads: changing a parameter of a fitted model
+        changes nothing until the next `fit`.
     """
 
     coder_: Coder
@@ -154,9 +166,11 @@ class GCWSNetEstimator(BaseEstimator):
             `fit`.
         """
         with _unchanged_unless_it_learns(self):
-            settings = self._check_parameters()
             fresh = not (self.warm_start and self.__sklearn_is_fitted__())
-            missing = settings[0].missing
+            coder_settings, training_settings = self._freeze_parameters(continued=not fresh)
+            if eval_set is not None:
+                self._check_unused("validation_fraction", why="an eval_set is given")
+            missing = coder_settings.missing
             rows = self._check_rows(X, y, sample_weight, missing, reset=fresh)
             held_out = [self._check_rows(*pair, None, missing, reset=False) for pair in _pairs(eval_set)]
             seed = draw_seed(self.random_state) if fresh else self.seed_
@@ -164,15 +178,13 @@ class GCWSNetEstimator(BaseEstimator):
             if self.early_stopping and not held_out:
                 rows, *held_out = self._split(rows, seed)
             self._buffer = None
-            self._fitted_params = self.get_params(deep=False)
             if fresh:
-                self._begin(rows, targets, settings, seed)
+                self._begin(rows, targets, coder_settings, training_settings, seed)
             else:
-                self._go_on_with(settings)
+                self.trainer_.settings = self.trainer_.net.settings = training_settings
             encoded = [Batch(self._codes(held.X), targets.encode(held.y)) for held in held_out]
-            n_epochs = settings[1].n_epochs(rows.n_rows)
             plan = Plan(
-                n_epochs,
+                training_settings.n_epochs(rows.n_rows),
                 rows.n_rows,
                 fractions=record_fractions(self.records),
                 patience=self.patience if self.early_stopping else None,
@@ -184,22 +196,25 @@ class GCWSNetEstimator(BaseEstimator):
     def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
         with _unchanged_unless_it_learns(self):
             fresh = not self.__sklearn_is_fitted__()
-            missing = self.missing if fresh else self.coder_.settings.missing
-            rows = self._check_rows(X, y, sample_weight, missing, reset=fresh)
             if fresh:
-                settings, seed = self._check_parameters(), draw_seed(self.random_state)
-                self._fitted_params = self.get_params(deep=False)
+                coder_settings, training_settings = self._freeze_parameters()
+                self._check_unused("early_stopping", why="partial_fit does not know when the rows end")
+            else:
+                coder_settings, training_settings = self.coder_.settings, self.trainer_.settings
+            rows = self._check_rows(X, y, sample_weight, coder_settings.missing, reset=fresh)
+            if fresh:
+                seed = draw_seed(self.random_state)
                 self._buffer = WarmUpBuffer(self._warm_up_rows())
                 targets = self._targets_of(rows.y) if targets is None else targets
             else:
-                settings, seed = (self.coder_.settings, self.trainer_.settings), self.seed_
-                targets = self.trainer_.targets
+                seed, targets = self.seed_, self.trainer_.targets
             targets.encode(rows.y)  # an error before the net or the buffer change
             if self._buffer is not None:
                 self._buffer, together = self._buffer.add(rows)
                 if together is not None:
                     rows = together
-                    self._begin(rows, self._targets_with(targets, rows.y), settings, seed)
+                    targets = self._targets_with(targets, rows.y)
+                    self._begin(rows, targets, coder_settings, training_settings, seed)
                 if self._buffer.is_full:
                     self._buffer = None
             fractions = record_fractions(self._fitted_params["records"])
@@ -267,8 +282,30 @@ class GCWSNetEstimator(BaseEstimator):
         """The epochs that the net has learned from; a call of `partial_fit` counts as one."""
         return self.trainer_.epochs_seen
 
+    def _freeze_parameters(self, *, continued: bool = False) -> tuple[CoderSettings, TrainingSettings]:
+        """Check the parameters and keep them for the model that is fitted next; return what coder and trainer need.
+
+        If a fitted model is continued, what its codes and its net follow from must not have changed.
+        """
+        settings = self._check_parameters()
+        params = {name: _frozen(value) for name, value in self.get_params(deep=False).items()}
+        params = {name: params[name] for name in params if name not in READ_WHEN_USED} | {"device": str(self.device)}
+        for name in sorted(params.keys() - MAY_CHANGE_WITH_WARM_START) if continued else ():
+            if params[name] != self._fitted_params[name]:
+                raise ValueError(
+                    f"{name} must stay {self._fitted_params[name]!r} while warm_start=True continues the fitted model, "
+                    f"got {name}={params[name]!r}; use warm_start=False to fit a new one"
+                )
+        self._fitted_params = params
+        return settings
+
     def _check_parameters(self) -> tuple[CoderSettings, TrainingSettings]:
         """Return the settings of coder and trainer, once all parameters have been checked."""
+        if hasattr(self.scale, "transform"):
+            raise TypeError(
+                f"scale must be the name of a preprocessing or None, got the transformer {self.scale!r}; put it before "
+                f"the model: make_pipeline({type(self.scale).__name__}(...), {type(self).__name__}(scale=None))"
+            )
         coder = CoderSettings(**{name: getattr(self, name) for name in CODER_SETTINGS})
         given = {name: getattr(self, name) for name in TRAINING_SETTINGS}
         trainer = TrainingSettings(**given | {name: tuple(given[name]) for name in ("hidden", "betas")})
@@ -277,7 +314,17 @@ class GCWSNetEstimator(BaseEstimator):
         record_fractions(self.records)
         check_integer("patience", self.patience, 1, 2**31)
         check_number("validation_fraction", self.validation_fraction, 0.0, 1.0)
+        if not self.early_stopping:
+            self._check_unused("patience", "validation_fraction", why="early_stopping is False")
         return coder, trainer
+
+    def _check_unused(self, *names: str, why: str) -> None:
+        """Raise a ValueError for parameters that were given and have no effect."""
+        defaults = inspect.signature(type(self)).parameters
+        for name in names:
+            value = getattr(self, name)
+            if value != defaults[name].default:
+                raise ValueError(f"{name}={value!r} has no effect, since {why}; leave {name} out")
 
     def _check_rows(self, X: Any, y: Any, sample_weight: Any, missing: str, *, reset: bool) -> Batch:
         if y is None:
@@ -309,10 +356,14 @@ class GCWSNetEstimator(BaseEstimator):
         return rows.take(learned), rows.take(held_out)
 
     def _begin(
-        self, rows: Batch, targets: Targets, settings: tuple[CoderSettings, TrainingSettings], seed: int
+        self,
+        rows: Batch,
+        targets: Targets,
+        coder_settings: CoderSettings,
+        training_settings: TrainingSettings,
+        seed: int,
     ) -> None:
         """Learn how rows become codes, and make a net that has learned nothing."""
-        coder_settings, training_settings = settings
         target = targets.encode(rows.y)
         weight = self._row_weights(rows.weight, target, targets)
         threads = n_threads(self.n_jobs)
@@ -333,18 +384,6 @@ class GCWSNetEstimator(BaseEstimator):
     def _use(self, trainer: Trainer) -> None:
         """Take a trainer, and set the attributes that follow from its targets."""
         self.trainer_ = trainer
-
-    def _go_on_with(self, settings: tuple[CoderSettings, TrainingSettings]) -> None:
-        """Let a warm start use new settings, where they leave codes and net as they are."""
-        coder, trainer = settings
-        fitted = self.trainer_.settings
-        for name in CODER_SETTINGS:
-            if getattr(coder, name) != getattr(self.coder_.settings, name):
-                raise _changed(name, getattr(self.coder_.settings, name), getattr(coder, name))
-        for name in ("hidden", "reduction", "optimizer", "betas"):
-            if getattr(trainer, name) != getattr(fitted, name):
-                raise _changed(name, getattr(fitted, name), getattr(trainer, name))
-        self.trainer_.settings = self.trainer_.net.settings = trainer
 
     def _run(self, plan: Plan, rows: Batch, *, shuffle: bool, held_out: Sequence[Batch] = ()) -> None:
         """Run the trainer on rows."""
@@ -427,11 +466,11 @@ def without_targets(estimator: Any) -> ValueError:
     return ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
 
 
-def _changed(name: str, fitted: Any, given: Any) -> ValueError:
-    return ValueError(
-        f"a warm start goes on with the codes and the net there are, which have {name}={fitted!r}, got "
-        f"{name}={given!r}; use warm_start=False for another model"
-    )
+def _frozen(value: Any) -> Any:
+    """Return a copy of a parameter that the caller cannot change."""
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        return tuple(value)
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:

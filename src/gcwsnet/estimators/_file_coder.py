@@ -50,6 +50,11 @@ class FileCoder:
     targets: Targets | None
     n_rows: int | None
 
+    @property
+    def task(self) -> str | None:
+        """The task, "classification" or "regression"; None for rows without labels."""
+        return None if self.targets is None else "classification" if isinstance(self.targets, Labels) else "regression"
+
     def labels(self, y: NDArray[Any]) -> NDArray[Any]:
         """Return labels in the type that the classes have."""
         return as_labels(y, self.label_type)
@@ -120,6 +125,8 @@ def learn_from_stream(
     if first.y is None:
         raise ValueError(NO_LABELS)
     kind = infer_label_type(first.y)
+    if classes is not None and task == "regression":
+        raise ValueError("a regression has no classes; leave --classes out, or use --task classification")
     labels = tuple(np.unique(first.y).tolist()) if classes is None else tuple(classes)
     learned = _learn(first, batches.schema, settings, task, kind, labels, None, seed, n_jobs)
     parts = (first.rows(start, start + batches.batch_rows) for start in range(0, first.n_rows, batches.batch_rows))

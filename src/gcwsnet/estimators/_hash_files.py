@@ -27,7 +27,7 @@ from gcwsnet.estimators._file_coder import FileCoder, learn_from_files, read_wit
 
 
 @dataclass(frozen=True)
-class HashingRequest:
+class HashingOptions:
     """All that hashing is asked for; see `TrainingRequest`."""
 
     files: list[str]
@@ -51,61 +51,61 @@ class HashingRequest:
         return json.loads(json.dumps({**given, "hashing": asdict(self.coder), "files": files}))
 
 
-def hash_files(request: HashingRequest, report: Callable[[str], None]) -> tuple[FileCoder, Manifest]:
+def hash_files(options: HashingOptions, report: Callable[[str], None]) -> tuple[FileCoder, Manifest]:
     """Write the codes of all files that are not finished yet; `report` is called with lines for people."""
-    request.out.mkdir(parents=True, exist_ok=True)
-    remove_left_overs(request.out)
-    fingerprint = request.fingerprint()
-    manifest = _unfinished(request, fingerprint)
+    options.out.mkdir(parents=True, exist_ok=True)
+    remove_left_overs(options.out)
+    fingerprint = options.fingerprint()
+    manifest = _unfinished(options, fingerprint)
     names = [name for name, _ in fingerprint["files"]]
     if manifest is None:
         file_coder = learn_from_files(
-            read(names, **request.reading), request.coder, request.task, request.seed, request.n_jobs
+            read(names, **options.reading), options.coder, options.task, options.seed, options.n_jobs
         )
-        if "auto" in (request.coder.scale, request.coder.p) and file_coder.targets is None:
+        if "auto" in (options.coder.scale, options.coder.p) and file_coder.targets is None:
             report(
                 "preprocessing and p were not selected, since there are no labels: where they are 'auto', they are "
                 "'numeric' and 1"
             )
-        write_description(request.out, *file_coder.state())
+        write_description(options.out, *file_coder.state())
         manifest = Manifest(fingerprint, [], len(names))
-        manifest.write(request.out)
+        manifest.write(options.out)
     else:
-        file_coder = FileCoder.from_state(*read_description(request.out))
+        file_coder = FileCoder.from_state(*read_description(options.out))
         report(f"{len(manifest.files)} of {len(names)} files are finished")
     for number, name in enumerate(names[len(manifest.files) :], start=len(manifest.files)):
-        written = write_parts(request.out, number, _codes(name, request, file_coder), request.format)
+        written = write_parts(options.out, number, _codes(name, options, file_coder), options.format)
         manifest.files.append({"file": name, **written})
-        manifest.write(request.out)
+        manifest.write(options.out)
         report(f"{name}: {written['rows']:,} rows")
     return file_coder, manifest
 
 
-def _unfinished(request: HashingRequest, fingerprint: dict[str, Any]) -> Manifest | None:
+def _unfinished(options: HashingOptions, fingerprint: dict[str, Any]) -> Manifest | None:
     """Return the manifest of an earlier run that is to be resumed."""
-    if not is_codes_folder(request.out):
+    if not is_codes_folder(options.out):
         return None
-    if request.restart:
-        for path in (request.out / MANIFEST, *request.out.glob(f"{PART}-*"), request.out / CODER):
+    if options.restart:
+        for path in (options.out / MANIFEST, *options.out.glob(f"{PART}-*"), options.out / CODER):
             path.unlink(missing_ok=True)
         return None
-    if not request.resume:
-        raise ValueError(f"{request.out} has codes; finish them with --resume, or write them again with --restart")
+    if not options.resume:
+        raise ValueError(f"{options.out} has codes; finish them with --resume, or write them again with --restart")
     try:
-        manifest = Manifest.read(request.out)
+        manifest = Manifest.read(options.out)
     except FileNotFoundError:
         return None  # killed between coder and manifest
     for name, value in fingerprint.items():
         if manifest.settings.get(name) != value:
             raise ValueError(
-                f"{request.out} was begun with {name} {manifest.settings.get(name)}, and now it is {value}; codes of a "
+                f"{options.out} was begun with {name} {manifest.settings.get(name)}, and now it is {value}; codes of a "
                 "folder have the same files and settings, so write them again with --restart"
             )
     return manifest
 
 
-def _codes(name: str, request: HashingRequest, file_coder: FileCoder) -> Iterator[Batch]:
+def _codes(name: str, options: HashingOptions, file_coder: FileCoder) -> Iterator[Batch]:
     schema = file_coder.schema
     label = {} if schema.label is None else {"label": schema.label}
-    for batch in read_with_schema([name], request.reading, schema, **label):
-        yield Batch(file_coder.codes(batch.X, request.n_jobs), batch.y, batch.weight)
+    for batch in read_with_schema([name], options.reading, schema, **label):
+        yield Batch(file_coder.codes(batch.X, options.n_jobs), batch.y, batch.weight)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
 from gcwsnet.coding import Coder
+from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._classifier import GCWSNetClassifier
 from gcwsnet.estimators._regressor import GCWSNetRegressor
@@ -16,7 +16,6 @@ from gcwsnet.training import Trainer
 
 FILE_IN_FOLDER = "model.safetensors"
 ESTIMATORS = {cls.__name__: cls for cls in (GCWSNetClassifier, GCWSNetRegressor)}
-NOT_SAVED = ("callbacks", "verbose")
 INCOMPLETE = (KeyError, TypeError, AttributeError, IndexError)
 
 
@@ -55,7 +54,7 @@ def load(path: str | Path) -> Any:
     -------
     estimator : GCWSNetClassifier or GCWSNetRegressor
         It predicts the same bits as the saved one, and goes on with `partial_fit`. Without a saved optimizer that
-        starts with fresh averages of gradients. `callbacks` and `verbose` are not part of a file.
+        starts with fresh averages of gradients. `callbacks`, `verbose` and `n_jobs` are not part of a file.
 
     Raises
     ------
@@ -101,8 +100,7 @@ def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNe
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
         estimator: GCWSNetEstimator = ESTIMATORS[description["estimator"]](**params)
-        estimator._check_parameters()
-        estimator._fitted_params = estimator.get_params(deep=False)
+        estimator._freeze_parameters()
         estimator.coder_ = Coder.from_state(arrays, description["coder"])
         estimator.n_features_in_ = estimator.coder_.n_features
         if description["feature_names_in"] is not None:
@@ -115,8 +113,7 @@ def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNe
 
 def _plain_params(params: dict[str, Any]) -> Description:
     """Return the parameters of an estimator as JSON can hold them."""
-    kept = {name: value for name, value in params.items() if name not in NOT_SAVED}
-    kept["device"] = str(kept["device"])
+    kept = dict(params)
     if not isinstance(kept["random_state"], int | np.integer):
         kept["random_state"] = None
     if isinstance(kept.get("class_weight"), dict):

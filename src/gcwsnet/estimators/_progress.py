@@ -29,7 +29,7 @@ class LogObserver(Observer):
     def __init__(self, level: int, call_back: Callable[[Record], bool]) -> None:
         self._level, self._call_back = level, call_back
 
-    def recorded(self, record: Record) -> bool:
+    def record(self, record: Record) -> bool:
         """Write a record to the log."""
         logger.log(self._level, "%s", ", ".join(f"{name} {value:.6g}" for name, value in record.items()))
         return self._call_back(record)
@@ -41,7 +41,7 @@ class _BarObserver(LogObserver):
         self._bar, self._task = bar, task
         self._start, self._rows, self._loss = time.perf_counter(), 0, 0.0
 
-    def advanced(self, rows: int, loss: float) -> None:
+    def advance(self, rows: int, loss: float) -> None:
         self._rows += rows
         self._loss += 0.05 * (loss - self._loss) if self._loss else loss
         rate = self._rows / max(time.perf_counter() - self._start, 1e-9)

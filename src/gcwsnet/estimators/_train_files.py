@@ -1,4 +1,4 @@
-"""A training run from files to the folder of a model: started, killed, resumed, finished."""
+"""A training run from files to the folder of a model: start, killed, resumed, finished."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from gcwsnet.coding import CoderSettings
 from gcwsnet.coding._codes_folder import Manifest, is_codes_folder, read_description, stored_codes
 from gcwsnet.coding._tensor_file import read_file
 from gcwsnet.data import Batch, Batches, read
-from gcwsnet.data._sources import find_sources
 from gcwsnet.data._batches import shuffled
+from gcwsnet.data._sources import find_sources
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._classifier import GCWSNetClassifier
 from gcwsnet.estimators._curves import write_curves
@@ -36,12 +36,13 @@ from gcwsnet.training._history import record_fractions
 
 CHECKPOINT = "checkpoint.safetensors"
 RUN = "run.json"
+RECORDS_WITH_TESTS = 10
 MOST_BYTES_OF_HELD_OUT_CODES = 1 << 28
 
 
 @dataclass(frozen=True)
-class TrainingRequest:
-    """All that a run is asked for.
+class TrainingOptions:
+    """The options of a training run.
 
     Attributes
     ----------
@@ -52,14 +53,16 @@ class TrainingRequest:
         Settings of `gcwsnet.data.read`.
     coder : CoderSettings
     training : TrainingSettings
+    has_schedule : bool
+        Whether the schedule of `training` was asked for and is not the default.
     task : str
     classes : list or None
         All labels that a stream can have.
     seed : int
     shuffle_rows : int
         The rows of the shuffle buffer; 0 keeps the order of the files.
-    records : int
-        Records in an epoch.
+    records : int or None
+        Records in an epoch; None for ten with test files, and else one.
     checkpoint_rows : int
         Rows from one checkpoint to the next; 0 for none.
     resume, restart : bool
@@ -73,11 +76,12 @@ class TrainingRequest:
     reading: dict[str, Any]
     coder: CoderSettings
     training: TrainingSettings
+    has_schedule: bool
     task: str
     classes: list[Any] | None
     seed: int
     shuffle_rows: int
-    records: int
+    records: int | None
     checkpoint_rows: int
     resume: bool
     restart: bool
@@ -94,27 +98,24 @@ class TrainingRequest:
 class TrainingObserver(Observer):
     """An observer of a run on files."""
 
-    def started(self, estimator: GCWSNetEstimator, n_rows: int | None, epochs: int, done: int) -> None:
+    def start(self, estimator: GCWSNetEstimator, n_rows: int | None, epochs: int, done: int) -> None:
         """Take note of a run that begins: the rows of an epoch, the epochs, and the rows done before."""
 
 
 @dataclass(frozen=True)
-class FinishedRun:
-    """A finished run.
+class TrainingResult:
+    """The result of a finished run.
 
     Attributes
     ----------
     estimator : GCWSNetEstimator
-    was_finished : bool
-        Whether there was nothing left to do.
     skipped : int
         Rows that could not be read.
     reasons : list of str
-        Why, for the first few.
+        Why the first few of them could not be read.
     """
 
     estimator: GCWSNetEstimator
-    was_finished: bool
     skipped: int
     reasons: list[str]
 
@@ -128,42 +129,43 @@ class _Source:
     skipped: Callable[[], tuple[int, list[str]]] = lambda: (0, [])
 
 
-def train_files(request: TrainingRequest, observer: TrainingObserver) -> FinishedRun:
+def train_files(options: TrainingOptions, observer: TrainingObserver) -> TrainingResult:
     """Train a net on files and write it into its folder."""
-    request.out.mkdir(parents=True, exist_ok=True)
-    remove_left_overs(request.out)
-    checkpoint = request.out / CHECKPOINT
-    fingerprint = request.fingerprint()
-    if request.resume and not checkpoint.exists() and _is_finished(request.out, fingerprint):
-        return FinishedRun(load_with_description(request.out)[0], True, 0, [])
-    if checkpoint.exists() and not request.resume:
-        if not request.restart:
+    options.out.mkdir(parents=True, exist_ok=True)
+    remove_left_overs(options.out)
+    checkpoint = options.out / CHECKPOINT
+    fingerprint = options.fingerprint()
+    is_stream = not all(one.reusable for one in find_sources(options.files))
+    if options.resume and not is_stream and not checkpoint.exists() and _is_finished(options.out, fingerprint):
+        return TrainingResult(load_with_description(options.out)[0], 0, [])
+    if checkpoint.exists() and not options.resume:
+        if not options.restart:
             raise ValueError(
-                f"{checkpoint} is of a run that did not finish; go on with --resume, or start again with --restart"
+                f"{checkpoint} is of a run that did not finish; continue it with --resume, or drop it with --restart"
             )
         checkpoint.unlink()
     if checkpoint.exists():
-        source, estimator = _resume(request, checkpoint, fingerprint)
+        source, estimator = _resume(options, checkpoint, fingerprint)
     else:
-        source = _open(request)
-        estimator = make_estimator(source.file_coder, request.training, request.n_jobs)
+        source = _open(options)
+        estimator = make_estimator(source.file_coder, options.training, options.n_jobs)
         estimator.trainer_.start_run(with_auc=True)
     n_rows = source.file_coder.n_rows
     plan = Plan(
-        _epochs(request, n_rows),
+        _epochs(options, n_rows),
         n_rows,
-        fractions=record_fractions(request.records if request.tests else 1),
+        fractions=record_fractions(options.records or (RECORDS_WITH_TESTS if options.tests else 1)),
         doubling=True,
-        checkpoint_rows=request.checkpoint_rows,
+        checkpoint_rows=options.checkpoint_rows,
     )
     more = {"files": source.file_coder.file_description()}
-    _run(estimator, request, plan, source, _Checkpoints(estimator, checkpoint, observer, more, fingerprint))
-    save_model(estimator, request.out / FILE_IN_FOLDER, resumable=False, timings=False, more=more)
-    write_curves(request.out, estimator)
-    with written_beside(request.out / RUN) as path:
+    _run(estimator, options, plan, source, _Checkpoints(estimator, checkpoint, observer, more, fingerprint))
+    save_model(estimator, options.out / FILE_IN_FOLDER, resumable=False, timings=False, more=more)
+    write_curves(options.out, estimator)
+    with written_beside(options.out / RUN) as path:
         path.write_text(json.dumps(fingerprint, indent=1), encoding="utf-8")
     checkpoint.unlink(missing_ok=True)
-    return FinishedRun(estimator, False, *source.skipped())
+    return TrainingResult(estimator, *source.skipped())
 
 
 class _Checkpoints(TrainingObserver):
@@ -179,34 +181,34 @@ class _Checkpoints(TrainingObserver):
     ) -> None:
         self._estimator, self._path, self._observer = estimator, path, observer
         self._more = more | {"fingerprint": fingerprint}
-        self.started, self.advanced, self.recorded = observer.started, observer.advanced, observer.recorded  # type: ignore[method-assign]
+        self.start, self.advance, self.record = observer.start, observer.advance, observer.record  # type: ignore[method-assign]
 
     def checkpoint(self) -> None:
         save_model(self._estimator, self._path, resumable=True, timings=False, more=self._more)
 
 
 def _run(
-    estimator: GCWSNetEstimator, request: TrainingRequest, plan: Plan, source: _Source, observer: TrainingObserver
+    estimator: GCWSNetEstimator, options: TrainingOptions, plan: Plan, source: _Source, observer: TrainingObserver
 ) -> None:
     trainer = estimator.trainer_
     held_out = []
-    if request.tests:
-        reading = {name: value for name, value in request.reading.items() if name not in ("on_error", "rejects")}
+    if options.tests:
+        reading = {name: value for name, value in options.reading.items() if name not in ("on_error", "rejects")}
         targets = trainer.targets
         labels = targets.classes.tolist() if isinstance(targets, Labels) else None
-        tests = read_with_schema(request.tests, reading, source.file_coder.schema, labels=labels)
-        held_out.append(_KeptCodes(tests, source.file_coder, request.n_jobs))
+        tests = read_with_schema(options.tests, reading, source.file_coder.schema, labels=labels)
+        held_out.append(_KeptCodes(tests, source.file_coder, options.n_jobs))
     if plan.n_rows is None:
         trainer.start_averaging()
 
     def epoch(number: int) -> Iterable[Batch]:
-        if not request.shuffle_rows:
+        if not options.shuffle_rows:
             return source.codes()
         seed = np.random.SeedSequence([estimator.seed_, number]).generate_state(1, np.uint64)[0]
-        return shuffled(source.codes(), request.shuffle_rows, int(seed))
+        return shuffled(source.codes(), options.shuffle_rows, int(seed))
 
-    observer.started(estimator, plan.n_rows, plan.epochs, trainer.rows_seen)
-    trainer.run(plan, epoch, held_out, observer, n_jobs=n_threads(request.n_jobs))
+    observer.start(estimator, plan.n_rows, plan.epochs, trainer.rows_seen)
+    trainer.run(plan, epoch, held_out, observer, n_jobs=n_threads(options.n_jobs))
 
 
 class _KeptCodes:
@@ -230,14 +232,20 @@ class _KeptCodes:
         self._kept = kept if n_bytes <= MOST_BYTES_OF_HELD_OUT_CODES else None
 
 
-def _epochs(request: TrainingRequest, n_rows: int | None) -> int:
-    """Return how often the rows are learned from."""
+def _epochs(options: TrainingOptions, n_rows: int | None) -> int:
+    """Return how often the rows are learned from; a stream has no other options than one pass."""
     if n_rows is not None:
-        return request.training.n_epochs(n_rows)
-    if request.checkpoint_rows:
-        raise ValueError("a stream can be read only once, so a run on it cannot resume; leave out --checkpoint-every")
-    if request.training.epochs not in ("auto", 1):
+        return options.training.n_epochs(n_rows)
+    if options.checkpoint_rows or options.resume:
+        raise ValueError(
+            "a stream can be read only once, so its run cannot be resumed; leave out --checkpoint-every and --resume"
+        )
+    if options.training.epochs not in ("auto", 1):
         raise ValueError("a stream can be read only once, so --epochs must be 1; put the rows into a file for more")
+    if options.has_schedule:
+        raise ValueError("the end of a stream is not known, so the learning rate stays constant; leave out --schedule")
+    if options.records is not None:
+        raise ValueError("the end of a stream is not known, so it has no parts to record; leave out --records")
     return 1
 
 
@@ -247,8 +255,7 @@ def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: in
     coder = file_coder.coder
     settings = asdict(coder.settings) | vars(training)
     estimator: GCWSNetEstimator = make(random_state=coder.seed, n_jobs=n_jobs, **settings)
-    estimator._check_parameters()
-    estimator._fitted_params = estimator.get_params(deep=False)
+    estimator._freeze_parameters()
     estimator.coder_, estimator.n_features_in_ = coder, coder.n_features
     assert file_coder.targets is not None  # noqa: S101
     made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.hasher.code_bits, "seed": coder.seed}
@@ -256,18 +263,20 @@ def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: in
     return estimator
 
 
-def _open(request: TrainingRequest) -> _Source:
+def _open(options: TrainingOptions) -> _Source:
     """Return the rows of a new run."""
-    n_jobs = request.n_jobs
-    if is_codes(request.files):
-        return _codes_source(Path(request.files[0]))
-    batches = read(request.files if len(request.files) > 1 else request.files[0], **request.reading)
+    n_jobs = options.n_jobs
+    if is_codes(options.files):
+        return _codes_source(Path(options.files[0]))
+    batches = read(options.files if len(options.files) > 1 else options.files[0], **options.reading)
     if batches.reusable:
-        learned = learn_from_files(batches, request.coder, request.task, request.seed, n_jobs)
+        if options.classes is not None:
+            raise ValueError("files show all their labels, and --classes is for a stream; leave --classes out")
+        learned = learn_from_files(batches, options.coder, options.task, options.seed, n_jobs)
         if learned.targets is None:
             raise ValueError(NO_LABELS)
         return _files_source(batches, learned, n_jobs)
-    learned, rows = learn_from_stream(batches, request.coder, request.task, request.classes, request.seed, n_jobs)
+    learned, rows = learn_from_stream(batches, options.coder, options.task, options.classes, options.seed, n_jobs)
     return _Source(learned, lambda: learned.coded(rows, n_jobs), lambda: (batches.skipped, batches.reasons))
 
 
@@ -303,7 +312,7 @@ def is_codes(files: list[str]) -> bool:
 
 
 def _resume(
-    request: TrainingRequest, checkpoint: Path, fingerprint: dict[str, Any]
+    options: TrainingOptions, checkpoint: Path, fingerprint: dict[str, Any]
 ) -> tuple[_Source, GCWSNetEstimator]:
     """Return the rows and the estimator of an unfinished run."""
     arrays, description = read_file(checkpoint)
@@ -312,17 +321,17 @@ def _resume(
         if before != value:
             raise ValueError(
                 f"{checkpoint} is of a run with {name} {before}, and now it is {value}; a run is resumed with the same "
-                "files and settings, or started again with --restart"
+                "files and settings, or start again with --restart"
             )
     estimator = estimator_of(checkpoint, arrays, description)
-    estimator.n_jobs = request.n_jobs
-    if is_codes(request.files):
-        return _codes_source(Path(request.files[0])), estimator
+    estimator.n_jobs = options.n_jobs
+    if is_codes(options.files):
+        return _codes_source(Path(options.files[0])), estimator
     targets = description["trainer"]["targets"]
     described = description["files"] | {"coder": description["coder"], "targets": targets}
     file_coder = FileCoder.from_state(arrays, described)
-    batches = read_with_schema(request.files, request.reading, file_coder.schema)
-    return _files_source(batches, file_coder, request.n_jobs), estimator
+    batches = read_with_schema(options.files, options.reading, file_coder.schema)
+    return _files_source(batches, file_coder, options.n_jobs), estimator
 
 
 def _is_finished(out: Path, fingerprint: dict[str, Any]) -> bool:

@@ -39,16 +39,21 @@ class BinnedAUC:
     """The area under the ROC curve from counts of scores in bins, in memory that does not grow.
 
     Two scores in one bin differ by at most 1/2000 of their size. They count as equal, that is, as half right.
+
+    Parameters
+    ----------
+    dtype : type, default=np.int64
+        The type of the counts; np.float64 for rows with weights.
     """
 
-    def __init__(self) -> None:
-        self.counts = np.zeros((2, AUC_BINS), dtype=np.int64)
+    def __init__(self, dtype: type[np.number[Any]] = np.int64) -> None:
+        self.counts = np.zeros((2, AUC_BINS), dtype=dtype)
 
-    def add(self, scores: NDArray[Any], is_second: NDArray[np.bool_]) -> None:
-        """Count the scores of rows of the first and of the second class."""
+    def add(self, scores: NDArray[Any], is_second: NDArray[np.bool_], weight: Any = 1) -> None:
+        """Count the scores of rows of the first and of the second class, each with its weight."""
         bits = scores.astype(np.float32).view(np.int32).astype(np.int64)
         ascending = np.where(bits < 0, ~bits, bits + 2**31)  # integers in the order of the floats
-        np.add.at(self.counts, (is_second.astype(np.int64), ascending >> AUC_SHIFT), 1)
+        np.add.at(self.counts, (is_second.astype(np.int64), ascending >> AUC_SHIFT), weight)
 
     def value(self) -> float:
         """Return the area; NaN unless there are rows of both classes."""

@@ -71,10 +71,10 @@ class Plan:
 class Observer:
     """An observer of a run. Each method may be overridden; this one does nothing."""
 
-    def advanced(self, rows: int, loss: float) -> None:
+    def advance(self, rows: int, loss: float) -> None:
         """Take note of rows that were learned, and of their mean loss."""
 
-    def recorded(self, record: Record) -> bool:  # noqa: ARG002
+    def record(self, record: Record) -> bool:  # noqa: ARG002
         """Take note of a record; True ends the run."""
         return False
 
@@ -297,7 +297,7 @@ class _Run:
             trainer.first_epoch.add(outputs, block.y, loss)
         trainer.rows_of_epoch += block.n_rows
         trainer.rows_seen += block.n_rows
-        self.observer.advanced(block.n_rows, loss / block.n_rows)
+        self.observer.advance(block.n_rows, loss / block.n_rows)
 
     def _rates(self, n_rows: int) -> NDArray[np.float64]:
         """Return the learning rate of each of the next steps."""
@@ -354,7 +354,7 @@ class _Run:
         append(trainer.history, record)
         trainer.since_record.clear()
         over = self.stopping is not None and self.stopping.is_over(record["eval_loss"], trainer.net)
-        return self.observer.recorded(record) or over
+        return self.observer.record(record) or over
 
     def _next_checkpoint(self) -> float:
         every = self.plan.checkpoint_rows

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from gcwsnet.streaming._predictions import Predictions
-from gcwsnet.streaming._progressive import BinnedAUC
+from gcwsnet.estimators._predictions import Predictions
+from gcwsnet.training._history import BinnedAUC
 
 MOST_CLASSES_SHOWN = 50
 

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from gcwsnet.data import Batch, Batches, Schema, read
 from gcwsnet.estimators._base import GCWSNetEstimator
-from gcwsnet.estimators._targets import Labels
-from gcwsnet.streaming._session import load_model
-from gcwsnet.streaming._task import as_labels
+from gcwsnet.estimators._file_coder import as_labels
+from gcwsnet.estimators._model_file import load_with_description
+from gcwsnet.training import Labels
 
 
 @dataclass(frozen=True)
@@ -54,31 +53,24 @@ class Model:
     """
 
     def __init__(self, path: Path, n_jobs: int | None) -> None:
-        self.estimator, self.description = load_model(path)
+        self.estimator, description = load_with_description(path)
         self.estimator.n_jobs = n_jobs
         self.n_features: int = self.estimator.n_features_in_
-        known = self.description.get("layout")
-        self.layout = None if known is None else Schema.from_json(known)
+        files = description.get("files")  # None for a model that was trained on arrays
+        self.schema = None if files is None else Schema.from_json(files["schema"])
+        self.label_type: str | None = None if files is None else files["label_type"]
 
     @property
     def classes(self) -> NDArray[Any] | None:
         """The labels; None for a regression."""
         return getattr(self.estimator, "classes_", None)
 
-    @property
-    def label_type(self) -> str | None:
-        """The type of the labels; None for a model that was not trained on files."""
-        return self.description.get("label_type")
-
     def read(self, files: list[str], *, labels_needed: bool, reading: dict[str, Any]) -> Batches:
         """Read files like those that the model was trained on, except for what `reading` says."""
-        if self.layout is None:  # a model that was trained on arrays
-            layout_or_width: dict[str, Any] = {"n_features": self.n_features}
-        else:
-            layout_or_width = {"schema": self.layout}
-            if labels_needed and self.layout.label is not None:
-                layout_or_width["label"] = self.layout.label
-        return read(files if len(files) > 1 else files[0], **layout_or_width | reading)
+        known: dict[str, Any] = {"n_features": self.n_features} if self.schema is None else {"schema": self.schema}
+        if labels_needed and self.schema is not None and self.schema.label is not None:
+            known["label"] = self.schema.label
+        return read(files if len(files) > 1 else files[0], **known | reading)
 
     def predictions(self, batches: Batches) -> Iterator[Predictions]:
         """Predict all rows, in their order."""
@@ -89,8 +81,6 @@ class Model:
         estimator: GCWSNetEstimator = self.estimator
         y = None if batch.y is None else as_labels(batch.y, self.label_type)
         outputs = estimator._outputs(batch.X)
-        targets: Any = estimator._targets
-        if isinstance(targets, Labels):
-            labels = targets.classes[outputs.argmax(1).numpy()]
-            return Predictions(labels, softmax(outputs.numpy(), axis=1), outputs.numpy(), y, batch.weight)
-        return Predictions(targets.decode(outputs), None, outputs.numpy(), y, batch.weight)
+        targets = estimator.trainer_.targets
+        probabilities = targets.probabilities(outputs) if isinstance(targets, Labels) else None
+        return Predictions(targets.predictions(outputs), probabilities, outputs, y, batch.weight)
