@@ -121,13 +121,23 @@ def test_a_stream_is_learned_once_and_in_pipes(files: Path, tmp_path: Path) -> N
     text = (files / "train.svm").read_bytes()
     printed = succeed("train", "-", "--n-features", 64, "--out", tmp_path / "m", *SMALL, "--json", input=text)
     assert json.loads(printed.stdout)["rows"] == 1200
-    assert gcwsnet.load(tmp_path / "m").averages_ is not None
     few = b"\n".join(text.splitlines()[:5]) + b"\n"
     assert len(succeed("predict", tmp_path / "m", "-", input=few).stdout.splitlines()) == 6
     for option in (["--epochs", 2], ["--checkpoint-every", 100], ["--resume"]):
         result = run("train", "-", "--n-features", 64, "--out", tmp_path / "x", *SMALL, *option, input=text)
         assert result.exit_code == 1
         assert "can be read only once" in result.stderr
+
+
+def test_a_stream_gives_the_model_of_partial_fit(files: Path, tmp_path: Path) -> None:
+    """Its weights are averaged in both."""
+    text = (files / "train.svm").read_bytes()
+    succeed("train", "-", "--n-features", 64, "--out", tmp_path / "m", *SMALL, "--shuffle-rows", 0, input=text)
+    X, y = load_svmlight_file(str(files / "train.svm"), n_features=64)
+    model = gcwsnet.GCWSNetClassifier(32, hidden=(16,), p=1.0, scale="minmax", random_state=0)
+    model.partial_fit(X, y, classes=range(10))
+    assert model.trainer_.net.is_averaging
+    np.testing.assert_array_equal(gcwsnet.load(tmp_path / "m").predict_proba(X), model.predict_proba(X))
 
 
 def test_the_classes_of_a_stream_can_be_given(tmp_path: Path) -> None:
@@ -207,7 +217,7 @@ def test_rows_without_labels_can_be_hashed_but_not_learned_from(files: Path, tmp
     lines = (files / "digits.csv").read_text().splitlines()
     (tmp_path / "pixels.csv").write_text("\n".join(line.partition(",")[2] for line in lines) + "\n")
     result = succeed("hash", tmp_path / "pixels.csv", "--n-hashes", 8, "--out", tmp_path / "codes")
-    assert "were not chosen, since there are no labels" in result.stderr
+    assert "were not selected, since there are no labels" in result.stderr
     assert json.loads(succeed("info", tmp_path / "codes", "--json").stdout)["rows"] == 1200
     for source in (tmp_path / "codes", tmp_path / "pixels.csv"):
         failed = run("train", source, "--out", tmp_path / "m")

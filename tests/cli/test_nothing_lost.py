@@ -78,6 +78,13 @@ def test_a_killed_run_ends_with_the_bytes_of_one_that_was_not(tmp_path: Path) ->
     assert not succeed(*run, "--out", out, "--resume").stderr
 
 
+def test_a_model_is_the_same_with_and_without_checkpoints(tmp_path: Path) -> None:
+    write_rows(tmp_path / "rows.svm", 2000)
+    for name, more in (("without", []), ("with", ["--checkpoint-every", 36])):
+        succeed("train", tmp_path / "rows.svm", "--out", tmp_path / name, *SMALL, *more)
+    assert content(tmp_path / "with") == content(tmp_path / "without")
+
+
 class Interrupted(NamedTuple):
     folder: Path
     returncode: int

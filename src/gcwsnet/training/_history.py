@@ -63,6 +63,11 @@ class BinnedAUC:
         return float(second @ below / pairs) if pairs else math.nan
 
 
+def sum_in_order(start: float, numbers: NDArray[np.float64]) -> float:
+    """Return start + numbers[0] + numbers[1] + ..., which is the same however the numbers are cut into calls."""
+    return float(np.add.accumulate(np.concatenate([[start], numbers]))[-1])
+
+
 class RunningMetrics:
     """Metrics of rows that come batch by batch: the mean loss, the metric of the task and, on request, the AUC.
 
@@ -79,11 +84,11 @@ class RunningMetrics:
         two_classes = isinstance(targets, Labels) and targets.n_outputs == 2
         self.auc = BinnedAUC() if with_auc and two_classes else None
 
-    def add(self, outputs: NDArray[Any], target: NDArray[Any], loss: float) -> None:
-        """Count rows: their outputs, their encoded targets and the sum of their losses."""
+    def add(self, outputs: NDArray[Any], target: NDArray[Any], losses: NDArray[np.float64]) -> None:
+        """Count rows: their outputs, their encoded targets, and their losses, one for each row or for each step."""
         self.rows += len(target)
-        self.loss += loss
-        self.success += float(self.targets.successes(outputs, target).sum())
+        self.loss = sum_in_order(self.loss, losses)
+        self.success = sum_in_order(self.success, self.targets.successes(outputs, target))
         if self.auc is not None:
             self.auc.add(outputs[:, 1] - outputs[:, 0], target == 1)
 

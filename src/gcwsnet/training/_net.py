@@ -51,8 +51,11 @@ class Net(ABC):
         *,
         batch_size: int,
         n_jobs: int,
-    ) -> tuple[float, NDArray[np.float32]]:
-        """Take one step for each rate; return the sum of the rows' losses and their outputs, each before its step."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Take one step for each rate; return the sum of the rows' losses of each step, and the outputs of all rows.
+
+        Both are those before the row's step.
+        """
 
     @abstractmethod
     def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float64]:
@@ -132,7 +135,7 @@ class NativeNet(Net):
         *,
         batch_size: int,
         n_jobs: int,
-    ) -> tuple[float, NDArray[np.float32]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """Take one step for each rate."""
         labels = target.ndim == 1
         losses = np.empty(len(rates))
@@ -156,7 +159,7 @@ class NativeNet(Net):
             )
         except FloatingPointError as error:
             raise diverged(rates[0]) from error
-        return float(losses.sum()), outputs
+        return losses, outputs
 
     def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float64]:
         """Return the outputs for codes."""

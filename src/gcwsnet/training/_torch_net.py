@@ -74,9 +74,9 @@ class TorchNet(Net):
         *,
         batch_size: int,
         n_jobs: int,
-    ) -> tuple[float, NDArray[np.float32]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """Take one step for each rate."""
-        total, outputs = 0.0, []
+        losses, outputs = [], []
         with _torch_threads(n_jobs):
             for step, rate in enumerate(rates):
                 rows = slice(step * batch_size, (step + 1) * batch_size)
@@ -91,10 +91,10 @@ class TorchNet(Net):
                 if not math.isfinite(sum_of_losses):
                     raise diverged(rate)
                 self.optimizer.step()
-                total += sum_of_losses
+                losses.append(sum_of_losses)
                 outputs.append(found.detach().cpu().numpy())
                 self._average(len(found))
-        return total, np.concatenate(outputs)
+        return np.array(losses), np.concatenate(outputs)
 
     def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float64]:
         """Return the outputs for codes."""

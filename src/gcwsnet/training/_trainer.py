@@ -167,7 +167,7 @@ class Trainer:
             check()
             assert batch.y is not None  # noqa: S101
             outputs = self.net.outputs(batch.X, n_jobs=n_jobs)
-            metrics.add(outputs, batch.y, float(self.targets.losses(outputs, batch.y).sum()))
+            metrics.add(outputs, batch.y, self.targets.losses(outputs, batch.y))
         return metrics.values()
 
     def state(self, *, resumable: bool = True, timings: bool = True) -> tuple[Arrays, dict[str, Any]]:
@@ -285,19 +285,19 @@ class _Run:
         trainer, plan = self.trainer, self.plan
         rates = self._rates(block.n_rows)
         start = time.perf_counter()
-        loss, outputs = trainer.net.train(
+        losses, outputs = trainer.net.train(
             block.X, block.y, block.weight, rates, batch_size=self.batch_size, n_jobs=self.n_jobs
         )
         self.last_rate = float(rates[-1])
         steps = math.ceil(block.n_rows / self.batch_size)
         share = SECONDS_OF_A_CALL / max(time.perf_counter() - start, 1e-9)
         trainer._steps_of_a_call = max(1, min(2 * trainer._steps_of_a_call, int(share * steps)))
-        trainer.since_record.add(outputs, block.y, loss)
+        trainer.since_record.add(outputs, block.y, losses)
         if plan.doubling and trainer.epoch == 0:
-            trainer.first_epoch.add(outputs, block.y, loss)
+            trainer.first_epoch.add(outputs, block.y, losses)
         trainer.rows_of_epoch += block.n_rows
         trainer.rows_seen += block.n_rows
-        self.observer.advance(block.n_rows, loss / block.n_rows)
+        self.observer.advance(block.n_rows, float(losses.sum()) / block.n_rows)
 
     def _rates(self, n_rows: int) -> NDArray[np.float64]:
         """Return the learning rate of each of the next steps."""
