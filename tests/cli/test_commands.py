@@ -10,7 +10,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import accuracy_score, roc_auc_score
 
 import gcwsnet
-from tests.cli.command import run, succeed
+from tests.cli.command import fail, run, succeed
 from tests.cli.files import write_clicks, write_digits
 
 SMALL = ["--n-hashes", "32", "--hidden", "16", "--p", "1", "--scale", "minmax"]
@@ -158,6 +158,30 @@ def test_the_classes_of_a_stream_can_be_given(tmp_path: Path) -> None:
     ]
     succeed("train", "-", *options, input=text)
     assert gcwsnet.load(tmp_path / "m").classes_.tolist() == [0, 1, 2]
+
+
+def test_the_classes_of_a_stream_have_the_type_of_its_labels(tmp_path: Path) -> None:
+    train = ["train", "-", "--format", "csv", "--label", "word", "--out", tmp_path / "m", *SMALL]
+    words = "number,word\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(50))
+    succeed(*train, "--classes", "a,b,1", input=words)
+    assert gcwsnet.load(tmp_path / "m").classes_.tolist() == ["1", "a", "b"]
+    assert "got 'b'; name all labels of a stream with --classes" in fail(*train, "--classes", "a,1", input=words)
+    numbers = "number,word\n" + "".join(f"{i},{i % 2}\n" for i in range(50))
+    assert "--classes must be numbers" in fail(*train, "--classes", "a,b", input=numbers)
+
+
+def test_labels_with_fractions_are_not_cut_off(files: Path, tmp_path: Path) -> None:
+    """Neither those of a stream that begins with integers nor those that a model is evaluated on."""
+    first = "".join(f"{i} 1:{i}\n" for i in range(150))
+    train = ["train", "-", "--n-features", 1, "--task", "regression", "--shuffle-rows", 0, *SMALL]
+    for name, label in (("cut", 9), ("whole", 9.75)):
+        rest = f"{label} 1:9\n" * 50_000
+        succeed(*train, "--out", tmp_path / name, input=first + rest)
+    cut, whole = (gcwsnet.load(tmp_path / name).predict([[9.0]])[0] for name in ("cut", "whole"))
+    assert whole > cut + 0.5
+    succeed("train", files / "train.svm", "--out", tmp_path / "m", *SMALL)
+    (tmp_path / "test.svm").write_text("1 1:1\n1.5 2:1\n")
+    assert "not 1.5" in fail("evaluate", tmp_path / "m", tmp_path / "test.svm")
 
 
 def test_rows_that_cannot_be_read_stop_or_are_skipped(files: Path, tmp_path: Path) -> None:

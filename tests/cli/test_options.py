@@ -102,13 +102,21 @@ def test_codes_have_up_to_32_bits_and_a_table_too_large_is_an_error(tmp_path: Pa
     assert run("train", tmp_path / "codes", "--out", tmp_path / "m", *sketched).exit_code == 0
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("options")
+    rows = folder / "rows.svm"
+    rows.write_text("".join(f"{i % 2} 1:{i + 1} 2:{i * i + 1}\n" for i in range(40)))
+    succeed("hash", rows, "--out", folder / "codes", *SMALL[:2], *SMALL[4:])
+    succeed("train", rows, "--out", folder / "model", *SMALL)
+    return folder
+
+
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "rows.svm").write_text("".join(f"{i % 2} 1:{i + 1} 2:{i * i + 1}\n" for i in range(40)))
-    succeed("hash", "rows.svm", "--out", "codes", *SMALL[:2], *SMALL[4:])
-    succeed("train", "rows.svm", "--out", "model", *SMALL)
-    return tmp_path
+def files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The present folder, with rows, their codes and a model of them."""
+    monkeypatch.chdir(folder)
+    return folder
 
 
 @pytest.mark.parametrize(
