@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -348,6 +347,8 @@ class GCWSNetEstimator(BaseEstimator):
 
     def _split(self, rows: Batch, seed: int) -> tuple[Batch, Batch]:
         """Return rows to learn from, and held-out rows."""
+        from sklearn.model_selection import train_test_split  # noqa: PLC0415 - it takes long to import
+
         numbers = np.arange(rows.n_rows)
         strata = self._strata(rows.y, math.ceil(self.validation_fraction * len(numbers)))
         learned, held_out = train_test_split(

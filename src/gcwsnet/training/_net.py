@@ -252,7 +252,14 @@ def make_net(
     made = {"n_hashes": n_hashes, "code_bits": code_bits, "seed": seed}
     if device == "cpu":
         return NativeNet(settings, targets, **made)
-    from gcwsnet.training._torch_net import TorchNet  # noqa: PLC0415
+    try:
+        from gcwsnet.training._torch_net import TorchNet  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError(
+            f"device={device!r} needs torch, which is not installed; pip install 'gcwsnet[torch]'"
+        ) from error
 
     return TorchNet(settings, targets, **made, device=device)
 
