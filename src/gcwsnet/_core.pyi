@@ -60,7 +60,7 @@ class Hasher:
     A hasher of one seed that gives samples and codes of rows of n_columns numbers.
     """
 
-    def __init__(self, seed: int, n_columns: int, n_hashes: int, table_bytes: int, scan: Scan, method: Method = Method.GCWS, hash_numbers: Sequence[int] | None = None) -> None: ...
+    def __init__(self, seed: int, n_columns: int, n_hashes: int, table_bytes: int, scan: Scan, method: Method = Method.GCWS) -> None: ...
 
     def use_caps(self, log_caps: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], ends: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]) -> None:
         """
