@@ -1,12 +1,12 @@
-// The only file of the native core that knows Python. Sizes and types are checked here, before anything is touched.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+// Sizes and types are checked here, before anything is touched. Only this file, bindings.hpp and training_bindings.cpp know
+// Python.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <numeric>
 
+#include "bindings.hpp"
 #include "kernels/pgmm.hpp"
 #include "layer/adam.hpp"
 #include "layer/hashed_linear.hpp"
@@ -26,29 +26,6 @@ using Vector = nb::ndarray<nb::ro, nb::numpy, nb::ndim<1>, nb::device::cpu>;
 using Array = nb::ndarray<nb::ro, nb::numpy, nb::device::cpu>;
 using OutArray = nb::ndarray<nb::numpy, nb::device::cpu>;
 using OutMatrix = nb::ndarray<nb::numpy, nb::ndim<2>, nb::device::cpu>;
-
-void require(bool condition, const char* rule) {
-  if (!condition) throw std::invalid_argument(rule);
-}
-
-// Work without the GIL. Ctrl-C is looked for while it lasts, and raised as what Python makes of it.
-template <class Work>
-void without_gil(Work work) {
-  bool interrupted = false;
-  try {
-    nb::gil_scoped_release released;
-    StopSign stop_sign([&] {
-      if (interrupted) return true;  // asked again while other threads end: Python tells of a signal once
-      nb::gil_scoped_acquire acquired;
-      interrupted = PyErr_CheckSignals() != 0;
-      return interrupted;
-    });
-    work(stop_sign);
-  } catch (const Interrupted&) {
-    if (!interrupted) throw;
-  }
-  if (interrupted) throw nb::python_error();
-}
 
 // The numbers that are given, or 0, 1, 2, ...
 std::vector<std::uint32_t> numbers_of_hashes(std::size_t n_hashes,
@@ -190,29 +167,6 @@ auto with_codes(const RowOfCode& rows, const Matrix& codes, Function function) {
   if (codes.dtype() == nb::dtype<std::int32_t>()) return checked(std::int32_t{});
   if (codes.dtype() == nb::dtype<std::int64_t>()) return checked(std::int64_t{});
   throw std::invalid_argument("codes must be uint8, uint16, uint32, int32 or int64");
-}
-
-template <class Number, class Array>
-Number* contiguous(const Array& array, std::size_t n_rows, std::size_t n_columns, const char* rule) {
-  const bool fits = array.dtype() == nb::dtype<std::remove_const_t<Number>>() && array.shape(0) == n_rows &&
-                    array.shape(1) == n_columns;
-  const bool in_one_piece = array.size() == 0 ||
-                            ((n_columns == 1 || array.stride(1) == 1) &&
-                             (n_rows == 1 || array.stride(0) == static_cast<std::int64_t>(n_columns)));
-  require(fits && in_one_piece, rule);
-  return static_cast<Number*>(array.data());
-}
-
-template <class Number, class AnyArray>
-Number* contiguous(const AnyArray& array, std::size_t n, const char* rule) {
-  bool fits = array.dtype() == nb::dtype<std::remove_const_t<Number>>() && array.size() == n;
-  std::int64_t stride = 1;
-  for (std::size_t axis = array.ndim(); axis-- > 0;) {
-    fits = fits && (array.shape(axis) <= 1 || n == 0 || array.stride(axis) == stride);
-    stride *= static_cast<std::int64_t>(array.shape(axis));
-  }
-  require(fits, rule);
-  return static_cast<Number*>(array.data());
 }
 
 constexpr const char* kGradientRule = "the gradient must be samples x outputs, float32 and contiguous";
@@ -577,5 +531,6 @@ NB_MODULE(_core, m) {
       "Writes the pGMM kernel of powered non-negative rows: the first matrix by columns, the second by rows.");
 
   bind_hashed_linear(m);
+  bind_training(m);
   bind_reading(m);
 }
