@@ -19,7 +19,8 @@ LOSSES = {
 }
 # Both round each operation to float32, in other orders. Adam makes steps of equal size from small and from large
 # gradients, so that where gradients nearly cancel the differences grow with each step.
-CLOSE = {"rtol": 2e-3, "atol": 2e-4}
+CLOSE_AT_FIRST = {"rtol": 2e-5}
+CLOSE = {"rtol": 5e-3, "atol": 2e-3}
 
 
 @pytest.fixture(autouse=True)
@@ -80,9 +81,9 @@ def assert_trained_as_by_torch(
 
     assert net.n_steps == len(ends) - 1 >= 200
     assert net.rows_seen == len(order)
-    np.testing.assert_allclose(record.losses, losses, rtol=1e-3)
-    all_outputs = np.concatenate(outputs)
-    np.testing.assert_allclose(record.outputs, all_outputs, **CLOSE)
+    np.testing.assert_allclose(record.losses[:30], losses[:30], **CLOSE_AT_FIRST)
+    np.testing.assert_allclose(record.losses, losses, **CLOSE)
+    np.testing.assert_allclose(record.outputs, np.concatenate(outputs), **CLOSE)
     for name, array in net.weights().items():
         np.testing.assert_allclose(array, judge.state_dict()[name].numpy(), err_msg=name, **CLOSE)
     if rows.loss == "cross_entropy":
@@ -98,7 +99,7 @@ def assert_trained_as_by_torch(
 @pytest.mark.parametrize("loss", ["cross_entropy", *LOSSES])
 def test_each_loss_behind_any_hidden_layers(loss: str, hidden: Any) -> None:
     # Slopes of absolute errors are all of one size, and cancel: what is left of them by rounding is not to count.
-    eps = 1e-4 if loss == "absolute_error" else 1e-8
+    eps = 1e-3 if loss == "absolute_error" else 1e-8
     assert_trained_as_by_torch(make_rows(7000, loss=loss), hidden=hidden, eps=eps)
 
 
