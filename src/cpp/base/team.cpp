@@ -9,7 +9,13 @@ namespace gcwsnet {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr auto kAwake = std::chrono::microseconds(50);
+constexpr int kLeastAlone = 8, kMostAlone = 512;
+
+// How long the last team has worked alone after it had waited: the next one is on the same machine.
+std::atomic<int> last_n_alone{kLeastAlone};
 constexpr std::uint64_t kLower = 0xffffffffu;
 
 inline void relax() {
@@ -23,7 +29,6 @@ inline void relax() {
 // Whether a condition comes to hold soon.
 template <class Condition>
 bool soon(Condition holds) {
-  using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + kAwake;
   do {
     for (int i = 0; i < 16; ++i) {
@@ -36,11 +41,13 @@ bool soon(Condition holds) {
 
 }  // namespace
 
-Team::Team(int n_members) : n_members_(std::max(n_members, 1)) {
+Team::Team(int n_members) : n_members_(std::max(n_members, 1)), next_n_alone_(last_n_alone.load()) {
+  if (next_n_alone_ > kLeastAlone) n_alone_ = next_n_alone_;
   if (n_members_ > 1) helpers_ = std::make_unique<SharedWork>(n_members_ - 1, [this] { help(); });
 }
 
 Team::~Team() {
+  if (n_members_ > 1) last_n_alone.store(next_n_alone_);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     closed_.store(true);
@@ -49,7 +56,8 @@ Team::~Team() {
 }
 
 void Team::run(std::size_t n_blocks, const void* work, Call call) {
-  if (n_members_ == 1 || n_blocks <= 1) {
+  if (n_members_ == 1 || n_blocks <= 1 || n_alone_ > 0) {
+    n_alone_ = std::max(n_alone_ - 1, 0);
     for (std::size_t block = 0; block < n_blocks; ++block) call(work, block, 0);
     return;
   }
@@ -62,8 +70,20 @@ void Team::run(std::size_t n_blocks, const void* work, Call call) {
     const std::lock_guard<std::mutex> lock(mutex_);
     begun_.notify_all();
   }
+  const auto begin = Clock::now();
   while (do_one(0)) {
   }
+  const auto done = Clock::now();
+  wait_for_others();
+  if (Clock::now() - done <= std::max<Clock::duration>(done - begin, kAwake)) {
+    next_n_alone_ = std::max(next_n_alone_ / 2, kLeastAlone);
+  } else {
+    n_alone_ = next_n_alone_;
+    next_n_alone_ = std::min(2 * next_n_alone_, kMostAlone);
+  }
+}
+
+void Team::wait_for_others() {
   const auto ended = [&] { return n_to_end_.load() == 0; };
   if (soon(ended)) return;
   std::unique_lock<std::mutex> lock(mutex_);

@@ -130,9 +130,9 @@ class Training {
 
   std::size_t width() const { return net_.layers()[0].out_stride; }
 
+  // As many as possible: samples of a block share the rows of the table that they both pick.
   std::size_t samples_per_block(std::size_t n) const {
-    const std::size_t n_members = static_cast<std::size_t>(team_.n_members());
-    return std::clamp<std::size_t>(n_members == 1 ? n : n / (2 * n_members), 1, kMostSamplesPerBlock);
+    return std::min(blocks_of(n, static_cast<std::size_t>(team_.n_at_work())), kMostSamplesPerBlock);
   }
 
   void divide_layers() {
