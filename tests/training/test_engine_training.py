@@ -64,7 +64,7 @@ BAD = [
     ({"outputs": np.empty((100, 2), np.float32)}, "outputs must be float32, rows of `order` x outputs"),
     ({"loss": "hinge"}, "loss must be 'cross_entropy', .* got loss='hinge'"),
     ({"betas": (0.9, 1.0)}, "betas must be two numbers from 0 to below 1"),
-    ({"eps": 0.0}, "eps must be a positive number"),
+    ({"eps": 0.0}, "eps must be a finite number of at least 1e-30"),
     ({"weight_decay": -0.1}, "weight_decay must be a finite number of at least 0"),
     (OF_NUMBERS | {"targets": changed(NUMBERS.targets, (5, 1), np.nan)}, r"must be finite, targets\[5, 1\] is -?nan"),
     (OF_NUMBERS | {"targets": NUMBERS.targets[:, :2].copy()}, "must be float32, rows of codes x outputs"),
@@ -109,8 +109,9 @@ def test_codes_of_other_types_are_refused() -> None:
     ],
 )
 def test_nets_that_cannot_be(settings: dict[str, Any], message: str) -> None:
+    fine: dict[str, Any] = {"n_hashes": 4, "bits": 4, "hidden": (5,), "n_outputs": 2}
     with pytest.raises(ValueError, match=message):
-        _core.Net(**{"n_hashes": 4, "bits": 4, "hidden": (5,), "n_outputs": 2} | settings)
+        _core.Net(**fine | settings)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -205,6 +206,32 @@ def test_evaluation_is_what_training_records_before_a_step(loss: str) -> None:
         assert successes == record.successes[0].reshape(-1).tolist()
     assert record.outputs.tobytes() == judge.outputs(rows.codes).tobytes()
     assert net.evaluate(rows.codes, rows.targets, loss=loss)[0] < total
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2, 7, 100])
+def test_losses_are_those_of_float64(n_outputs: int) -> None:
+    rows = make_rows(200, 20, 5, n_outputs)
+    net = make_net(rows, 5, (), n_outputs)
+    net.weights()["layers.0.weight"][...] *= 100
+    outputs = net.outputs(rows.codes).astype(np.float64)
+    shifted = outputs - outputs.max(1, keepdims=True)
+    losses = np.log(np.exp(shifted).sum(1)) - shifted[np.arange(200), rows.targets]
+    total, successes = net.evaluate(rows.codes, rows.targets)
+    assert total == pytest.approx(losses.sum(), rel=1e-13, abs=1e-13)
+    assert successes == [float((outputs.argmax(1) == rows.targets).sum())]
+
+    numbers = make_rows(200, 20, 5, n_outputs, loss="squared_error").targets
+    errors = outputs - numbers
+    size = np.abs(errors)
+    expected = {
+        "squared_error": errors**2,
+        "absolute_error": size,
+        "huber": np.where(size < 1, errors**2 / 2, size - 0.5),
+    }
+    for loss, of_outputs in expected.items():
+        total, successes = net.evaluate(rows.codes, numbers, loss=loss)
+        assert total == pytest.approx(of_outputs.mean(1).sum(), rel=1e-13)
+        np.testing.assert_allclose(successes, (errors**2).sum(0), rtol=1e-13)
 
 
 def test_no_momentum_takes_no_memory_and_moments_are_made_when_they_are_needed() -> None:

@@ -30,7 +30,7 @@ struct CodeRows {
 
   // What the codes of a row pick.
   void picks(const RowOfCode& rows, std::size_t row, RowPick* out) const;
-  // The hash of the first code that has more than so many bits, n_hashes if there is none.
+  // The hash of the first code of a row that has more bits than `bits`, or n_hashes if all codes fit.
   std::size_t first_out_of_range(std::size_t row, int bits) const;
   std::uint64_t code(std::size_t row, std::size_t hash) const;
 };
@@ -59,7 +59,7 @@ class ParameterArrays {
   bool are_there() const { return !arrays_.empty(); }
   void make_zero(const std::vector<Parameter>& parameters);
   float* operator[](std::size_t number) const { return arrays_[number].get(); }
-  // To be kept by those who look at the numbers for longer than they may be here.
+  // For views of the numbers, which may live longer than they do here.
   std::shared_ptr<float[]> shared(std::size_t number) const { return arrays_[number]; }
   void swap(ParameterArrays& other) { arrays_.swap(other.arrays_); }
 

@@ -7,7 +7,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
-#include <limits>
 #include <mutex>
 
 #include "bindings.hpp"
@@ -164,8 +163,8 @@ void train_from_python(Net& net, const Codes& codes, const Array& targets, const
   const AdamSettings adam{betas.first, betas.second, eps, weight_decay, lazy};
   require(adam.beta1 >= 0.0 && adam.beta1 < 1.0 && adam.beta2 >= 0.0 && adam.beta2 < 1.0,
           "betas must be two numbers from 0 to below 1");
-  require(std::isfinite(eps) && static_cast<float>(eps) >= std::numeric_limits<float>::min(),
-          "eps must be a positive number that float32 holds");
+  // Less might be zero when it is multiplied with the correction of a root.
+  require(std::isfinite(eps) && eps >= 1e-30, "eps must be a finite number of at least 1e-30");
   require(std::isfinite(weight_decay) && weight_decay >= 0.0, "weight_decay must be a finite number of at least 0");
   const std::vector<std::size_t> success_shape =
       is_of_classes(loss) ? std::vector{n_steps} : std::vector{n_steps, n_outputs};
