@@ -55,7 +55,13 @@ def assert_trained_as_by_torch(
     net = make_net(rows, bits, hidden, n_outputs, reduction=reduction, seed=5)
     initial = np.array(net.weights()["layers.0.weight"])
     judge = GCWSNet(
-        net.n_hashes, bits, n_outputs, hidden, reduction=None if reduction == 1 else reduction, seed=5, sparse=lazy
+        net.n_hashes,
+        bits,
+        n_outputs,
+        hidden=hidden,
+        reduction=None if reduction == 1 else reduction,
+        seed=5,
+        sparse=lazy,
     )
     judge.load_state_dict(
         {name: torch.from_numpy(np.array(array)) for name, array in net.weights().items()}, strict=False

@@ -44,7 +44,7 @@ class TorchNet(Net):
             n_hashes,
             code_bits,
             targets.n_outputs,
-            settings.hidden,
+            hidden=settings.hidden,
             reduction=settings.reduction,  # type: ignore[arg-type]
             seed=seed,
             sparse=lazy,
