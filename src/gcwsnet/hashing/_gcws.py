@@ -265,7 +265,8 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @property
     def code_bits(self) -> int:
         """The bits of a code of a fitted hasher, with those of t* that are appended."""
-        check_is_fitted(self)
+        if not hasattr(self, "_fitted"):
+            check_is_fitted(self)
         return self._fitted.code_bits
 
     def _check_finite(self, X: Matrix, settings: HasherSettings) -> None:
