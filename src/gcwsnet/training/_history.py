@@ -79,11 +79,11 @@ class RunningMetrics:
         two_classes = isinstance(targets, Labels) and targets.n_outputs == 2
         self.auc = BinnedAUC() if with_auc and two_classes else None
 
-    def add(self, outputs: NDArray[Any], target: NDArray[Any], loss: float) -> None:
-        """Count rows: their outputs, their encoded targets and the sum of their losses."""
+    def add(self, outputs: NDArray[Any], target: NDArray[Any], losses: NDArray[np.float64]) -> None:
+        """Count rows: their outputs, their encoded targets and their losses, by rows or summed by steps."""
         self.rows += len(target)
-        self.loss += loss
-        self.success += float(self.targets.successes(outputs, target).sum())
+        self.loss = _plus(self.loss, losses)
+        self.success = _plus(self.success, self.targets.successes(outputs, target))
         if self.auc is not None:
             self.auc.add(outputs[:, 1] - outputs[:, 0], target == 1)
 
@@ -109,6 +109,11 @@ class RunningMetrics:
         self.rows, self.loss, self.success = (description[name] for name in ("rows", "loss", "success"))
         if self.auc is not None:
             self.auc.counts = arrays[f"{prefix}auc"].copy()
+
+
+def _plus(total: float, numbers: NDArray[np.float64]) -> float:
+    """Return a sum made number by number, which is the same however the numbers are cut into parts."""
+    return float(np.add.accumulate(np.concatenate([[total], numbers]))[-1])
 
 
 class Clock:

@@ -51,8 +51,16 @@ class Net(ABC):
         *,
         batch_size: int,
         n_jobs: int,
-    ) -> tuple[float, NDArray[np.float32]]:
-        """Take one step for each rate; return the sum of the rows' losses and their outputs, each before its step."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Take one step for each rate.
+
+        Returns
+        -------
+        losses : array of shape (n_steps,)
+            The sum of the losses of each step's rows before the step, without weights.
+        outputs : array of shape (n, n_outputs)
+            The outputs for each row before its step.
+        """
 
     @abstractmethod
     def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float32]:
@@ -72,7 +80,12 @@ class Net(ABC):
 
     @abstractmethod
     def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
-        """Take weights and the optimizer's state, which must be whole; without a state the optimizer begins again."""
+        """Take weights and the optimizer's state, which must be whole; without a state the optimizer keeps its own."""
+
+    @property
+    @abstractmethod
+    def n_steps(self) -> int:
+        """The steps that have been taken; after an error in `train` it counts those before the error."""
 
     @property
     @abstractmethod
@@ -132,7 +145,7 @@ class NativeNet(Net):
         *,
         batch_size: int,
         n_jobs: int,
-    ) -> tuple[float, NDArray[np.float32]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """Take one step for each rate."""
         labels = target.ndim == 1
         losses = np.empty(len(rates))
@@ -156,7 +169,7 @@ class NativeNet(Net):
             )
         except FloatingPointError as error:
             raise diverged(rates[0]) from error
-        return float(losses.sum()), outputs
+        return losses, outputs
 
     def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float32]:
         """Return the outputs for codes."""
@@ -198,6 +211,11 @@ class NativeNet(Net):
             kept = {name.removeprefix(f"{moments}."): value for name, value in optimizer.items() if moments in name}
             if kept:
                 _fill(getattr(self.core, moments)(), kept)
+
+    @property
+    def n_steps(self) -> int:
+        """The steps that have been taken."""
+        return self.core.n_steps
 
     @property
     def is_averaging(self) -> bool:
@@ -249,7 +267,14 @@ def make_net(
     made = {"n_hashes": n_hashes, "code_bits": code_bits, "seed": seed}
     if device == "cpu":
         return NativeNet(settings, targets, **made)
-    from gcwsnet.training._torch_net import TorchNet  # noqa: PLC0415
+    try:
+        from gcwsnet.training._torch_net import TorchNet  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError(
+            f"device={device!r} needs torch, which is not installed; pip install 'gcwsnet[torch]', or use device='cpu'"
+        ) from error
 
     return TorchNet(settings, targets, **made, device=device)
 
