@@ -104,4 +104,4 @@ def test_estimators_and_model_files_work_and_a_prediction_loads_nothing_heavy(ru
 )
 def test_what_needs_torch_says_what_to_install(program: str, needed_by: str, run: Any) -> None:
     message = f"ImportError: {needed_by} needs torch, which is not installed; pip install 'gcwsnet[torch]'"
-    assert run(program).stderr.splitlines()[-1] == message
+    assert run(program).stderr.splitlines()[-1].startswith(message)

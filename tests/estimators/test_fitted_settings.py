@@ -9,7 +9,7 @@ import pytest
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from tests.estimators.conftest import Rows
+from tests.conftest import Rows
 
 FITTED: dict[str, Any] = {"p": 1.0, "n_hashes": 16, "hidden": [8], "epochs": 1, "random_state": 0}
 OTHER: dict[str, Any] = {

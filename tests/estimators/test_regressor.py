@@ -57,7 +57,7 @@ def test_history_is_in_the_units_of_y() -> None:
     error = model.predict(X[2000:]) - 100 * Y[2000:]
     assert model.history_["eval_rmse"][-1] == pytest.approx(np.sqrt(np.mean(error**2)), rel=1e-6)
     assert model.history_["rmse"][-1] < model.history_["rmse"][0]
-    expected = np.mean(error**2) / model.target_size_[0] ** 2
+    expected = np.mean(error**2) / model.target_deviation_[0] ** 2
     assert model.history_["eval_loss"][-1] == pytest.approx(expected, rel=1e-5)
 
 

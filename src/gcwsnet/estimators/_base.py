@@ -180,7 +180,7 @@ class GCWSNetEstimator(BaseEstimator):
             if fresh:
                 self._begin(rows, targets, coder_settings, training_settings, seed)
             else:
-                self.trainer_.settings = self.trainer_.net.settings = training_settings
+                self.trainer_.net.settings = training_settings
             encoded = [Batch(self._codes(held.X), targets.encode(held.y)) for held in held_out]
             plan = Plan(
                 training_settings.n_epochs(rows.n_rows),
@@ -188,7 +188,6 @@ class GCWSNetEstimator(BaseEstimator):
                 fractions=record_fractions(self.records),
                 patience=self.patience if self.early_stopping else None,
             )
-            self.trainer_.net.stop_averaging()
             self._run(plan, rows, shuffle=self.shuffle, held_out=encoded)
         return self
 
@@ -217,8 +216,8 @@ class GCWSNetEstimator(BaseEstimator):
                 if self._buffer.is_full:
                     self._buffer = None
             fractions = record_fractions(self._fitted_params["records"])
-            self.trainer_.start_averaging()
-            self._run(Plan(1, rows.n_rows, scheduled=False, fractions=fractions), rows, shuffle=False)
+            plan = Plan(1, rows.n_rows, scheduled=False, fractions=fractions, averaged=True)
+            self._run(plan, rows, shuffle=False)
         return self
 
     def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True) -> None:
@@ -305,9 +304,8 @@ class GCWSNetEstimator(BaseEstimator):
                 f"scale must be the name of a preprocessing or None, got the transformer {self.scale!r}; put it before "
                 f"the model: make_pipeline({type(self.scale).__name__}(...), {type(self).__name__}(scale=None))"
             )
-        coder = CoderSettings(**{name: getattr(self, name) for name in CODER_SETTINGS})
-        given = {name: getattr(self, name) for name in TRAINING_SETTINGS}
-        trainer = TrainingSettings(**given | {name: tuple(given[name]) for name in ("hidden", "betas")})
+        coder = CoderSettings(**{name: _frozen(getattr(self, name)) for name in CODER_SETTINGS})
+        trainer = TrainingSettings(**{name: _frozen(getattr(self, name)) for name in TRAINING_SETTINGS})
         coder.check()
         trainer.check()
         record_fractions(self.records)
@@ -426,14 +424,15 @@ class GCWSNetEstimator(BaseEstimator):
         answers = [callback(self, dict(record)) for callback in self.callbacks or ()]
         return any(answer is True for answer in answers)
 
-    def _outputs(self, X: Any) -> NDArray[np.float64]:
+    def _outputs(self, X: Any) -> NDArray[np.float32]:
         """Return the outputs of the net for rows as users give them."""
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)
         X = check_matrix(X, estimator=self, reset=False)
         self._check_finite(X, self.coder_.settings.missing)
-        step, threads = rows_at_once(X), n_threads(self.n_jobs)
-        parts = (self._codes(X[first : first + step]) for first in range(0, X.shape[0], step))
-        return np.concatenate([self.trainer_.net.outputs(codes, n_jobs=threads) for codes in parts])
+        step, threads, net = rows_at_once(X), n_threads(self.n_jobs), self.trainer_.net
+        parts = (self.coder_.codes(X[first : first + step], n_jobs=threads) for first in range(0, X.shape[0], step))
+        return np.concatenate([net.outputs(codes, n_jobs=threads) for codes in parts])
 
     def __sklearn_is_fitted__(self) -> bool:
         return "trainer_" in vars(self)
@@ -451,7 +450,7 @@ def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
     now = vars(estimator)
     before = dict(now)
     trainer = before.get("trainer_")
-    rows_seen = None if trainer is None else trainer.rows_seen
+    rows_seen, settings = (None, None) if trainer is None else (trainer.rows_seen, trainer.settings)
     try:
         yield
     except BaseException:
@@ -459,6 +458,8 @@ def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
         if current is None or current.rows_seen == (rows_seen if current is trainer else 0):
             now.clear()
             now.update(before)
+            if trainer is not None:
+                trainer.net.settings = settings
         raise
 
 
@@ -468,10 +469,14 @@ def without_targets(estimator: Any) -> ValueError:
 
 
 def _frozen(value: Any) -> Any:
-    """Return a copy of a parameter that the caller cannot change."""
+    """Return a parameter in values of Python that the caller cannot change."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {_frozen(key): _frozen(one) for key, one in value.items()}
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
-        return tuple(value)
-    return dict(value) if isinstance(value, Mapping) else value
+        return tuple(_frozen(one) for one in value)
+    return value
 
 
 def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:

@@ -105,7 +105,11 @@ def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNe
         estimator.n_features_in_ = estimator.coder_.n_features
         if description["feature_names_in"] is not None:
             estimator.feature_names_in_ = np.array(description["feature_names_in"], dtype=object)
-        estimator._use(Trainer.from_state(arrays, description["trainer"], device=str(estimator.device)))
+        trainer = Trainer.from_state(arrays, description["trainer"], device=str(estimator.device))
+        made, net = (estimator.coder_.settings.n_hashes, estimator.coder_.hasher.code_bits), trainer.net
+        if made != (net.n_hashes, net.code_bits):
+            raise IndexError(f"{made[0]} codes of {made[1]} bits for a net of {net.n_hashes} of {net.code_bits} bits")
+        estimator._use(trainer)
     except INCOMPLETE as error:
         raise ValueError(f"{path} does not hold a whole model: {type(error).__name__} {error}") from error
     return estimator
@@ -114,17 +118,8 @@ def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNe
 def _plain_params(params: dict[str, Any]) -> Description:
     """Return the parameters of an estimator as JSON can hold them."""
     kept = dict(params)
-    if not isinstance(kept["random_state"], int | np.integer):
+    if not isinstance(kept["random_state"], int):
         kept["random_state"] = None
     if isinstance(kept.get("class_weight"), dict):
-        kept["class_weight"] = [[_plain(key), float(value)] for key, value in kept["class_weight"].items()]
-    return {name: _plain(value) for name, value in kept.items()}
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON knows it."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value
+        kept["class_weight"] = [[key, float(value)] for key, value in kept["class_weight"].items()]
+    return kept

@@ -165,6 +165,7 @@ def train_files(options: TrainingOptions, observer: TrainingObserver) -> Trainin
         fractions=record_fractions(options.records or (RECORDS_WITH_TESTS if options.tests else 1)),
         doubling=True,
         checkpoint_rows=options.checkpoint_rows,
+        averaged=n_rows is None,
     )
     more = {"files": source.file_coder.file_description()}
     _run(estimator, options, plan, source, _Checkpoints(estimator, checkpoint, observer, more, fingerprint))
@@ -214,8 +215,6 @@ def _run(
         labels = targets.classes.tolist() if isinstance(targets, Labels) else None
         tests = read_with_schema(options.tests, reading, source.file_coder.schema, labels=labels)
         held_out.append(_KeptCodes(tests, source.file_coder, options.n_jobs))
-    if plan.n_rows is None:
-        trainer.start_averaging()
 
     def epoch(number: int) -> Iterable[Batch]:
         if not options.shuffle_rows:

@@ -63,11 +63,6 @@ class BinnedAUC:
         return float(second @ below / pairs) if pairs else math.nan
 
 
-def sum_in_order(start: float, numbers: NDArray[np.float64]) -> float:
-    """Return start + numbers[0] + numbers[1] + ..., which is the same however the numbers are cut into calls."""
-    return float(np.add.accumulate(np.concatenate([[start], numbers]))[-1])
-
-
 class RunningMetrics:
     """Metrics of rows that come batch by batch: the mean loss, the metric of the task and, on request, the AUC.
 
@@ -85,10 +80,10 @@ class RunningMetrics:
         self.auc = BinnedAUC() if with_auc and two_classes else None
 
     def add(self, outputs: NDArray[Any], target: NDArray[Any], losses: NDArray[np.float64]) -> None:
-        """Count rows: their outputs, their encoded targets, and their losses, one for each row or for each step."""
+        """Count rows: their outputs, their encoded targets and their losses, by rows or summed by steps."""
         self.rows += len(target)
-        self.loss = sum_in_order(self.loss, losses)
-        self.success = sum_in_order(self.success, self.targets.successes(outputs, target))
+        self.loss = _plus(self.loss, losses)
+        self.success = _plus(self.success, self.targets.successes(outputs, target))
         if self.auc is not None:
             self.auc.add(outputs[:, 1] - outputs[:, 0], target == 1)
 
@@ -114,6 +109,11 @@ class RunningMetrics:
         self.rows, self.loss, self.success = (description[name] for name in ("rows", "loss", "success"))
         if self.auc is not None:
             self.auc.counts = arrays[f"{prefix}auc"].copy()
+
+
+def _plus(total: float, numbers: NDArray[np.float64]) -> float:
+    """Return a sum made number by number, which is the same however the numbers are cut into parts."""
+    return float(np.add.accumulate(np.concatenate([[total], numbers]))[-1])
 
 
 class Clock:

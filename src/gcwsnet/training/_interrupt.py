@@ -12,10 +12,10 @@ from typing import Any
 
 
 class Interrupt:
-    """A context in which `check` raises the first Ctrl-C; a second one is raised at once."""
+    """A context in which `check`, or the end, raises the first Ctrl-C; a second one is raised at once."""
 
     def __init__(self) -> None:
-        self._noted = False
+        self._noted = self._raised = False
         self._before: Any = None
 
     def __enter__(self) -> Interrupt:
@@ -23,16 +23,20 @@ class Interrupt:
             self._before = signal.signal(signal.SIGINT, self._note)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
+        if error is None and not self._raised:
+            self.check()
 
     def _note(self, _: int, __: FrameType | None) -> None:
         if self._noted:
+            self._raised = True
             raise KeyboardInterrupt
         self._noted = True
 
     def check(self) -> None:
         """Raise KeyboardInterrupt if there was a Ctrl-C."""
         if self._noted:
+            self._raised = True
             raise KeyboardInterrupt

@@ -52,13 +52,18 @@ class Net(ABC):
         batch_size: int,
         n_jobs: int,
     ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-        """Take one step for each rate; return the sum of the rows' losses of each step, and the outputs of all rows.
+        """Take one step for each rate.
 
-        Both are those before the row's step.
+        Returns
+        -------
+        losses : array of shape (n_steps,)
+            The sum of the losses of each step's rows before the step, without weights.
+        outputs : array of shape (n, n_outputs)
+            The outputs for each row before its step.
         """
 
     @abstractmethod
-    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float64]:
+    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float32]:
         """Return the outputs for codes, by the averaged weights while weights are averaged."""
 
     @abstractmethod
@@ -75,7 +80,12 @@ class Net(ABC):
 
     @abstractmethod
     def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
-        """Take weights and the optimizer's state, which must be whole; without a state the optimizer begins again."""
+        """Take weights and the optimizer's state, which must be whole; without a state the optimizer keeps its own."""
+
+    @property
+    @abstractmethod
+    def n_steps(self) -> int:
+        """The steps that have been taken; after an error in `train` it counts those before the error."""
 
     @property
     @abstractmethod
@@ -161,9 +171,9 @@ class NativeNet(Net):
             raise diverged(rates[0]) from error
         return losses, outputs
 
-    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float64]:
+    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float32]:
         """Return the outputs for codes."""
-        return self._predictor(n_jobs).outputs(np.ascontiguousarray(codes), n_threads=n_jobs).astype(np.float64)
+        return self._predictor(n_jobs).outputs(np.ascontiguousarray(codes), n_threads=n_jobs)
 
     def _predictor(self, n_jobs: int) -> _core.Net:
         """Return the net that predicts; the averaged one is kept until there has been another step."""
@@ -201,6 +211,11 @@ class NativeNet(Net):
             kept = {name.removeprefix(f"{moments}."): value for name, value in optimizer.items() if moments in name}
             if kept:
                 _fill(getattr(self.core, moments)(), kept)
+
+    @property
+    def n_steps(self) -> int:
+        """The steps that have been taken."""
+        return self.core.n_steps
 
     @property
     def is_averaging(self) -> bool:
@@ -258,7 +273,7 @@ def make_net(
         if error.name != "torch":
             raise
         raise ImportError(
-            f"device={device!r} needs torch, which is not installed; pip install 'gcwsnet[torch]'"
+            f"device={device!r} needs torch, which is not installed; pip install 'gcwsnet[torch]', or use device='cpu'"
         ) from error
 
     return TorchNet(settings, targets, **made, device=device)

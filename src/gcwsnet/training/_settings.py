@@ -64,11 +64,13 @@ class TrainingSettings:
         check_integer("batch_size", self.batch_size, 1, 2**24)
         if self.learning_rate != "auto":
             check_number("learning_rate", self.learning_rate, 1e-12, 1e3)
+        if not isinstance(self.hidden, tuple):
+            raise TypeError(f"hidden must be a sequence of integers, got hidden={self.hidden!r}")
         for units in self.hidden:
             check_integer("hidden", units, 1, 2**31 - 1)
         check_choice("schedule", self.schedule, list(SCHEDULES))
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
-        if len(self.betas) != 2:
+        if not isinstance(self.betas, tuple) or len(self.betas) != 2:
             raise ValueError(f"betas must be two numbers, got betas={self.betas!r}")
         for beta in self.betas:
             check_number("betas", beta, 0.0, math.nextafter(1.0, 0.0))

@@ -1,4 +1,4 @@
-"""The same net on torch: for devices other than the CPU, and as the judge of the native core."""
+"""The same net on torch: for devices other than the CPU, and as the reference that the native net is tested by."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TorchNet(Net):
             n_hashes,
             code_bits,
             targets.n_outputs,
-            settings.hidden,
+            hidden=settings.hidden,
             reduction=settings.reduction,  # type: ignore[arg-type]
             seed=seed,
             sparse=lazy,
@@ -96,7 +96,7 @@ class TorchNet(Net):
                 self._average(len(found))
         return np.array(losses), np.concatenate(outputs)
 
-    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float64]:
+    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float32]:
         """Return the outputs for codes."""
         with _torch_threads(n_jobs), torch.no_grad():
             weights = self._predicting_weights()
@@ -104,7 +104,7 @@ class TorchNet(Net):
                 torch.func.functional_call(self.module, weights, (self._tensor(codes[first : first + 8192]),))
                 for first in range(0, len(codes), 8192)
             ]
-            return torch.cat(parts).cpu().numpy().astype(np.float64)
+            return torch.cat(parts).cpu().numpy()
 
     def weights(self) -> Arrays:
         """Return copies of all weights."""
@@ -117,9 +117,8 @@ class TorchNet(Net):
     def optimizer_state(self) -> Arrays:
         """Return the moments there are and the number of steps."""
         names = [name for name, _ in self.module.named_parameters()]
-        kept = self.optimizer.state_dict()["state"]
-        state: Arrays = {"n_steps": np.array([int(kept[0]["step"]) if kept else 0])}
-        for number, of_parameter in kept.items():
+        state: Arrays = {"n_steps": np.array([self.n_steps])}
+        for number, of_parameter in self.optimizer.state_dict()["state"].items():
             for key, moments in MOMENTS.items():
                 if key in of_parameter:
                     state[f"{moments}.{names[number]}"] = of_parameter[key].cpu().numpy()
@@ -147,6 +146,12 @@ class TorchNet(Net):
             if moments:
                 state[number] = {"step": n_steps if lazy else torch.tensor(float(n_steps)), **moments}
         self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
+
+    @property
+    def n_steps(self) -> int:
+        """The steps that have been taken."""
+        state = self.optimizer.state_dict()["state"]
+        return int(state[0]["step"]) if state else 0
 
     @property
     def is_averaging(self) -> bool:
@@ -185,10 +190,7 @@ class TorchNet(Net):
         self._averaging_rows = list(rows)
 
     def _average(self, n_rows: int) -> None:
-        """Add the weights to both sums, if it is time.
-
-        When the newer one covers half of the stream, it becomes the older one.
-        """
+        """Add the weights to the newer sum, if it is time; once it covers half of the stream, it is the older one."""
         self._rows_seen += n_rows
         if self._averages is None:
             return
@@ -198,18 +200,19 @@ class TorchNet(Net):
             return
         rows = self._rows_seen - last
         now = {name: value.detach() for name, value in self.module.named_parameters()}
-        for sums in self._averages:
-            for name, value in sums.items():
-                value.add_(now[name], alpha=rows)
-        self._averaging_rows = [start, older_rows + rows, newer_rows + rows]
+        for name, value in self._averages[1].items():
+            value.add_(now[name], alpha=rows)
+        self._averaging_rows = [start, older_rows, newer_rows + rows]
         if self._rows_seen >= 2 * start:
             self._averages = self._averages[1], {name: torch.zeros_like(value) for name, value in now.items()}
             self._averaging_rows = [self._rows_seen, newer_rows + rows, 0]
 
     def _predicting_weights(self) -> dict[str, Tensor]:
-        if self._averages is None or not self._averaging_rows[1]:
+        rows = sum(self._averaging_rows[1:])
+        if self._averages is None or not rows:
             return {name: value.detach() for name, value in self.module.named_parameters()}
-        return {name: value / self._averaging_rows[1] for name, value in self._averages[0].items()}
+        older, newer = self._averages
+        return {name: (value + newer[name]) / rows for name, value in older.items()}
 
     def _losses(self, outputs: Tensor, target: Tensor) -> Tensor:
         """Return the loss of each row."""

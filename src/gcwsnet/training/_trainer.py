@@ -57,6 +57,9 @@ class Plan:
         Early stopping: records without a lower loss on the first held-out rows before the run ends.
     checkpoint_rows : int
         Rows from one checkpoint to the next; 0 for none.
+    averaged : bool
+        Whether the weights are averaged from the first step on, if the settings say so; else averages of an earlier
+        run are dropped at the first step.
     """
 
     epochs: int
@@ -66,6 +69,7 @@ class Plan:
     doubling: bool = False
     patience: int | None = None
     checkpoint_rows: int = 0
+    averaged: bool = False
 
 
 class Observer:
@@ -88,8 +92,6 @@ class Trainer:
     Parameters
     ----------
     net : Net
-    targets : Targets
-    settings : TrainingSettings
 
     Attributes
     ----------
@@ -100,22 +102,31 @@ class Trainer:
         Where the present run stands.
     """
 
-    def __init__(self, net: Net, targets: Targets, settings: TrainingSettings) -> None:
-        self.net, self.targets, self.settings = net, targets, settings
+    def __init__(self, net: Net) -> None:
+        self.net = net
         self.history: History = {}
         self.rows_seen = self.epochs_seen = 0
         self.epoch = self.rows_of_epoch = 0
-        self.since_record = RunningMetrics(targets)
-        self.first_epoch = RunningMetrics(targets)
+        self.since_record = RunningMetrics(net.targets)
+        self.first_epoch = RunningMetrics(net.targets)
         self._steps_of_a_call = 1
+
+    @property
+    def targets(self) -> Targets:
+        """The targets of the net."""
+        return self.net.targets
+
+    @property
+    def settings(self) -> TrainingSettings:
+        """The settings of the net."""
+        return self.net.settings
 
     @classmethod
     def begin(
         cls, settings: TrainingSettings, targets: Targets, *, n_hashes: int, code_bits: int, seed: int, device: str
     ) -> Trainer:
         """Return a trainer whose net has learned nothing."""
-        net = make_net(settings, targets, n_hashes=n_hashes, code_bits=code_bits, seed=seed, device=device)
-        return cls(net, targets, settings)
+        return cls(make_net(settings, targets, n_hashes=n_hashes, code_bits=code_bits, seed=seed, device=device))
 
     def run(
         self,
@@ -141,24 +152,20 @@ class Trainer:
         """
         observer = Observer() if observer is None else observer
         run = _Run(self, plan, held_out, observer, n_jobs)
+        over = False
         with run.interrupt:
-            while self.epoch < plan.epochs:
-                if run.is_over_after(epochs(self.epochs_seen)):
-                    break
-                self.epoch, self.rows_of_epoch = self.epoch + 1, 0
-                self.epochs_seen += 1
-        run.finish()
+            while not over and self.epoch < plan.epochs:
+                over = run.is_over_after(epochs(self.epochs_seen))
+                if not over or self.rows_of_epoch == plan.n_rows:
+                    self.epoch, self.rows_of_epoch = self.epoch + 1, 0
+                    self.epochs_seen += 1
+            run.finish()
 
     def start_run(self, *, with_auc: bool = False) -> None:
         """Forget where an earlier run stood; the next one begins with its first epoch."""
         self.epoch = self.rows_of_epoch = 0
         self.since_record = RunningMetrics(self.targets, with_auc=with_auc)
         self.first_epoch = RunningMetrics(self.targets, with_auc=with_auc)
-
-    def start_averaging(self) -> None:
-        """Average the weights from here on, if the settings say so and it has not begun."""
-        if self.settings.average and not self.net.is_averaging:
-            self.net.start_averaging(self.rows_seen)
 
     def evaluate(self, batches: Coded, *, n_jobs: int = 1, check: Callable[[], None] = lambda: None) -> Record:
         """Return the metrics of rows that are not learned from; `check` is called before each batch."""
@@ -283,21 +290,36 @@ class _Run:
 
     def _learn(self, block: Batch) -> None:
         trainer, plan = self.trainer, self.plan
+        self._average()
         rates = self._rates(block.n_rows)
-        start = time.perf_counter()
-        losses, outputs = trainer.net.train(
-            block.X, block.y, block.weight, rates, batch_size=self.batch_size, n_jobs=self.n_jobs
-        )
+        start, steps_before = time.perf_counter(), trainer.net.n_steps
+        try:
+            losses, outputs = trainer.net.train(
+                block.X, block.y, block.weight, rates, batch_size=self.batch_size, n_jobs=self.n_jobs
+            )
+        except BaseException:  # some of the steps may have been taken
+            self._count(min((trainer.net.n_steps - steps_before) * self.batch_size, block.n_rows))
+            raise
         self.last_rate = float(rates[-1])
-        steps = math.ceil(block.n_rows / self.batch_size)
         share = SECONDS_OF_A_CALL / max(time.perf_counter() - start, 1e-9)
-        trainer._steps_of_a_call = max(1, min(2 * trainer._steps_of_a_call, int(share * steps)))
+        trainer._steps_of_a_call = max(1, min(2 * trainer._steps_of_a_call, int(share * len(rates))))
         trainer.since_record.add(outputs, block.y, losses)
         if plan.doubling and trainer.epoch == 0:
             trainer.first_epoch.add(outputs, block.y, losses)
-        trainer.rows_of_epoch += block.n_rows
-        trainer.rows_seen += block.n_rows
+        self._count(block.n_rows)
         self.observer.advance(block.n_rows, float(losses.sum()) / block.n_rows)
+
+    def _average(self) -> None:
+        """Begin to average the weights, or drop the averages, as the plan says."""
+        net = self.trainer.net
+        if not self.plan.averaged:
+            net.stop_averaging()
+        elif net.settings.average and not net.is_averaging:
+            net.start_averaging(self.trainer.rows_seen)
+
+    def _count(self, rows: int) -> None:
+        self.trainer.rows_of_epoch += rows
+        self.trainer.rows_seen += rows
 
     def _rates(self, n_rows: int) -> NDArray[np.float64]:
         """Return the learning rate of each of the next steps."""
@@ -353,7 +375,7 @@ class _Run:
             record |= {f"{prefix}{name}": value for name, value in found.items()}
         append(trainer.history, record)
         trainer.since_record.clear()
-        over = self.stopping is not None and self.stopping.is_over(record["eval_loss"], trainer.net)
+        over = evaluated and self.stopping is not None and self.stopping.is_over(record["eval_loss"], trainer.net)
         return self.observer.record(record) or over
 
     def _next_checkpoint(self) -> float:

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.estimators._averaging import Averages
-from gcwsnet.nn import GCWSNet
-from tests.estimators.conftest import Rows
+from gcwsnet.training import Labels, TrainingSettings
+from gcwsnet.training._net import make_net
+from tests.conftest import Rows
+
+NETS = ["cpu", "cpu:0"]  # the native net, and that of torch
 
 
 def small(**settings: Any) -> GCWSNetClassifier:
@@ -20,36 +21,50 @@ def small(**settings: Any) -> GCWSNetClassifier:
     return GCWSNetClassifier(**defaults | settings)
 
 
-def test_the_older_mean_covers_the_last_half_to_three_quarters() -> None:
-    net = GCWSNet(n_hashes=2, bits=1, n_outputs=1, hidden=())
-    weight = next(net.parameters())
-    averages = Averages(net, 0)
+def tiny_net(device: str) -> Any:
+    settings = TrainingSettings(hidden=())
+    return make_net(settings, Labels(np.array([0, 1])), n_hashes=2, code_bits=1, seed=0, device=device)
+
+
+def learn(net: Any, n_rows: int) -> None:
+    codes, target = np.zeros((n_rows, 2), dtype=np.uint8), np.zeros(n_rows, dtype=np.int64)
+    net.train(codes, target, None, np.array([0.01]), batch_size=n_rows, n_jobs=1)
+
+
+@pytest.mark.parametrize("device", NETS)
+def test_the_mean_covers_the_last_half_to_three_quarters(device: str) -> None:
+    net = tiny_net(device)
+    net.start_averaging(0)
+    path = [0.0]
     moments = 0
     for rows in range(10, 20_000, 10):
-        with torch.no_grad():
-            weight.fill_(float(rows))
-        last = averages.last
-        averages.note(rows, net)
-        moments += averages.last != last
-        if rows > 500:
-            start = averages.older.start
-            assert 0.24 * rows <= start <= 0.51 * rows
-            mean = next(averages.older.net.parameters()).detach()
-            assert mean.max().item() == pytest.approx((start + rows) / 2, rel=0.05)
+        last = net.averages_state()[1]
+        learn(net, 10)
+        path.append(float(net.weights()["layers.0.bias"][0]))
+        start, older, newer = net.averages_state()[1]
+        moments += [start, older, newer] != last
+        if rows > 500 and rows % 500 == 0:
+            begin, end = start - older, start + newer
+            assert 0.24 * rows <= begin <= 0.51 * rows
+            assert 0.96 * rows <= end <= rows
+            expected = np.mean(path[begin // 10 + 1 : end // 10 + 1])
+            assert net.predicting_weights()["layers.0.bias"][0] == pytest.approx(expected, rel=0.05)
     assert moments < 300
 
 
-def test_a_fit_counts_as_a_mean_over_its_second_half() -> None:
-    net = GCWSNet(n_hashes=2, bits=1, n_outputs=1, hidden=())
-    averages = Averages(net, 1000)
-    before = next(net.parameters()).clone()
-    with torch.no_grad():
-        next(net.parameters()).add_(1.0)
-    averages.note(1020, net)
-    assert torch.equal(next(averages.older.net.parameters()), before)  # not yet
-    averages.note(1040, net)
-    moved = next(averages.older.net.parameters()) - before
-    np.testing.assert_allclose(moved.detach().numpy(), 40 / 540, rtol=1e-4)
+@pytest.mark.parametrize("device", NETS)
+def test_earlier_rows_count_as_a_mean_over_their_second_half(device: str) -> None:
+    net = tiny_net(device)
+    learn(net, 1000)
+    net.start_averaging(1000)
+    before = {name: value.copy() for name, value in net.weights().items()}
+    learn(net, 20)
+    for name, value in net.predicting_weights().items():  # the first rows are not averaged yet
+        np.testing.assert_allclose(value, before[name], rtol=1e-6, atol=1e-9)
+    learn(net, 20)
+    for name, value in net.predicting_weights().items():
+        expected = (500 * before[name] + 40 * net.weights()[name]) / 540
+        np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-8)
 
 
 def test_averaged_weights_are_better_than_the_last_ones_and_as_good_as_a_falling_rate() -> None:
@@ -65,7 +80,7 @@ def test_averaged_weights_are_better_than_the_last_ones_and_as_good_as_a_falling
             stream.partial_fit(X[rows], y[rows], classes=[False, True])
         scores["averaged"].append(stream.score(X[4000:], y[4000:]))
         scores["falling"].append(model.fit(X[:4000], y[:4000]).score(X[4000:], y[4000:]))
-        stream.averages_ = None
+        stream.trainer_.net.stop_averaging()
         scores["last"].append(stream.score(X[4000:], y[4000:]))
     averaged, last, falling = (np.mean(found) for found in scores.values())
     assert averaged > last + 0.01
@@ -90,32 +105,36 @@ def test_a_loaded_stream_predicts_the_same_and_goes_on(optimizer: bool, three_cl
 def test_without_averaging_the_last_weights_predict(three_classes: Rows) -> None:
     X, y = three_classes
     model = small(average=False).partial_fit(X, y, classes=np.unique(y))
-    assert model.averages_ is None
+    assert not model.trainer_.net.is_averaging
     averaged = small().partial_fit(X, y, classes=np.unique(y))
-    for last, other in zip(model.net_.parameters(), averaged.net_.parameters(), strict=True):
-        assert torch.equal(last, other)
+    for name, last in model.trainer_.net.weights().items():
+        np.testing.assert_array_equal(last, averaged.trainer_.net.weights()[name])
     assert (model.predict_proba(X) != averaged.predict_proba(X)).any()
 
 
 def test_a_fit_has_no_averages_and_partial_fit_after_it_begins_with_its_weights(three_classes: Rows) -> None:
     X, y = three_classes
     model = small(epochs=3).fit(X[:500], y[:500])
-    assert model.averages_ is None
+    assert not model.trainer_.net.is_averaging
     score = model.score(X[:500], y[:500])
     model.partial_fit(X[500:], y[500:])
-    assert model.averages_ is not None
+    assert model.trainer_.net.is_averaging
     assert model.score(X[:500], y[:500]) > score - 0.02
     model.fit(X, y)
-    assert model.averages_ is None
+    assert not model.trainer_.net.is_averaging
 
 
 def test_a_regressor_averages_too() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 4))
     y = X[:, 0] * X[:, 1] + 2 * rng.normal(size=6000)
-    model = GCWSNetRegressor(n_hashes=128, p=1.0, hidden=(50,), random_state=0)
-    for first in range(0, 4000, 500):
-        model.partial_fit(X[first : first + 500], y[first : first + 500])
-    averaged = model.score(X[4000:], y[4000:])
-    model.averages_ = None
-    assert averaged > model.score(X[4000:], y[4000:]) + 0.01
+    gains = []
+    for seed in range(3):
+        model = GCWSNetRegressor(n_hashes=128, p=1.0, hidden=(50,), random_state=seed)
+        for first in range(0, 4000, 500):
+            model.partial_fit(X[first : first + 500], y[first : first + 500])
+        averaged = model.score(X[4000:], y[4000:])
+        model.trainer_.net.stop_averaging()
+        gains.append(averaged - model.score(X[4000:], y[4000:]))
+    assert min(gains) > 0
+    assert np.mean(gains) > 0.005

@@ -1,4 +1,4 @@
-"""Scaling and p, chosen on some of the rows."""
+"""The selection of a preprocessing and of p on held-out rows."""
 
 import logging
 from typing import Any
@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.stats import norm
-from sklearn.preprocessing import QuantileTransformer
 
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.estimators import learn_scaling
-from gcwsnet.estimators._selection import Candidate, Pair, best_of, pairs_to_try, some_rows
-from tests.estimators.conftest import Rows
+from gcwsnet.coding import Candidate
+from gcwsnet.coding._selection import Pair, best_of, candidate_pairs, selection_rows
+from tests.conftest import Rows
 
 
 def small(**settings: Any) -> GCWSNetClassifier:
@@ -86,21 +84,21 @@ def test_few_rows_are_not_enough_to_choose(three_classes: Rows) -> None:
 def test_a_stream_chooses_by_its_first_rows(three_classes: Rows) -> None:
     X, y = three_classes
     model = small().partial_fit(X[:300], y[:300], classes=np.unique(y))
-    chosen = model.selection_
-    assert len(chosen) == 11
-    model.partial_fit(X[300:500], y[300:500])
-    assert model.selection_ is chosen
-    model.partial_fit(X[500:], y[500:])  # twice as many: the choice is made again
+    coder = model.coder_
     assert len(model.selection_) == 11
-    assert model.selection_ is not chosen
+    model.partial_fit(X[300:500], y[300:500])
+    assert model.coder_ is coder
+    model.partial_fit(X[500:], y[500:])  # twice as many rows: the selection is repeated
+    assert len(model.selection_) == 11
+    assert model.coder_ is not coder
 
 
 def test_sparse_rows_have_no_quantiles_and_rows_without_coins_one_way_to_standardise(three_classes: Rows) -> None:
     X, y = three_classes
     model = small().fit(sparse.csr_array(X), y)
     assert "quantile" not in {one.scale for one in model.selection_}
-    assert Pair("standard", 1.0) in pairs_to_try("auto", "auto", X)
-    assert Pair("standard", 1.0) not in pairs_to_try("auto", "auto", X[:, :5])
+    assert Pair("standard", 1.0) in candidate_pairs("auto", "auto", X)
+    assert Pair("standard", 1.0) not in candidate_pairs("auto", "auto", X[:, :5])
 
 
 def test_classes_that_are_rare_may_be_missing_among_the_rows_that_choose(three_classes: Rows) -> None:
@@ -130,7 +128,7 @@ def test_the_first_stays_unless_another_is_clearly_better() -> None:
 
 def test_rows_are_drawn_without_repetition() -> None:
     for n in (200, 1000, 2600, 50_000):
-        train, validation = some_rows(n, seed=0)
+        train, validation = selection_rows(n, seed=0)
         assert len(set(train) | set(validation)) == len(train) + len(validation) == min(n, 2600)
         assert abs(len(train) / (len(train) + len(validation)) - 1600 / 2600) < 0.01
 
@@ -145,44 +143,5 @@ def test_verbose_shows_the_candidates(
     monkeypatch.setenv("FORCE_COLOR", "1")
     small(verbose=1).fit(X, y)
     shown = capsys.readouterr().err
-    assert "Scalings and powers" in shown
+    assert "compared on held-out rows" in shown
     assert "chosen" in shown
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_quantiles_make_columns_normal(dtype: Any) -> None:
-    rng = np.random.default_rng(0)
-    X = np.column_stack([np.exp(3 * rng.normal(size=3000)), rng.integers(0, 2, 3000), np.full(3000, 4.0)]).astype(dtype)
-    scaling = learn_scaling(X, "quantile")
-    scaled = scaling.transform(X)
-    assert scaled.dtype == dtype
-    normal = norm.ppf((np.argsort(np.argsort(X[:, 0])) + 0.5) / 3000)
-    middle = np.abs(normal) < 2
-    np.testing.assert_allclose(scaled[middle, 0], normal[middle], atol=0.05)
-    assert np.abs(scaled[:, 0]).max() == pytest.approx(norm.ppf(511 / 512))
-    np.testing.assert_array_equal(scaled[:, 1], X[:, 1])
-    assert not scaled[:, 2].any()
-    assert repr(scaling) == "QuantileScaling(1 numeric made normal, 1 binary left as they are, 1 constant dropped)"
-    sklearns = QuantileTransformer(n_quantiles=256, output_distribution="normal").fit_transform(X[:, :1].astype(float))
-    np.testing.assert_allclose(scaled[middle, 0], sklearns[middle, 0], atol=0.05)
-
-
-def test_quantiles_of_ties_lie_in_their_middle_and_keep_nan() -> None:
-    X = np.repeat([0.0, 1.0, 2.0], [500, 300, 200])[:, None]
-    scaled = learn_scaling(X, "quantile").transform(np.array([[0.0], [1.0], [2.0], [np.nan], [-9.0], [9.0]]))[:, 0]
-    np.testing.assert_allclose(scaled[1], norm.ppf([0.5, 0.8]).mean(), atol=0.05)
-    assert scaled[0] < scaled[1] < scaled[2]
-    assert np.isnan(scaled[3])
-    np.testing.assert_allclose(scaled[4:], [norm.ppf(1 / 512), norm.ppf(511 / 512)])
-    holes = X.copy()
-    holes[::7] = np.nan
-    scaling: Any = learn_scaling(holes, "quantile")
-    assert np.isfinite(scaling.quantiles).all()
-
-
-def test_quantiles_are_not_for_sparse_rows(three_classes: Rows) -> None:
-    X = three_classes.X
-    with pytest.raises(ValueError, match="scale='quantile' is for dense rows"):
-        learn_scaling(sparse.csr_array(X), "quantile")
-    with pytest.raises(ValueError, match="quantiles are for dense rows"):
-        learn_scaling(X, "quantile").transform(sparse.csr_array(X))
