@@ -24,6 +24,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("pictures")
 def test_a_model_of_a_file_predicts_another(files: Path, tmp_path: Path) -> None:
     printed = succeed(
         "train", files / "train.svm", "--test", files / "test.svm", "--out", tmp_path / "m", *SMALL, "--json"

@@ -62,6 +62,7 @@ def killed_and_resumed(arguments: list[Any], marker: Any, kills: int) -> int:
     raise AssertionError("a run that was not killed must end")
 
 
+@pytest.mark.usefixtures("pictures")
 def test_a_killed_run_ends_with_the_bytes_of_one_that_was_not(tmp_path: Path) -> None:
     write_rows(tmp_path / "rows.svm", 5000)
     write_rows(tmp_path / "test.svm", 200, seed=1)
