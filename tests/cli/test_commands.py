@@ -169,6 +169,8 @@ def test_the_classes_of_a_stream_have_the_type_of_its_labels(tmp_path: Path) -> 
     assert "got 'b'; name all labels of a stream with --classes" in fail(*train, "--classes", "a,1", input=words)
     numbers = "number,word\n" + "".join(f"{i},{i % 2}\n" for i in range(50))
     assert "--classes must be numbers" in fail(*train, "--classes", "a,b", input=numbers)
+    halves = "number,word\n" + "".join(f"{i},{i % 2 + 0.5}\n" for i in range(50))
+    assert "classes must be text or integers" in fail(*train, "--classes", "0.5,1.5", input=halves)
 
 
 def test_labels_with_fractions_are_not_cut_off(files: Path, tmp_path: Path) -> None:

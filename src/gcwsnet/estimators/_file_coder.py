@@ -172,6 +172,8 @@ def find_task(task: str, label_type: str, labels: tuple[Any, ...] | None) -> str
         raise ValueError("a regression needs numbers, and the labels are text; use --task classification")
     if task == "classification" and labels is None:
         raise ValueError("there are too many different labels to classify; use --task regression")
+    if task == "classification" and label_type == "numbers":
+        raise ValueError("classes must be text or integers, and the labels are other numbers; use --task regression")
     return task
 
 

@@ -55,7 +55,7 @@ class TrainingOptions:
     coder : CoderSettings
     training : TrainingSettings
     has_schedule : bool
-        Whether the schedule of `training` was asked for and is not the default.
+        Whether a schedule that is not constant was asked for, which a stream cannot have.
     task : str
     classes : list of str or None
         All labels that a stream can have.
