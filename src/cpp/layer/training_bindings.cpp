@@ -263,6 +263,10 @@ nb::dict moments(Net& net, ParameterArrays& arrays) {
   return views(net, arrays);
 }
 
+void require_rows(std::int64_t n) {
+  require(n >= 0 && n <= std::int64_t{1} << 56, "numbers of rows seen must be from 0 to 2**56");
+}
+
 void require_averaging(const Net& net) {
   require(net.averaging.is_on, "the net does not average its weights; call start_averaging first");
 }
@@ -311,7 +315,7 @@ void bind_averaging(nb::class_<Net>& net) {
           [](Net& self, const AveragingRows& rows) {
             require_averaging(self);
             const auto [start, older, newer] = rows;
-            require(start >= 0 && older >= 0 && newer >= 0, "rows must be at least 0");
+            for (const std::int64_t n : {start, older, newer}) require_rows(n);
             alone(self, [&] {
               self.averaging.start = start;
               self.averaging.older_rows = older;
@@ -369,7 +373,7 @@ void bind_training(nb::module_& m) {
       .def_prop_rw(
           "rows_seen", [](const Net& self) { return self.rows_seen.load(); },
           [](Net& self, std::int64_t n) {
-            require(n >= 0, "rows_seen must be at least 0");
+            require_rows(n);
             self.rows_seen.store(n);
           },
           "The rows learned so far, those of all epochs.")
