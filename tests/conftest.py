@@ -1,6 +1,8 @@
 """What the tests share."""
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,9 +20,19 @@ def pytest_report_header() -> str:
     return f"native core: {_core.__file__}, instruction sets: {', '.join(_core.instruction_sets())}"
 
 
+@contextmanager
+def using_instruction_set(name: str) -> Iterator[None]:
+    """Use an instruction set of this processor within a block."""
+    before = _core.instruction_set()
+    _core.use_instruction_set(name)
+    try:
+        yield
+    finally:
+        _core.use_instruction_set(before)
+
+
 @pytest.fixture(params=_core.instruction_sets())
-def instruction_set(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each instruction set of this processor in turn, chosen as a user would."""
-    monkeypatch.setenv("GCWSNET_ISA", request.param)
-    name: str = request.param
-    return name
+def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Give each instruction set of this processor in turn; the test may choose others too."""
+    with using_instruction_set(request.param):
+        yield request.param

@@ -11,7 +11,7 @@ import pytest
 
 from gcwsnet import GCWSHasher, _core
 
-# `right(n_threads)` hashes on so many threads and compares with one.
+# `right(n_threads)` hashes on that many threads and compares with one.
 PROGRAM = """
 import os, signal, sys, threading
 import numpy as np
@@ -68,7 +68,7 @@ for _ in range(20):
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the system does not list threads")
-def test_threads_are_kept_and_not_made_anew() -> None:
+def test_threads_are_kept_and_no_new_ones_started() -> None:
     run("""
 kept = tasks()
 assert all(right(n) for n in (2, 3) * 20)

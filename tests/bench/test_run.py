@@ -1,7 +1,6 @@
 """A run of the benchmark, on rows so few that it is quick: what it finds, and what it says."""
 
 import json
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from gcwsnet.bench._cases import Case, dataset, sparse_rows, uniform, zero_one
 from gcwsnet.bench._plot import STYLES
 from gcwsnet.bench._report import Line
 from gcwsnet.datasets import load
+from tests.conftest import using_instruction_set
 
 TINY = [
     Case("dense", "dense rows", lambda: uniform(40, 30), n_hashes=16),
@@ -37,7 +37,6 @@ def few_and_quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GCWSNET_DATA", raising=False)
     monkeypatch.setenv("GCWSNET_CACHE", str(tmp_path))
     dataset.cache_clear()
-    monkeypatch.delenv("GCWSNET_ISA", raising=False)
 
 
 def test_a_run_finds_rates_for_all_rows_at_hand(tmp_path: Path) -> None:
@@ -108,12 +107,13 @@ def test_one_core_has_no_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert report.left_out == ["two threads: there is one core"]
 
 
-def test_a_run_leaves_the_environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_leaves_the_instruction_set_as_it_was() -> None:
+    before = _core.instruction_set()
     measure(TINY[:1], repetitions=1)
-    assert "GCWSNET_ISA" not in os.environ
-    monkeypatch.setenv("GCWSNET_ISA", "baseline")
-    report = measure(TINY[:1], repetitions=1)
-    assert os.environ["GCWSNET_ISA"] == "baseline"
+    assert _core.instruction_set() == before
+    with using_instruction_set("baseline"):
+        report = measure(TINY[:1], repetitions=1)
+        assert _core.instruction_set() == "baseline"
     assert not {"avx2", "baseline"} & set(report.lines[0].rows_per_second)
 
 

@@ -219,9 +219,3 @@ def test_the_native_core_refuses_wrong_sizes_and_types() -> None:
     read_only.flags.writeable = False
     with pytest.raises(TypeError):
         hasher.codes_of_dense(X, 1.0, False, encoding, read_only, 1)
-
-
-def test_an_instruction_set_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GCWSNET_ISA", "mmx")
-    with pytest.raises(ValueError, match=r"GCWSNET_ISA must name .*baseline.*got GCWSNET_ISA=mmx"):
-        GCWSHasher(5).fit_transform(X)

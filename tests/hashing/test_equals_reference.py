@@ -14,6 +14,7 @@ from gcwsnet import GCWSHasher, _core
 from gcwsnet.encoding.reference import encode
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import gcws
+from tests.conftest import using_instruction_set
 
 POWERS = [1e-6, 0.01, 0.25, 1.0, 2.0, 20.0, 80.0, 1000.0, 1e6]
 EXTREMES = [0.0, -0.0, 5e-324, -5e-324, 1e-310, 1e-300, 1e-40, 1.0, -1.0, 1 + 2**-52, 1 - 2**-53, 1e300, 1.79e308]
@@ -73,8 +74,7 @@ def test_equal_for_any_power(X: np.ndarray, p: float) -> None:
 @settings(max_examples=50)
 def test_every_instruction_set_is_equal(X: np.ndarray, p: float, threads: int) -> None:
     for name in _core.instruction_sets():
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("GCWSNET_ISA", name)
+        with using_instruction_set(name):
             assert _core.instruction_set() == name
             assert_equal_to_reference(X, 19, p, 4, n_jobs=threads)
 

@@ -73,7 +73,7 @@ def test_other_threads_run_while_rows_are_hashed() -> None:
 
 
 def test_threads_share_one_hasher() -> None:
-    """The tables are built once, whoever comes first."""
+    """The tables are built once, by all threads that come."""
     X = np.random.default_rng(0).normal(size=(300, 50))
     expected = GCWSHasher(40, random_state=1).fit(X).transform(X)
     hasher = GCWSHasher(40, random_state=1, n_jobs=2).fit(X)

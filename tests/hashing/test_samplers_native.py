@@ -20,6 +20,7 @@ from gcwsnet.hashing.samplers.binwise import bins_of_columns, binwise, donors
 from gcwsnet.hashing.samplers.caps import cap_table, column_caps
 from gcwsnet.hashing.samplers.extremal import Uniforms, extremal, lowest_points
 from gcwsnet.hashing.samplers.rejection import MOST_TRIALS, rejection
+from tests.conftest import using_instruction_set
 from tests.hashing.test_equals_reference import matrices
 from tests.hashing.test_long_work import assert_ctrl_c_ends
 from tests.hashing.test_scans import HURTFUL
@@ -121,8 +122,7 @@ def test_equal_on_any_data(name: str, X: np.ndarray, k: int, p: float, seed: int
 @pytest.mark.parametrize("name", METHODS)
 def test_every_instruction_set_is_equal_for_any_power(name: str, X: np.ndarray, p: float) -> None:
     for instruction_set in _core.instruction_sets():
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("GCWSNET_ISA", instruction_set)
+        with using_instruction_set(instruction_set):
             assert _core.instruction_set() == instruction_set
             assert_equal_to_reference(name, X, 19, p, 4)
 

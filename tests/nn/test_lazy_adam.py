@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 
+from gcwsnet import _core
 from gcwsnet.nn import GCWSNet, HashedLinear, LazyAdam
 
 K, BITS = 12, 5
@@ -135,10 +136,10 @@ def test_the_number_of_threads_changes_no_bit(n_threads: int, reduction: Any) ->
     assert torch.equal(table_after(n_threads), table_after(1))
 
 
-def test_every_instruction_set_trains_to_the_same_bits(instruction_set: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_instruction_set_trains_to_the_same_bits(instruction_set: str) -> None:
     tables = []
     for name in (instruction_set, "baseline"):
-        monkeypatch.setenv("GCWSNET_ISA", name)
+        _core.use_instruction_set(name)
         torch.manual_seed(0)
         layer = HashedLinear(K, BITS, 37, reduction=2)
         optimizer = LazyAdam([layer.weight], lr=0.01, weight_decay=0.1)

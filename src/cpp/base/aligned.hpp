@@ -1,4 +1,4 @@
-// Room for tables, aligned to the lines of the cache: a row of a table then takes no line more than it must. A large table
+// Memory for tables, aligned to the lines of the cache: a row of a table then takes no line more than it must. A large table
 // asks for large pages: its rows are met in no order, and each page has to be looked up.
 #pragma once
 

@@ -1,5 +1,6 @@
 #include "base/instruction_set.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -31,17 +32,49 @@ std::vector<const InstructionSet*> available_instruction_sets() {
   return sets;
 }
 
-const InstructionSet& chosen_instruction_set() {
-  static const std::vector<const InstructionSet*> sets = available_instruction_sets();
-  const char* wanted = std::getenv("GCWSNET_ISA");
-  if (wanted == nullptr || *wanted == '\0') return *sets.front();
-  std::string names;
-  for (const InstructionSet* set : sets) {
-    if (std::string(wanted) == set->name) return *set;
-    names += (names.empty() ? "" : ", ") + std::string(set->name);
+namespace {
+
+std::atomic<const InstructionSet*> in_use{nullptr};
+std::string name_in_environment;  // of the variable, where it names no instruction set of this processor
+
+// nullptr if this processor has none of that name.
+const InstructionSet* find(const std::string& name) {
+  for (const InstructionSet* set : available_instruction_sets()) {
+    if (name == set->name) return set;
   }
-  throw std::invalid_argument("GCWSNET_ISA must name an instruction set of this processor (" + names +
-                              "), got GCWSNET_ISA=" + wanted);
+  return nullptr;
+}
+
+std::string available() {
+  std::string names;
+  for (const InstructionSet* set : available_instruction_sets()) names += (names.empty() ? "" : ", ") + std::string(set->name);
+  return "an instruction set of this processor (" + names + ")";
+}
+
+}  // namespace
+
+void choose_instruction_set_by_environment() {
+  const char* name = std::getenv("GCWSNET_ISA");
+  if (name == nullptr || *name == '\0') {
+    in_use = available_instruction_sets().front();
+    return;
+  }
+  in_use = find(name);
+  name_in_environment = name;
+}
+
+void use_instruction_set(const std::string& name) {
+  const InstructionSet* set = find(name);
+  if (set == nullptr) throw std::invalid_argument("name must be that of " + available() + ", got name=" + name);
+  in_use = set;
+}
+
+const InstructionSet& chosen_instruction_set() {
+  const InstructionSet* set = in_use.load(std::memory_order_relaxed);
+  if (set == nullptr) {
+    throw std::invalid_argument("GCWSNET_ISA must name " + available() + ", got GCWSNET_ISA=" + name_in_environment);
+  }
+  return *set;
 }
 
 }  // namespace gcwsnet

@@ -43,7 +43,7 @@ struct InstructionSet {
   void (*scan_pairs)(const Pairs& pairs, const float* L, const HashKeys* hashes, std::uint32_t* order, float* t);
   void (*scan_tabled_pairs)(const Entries& row, const PairTable& table, std::uint32_t* order, float* t);
   // points.hpp
-  void (*rooms)(const float* L, std::size_t n, float* room);
+  void (*weights_above_cells)(const float* L, std::size_t n, float* above);
   void (*lowest_points)(const PointEntries& row, const CellKeys& cells, std::uint32_t most_lag, const HashKeys& hashes,
                         const Samples& samples);
   // encode.hpp
@@ -72,8 +72,14 @@ struct InstructionSet {
 // Those this processor can run, best first. "baseline" is always there.
 std::vector<const InstructionSet*> available_instruction_sets();
 
-// The best one, or the one that the environment variable GCWSNET_ISA names.
-// Throws std::invalid_argument if it names none that can run here.
+// Called once, when the module is loaded: chooses the best one, or the one that the environment variable GCWSNET_ISA names.
+// Later another thread may be changing the environment.
+void choose_instruction_set_by_environment();
+
+// Chooses another one, for tests and benchmarks. Throws std::invalid_argument if this processor has none of that name.
+void use_instruction_set(const std::string& name);
+
+// The one in use. Throws std::invalid_argument if the environment named none that this processor has.
 const InstructionSet& chosen_instruction_set();
 
 }  // namespace gcwsnet

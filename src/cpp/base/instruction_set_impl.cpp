@@ -39,7 +39,7 @@ const InstructionSet kFunctions = {
     fill_pairs,
     scan_pairs,
     scan_tabled_pairs,
-    rooms,
+    weights_above_cells,
     lowest_points,
     encode,
     minima<true>,

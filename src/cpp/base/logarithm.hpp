@@ -46,8 +46,8 @@ GCWSNET_INLINE Floats minus_log1m(const Floats& w) {
 }
 
 // What the logarithms of data start from: e and f = m - 1 of |x| = 2^e m.
-// It is whole-number arithmetic on bits: subnormal numbers are numbers like others here, whatever the processor has been
-// told to do with them. A number that both types hold gives the same e and f from both.
+// It is whole-number arithmetic on bits: subnormal numbers are numbers like others here, however the processor is set
+// to treat them. A number that both types hold gives the same e and f from both.
 inline constexpr std::size_t kPartsAtOnce = 256;
 struct Parts {
   float e[kPartsAtOnce], f[kPartsAtOnce];

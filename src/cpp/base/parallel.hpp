@@ -36,7 +36,7 @@ class DefaultFloatEnvironment {
   std::fenv_t before_;
 };
 
-// Tells long work to stop. The thread that made it asks `interrupted` at most every 50 ms; the others follow it.
+// Ends long work. The thread that made it asks `interrupted` at most every 50 ms; the others follow it.
 class StopSign {
  public:
   explicit StopSign(std::function<bool()> interrupted) : interrupted_(std::move(interrupted)) {}
@@ -66,10 +66,10 @@ class StopSign {
   std::atomic<bool> stopped_{false};
 };
 
-// Numbers to add up, for less of which another thread does not pay.
+// How many numbers must be added up for another thread to pay.
 inline constexpr std::size_t kNumbersWorthAThread = 1 << 16;
 
-// How many threads to use for work of which so many parts are each worth one more.
+// How many threads to use for work whose parts are each worth one thread more.
 inline int useful_threads(int n_threads, std::size_t n_parts) {
   return static_cast<int>(std::min(static_cast<std::size_t>(std::max(n_threads, 1)), 1 + n_parts));
 }

@@ -22,17 +22,18 @@ struct NotFinite : std::runtime_error {
   NotFinite() : std::runtime_error("an entry is infinite or NaN") {}
 };
 
-struct Reading {
+// How numbers become entries.
+struct ReadOptions {
   float p;
   bool nan_is_zero;
 };
 
-// The allocator of a vector whose resize does not clear what is new.
+// An allocator that leaves new numbers uninitialized where std::allocator would set them to zero.
 template <class T>
-struct LeftAsFound : std::allocator<T> {
+struct DefaultInitAllocator : std::allocator<T> {
   template <class U>
   struct rebind {
-    using other = LeftAsFound<U>;
+    using other = DefaultInitAllocator<U>;
   };
   template <class U>
   void construct(U* at) {
@@ -44,11 +45,11 @@ struct LeftAsFound : std::allocator<T> {
   }
 };
 template <class T>
-using Room = std::vector<T, LeftAsFound<T>>;
+using UninitializedVector = std::vector<T, DefaultInitAllocator<T>>;
 
 struct EntryBuffer {
-  Room<std::uint32_t> feature;
-  Room<float> L;
+  UninitializedVector<std::uint32_t> feature;
+  UninitializedVector<float> L;
 
   void clear() {
     feature.clear();
@@ -61,16 +62,16 @@ struct EntryBuffer {
   }
 };
 
-inline bool scaled_logarithms(const InstructionSet& set, const float* x, std::size_t n, const Reading& how, float* L) {
+inline bool scaled_logarithms(const InstructionSet& set, const float* x, std::size_t n, const ReadOptions& how, float* L) {
   return set.scaled_logarithms_f32(x, n, how.p, how.nan_is_zero, L);
 }
-inline bool scaled_logarithms(const InstructionSet& set, const double* x, std::size_t n, const Reading& how, float* L) {
+inline bool scaled_logarithms(const InstructionSet& set, const double* x, std::size_t n, const ReadOptions& how, float* L) {
   return set.scaled_logarithms_f64(x, n, how.p, how.nan_is_zero, L);
 }
 
 // Appends the non-zero ones of n numbers to the buffer; column(i) is the column of the i-th.
 template <class Number, class Column>
-void append_entries(const InstructionSet& set, const Number* x, std::size_t n, const Reading& how, Column column,
+void append_entries(const InstructionSet& set, const Number* x, std::size_t n, const ReadOptions& how, Column column,
                     EntryBuffer& buffer) {
   const std::size_t before = buffer.size();
   buffer.resize(before + n);
@@ -129,7 +130,7 @@ struct DenseRows {
     return found;
   }
 
-  void read(const InstructionSet& set, std::size_t row, const Reading& how, EntryBuffer& buffer) const {
+  void read(const InstructionSet& set, std::size_t row, const ReadOptions& how, EntryBuffer& buffer) const {
     const Number* x = data + static_cast<std::ptrdiff_t>(row) * row_stride;
     append_entries(set, x, n_columns, how, [](std::size_t i) { return i; }, buffer);
   }
@@ -160,7 +161,7 @@ struct CsrRows {
     }
   }
 
-  void read(const InstructionSet& set, std::size_t row, const Reading& how, EntryBuffer& buffer) const {
+  void read(const InstructionSet& set, std::size_t row, const ReadOptions& how, EntryBuffer& buffer) const {
     const std::size_t start = static_cast<std::size_t>(indptr[row]);
     const std::size_t n = most_entries(row);
     Index least = 0;

@@ -137,7 +137,7 @@ GCWSNET_INLINE Pack<R> select(const Ints& condition, const Pack<R>& yes, const P
   return each<Pack<R>>([](const IntRegister& c, const R& y, const R& n) { return R(c ? y : n); }, condition, yes, no);
 }
 
-// The greater (the lesser) of two numbers that are not NaN. Of a zero and a minus zero: b.
+// The greater, or the smaller, of two numbers that are not NaN. Of a zero and a minus zero: b.
 GCWSNET_INLINE FloatRegister maximum_register(const FloatRegister& x, const FloatRegister& y) {
 #if defined(__AVX512F__)
   return (FloatRegister)_mm512_maskz_max_ps(0xffff, (__m512)x, (__m512)y);

@@ -1,4 +1,4 @@
-// Threads that wait for work. A call that can use several of them finds them awake, or wakes them, and makes none anew.
+// Threads that wait for work. A call that can use several of them finds them awake or wakes them, and starts no new ones.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ class SharedWork {
 
   // Nobody joins from now on.
   void close();
-  // After close: whether all who joined have returned, waiting for that at most so long.
+  // After close: whether all who joined have returned, after waiting for at most this time.
   bool ended_within(std::chrono::milliseconds time);
 
  private:

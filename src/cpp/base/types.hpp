@@ -35,7 +35,7 @@ struct Samples {
 
 inline constexpr std::size_t kMostOnes = 65535;  // of a row that scan_ranks takes
 
-// Room for scan_pruned_generated, one for each thread. What is in it before does not matter.
+// Memory for scan_pruned_generated, one for each thread. What is in it before does not matter.
 struct PrunedWorkspace {
   static constexpr std::size_t kEntries = 1024;  // worked on at a time
   std::uint32_t low[kEntries];
@@ -102,7 +102,7 @@ struct PointEntries {
   std::uint32_t feature[kMost];
   std::uint32_t folded_low[kMost], high[kMost];  // of the key of the feature
   std::uint32_t lag[kMost];                      // how many cells below the highest one of the row
-  float room[kMost];                             // w - 1, the weight above the lower end of the cell
+  float above[kMost];                            // w - 1, the weight above the lower end of the cell
 };
 
 // The keys of the points in the cells that matter for a row: cell number d is d below the highest one.

@@ -11,17 +11,13 @@ namespace {
 // Cycles for one row and a block of sixteen hashes: an entry of a full scan, an entry of a 0/1 row by its ranks, a place of
 // a sorted scan, and what a sorted scan and a heavy part cost besides.
 constexpr float kEntry = 9.0f, kFarEntry = 14.0f, kRank = 2.0f, kPlace = 11.0f, kSortedScan = 130.0f, kHeavyPart = 130.0f;
-constexpr std::size_t kFarFeatures = 3000;  // so many have a block of the table that is too large for the near caches
+constexpr std::size_t kFarFeatures = 3000;  // from here on a block of the table is too large for the near caches
 
-// Where a scan ends beyond the place foretold for the mean row, since a group goes on until its last row is done.
+// Where a scan ends beyond the place predicted for the mean row, since a group goes on until its last row is done.
 constexpr float kLastRow = 1.1f;
 
 constexpr std::array<std::size_t, 16> kDepths = {1, 3, 6, 10, 16, 24, 36, 54, 80, 120, 200, 300, 450, 700, 1000, 2000};
 constexpr std::size_t kShallow = 24;
-
-}  // namespace
-
-namespace {
 
 float entry_cost(std::size_t n_features) { return n_features < kFarFeatures ? kEntry : kFarEntry; }
 

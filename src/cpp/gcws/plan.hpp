@@ -1,7 +1,7 @@
 // How the rows of a group are scanned. The choice steers the time and never a sample.
 //
 // The least a of a row is near -LSE, the logarithm of the sum of exp(L). A sorted scan ends where s passes it by the
-// largest L, so at a place that can be foretold. If few features are much larger than the rest, the heavy ones, these are
+// largest L, so at a place that can be predicted. If few features are much larger than the rest, the heavy ones, these are
 // scanned one by one first, and the sorted scan ends where s passes by the largest L of the rest.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace gcwsnet {
 
-// Whether rows have so many entries that another scan than the full one could be quicker.
+// Whether rows have enough entries for another scan than the full one to be quicker.
 bool worth_a_plan(std::size_t n_entries, std::size_t n_rows);
 
 // Whether 0/1 rows are hashed sooner by the ranks of all their features than in another way.

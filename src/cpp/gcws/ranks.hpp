@@ -1,6 +1,6 @@
 // 0/1 rows. Where L = 0, t = floor(beta) = 0 and a is the offset: each feature has one a for a hash. Its rank are sixteen bits
 // that never fall as a rises, in steps of 24 / 2^16. exp(a) of the best of n features is near 1 / n, so few features share
-// the rank of the best, however many there are; those that do are told apart by their parameters.
+// the rank of the best, however many there are; those that do are compared by their parameters.
 #pragma once
 
 #include "gcws/parameters.hpp"

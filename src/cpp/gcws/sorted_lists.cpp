@@ -1,10 +1,14 @@
 #include "gcws/sorted_lists.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <utility>
 
 namespace gcwsnet {
+
+namespace {
+
+constexpr std::size_t kPlacesPerPart = 64;
+
+}  // namespace
 
 // Scans that go deeper than this are better done another way.
 std::size_t SortedLists::length(std::size_t n_features, int shift) {
@@ -12,43 +16,56 @@ std::size_t SortedLists::length(std::size_t n_features, int shift) {
   return std::min<std::size_t>(n, n > 4096 ? 2048 : 1024);
 }
 
-SortedLists::SortedLists(const float* table, std::size_t n_features, std::size_t n_blocks, int shift, int n_threads,
-                         StopSign& stop_sign)
-    : length_(length(n_features, shift)), all_(length_ == n_features >> shift), mean_s_(length_) {
-  entries_ = aligned<float>(bytes(n_features, n_blocks, shift) / sizeof(float));
-  for_each_block(n_blocks, n_threads, stop_sign, [&] {
-    return [&, order = std::vector<std::pair<float, std::uint32_t>>(n_features >> shift)](std::size_t number) mutable {
-      const float* of_block = table + number * n_features * kTableRow;
-      float* list = entries_.get() + number * (length_ + kPrefetch) * kListPlace;
-      for (int hash = 0; hash < kHashBlock; ++hash) {
-        for (std::size_t i = 0; i < order.size(); ++i) {
-          const float* q = of_block + (i << shift) * kTableRow + hash;  // 1/r, beta, offset, r
-          order[i] = {q[2 * kHashBlock] - q[3 * kHashBlock] * q[kHashBlock], static_cast<std::uint32_t>(i << shift)};
-        }
-        const auto end = order.begin() + static_cast<std::ptrdiff_t>(length_);
-        std::nth_element(order.begin(), end - 1, order.end());
-        std::sort(order.begin(), end);
-        for (std::size_t place = 0; place < length_ + kPrefetch; ++place) {
-          const auto& [s, feature] = order[std::min(place, length_ - 1)];
-          float* entry = list + place * kListPlace + hash;
-          entry[0] = s;
-          for (int field = 0; field < 4; ++field) {
-            entry[(1 + field) * kHashBlock] = of_block[std::size_t{feature} * kTableRow + field * kHashBlock + hash];
-          }
-          std::memcpy(entry + 5 * kHashBlock, &feature, sizeof feature);
-        }
-        stop_sign.poll();
-      }
+SortedLists::SortedLists(std::size_t n_features, std::size_t n_blocks, int shift)
+    : n_features_(n_features),
+      n_blocks_(n_blocks),
+      shift_(shift),
+      length_(length(n_features, shift)),
+      entries_(aligned<float>(bytes(n_features, n_blocks, shift) / sizeof(float))),
+      mean_s_(length_),
+      hashes_(n_blocks * kHashBlock),
+      means_((length_ + kPlacesPerPart - 1) / kPlacesPerPart) {}
+
+void SortedLists::finish(const float* table, StopSign& stop_sign) {
+  hashes_.finish(1, stop_sign, [&] {
+    return [&, order = Order(n_features_ >> shift_)](std::size_t hash) mutable { fill_list(table, hash, order); };
+  });
+  means_.finish(1, stop_sign, [&] {
+    return [&](std::size_t part) {
+      const std::size_t end = std::min((part + 1) * kPlacesPerPart, length_);
+      for (std::size_t place = part * kPlacesPerPart; place < end; ++place) mean_s_[place] = mean_over_hashes(place);
     };
   });
-  for (std::size_t place = 0; place < length_; ++place) {
-    double sum = 0.0;
-    for (std::size_t number = 0; number < n_blocks; ++number) {
-      const float* s = block(number).entries + place * kListPlace;
-      for (int hash = 0; hash < kHashBlock; ++hash) sum += s[hash];
-    }
-    mean_s_[place] = static_cast<float>(sum / static_cast<double>(n_blocks * kHashBlock));
+}
+
+void SortedLists::fill_list(const float* table, std::size_t hash, Order& order) {
+  const std::size_t block = hash / kHashBlock, lane = hash % kHashBlock;
+  const float* const of_hash = table + block * n_features_ * kTableRow + lane;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const float* q = of_hash + (i << shift_) * kTableRow;  // 1/r, beta, offset, r
+    order[i] = {q[2 * kHashBlock] - q[3 * kHashBlock] * q[kHashBlock], static_cast<std::uint32_t>(i << shift_)};
   }
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(length_);
+  std::nth_element(order.begin(), end - 1, order.end());
+  std::sort(order.begin(), end);
+  for (std::size_t place = 0; place < length_ + kPrefetch; ++place) {
+    const auto& [s, feature] = order[std::min(place, length_ - 1)];
+    float* entry = list(block) + place * kListPlace + lane;
+    entry[0] = s;
+    for (std::size_t field = 0; field < 4; ++field) {
+      entry[(1 + field) * kHashBlock] = of_hash[std::size_t{feature} * kTableRow + field * kHashBlock];
+    }
+    std::memcpy(entry + 5 * kHashBlock, &feature, sizeof feature);
+  }
+}
+
+float SortedLists::mean_over_hashes(std::size_t place) const {
+  double sum = 0.0;
+  for (std::size_t block = 0; block < n_blocks_; ++block) {
+    const float* s = list(block) + place * kListPlace;
+    for (int hash = 0; hash < kHashBlock; ++hash) sum += s[hash];
+  }
+  return static_cast<float>(sum / static_cast<double>(n_blocks_ * kHashBlock));
 }
 
 }  // namespace gcwsnet

@@ -2,29 +2,30 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/aligned.hpp"
-#include "base/parallel.hpp"
+#include "base/shared_build.hpp"
 #include "base/types.hpp"
 
 namespace gcwsnet {
 
 class SortedLists {
  public:
-  // From the table of the parameters of all features: [block][feature][kTableRow]. With a shift of 1 the lists hold only
-  // the even features, the positive parts.
-  SortedLists(const float* table, std::size_t n_features, std::size_t n_blocks, int shift, int n_threads,
-              StopSign& stop_sign);
+  // Only allocates. With a shift of 1 the lists hold only the even features, the positive parts.
+  SortedLists(std::size_t n_features, std::size_t n_blocks, int shift);
 
   static std::size_t length(std::size_t n_features, int shift);
   static std::size_t bytes(std::size_t n_features, std::size_t n_blocks, int shift) {
     return n_blocks * (length(n_features, shift) + kPrefetch) * kListPlace * sizeof(float);
   }
 
-  SortedFeatures block(std::size_t number) const {
-    return {entries_.get() + number * (length_ + kPrefetch) * kListPlace, length_, all_};
-  }
+  // Builds the lists from the table of the parameters of all features, [block][feature][kTableRow], together with all
+  // other threads that need them.
+  void finish(const float* table, StopSign& stop_sign);
+
+  SortedFeatures block(std::size_t number) const { return {list(number), length_, length_ == n_features_ >> shift_}; }
   std::size_t length() const { return length_; }
   // Mean over hashes of the s at a place.
   float mean_s(std::size_t place) const { return mean_s_[place]; }
@@ -34,10 +35,18 @@ class SortedLists {
   }
 
  private:
+  using Order = std::vector<std::pair<float, std::uint32_t>>;  // s and the feature
+
+  float* list(std::size_t block) const { return entries_.get() + block * (length_ + kPrefetch) * kListPlace; }
+  void fill_list(const float* table, std::size_t hash, Order& order);
+  float mean_over_hashes(std::size_t place) const;
+
+  std::size_t n_features_, n_blocks_;
+  int shift_;
   std::size_t length_;
-  bool all_;
   Aligned<float> entries_;
   std::vector<float> mean_s_;
+  SharedBuild hashes_, means_;
 };
 
 }  // namespace gcwsnet

@@ -99,7 +99,7 @@ GCWSNET_INLINE void adam_last(const AdamStep& step, const float* sum, const floa
   step_on(step, width, sum, from[0], from[1], from[2], from[3], sign, row.weight, row.mean, row.square);
 }
 
-// One step of Adam on a row whose gradient is the sum of the picked rows, at least one. `work` has room for a row.
+// One step of Adam on a row whose gradient is the sum of the picked rows, at least one. `work` is memory for a row.
 inline void adam_row(const AdamStep& step, const float* gradient, std::size_t width, const Picks& picks, float* work,
                      const AdamRow& row) {
   const std::size_t n_last = (picks.n - 1) % 4 + 1, n_first = picks.n - n_last;

@@ -9,18 +9,13 @@
 #include <cmath>
 #include <mutex>
 
-#include "bindings.hpp"
+#include "base/bindings.hpp"
 #include "layer/training_step.hpp"
 
 namespace gcwsnet {
 
-using namespace nb::literals;
-
 namespace {
 
-using Array = nb::ndarray<nb::ro, nb::numpy, nb::device::cpu>;
-using OutArray = nb::ndarray<nb::numpy, nb::device::cpu>;
-using Codes = nb::ndarray<nb::ro, nb::numpy, nb::ndim<2>, nb::device::cpu>;
 
 constexpr std::size_t kMostUnits = (std::size_t{1} << 31) - 1;
 
@@ -47,7 +42,7 @@ void check_settings(const NetSettings& settings) {
   require(std::isfinite(settings.scale) && settings.scale >= 0.0, "scale must be a finite number of at least 0");
 }
 
-CodeRows code_rows(const Net& net, const Codes& codes) {
+CodeRows code_rows(const Net& net, const Matrix& codes) {
   const std::size_t n_hashes = net.settings().n_hashes;
   const nb::dlpack::dtype type = codes.dtype();
   if (type != nb::dtype<std::uint8_t>() && type != nb::dtype<std::uint16_t>() && type != nb::dtype<std::uint32_t>()) {
@@ -135,7 +130,7 @@ Targets targets_of(const Array& targets, Loss loss, std::size_t n, std::size_t n
   return found;
 }
 
-void train_from_python(Net& net, const Codes& codes, const Array& targets, const std::optional<Array>& weights,
+void train_from_python(Net& net, const Matrix& codes, const Array& targets, const std::optional<Array>& weights,
                        const std::optional<Array>& order, std::size_t batch_size, const Array& rates,
                        const OutArray& losses, const OutArray& successes, const std::optional<OutArray>& outputs,
                        const std::string& loss_name, std::pair<double, double> betas, double eps, double weight_decay,
@@ -195,7 +190,7 @@ nb::object matrix(std::unique_ptr<Number[]> numbers, std::size_t n_rows, std::si
   return nb::cast(nb::ndarray<nb::numpy, Number, nb::ndim<2>>(data, {n_rows, n_columns}, owner));
 }
 
-nb::object outputs_from_python(const Net& net, const Codes& codes, int n_threads) {
+nb::object outputs_from_python(const Net& net, const Matrix& codes, int n_threads) {
   const CodeRows rows = code_rows(net, codes);
   const std::size_t n_outputs = net.n_outputs();
   auto out = std::make_unique<float[]>(rows.n * n_outputs);
@@ -207,7 +202,7 @@ nb::object outputs_from_python(const Net& net, const Codes& codes, int n_threads
   return matrix(std::move(out), rows.n, n_outputs);
 }
 
-nb::tuple evaluate_from_python(const Net& net, const Codes& codes, const Array& targets, const std::string& loss_name,
+nb::tuple evaluate_from_python(const Net& net, const Matrix& codes, const Array& targets, const std::string& loss_name,
                                int n_threads) {
   const Loss loss = loss_of(loss_name);
   const CodeRows rows = code_rows(net, codes);

@@ -40,9 +40,9 @@ Index read_index(const char* at, const char* end) {
 
 // Reads one line after the other into the rows. What is found at fault is remembered, and the line is taken back.
 template <class Number>
-class Lines {
+class LineParser {
  public:
-  Lines(const char* text, const LibsvmRules& rules, LibsvmRows<Number>& rows) : text_(text), rules_(rules), rows_(rows) {}
+  LineParser(const char* text, const LibsvmRules& rules, LibsvmRows<Number>& rows) : text_(text), rules_(rules), rows_(rows) {}
 
   // False at a fault.
   bool read(const char* at, const char* end) {
@@ -177,12 +177,12 @@ LibsvmRows<Number> parse_libsvm(const char* text, std::size_t n_bytes, const Lib
   LibsvmRows<Number> rows;
   rows.columns.reserve(n_bytes / 8);
   rows.values.reserve(n_bytes / 8);
-  Lines<Number> lines(text, rules, rows);
+  LineParser<Number> parser(text, rules, rows);
   const char* const end = text + n_bytes;
   for (const char* at = text; at != end;) {
     const void* newline = std::memchr(at, '\n', static_cast<std::size_t>(end - at));
     const char* const line_end = newline ? static_cast<const char*>(newline) : end;
-    if (!lines.read(at, line_end)) break;
+    if (!parser.read(at, line_end)) break;
     at = newline ? line_end + 1 : end;
     rows.n_bytes = static_cast<std::size_t>(at - text);
     ++rows.n_lines;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/rows.hpp"
-
 namespace gcwsnet {
 
 namespace {
@@ -38,12 +36,13 @@ struct PairBuffer {
   }
 };
 
-class RowByBins {
+class RowByBins : public RowSampler {
  public:
   RowByBins(const InstructionSet& set, const Binwise& binwise, const Binwise::Kept& kept, StopSign& stop_sign)
-      : set_(set), binwise_(binwise), kept_(kept), stop_sign_(stop_sign) {}
+      : RowSampler(stop_sign), set_(set), binwise_(binwise), keys_(binwise.keys()), kept_(kept) {}
 
-  void operator()(const Entries& row, const Samples& samples) {
+ private:
+  void sample_row(const Entries& row, const Samples& samples) override {
     best_.assign(binwise_.n_bins(), kWorst);
     bin_.resize(row.n);
     t_.resize(row.n);
@@ -65,25 +64,24 @@ class RowByBins {
     if (n_empty > 0) fill_empty(row, samples);
   }
 
- private:
   // The entries from number `first` on, each for the hash of its bin.
   void take_own_pairs(const Entries& piece, std::size_t first) {
     std::uint32_t* const bin = bin_.data() + first;
     if (kept_.columns != nullptr) {
       for (std::size_t e = 0; e < piece.n; ++e) bin[e] = kept_.columns->bin[piece.feature[e] >> 1];
-      set_.scan_tabled_pairs(piece, kept_.columns->table, buffer_->order, buffer_->t);
+      set_.scan_tabled_pairs(piece, kept_.columns->table, buffer_.order, buffer_.t);
     } else {
-      buffer_->n = 0;
+      buffer_.n = 0;
       for (std::size_t e = 0; e < piece.n; ++e) {
         bin[e] = binwise_.bin_of_column(piece.feature[e] >> 1);
-        buffer_->add(binwise_.tables().feature_key(piece.feature[e]), bin[e], piece.feature[e], piece.L[e]);
+        buffer_.add(keys_.feature(piece.feature[e]), bin[e], piece.feature[e], piece.L[e]);
       }
-      set_.scan_pairs(buffer_->pairs(), buffer_->L, binwise_.tables().hash_keys(), buffer_->order, buffer_->t);
+      set_.scan_pairs(buffer_.pairs(), buffer_.L, keys_.hash_blocks(), buffer_.order, buffer_.t);
     }
-    std::copy_n(buffer_->t, piece.n, t_.begin() + static_cast<std::ptrdiff_t>(first));
+    std::copy_n(buffer_.t, piece.n, t_.begin() + static_cast<std::ptrdiff_t>(first));
     // The least a, then the lowest entry: one number, so that no branch is needed.
     for (std::size_t e = 0; e < piece.n; ++e) {
-      best_[bin[e]] = std::min(best_[bin[e]], std::uint64_t{buffer_->order[e]} << 32 | (first + e));
+      best_[bin[e]] = std::min(best_[bin[e]], std::uint64_t{buffer_.order[e]} << 32 | (first + e));
     }
   }
 
@@ -96,7 +94,7 @@ class RowByBins {
     }
     std::size_t behind = 0;  // the first full bin behind, counted cyclically
     while (first_[behind] == kNone) ++behind;
-    buffer_->n = 0;
+    buffer_.n = 0;
     for (std::size_t bin = binwise_.n_bins(); bin-- > 0;) {
       if (bin % kAtOnce == 0) stop_sign_.poll();
       if (first_[bin] != kNone) {
@@ -104,9 +102,9 @@ class RowByBins {
         continue;
       }
       for (std::uint32_t e = first_[donor(bin, behind)]; e != kNone; e = next_[e]) {
-        if (buffer_->n == kAtOnce) take_pairs(samples);
-        const Key key = binwise_.tables().feature_key(row.feature[e]);
-        buffer_->add(key, static_cast<std::uint32_t>(bin), row.feature[e], row.L[e]);
+        if (buffer_.n == kAtOnce) take_pairs(samples);
+        const Key key = keys_.feature(row.feature[e]);
+        buffer_.add(key, static_cast<std::uint32_t>(bin), row.feature[e], row.L[e]);
       }
     }
     take_pairs(samples);
@@ -116,7 +114,7 @@ class RowByBins {
     std::uint64_t attempt = 0;
     if (kept_.drawn != nullptr) {
       for (; attempt < Binwise::kKeptAttempts; ++attempt) {
-        const std::uint32_t drawn = kept_.drawn[bin * Binwise::kKeptAttempts + attempt];
+        const std::uint32_t drawn = kept_.drawn->bins[bin * Binwise::kKeptAttempts + attempt];
         if (first_[drawn] != kNone) return drawn;
       }
     }
@@ -130,91 +128,109 @@ class RowByBins {
   // Pairs of a hash come with features ascending: on a tie the lowest stays.
   void take_pairs(const Samples& samples) {
     stop_sign_.poll();
-    set_.scan_pairs(buffer_->pairs(), buffer_->L, binwise_.tables().hash_keys(), buffer_->order, buffer_->t);
-    for (std::size_t pair = 0; pair < buffer_->n; ++pair) {
-      const std::uint32_t hash = buffer_->hash[pair];
-      const std::uint64_t order = std::uint64_t{buffer_->order[pair]} << 32;
+    set_.scan_pairs(buffer_.pairs(), buffer_.L, keys_.hash_blocks(), buffer_.order, buffer_.t);
+    for (std::size_t pair = 0; pair < buffer_.n; ++pair) {
+      const std::uint32_t hash = buffer_.hash[pair];
+      const std::uint64_t order = std::uint64_t{buffer_.order[pair]} << 32;
       if (order >= best_[hash]) continue;
       best_[hash] = order;
-      samples.i[hash] = buffer_->feature[pair];
-      samples.t[hash] = buffer_->t[pair];
+      samples.i[hash] = buffer_.feature[pair];
+      samples.t[hash] = buffer_.t[pair];
     }
-    buffer_->n = 0;
+    buffer_.n = 0;
   }
 
   const InstructionSet& set_;
   const Binwise& binwise_;
+  const SampleKeys& keys_;
   const Binwise::Kept kept_;
-  StopSign& stop_sign_;
   std::vector<std::uint64_t> best_;   // of each bin: the order of a, and the entry
   std::vector<std::uint32_t> first_;  // entry of each bin
-  Room<std::uint32_t> bin_, next_;    // of each entry: its bin, and the next entry in it
-  Room<float> t_;
-  std::shared_ptr<PairBuffer> buffer_ = std::make_shared<PairBuffer>();
+  UninitializedVector<std::uint32_t> bin_, next_;  // of each entry: its bin, and the next entry in it
+  UninitializedVector<float> t_;
+  PairBuffer buffer_;
 };
+
+std::size_t padded(std::size_t n_features) { return (n_features + kHashBlock - 1) / kHashBlock * kHashBlock; }
+
+std::size_t parts_of(std::size_t n) { return (n + kAtOnce - 1) / kAtOnce; }
 
 }  // namespace
 
-Binwise::Binwise(std::uint64_t seed, const Tables& tables, std::size_t n_hashes, std::size_t table_bytes)
-    : bins_(seed, KeyStream::Purpose::kBins),
-      fills_(seed, KeyStream::Purpose::kFills),
-      tables_(tables),
-      n_bins_(n_hashes),
+Binwise::Columns::Columns(std::size_t n_features)
+    : bin(aligned<std::uint32_t>(n_features / 2)),
+      parameters(aligned<float>(4 * padded(n_features))),
+      parts(parts_of(padded(n_features))) {
+  const std::size_t n = padded(n_features);
+  float* const q = parameters.get();
+  table = {q, q + n, q + 2 * n, q + 3 * n};
+}
+
+std::size_t Binwise::Columns::bytes(std::size_t n_features) {
+  return padded(n_features) * 4 * sizeof(float) + n_features / 2 * sizeof(std::uint32_t);
+}
+
+Binwise::DrawnBins::DrawnBins(std::size_t n_bins)
+    : bins(aligned<std::uint32_t>(n_bins * kKeptAttempts)), parts(parts_of(n_bins)) {}
+
+Binwise::Binwise(const SampleKeys& keys, std::size_t table_bytes)
+    : keys_(keys),
+      bins_(keys.seed(), KeyStream::Purpose::kBins),
+      fills_(keys.seed(), KeyStream::Purpose::kFills),
+      n_bins_(keys.n_hashes()),
       table_bytes_(table_bytes) {}
 
-void Binwise::keep_columns(const InstructionSet& set, int n_threads, StopSign& stop_sign) {
-  const std::size_t n_features = tables_.n_features();
-  if (n_features > kMostKept || entries_seen_ < n_features) return;
-  const std::size_t padded = (n_features + kHashBlock - 1) / kHashBlock * kHashBlock;
-  const std::size_t bytes = padded * 4 * sizeof(float) + n_features / 2 * sizeof(std::uint32_t);
-  if (bytes > table_bytes_ - taken_bytes_) return;
-  auto columns = std::make_unique<Columns>();
-  columns->bin = aligned<std::uint32_t>(n_features / 2);
-  columns->parameters = aligned<float>(4 * padded);
-  float* const q = columns->parameters.get();
-  columns->table = {q, q + padded, q + 2 * padded, q + 3 * padded};
-  for_each_block((padded + kAtOnce - 1) / kAtOnce, n_threads, stop_sign, [&] {
-    return [&, buffer = PairBuffer()](std::size_t chunk) mutable {
-      const std::size_t first = chunk * kAtOnce;
+Binwise::Kept Binwise::kept_for(std::size_t n_entries) {
+  const std::size_t n_features = keys_.n_features();
+  const std::size_t column_bytes = Columns::bytes(n_features), drawn_bytes = DrawnBins::bytes(n_bins_);
+  const ForkSafeLock lock;
+  entries_seen_ += n_entries;
+  if (!columns_ && n_features <= kMostKept && entries_seen_ >= n_features && column_bytes <= table_bytes_ - taken_bytes_) {
+    columns_ = std::make_unique<Columns>(n_features);
+    taken_bytes_ += column_bytes;
+  }
+  if (!drawn_ && entries_seen_ >= n_bins_ && drawn_bytes <= table_bytes_ - taken_bytes_) {
+    drawn_ = std::make_unique<DrawnBins>(n_bins_);
+    taken_bytes_ += drawn_bytes;
+  }
+  return {columns_.get(), drawn_.get()};
+}
+
+void Binwise::finish(Columns& columns, const InstructionSet& set, int n_threads, StopSign& stop_sign) const {
+  const std::size_t n_features = keys_.n_features();
+  columns.parts.finish(n_threads, stop_sign, [&] {
+    return [&, buffer = PairBuffer()](std::size_t part) mutable {
+      const std::size_t first = part * kAtOnce;
       buffer.n = 0;
       for (std::size_t feature = first; feature < std::min(first + kAtOnce, n_features); ++feature) {
         const std::uint32_t number = static_cast<std::uint32_t>(feature);
         const std::uint32_t bin = bin_of_column(number >> 1);
-        columns->bin[number >> 1] = bin;
-        buffer.add(tables_.feature_key(number), bin, number, 0.0f);
+        columns.bin[number >> 1] = bin;
+        buffer.add(keys_.feature(number), bin, number, 0.0f);
       }
-      set.fill_pairs(buffer.pairs(), tables_.hash_keys(),
-                     {q + first, q + padded + first, q + 2 * padded + first, q + 3 * padded + first});
+      const PairTable& table = columns.table;
+      set.fill_pairs(buffer.pairs(), keys_.hash_blocks(),
+                     {table.inverse_r + first, table.beta + first, table.offset + first, table.r + first});
     };
   });
-  taken_bytes_ += bytes;
-  columns_ = std::move(columns);
 }
 
-void Binwise::keep_drawn(int n_threads, StopSign& stop_sign) {
-  const std::size_t bytes = n_bins_ * kKeptAttempts * sizeof(std::uint32_t);
-  if (bytes > table_bytes_ - taken_bytes_ || entries_seen_ < n_bins_) return;
-  Aligned<std::uint32_t> drawn_bins = aligned<std::uint32_t>(n_bins_ * kKeptAttempts);
-  for_each_block((n_bins_ + kAtOnce - 1) / kAtOnce, n_threads, stop_sign, [&] {
-    return [&](std::size_t chunk) {
-      for (std::size_t bin = chunk * kAtOnce; bin < std::min((chunk + 1) * kAtOnce, n_bins_); ++bin) {
-        for (std::uint64_t n = 0; n < kKeptAttempts; ++n) drawn_bins[bin * kKeptAttempts + n] = drawn(bin, n);
+void Binwise::finish(DrawnBins& drawn_bins, int n_threads, StopSign& stop_sign) const {
+  drawn_bins.parts.finish(n_threads, stop_sign, [&] {
+    return [&](std::size_t part) {
+      for (std::size_t bin = part * kAtOnce; bin < std::min((part + 1) * kAtOnce, n_bins_); ++bin) {
+        for (std::uint64_t n = 0; n < kKeptAttempts; ++n) drawn_bins.bins[bin * kKeptAttempts + n] = drawn(bin, n);
       }
     };
   });
-  taken_bytes_ += bytes;
-  drawn_ = std::move(drawn_bins);
 }
 
-std::function<RowSampler()> Binwise::start(const InstructionSet& set, std::size_t n_entries, int n_threads,
-                                           StopSign& stop_sign) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  entries_seen_ += n_entries;
-  if (!columns_) keep_columns(set, n_threads, stop_sign);
-  if (!drawn_) keep_drawn(n_threads, stop_sign);
-  return [&set, this, kept = Kept{columns_.get(), drawn_.get()}, &stop_sign] {
-    return RowSampler(RowByBins(set, *this, kept, stop_sign));
-  };
+MakeBatchSampler Binwise::start(const InstructionSet& set, const MatrixSummary& matrix, int n_threads,
+                                StopSign& stop_sign) {
+  const Kept kept = kept_for(matrix.most_entries);
+  if (kept.columns != nullptr) finish(*kept.columns, set, n_threads, stop_sign);
+  if (kept.drawn != nullptr) finish(*kept.drawn, n_threads, stop_sign);
+  return [this, &set, kept, &stop_sign] { return std::make_unique<RowByBins>(set, *this, kept, stop_sign); };
 }
 
 }  // namespace gcwsnet

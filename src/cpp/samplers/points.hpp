@@ -17,7 +17,7 @@ inline constexpr double kE8[] = {1.0, 2980.9579870417283, 8886110.520507872, 264
 inline constexpr double kWidth = 2979.9579870417283;  // of a cell in s, where its lower end is 1: e^8 - 1
 
 // exp(x) - 1 in f32 for x = L - 8 floor(L / 8), with exp as samplers/exponential.py has it, for n numbers.
-inline void rooms(const float* L, std::size_t n, float* room) {
+inline void weights_above_cells(const float* L, std::size_t n, float* above) {
   double inverse_factorial[14] = {1.0};
   double factorial = 1.0;
   for (int i = 1; i < 14; ++i) {
@@ -38,7 +38,7 @@ inline void rooms(const float* L, std::size_t n, float* room) {
       weight[lane] = static_cast<float>(series * static_cast<double>(1 << k));
     }
     store(weight, load<Floats>(weight) - floats(1.0f));
-    __builtin_memcpy(room + start, weight, here * sizeof(float));
+    __builtin_memcpy(above + start, weight, here * sizeof(float));
   }
 }
 
@@ -120,7 +120,7 @@ class LowestPoints {
     }
     if (possible[0]) {
       Floats y = Floats{}, z = width;
-      const Floats room = floats(row.room[e]);
+      const Floats above = floats(row.above[e]);
       Ints going = ints(-1);
       for (int s = 0; s < kMostSteps; ++s) {
         const Key& step = cells_.step[lag][s];
@@ -128,7 +128,7 @@ class LowestPoints {
         going = going & (y < best) & (y * scale < least_);
         if (!any(going)) break;
         z = z * position(low, high, step);
-        const Ints under = going & ((room < z) ^ ints(-1));
+        const Ints under = going & ((above < z) ^ ints(-1));
         best = select(under, y, best);
         number = select(under, floats(cells_.number[lag] + static_cast<float>(s)), number);
         going = going & (under ^ ints(-1));

@@ -1,19 +1,19 @@
 #include "samplers/rejection.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <limits>
 #include <stdexcept>
 
-#include "base/rows.hpp"
+#include "base/aligned.hpp"
+#include "base/fork.hpp"
 
 namespace gcwsnet {
 
 namespace {
 
 constexpr std::uint32_t kMostTrials = 1024;
-constexpr std::uint32_t kDrawn = 16;  // trials of a hash drawn together
+constexpr std::uint32_t kPerChunk = 16;  // trials of a hash drawn together
 constexpr std::uint32_t kLook = 4;    // and looked at together, without a branch that nobody could predict
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 constexpr float kLeastLogHeight = -31.0f * 0.6931471805599453f;  // of u = 2^-31
@@ -28,7 +28,7 @@ struct Trial {
   float log_height;
 };
 struct TrialChunk {
-  Trial trial[kDrawn];
+  Trial trial[kPerChunk];
 };
 
 }  // namespace
@@ -36,72 +36,73 @@ struct TrialChunk {
 // The caps and the trials under them. The first trials of all hashes are kept once they have been drawn.
 class Trials {
  public:
-  static constexpr std::uint32_t kChunks = kMostTrials / kDrawn;
+  static constexpr std::uint32_t kChunks = kMostTrials / kPerChunk;
 
-  Trials(std::uint64_t seed, std::size_t n_features, std::size_t n_hashes, std::size_t most_bytes, const float* log_caps,
-         const std::uint64_t* ends)
-      : keys_(seed, KeyStream::Purpose::kTrials),
-        n_hashes_(n_hashes),
-        n_kept_(std::min<std::size_t>(kChunks, most_bytes / (sizeof(TrialChunk) + sizeof drawn_[0]) / n_hashes)),
-        log_caps_(log_caps, log_caps + n_features),
-        ends_(ends, ends + n_features),
-        chunks_(aligned<TrialChunk>(n_kept_ * n_hashes)),
-        drawn_(n_kept_ * n_hashes) {}
+  Trials(const SampleKeys& keys, std::size_t most_bytes, const float* log_caps, const std::uint64_t* ends)
+      : keys_(keys.seed(), KeyStream::Purpose::kTrials),
+        n_hashes_(keys.n_hashes()),
+        n_kept_(std::min<std::size_t>(kChunks, most_bytes / (sizeof(TrialChunk) + sizeof state_[0]) / n_hashes_)),
+        log_caps_(log_caps, log_caps + keys.n_features()),
+        ends_(ends, ends + keys.n_features()),
+        chunks_(aligned<TrialChunk>(n_kept_ * n_hashes_)),
+        state_(n_kept_ * n_hashes_) {}
 
   std::size_t n_hashes() const { return n_hashes_; }
   std::size_t n_features() const { return log_caps_.size(); }
   float log_cap(std::uint32_t feature) const { return log_caps_[feature]; }
 
-  // The trials from number chunk * kDrawn on; `room` is for those that are not kept.
-  const TrialChunk& chunk(const InstructionSet& set, std::uint32_t chunk, std::size_t hash, TrialChunk& room) {
-    if (chunk >= n_kept_) {
-      draw(set, chunk, hash, room);
-      return room;
-    }
-    const std::size_t at = chunk * n_hashes_ + hash;  // the first trials of all hashes stand together
-    if (!drawn_[at].load(std::memory_order_acquire)) {
-      const std::lock_guard<std::mutex> lock(mutexes_[hash % mutexes_.size()]);
-      if (!drawn_[at].load(std::memory_order_relaxed)) {
+  // The trials from number chunk * kPerChunk on; `buffer` is for those that are not kept. No thread waits for another: a
+  // chunk that another one is drawing, or was when the process forked, is drawn into the buffer.
+  const TrialChunk& chunk(const InstructionSet& set, std::uint32_t chunk, std::size_t hash, TrialChunk& buffer) {
+    if (chunk < n_kept_) {
+      const std::size_t at = chunk * n_hashes_ + hash;  // the first trials of all hashes stand together
+      unsigned char state = state_[at].load(std::memory_order_acquire);
+      if (state == kDrawn) return chunks_[at];
+      if (state == kNew && state_[at].compare_exchange_strong(state, kClaimed)) {
         draw(set, chunk, hash, chunks_[at]);
-        drawn_[at].store(true, std::memory_order_release);
+        state_[at].store(kDrawn, std::memory_order_release);
+        return chunks_[at];
       }
     }
-    return chunks_[at];
+    draw(set, chunk, hash, buffer);
+    return buffer;
   }
 
  private:
+  enum State : unsigned char { kNew, kClaimed, kDrawn };
+
   void draw(const InstructionSet& set, std::uint32_t chunk, std::size_t hash, TrialChunk& to) const {
-    std::uint32_t height[kDrawn];
-    float log_height[kDrawn];
-    static_assert(kDrawn == kHashBlock);  // the width of log_heights
-    for (std::uint32_t n = 0; n < kDrawn; ++n) {
-      const std::uint64_t number = std::uint64_t{kMostTrials} * hash + chunk * kDrawn + n;
+    std::uint32_t height[kPerChunk];
+    float log_height[kPerChunk];
+    static_assert(kPerChunk == kHashBlock);  // the width of log_heights
+    for (std::uint32_t n = 0; n < kPerChunk; ++n) {
+      const std::uint64_t number = std::uint64_t{kMostTrials} * hash + chunk * kPerChunk + n;
       const std::uint64_t point = keys_(2 * number) >> 1;
       const auto feature = std::upper_bound(ends_.begin(), ends_.end(), point) - ends_.begin();
       to.trial[n].feature = static_cast<std::uint32_t>(feature);
       height[n] = halves(keys_(2 * number + 1)).high;
     }
     set.log_heights(height, log_height);
-    for (std::uint32_t n = 0; n < kDrawn; ++n) to.trial[n].log_height = log_height[n];
+    for (std::uint32_t n = 0; n < kPerChunk; ++n) to.trial[n].log_height = log_height[n];
   }
 
   const KeyStream keys_;
   const std::size_t n_hashes_, n_kept_;  // chunks of each hash
   const std::vector<float> log_caps_;
   const std::vector<std::uint64_t> ends_;
-  Aligned<TrialChunk> chunks_;            // [chunk][hash]
-  std::vector<std::atomic<bool>> drawn_;  // each of them
-  std::array<std::mutex, 64> mutexes_;    // of those that are being drawn
+  Aligned<TrialChunk> chunks_;                     // [chunk][hash]
+  std::vector<std::atomic<unsigned char>> state_;  // of each of them
 };
 
 namespace {
 
-class RowByRejection {
+class RowByRejection : public RowSampler {
  public:
-  RowByRejection(const InstructionSet& set, const Tables& tables, std::shared_ptr<Trials> trials, StopSign& stop_sign)
-      : set_(set), tables_(tables), trials_(std::move(trials)), stop_sign_(stop_sign) {}
+  RowByRejection(const InstructionSet& set, const SampleKeys& keys, std::shared_ptr<Trials> trials, StopSign& stop_sign)
+      : RowSampler(stop_sign), set_(set), keys_(keys), trials_(std::move(trials)) {}
 
-  void operator()(const Entries& row, const Samples& samples) {
+ private:
+  void sample_row(const Entries& row, const Samples& samples) override {
     key_.clear();
     if (trials_->n_features() > kMostByFeature) {
       share_.resize(row.n);
@@ -120,7 +121,6 @@ class RowByRejection {
     for (std::size_t e = 0; e < row.n; ++e) share_[row.feature[e]] = kNever;
   }
 
- private:
   // ln of the row's share of each cap. False if no trial can be under one.
   template <class Place>
   bool take_shares(const Entries& row, Place place) {
@@ -151,8 +151,8 @@ class RowByRejection {
   bool accept(std::size_t hash, const Samples& samples, ShareOf share_of) {
     for (std::uint32_t number = 0; number < Trials::kChunks; ++number) {
       if (number % kChunksBetweenPolls == kChunksBetweenPolls - 1) stop_sign_.poll();
-      const TrialChunk& chunk = trials_->chunk(set_, number, hash, room_);
-      for (std::uint32_t from = 0; from < kDrawn; from += kLook) {
+      const TrialChunk& chunk = trials_->chunk(set_, number, hash, trial_buffer_);
+      for (std::uint32_t from = 0; from < kPerChunk; from += kLook) {
         std::uint32_t accepted = 0;
         for (std::uint32_t n = 0; n < kLook; ++n) {
           const Trial trial = chunk.trial[from + n];
@@ -161,7 +161,7 @@ class RowByRejection {
         if (accepted == 0) continue;
         const std::uint32_t first = from + static_cast<std::uint32_t>(__builtin_ctz(accepted));
         samples.i[hash] = chunk.trial[first].feature;
-        samples.t[hash] = static_cast<float>(number * kDrawn + first);
+        samples.t[hash] = static_cast<float>(number * kPerChunk + first);
         return true;
       }
     }
@@ -170,10 +170,10 @@ class RowByRejection {
 
   // The GCWS samples, marked, of the hashes that wait; `first` is the first of their block.
   void fall_back(const Entries& row, std::size_t first, std::uint32_t waiting, const Samples& samples) {
-    if (!pruned_) pruned_ = std::make_shared<PrunedWorkspace>();
+    if (!pruned_) pruned_ = std::make_unique<PrunedWorkspace>();
     if (key_.empty()) {
       key_.resize(row.n);
-      for (std::size_t e = 0; e < row.n; ++e) key_[e] = tables_.feature_key(row.feature[e]);
+      for (std::size_t e = 0; e < row.n; ++e) key_[e] = keys_.feature(row.feature[e]);
     }
     float a[kHashBlock], t[kHashBlock];
     std::uint32_t i[kHashBlock];
@@ -183,7 +183,7 @@ class RowByRejection {
     for (std::size_t from = 0; from < row.n; from += kPiece) {
       stop_sign_.poll();
       const Entries piece = {row.feature + from, row.L + from, key_.data() + from, std::min(kPiece, row.n - from)};
-      set_.scan_pruned_generated(piece, tables_.hash_keys() + first / kHashBlock, 1, *pruned_, {a, t, i});
+      set_.scan_pruned_generated(piece, keys_.hash_blocks() + first / kHashBlock, 1, *pruned_, {a, t, i});
     }
     set_.mark_fallen_back(t);
     for (; waiting != 0; waiting &= waiting - 1) {
@@ -194,32 +194,30 @@ class RowByRejection {
   }
 
   const InstructionSet& set_;
-  const Tables& tables_;
+  const SampleKeys& keys_;
   const std::shared_ptr<Trials> trials_;
-  StopSign& stop_sign_;
   std::vector<float> share_;  // by feature if there are not too many, else by entry
-  TrialChunk room_ = {};
-  Room<Key> key_;  // of the entries, where a hash falls back
-  std::shared_ptr<PrunedWorkspace> pruned_;
+  TrialChunk trial_buffer_ = {};
+  UninitializedVector<Key> key_;  // of the entries, where a hash falls back
+  std::unique_ptr<PrunedWorkspace> pruned_;
 };
 
 }  // namespace
 
-Rejection::Rejection(std::uint64_t seed, const Tables& tables, std::size_t n_hashes, std::size_t table_bytes)
-    : seed_(seed), tables_(tables), n_hashes_(n_hashes), table_bytes_(table_bytes) {}
-
 void Rejection::use_caps(const float* log_caps, const std::uint64_t* ends) {
-  auto trials = std::make_shared<Trials>(seed_, tables_.n_features(), n_hashes_, table_bytes_, log_caps, ends);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  trials_ = std::move(trials);
+  auto trials = std::make_shared<Trials>(keys_, table_bytes_, log_caps, ends);
+  const ForkSafeLock lock;
+  trials_.swap(trials);
 }
 
-std::function<RowSampler()> Rejection::start(const InstructionSet& set, std::size_t, int, StopSign& stop_sign) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (!trials_) throw std::runtime_error("use_caps must be called before rows are hashed by rejection");
-  return [&set, &tables = tables_, trials = trials_, &stop_sign] {
-    return RowSampler(RowByRejection(set, tables, trials, stop_sign));
-  };
+MakeBatchSampler Rejection::start(const InstructionSet& set, const MatrixSummary&, int, StopSign& stop_sign) {
+  std::shared_ptr<Trials> trials;
+  {
+    const ForkSafeLock lock;
+    trials = trials_;
+  }
+  if (!trials) throw std::runtime_error("use_caps must be called before rows are hashed by rejection");
+  return [this, &set, trials, &stop_sign] { return std::make_unique<RowByRejection>(set, keys_, trials, stop_sign); };
 }
 
 }  // namespace gcwsnet

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +15,6 @@ from gcwsnet.bench._problem import Problem
 from gcwsnet.hashing import GCWSHasher, _gcws
 
 OURS, FULL_SCAN, TWO_THREADS = "gcwsnet", "full scan", "two threads"
-INSTRUCTION_SET = "GCWSNET_ISA"
 READY_ROWS, READY_COLUMNS, READY_HASHES = 128, 5625, 256
 
 
@@ -60,16 +58,13 @@ def lesser_instruction_sets() -> list[str]:
 
 @contextmanager
 def using(name: str) -> Iterator[None]:
-    """An instruction set for a while, chosen as a user would."""
-    before = os.environ.get(INSTRUCTION_SET)
-    os.environ[INSTRUCTION_SET] = name
+    """Use an instruction set within a block."""
+    before = _core.instruction_set()
+    _core.use_instruction_set(name)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[INSTRUCTION_SET]
-        else:
-            os.environ[INSTRUCTION_SET] = before
+        _core.use_instruction_set(before)
 
 
 def under(name: str, work: Work) -> Work:

@@ -1,9 +1,11 @@
-// What the files that know Python share.
+// What the bindings of all folders share: arrays of NumPy, whose sizes and types are checked before anything is touched, and
+// work without the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <type_traits>
 
@@ -12,6 +14,13 @@
 namespace gcwsnet {
 
 namespace nb = nanobind;
+using namespace nb::literals;
+
+using Matrix = nb::ndarray<nb::ro, nb::numpy, nb::ndim<2>, nb::device::cpu>;
+using Vector = nb::ndarray<nb::ro, nb::numpy, nb::ndim<1>, nb::device::cpu>;
+using Array = nb::ndarray<nb::ro, nb::numpy, nb::device::cpu>;
+using OutArray = nb::ndarray<nb::numpy, nb::device::cpu>;
+using OutMatrix = nb::ndarray<nb::numpy, nb::ndim<2>, nb::device::cpu>;
 
 inline void require(bool condition, const char* rule) {
   if (!condition) throw std::invalid_argument(rule);
@@ -24,7 +33,7 @@ void without_gil(Work work) {
   try {
     nb::gil_scoped_release released;
     StopSign stop_sign([&] {
-      if (interrupted) return true;  // asked again while other threads end: Python tells of a signal once
+      if (interrupted) return true;  // asked again while other threads end: Python reports a signal once
       nb::gil_scoped_acquire acquired;
       interrupted = PyErr_CheckSignals() != 0;
       return interrupted;
@@ -36,9 +45,23 @@ void without_gil(Work work) {
   if (interrupted) throw nb::python_error();
 }
 
-// The numbers of a matrix, row after row.
-template <class Number, class Array>
-Number* contiguous(const Array& array, std::size_t n_rows, std::size_t n_columns, const char* rule) {
+template <class Function>
+auto with_number_type(nb::dlpack::dtype type, Function function) {
+  if (type == nb::dtype<float>()) return function(float{});
+  if (type == nb::dtype<double>()) return function(double{});
+  throw std::invalid_argument("the data must be float32 or float64");
+}
+
+template <class Function>
+auto with_index_type(nb::dlpack::dtype type, Function function) {
+  if (type == nb::dtype<std::int32_t>()) return function(std::int32_t{});
+  if (type == nb::dtype<std::int64_t>()) return function(std::int64_t{});
+  throw std::invalid_argument("the indices must be int32 or int64");
+}
+
+// The numbers of an array of a given shape, which must be contiguous.
+template <class Number, class AnyMatrix>
+Number* contiguous(const AnyMatrix& array, std::size_t n_rows, std::size_t n_columns, const char* rule) {
   const bool fits = array.dtype() == nb::dtype<std::remove_const_t<Number>>() && array.shape(0) == n_rows &&
                     array.shape(1) == n_columns;
   const bool in_one_piece = array.size() == 0 ||
@@ -48,7 +71,7 @@ Number* contiguous(const Array& array, std::size_t n_rows, std::size_t n_columns
   return static_cast<Number*>(array.data());
 }
 
-// The numbers of an array of any shape with n of them.
+// The n numbers of an array of any shape, which must be contiguous.
 template <class Number, class AnyArray>
 Number* contiguous(const AnyArray& array, std::size_t n, const char* rule) {
   bool fits = array.dtype() == nb::dtype<std::remove_const_t<Number>>() && array.size() == n;
@@ -61,7 +84,11 @@ Number* contiguous(const AnyArray& array, std::size_t n, const char* rule) {
   return static_cast<Number*>(array.data());
 }
 
-// training_bindings.cpp
+// One for each folder that Python sees, and for the training in the folder `layer`.
+void bind_samplers(nb::module_& m);
+void bind_kernels(nb::module_& m);
+void bind_layer(nb::module_& m);
 void bind_training(nb::module_& m);
+void bind_reading(nb::module_& m);
 
 }  // namespace gcwsnet

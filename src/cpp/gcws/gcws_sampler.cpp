@@ -1,0 +1,287 @@
+#include "gcws/gcws_sampler.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gcws/plan.hpp"
+
+namespace gcwsnet {
+
+namespace {
+
+using Scan = GcwsSampler::Scan;
+
+constexpr std::size_t kBlocksAtOnce = 64;
+constexpr std::size_t kNearBytes = std::size_t{1} << 18;  // a larger block of the table is not all in a near cache
+constexpr std::size_t kFewRows = 4;                       // fewer are scanned one by one, several hashes at once
+constexpr std::size_t kPiece = std::size_t{1} << 16;      // entries scanned between two looks at the stop sign
+
+// The table for the rows of a matrix: for 0/1 rows ranks, for others parameters, or none.
+struct ReadyTable {
+  const float* parameters = nullptr;
+  const std::int16_t* ranks = nullptr;
+  int shift = 0;  // of the ranks
+};
+
+class GcwsBatchSampler : public BatchSampler {
+ public:
+  GcwsBatchSampler(const InstructionSet& set, const SampleKeys& keys, Scan scan, Tables& tables, const ReadyTable& ready,
+                   StopSign& stop_sign)
+      : set_(set), keys_(keys), scan_(scan), tables_(tables), ready_(ready), stop_sign_(stop_sign) {}
+
+  void sample(const RowBatch& rows, SampleBuffer& samples) override {
+    key_.clear();
+    if (ready_.ranks != nullptr) {
+      sample_by_ranks(rows, samples);
+    } else if (ready_.parameters != nullptr) {
+      sample_by_table(rows, samples);
+    } else {
+      make_keys(rows);
+      for (std::size_t r = 0; r < rows.n_rows(); ++r) sample_generated(rows, r, samples);
+    }
+  }
+
+ private:
+  std::size_t n_blocks() const { return keys_.n_blocks(); }
+
+  void make_keys(const RowBatch& rows) {
+    key_.resize(rows.entries.size());
+    for (std::size_t e = 0; e < key_.size(); ++e) key_[e] = keys_.feature(rows.entries.feature[e]);
+  }
+
+  void sample_by_ranks(const RowBatch& rows, SampleBuffer& samples);
+  void sample_by_table(const RowBatch& rows, SampleBuffer& samples);
+  void sample_generated(const RowBatch& rows, std::size_t row, SampleBuffer& samples);
+
+  // How each group of rows is scanned; fills heavy_, heavy_start_ and limit_.
+  std::vector<Plan> plan(const SortedLists* lists, const RowBatch& rows);
+  void scan_table(std::size_t block, const Entries& row, const Samples& samples);
+  void lay_side_by_side(const RowBatch& rows, std::size_t start, std::size_t n, std::size_t lanes, int shift);
+  void scan_sorted(const SortedLists& lists, int shift, bool heavy, const RowBatch& rows, std::size_t first,
+                   std::size_t n, SampleBuffer& samples);
+
+  const InstructionSet& set_;
+  const SampleKeys& keys_;
+  const Scan scan_;
+  Tables& tables_;
+  const ReadyTable ready_;
+  StopSign& stop_sign_;
+
+  UninitializedVector<Key> key_;      // of the entries, where parameters are generated
+  std::vector<std::uint32_t> rivals_;  // entries that share the least rank
+  std::unique_ptr<PrunedWorkspace> pruned_;
+  std::vector<RowView> views_;
+  EntryBuffer heavy_;
+  std::vector<std::size_t> heavy_start_;
+  std::vector<float> limit_;
+  UninitializedVector<float> by_feature_;
+};
+
+std::vector<Plan> GcwsBatchSampler::plan(const SortedLists* lists, const RowBatch& rows) {
+  const std::size_t n = rows.n_rows();
+  const std::size_t n_groups = (n + kRowGroup - 1) / kRowGroup;
+  std::vector<Plan> plans(n_groups);
+  heavy_.clear();
+  heavy_start_.assign(1, 0);
+  limit_.assign(n_groups * kRowGroup, -std::numeric_limits<float>::infinity());
+  for (std::size_t group = 0; group < n_groups; ++group) {
+    const std::size_t first = group * kRowGroup;
+    const std::size_t end = std::min(first + kRowGroup, n);
+    const std::size_t n_entries = rows.start[end] - rows.start[first];
+    if (lists != nullptr && (scan_ != Scan::kAuto || worth_a_plan(n_entries, end - first))) {
+      views_.clear();
+      for (std::size_t r = first; r < end; ++r) {
+        const Entries row = rows.row(r);
+        const RowShape shape = set_.shape_of(row.L, row.n);
+        views_.push_back({row.L, row.n, shape.largest_L, shape.largest_L + std::log(std::max(shape.sum, 1.0f))});
+      }
+      if (scan_ == Scan::kAuto) {
+        plans[group] = plan_for(views_, *lists, keys_.n_features());
+      } else {
+        plans[group] = {Plan::Scan::kSorted, scan_ == Scan::kHeavy, lists->mean_s(0)};
+      }
+    }
+    for (std::size_t r = first; r < end; ++r) {
+      if (plans[group].scan == Plan::Scan::kSorted) {
+        limit_[r] = views_[r - first].largest_L;
+        if (plans[group].heavy) {
+          const std::size_t before = heavy_.size();
+          heavy_.resize(before + rows.n_entries(r));
+          const HeavyPart part = set_.take_heavy(rows.row(r), plans[group].threshold + views_[r - first].log_sum,
+                                                 heavy_.feature.data() + before, heavy_.L.data() + before);
+          heavy_.resize(before + part.n);
+          limit_[r] = part.largest_of_rest;
+        }
+        limit_[r] += slack(limit_[r]);
+      }
+      heavy_start_.push_back(heavy_.size());
+    }
+  }
+  return plans;
+}
+
+void GcwsBatchSampler::sample_by_ranks(const RowBatch& rows, SampleBuffer& samples) {
+  const int shift = ready_.shift;
+  const std::size_t block_size = (keys_.n_features() >> shift) * kHashBlock;
+  const bool far = block_size * sizeof *ready_.ranks > kNearBytes;
+  std::size_t most = 0;
+  for (std::size_t r = 0; r < rows.n_rows(); ++r) most = std::max(most, rows.n_entries(r));
+  if (most > kMostOnes) make_keys(rows);
+  rivals_.resize(std::min(most, kMostOnes) + 1);
+  EntryBuffer& few = heavy_;
+  std::vector<Key> few_keys;
+  for (std::size_t block = 0; block < n_blocks(); ++block) {
+    for (std::size_t r = 0; r < rows.n_rows(); ++r) {
+      const Entries row = rows.row(r);
+      if (row.n > kMostOnes) continue;
+      const Samples to = samples.at(r, block);
+      const std::size_t n = set_.scan_ranks(row, ready_.ranks + block * block_size, shift, far, to, rivals_.data());
+      if (n == 0) continue;
+      few.resize(n);
+      few_keys.resize(n);
+      for (std::size_t e = 0; e < n; ++e) {
+        few.feature[e] = row.feature[rivals_[e]];
+        few.L[e] = row.L[rivals_[e]];
+        few_keys[e] = keys_.feature(few.feature[e]);
+      }
+      std::fill_n(to.a, kHashBlock, std::numeric_limits<float>::infinity());
+      set_.scan_generated({few.feature.data(), few.L.data(), few_keys.data(), n}, keys_.hash_block(block), to);
+    }
+    stop_sign_.poll();
+  }
+  for (std::size_t r = 0; r < rows.n_rows(); ++r) {
+    if (rows.n_entries(r) > kMostOnes) sample_generated(rows, r, samples);
+  }
+}
+
+void GcwsBatchSampler::sample_by_table(const RowBatch& rows, SampleBuffer& samples) {
+  std::uint32_t features = 0;
+  for (const std::uint32_t feature : rows.entries.feature) features |= feature;
+  const int shift = features & 1 ? 0 : 1;  // are there negative parts?
+  const SortedLists* lists = scan_ == Scan::kFull ? nullptr : tables_.lists(shift, stop_sign_);
+  const std::vector<Plan> plans = plan(lists, rows);
+  const std::size_t n = rows.n_rows();
+  for (std::size_t r = 0; r < n; ++r) samples.clear(r);
+  for (std::size_t block = 0; block < n_blocks(); ++block) {  // outermost, so that its part of the table stays near
+    for (std::size_t r = 0; r < n; ++r) {
+      const Plan& plan = plans[r / kRowGroup];
+      if (plan.scan == Plan::Scan::kFull) {
+        scan_table(block, rows.row(r), samples.at(r, block));
+      } else if (plan.heavy) {
+        const std::size_t from = heavy_start_[r];
+        scan_table(block, {heavy_.feature.data() + from, heavy_.L.data() + from, nullptr, heavy_start_[r + 1] - from},
+                   samples.at(r, block));
+      }
+    }
+    stop_sign_.poll();
+  }
+  for (std::size_t first = 0; first < n; first += kRowGroup) {
+    const Plan& plan = plans[first / kRowGroup];
+    if (plan.scan == Plan::Scan::kFull) continue;
+    scan_sorted(*lists, shift, plan.heavy, rows, first, std::min<std::size_t>(kRowGroup, n - first), samples);
+  }
+}
+
+void GcwsBatchSampler::sample_generated(const RowBatch& rows, std::size_t r, SampleBuffer& samples) {
+  if (!pruned_) pruned_ = std::make_unique<PrunedWorkspace>();
+  samples.clear(r);
+  const Entries row = rows.row(r);
+  const Key* const key = key_.data() + rows.start[r];
+  // In pieces, so that the stop sign is seen in time; the samples go on where they were.
+  const std::size_t piece = std::max<std::size_t>(PrunedWorkspace::kEntries, kPiece * 16 / n_blocks());
+  for (std::size_t from = 0; from < row.n; from += piece) {
+    const Entries part = {row.feature + from, row.L + from, key + from, std::min(piece, row.n - from)};
+    for (std::size_t block = 0; block < n_blocks(); block += kBlocksAtOnce) {
+      const std::size_t blocks = std::min(kBlocksAtOnce, n_blocks() - block);
+      const HashKeys* hashes = keys_.hash_blocks() + block;
+      if (scan_ == Scan::kFull) {
+        for (std::size_t b = 0; b < blocks; ++b) set_.scan_generated(part, hashes[b], samples.at(r, block + b));
+      } else {
+        set_.scan_pruned_generated(part, hashes, blocks, *pruned_, samples.at(r, block));
+      }
+      stop_sign_.poll();
+    }
+  }
+}
+
+void GcwsBatchSampler::lay_side_by_side(const RowBatch& rows, std::size_t start, std::size_t n, std::size_t lanes,
+                                        int shift) {
+  by_feature_.resize((keys_.n_features() >> shift) * lanes);
+  if (lanes == kRowGroup && rows.start[start + n] - rows.start[start] == n * keys_.n_columns()) {  // none lacks a column
+    Entries group[kRowGroup];
+    for (std::size_t lane = 0; lane < lanes; ++lane) group[lane] = rows.row(start + std::min(lane, n - 1));
+    set_.side_by_side(group, keys_.n_columns(), shift, by_feature_.data());
+    return;
+  }
+  std::fill(by_feature_.begin(), by_feature_.end(), -std::numeric_limits<float>::infinity());
+  for (std::size_t lane = 0; lane < n; ++lane) {
+    const Entries row = rows.row(start + lane);
+    for (std::size_t e = 0; e < row.n; ++e) by_feature_[(row.feature[e] >> shift) * lanes + lane] = row.L[e];
+  }
+}
+
+void GcwsBatchSampler::scan_sorted(const SortedLists& lists, int shift, bool heavy, const RowBatch& rows,
+                                   std::size_t first, std::size_t n, SampleBuffer& samples) {
+  const bool together = n >= kFewRows;
+  const std::size_t lanes = together ? kRowGroup : 1;
+  // The samples that a list was too short for, by a full scan.
+  const auto finish = [&](std::size_t row, std::size_t block, std::uint32_t hashes) {
+    float a[kHashBlock], t[kHashBlock];
+    std::uint32_t i[kHashBlock];
+    SampleBuffer::clear_samples({a, t, i}, kHashBlock);
+    scan_table(block, rows.row(row), {a, t, i});
+    const Samples to = samples.at(row, block);
+    for (int hash = 0; hash < kHashBlock; ++hash) {
+      if ((hashes >> hash & 1) == 0) continue;
+      to.t[hash] = t[hash];
+      to.i[hash] = i[hash];
+    }
+  };
+  for (std::size_t start = first; start < first + n; start += lanes) {
+    lay_side_by_side(rows, start, std::min(lanes, first + n - start), lanes, shift);
+    const RowsByFeature by_feature = {by_feature_.data(), shift, limit_.data() + start};
+    for (std::size_t block = 0; block < n_blocks(); ++block) {
+      const SortedFeatures list = lists.block(block);
+      const Samples to = samples.at(start, block);
+      if (together) {
+        const std::uint32_t unfinished = set_.scan_sorted_rows(list, by_feature, heavy, to, samples.padded_hashes());
+        for (std::size_t r = start; unfinished != 0 && r < first + n; ++r) finish(r, block, unfinished);
+      } else if (!set_.scan_sorted_hashes(list, by_feature, to)) {
+        finish(start, block, 0xffffu);
+      }
+      stop_sign_.poll();
+    }
+  }
+}
+
+void GcwsBatchSampler::scan_table(std::size_t block, const Entries& row, const Samples& samples) {
+  const std::size_t block_size = keys_.n_features() * kTableRow;
+  const float* const table = ready_.parameters + block * block_size;
+  for (std::size_t from = 0; from < row.n; from += kPiece) {
+    if (from > 0) stop_sign_.poll();
+    const Entries piece = {row.feature + from, row.L + from, nullptr, std::min(kPiece, row.n - from)};
+    set_.scan_table(piece, table, block_size * sizeof(float) > kNearBytes, samples);
+  }
+}
+
+}  // namespace
+
+MakeBatchSampler GcwsSampler::start(const InstructionSet& set, const MatrixSummary& matrix, int n_threads,
+                                    StopSign& stop_sign) {
+  ReadyTable ready;
+  tables_.count(matrix.n_rows, matrix.most_entries);
+  if (scan_ == Scan::kAuto || scan_ == Scan::kRanks) {
+    const ZeroOne zero_one = matrix.find_zero_one();
+    ready.shift = zero_one.negative ? 0 : 1;
+    const std::size_t n_slots = keys_.n_features() >> ready.shift;
+    if (zero_one.holds && (scan_ == Scan::kRanks || ranks_pay(zero_one.n_ones / matrix.n_rows, n_slots))) {
+      ready.ranks = tables_.ranks(ready.shift, set, n_threads, stop_sign);
+    }
+  }
+  if (ready.ranks == nullptr) ready.parameters = tables_.parameters(set, n_threads, stop_sign);
+  return [this, &set, ready, &stop_sign] {
+    return std::make_unique<GcwsBatchSampler>(set, keys_, scan_, tables_, ready, stop_sign);
+  };
+}
+
+}  // namespace gcwsnet
