@@ -26,8 +26,9 @@ setup: $(VENV)/.installed ## a virtual environment with the package, its native 
 demo: setup ## train on hashed and on original data for one pass, and compare
 	$(BIN)/python examples/demo.py
 
-test: setup ## the tests
-	$(BIN)/python -m pytest
+TEST_PROCESSES := 2
+test: setup ## the tests, and which of them take longest
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal --durations 10
 
 lint: setup ## style, types and structure
 	$(BIN)/ruff check .

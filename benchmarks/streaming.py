@@ -2,7 +2,7 @@
 
 LIBSVM files with 500 thousand and 5 million rows are generated (about 600 MB), and `gcwsnet train` learns from each
 once: k = 64, b = 8, 64 hidden units, with scaling and p chosen automatically. The peak memory is that of the whole
-process, Python and torch included.
+process, Python included.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> Section:
         rows[-1] += [f"{100 * found['progressive_accuracy']:.1f}"]
         log(rows[-1])
     head = ["rows", "file, MB", "seconds", "rows/s", "peak memory, MB", "accuracy before learning, %"]
-    lines = [*environment("torch", note=", one thread"), "", markdown_table(head, rows, align="r"), ""]
+    lines = [*environment(note=", one thread"), "", markdown_table(head, rows, align="r"), ""]
     small, large = runs
     lines += [f"Ten times the rows take {large['seconds'] / small['seconds']:.1f} times the time and"]
     lines += [f"{large['megabytes'] / small['megabytes']:.2f} times the memory."]

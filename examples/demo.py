@@ -5,7 +5,7 @@ optimizer: Adam without momentum, whose rate falls to zero. GCWSNet is as it is 
 standardised, and its rate is chosen by cross-validation within the training rows; the test rows only give the curves.
 Every number is the mean over five runs, each with its own order of rows, hashes and weights.
 
-Run it with ``make demo``, or with ``python examples/demo.py`` where gcwsnet[torch] and matplotlib are installed. It
+Run it with ``make demo``, or with ``python examples/demo.py`` where gcwsnet[demo] is installed. It
 writes the learning curves to ``demo.png`` in the current folder.
 """
 
@@ -16,21 +16,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from scipy.special import softmax
 from sklearn.datasets import load_digits
 from sklearn.model_selection import StratifiedKFold, train_test_split
-from torch import nn
+from sklearn.preprocessing import StandardScaler
 
 from gcwsnet import GCWSNetClassifier
-from gcwsnet.estimators import learn_scaling
 
 HIDDEN, BATCH, K = 200, 32, 256
-BETAS = (0.0, 0.999)
+BETA = 0.999  # of the squares of gradients in Adam
 RATES = (1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2)
 SEEDS = range(5)
 N_FOLDS = 3
@@ -41,7 +40,7 @@ Numbers = NDArray[np.float64]
 
 
 class Rows(NamedTuple):
-    """Rows to learn from and rows to judge by, with their labels."""
+    """Training rows and held-out rows, with their labels."""
 
     X_train: Numbers
     y_train: NDArray[np.int64]
@@ -50,7 +49,7 @@ class Rows(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Accuracies in percent at shares of the pass, a row for each run, and what the net needs."""
+    """Accuracies in percent at shares of the pass, a row for each run, and the learning rate."""
 
     shares: Numbers
     accuracies: Numbers
@@ -58,21 +57,21 @@ class Curve(NamedTuple):
 
 
 def load_rows() -> Rows:
-    """The digits, 70% of each class for training, always the same."""
+    """Return the digits, 70% of each class for training, always the same."""
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
     return Rows(X_train, y_train, X_test, y_test)
 
 
 def folds_of(rows: Rows) -> Iterator[Rows]:
-    """The training rows alone, in turn one third of them to judge by."""
+    """Yield the training rows alone, in turn one third of them held out."""
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
-    for learn, judge in folds.split(rows.X_train, rows.y_train):
-        yield Rows(rows.X_train[learn], rows.y_train[learn], rows.X_train[judge], rows.y_train[judge])
+    for learn, held_out in folds.split(rows.X_train, rows.y_train):
+        yield Rows(rows.X_train[learn], rows.y_train[learn], rows.X_train[held_out], rows.y_train[held_out])
 
 
 def learn_from_codes(rows: Rows, seed: int) -> tuple[Numbers, Numbers]:
-    """Shares of one pass, and the test accuracy of GCWSNet there."""
+    """Return shares of one pass, and the test accuracy of GCWSNet there."""
     net = GCWSNetClassifier(
         n_hashes=K, hidden=(HIDDEN,), epochs=1, batch_size=BATCH, records=N_POINTS, random_state=seed
     )
@@ -80,31 +79,57 @@ def learn_from_codes(rows: Rows, seed: int) -> tuple[Numbers, Numbers]:
     return np.array(net.history_["epoch"]), 100 * np.array(net.history_["eval_accuracy"])
 
 
+class PixelNet:
+    """A net of one hidden layer on rows of numbers, which begins with weights as torch draws them."""
+
+    def __init__(self, n_columns: int, n_classes: int, rng: np.random.Generator) -> None:
+        bounds = (1 / np.sqrt(n_columns), 1 / np.sqrt(HIDDEN))
+        shapes = [(n_columns, HIDDEN), (HIDDEN,), (HIDDEN, n_classes), (n_classes,)]
+        self.weights = [rng.uniform(-bounds[i // 2], bounds[i // 2], shape) for i, shape in enumerate(shapes)]
+        self.squares = [np.zeros(shape) for shape in shapes]
+        self.steps = 0
+
+    def hidden(self, X: Numbers) -> Numbers:
+        """Return the outputs of the hidden layer."""
+        return np.maximum(X @ self.weights[0] + self.weights[1], 0)
+
+    def outputs(self, X: Numbers) -> Numbers:
+        """Return an output for each class."""
+        return self.hidden(X) @ self.weights[2] + self.weights[3]
+
+    def learn(self, X: Numbers, y: NDArray[np.int64], rate: float) -> None:
+        """Take one step of Adam without momentum."""
+        hidden = self.hidden(X)
+        error = (softmax(self.outputs(X), axis=1) - np.eye(self.weights[3].size)[y]) / len(y)
+        hidden_error = (error @ self.weights[2].T) * (hidden > 0)
+        gradients = [X.T @ hidden_error, hidden_error.sum(axis=0), hidden.T @ error, error.sum(axis=0)]
+        self.steps += 1
+        for i, gradient in enumerate(gradients):
+            self.squares[i] += (1 - BETA) * (gradient**2 - self.squares[i])
+            self.weights[i] -= rate * gradient / (np.sqrt(self.squares[i] / (1 - BETA**self.steps)) + 1e-8)
+
+
 def learn_from_pixels(rows: Rows, rate: float, seed: int) -> tuple[Numbers, Numbers]:
-    """The same for a net on standardised pixels."""
-    torch.manual_seed(seed)
-    scaling = learn_scaling(rows.X_train, "standard")
-    X_train, X_test = (torch.from_numpy(scaling.transform(X).astype(np.float32)) for X in (rows.X_train, rows.X_test))
-    y_train, y_test = torch.from_numpy(rows.y_train), torch.from_numpy(rows.y_test)
-    net = nn.Sequential(nn.Linear(X_train.shape[1], HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 10))
-    optimizer = torch.optim.Adam(net.parameters(), lr=rate, betas=BETAS)
-    batches = torch.randperm(len(y_train)).split(BATCH)
-    points = {int(np.ceil(len(batches) * i / N_POINTS)) for i in range(1, N_POINTS + 1)}
+    """Return the same for a net on standardised pixels."""
+    rng = np.random.default_rng(seed)
+    scaler = StandardScaler().fit(rows.X_train)
+    X_train, X_test = scaler.transform(rows.X_train), scaler.transform(rows.X_test)
+    net = PixelNet(X_train.shape[1], 10, rng)
+    n = len(rows.y_train)
+    order, starts = rng.permutation(n), range(0, n, BATCH)
+    points = {int(np.ceil(len(starts) * i / N_POINTS)) for i in range(1, N_POINTS + 1)}
     shares, accuracies = [], []
-    for number, batch in enumerate(batches):
-        optimizer.param_groups[0]["lr"] = rate * (1 - number / len(batches))
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(net(X_train[batch]), y_train[batch]).backward()
-        optimizer.step()
+    for number, start in enumerate(starts):
+        batch = order[start : start + BATCH]
+        net.learn(X_train[batch], rows.y_train[batch], rate * (1 - number / len(starts)))
         if number + 1 in points:
-            shares.append(min((number + 1) * BATCH / len(y_train), 1.0))
-            with torch.no_grad():
-                accuracies.append(100 * (net(X_test).argmax(1) == y_test).to(torch.float64).mean().item())
+            shares.append(min((number + 1) * BATCH / n, 1.0))
+            accuracies.append(100 * float(np.mean(net.outputs(X_test).argmax(axis=1) == rows.y_test)))
     return np.array(shares), np.array(accuracies)
 
 
 def best_rate(rows: Rows, tick: Callable[[], None]) -> float:
-    """The rate with the best mean accuracy on held-out training rows."""
+    """Return the rate with the best mean accuracy on held-out training rows."""
     total = dict.fromkeys(RATES, 0.0)
     for seed, fold in enumerate(folds_of(rows)):
         for rate in RATES:
@@ -114,7 +139,7 @@ def best_rate(rows: Rows, tick: Callable[[], None]) -> float:
 
 
 def curve_of(learn: Callable[[int], tuple[Numbers, Numbers]], rate: str, tick: Callable[[], None]) -> Curve:
-    """All runs."""
+    """Return the curve of all runs."""
     accuracies = []
     for seed in SEEDS:
         shares, accuracy = learn(seed)
@@ -124,7 +149,7 @@ def curve_of(learn: Callable[[int], tuple[Numbers, Numbers]], rate: str, tick: C
 
 
 def table_of(curves: dict[str, Curve], n_train: int) -> Table:
-    """The comparison along the pass."""
+    """Return the comparison along the pass."""
     table = Table(title=f"Test accuracy along one pass over {n_train} rows, %")
     table.add_column("net")
     for share in (0.1, 0.25, 0.5):
@@ -140,7 +165,7 @@ def table_of(curves: dict[str, Curve], n_train: int) -> Table:
 
 
 def draw(curves: dict[str, Curve], path: Path) -> None:
-    """The learning curves, that of the original data dashed and black as in the paper."""
+    """Draw the learning curves, that of the original data dashed and black as in the paper."""
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     axes = figure.add_subplot()
     for (net, curve), style in zip(curves.items(), ("C3-o", "k--s"), strict=True):

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> Section:
         regressions = regression_table(options.seeds)
     runs = read_runs(options.results)
     by_learner, by_pair = SuiteResults(runs, datasets, "learners"), SuiteResults(runs, datasets, "pairs")
-    lines = [*environment("scikit-learn", "torch", "lightgbm", note=", one thread"), ""]
+    lines = [*environment("scikit-learn", "lightgbm", note=", one thread"), ""]
     seeds = f"means of {options.seeds} seeds, for bundled sets of 10 seeds and splits"
     lines += [
         f"Accuracy in percent on the test rows, {seeds}.",

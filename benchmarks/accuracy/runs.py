@@ -13,8 +13,8 @@ import numpy as np
 
 from benchmarks.accuracy.datasets import Split, SuiteDataset
 from benchmarks.accuracy.learners import Learner, can_learn, fit, model_bytes
-from gcwsnet.estimators import GCWSNetClassifier
-from gcwsnet.estimators._selection import pairs_to_try
+from gcwsnet import GCWSNetClassifier
+from gcwsnet.coding._selection import candidate_pairs
 
 LARGE = 50_000
 MOST_TRAINING_ROWS_OF_PAIRS, MOST_TEST_ROWS_OF_PAIRS = 20_000, 10_000
@@ -95,7 +95,7 @@ def run_pairs(one: SuiteDataset, seeds: int, done: set[Key]) -> Iterator[Run]:
     """Yield runs of gcwsnet with each pair of scaling and p, and with its own choice, on at most 20,000 rows."""
     for seed in range(max(seeds, one.least_seeds)):
         split = _some(one.load(seed))
-        for scale, p in [("auto", "auto"), *pairs_to_try("auto", "auto", split.X_train)]:
+        for scale, p in [("auto", "auto"), *candidate_pairs("auto", "auto", split.X_train)]:
             name = f"{scale} {p}" if p == "auto" else f"{scale} {p:g}"
             if ("pairs", one.name, name, seed) not in done:
                 model = GCWSNetClassifier(scale=scale, p=p, random_state=seed)  # type: ignore[arg-type]

@@ -1,11 +1,13 @@
 """
-The native core: hashing, the hashed layer, readers and sums of minima. Private; use the functions of gcwsnet.
+The native core: hashing, nets on codes, readers and sums of minima. Private; use the functions of gcwsnet.
 """
 
 from collections.abc import Sequence
 import enum
 from typing import Annotated
 
+import numpy
+import numpy.typing
 from numpy.typing import NDArray
 
 
@@ -60,7 +62,7 @@ class Hasher:
     A hasher of one seed that gives samples and codes of rows of n_columns numbers.
     """
 
-    def __init__(self, seed: int, n_columns: int, n_hashes: int, table_bytes: int, scan: Scan, method: Method = Method.GCWS, hash_numbers: Sequence[int] | None = None) -> None: ...
+    def __init__(self, seed: int, n_columns: int, n_hashes: int, table_bytes: int, scan: Scan, method: Method = Method.GCWS) -> None: ...
 
     def use_caps(self, log_caps: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], ends: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]) -> None:
         """
@@ -114,6 +116,138 @@ class PicksByRow:
 
 def adam(gradient: Annotated[NDArray, dict(device='cpu', writable=False)], weight: Annotated[NDArray, dict(device='cpu')], mean: Annotated[NDArray, dict(device='cpu')] | None, square: Annotated[NDArray, dict(device='cpu')], rate: float, new_mean: float, new_square: float, epsilon: float, decay: float, n_threads: int) -> None:
     """Do one step of Adam on all weights."""
+
+class Net:
+    """
+    A net on codes: a table of which each code picks a row, then ReLU and dense layers in turn.
+
+    Its weights are float32. Equal settings and rows give equal bytes of weights for any number of threads, on any instruction set.
+    """
+
+    def __init__(self, n_hashes: int, bits: int, hidden: Sequence[int], n_outputs: int, *, reduction: int = 1, seed: int = 0, scale: float = 0.3, initialize: bool = True) -> None:
+        """
+        Draw initial weights from the seed, or make all of them zero. `reduction` is the factor by which a count-sketch shortens the table; 1 is none.
+        """
+
+    @property
+    def n_hashes(self) -> int:
+        """k, the columns of codes."""
+
+    @property
+    def bits(self) -> int:
+        """b, the bits of a code."""
+
+    @property
+    def hidden(self) -> tuple:
+        """The units of the hidden layers."""
+
+    @property
+    def n_outputs(self) -> int:
+        """The outputs of the last layer."""
+
+    @property
+    def reduction(self) -> int:
+        """The factor by which a count-sketch shortens the table."""
+
+    @property
+    def seed(self) -> int:
+        """What initial weights, and bins and signs of a sketch, are drawn from."""
+
+    @property
+    def n_table_rows(self) -> int:
+        """The rows of the table."""
+
+    @property
+    def n_steps(self) -> int:
+        """
+        The steps of the optimizer so far. They may be read while another thread trains the net.
+        """
+
+    @n_steps.setter
+    def n_steps(self, arg: int, /) -> None: ...
+
+    @property
+    def rows_seen(self) -> int:
+        """The rows learned so far, those of all epochs."""
+
+    @rows_seen.setter
+    def rows_seen(self, arg: int, /) -> None: ...
+
+    def weights(self) -> dict[str, numpy.typing.NDArray[numpy.float32]]:
+        """
+        Return views of all weights, by the names of the torch net: layers.0.weight is the table.
+        """
+
+    def first_moments(self) -> dict[str, numpy.typing.NDArray[numpy.float32]]:
+        """
+        Return views of Adam's means of gradients. Without any they are made, of zeros.
+        """
+
+    def second_moments(self) -> dict[str, numpy.typing.NDArray[numpy.float32]]:
+        """
+        Return views of Adam's means of squared gradients. Without any they are made, of zeros.
+        """
+
+    @property
+    def has_first_moments(self) -> bool:
+        """Whether there are means of gradients; without momentum there are none."""
+
+    @property
+    def has_second_moments(self) -> bool:
+        """
+        Whether there are means of squared gradients; before the first step there are none.
+        """
+
+    def train(self, codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], targets: Annotated[NDArray, dict(device='cpu', writable=False)], *, weights: Annotated[NDArray, dict(device='cpu', writable=False)] | None = None, order: Annotated[NDArray, dict(device='cpu', writable=False)] | None = None, batch_size: int, rates: Annotated[NDArray, dict(device='cpu', writable=False)], losses: Annotated[NDArray, dict(device='cpu')], successes: Annotated[NDArray, dict(device='cpu')], outputs: Annotated[NDArray, dict(device='cpu')] | None = None, loss: str = 'cross_entropy', betas: tuple[float, float] = (0.0, 0.999), eps: float = 1e-08, weight_decay: float = 0.0, lazy: bool = True, n_threads: int = 1) -> None:
+        """
+        Learn from the rows that `order` numbers, batch after batch, with one learning rate for each.
+
+        Written are, for each batch before its step, the sum of the losses of its rows (without weights), the sums of their successes (rows whose largest output is their class, or the squared error of each output) and, if wanted, the outputs for each row. The gradient is that of the sum of weights times losses over the number of rows. A loss that is not finite is a FloatingPointError. After it, and after a KeyboardInterrupt, the net is that after the last whole step, which `n_steps` counts.
+        """
+
+    def outputs(self, codes: numpy.typing.NDArray, n_threads: int = 1) -> numpy.typing.NDArray[numpy.float32]:
+        """
+        Return the outputs for each row of codes. They do not depend on the other rows.
+        """
+
+    def evaluate(self, codes: numpy.typing.NDArray, targets: numpy.typing.NDArray, *, loss: str = 'cross_entropy', n_threads: int = 1) -> tuple[float, list[float]]:
+        """
+        Return the sum of the losses of rows and the sums of their successes, as `train` counts them.
+        """
+
+    def start_averaging(self) -> None:
+        """
+        Average the weights from now on, over the last half to three quarters of the rows seen. The weights as they are count as the mean over the second half of `rows_seen`.
+        """
+
+    def stop_averaging(self) -> None:
+        """Forget all averages."""
+
+    @property
+    def is_averaging(self) -> bool:
+        """Whether the weights are averaged."""
+
+    def averaged(self, n_threads: int = 1) -> Net:
+        """Return a net with the mean weights, to predict with."""
+
+    def averages(self) -> dict[str, numpy.typing.NDArray]:
+        """
+        Return views of what the averages are made of, by name: with `averaging_rows` all that has to be saved. They are of no use after a step of training.
+        """
+
+    @property
+    def averaging_rows(self) -> tuple[int, int, int]:
+        """
+        Rows before the newer part of the averages, and those of its older and newer part; set them to load a net.
+        """
+
+    @averaging_rows.setter
+    def averaging_rows(self, arg: tuple[int, int, int], /) -> None: ...
+
+def softmax(outputs: numpy.typing.NDArray) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    Return the softmax of each row of outputs: the same bytes on every machine.
+    """
 
 class LibsvmFault(enum.Enum):
     """The rule that a line of the LIBSVM format breaks."""

@@ -25,6 +25,8 @@ def n_threads(n_jobs: int | None) -> int:
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and not whole:
         raise TypeError(f"n_jobs must be an integer or None, got n_jobs={n_jobs!r}")
+    if n_jobs == 1:
+        return 1
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0: None or 1 is one thread, -1 is all processors, got n_jobs=0")
     threads = min(int(effective_n_jobs(n_jobs)), MOST_THREADS)

@@ -100,12 +100,29 @@ def test_a_picture_that_cannot_be_drawn_is_refused_before_the_run(
     assert "argument --plot" in capsys.readouterr().err
 
 
-def test_training(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(module_of("training"), "COPIED", 1 << 10)
+@pytest.fixture
+def no_datasets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let no dataset be found."""
     monkeypatch.setenv("GCWSNET_DATA", str(tmp_path))
     monkeypatch.setenv("GCWSNET_CACHE", str(tmp_path))
+
+
+@pytest.mark.usefixtures("no_datasets")
+def test_training(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    training = module_of("training")
+    monkeypatch.setattr(training, "GENERATED_ROWS", 300)
+    monkeypatch.setattr(training, "n_cores", lambda: 1)
+    lines = table_of("training", ["--rows", "100", "--repetitions", "1"], capsys)
+    found = [line.split(" | ")[0] for line in lines if "GCWSNet" in line]
+    fits = [f"| GCWSNetClassifier, batches of {size}" for size in (32, 128)]
+    assert found == [*fits, fits[0]]
+
+
+@pytest.mark.usefixtures("no_datasets")
+def test_first_layer(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module_of("first-layer"), "COPIED", 1 << 10)
     arguments = ["--hashes", "8", "--outputs", "4", "--batches", "32", "--repetitions", "1"]
-    assert len(table_of("training", arguments, capsys)) == 2 * (2 + 6)
+    assert len(table_of("first-layer", arguments, capsys)) == 2 * (2 + 6)
 
 
 def test_reading(capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,11 +157,12 @@ def digits_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("digits_for_all")
 def test_fitting(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module_of("fitting"), "n_cores", lambda: 1)
+    module_of("fitting")
+    monkeypatch.setattr(module_of("training"), "n_cores", lambda: 1)
     lines = table_of("fitting", ["--repetitions", "1"], capsys)
     assert [line.split(" | ")[0] for line in lines[2:]] == [
         "| GCWSNetClassifier",
-        "| GCWSNetClassifier, p = 1",
+        "| GCWSNetClassifier, k = 64, batches of 128",
         "| LightGBM",
     ]
 

@@ -10,7 +10,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import accuracy_score, roc_auc_score
 
 import gcwsnet
-from tests.cli.command import run, succeed
+from tests.cli.command import fail, run, succeed
 from tests.cli.files import write_clicks, write_digits
 
 SMALL = ["--n-hashes", "32", "--hidden", "16", "--p", "1", "--scale", "minmax"]
@@ -121,13 +121,23 @@ def test_a_stream_is_learned_once_and_in_pipes(files: Path, tmp_path: Path) -> N
     text = (files / "train.svm").read_bytes()
     printed = succeed("train", "-", "--n-features", 64, "--out", tmp_path / "m", *SMALL, "--json", input=text)
     assert json.loads(printed.stdout)["rows"] == 1200
-    assert gcwsnet.load(tmp_path / "m").averages_ is not None
     few = b"\n".join(text.splitlines()[:5]) + b"\n"
     assert len(succeed("predict", tmp_path / "m", "-", input=few).stdout.splitlines()) == 6
     for option in (["--epochs", 2], ["--checkpoint-every", 100], ["--resume"]):
         result = run("train", "-", "--n-features", 64, "--out", tmp_path / "x", *SMALL, *option, input=text)
         assert result.exit_code == 1
         assert "can be read only once" in result.stderr
+
+
+def test_a_stream_gives_the_model_of_partial_fit(files: Path, tmp_path: Path) -> None:
+    """Its weights are averaged in both."""
+    text = (files / "train.svm").read_bytes()
+    succeed("train", "-", "--n-features", 64, "--out", tmp_path / "m", *SMALL, "--shuffle-rows", 0, input=text)
+    X, y = load_svmlight_file(str(files / "train.svm"), n_features=64)
+    model = gcwsnet.GCWSNetClassifier(32, hidden=(16,), p=1.0, scale="minmax", random_state=0)
+    model.partial_fit(X, y, classes=range(10))
+    assert model.trainer_.net.is_averaging
+    np.testing.assert_array_equal(gcwsnet.load(tmp_path / "m").predict_proba(X), model.predict_proba(X))
 
 
 def test_the_classes_of_a_stream_can_be_given(tmp_path: Path) -> None:
@@ -148,6 +158,30 @@ def test_the_classes_of_a_stream_can_be_given(tmp_path: Path) -> None:
     ]
     succeed("train", "-", *options, input=text)
     assert gcwsnet.load(tmp_path / "m").classes_.tolist() == [0, 1, 2]
+
+
+def test_the_classes_of_a_stream_have_the_type_of_its_labels(tmp_path: Path) -> None:
+    train = ["train", "-", "--format", "csv", "--label", "word", "--out", tmp_path / "m", *SMALL]
+    words = "number,word\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(50))
+    succeed(*train, "--classes", "a,b,1", input=words)
+    assert gcwsnet.load(tmp_path / "m").classes_.tolist() == ["1", "a", "b"]
+    assert "got 'b'; name all labels of a stream with --classes" in fail(*train, "--classes", "a,1", input=words)
+    numbers = "number,word\n" + "".join(f"{i},{i % 2}\n" for i in range(50))
+    assert "--classes must be numbers" in fail(*train, "--classes", "a,b", input=numbers)
+
+
+def test_labels_with_fractions_are_not_cut_off(files: Path, tmp_path: Path) -> None:
+    """Neither those of a stream that begins with integers nor those that a model is evaluated on."""
+    first = "".join(f"{i} 1:{i}\n" for i in range(150))
+    train = ["train", "-", "--n-features", 1, "--task", "regression", "--shuffle-rows", 0, *SMALL]
+    for name, label in (("cut", 9), ("whole", 9.75)):
+        rest = f"{label} 1:9\n" * 50_000
+        succeed(*train, "--out", tmp_path / name, input=first + rest)
+    cut, whole = (gcwsnet.load(tmp_path / name).predict([[9.0]])[0] for name in ("cut", "whole"))
+    assert whole > cut + 0.5
+    succeed("train", files / "train.svm", "--out", tmp_path / "m", *SMALL)
+    (tmp_path / "test.svm").write_text("1 1:1\n1.5 2:1\n")
+    assert "not 1.5" in fail("evaluate", tmp_path / "m", tmp_path / "test.svm")
 
 
 def test_rows_that_cannot_be_read_stop_or_are_skipped(files: Path, tmp_path: Path) -> None:
@@ -207,7 +241,7 @@ def test_rows_without_labels_can_be_hashed_but_not_learned_from(files: Path, tmp
     lines = (files / "digits.csv").read_text().splitlines()
     (tmp_path / "pixels.csv").write_text("\n".join(line.partition(",")[2] for line in lines) + "\n")
     result = succeed("hash", tmp_path / "pixels.csv", "--n-hashes", 8, "--out", tmp_path / "codes")
-    assert "were not chosen, since there are no labels" in result.stderr
+    assert "were not selected, since there are no labels" in result.stderr
     assert json.loads(succeed("info", tmp_path / "codes", "--json").stdout)["rows"] == 1200
     for source in (tmp_path / "codes", tmp_path / "pixels.csv"):
         failed = run("train", source, "--out", tmp_path / "m")

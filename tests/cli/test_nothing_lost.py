@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import gcwsnet
 from tests.cli.command import fail, start, succeed
 
 SMALL = ["--n-hashes", "16", "--hidden", "8", "--p", "1", "--scale", "numeric", "--batch-size", "4"]
@@ -76,6 +77,13 @@ def test_a_killed_run_ends_with_the_bytes_of_one_that_was_not(tmp_path: Path) ->
     assert killed_and_resumed([*run, "--out", out], written, kills=2) == 2
     assert content(out) == content(tmp_path / "whole")
     assert not succeed(*run, "--out", out, "--resume").stderr
+
+
+def test_a_model_is_the_same_with_and_without_checkpoints(tmp_path: Path) -> None:
+    write_rows(tmp_path / "rows.svm", 2000)
+    for name, more in (("without", []), ("with", ["--checkpoint-every", 36])):
+        succeed("train", tmp_path / "rows.svm", "--out", tmp_path / name, *SMALL, *more)
+    assert content(tmp_path / "with") == content(tmp_path / "without")
 
 
 class Interrupted(NamedTuple):
@@ -163,6 +171,15 @@ def test_codes_that_are_not_all_there_are_not_learned_from(tmp_path: Path) -> No
     (tmp_path / "codes" / "part-00001-00000.codes.npy").unlink()
     assert "is missing" in fail("train", tmp_path / "codes", "--out", tmp_path / "m")
     assert "--restart" in fail("hash", tmp_path / "rows0.svm", "--out", tmp_path / "codes", *hashing)
+
+
+def test_a_finished_run_on_codes_is_not_that_on_codes_of_the_same_size(tmp_path: Path) -> None:
+    write_rows(tmp_path / "rows.svm", 300)
+    hashing = ["hash", tmp_path / "rows.svm", "--out", tmp_path / "codes", "--n-hashes", 8, "--p", 1]
+    for seed in (0, 7):
+        succeed(*hashing, "--restart", "--random-state", seed)
+        succeed("train", tmp_path / "codes", "--out", tmp_path / "m", "--hidden", 4, "--resume")
+        assert gcwsnet.load(tmp_path / "m").seed_ == seed
 
 
 def test_a_pipe_that_is_closed_early_is_no_error(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_a_word_for_missing_values_gives_the_same_codes_and_model_in_the_command
     reading = ["--label", "label", "--missing", missing]
     succeed("hash", file, "--out", tmp_path / "codes", "--n-hashes", 16, "--p", 1, "--scale", "numeric", *reading)
     codes = np.load(tmp_path / "codes" / "part-00000-00000.codes.npy")
-    np.testing.assert_array_equal(codes, estimator._codes(estimator._check_input(X, reset=False)).numpy())
+    np.testing.assert_array_equal(codes, estimator.coder_.codes(X))
 
     succeed("train", file, "--out", tmp_path / "m", *SMALL, *reading)
     model = gcwsnet.load(tmp_path / "m")
@@ -96,19 +96,27 @@ def test_codes_have_up_to_32_bits_and_a_table_too_large_is_an_error(tmp_path: Pa
     hashing = ["--n-hashes", 4, "--bits", 32, "--p", 1, "--scale", "none"]
     succeed("hash", tmp_path / "rows.svm", "--out", tmp_path / "codes", *hashing)
     assert np.load(tmp_path / "codes" / "part-00000-00000.codes.npy").dtype == np.uint32
-    assert "a table must have at most 2**31 rows" in fail("train", tmp_path / "codes", "--out", tmp_path / "m")
+    assert "must have at most 2**31 rows" in fail("train", tmp_path / "codes", "--out", tmp_path / "m")
     assert "--bits" in fail("hash", tmp_path / "rows.svm", "--out", tmp_path / "x", "--bits", 33, code=2)
     sketched = ["--reduction", "8bit", "--hidden", 4]
     assert run("train", tmp_path / "codes", "--out", tmp_path / "m", *sketched).exit_code == 0
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("options")
+    rows = folder / "rows.svm"
+    rows.write_text("".join(f"{i % 2} 1:{i + 1} 2:{i * i + 1}\n" for i in range(40)))
+    succeed("hash", rows, "--out", folder / "codes", *SMALL[:2], *SMALL[4:])
+    succeed("train", rows, "--out", folder / "model", *SMALL)
+    return folder
+
+
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "rows.svm").write_text("".join(f"{i % 2} 1:{i + 1} 2:{i * i + 1}\n" for i in range(40)))
-    succeed("hash", "rows.svm", "--out", "codes", *SMALL[:2], *SMALL[4:])
-    succeed("train", "rows.svm", "--out", "model", *SMALL)
-    return tmp_path
+def files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The present folder, with rows, their codes and a model of them."""
+    monkeypatch.chdir(folder)
+    return folder
 
 
 @pytest.mark.parametrize(

@@ -84,9 +84,9 @@ def test_what_needs_pyarrow_says_so(write: Write, monkeypatch: pytest.MonkeyPatc
     path, compressed = write("a.csv", "1,2\n"), write("a.svm.zst", zstd(ROWS))
     monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"reading CSV needs pyarrow: pip install 'gcwsnet\[data\]'"):
+    with pytest.raises(ImportError, match=r"CSV needs pyarrow, which is not installed; pip install 'gcwsnet\[data\]'"):
         list(read(path))
-    with pytest.raises(ImportError, match="reading a file compressed with zstd needs pyarrow"):
+    with pytest.raises(ImportError, match="a file compressed with zstd needs pyarrow"):
         read(compressed)
     assert whole(read(write("a.svm.gz", gzip.compress(ROWS)))).n_rows == 20_000
 

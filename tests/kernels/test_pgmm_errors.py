@@ -118,9 +118,3 @@ def test_more_columns_than_can_be_numbered() -> None:
     X = sparse.csr_array((np.ones(1), np.array([0]), np.array([0, 1])), shape=(1, 2**31 + 1))
     with pytest.raises(ValueError, match=r"X must have at most 2\*\*31 columns, got 2147483649"):
         pgmm_kernel(X)
-
-
-def test_an_unknown_instruction_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GCWSNET_ISA", "mmx")
-    with pytest.raises(ValueError, match=r"GCWSNET_ISA must name an instruction set.*got GCWSNET_ISA=mmx"):
-        pgmm_kernel(ONES)

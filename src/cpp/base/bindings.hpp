@@ -84,10 +84,11 @@ Number* contiguous(const AnyArray& array, std::size_t n, const char* rule) {
   return static_cast<Number*>(array.data());
 }
 
-// One for each folder that Python sees.
+// One for each folder that Python sees, and two for layer/: single layers for torch, and whole nets.
 void bind_samplers(nb::module_& m);
 void bind_kernels(nb::module_& m);
 void bind_layer(nb::module_& m);
+void bind_training(nb::module_& m);
 void bind_reading(nb::module_& m);
 
 }  // namespace gcwsnet

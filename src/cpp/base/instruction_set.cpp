@@ -45,10 +45,10 @@ const InstructionSet* find(const std::string& name) {
   return nullptr;
 }
 
-std::string rule() {
+std::string available() {
   std::string names;
   for (const InstructionSet* set : available_instruction_sets()) names += (names.empty() ? "" : ", ") + std::string(set->name);
-  return "must be one of the instruction sets of this processor (" + names + ")";
+  return "an instruction set of this processor (" + names + ")";
 }
 
 }  // namespace
@@ -65,14 +65,14 @@ void choose_instruction_set_by_environment() {
 
 void use_instruction_set(const std::string& name) {
   const InstructionSet* set = find(name);
-  if (set == nullptr) throw std::invalid_argument("name " + rule() + ", got name=" + name);
+  if (set == nullptr) throw std::invalid_argument("name must be that of " + available() + ", got name=" + name);
   in_use = set;
 }
 
 const InstructionSet& chosen_instruction_set() {
   const InstructionSet* set = in_use.load(std::memory_order_relaxed);
   if (set == nullptr) {
-    throw std::invalid_argument("GCWSNET_ISA " + rule() + ", got GCWSNET_ISA=" + name_in_environment);
+    throw std::invalid_argument("GCWSNET_ISA must name " + available() + ", got GCWSNET_ISA=" + name_in_environment);
   }
   return *set;
 }

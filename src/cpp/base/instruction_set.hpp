@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "layer/matrix_rows.hpp"
 #include "layer/row_picks.hpp"
 
 namespace gcwsnet {
@@ -58,6 +59,14 @@ struct InstructionSet {
   void (*adam_row)(const AdamStep& step, const float* gradient, std::size_t width, const Picks& picks, float* work,
                    const AdamRow& row);
   void (*prefetch_adam_row)(const AdamRow& row, std::size_t width);
+  // dense_rows.hpp
+  void (*inner_products)(const MatrixRows& x, const MatrixRows& y, std::size_t width, const float* bias, float* out,
+                         std::size_t out_stride);
+  void (*sum_of_multiples)(const MatrixRows& rows, const float* factors, std::size_t factor_stride, std::size_t width,
+                           float* sum);
+  void (*rectify)(float* numbers, std::size_t n);
+  void (*rectify_gradient)(const float* outputs, std::size_t n, float* gradient);
+  void (*add_multiple)(const float* row, float factor, std::size_t n, float* sum);
 };
 
 // Those this processor can run, best first. "baseline" is always there.

@@ -5,6 +5,7 @@
 #include "gcws/shape.hpp"
 #include "gcws/sorted_scan.hpp"
 #include "kernels/minima.hpp"
+#include "layer/dense_rows.hpp"
 #include "layer/row_sums.hpp"
 #include "samplers/encode.hpp"
 #include "samplers/pairs.hpp"
@@ -46,6 +47,11 @@ const InstructionSet kFunctions = {
     add_rows,
     adam_row,
     prefetch_adam_row,
+    inner_products,
+    sum_of_multiples,
+    rectify,
+    rectify_gradient,
+    add_multiple,
 };
 
 }  // namespace GCWSNET_ISA

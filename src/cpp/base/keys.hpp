@@ -31,6 +31,7 @@ class KeyStream {
     kBinwiseSalts = 9,
     kPoints = 10,
     kExtremalSalts = 11,
+    kInitialWeights = 14,
   };
 
   KeyStream(std::uint64_t seed, Purpose purpose)

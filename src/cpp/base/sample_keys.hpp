@@ -9,16 +9,18 @@ namespace gcwsnet {
 
 class SampleKeys {
  public:
-  // `hashes`: the numbers of the hashes, at least one. The last block of hashes is filled up with the numbers that follow.
-  SampleKeys(std::uint64_t seed, std::size_t n_features, std::vector<std::uint32_t> hashes)
-      : seed_(seed), n_features_(n_features), n_hashes_(hashes.size()), features_(seed, KeyStream::Purpose::kFeatures) {
-    while (hashes.size() % kHashBlock != 0) hashes.push_back(hashes.back() + 1);
+  // The last block of hashes is filled up with the hashes that follow.
+  SampleKeys(std::uint64_t seed, std::size_t n_features, std::size_t n_hashes)
+      : seed_(seed),
+        n_features_(n_features),
+        n_hashes_(n_hashes),
+        features_(seed, KeyStream::Purpose::kFeatures),
+        hashes_((n_hashes + kHashBlock - 1) / kHashBlock) {
     const KeyStream keys(seed, KeyStream::Purpose::kHashes);
-    hashes_.resize(hashes.size() / kHashBlock);
-    for (std::size_t j = 0; j < hashes.size(); ++j) {
+    for (std::size_t j = 0; j < padded_hashes(); ++j) {
       HashKeys& block = hashes_[j / kHashBlock];
       for (std::size_t w = 0; w < 4; ++w) {
-        const Key key = halves(keys(std::uint64_t{4} * hashes[j] + w));
+        const Key key = halves(keys(std::uint64_t{4} * j + w));
         block.low[w][j % kHashBlock] = key.low;
         block.high[w][j % kHashBlock] = key.high;
       }

@@ -1,8 +1,3 @@
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/vector.h>
-
-#include <numeric>
-
 #include "base/bindings.hpp"
 #include "samplers/hasher.hpp"
 
@@ -11,20 +6,6 @@ namespace gcwsnet {
 namespace {
 
 using Scan = GcwsSampler::Scan;
-
-// The numbers that are given, or 0, 1, 2, ...
-std::vector<std::uint32_t> numbers_of_hashes(std::size_t n_hashes,
-                                             const std::optional<std::vector<std::uint32_t>>& given,
-                                             Hasher::Method method) {
-  if (given.has_value()) {
-    require(method == Hasher::Method::kGcws, "only the method GCWS takes hash numbers");
-    require(given->size() == n_hashes, "there must be n_hashes hash numbers");
-    return *given;
-  }
-  std::vector<std::uint32_t> numbers(n_hashes);
-  std::iota(numbers.begin(), numbers.end(), std::uint32_t{0});
-  return numbers;
-}
 
 template <class Function>
 void with_code_type(nb::dlpack::dtype type, Function function) {
@@ -129,13 +110,12 @@ void bind_samplers(nb::module_& m) {
       .def(
           "__init__",
           [](Hasher* self, std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes,
-             Scan scan, Hasher::Method method, const std::optional<std::vector<std::uint32_t>>& hash_numbers) {
+             Scan scan, Hasher::Method method) {
             require(n_columns >= 1 && n_columns <= (std::size_t{1} << 31), "n_columns must be from 1 to 2**31");
             require(n_hashes >= 1 && n_hashes <= (std::size_t{1} << 20), "n_hashes must be from 1 to 2**20");
-            new (self) Hasher(seed, n_columns, numbers_of_hashes(n_hashes, hash_numbers, method), table_bytes, scan, method);
+            new (self) Hasher(seed, n_columns, n_hashes, table_bytes, scan, method);
           },
-          "seed"_a, "n_columns"_a, "n_hashes"_a, "table_bytes"_a, "scan"_a, "method"_a = Hasher::Method::kGcws,
-          "hash_numbers"_a = nb::none())
+          "seed"_a, "n_columns"_a, "n_hashes"_a, "table_bytes"_a, "scan"_a, "method"_a = Hasher::Method::kGcws)
       .def(
           "use_caps",
           [](Hasher& self, const Vector& log_caps, const Vector& ends) {

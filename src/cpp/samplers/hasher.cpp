@@ -29,15 +29,15 @@ KeyStream::Purpose salts_of(Hasher::Method method) {
 
 }  // namespace
 
-Hasher::Hasher(std::uint64_t seed, std::size_t n_columns, const std::vector<std::uint32_t>& hashes,
-               std::size_t table_bytes, GcwsSampler::Scan scan, Method method)
-    : keys_(seed, 2 * n_columns, hashes),
+Hasher::Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes,
+               GcwsSampler::Scan scan, Method method)
+    : keys_(seed, 2 * n_columns, n_hashes),
       sampler_(make_sampler(method, keys_, table_bytes, scan)),
       salts_low_(keys_.padded_hashes()),
       salts_high_(keys_.padded_hashes()) {
   const KeyStream salts(seed, salts_of(method));
-  for (std::size_t j = 0; j < n_hashes(); ++j) {
-    const Key salt = halves(salts(hashes[j]));
+  for (std::size_t j = 0; j < n_hashes; ++j) {
+    const Key salt = halves(salts(j));
     salts_low_[j] = salt.low;
     salts_high_[j] = salt.high;
   }

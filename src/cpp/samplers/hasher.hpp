@@ -12,9 +12,8 @@ class Hasher {
  public:
   enum class Method { kGcws, kRejection, kBinwise, kExtremal };
 
-  // `hashes`: the numbers of the hashes, at least one; but for GCWS they are 0, 1, 2, ...
   // Tables take at most `table_bytes`. `scan` is for GCWS.
-  Hasher(std::uint64_t seed, std::size_t n_columns, const std::vector<std::uint32_t>& hashes, std::size_t table_bytes,
+  Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes,
          GcwsSampler::Scan scan, Method method);
   Hasher(const Hasher&) = delete;  // the sampler refers to the keys
   Hasher& operator=(const Hasher&) = delete;

@@ -127,7 +127,7 @@ def train(
         ),
         has_schedule=schedule not in (None, "constant"),
         task=options.known_task(task),
-        classes=None if classes is None else [_label(one) for one in classes.split(",")],
+        classes=None if classes is None else classes.split(","),
         seed=random_state,
         shuffle_rows=shuffle_rows,
         records=records,
@@ -154,11 +154,3 @@ def _betas(given: str) -> tuple[float, float]:
             f"The value must be two numbers from 0 to below 1, with a comma, got {given!r}.", param_hint="--betas"
         )
     return betas[0], betas[1]
-
-
-def _label(given: str) -> str | float:
-    """Return a label of a stream as a number if it looks like one."""
-    try:
-        return float(given)
-    except ValueError:
-        return given

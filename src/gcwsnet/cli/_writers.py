@@ -73,11 +73,9 @@ def _text_writer(file: IO[str], names: list[str], as_json: bool) -> Write:
 
 @contextmanager
 def _parquet_writer(path: Path, names: list[str]) -> Iterator[Write]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError("Parquet needs pyarrow, which is not installed; pip install 'gcwsnet[data]'") from error
+    from gcwsnet.data._errors import require_pyarrow
+
+    pyarrow, parquet = require_pyarrow("Parquet"), require_pyarrow("Parquet", "pyarrow.parquet")
     made: list[Any] = []
 
     def write(columns: Columns) -> None:

@@ -112,8 +112,10 @@ class Coder:
         n, k = X.shape[0], self.settings.n_hashes
         dtype = np.min_scalar_type((1 << self.hasher.code_bits) - 1)
         require_memory(n * k * dtype.itemsize, f"the codes of {n} rows with {k} hashes each", "give fewer rows at once")
-        codes = np.empty((n, k), dtype=dtype)
         self.hasher.n_jobs = n_jobs
+        if n <= rows_at_once(X):
+            return np.asarray(self.hasher.transform(self.preprocess(X)))
+        codes = np.empty((n, k), dtype=dtype)
         for first in range(0, n, step := rows_at_once(X)):
             codes[first : first + step] = self.hasher.transform(self.preprocess(X[first : first + step]))
         return codes

@@ -15,6 +15,7 @@ from gcwsnet._atomic import written_beside
 from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
 from gcwsnet.data import Batch
 from gcwsnet.data._batch import rebatched
+from gcwsnet.data._errors import require_pyarrow
 
 CODER, MANIFEST, PART = "coder.safetensors", "codes.json", "part"
 FORMATS = ("npy", "parquet")
@@ -23,22 +24,22 @@ VERSION = 1
 
 
 def is_codes_folder(path: Path) -> bool:
-    """Whether `gcwsnet hash` has written this folder, or has begun to."""
+    """Return whether `gcwsnet hash` has written this folder, or has begun to."""
     return (path / CODER).is_file()
 
 
 @dataclass
 class Manifest:
-    """What is in a folder.
+    """The content of a folder of codes.
 
     Attributes
     ----------
     settings : dict
-        What the codes hang on beside the files: another run goes on only if it has the same.
+        The settings and the files of the run; it is resumed only with the same.
     files : list of dict
-        The files that are done, in their order: "file", "bytes", "rows" and the names of their "parts".
+        The finished files in their order: "file", "rows", the names of their "parts" and the "format" of these.
     n_files : int
-        That there will be.
+        The number of files when all are finished.
     """
 
     settings: dict[str, Any]
@@ -47,18 +48,18 @@ class Manifest:
 
     @property
     def n_rows(self) -> int:
-        """Of the files that are done."""
+        """The rows of the finished files."""
         return sum(int(one["rows"]) for one in self.files)
 
     def write(self, folder: Path) -> None:
-        """Put it into the folder, in place of the one before."""
+        """Write the manifest into a folder, in place of the one before."""
         content = {"version": VERSION, "settings": self.settings, "files": self.files, "n_files": self.n_files}
         with written_beside(folder / MANIFEST) as path:
             path.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """That of a folder."""
+        """Return the manifest of a folder."""
         path = folder / MANIFEST
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
@@ -66,7 +67,9 @@ class Manifest:
                 raise ValueError(f"version {content['version']}, and this gcwsnet reads {VERSION}")
             return cls(content["settings"], content["files"], content["n_files"])
         except FileNotFoundError:
-            raise FileNotFoundError(f"{path} is missing: {folder} is not a folder of codes, or not yet") from None
+            raise FileNotFoundError(
+                f"{path} is missing: {folder} is not a folder of codes, or hashing has only begun"
+            ) from None
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} cannot be read: {error}; hash the files again") from error
 
@@ -94,7 +97,7 @@ def write_parts(folder: Path, number: int, batches: Iterable[Batch], format: str
 
 
 def _in_parts(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """Batches whose codes take at most 64 million bytes."""
+    """Yield batches whose codes take at most 64 MB."""
     waiting = iter(batches)
     first = next(waiting, None)
     if first is None:
@@ -108,7 +111,7 @@ def _in_parts(batches: Iterable[Batch]) -> Iterator[Batch]:
 
 
 def stored_codes(folder: Path, manifest: Manifest) -> Iterator[Batch]:
-    """The codes of a folder in the order of the files, with labels and weights."""
+    """Yield the codes of a folder in the order of the files, with labels and weights."""
     for one in manifest.files:
         for name in one["parts"]:
             batch = READERS[one["format"]](folder, name)
@@ -142,9 +145,7 @@ def _read_npy(folder: Path, name: str) -> Batch:
 
 
 def _write_parquet(folder: Path, name: str, batch: Batch) -> None:
-    import pyarrow  # noqa: PLC0415
-    from pyarrow import parquet  # noqa: PLC0415
-
+    pyarrow, parquet = require_pyarrow("Parquet"), require_pyarrow("Parquet", "pyarrow.parquet")
     k = batch.X.shape[1]
     codes = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(np.ascontiguousarray(batch.X).ravel()), k)
     columns = {"codes": codes}
@@ -158,8 +159,7 @@ def _write_parquet(folder: Path, name: str, batch: Batch) -> None:
 
 
 def _read_parquet(folder: Path, name: str) -> Batch:
-    from pyarrow import parquet  # noqa: PLC0415
-
+    parquet = require_pyarrow("Parquet", "pyarrow.parquet")
     table = parquet.read_table(folder / f"{name}.parquet")
     column = table["codes"].combine_chunks()
     codes = column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), -1)

@@ -122,7 +122,7 @@ def require_pyarrow(needed_by: str, module: str = "pyarrow") -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise ImportError(f"reading {needed_by} needs pyarrow: pip install 'gcwsnet[data]'") from error
+        raise ImportError(f"{needed_by} needs pyarrow, which is not installed; pip install 'gcwsnet[data]'") from error
 
 
 class RowOrigin(NamedTuple):

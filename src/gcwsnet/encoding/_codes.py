@@ -31,8 +31,6 @@ class Origin:
         D where the encoding depends on it, with ``encoding="lowbits"``.
     caps : str or None
         A digest of the caps of rejection sampling.
-    hash_numbers : str or None
-        A digest of the numbers of the hashes, where they are not 0, 1, 2, ...
     """
 
     method: str
@@ -44,7 +42,6 @@ class Origin:
     encoding: str
     columns: int | None = None
     caps: str | None = None
-    hash_numbers: str | None = None
 
 
 class Codes(np.ndarray[Any, Any]):

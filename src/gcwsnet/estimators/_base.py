@@ -423,14 +423,15 @@ class GCWSNetEstimator(BaseEstimator):
         answers = [callback(self, dict(record)) for callback in self.callbacks or ()]
         return any(answer is True for answer in answers)
 
-    def _outputs(self, X: Any) -> NDArray[np.float64]:
+    def _outputs(self, X: Any) -> NDArray[np.float32]:
         """Return the outputs of the net for rows as users give them."""
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)
         X = check_matrix(X, estimator=self, reset=False)
         self._check_finite(X, self.coder_.settings.missing)
-        step, threads = rows_at_once(X), n_threads(self.n_jobs)
-        parts = (self._codes(X[first : first + step]) for first in range(0, X.shape[0], step))
-        return np.concatenate([self.trainer_.net.outputs(codes, n_jobs=threads) for codes in parts])
+        step, threads, net = rows_at_once(X), n_threads(self.n_jobs), self.trainer_.net
+        parts = (self.coder_.codes(X[first : first + step], n_jobs=threads) for first in range(0, X.shape[0], step))
+        return np.concatenate([net.outputs(codes, n_jobs=threads) for codes in parts])
 
     def __sklearn_is_fitted__(self) -> bool:
         return "trainer_" in vars(self)

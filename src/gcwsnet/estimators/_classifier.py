@@ -246,7 +246,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the outputs of the net, of shape (n, n_classes); of two classes the second minus the first, (n,)."""
-        outputs = self._outputs(X)
+        outputs = self._outputs(X).astype(np.float64)
         if len(self.classes_) == 2:
             return outputs[:, 1] - outputs[:, 0]
         return outputs

@@ -6,19 +6,21 @@ import json
 import math
 from pathlib import Path
 
+from gcwsnet._atomic import written_beside
 from gcwsnet.estimators._base import GCWSNetEstimator
 
 JSON, PICTURE = "curves.json", "curves.png"
 
 
 def write_curves(folder: Path, estimator: GCWSNetEstimator) -> None:
-    """Write the curves of an estimator into a folder."""
-    history = estimator.history_
+    """Write the curves of an estimator into a folder, without seconds: equal runs give equal files."""
+    history = {name: values for name, values in estimator.history_.items() if name != "seconds"}
     length = len(next(iter(history.values()), []))
     records = [
         {name: values[i] for name, values in history.items() if not math.isnan(values[i])} for i in range(length)
     ]
-    (folder / JSON).write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+    with written_beside(folder / JSON) as path:
+        path.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError:
@@ -35,4 +37,5 @@ def write_curves(folder: Path, estimator: GCWSNetEstimator) -> None:
         axes.set_ylabel(name)
         axes.grid(alpha=0.3)
         axes.legend()
-    figure.savefig(folder / PICTURE, dpi=100)
+    with written_beside(folder / PICTURE) as path:
+        figure.savefig(path, dpi=100, format="png")

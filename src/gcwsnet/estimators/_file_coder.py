@@ -55,10 +55,6 @@ class FileCoder:
         """The task, "classification" or "regression"; None for rows without labels."""
         return None if self.targets is None else "classification" if isinstance(self.targets, Labels) else "regression"
 
-    def labels(self, y: NDArray[Any]) -> NDArray[Any]:
-        """Return labels in the type that the classes have."""
-        return as_labels(y, self.label_type)
-
     def codes(self, X: Any, n_jobs: int | None) -> NDArray[Any]:
         """Return the codes of rows as they were read."""
         if X.shape[1] != self.coder.n_features:
@@ -70,7 +66,7 @@ class FileCoder:
         """Return labels or numbers as they are learned."""
         if y is None or self.targets is None:
             raise ValueError(NO_LABELS)
-        return self.targets.encode(self.labels(y))
+        return _encode(self.targets, as_labels(y, self.label_type))
 
     def coded(self, batches: Iterable[Batch], n_jobs: int | None) -> Iterator[Batch]:
         """Yield codes and encoded targets of batches."""
@@ -117,17 +113,20 @@ def learn_from_files(batches: Batches, settings: CoderSettings, task: str, seed:
 
 
 def learn_from_stream(
-    batches: Batches, settings: CoderSettings, task: str, classes: list[Any] | None, seed: int, n_jobs: int | None
+    batches: Batches, settings: CoderSettings, task: str, classes: list[str] | None, seed: int, n_jobs: int | None
 ) -> tuple[FileCoder, Iterator[Batch]]:
-    """Return the file coder of a stream, learned from its first rows, and all its rows."""
+    """Return the file coder of a stream, learned from its first rows, and all its rows.
+
+    With `classes`, the labels of a classification as text, its first rows need not show all of them.
+    """
     rest = iter(batches)
     first = _first_rows(rest)
     if first.y is None:
         raise ValueError(NO_LABELS)
     kind = infer_label_type(first.y)
-    if classes is not None and task == "regression":
-        raise ValueError("a regression has no classes; leave --classes out, or use --task classification")
-    labels = tuple(np.unique(first.y).tolist()) if classes is None else tuple(classes)
+    labels = tuple(np.unique(first.y).tolist())
+    if classes is not None:
+        task, labels = "classification", _listed_classes(classes, kind)
     learned = _learn(first, batches.schema, settings, task, kind, labels, None, seed, n_jobs)
     parts = (first.rows(start, start + batches.batch_rows) for start in range(0, first.n_rows, batches.batch_rows))
     return learned, chain(parts, rest)
@@ -155,7 +154,7 @@ def _learn(
             targets = Numbers.learn(y, "squared_error")
         weight = None if rows.weight is None else np.asarray(rows.weight)
         score = candidate_score(
-            targets, targets.encode(y), weight, TrainingSettings(), seed=seed, n_jobs=n_threads(n_jobs)
+            targets, _encode(targets, y), weight, TrainingSettings(), seed=seed, n_jobs=n_threads(n_jobs)
         )
     return FileCoder(schema, fit_coder(rows.X, settings, seed, score), label_type, targets, n_rows)
 
@@ -177,8 +176,36 @@ def find_task(task: str, label_type: str, labels: tuple[Any, ...] | None) -> str
 
 
 def as_labels(y: Any, label_type: str | None) -> NDArray[Any]:
-    """Return labels in the type that the classes have: integers as integers."""
-    return np.asarray(y).astype(np.int64) if label_type == "integers" else np.asarray(y)
+    """Return labels in the type that the classes have: integers as integers, unless later rows have fractions."""
+    y = np.asarray(y)
+    if label_type != "integers":
+        return y
+    integers = y.astype(np.int64)
+    return integers if np.array_equal(integers, y) else y
+
+
+def _listed_classes(classes: list[str], label_type: str) -> tuple[Any, ...]:
+    """Return the labels that a user has listed, in the type of the labels of the first rows."""
+    if label_type == "strings":
+        return tuple(classes)
+    try:
+        return tuple(float(label) for label in classes)
+    except ValueError:
+        raise ValueError(
+            f"--classes must be numbers, as the labels of the first rows are, got {','.join(classes)}"
+        ) from None
+
+
+def _encode(targets: Targets, y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels or numbers as they are learned; a label that is no class is an error."""
+    if isinstance(targets, Labels):
+        unknown = y[~np.isin(y, targets.classes)]
+        if len(unknown):
+            raise ValueError(
+                f"every label must be one of the {targets.n_outputs} classes known so far, got "
+                f"{unknown[:1].tolist()[0]!r}; name all labels of a stream with --classes"
+            )
+    return targets.encode(y)
 
 
 def read_with_schema(files: list[str], reading: dict[str, Any], schema: Schema, **more: Any) -> Batches:

@@ -28,7 +28,17 @@ from gcwsnet.estimators._file_coder import FileCoder, learn_from_files, read_wit
 
 @dataclass(frozen=True)
 class HashingOptions:
-    """All that hashing is asked for; see `TrainingRequest`."""
+    """The options of a run of hashing.
+
+    Attributes
+    ----------
+    format : {"npy", "parquet"}
+        The format of the codes.
+    resume, restart : bool
+        Whether the codes in the folder are finished, or dropped and written again.
+    files, out, reading, coder, task, seed, n_jobs
+        See `TrainingOptions`; `out` is the folder of the codes.
+    """
 
     files: list[str]
     out: Path
@@ -53,9 +63,10 @@ class HashingOptions:
 
 def hash_files(options: HashingOptions, report: Callable[[str], None]) -> tuple[FileCoder, Manifest]:
     """Write the codes of all files that are not finished yet; `report` is called with lines for people."""
+    options.coder.check()
+    fingerprint = options.fingerprint()
     options.out.mkdir(parents=True, exist_ok=True)
     remove_left_overs(options.out)
-    fingerprint = options.fingerprint()
     manifest = _unfinished(options, fingerprint)
     names = [name for name, _ in fingerprint["files"]]
     if manifest is None:

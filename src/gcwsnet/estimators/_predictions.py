@@ -83,4 +83,4 @@ class Model:
         outputs = estimator._outputs(batch.X)
         targets = estimator.trainer_.targets
         probabilities = targets.probabilities(outputs) if isinstance(targets, Labels) else None
-        return Predictions(targets.predictions(outputs), probabilities, outputs, y, batch.weight)
+        return Predictions(targets.predictions(outputs), probabilities, outputs.astype(np.float64), y, batch.weight)

@@ -55,8 +55,8 @@ def progress(verbose: int, n_rows: int, call_back: Callable[[Record], bool]) -> 
     Parameters
     ----------
     verbose : int
-        0 shows nothing; else a bar on the standard error or, where that is no terminal, a line of the logger "gcwsnet"
-        of level INFO at each record.
+        0 shows nothing; else a bar on the standard error or, where that is no terminal or rich is not installed, a
+        line of the logger "gcwsnet" of level INFO at each record.
     n_rows : int
         How many rows the run goes over.
     call_back : callable
@@ -65,31 +65,39 @@ def progress(verbose: int, n_rows: int, call_back: Callable[[Record], bool]) -> 
     if not verbose:
         yield LogObserver(logging.DEBUG, call_back)
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    console = _terminal()
+    if console is None:
         yield LogObserver(logging.INFO, call_back)
         return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("rows, {task.fields[state]}"), TimeRemainingColumn())
     with Progress(*columns, console=console) as bars:
         yield _BarObserver(call_back, bars, bars.add_task("learning", total=n_rows, state=""))
+
+
+def _terminal() -> Any:
+    """Return the console of rich on the standard error, or None where that is no terminal or rich is missing."""
+    try:
+        from rich.console import Console  # noqa: PLC0415
+    except ImportError:
+        return None
+    console = Console(stderr=True)
+    return console if console.is_terminal else None
 
 
 def show_selection(verbose: int, candidates: list[Candidate]) -> None:
     """Show the candidates of a selection as a table, or as lines of the log where there is no terminal."""
     if not verbose or not candidates:
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    console = _terminal()
+    if console is None:
         for one in candidates:
             chosen = ", chosen" if one.chosen else ""
             logger.info("scale %s, p %g: %.4f +- %.4f%s", one.scale, one.p, one.score, one.error, chosen)
         return
+    from rich.table import Table  # noqa: PLC0415
+
     table = Table("scale", "p", "score", "+/-", "seconds", "", title="Preprocessing and p, compared on held-out rows")
     for one in candidates:
         numbers = (f"{one.p:g}", f"{one.score:.4f}", f"{one.error:.4f}", f"{one.seconds:.2f}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +15,7 @@ import numpy as np
 from gcwsnet._atomic import remove_left_overs, written_beside
 from gcwsnet._threads import n_threads
 from gcwsnet.coding import CoderSettings
-from gcwsnet.coding._codes_folder import Manifest, is_codes_folder, read_description, stored_codes
+from gcwsnet.coding._codes_folder import CODER, Manifest, is_codes_folder, read_description, stored_codes
 from gcwsnet.coding._tensor_file import read_file
 from gcwsnet.data import Batch, Batches, read
 from gcwsnet.data._batches import shuffled
@@ -32,7 +33,7 @@ from gcwsnet.estimators._file_coder import (
 from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, save_model
 from gcwsnet.estimators._regressor import GCWSNetRegressor
 from gcwsnet.training import Labels, Observer, Plan, Trainer, TrainingSettings
-from gcwsnet.training._history import record_fractions
+from gcwsnet.training._history import Record, record_fractions
 
 CHECKPOINT = "checkpoint.safetensors"
 RUN = "run.json"
@@ -56,7 +57,7 @@ class TrainingOptions:
     has_schedule : bool
         Whether the schedule of `training` was asked for and is not the default.
     task : str
-    classes : list or None
+    classes : list of str or None
         All labels that a stream can have.
     seed : int
     shuffle_rows : int
@@ -78,7 +79,7 @@ class TrainingOptions:
     training: TrainingSettings
     has_schedule: bool
     task: str
-    classes: list[Any] | None
+    classes: list[str] | None
     seed: int
     shuffle_rows: int
     records: int | None
@@ -88,11 +89,14 @@ class TrainingOptions:
     n_jobs: int | None
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what must be the same for a run to be resumed: settings, and files with their sizes."""
-        files = [[one.name, os.path.getsize(one.name)] for one in find_sources(self.files) if one.reusable]
-        settings = {name: getattr(self, name) for name in ("reading", "task", "seed", "shuffle_rows", "records")}
+        """Return what must be the same for a run to be resumed: settings, files with sizes, the coder of codes."""
+        names = ("reading", "task", "seed", "shuffle_rows", "records")
+        settings: dict[str, Any] = {name: getattr(self, name) for name in names}
         settings |= {"hashing": asdict(self.coder), "net": self.training.state()}
-        return json.loads(json.dumps({"files": files, "tests": self.tests, **settings}))
+        if is_codes(self.files):
+            settings["coder"] = hashlib.sha256((Path(self.files[0]) / CODER).read_bytes()).hexdigest()[:16]
+        files = {"files": _names_and_sizes(self.files), "tests": _names_and_sizes(self.tests) if self.tests else []}
+        return json.loads(json.dumps(files | settings))
 
 
 class TrainingObserver(Observer):
@@ -131,12 +135,16 @@ class _Source:
 
 def train_files(options: TrainingOptions, observer: TrainingObserver) -> TrainingResult:
     """Train a net on files and write it into its folder."""
+    options.coder.check()
+    options.training.check()
+    is_stream = not all(one.reusable for one in find_sources(options.files))
+    if is_stream:
+        _check_options_of_a_stream(options)
+    fingerprint = options.fingerprint()
     options.out.mkdir(parents=True, exist_ok=True)
     remove_left_overs(options.out)
     checkpoint = options.out / CHECKPOINT
-    fingerprint = options.fingerprint()
-    is_stream = not all(one.reusable for one in find_sources(options.files))
-    if options.resume and not is_stream and not checkpoint.exists() and _is_finished(options.out, fingerprint):
+    if options.resume and not checkpoint.exists() and _is_finished(options.out, fingerprint):
         return TrainingResult(load_with_description(options.out)[0], 0, [])
     if checkpoint.exists() and not options.resume:
         if not options.restart:
@@ -152,7 +160,7 @@ def train_files(options: TrainingOptions, observer: TrainingObserver) -> Trainin
         estimator.trainer_.start_run(with_auc=True)
     n_rows = source.file_coder.n_rows
     plan = Plan(
-        _epochs(options, n_rows),
+        1 if n_rows is None else options.training.n_epochs(n_rows),
         n_rows,
         fractions=record_fractions(options.records or (RECORDS_WITH_TESTS if options.tests else 1)),
         doubling=True,
@@ -182,7 +190,15 @@ class _Checkpoints(TrainingObserver):
     ) -> None:
         self._estimator, self._path, self._observer = estimator, path, observer
         self._more = more | {"fingerprint": fingerprint}
-        self.start, self.advance, self.record = observer.start, observer.advance, observer.record  # type: ignore[method-assign]
+
+    def start(self, estimator: GCWSNetEstimator, n_rows: int | None, epochs: int, done: int) -> None:
+        self._observer.start(estimator, n_rows, epochs, done)
+
+    def advance(self, rows: int, loss: float) -> None:
+        self._observer.advance(rows, loss)
+
+    def record(self, record: Record) -> bool:
+        return self._observer.record(record)
 
     def checkpoint(self) -> None:
         save_model(self._estimator, self._path, resumable=True, timings=False, more=self._more)
@@ -231,10 +247,8 @@ class _KeptCodes:
         self._kept = kept if n_bytes <= MOST_BYTES_OF_HELD_OUT_CODES else None
 
 
-def _epochs(options: TrainingOptions, n_rows: int | None) -> int:
-    """Return how often the rows are learned from; a stream has no other options than one pass."""
-    if n_rows is not None:
-        return options.training.n_epochs(n_rows)
+def _check_options_of_a_stream(options: TrainingOptions) -> None:
+    """Raise an error for options that one pass over a stream cannot have."""
     if options.checkpoint_rows or options.resume:
         raise ValueError(
             "a stream can be read only once, so its run cannot be resumed; leave out --checkpoint-every and --resume"
@@ -245,7 +259,12 @@ def _epochs(options: TrainingOptions, n_rows: int | None) -> int:
         raise ValueError("the end of a stream is not known, so the learning rate stays constant; leave out --schedule")
     if options.records is not None:
         raise ValueError("the end of a stream is not known, so it has no parts to record; leave out --records")
-    return 1
+    if options.classes is not None and options.task == "regression":
+        raise ValueError("a regression has no classes; leave --classes out, or use --task classification")
+
+
+def _names_and_sizes(files: list[str]) -> list[list[Any]]:
+    return [[one.name, os.path.getsize(one.name) if one.reusable else None] for one in find_sources(files)]
 
 
 def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: int | None) -> GCWSNetEstimator:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -64,9 +63,6 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
           of hashes. It estimates the mean of the kernels of these shares, which is another number.
         - "extremal": the lowest point of an extremal process. (i*, t*) has the law of "gcws"; i* alone
           (``t_bits=0``) has a law of its own in closed form. Slow.
-    hash_numbers : sequence of `n_hashes` int, default=None
-        The numbers of the hashes, with "gcws" alone; None is 0, 1, 2, ... A hash depends on its number and the seed,
-        so a selection of many hashes can be kept: their codes are columns of the codes of all.
     missing : {"error", "zero"}, default="error"
         What NaN means: an error, or a zero, that is, an entry that is not there.
     random_state : int, RandomState instance or None, default=None
@@ -129,7 +125,6 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         encoding: str = "mixed",
         output: str = "codes",
         method: str = "gcws",
-        hash_numbers: Sequence[int] | NDArray[Any] | None = None,
         missing: str = "error",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -142,7 +137,6 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.encoding = encoding
         self.output = output
         self.method = method
-        self.hash_numbers = hash_numbers
         self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -271,7 +265,8 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @property
     def code_bits(self) -> int:
         """The bits of a code of a fitted hasher, with those of t* that are appended."""
-        check_is_fitted(self)
+        if not hasattr(self, "_fitted"):
+            check_is_fitted(self)
         return self._fitted.code_bits
 
     def _check_finite(self, X: Matrix, settings: HasherSettings) -> None:
@@ -320,7 +315,6 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             encoding=fitted.encoding,
             columns=self.n_features_in_ if fitted.encoding == "lowbits" else None,
             caps=_digest(self.caps_) if fitted.method == "rejection" else None,
-            hash_numbers=None if fitted.hash_numbers is None else _digest(fitted.hash_numbers),
         )
 
     def _make_core(self, scan: _core.Scan = _core.Scan.AUTO) -> None:
@@ -333,7 +327,6 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             fitted.table_memory,
             scan,
             METHODS[fitted.method],
-            None if fitted.hash_numbers is None else fitted.hash_numbers.tolist(),
         )
         if fitted.method == "rejection":
             self._use_caps()

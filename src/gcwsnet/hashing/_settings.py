@@ -6,14 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gcwsnet import _core
 from gcwsnet._validation import check_choice, check_integer, check_power
 
 MOST_HASHES = 2**20
-MOST_HASH_NUMBER = 2**31 - 1
 DEFAULT_TABLE_MEMORY = 2**28
 METHODS = {
     "gcws": _core.Method.GCWS,
@@ -27,7 +23,7 @@ METHODS = {
 class HasherSettings:
     """The parameters of `GCWSHasher` that decide its output, as they were when `fit` was called.
 
-    The attributes are the parameters of the same names, as plain Python values; `hash_numbers` is an array of its own.
+    The attributes are the parameters of the same names, as plain Python values.
     """
 
     n_hashes: int
@@ -37,7 +33,6 @@ class HasherSettings:
     encoding: str
     output: str
     method: str
-    hash_numbers: NDArray[np.uint32] | None
     missing: str
     table_memory: int
 
@@ -50,18 +45,16 @@ class HasherSettings:
         TypeError, ValueError
             If a parameter is out of its range, or has no effect together with the others.
         """
-        n_hashes = check_integer("n_hashes", parameters["n_hashes"], 1, MOST_HASHES)
         encoding = check_choice("encoding", parameters["encoding"], ["mixed", "lowbits"])
         method = check_choice("method", parameters["method"], list(METHODS))
         return cls(
-            n_hashes=n_hashes,
+            n_hashes=check_integer("n_hashes", parameters["n_hashes"], 1, MOST_HASHES),
             p=check_power(parameters["p"]),
             bits=check_integer("bits", parameters["bits"], 1, 32),
             t_bits=_check_t_bits(parameters["t_bits"], encoding),
             encoding=encoding,
             output=check_choice("output", parameters["output"], ["codes", "onehot"]),
             method=method,
-            hash_numbers=_check_hash_numbers(parameters["hash_numbers"], n_hashes, method),
             missing=check_choice("missing", parameters["missing"], ["error", "zero"]),
             table_memory=_check_table_memory(parameters["table_memory"], method),
         )
@@ -99,23 +92,6 @@ def _check_t_bits(t_bits: Any, encoding: str) -> int | Literal["all"]:
             "the paper's practice is t_bits=0"
         )
     return "all"
-
-
-def _check_hash_numbers(hash_numbers: Any, n_hashes: int, method: str) -> NDArray[np.uint32] | None:
-    if hash_numbers is None:
-        return None
-    if method != "gcws":
-        raise ValueError(f"hash_numbers are for method='gcws' alone, got method={method!r}; leave them out")
-    numbers = np.asarray(hash_numbers)
-    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-        raise TypeError(f"hash_numbers must be a vector of integers, got {numbers.dtype} of shape {numbers.shape}")
-    if len(numbers) != n_hashes:
-        raise ValueError(f"hash_numbers must hold n_hashes={n_hashes} numbers, got {len(numbers)}")
-    bad = np.flatnonzero((numbers < 0) | (numbers > MOST_HASH_NUMBER))
-    if len(bad):
-        at = int(bad[0])
-        raise ValueError(f"hash_numbers must be from 0 to {MOST_HASH_NUMBER}, hash_numbers[{at}] is {numbers[at]}")
-    return np.array(numbers, dtype=np.uint32)
 
 
 def _check_table_memory(table_memory: Any, method: str) -> int:

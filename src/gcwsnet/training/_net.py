@@ -63,7 +63,7 @@ class Net(ABC):
         """
 
     @abstractmethod
-    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float64]:
+    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float32]:
         """Return the outputs for codes, by the averaged weights while weights are averaged."""
 
     @abstractmethod
@@ -171,9 +171,9 @@ class NativeNet(Net):
             raise diverged(rates[0]) from error
         return losses, outputs
 
-    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float64]:
+    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float32]:
         """Return the outputs for codes."""
-        return self._predictor(n_jobs).outputs(np.ascontiguousarray(codes), n_threads=n_jobs).astype(np.float64)
+        return self._predictor(n_jobs).outputs(np.ascontiguousarray(codes), n_threads=n_jobs)
 
     def _predictor(self, n_jobs: int) -> _core.Net:
         """Return the net that predicts; the averaged one is kept until there has been another step."""

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array
+
+from gcwsnet import _core
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
@@ -39,7 +41,7 @@ class Targets(ABC):
         """Return y as the loss takes it, one row for each of y."""
 
     @abstractmethod
-    def losses(self, outputs: Floats, target: NDArray[Any]) -> Floats:
+    def losses(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
         """Return the loss of each row."""
 
     @abstractmethod
@@ -55,7 +57,7 @@ class Targets(ABC):
         """Return for each row how good its outputs are, at best 1."""
 
     @abstractmethod
-    def predictions(self, outputs: Floats) -> NDArray[Any]:
+    def predictions(self, outputs: NDArray[Any]) -> NDArray[Any]:
         """Return the labels or numbers that outputs stand for."""
 
     @abstractmethod
@@ -100,8 +102,9 @@ class Labels(Targets):
             )
         return place.astype(np.int32)
 
-    def losses(self, outputs: Floats, target: NDArray[Any]) -> Floats:
+    def losses(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
         """Return the cross-entropy of each row."""
+        outputs = outputs.astype(np.float64)
         return logsumexp(outputs, axis=1) - outputs[np.arange(len(target)), target]
 
     def successes(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
@@ -116,13 +119,13 @@ class Labels(Targets):
         """Return the successes."""
         return self.successes(outputs, target)
 
-    def predictions(self, outputs: Floats) -> NDArray[Any]:
+    def predictions(self, outputs: NDArray[Any]) -> NDArray[Any]:
         """Return the most probable labels."""
         return self.classes[outputs.argmax(axis=1)]
 
-    def probabilities(self, outputs: Floats) -> Floats:
+    def probabilities(self, outputs: NDArray[np.float32]) -> Floats:
         """Return the probability of each class."""
-        return softmax(outputs, axis=1)
+        return _core.softmax(outputs)
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
         """Return the classes, which must be strings, numbers or bools."""
@@ -171,9 +174,9 @@ class Numbers(Targets):
             raise ValueError(f"y must have {self.n_outputs} columns as before, got {columns.shape[1]}")
         return ((columns - self.mean) / self.deviation).astype(np.float32)
 
-    def losses(self, outputs: Floats, target: NDArray[Any]) -> Floats:
+    def losses(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
         """Return the mean loss of each row's targets."""
-        distance = np.abs(outputs - target)
+        distance = np.abs(outputs.astype(np.float64) - target)
         if self.loss == "squared_error":
             return (distance**2).mean(axis=1)
         if self.loss == "absolute_error":
@@ -182,7 +185,7 @@ class Numbers(Targets):
 
     def successes(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
         """Return the mean square error of each row's targets, in the units of y."""
-        return (((outputs - target) * self.deviation) ** 2).mean(axis=1)
+        return (((outputs.astype(np.float64) - target) * self.deviation) ** 2).mean(axis=1)
 
     def metric_of(self, mean_success: float) -> float:
         """Return the root mean square error."""
@@ -190,9 +193,9 @@ class Numbers(Targets):
 
     def scores(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
         """Return one minus the square error of the standardised targets, whose mean is near R2."""
-        return 1 - ((outputs - target).astype(np.float64) ** 2).mean(axis=1)
+        return 1 - ((outputs.astype(np.float64) - target) ** 2).mean(axis=1)
 
-    def predictions(self, outputs: Floats) -> Floats:
+    def predictions(self, outputs: NDArray[Any]) -> Floats:
         """Return numbers in the units of y and of its shape."""
         columns = outputs * self.deviation + self.mean
         return columns[:, 0] if self.one_column else columns

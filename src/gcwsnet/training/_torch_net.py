@@ -97,7 +97,7 @@ class TorchNet(Net):
                 self._average(len(found))
         return np.array(losses), np.concatenate(outputs)
 
-    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float64]:
+    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float32]:
         """Return the outputs for codes."""
         with _torch_threads(n_jobs), torch.no_grad():
             weights = self._predicting_weights()
@@ -105,7 +105,7 @@ class TorchNet(Net):
                 torch.func.functional_call(self.module, weights, (self._tensor(codes[first : first + 8192]),))
                 for first in range(0, len(codes), 8192)
             ]
-            return torch.cat(parts).cpu().numpy().astype(np.float64)
+            return torch.cat(parts).cpu().numpy()
 
     def weights(self) -> Arrays:
         """Return copies of all weights."""

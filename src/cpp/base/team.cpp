@@ -1,0 +1,124 @@
+#include "base/team.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/parallel.hpp"
+
+namespace gcwsnet {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kAwake = std::chrono::microseconds(50);
+constexpr int kLeastAlone = 8, kMostAlone = 512;
+
+// How long the last team has worked alone after it had waited: the next one is on the same machine.
+std::atomic<int> last_n_alone{kLeastAlone};
+constexpr std::uint64_t kLower = 0xffffffffu;
+
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Whether a condition comes to hold soon.
+template <class Condition>
+bool soon(Condition holds) {
+  const auto end = Clock::now() + kAwake;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (holds()) return true;
+      relax();
+    }
+  } while (Clock::now() < end);
+  return false;
+}
+
+}  // namespace
+
+Team::Team(int n_members) : n_members_(std::max(n_members, 1)), next_n_alone_(last_n_alone.load()) {
+  if (next_n_alone_ > kLeastAlone) n_alone_ = next_n_alone_;
+  if (n_members_ > 1) helpers_ = std::make_unique<SharedWork>(n_members_ - 1, [this] { help(); });
+}
+
+Team::~Team() {
+  if (n_members_ > 1) last_n_alone.store(next_n_alone_);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    closed_.store(true);
+  }
+  begun_.notify_all();
+}
+
+void Team::run(std::size_t n_blocks, const void* work, Call call) {
+  if (n_members_ == 1 || n_blocks <= 1 || n_alone_ > 0) {
+    n_alone_ = std::max(n_alone_ - 1, 0);
+    for (std::size_t block = 0; block < n_blocks; ++block) call(work, block, 0);
+    return;
+  }
+  work_ = work;
+  call_ = call;
+  n_blocks_ = n_blocks;
+  n_to_end_.store(n_blocks);
+  to_begin_.store(((to_begin_.load() & ~kLower) + kLower + 1) | n_blocks);
+  if (n_asleep_.load() != 0) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    begun_.notify_all();
+  }
+  const auto begin = Clock::now();
+  while (do_one(0)) {
+  }
+  const auto done = Clock::now();
+  wait_for_others();
+  if (Clock::now() - done <= std::max<Clock::duration>(done - begin, kAwake)) {
+    next_n_alone_ = std::max(next_n_alone_ / 2, kLeastAlone);
+  } else {
+    n_alone_ = next_n_alone_;
+    next_n_alone_ = std::min(2 * next_n_alone_, kMostAlone);
+  }
+}
+
+void Team::wait_for_others() {
+  const auto ended = [&] { return n_to_end_.load() == 0; };
+  if (soon(ended)) return;
+  std::unique_lock<std::mutex> lock(mutex_);
+  caller_asleep_.store(true);
+  ended_.wait(lock, ended);
+  caller_asleep_.store(false);
+}
+
+bool Team::do_one(int member) {
+  std::uint64_t now = to_begin_.load();
+  do {
+    if ((now & kLower) == 0) return false;
+  } while (!to_begin_.compare_exchange_weak(now, now - 1));
+  call_(work_, n_blocks_ - static_cast<std::size_t>(now & kLower), member);
+  if (n_to_end_.fetch_sub(1) == 1 && caller_asleep_.load()) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ended_.notify_one();
+  }
+  return true;
+}
+
+void Team::help() {
+  const DefaultFloatEnvironment environment;
+  const int member = next_member_.fetch_add(1);
+  const auto has_news = [&] { return (to_begin_.load() & kLower) != 0 || closed_.load(); };
+  while (true) {
+    while (do_one(member)) {
+    }
+    if (closed_.load()) return;
+    if (soon(has_news)) continue;
+    std::unique_lock<std::mutex> lock(mutex_);
+    n_asleep_.fetch_add(1);
+    begun_.wait(lock, has_news);
+    n_asleep_.fetch_sub(1);
+  }
+}
+
+}  // namespace gcwsnet
