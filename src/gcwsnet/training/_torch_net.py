@@ -40,15 +40,16 @@ class TorchNet(Net):
     ) -> None:
         super().__init__(settings, targets, n_hashes=n_hashes, code_bits=code_bits, seed=seed)
         lazy = settings.optimizer == "lazy"
-        self.module = GCWSNet(
-            n_hashes,
-            code_bits,
-            targets.n_outputs,
-            hidden=settings.hidden,
-            reduction=settings.reduction,  # type: ignore[arg-type]
-            seed=seed,
-            sparse=lazy,
-        )
+        with torch.random.fork_rng(devices=[]):  # the weights that the module begins with are replaced
+            self.module = GCWSNet(
+                n_hashes,
+                code_bits,
+                targets.n_outputs,
+                hidden=settings.hidden,
+                reduction=settings.reduction,  # type: ignore[arg-type]
+                seed=seed,
+                sparse=lazy,
+            )
         self.load(NativeNet(settings, targets, n_hashes=n_hashes, code_bits=code_bits, seed=seed).weights())
         self.module.to(torch.device(device))
         adam: dict[str, Any] = {"betas": settings.betas, "weight_decay": settings.weight_decay}

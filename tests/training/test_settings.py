@@ -1,0 +1,75 @@
+"""The settings of a training, schedules and learning rates."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gcwsnet.training import TrainingSettings
+from gcwsnet.training._settings import SCHEDULES, cosine
+
+
+def test_the_cosine_is_that_of_the_library_to_the_last_bits() -> None:
+    done = np.linspace(0, 1, 10_001)
+    expected = [(1 + math.cos(math.pi * share)) / 2 for share in done]
+    np.testing.assert_allclose(cosine(done), expected, rtol=0, atol=3e-16)
+    assert cosine(np.array([0.0, 0.5, 1.0])).tolist() == [1.0, pytest.approx(0.5, abs=1e-16), 0.0]
+    assert (np.diff(cosine(done)) < 0).all()
+
+
+def test_schedules_are_one_at_first_and_fall_to_zero_but_for_the_constant_one() -> None:
+    done = np.linspace(0, 1, 9)
+    assert {name: schedule(done)[[0, 4, 8]].tolist() for name, schedule in SCHEDULES.items()} == {
+        "constant": [1.0, 1.0, 1.0],
+        "linear": [1.0, 0.5, 0.0],
+        "cosine": [1.0, pytest.approx(0.5, abs=1e-16), 0.0],
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "n_steps", "rate"),
+    [
+        ({}, 3000, 5e-3),
+        ({}, 3001, 3e-3),
+        ({}, math.inf, 3e-3),
+        ({"hidden": ()}, 10, 1e-2),
+        ({"learning_rate": 0.25}, 10, 0.25),
+    ],
+)
+def test_the_first_rate_follows_from_the_number_of_steps(settings: dict[str, Any], n_steps: float, rate: float) -> None:
+    assert TrainingSettings(**settings).rate(n_steps) == rate
+
+
+def test_few_rows_are_learned_from_three_times() -> None:
+    assert [TrainingSettings().n_epochs(n) for n in (1, 1499, 1500)] == [3, 3, 1]
+    assert TrainingSettings(epochs=7).n_epochs(1) == 7
+
+
+def test_a_state_gives_back_the_settings() -> None:
+    settings = TrainingSettings(hidden=(3, 4), reduction="8bit", betas=(0.5, 0.9), epochs=4)
+    assert TrainingSettings.from_state(json.loads(json.dumps(settings.state()))) == settings
+    with pytest.raises(TypeError, match="colour"):
+        TrainingSettings.from_state({"colour": "red"})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"hidden": 3}, "hidden must be a sequence of integers, got hidden=3"),
+        ({"hidden": (3, 0)}, "hidden must be from 1"),
+        ({"epochs": "many"}, "epochs must be an integer"),
+        ({"epochs": 0}, "epochs must be from 1"),
+        ({"batch_size": 0}, "batch_size must be from 1"),
+        ({"learning_rate": math.inf}, "learning_rate must be from"),
+        ({"schedule": "step"}, "schedule must be one of 'constant', 'linear', 'cosine'"),
+        ({"optimizer": "sgd"}, "optimizer must be one of 'lazy', 'adam'"),
+        ({"betas": (0.9,)}, "betas must be two numbers"),
+        ({"betas": (0.9, 1.0)}, "betas must be from 0 to 1"),
+        ({"weight_decay": math.nan}, "weight_decay must be from 0"),
+    ],
+)
+def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        TrainingSettings(**settings).check()
