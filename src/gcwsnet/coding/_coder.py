@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ class CoderSettings:
 
     n_hashes: int = 256
     bits: int = 8
-    t_bits: int | str = "all"
+    t_bits: int | Literal["all"] = "all"
     p: float | str = "auto"
     scale: str | None = "auto"
     encoding: str = "mixed"

@@ -446,7 +446,7 @@ class GCWSNetEstimator(BaseEstimator):
 @contextmanager
 def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
     """After an error before a net has learned from any row, leave the estimator as it was, with the net that it had."""
-    now = vars(estimator)
+    now = estimator.__dict__
     before = dict(now)
     trainer = before.get("trainer_")
     rows_seen, settings = (None, None) if trainer is None else (trainer.rows_seen, trainer.settings)

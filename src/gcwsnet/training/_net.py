@@ -239,7 +239,8 @@ class NativeNet(Net):
     def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
         """Take averages back."""
         self.start_averaging(rows_seen)
-        self.core.averaging_rows = tuple(rows)
+        start, older, newer = rows
+        self.core.averaging_rows = start, older, newer
         _fill(self.core.averages(), arrays)
 
 

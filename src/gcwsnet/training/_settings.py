@@ -97,4 +97,7 @@ class TrainingSettings:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> TrainingSettings:
         """Return the settings of a state."""
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in state.items()})
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in state.items()
+        }
+        return cls(**values)

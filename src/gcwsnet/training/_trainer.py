@@ -290,6 +290,7 @@ class _Run:
 
     def _learn(self, block: Batch) -> None:
         trainer, plan = self.trainer, self.plan
+        assert block.y is not None  # noqa: S101
         self._average()
         rates = self._rates(block.n_rows)
         start, steps_before = time.perf_counter(), trainer.net.n_steps
