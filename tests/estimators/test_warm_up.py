@@ -38,8 +38,8 @@ def test_rows_come_back_whenever_they_have_doubled() -> None:
     for number in range(120):
         buffer, rows = buffer.add(Batch(np.full((1, 2), number), np.array([number]), None))
         if rows is not None:
-            sizes.append(len(rows.y))
-            assert_array_equal(rows.y, np.arange(len(rows.y)))
+            sizes.append(rows.n_rows)
+            assert_array_equal(rows.y, np.arange(rows.n_rows))
             assert_array_equal(rows.X[:, 1], rows.y)
         if buffer.is_full:
             break
