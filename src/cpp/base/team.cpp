@@ -12,10 +12,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kAwake = std::chrono::microseconds(50);
-constexpr int kLeastAlone = 8, kMostAlone = 512;
-
-// How long the last team has worked alone after it had waited: the next one is on the same machine.
-std::atomic<int> last_n_alone{kLeastAlone};
 constexpr std::uint64_t kLower = 0xffffffffu;
 
 inline void relax() {
@@ -41,13 +37,22 @@ bool soon(Condition holds) {
 
 }  // namespace
 
-Team::Team(int n_members) : n_members_(std::max(n_members, 1)), next_n_alone_(last_n_alone.load()) {
-  if (next_n_alone_ > kLeastAlone) n_alone_ = next_n_alone_;
-  if (n_members_ > 1) helpers_ = std::make_unique<SharedWork>(n_members_ - 1, [this] { help(); });
+void Pace::record(double seconds) {
+  if (n_decided_ > 0) {
+    --n_decided_;
+    return;
+  }
+  (is_shared() ? shared_seconds_ : alone_seconds_) += seconds;
+  if (++n_measured_ < kMeasured) return;
+  shared_ = shared_seconds_ < 0.95 * alone_seconds_;
+  n_decided_ = kDecided;
+  n_measured_ = 0;
+  alone_seconds_ = shared_seconds_ = 0.0;
 }
 
+Team::Team(int n_members) : n_members_(std::max(n_members, 1)), n_at_work_(n_members_) {}
+
 Team::~Team() {
-  if (n_members_ > 1) last_n_alone.store(next_n_alone_);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     closed_.store(true);
@@ -56,11 +61,11 @@ Team::~Team() {
 }
 
 void Team::run(std::size_t n_blocks, const void* work, Call call) {
-  if (n_members_ == 1 || n_blocks <= 1 || n_alone_ > 0) {
-    n_alone_ = std::max(n_alone_ - 1, 0);
+  if (n_at_work_ == 1 || n_blocks <= 1) {
     for (std::size_t block = 0; block < n_blocks; ++block) call(work, block, 0);
     return;
   }
+  if (helpers_ == nullptr) helpers_ = std::make_unique<SharedWork>(n_members_ - 1, [this] { help(); });
   work_ = work;
   call_ = call;
   n_blocks_ = n_blocks;
@@ -70,20 +75,8 @@ void Team::run(std::size_t n_blocks, const void* work, Call call) {
     const std::lock_guard<std::mutex> lock(mutex_);
     begun_.notify_all();
   }
-  const auto begin = Clock::now();
   while (do_one(0)) {
   }
-  const auto done = Clock::now();
-  wait_for_others();
-  if (Clock::now() - done <= std::max<Clock::duration>(done - begin, kAwake)) {
-    next_n_alone_ = std::max(next_n_alone_ / 2, kLeastAlone);
-  } else {
-    n_alone_ = next_n_alone_;
-    next_n_alone_ = std::min(2 * next_n_alone_, kMostAlone);
-  }
-}
-
-void Team::wait_for_others() {
   const auto ended = [&] { return n_to_end_.load() == 0; };
   if (soon(ended)) return;
   std::unique_lock<std::mutex> lock(mutex_);

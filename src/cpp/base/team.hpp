@@ -2,8 +2,7 @@
 //
 // A training step is two such pieces of some hundred microseconds. To ask the pool for threads each time would take as
 // long as a part of the work. A member without work looks for it only for some microseconds and then sleeps, so that the
-// processor is free for others. Where there are more threads than processors, a member may lose its processor in the middle
-// of a block, for as long as many pieces take: a team that has waited for that works without it for a while.
+// processor is free for others.
 #pragma once
 
 #include <atomic>
@@ -17,17 +16,34 @@
 
 namespace gcwsnet {
 
+// Whether a team is faster than one thread, measured now and then. Where other programs use the processors too, a member
+// may lose its own in the middle of a block, and all others wait for it.
+class Pace {
+ public:
+  // For the next round of work, of which all are about equally long.
+  bool is_shared() const { return n_decided_ > 0 ? shared_ : n_measured_ / kInARow % 2 == 1; }
+  // The time that it took.
+  void record(double seconds);
+
+ private:
+  static constexpr int kInARow = 4, kMeasured = 16, kDecided = 256;  // rounds: four alone, four shared, ...
+  bool shared_ = false;
+  int n_decided_ = 0, n_measured_ = 0;
+  double alone_seconds_ = 0.0, shared_seconds_ = 0.0;
+};
+
 class Team {
  public:
-  // At most n_members, this thread among them. Only this thread calls for_each_block.
+  // At most n_members, this thread among them. Only this thread calls what follows.
   explicit Team(int n_members);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
   int n_members() const { return n_members_; }
-  // Those for whom the next piece of work is best divided.
-  int n_at_work() const { return n_alone_ > 0 ? 1 : n_members_; }
+  // From now on all members work, or this thread alone.
+  void share(bool shared) { n_at_work_ = shared ? n_members_ : 1; }
+  int n_at_work() const { return n_at_work_; }
 
   // work(block, member) for each block below n_blocks; `member`, below n_members, is the number of the thread that does
   // it, and no two threads at work have the same. Work must not throw. Blocks are begun in their order.
@@ -42,15 +58,13 @@ class Team {
   using Call = void (*)(const void* work, std::size_t block, int member);
 
   void run(std::size_t n_blocks, const void* work, Call call);
-  void wait_for_others();
   void help();
   bool do_one(int member);
 
-  int n_members_;
+  int n_members_, n_at_work_;
   const void* work_ = nullptr;
   Call call_ = nullptr;
   std::size_t n_blocks_ = 0;
-  int n_alone_ = 0, next_n_alone_;  // pieces of work that this thread does alone, now and after it has waited for long
   // The number of the piece of work in the upper half, in the lower one how many of its blocks nobody has begun. What is
   // above is only read by a thread that has taken a block: until it is done nobody changes it.
   std::atomic<std::uint64_t> to_begin_{0};
@@ -60,7 +74,7 @@ class Team {
   std::atomic<bool> caller_asleep_{false};
   std::mutex mutex_;
   std::condition_variable begun_, ended_;
-  std::unique_ptr<SharedWork> helpers_;  // the last to be made and the first to go
+  std::unique_ptr<SharedWork> helpers_;  // from the first shared work on; the first to go
 };
 
 }  // namespace gcwsnet

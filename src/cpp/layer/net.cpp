@@ -232,7 +232,7 @@ void Net::write_averaged(Net& to, int n_threads) const {
           const float* now = weights[number] + row * width;
           const float* older = averaging.older[number] + row * width;
           const float* newer = averaging.newer[number] + row * width;
-          const float rows = number == 0 ? static_cast<float>(averaging.last() - averaging.taken[row]) : 0.0f;
+          const float rows = number == 0 ? static_cast<float>(averaging.n_not_taken(row)) : 0.0f;
           float* mean = to.weights[number] + row * width;
           for (std::size_t x = 0; x < width; ++x) {
             mean[x] = any ? (older[x] + (newer[x] + rows * now[x])) / total : now[x];

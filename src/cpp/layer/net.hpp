@@ -17,6 +17,7 @@
 
 #include "base/aligned.hpp"
 #include "base/parallel.hpp"
+#include "base/team.hpp"
 #include "layer/hashed_linear.hpp"
 #include "layer/loss.hpp"
 
@@ -77,6 +78,10 @@ struct Averaging {
   bool is_on = false;
 
   std::int64_t last() const { return start + newer_rows; }
+  // By which `newer` of a row of the table is behind. Unsigned, since `taken` may have come from a file.
+  std::int64_t n_not_taken(std::size_t row) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(last()) - static_cast<std::uint64_t>(taken[row]));
+  }
   bool is_due(std::int64_t rows_seen) const { return 32 * rows_seen >= 33 * last(); }
 };
 
@@ -119,7 +124,7 @@ class Net {
   void note_rows_seen(ForEachRange for_each);
   // Brings the sum of a row of the table up to date, before the row changes.
   void take_into_average(const InstructionSet& set, std::size_t row) {
-    const std::int64_t rows = averaging.last() - averaging.taken[row];
+    const std::int64_t rows = averaging.n_not_taken(row);
     if (rows == 0) return;
     const std::size_t width = parameters_[0].stride, at = row * width;
     set.add_multiple(weights[0] + at, static_cast<float>(rows), width, averaging.newer[0] + at);
@@ -131,6 +136,7 @@ class Net {
   ParameterArrays weights, first_moments, second_moments;
   Averaging averaging;
   std::atomic<std::int64_t> n_steps{0}, rows_seen{0};
+  Pace pace;  // of steps of training
   mutable std::shared_mutex mutex;  // held alone by what changes the net, shared by what reads it
 
  private:

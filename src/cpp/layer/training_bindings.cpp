@@ -14,13 +14,8 @@
 
 namespace gcwsnet {
 
-using namespace nb::literals;
-
 namespace {
 
-using Array = nb::ndarray<nb::ro, nb::numpy, nb::device::cpu>;
-using OutArray = nb::ndarray<nb::numpy, nb::device::cpu>;
-using Codes = nb::ndarray<nb::ro, nb::numpy, nb::ndim<2>, nb::device::cpu>;
 
 constexpr std::size_t kMostUnits = (std::size_t{1} << 31) - 1;
 
@@ -47,7 +42,7 @@ void check_settings(const NetSettings& settings) {
   require(std::isfinite(settings.scale) && settings.scale >= 0.0, "scale must be a finite number of at least 0");
 }
 
-CodeRows code_rows(const Net& net, const Codes& codes) {
+CodeRows code_rows(const Net& net, const Matrix& codes) {
   const std::size_t n_hashes = net.settings().n_hashes;
   const nb::dlpack::dtype type = codes.dtype();
   if (type != nb::dtype<std::uint8_t>() && type != nb::dtype<std::uint16_t>() && type != nb::dtype<std::uint32_t>()) {
@@ -135,7 +130,7 @@ Targets targets_of(const Array& targets, Loss loss, std::size_t n, std::size_t n
   return found;
 }
 
-void train_from_python(Net& net, const Codes& codes, const Array& targets, const std::optional<Array>& weights,
+void train_from_python(Net& net, const Matrix& codes, const Array& targets, const std::optional<Array>& weights,
                        const std::optional<Array>& order, std::size_t batch_size, const Array& rates,
                        const OutArray& losses, const OutArray& successes, const std::optional<OutArray>& outputs,
                        const std::string& loss_name, std::pair<double, double> betas, double eps, double weight_decay,
@@ -195,7 +190,7 @@ nb::object matrix(std::unique_ptr<Number[]> numbers, std::size_t n_rows, std::si
   return nb::cast(nb::ndarray<nb::numpy, Number, nb::ndim<2>>(data, {n_rows, n_columns}, owner));
 }
 
-nb::object outputs_from_python(const Net& net, const Codes& codes, int n_threads) {
+nb::object outputs_from_python(const Net& net, const Matrix& codes, int n_threads) {
   const CodeRows rows = code_rows(net, codes);
   const std::size_t n_outputs = net.n_outputs();
   auto out = std::make_unique<float[]>(rows.n * n_outputs);
@@ -207,7 +202,7 @@ nb::object outputs_from_python(const Net& net, const Codes& codes, int n_threads
   return matrix(std::move(out), rows.n, n_outputs);
 }
 
-nb::tuple evaluate_from_python(const Net& net, const Codes& codes, const Array& targets, const std::string& loss_name,
+nb::tuple evaluate_from_python(const Net& net, const Matrix& codes, const Array& targets, const std::string& loss_name,
                                int n_threads) {
   const Loss loss = loss_of(loss_name);
   const CodeRows rows = code_rows(net, codes);
@@ -263,6 +258,10 @@ nb::dict moments(Net& net, ParameterArrays& arrays) {
   return views(net, arrays);
 }
 
+void require_rows(std::int64_t n) {
+  require(n >= 0 && n <= std::int64_t{1} << 56, "numbers of rows seen must be from 0 to 2**56");
+}
+
 void require_averaging(const Net& net) {
   require(net.averaging.is_on, "the net does not average its weights; call start_averaging first");
 }
@@ -311,7 +310,7 @@ void bind_averaging(nb::class_<Net>& net) {
           [](Net& self, const AveragingRows& rows) {
             require_averaging(self);
             const auto [start, older, newer] = rows;
-            require(start >= 0 && older >= 0 && newer >= 0, "rows must be at least 0");
+            for (const std::int64_t n : {start, older, newer}) require_rows(n);
             alone(self, [&] {
               self.averaging.start = start;
               self.averaging.older_rows = older;
@@ -369,7 +368,7 @@ void bind_training(nb::module_& m) {
       .def_prop_rw(
           "rows_seen", [](const Net& self) { return self.rows_seen.load(); },
           [](Net& self, std::int64_t n) {
-            require(n >= 0, "rows_seen must be at least 0");
+            require_rows(n);
             self.rows_seen.store(n);
           },
           "The rows learned so far, those of all epochs.")

@@ -1,10 +1,10 @@
 #include "layer/training_step.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "base/instruction_set.hpp"
-#include "base/team.hpp"
 #include "layer/picks_of_batch.hpp"
 
 namespace gcwsnet {
@@ -93,7 +93,16 @@ class Training {
     groups_per_block_ = std::clamp<std::size_t>(picks_.n_groups() / n_blocks, 1, kMostGroupsPerBlock);
   }
 
-  // One step on the rows at places from `first` on.
+  // One step on the rows at places from `first` on, on one thread if more are slower now.
+  void step_at_pace(std::size_t number, std::size_t first, std::size_t n) {
+    using Clock = std::chrono::steady_clock;
+    team_.share(net_.pace.is_shared());
+    const auto begin = Clock::now();
+    step(number, first, n);
+    if (team_.n_members() > 1) net_.pace.record(std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+
+ private:
   void step(std::size_t number, std::size_t first, std::size_t n) {
     const std::size_t per_block = samples_per_block(n);
     team_.for_each_block(blocks_of(n, per_block), [&](std::size_t block, int) {
@@ -124,7 +133,6 @@ class Training {
     });
   }
 
- private:
   static constexpr std::size_t kMostGroupsPerBlock = 8;  // the picks of which are sorted before their rows are updated
   static constexpr std::size_t kMostSamplesPerBlock = 32;
 
@@ -289,7 +297,7 @@ void train(Net& net, const TrainingRows& rows, const AdamSettings& adam, const T
   for (std::size_t number = 0; number * rows.batch_size < rows.n; ++number) {
     stop_sign.poll();
     const std::size_t first = number * rows.batch_size;
-    training.step(number, first, std::min(rows.batch_size, rows.n - first));
+    training.step_at_pace(number, first, std::min(rows.batch_size, rows.n - first));
   }
 }
 
