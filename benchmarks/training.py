@@ -113,7 +113,8 @@ def fits_table(
     rows: Rows, make_models: Callable[[int], dict[str, Any]], repetitions: int
 ) -> tuple[str, dict[str, Any]]:
     """Return a table with a line for each model and number of threads, and the models of one thread."""
-    lines, of_one_thread = [], {}
+    lines: list[list[str]] = []
+    of_one_thread: dict[str, Any] = {}
     for n_threads in sorted({1, min(2, n_cores())}):
         made = make_models(n_threads)
         works = {name: partial(model.fit, rows.X_train, rows.y_train) for name, model in made.items()}

@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -346,6 +345,8 @@ class GCWSNetEstimator(BaseEstimator):
 
     def _split(self, rows: Batch, seed: int) -> tuple[Batch, Batch]:
         """Return rows to learn from, and held-out rows."""
+        from sklearn.model_selection import train_test_split  # noqa: PLC0415 - it takes long to import
+
         numbers = np.arange(rows.n_rows)
         strata = self._strata(rows.y, math.ceil(self.validation_fraction * len(numbers)))
         learned, held_out = train_test_split(
@@ -446,7 +447,7 @@ class GCWSNetEstimator(BaseEstimator):
 @contextmanager
 def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
     """After an error before a net has learned from any row, leave the estimator as it was, with the net that it had."""
-    now = estimator.__dict__
+    now: dict[str, Any] = estimator.__dict__
     before = dict(now)
     trainer = before.get("trainer_")
     rows_seen, settings = (None, None) if trainer is None else (trainer.rows_seen, trainer.settings)

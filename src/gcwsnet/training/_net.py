@@ -239,8 +239,7 @@ class NativeNet(Net):
     def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
         """Take averages back."""
         self.start_averaging(rows_seen)
-        start, older, newer = rows
-        self.core.averaging_rows = start, older, newer
+        self.core.averaging_rows = rows[0], rows[1], rows[2]
         _fill(self.core.averages(), arrays)
 
 

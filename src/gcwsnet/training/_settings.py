@@ -97,7 +97,7 @@ class TrainingSettings:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> TrainingSettings:
         """Return the settings of a state."""
-        values: dict[str, Any] = {
+        given: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in state.items()
         }
-        return cls(**values)
+        return cls(**given)
