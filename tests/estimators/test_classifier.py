@@ -36,6 +36,10 @@ def assert_same_model(a: Any, b: Any) -> None:
     assert weights(a) == weights(b)
 
 
+def no_memory(*_: Any) -> None:
+    raise MemoryError("none left")
+
+
 def test_one_pass_is_enough_for_rows_that_are_easy(three_classes: Rows) -> None:
     X, y = three_classes
     model = small().fit(X[:400], y[:400])
@@ -160,6 +164,34 @@ def test_a_stream_keeps_the_scaling_of_its_first_rows(three_classes: Rows) -> No
     np.testing.assert_allclose(scaling.shift[:5], X[:2600, :5].mean(axis=0))
     model.partial_fit(X[200:] * 100, y[200:])
     assert model.scaling_ is scaling
+
+
+@pytest.mark.parametrize("scale", ["numeric", None])
+def test_pieces_of_a_stream_may_change_their_type_and_have_weights_or_not(scale: Any, three_classes: Rows) -> None:
+    X, y = three_classes
+    X = X.round(3)
+    model, plain = small(scale=scale), small(scale=scale)
+    for first in range(0, 600, 150):
+        rows = slice(first, first + 150)
+        form: Any = (np.float32, np.float64)[first % 300 > 0]
+        weight = np.ones(150) if first % 300 else None
+        model.partial_fit(X[rows].astype(form), y[rows].astype(object), np.unique(y), weight)
+        plain.partial_fit(X[rows], y[rows], classes=np.unique(y))
+    assert model.n_rows_seen_ == 600
+    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=0.1)
+    assert model.score(X, y) > 0.85
+
+
+@pytest.mark.parametrize("first", [np.array, sparse.csr_array])
+def test_a_stream_without_shifts_takes_dense_and_sparse_pieces(first: Any, three_classes: Rows) -> None:
+    X, y = three_classes
+    other = sparse.csr_array if first is np.array else np.array
+    model = small(scale=None).partial_fit(first(X[:300]), y[:300], classes=np.unique(y))
+    model.partial_fit(other(X[300:]), y[300:])
+    expected = small(scale=None).partial_fit(X[:300], y[:300], classes=np.unique(y)).partial_fit(X[300:], y[300:])
+    assert_same_model(model, expected)
+    with pytest.raises(ValueError, match="learned from dense rows and shifts columns"):
+        small().partial_fit(X[:300], y[:300], classes=np.unique(y)).partial_fit(sparse.csr_array(X[:9]), y[:9])
 
 
 def test_partial_fit_after_fit_goes_on(three_classes: Rows) -> None:
@@ -308,9 +340,6 @@ def test_codes_that_find_no_memory_leave_the_model_as_it_was(
     fitted, stream, unfitted = small().fit(X, y), small().partial_fit(X[:9], y[:9], classes=np.unique(y)), small()
     before, stream_before = copy.deepcopy(fitted), copy.deepcopy(stream)
 
-    def no_memory(*_: Any) -> None:
-        raise MemoryError("none left")
-
     with monkeypatch.context() as patched:
         patched.setattr(_coder, "require_memory", no_memory)
         for learn in (fitted.fit, stream.partial_fit, unfitted.fit):
@@ -320,6 +349,26 @@ def test_codes_that_find_no_memory_leave_the_model_as_it_was(
     with pytest.raises(NotFittedError):
         unfitted.predict(X)
     assert_same_model(stream.partial_fit(X, y), stream_before.partial_fit(X, y))
+
+
+def test_learning_that_fails_leaves_settings_and_averages_as_they_were(
+    three_classes: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = three_classes
+    stream = small(scale=None, warm_start=True).partial_fit(X, y, classes=np.unique(y))
+    fitted = small(scale=None).fit(X, y)
+    expected = [model.predict_proba(X) for model in (stream, fitted)]
+    with pytest.raises(ValueError, match="'elm'"):
+        stream.set_params(batch_size=7).fit(X, ["elm"] * 600)
+    with monkeypatch.context() as patched:
+        patched.setattr(_coder, "require_memory", no_memory)
+        for learn in (stream.fit, fitted.partial_fit):
+            with pytest.raises(MemoryError):
+                learn(X, y)
+    for model, before in zip((stream, fitted), expected, strict=True):
+        np.testing.assert_array_equal(model.predict_proba(X), before)
+        assert model.trainer_.settings.batch_size == 32
+    assert (stream.trainer_.net.is_averaging, fitted.trainer_.net.is_averaging) == (True, False)
 
 
 def test_callbacks_see_records_and_can_stop(three_classes: Rows) -> None:

@@ -32,7 +32,7 @@ def numbers(n_outputs: int, loss: str) -> Numbers:
 
 def begin(targets: Targets = THREE_CLASSES, *, device: str = "cpu", **settings: Any) -> Trainer:
     """Return a trainer whose net has learned nothing."""
-    made = {"n_hashes": N_HASHES, "code_bits": CODE_BITS, "seed": 5, "device": device}
+    made: dict[str, Any] = {"n_hashes": N_HASHES, "code_bits": CODE_BITS, "seed": 5, "device": device}
     return Trainer.begin(replace(SETTINGS, **settings), targets, **made)
 
 

@@ -113,7 +113,7 @@ class Coder:
         dtype = np.min_scalar_type((1 << self.hasher.code_bits) - 1)
         require_memory(n * k * dtype.itemsize, f"the codes of {n} rows with {k} hashes each", "give fewer rows at once")
         self.hasher.n_jobs = n_jobs
-        if n <= rows_at_once(X):
+        if 0 < n <= rows_at_once(X):
             return np.asarray(self.hasher.transform(self.preprocess(X)))
         codes = np.empty((n, k), dtype=dtype)
         for first in range(0, n, step := rows_at_once(X)):

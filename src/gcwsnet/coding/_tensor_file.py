@@ -30,6 +30,7 @@ def write_file(path: Path, arrays: Arrays, description: Description) -> None:
         "gcwsnet_version": gcwsnet.__version__,
         "hash_version": HASH_VERSION,
     }
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}  # as safetensors needs them
     text = json.dumps(versions | description, allow_nan=False)
     metadata = {KEY: f"{digest_of(text, arrays)} {text}"}
     try:
@@ -67,10 +68,10 @@ def read_file(path: Path) -> tuple[Arrays, Description]:
 
 
 def digest_of(text: str, arrays: Arrays) -> str:
-    """Return the checksum of a description and of arrays."""
+    """Return the checksum of a description and of contiguous arrays."""
     digest = hashlib.sha256(text.encode())
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).data)
+        digest.update(array.data)
     return digest.hexdigest()

@@ -38,8 +38,7 @@ def save_model(
         "coder": coder,
         "trainer": trainer,
     }
-    arrays = {name: np.ascontiguousarray(value) for name, value in (coder_arrays | trainer_arrays).items()}
-    write_file(path, arrays, description | (more or {}))
+    write_file(path, coder_arrays | trainer_arrays, description | (more or {}))
 
 
 def load(path: str | Path) -> Any:
