@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import platform
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, cpu_count, delayed
-from threadpoolctl import threadpool_limits
+from joblib import Parallel, delayed
 
-from gcwsnet import HASH_VERSION, _core
+from benchmarks.timing import machine, one_thread, versions
+from gcwsnet import HASH_VERSION
 from reproduction.datasets import availability, fetch, load_rows, sizes
 from reproduction.experiment import Experiment
 from reproduction.experiments import EXPERIMENTS
@@ -113,10 +109,11 @@ def compute(settings: Settings) -> Outcome:
     run = _method(settings["method"])
     data = load_rows(settings) if "dataset" in settings else None
     start = time.perf_counter()
-    with _one_thread():
+    with one_thread():
         result = run(settings, data)
     seconds = time.perf_counter() - start
-    return Outcome(settings, None if data is None else data.origin, result, seconds, _versions(), _machine())
+    found = versions("gcwsnet", "numpy", "scikit-learn", "torch") | {"hash": str(HASH_VERSION)}
+    return Outcome(settings, None if data is None else data.origin, result, seconds, found, machine())
 
 
 def _method(name: str) -> Callable[[Settings, Any], dict[str, Any]]:
@@ -130,40 +127,6 @@ def _method(name: str) -> Callable[[Settings, Any], dict[str, Any]]:
         way_out = "python -m pip install --editable '.[paper]'"
         raise ImportError(f"runs of the method {name} need {error.name}; install it with: {way_out}") from error
     return run
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Limit BLAS, OpenMP and torch to one thread; gcwsnet has threads of its own."""
-    torch = sys.modules.get("torch")
-    threads = torch.get_num_threads() if torch else 1
-    with threadpool_limits(1):
-        if torch:
-            torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            if torch:
-                torch.set_num_threads(threads)
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions that the numbers of a run may depend on."""
-    versions = {"Python": platform.python_version(), "hash": str(HASH_VERSION)}
-    for name in ("gcwsnet", "numpy", "scikit-learn", "torch"):
-        with suppress(PackageNotFoundError):
-            versions[name] = version(name)
-    return versions
-
-
-def _machine() -> str:
-    """Return the processor, the instruction set in use, the cores and the system."""
-    processor = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
-        processor = names[0].partition(":")[2].strip() if names else processor
-    return f"{processor}, {_core.instruction_set()}, {cpu_count()} cores, {platform.system()}"
 
 
 def compute_and_save(settings: Settings, folder: Path) -> Settings:

@@ -45,7 +45,6 @@ REPRODUCTION_FLOW = [
     ("execution",),
     ("report",),
 ]
-REPRODUCTION_PRIVATE = {"gcwsnet._atomic", "gcwsnet._core", "gcwsnet.datasets._catalog", "gcwsnet.datasets._files"}
 
 
 def part_of(module: str) -> str:

@@ -1,6 +1,7 @@
 """Weights averaged over a stream of unknown length."""
 
 import copy
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from gcwsnet.training import Labels, TrainingSettings
 from gcwsnet.training._net import make_net
 from tests.conftest import Rows
 
-NETS = ["cpu", "cpu:0"]  # the native net, and that of torch
+NETS = ["cpu", "cpu:0"] if find_spec("torch") else ["cpu"]  # the native net, and that of torch
 
 
 def small(**settings: Any) -> GCWSNetClassifier:
