@@ -45,6 +45,7 @@ REPRODUCTION_FLOW = [
     ("execution",),
     ("report",),
 ]
+REPRODUCTION_PRIVATE = {"gcwsnet._atomic", "gcwsnet.datasets._catalog", "gcwsnet.datasets._files"}
 
 
 def part_of(module: str) -> str:
