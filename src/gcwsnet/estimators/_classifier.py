@@ -20,7 +20,8 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     Rows are preprocessed, hashed to k codes of b bits (`GCWSHasher`) and learned by a net in batches, with Adam. The
     codes stand for the pGMM kernel, so that one pass is worth many over the original numbers. On a CPU everything is
     done by the native core, and the same seed, settings and rows give the same weights, to the last bit, on any machine
-    and with any number of threads.
+    and with any number of threads. (The scalings "quantile", "idf" and "tfidf" use functions of libraries, whose last bit
+    may differ between machines.)
 
     Parameters
     ----------
