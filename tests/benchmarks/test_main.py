@@ -168,6 +168,13 @@ def test_fitting(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("digits_for_all")
+def test_batch_size(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module_of("batch-size"), "ROWS", (100, 200))
+    lines = table_of("batch-size", ["--seeds", "1", "--rows", "150"], capsys)
+    assert [line.split(" | ")[:2] for line in lines[2:]] == [["| covtype", "100"], ["| mnist", "100"]]
+
+
+@pytest.mark.usefixtures("digits_for_all")
 @pytest.mark.filterwarnings("ignore:.*maximum iterations")
 def test_paper_settings(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--seeds", "1", "--only", "pendigits", "--without", "dense Adam", "mixed codes"]

@@ -367,7 +367,7 @@ def test_learning_that_fails_leaves_settings_and_averages_as_they_were(
                 learn(X, y)
     for model, before in zip((stream, fitted), expected, strict=True):
         np.testing.assert_array_equal(model.predict_proba(X), before)
-        assert model.trainer_.settings.batch_size == 32
+        assert model.trainer_.settings.batch_size == "auto"
     assert (stream.trainer_.net.is_averaging, fitted.trainer_.net.is_averaging) == (True, False)
 
 

@@ -47,6 +47,11 @@ def test_few_rows_are_learned_from_three_times() -> None:
     assert TrainingSettings(epochs=7).n_epochs(1) == 7
 
 
+def test_many_rows_are_learned_in_larger_batches_and_streams_in_small_ones() -> None:
+    assert [TrainingSettings().rows_of_a_step(n) for n in (1, 199_999, 200_000, math.inf)] == [32, 32, 128, 32]
+    assert TrainingSettings(batch_size=7).rows_of_a_step(1e9) == 7
+
+
 def test_a_state_gives_back_the_settings() -> None:
     settings = TrainingSettings(hidden=(3, 4), reduction="8bit", betas=(0.5, 0.9), epochs=4)
     assert TrainingSettings.from_state(json.loads(json.dumps(settings.state()))) == settings

@@ -30,7 +30,9 @@ def train(
         str, _net(metavar="none|NUMBER|8bit", help="m: the table is m times smaller, by count-sketch.")
     ] = "none",
     epochs: Annotated[str, _net(metavar="NUMBER|auto", help="auto: 1, or 3 below 1,500 rows.")] = "auto",
-    batch_size: Annotated[int, _net(min=1, help="The rows of a step.")] = 32,
+    batch_size: Annotated[
+        str, _net(metavar="NUMBER|auto", help="The rows of a step. auto: 32, or 128 from 200,000 rows.")
+    ] = "auto",
     learning_rate: Annotated[str, _net(metavar="NUMBER|auto", help="The rate of Adam at the beginning.")] = "auto",
     schedule: Annotated[
         str | None,
@@ -119,7 +121,7 @@ def train(
             hidden=_layers(hidden),
             reduction=None if reduction == "none" else options.number("--reduction", reduction, int, word="8bit"),
             epochs=options.number("--epochs", epochs, int, word="auto"),
-            batch_size=batch_size,
+            batch_size=options.number("--batch-size", batch_size, int, word="auto"),
             learning_rate=options.number("--learning-rate", learning_rate, float, word="auto"),
             schedule="linear" if schedule is None else schedule,
             betas=_betas(betas),

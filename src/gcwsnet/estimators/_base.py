@@ -73,7 +73,7 @@ class GCWSNetEstimator(BaseEstimator):
         hidden: Sequence[int] = (200,),
         reduction: int | Literal["8bit"] | None = None,
         epochs: int | Literal["auto"] = "auto",
-        batch_size: int = 32,
+        batch_size: int | Literal["auto"] = "auto",
         learning_rate: float | Literal["auto"] = "auto",
         schedule: str = "linear",
         optimizer: str = "lazy",

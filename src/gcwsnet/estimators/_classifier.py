@@ -20,8 +20,8 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     Rows are preprocessed, hashed to k codes of b bits (`GCWSHasher`) and learned by a net in batches, with Adam. The
     codes stand for the pGMM kernel, so that one pass is worth many over the original numbers. On a CPU everything is
     done by the native core, and the same seed, settings and rows give the same weights, to the last bit, on any machine
-    and with any number of threads. (The scalings "quantile", "idf" and "tfidf" use functions of libraries, whose last bit
-    may differ between machines.)
+    and with any number of threads. (The scalings "quantile", "idf" and "tfidf" use functions of libraries, whose last
+    bit may differ between machines.)
 
     Parameters
     ----------
@@ -50,8 +50,9 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         m: the table is m times smaller, by count-sketch. Some accuracy is lost, little up to 16. None is no reduction.
     epochs : int or "auto", default="auto"
         How often `fit` goes over the rows. "auto" is once, and three times where there are fewer than 1,500 rows.
-    batch_size : int, default=32
-        Rows of a step. More are faster and learn less from one pass.
+    batch_size : int or "auto", default="auto"
+        Rows of a step. More are faster and learn less from few rows. "auto" is 128 for a `fit` over at least 200,000
+        rows, all epochs together, and 32 for others and for streams.
     learning_rate : float or "auto", default="auto"
         The learning rate of Adam at the beginning. "auto" is 0.005 for a `fit` of at most 3,000 steps and 0.003 for
         longer ones and for streams; without hidden layers 0.01. The paper's is 0.001.
@@ -153,7 +154,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         hidden: Sequence[int] = (200,),
         reduction: int | Literal["8bit"] | None = None,
         epochs: int | Literal["auto"] = "auto",
-        batch_size: int = 32,
+        batch_size: int | Literal["auto"] = "auto",
         learning_rate: float | Literal["auto"] = "auto",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         schedule: str = "linear",

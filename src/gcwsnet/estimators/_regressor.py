@@ -65,7 +65,7 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
         hidden: Sequence[int] = (200,),
         reduction: int | Literal["8bit"] | None = None,
         epochs: int | Literal["auto"] = "auto",
-        batch_size: int = 32,
+        batch_size: int | Literal["auto"] = "auto",
         learning_rate: float | Literal["auto"] = "auto",
         loss: str = "squared_error",
         schedule: str = "linear",

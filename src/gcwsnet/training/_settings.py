@@ -15,6 +15,7 @@ from gcwsnet._validation import check_choice, check_integer, check_number
 RATE_OF_FEW_STEPS, RATE_OF_MANY_STEPS, RATE_WITHOUT_HIDDEN_LAYERS = 5e-3, 3e-3, 1e-2
 FEW_STEPS = 3000
 EPOCHS_OF_FEW_ROWS, FEW_ROWS = 3, 1500
+BATCH, BATCH_OF_MANY_ROWS, MANY_ROWS = 32, 128, 200_000
 OPTIMIZERS = ("lazy", "adam")
 
 Floats = NDArray[np.float64]
@@ -49,7 +50,7 @@ class TrainingSettings:
     hidden: tuple[int, ...] = (200,)
     reduction: int | str | None = None
     epochs: int | str = "auto"
-    batch_size: int = 32
+    batch_size: int | str = "auto"
     learning_rate: float | str = "auto"
     schedule: str = "linear"
     optimizer: str = "lazy"
@@ -61,7 +62,8 @@ class TrainingSettings:
         """Raise an error for a setting that makes no sense."""
         if self.epochs != "auto":
             check_integer("epochs", self.epochs, 1, 2**31)
-        check_integer("batch_size", self.batch_size, 1, 2**24)
+        if self.batch_size != "auto":
+            check_integer("batch_size", self.batch_size, 1, 2**24)
         if self.learning_rate != "auto":
             check_number("learning_rate", self.learning_rate, 1e-12, 1e3)
         if not isinstance(self.hidden, tuple):
@@ -81,6 +83,15 @@ class TrainingSettings:
         if self.epochs == "auto":
             return EPOCHS_OF_FEW_ROWS if n_rows < FEW_ROWS else 1
         return int(self.epochs)
+
+    def rows_of_a_step(self, n_rows: float) -> int:
+        """Return the rows of a step of a run over `n_rows` rows, all epochs together; infinity for a stream.
+
+        Larger batches are faster. They cost accuracy where there are few steps, and none where there are many.
+        """
+        if self.batch_size == "auto":
+            return BATCH_OF_MANY_ROWS if MANY_ROWS <= n_rows < math.inf else BATCH
+        return int(self.batch_size)
 
     def rate(self, n_steps: float = math.inf) -> float:
         """Return the learning rate that a run of `n_steps` steps begins with."""

@@ -248,8 +248,10 @@ class _Run:
         self.interrupt = Interrupt()
         self.clock = Clock(trainer.history)
         self.stopping = EarlyStopping(plan.patience) if plan.patience is not None and held_out else None
-        self.batch_size = int(trainer.settings.batch_size)
-        self.rate = trainer.settings.rate(self._n_steps())
+        n_rows = self._n_rows()
+        self.batch_size = trainer.settings.rows_of_a_step(plan.epochs * n_rows)
+        n_steps = plan.epochs * math.ceil(n_rows / self.batch_size) if math.isfinite(n_rows) else math.inf
+        self.rate = trainer.settings.rate(n_steps)
         self.last_rate = self.rate
         self.next_checkpoint = self._next_checkpoint()
 
@@ -330,10 +332,9 @@ class _Run:
         done = (self.trainer.epoch + (self.trainer.rows_of_epoch + firsts) / self.plan.n_rows) / self.plan.epochs
         return self.rate * SCHEDULES[self.trainer.settings.schedule](np.minimum(done, 1.0))
 
-    def _n_steps(self) -> float:
-        if not self.plan.scheduled or self.plan.n_rows is None:
-            return math.inf
-        return self.plan.epochs * math.ceil(self.plan.n_rows / self.batch_size)
+    def _n_rows(self) -> float:
+        """Return the rows of an epoch; infinity for a stream, of which nobody knows where it ends."""
+        return math.inf if not self.plan.scheduled or self.plan.n_rows is None else self.plan.n_rows
 
     def _steps_to_next_event(self) -> int:
         """Return how many steps can be taken before something is to be done."""
