@@ -122,8 +122,8 @@ def test_the_first_stays_unless_another_is_clearly_better() -> None:
     def candidate(score: float) -> Candidate:
         return Candidate("numeric", 1.0, score, 0.02, 0.1)
 
-    assert best_of([candidate(0.8), candidate(0.809)]) == 0
-    assert best_of([candidate(0.8), candidate(0.811), candidate(0.82)]) == 2
+    assert best_of([candidate(0.8), candidate(0.819)]) == 0
+    assert best_of([candidate(0.8), candidate(0.821), candidate(0.83)]) == 2
 
 
 def test_rows_are_drawn_without_repetition() -> None:

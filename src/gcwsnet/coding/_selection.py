@@ -138,9 +138,9 @@ def selection_rows(n: int, seed: int) -> tuple[Rows, Rows]:
 
 
 def best_of(candidates: list[Candidate]) -> int:
-    """Return the number of the best; the first one stays unless another is better by half its standard error."""
+    """Return the number of the best; the first one stays unless another is better by its standard error."""
     best = max(range(len(candidates)), key=lambda i: candidates[i].score)
-    return best if candidates[best].score > candidates[0].score + 0.5 * candidates[0].error else 0
+    return best if candidates[best].score > candidates[0].score + candidates[0].error else 0
 
 
 def _compare(

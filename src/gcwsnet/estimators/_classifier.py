@@ -114,7 +114,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     selection_ : list of Candidate
         The preprocessings and powers that were compared, each with its score on held-out rows, the standard error of
         that, its seconds and whether it was chosen. The first one, "numeric" with p = 1, stays unless another is better
-        by more than half its standard error.
+        by more than its standard error.
     hasher_ : GCWSHasher
         The hasher in use.
     coder_ : Coder
