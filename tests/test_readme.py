@@ -38,6 +38,7 @@ def test_block_runs(line: int, source: str, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", SHELL_BLOCKS)
 def test_shell_block_runs(block: str, tmp_path: Path) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])

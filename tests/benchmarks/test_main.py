@@ -107,6 +107,7 @@ def no_datasets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GCWSNET_CACHE", str(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_datasets")
 def test_training(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     training = module_of("training")
@@ -192,6 +193,7 @@ def test_a_dataset_that_is_missing_is_left_out(
     assert "Pendigits is left out: the dataset 'pendigits' " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_streaming(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     streaming = module_of("streaming")
     monkeypatch.setattr(streaming, "SIZES", (100, 200))  # so few that scaling and p are not searched

@@ -52,6 +52,7 @@ def test_the_examples_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
             assert result.exit_code == 0, (line, result.stderr, result.exception)
 
 
+@pytest.mark.slow
 def test_an_example_with_a_pipe_runs_in_a_shell(folder: Path) -> None:
     """The installed program reads standard input and writes standard output."""
     lines = [line for name, line in examples() if name == "train" and " | " in line]

@@ -62,6 +62,7 @@ def killed_and_resumed(arguments: list[Any], marker: Any, kills: int) -> int:
     raise AssertionError("a run that was not killed must end")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pictures")
 def test_a_killed_run_ends_with_the_bytes_of_one_that_was_not(tmp_path: Path) -> None:
     write_rows(tmp_path / "rows.svm", 5000)
@@ -152,6 +153,7 @@ def test_a_full_disk_leaves_the_old_model(tmp_path: Path) -> None:
         assert content(out) == before
 
 
+@pytest.mark.slow
 def test_hashing_is_resumed_with_the_files_that_are_left(tmp_path: Path) -> None:
     files = [tmp_path / f"rows{number}.svm" for number in range(4)]
     for number, file in enumerate(files):

@@ -71,6 +71,7 @@ def run(tmp_path: Path) -> Any:
     return program
 
 
+@pytest.mark.slow
 def test_all_commands_work(run: Any) -> None:
     small = "--n-hashes 16 --hidden 4"
     result = run(
@@ -86,6 +87,7 @@ def test_all_commands_work(run: Any) -> None:
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.slow
 def test_estimators_and_model_files_work_and_a_prediction_loads_nothing_heavy(run: Any) -> None:
     for program in (ESTIMATORS, PREDICTION):
         result = run(program)

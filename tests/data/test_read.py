@@ -91,6 +91,7 @@ def written(kind: str, folder: Path, n_thousands: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to measure the peak memory")
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """Four times the rows, which are 29 MB more numbers in each file, take less than 12 MB more memory."""

@@ -72,6 +72,7 @@ BUILDING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("built", BUILDING)
 def test_a_forked_process_uses_a_hasher_whose_tables_were_being_built(built: str, n_threads: int) -> None:

@@ -247,6 +247,7 @@ def test_set_output_and_feature_names() -> None:
         GCWSHasher(3, bits=32, output="onehot").fit(X).get_feature_names_out()
 
 
+@pytest.mark.slow
 def test_pipeline_and_grid_search_over_p() -> None:
     digits, labels = load_digits(return_X_y=True)
     pipeline = make_pipeline(

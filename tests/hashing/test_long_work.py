@@ -53,6 +53,7 @@ def assert_ctrl_c_ends(program: str) -> None:
     assert process.returncode != 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("work", PROGRAMS)
 def test_ctrl_c_ends_long_work(work: str, n_jobs: int) -> None:

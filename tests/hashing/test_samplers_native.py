@@ -234,6 +234,7 @@ def test_hopeless_caps_give_the_features_of_gcws() -> None:
     assert t_star.max() < 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("instruction_set")
 def test_many_features_are_searched_for_in_the_row() -> None:
     """With more than 2**20 features no array of all of them is made for a row."""
