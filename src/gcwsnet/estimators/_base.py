@@ -236,8 +236,8 @@ class GCWSNetEstimator(BaseEstimator):
             equal files.
         dtype : {"float32", "float16", "int8"}, default="float32"
             The type of the first layer's table in the file, which is nearly all of it; the others need
-            ``optimizer=False``. "float16" halves the file. "int8" makes it four times smaller: each row of the table has
-            a scale, and its weights are rounded to 1/127 of the row's largest. Predictions change by that rounding;
+            ``optimizer=False``. "float16" halves the file. "int8" makes it four times smaller: each row of the table
+            has a scale, and its weights are rounded to 1/127 of the row's largest. Predictions change by that rounding;
             ``docs/training-speed.md`` has the accuracy. The loaded net computes in float32 with what was stored.
         """
         from gcwsnet.estimators._model_file import TABLE_DTYPES, save_model  # noqa: PLC0415

@@ -91,8 +91,8 @@ def load(path: str | Path) -> Any:
     -------
     estimator : GCWSNetClassifier or GCWSNetRegressor
         It predicts the same bits as the saved one, unless `save` was given a smaller dtype, and goes on with
-        `partial_fit`. Without a saved optimizer that starts with fresh averages of gradients. `callbacks`, `verbose` and
-        `n_jobs` are not part of a file.
+        `partial_fit`. Without a saved optimizer that starts with fresh averages of gradients. `callbacks`, `verbose`
+        and `n_jobs` are not part of a file.
 
     Raises
     ------
