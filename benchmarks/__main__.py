@@ -28,6 +28,7 @@ SUBJECTS = {
         "seconds of a whole fit with default settings, next to LightGBM", "training-speed.md", ("lightgbm",)
     ),
     "batch-size": Subject("accuracy after one pass by the rows of a step", "training-speed.md"),
+    "model-size": Subject("size of model files and accuracy by the type of the stored table", "training-speed.md"),
     "first-layer": Subject(
         "rows learned per second by the first layer of gcwsnet.nn, next to torch", "training-speed.md", ("torch",)
     ),

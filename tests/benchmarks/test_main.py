@@ -176,6 +176,14 @@ def test_batch_size(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("digits_for_all")
+def test_model_size(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = table_of("model-size", ["--rows", "300"], capsys)
+    found = [line.split(" | ") for line in lines[2:]]
+    assert [one[1] for one in found] == ["float32", "float16", "int8"] * 2
+    assert float(found[2][2]) < 0.3 * float(found[0][2])
+
+
+@pytest.mark.usefixtures("digits_for_all")
 @pytest.mark.filterwarnings("ignore:.*maximum iterations")
 def test_paper_settings(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--seeds", "1", "--only", "pendigits", "--without", "dense Adam", "mixed codes"]

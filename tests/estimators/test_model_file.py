@@ -133,6 +133,30 @@ def test_without_the_optimizer_the_file_is_half_as_large_and_learning_still_goes
     assert loaded.n_rows_seen_ == 900
 
 
+@pytest.mark.parametrize(("dtype", "share", "bound"), [("float16", 0.5, 2**-11), ("int8", 0.26, 0.51 / 127)])
+def test_a_smaller_type_makes_the_file_smaller_and_moves_no_weight_by_more_than_its_rounding(
+    dtype: str, share: float, bound: float, model: GCWSNetClassifier, three_classes: Rows, tmp_path: Path
+) -> None:
+    for name in ("float32", dtype):
+        model.save(tmp_path / name, optimizer=False, dtype=name)
+    assert (tmp_path / dtype).stat().st_size < share * (tmp_path / "float32").stat().st_size + 20_000
+    loaded = gcwsnet.load(tmp_path / dtype)
+    table, stored = (one.trainer_.net.weights()["layers.0.weight"] for one in (model, loaded))
+    assert (np.abs(stored - table) <= bound * np.abs(table).max(axis=1, keepdims=True)).all()
+    assert not np.array_equal(stored, table)
+    X, _ = three_classes
+    assert np.mean(loaded.predict(X) == model.predict(X)) > 0.98
+    loaded.save(tmp_path / "again", optimizer=False, dtype=dtype)
+    np.testing.assert_array_equal(gcwsnet.load(tmp_path / "again").predict_proba(X), loaded.predict_proba(X))
+
+
+def test_a_type_that_there_is_not_or_that_training_cannot_go_on_from(model: GCWSNetClassifier, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="dtype must be one of"):
+        model.save(tmp_path / "model", optimizer=False, dtype="int4")
+    with pytest.raises(ValueError, match=r"dtype='int8' rounds the weights.*optimizer=False"):
+        model.save(tmp_path / "model", dtype="int8")
+
+
 def test_a_folder_is_searched_for_its_model(file: Path, tmp_path: Path, three_classes: Rows) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

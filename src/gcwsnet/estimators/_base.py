@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from gcwsnet._keys import EPOCH_ORDER, random_order
 from gcwsnet._memory import available_bytes
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import check_finite, check_integer, check_matrix, check_number, draw_seed
+from gcwsnet._validation import check_choice, check_finite, check_integer, check_matrix, check_number, draw_seed
 from gcwsnet.coding import Candidate, Coder, CoderSettings, fit_coder
 from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.data import Batch
@@ -220,7 +220,7 @@ class GCWSNetEstimator(BaseEstimator):
             self._run(plan, rows, shuffle=False)
         return self
 
-    def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True) -> None:
+    def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True, dtype: str = "float32") -> None:
         """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
 
         Parameters
@@ -234,11 +234,22 @@ class GCWSNetEstimator(BaseEstimator):
         timings : bool, default=True
             Whether the seconds of `history_` and `selection_` are saved. Without them they are 0, and equal fits give
             equal files.
+        dtype : {"float32", "float16", "int8"}, default="float32"
+            The type of the first layer's table in the file, which is nearly all of it; the others need
+            ``optimizer=False``. "float16" halves the file. "int8" makes it four times smaller: each row of the table
+            has a scale, and its weights are rounded to 1/127 of the row's largest. Predictions change by that rounding;
+            ``docs/training-speed.md`` has the accuracy. The loaded net computes in float32 with what was stored.
         """
-        from gcwsnet.estimators._model_file import save_model  # noqa: PLC0415
+        from gcwsnet.estimators._model_file import TABLE_DTYPES, save_model  # noqa: PLC0415
 
         check_is_fitted(self)
-        save_model(self, Path(path), resumable=optimizer, timings=timings)
+        check_choice("dtype", dtype, TABLE_DTYPES)
+        if optimizer and dtype != "float32":
+            raise ValueError(
+                f"dtype={dtype!r} rounds the weights, from which training cannot go on as if nothing had been saved; "
+                "give optimizer=False too"
+            )
+        save_model(self, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
 
     @property
     def history_(self) -> History:

@@ -17,6 +17,8 @@ from gcwsnet.training import Trainer
 FILE_IN_FOLDER = "model.safetensors"
 ESTIMATORS = {cls.__name__: cls for cls in (GCWSNetClassifier, GCWSNetRegressor)}
 INCOMPLETE = (KeyError, TypeError, AttributeError, IndexError)
+TABLE, SCALES = "net.layers.0.weight", "net.layers.0.weight.scales"
+TABLE_DTYPES = ("float32", "float16", "int8")
 
 
 def save_model(
@@ -25,6 +27,7 @@ def save_model(
     *,
     resumable: bool,
     timings: bool,
+    dtype: str = "float32",
     more: Description | None = None,
 ) -> None:
     """Write a fitted estimator to `path`, with more of a description if it is given."""
@@ -38,7 +41,42 @@ def save_model(
         "coder": coder,
         "trainer": trainer,
     }
-    write_file(path, coder_arrays | trainer_arrays, description | (more or {}))
+    write_file(path, coder_arrays | rounded_table(trainer_arrays, dtype), description | (more or {}))
+
+
+def rounded_table(arrays: Arrays, dtype: str) -> Arrays:
+    """Return arrays with the table of the first layer in a smaller type; "int8" adds the scale of each row.
+
+    Examples
+    --------
+    >>> arrays = {TABLE: np.array([[0.5, -1.0], [0.0, 0.0]], dtype=np.float32)}
+    >>> rounded_table(arrays, "int8")[TABLE]
+    array([[  64, -127],
+           [   0,    0]], dtype=int8)
+    >>> restored_table(rounded_table(arrays, "int8"))[TABLE].round(3)
+    array([[ 0.504, -1.   ],
+           [ 0.   ,  0.   ]], dtype=float32)
+    """
+    if dtype == "float32":
+        return arrays
+    table = np.asarray(arrays[TABLE])
+    if dtype == "float16":
+        most = np.finfo(np.float16).max
+        return arrays | {TABLE: np.clip(table, -most, most).astype(np.float16)}
+    scales = np.abs(table).max(axis=1, keepdims=True) / np.float32(127)
+    rounded = np.rint(np.divide(table, scales, out=np.zeros_like(table), where=scales > 0))
+    return arrays | {TABLE: rounded.astype(np.int8), SCALES: scales}
+
+
+def restored_table(arrays: Arrays) -> Arrays:
+    """Return arrays with the table of the first layer in float32, whatever type it was stored in."""
+    table = arrays.get(TABLE)
+    if table is None or table.dtype == np.float32:
+        return arrays
+    restored = table.astype(np.float32)
+    if table.dtype == np.int8:
+        restored *= arrays[SCALES]
+    return {name: value for name, value in arrays.items() if name != SCALES} | {TABLE: restored}
 
 
 def load(path: str | Path) -> Any:
@@ -52,8 +90,9 @@ def load(path: str | Path) -> Any:
     Returns
     -------
     estimator : GCWSNetClassifier or GCWSNetRegressor
-        It predicts the same bits as the saved one, and goes on with `partial_fit`. Without a saved optimizer that
-        starts with fresh averages of gradients. `callbacks`, `verbose` and `n_jobs` are not part of a file.
+        It predicts the same bits as the saved one, unless `save` was given a smaller dtype, and goes on with
+        `partial_fit`. Without a saved optimizer that starts with fresh averages of gradients. `callbacks`, `verbose`
+        and `n_jobs` are not part of a file.
 
     Raises
     ------
@@ -104,7 +143,7 @@ def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNe
         estimator.n_features_in_ = estimator.coder_.n_features
         if description["feature_names_in"] is not None:
             estimator.feature_names_in_ = np.array(description["feature_names_in"], dtype=object)
-        trainer = Trainer.from_state(arrays, description["trainer"], device=str(estimator.device))
+        trainer = Trainer.from_state(restored_table(arrays), description["trainer"], device=str(estimator.device))
         made, net = (estimator.coder_.settings.n_hashes, estimator.coder_.hasher.code_bits), trainer.net
         if made != (net.n_hashes, net.code_bits):
             raise IndexError(f"{made[0]} codes of {made[1]} bits for a net of {net.n_hashes} of {net.code_bits} bits")
