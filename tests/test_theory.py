@@ -1,7 +1,7 @@
 """The formulas of the paper against simulations of what they describe.
 
 Seeds are fixed. A simulated mean must be within five of its standard errors. A simulated variance must be within 5% of
-the formula: it comes from so many repetitions that five of its standard errors are less than that. Each term of a
+the formula: it comes from enough repetitions that five of its standard errors are less than that. Each term of a
 formula is more than that in some of the cases.
 """
 
