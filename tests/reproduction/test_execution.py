@@ -21,6 +21,7 @@ def silent(_: str) -> None:
 
 
 def test_nothing_is_computed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
     execute(GRID, Results(tmp_path), jobs=1, say=silent)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert len(times) == 3
@@ -30,6 +31,7 @@ def test_nothing_is_computed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_stopped_grid_resumes_and_ends_with_the_same_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
     def stop(line: str) -> None:
         if line.startswith("[2/3]"):
             raise KeyboardInterrupt
