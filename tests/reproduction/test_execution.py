@@ -32,6 +32,7 @@ def test_nothing_is_computed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_stopped_grid_resumes_and_ends_with_the_same_numbers(tmp_path: Path) -> None:
     pytest.importorskip("torch")
+
     def stop(line: str) -> None:
         if line.startswith("[2/3]"):
             raise KeyboardInterrupt
