@@ -72,9 +72,9 @@ def test_missing_values_are_errors_or_zeros(form: Any) -> None:
     holes[3, 2] = np.nan
     given = form(holes)
     with pytest.raises(ValueError, match=r"X\[3, 2\] .*NaN.* missing='zero' or missing='mean'"):
-        fitted(form(X)).check_finite(given)
+        fitted(form(X)).settings.check_finite(given)
     coder = fitted(given, missing="zero")
-    coder.check_finite(given)
+    coder.settings.check_finite(given)
     assert_array_equal(coder.codes(given), fitted(form(np.nan_to_num(holes))).codes(form(np.nan_to_num(holes))))
     assert np.isnan(given[[3], [2]]).all()
 

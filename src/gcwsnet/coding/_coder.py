@@ -20,6 +20,7 @@ from gcwsnet.coding._preprocessing import (
 )
 from gcwsnet.coding._selection import Candidate, Score, select
 from gcwsnet.hashing import GCWSHasher
+from gcwsnet.hashing.samplers.caps import without_nan
 
 MISSING = ("error", "zero", "mean")
 ROWS_AT_ONCE = 8192
@@ -46,6 +47,15 @@ class CoderSettings:
         if self.scale is not None:
             check_choice("scale", self.scale, ("auto", *KINDS))
         check_choice("missing", self.missing, MISSING)
+
+    def check_finite(self, X: Matrix, columns: Any = None) -> None:
+        """Raise an error that names the first entry that is infinite, or missing where that is an error."""
+        check_finite(
+            X,
+            nan_is_fine=self.missing != "error",
+            columns=columns,
+            way_out_of_nan=", or give missing='zero' or missing='mean'",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,17 +133,8 @@ class Coder:
     def preprocess(self, X: Matrix) -> Matrix:
         """Return rows as they are hashed."""
         if self.settings.missing == "zero":
-            X = without_nan(X)
+            X = without_nan(as_floats(X))
         return X if self.preprocessing is None else self.preprocessing.transform(X)
-
-    def check_finite(self, X: Matrix, columns: Any = None) -> None:
-        """Raise an error that names the first entry that is infinite, or missing where that is an error."""
-        check_finite(
-            X,
-            nan_is_fine=self.settings.missing != "error",
-            columns=columns,
-            way_out_of_nan=", or give missing='zero' or missing='mean'",
-        )
 
     def state(self, *, timings: bool = True) -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays and as what JSON can hold.
@@ -177,7 +178,7 @@ def fit_coder(X: Matrix, settings: CoderSettings, seed: int, score: Score | None
         How good candidates are, see `gcwsnet.coding._selection.select`. Without it "auto" means "numeric" and p = 1.
     """
     if settings.missing == "zero":
-        X = without_nan(X)
+        X = without_nan(as_floats(X))
     scale, p, candidates = select(X, settings, seed, score)
     preprocessing = None if scale is None else learn_preprocessing(X, scale)
     return Coder(settings, seed, X.shape[1], preprocessing, p, tuple(candidates))
@@ -188,17 +189,3 @@ def rows_at_once(X: Matrix) -> int:
     if sparse.issparse(X):
         return ROWS_AT_ONCE
     return max(1, min(ROWS_AT_ONCE, BATCH_BYTES // (8 * max(1, X.shape[1]))))
-
-
-def without_nan(X: Matrix) -> Matrix:
-    """Return X with 0 in place of NaN; X itself where there is none."""
-    X = as_floats(X)
-    values = X.data if sparse.issparse(X) else X
-    if not np.isnan(values).any():
-        return X
-    filled = X.copy()
-    if sparse.issparse(X):
-        filled.data = np.nan_to_num(X.data, nan=0.0, posinf=np.inf, neginf=-np.inf)
-        return filled
-    filled[np.isnan(filled)] = 0
-    return filled

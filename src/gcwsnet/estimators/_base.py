@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from gcwsnet._keys import EPOCH_ORDER, random_order
 from gcwsnet._memory import available_bytes
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import check_choice, check_finite, check_integer, check_matrix, check_number, draw_seed
+from gcwsnet._validation import check_choice, check_integer, check_matrix, check_number, draw_seed
 from gcwsnet.coding import Candidate, Coder, CoderSettings, fit_coder
 from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.data import Batch
@@ -169,9 +169,8 @@ class GCWSNetEstimator(BaseEstimator):
             coder_settings, training_settings = self._freeze_parameters(continued=not fresh)
             if eval_set is not None:
                 self._check_unused("validation_fraction", why="an eval_set is given")
-            missing = coder_settings.missing
-            rows = self._check_rows(X, y, sample_weight, missing, reset=fresh)
-            held_out = [self._check_rows(*pair, None, missing, reset=False) for pair in _pairs(eval_set)]
+            rows = self._check_rows(X, y, sample_weight, coder_settings, reset=fresh)
+            held_out = [self._check_rows(*pair, None, coder_settings, reset=False) for pair in _pairs(eval_set)]
             seed = draw_seed(self.random_state) if fresh else self.seed_
             targets = self._targets_of(rows.y) if fresh else self.trainer_.targets
             if self.early_stopping and not held_out:
@@ -199,7 +198,7 @@ class GCWSNetEstimator(BaseEstimator):
                 self._check_unused("early_stopping", why="partial_fit does not know when the rows end")
             else:
                 coder_settings, training_settings = self.coder_.settings, self.trainer_.settings
-            rows = self._check_rows(X, y, sample_weight, coder_settings.missing, reset=fresh)
+            rows = self._check_rows(X, y, sample_weight, coder_settings, reset=fresh)
             if fresh:
                 seed = draw_seed(self.random_state)
                 self._buffer = WarmUpBuffer(self._warm_up_rows())
@@ -334,25 +333,17 @@ class GCWSNetEstimator(BaseEstimator):
             if value != defaults[name].default:
                 raise ValueError(f"{name}={value!r} has no effect, since {why}; leave {name} out")
 
-    def _check_rows(self, X: Any, y: Any, sample_weight: Any, missing: str, *, reset: bool) -> Batch:
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any, settings: CoderSettings, *, reset: bool) -> Batch:
         if y is None:
             raise without_targets(self)
         X = check_matrix(X, estimator=self, reset=reset)
-        self._check_finite(X, missing)
+        settings.check_finite(X, getattr(self, "feature_names_in_", None))
         y = np.asarray(y)
         check_consistent_length(X, y)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return Batch(X, y, weight)
-
-    def _check_finite(self, X: Any, missing: str) -> None:
-        check_finite(
-            X,
-            nan_is_fine=missing != "error",
-            columns=getattr(self, "feature_names_in_", None),
-            way_out_of_nan=", or give missing='zero' or missing='mean'",
-        )
 
     def _split(self, rows: Batch, seed: int) -> tuple[Batch, Batch]:
         """Return rows to learn from, and held-out rows."""
@@ -440,7 +431,7 @@ class GCWSNetEstimator(BaseEstimator):
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         X = check_matrix(X, estimator=self, reset=False)
-        self._check_finite(X, self.coder_.settings.missing)
+        self.coder_.settings.check_finite(X, getattr(self, "feature_names_in_", None))
         step, threads, net = rows_at_once(X), n_threads(self.n_jobs), self.trainer_.net
         parts = (self.coder_.codes(X[first : first + step], n_jobs=threads) for first in range(0, X.shape[0], step))
         return np.concatenate([net.outputs(codes, n_jobs=threads) for codes in parts])

@@ -59,7 +59,7 @@ class FileCoder:
         """Return the codes of rows as they were read."""
         if X.shape[1] != self.coder.n_features:
             raise ValueError(f"rows must have {self.coder.n_features} columns as those before, got {X.shape[1]}")
-        self.coder.check_finite(X)
+        self.coder.settings.check_finite(X)
         return self.coder.codes(X, n_jobs=n_jobs)
 
     def target(self, y: NDArray[Any] | None) -> NDArray[Any]:
