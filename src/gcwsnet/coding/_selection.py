@@ -61,6 +61,23 @@ LAST_TRAINING_ROWS, LAST_VALIDATION_ROWS = 8000, 2000
 KEPT = {"fast": 3, "thorough": 8}
 
 
+class Outcome(NamedTuple):
+    """How a candidate did on validation rows.
+
+    Attributes
+    ----------
+    losses : array of float64
+        The loss of each row at the best temperature.
+    accuracy : float
+        The share of rows whose class is right; 0 for numbers.
+    temperature : float
+    """
+
+    losses: Floats
+    accuracy: float
+    temperature: float
+
+
 class Score(Protocol):
     """What the search needs to know about targets and nets.
 
@@ -90,8 +107,8 @@ class Score(Protocol):
     ) -> NDArray[np.float32]:
         """Return the outputs for held-out codes of a net that has learned the codes of training rows."""
 
-    def losses(self, outputs: NDArray[np.float32], rows: Rows) -> tuple[Floats, float]:
-        """Return the loss of each row at the best temperature, and that."""
+    def outcome(self, outputs: NDArray[np.float32], rows: Rows) -> Outcome:
+        """Return how good the outputs for rows are."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +128,8 @@ class Candidate:
         standardised targets.
     error : float
         The standard error of the loss.
+    accuracy : float
+        The share of validation rows whose class is right; 0 for numbers.
     temperature : float
         What outputs are divided by; 1 for numbers.
     seconds : float
@@ -127,6 +146,7 @@ class Candidate:
     epochs: int
     loss: float
     error: float
+    accuracy: float
     temperature: float
     seconds: float
     chosen: bool = False
@@ -260,14 +280,14 @@ class _Search:
 
     def best_point(self, points: list[Point]) -> Point:
         """Return the best preprocessing and power by the first two stages."""
-        by_loss = {point: self.losses(FIRST, point).mean() for point in points}
+        by_loss = {point: self.outcome(FIRST, point).losses.mean() for point in points}
         if self.settings.p == "auto":
             self._climb(by_loss)
         best = sorted(by_loss, key=lambda point: by_loss[point])[: KEPT[self.settings.search]]
         if len(best) == 1:
             return best[0]
         default = points[0]
-        losses = {point: self.losses(SECOND, point) for point in dict.fromkeys([default, *best])}
+        losses = {point: self.outcome(SECOND, point).losses for point in dict.fromkeys([default, *best])}
         least = min(losses, key=lambda point: losses[point].mean())
         return least if clearly_better(losses[least], losses[default]) else default
 
@@ -281,13 +301,16 @@ class _Search:
                 while 0 <= place < len(POWERS):
                     point = Point(start.recipe, POWERS[place])
                     if point not in by_loss:
-                        by_loss[point] = self.losses(FIRST, point).mean()
+                        by_loss[point] = self.outcome(FIRST, point).losses.mean()
                     if by_loss[point] >= before:
                         break
                     before, place = by_loss[point], place + step
 
     def best_epochs(self, point: Point) -> tuple[int, float]:
-        """Return the number of epochs and the temperature by the last stage."""
+        """Return the number of epochs and the temperature by the last stage.
+
+        Fewer epochs than the preferred number must have a clearly lower loss, and must not have a lower accuracy.
+        """
         stage = Stage(
             "last",
             self.settings.n_hashes,
@@ -298,14 +321,14 @@ class _Search:
         )
         best, first = None, len(self.found)
         for number, epochs in enumerate(self.score.epochs):
-            losses = self.losses(stage._replace(epochs=epochs), point)
-            if best is None or clearly_better(losses, best):
-                best, chosen = losses, first + number
+            found = self.outcome(stage._replace(epochs=epochs), point)
+            if best is None or (clearly_better(found.losses, best.losses) and found.accuracy >= best.accuracy):
+                best, chosen = found, first + number
         self.found[chosen] = replace(self.found[chosen], chosen=True)
         return self.found[chosen].epochs, self.found[chosen].temperature
 
-    def losses(self, stage: Stage, point: Point) -> Floats:
-        """Return the losses of the validation rows, and note the candidate."""
+    def outcome(self, stage: Stage, point: Point) -> Outcome:
+        """Return how a net does on the validation rows, and note the candidate."""
         start = time.perf_counter()
         hidden = stage.hidden if self.score.hidden else ()
         outputs, validated = [], []
@@ -326,7 +349,8 @@ class _Search:
                 )
             )
             validated.append(validation)
-        losses, temperature = self.score.losses(np.concatenate(outputs), np.concatenate(validated))
+        found = self.score.outcome(np.concatenate(outputs), np.concatenate(validated))
+        losses = found.losses
         error = float(losses.std(ddof=1) / math.sqrt(len(losses))) if len(losses) > 1 else math.inf
         seconds = time.perf_counter() - start
         recipe = vars(point.recipe)
@@ -338,11 +362,12 @@ class _Search:
                 epochs=stage.epochs,
                 loss=float(losses.mean()),
                 error=error,
-                temperature=temperature,
+                accuracy=found.accuracy,
+                temperature=found.temperature,
                 seconds=seconds,
             )
         )
-        return losses
+        return found
 
     def _prepare(self, stage: Stage, recipe: Recipe) -> list[Any]:
         """Return the rows of each split and their preprocessed numbers; those of the last call are kept."""

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet._keys import EPOCH_ORDER, random_order
+from gcwsnet.coding._selection import Outcome
 from gcwsnet.data import Batch
 from gcwsnet.training._settings import TrainingSettings
-from gcwsnet.training._targets import Targets
+from gcwsnet.training._targets import Labels, Targets
 from gcwsnet.training._trainer import Plan, Trainer
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +72,12 @@ class CandidateScore:
         trainer.run(Plan(epochs, rows.n_rows), epoch, n_jobs=self.n_jobs)
         return trainer.net.outputs(held_out, n_jobs=self.n_jobs)
 
-    def losses(self, outputs: NDArray[np.float32], rows: NDArray[np.int64]) -> tuple[Floats, float]:
-        """Return the loss of each row at the best temperature, and that."""
+    def outcome(self, outputs: NDArray[np.float32], rows: NDArray[np.int64]) -> Outcome:
+        """Return how good the outputs for rows are, weighted as the rows are in training."""
         target = self.target[rows]
         weight = np.ones(len(rows)) if self.weight is None else self.weight[rows]
         calibrated = self.targets.calibrated(outputs, target, weight)
-        return calibrated.losses(outputs, target) * weight, calibrated.temperature
+        accuracy = 0.0
+        if isinstance(self.targets, Labels):
+            accuracy = float((self.targets.successes(outputs, target) * weight).mean())
+        return Outcome(calibrated.losses(outputs, target) * weight, accuracy, calibrated.temperature)

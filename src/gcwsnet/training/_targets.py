@@ -107,10 +107,14 @@ class Labels(Targets):
 
     def calibrated(self, outputs: NDArray[np.float32], target: NDArray[Any], weight: Floats) -> Labels:
         """Return these classes with the temperature at which the mean cross-entropy of held-out rows is least."""
-        losses = [
-            float((self.with_temperature(one).losses(outputs, target) * weight).mean()) for one in TEMPERATURES.tolist()
-        ]
-        return self.with_temperature(float(TEMPERATURES[int(np.argmin(losses))]))
+        def loss(number: int) -> float:
+            return float((self.with_temperature(float(TEMPERATURES[number])).losses(outputs, target) * weight).mean())
+
+        first, last = 0, len(TEMPERATURES) - 1
+        while first < last:  # the loss is a convex function of 1 / temperature, so there is one valley
+            middle = (first + last) // 2
+            first, last = (first, middle) if loss(middle) <= loss(middle + 1) else (middle + 1, last)
+        return self.with_temperature(float(TEMPERATURES[first]))
 
     def with_temperature(self, temperature: float) -> Labels:
         """Return these classes with a temperature."""
