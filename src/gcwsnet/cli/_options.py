@@ -32,11 +32,18 @@ Weight = Annotated[str | None, _reading(metavar="COLUMN", help="The column of th
 Columns = Annotated[
     str | None, _reading(metavar="A,B,...", help="The columns to use. By default, all but label and weight.")
 ]
+Exclude = Annotated[str | None, _reading(metavar="A,B,...", help="The columns to leave out.")]
 Categorical = Annotated[
-    str | None, _reading(metavar="A,B,...", help="Columns of numbers that are categories, as columns of text are.")
+    str | None, _reading(metavar="A,B,...", help="Columns of numbers or dates that are categories, as text is.")
 ]
 HashColumns = Annotated[
-    int | None, _reading(min=1, help="Hash categories to this number of columns, instead of a column for each.")
+    int | None,
+    _reading(
+        min=1,
+        help="Hash all categories to this number of columns. By default, columns with more than 100 categories are "
+        "hashed to 16384.",
+        show_default=False,
+    ),
 ]
 Header = Annotated[
     bool | None, _reading("--header/--no-header", help="Whether the first line of a CSV file has names.")
@@ -44,8 +51,9 @@ Header = Annotated[
 Missing = Annotated[
     str,
     _reading(
-        metavar="error|zero|mean",
-        help="What a missing value is: an error, the number 0, or the mean of its column where the scaling centres.",
+        metavar="auto|error|zero|mean",
+        help="What a missing number is: auto: not there, with a column that says so; an error; the number 0; or the "
+        "mean of its column where the scaling centres.",
     ),
 ]
 NFeatures = Annotated[
@@ -75,7 +83,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show progress
 
 OF_HASH = [
     *("random_state", "task", "n_hashes", "bits", "t_bits", "p", "scale", "encoding", "classes"),
-    *("label", "weight", "columns", "categorical", "hash_columns", "missing", "n_features", "index_base"),
+    *("label", "weight", "columns", "exclude", "categorical", "hash_columns", "missing", "n_features", "index_base"),
 ]
 OF_FILES = ["format", "header"]
 
@@ -139,6 +147,7 @@ def reading(
     label: str | None = None,
     weight: str | None = None,
     columns: str | None = None,
+    exclude: str | None = None,
     categorical: str | None = None,
     hash_columns: int | None = None,
     header: bool | None = None,
@@ -152,7 +161,7 @@ def reading(
     check_choice("--index-base", index_base, ("auto", "0", "1"))
     check_choice("--on-error", on_error, ("stop", "skip"))
     if missing is not None:
-        check_choice("--missing", missing, ("error", "zero", "mean"))
+        check_choice("--missing", missing, ("auto", "error", "zero", "mean"))
     if rejects is not None and on_error != "skip":
         raise typer.BadParameter(
             "The option has no effect without --on-error skip. Give both, or neither.", param_hint="--rejects"
@@ -162,10 +171,11 @@ def reading(
         "label": name_or_number(label),
         "weight": name_or_number(weight),
         "columns": listed(columns),
+        "exclude": listed(exclude),
         "categorical": listed(categorical),
         "hash_columns": hash_columns,
         "header": header,
-        "missing": {"error": None, "mean": "nan"}.get(missing or "error", missing),
+        "missing": {"error": None, "mean": "nan", "auto": "nan"}.get(missing or "error", missing),
         "n_features": n_features,
         "index_base": None if index_base == "auto" else int(index_base),
         "on_error": on_error if on_error != "stop" else None,

@@ -19,10 +19,11 @@ from gcwsnet.coding._preprocessing import (
     preprocessing_state,
 )
 from gcwsnet.coding._selection import Candidate, Score, select
+from gcwsnet.data import Schema
 from gcwsnet.hashing import GCWSHasher
 from gcwsnet.hashing.samplers.caps import without_nan
 
-MISSING = ("error", "zero", "mean")
+MISSING = ("auto", "error", "zero", "mean")
 ROWS_AT_ONCE = 8192
 
 Arrays = dict[str, NDArray[Any]]
@@ -38,7 +39,7 @@ class CoderSettings:
     p: float | str = "auto"
     scale: str | None = "auto"
     encoding: str = "mixed"
-    missing: str = "error"
+    missing: str = "auto"
 
     def check(self) -> None:
         """Raise an error for a setting that the hasher does not check itself."""
@@ -48,19 +49,20 @@ class CoderSettings:
             check_choice("scale", self.scale, ("auto", *KINDS))
         check_choice("missing", self.missing, MISSING)
 
-    def check_finite(self, X: Matrix, columns: Any = None) -> None:
+    def check_finite(self, X: Matrix, columns: Any = None, *, table_columns: Any = None) -> None:
         """Raise an error that names the first entry that is infinite, or missing where that is an error."""
         check_finite(
             X,
             nan_is_fine=self.missing != "error",
             columns=columns,
-            way_out_of_nan=", or give missing='zero' or missing='mean'",
+            table_columns=table_columns,
+            way_out_of_nan=", or give missing='auto', 'zero' or 'mean'",
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Coder:
-    """A fitted map from rows to codes: missing values, preprocessing, hashing.
+    """A fitted map from rows to codes: columns of tables, missing values, preprocessing, hashing.
 
     Attributes
     ----------
@@ -76,6 +78,8 @@ class Coder:
         The power in use.
     selection : tuple of Candidate
         The candidates that p and the preprocessing were selected from; empty where nothing was selected.
+    schema : Schema or None
+        How the columns of a table become the columns of a row; None for arrays.
     hasher : GCWSHasher
         The hasher that these make up.
     """
@@ -86,6 +90,7 @@ class Coder:
     preprocessing: Preprocessing | None
     p: float
     selection: tuple[Candidate, ...] = ()
+    schema: Schema | None = None
     hasher: GCWSHasher = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -100,6 +105,12 @@ class Coder:
         )
         hasher.fit(sparse.csr_matrix((1, self.n_features), dtype=np.float32))
         object.__setattr__(self, "hasher", hasher)
+
+    @property
+    def n_inputs(self) -> int:
+        """The number of columns of a table, or of a row that is no row of a table."""
+        names = [] if self.schema is None else self.schema.input_names
+        return len(names) or self.n_features
 
     @property
     def scale(self) -> str | None:
@@ -149,6 +160,7 @@ class Coder:
             "scale": self.scale,
             "p": self.p,
             "selection": [asdict(candidate) for candidate in selection],
+            "schema": None if self.schema is None else self.schema.to_json(),
         }
         return preprocessing_state(self.preprocessing), description
 
@@ -162,10 +174,18 @@ class Coder:
             preprocessing=preprocessing_from_state(description["scale"], description["n_features"], arrays),
             p=description["p"],
             selection=tuple(Candidate(**candidate) for candidate in description["selection"]),
+            schema=None if description["schema"] is None else Schema.from_json(description["schema"]),
         )
 
 
-def fit_coder(X: Matrix, settings: CoderSettings, seed: int, score: Score | None = None) -> Coder:
+def fit_coder(
+    X: Matrix,
+    settings: CoderSettings,
+    seed: int,
+    score: Score | None = None,
+    numeric: NDArray[np.bool_] | None = None,  # noqa: ARG001
+    schema: Schema | None = None,
+) -> Coder:
     """Return the coder that suits rows.
 
     Parameters
@@ -176,12 +196,16 @@ def fit_coder(X: Matrix, settings: CoderSettings, seed: int, score: Score | None
     seed : int
     score : callable, optional
         How good candidates are, see `gcwsnet.coding._selection.select`. Without it "auto" means "numeric" and p = 1.
+    numeric : bool array of shape (D,), optional
+        Which columns of CSR rows are numbers of a table, to be treated like columns of dense rows.
+    schema : Schema, optional
+        How X was made of a table.
     """
     if settings.missing == "zero":
         X = without_nan(as_floats(X))
     scale, p, candidates = select(X, settings, seed, score)
     preprocessing = None if scale is None else learn_preprocessing(X, scale)
-    return Coder(settings, seed, X.shape[1], preprocessing, p, tuple(candidates))
+    return Coder(settings, seed, X.shape[1], preprocessing, p, tuple(candidates), schema)
 
 
 def rows_at_once(X: Matrix) -> int:

@@ -34,9 +34,8 @@ class FileCoder:
 
     Attributes
     ----------
-    schema : Schema
-        How files become rows.
     coder : Coder
+        It has a schema, which says how files become rows.
     label_type : {"integers", "numbers", "strings"} or None
         None for rows without labels.
     targets : Targets or None
@@ -44,11 +43,16 @@ class FileCoder:
         The rows of the files; None for a stream.
     """
 
-    schema: Schema
     coder: Coder
     label_type: str | None
     targets: Targets | None
     n_rows: int | None
+
+    @property
+    def schema(self) -> Schema:
+        """How files become rows."""
+        assert self.coder.schema is not None  # noqa: S101
+        return self.coder.schema
 
     @property
     def task(self) -> str | None:
@@ -76,7 +80,7 @@ class FileCoder:
 
     def file_description(self) -> dict[str, Any]:
         """Return what is known about the files as JSON can hold it."""
-        return {"schema": self.schema.to_json(), "label_type": self.label_type, "n_rows": self.n_rows}
+        return {"label_type": self.label_type, "n_rows": self.n_rows}
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays and as what JSON can hold; it is the same for the same rows."""
@@ -92,7 +96,6 @@ class FileCoder:
         """Return the file coder whose state this is."""
         targets = description["targets"]
         return cls(
-            Schema.from_json(description["schema"]),
             Coder.from_state(arrays, description["coder"]),
             description["label_type"],
             None if targets is None else Targets.from_state(arrays, targets),
@@ -156,7 +159,8 @@ def _learn(
         score = candidate_score(
             targets, _encode(targets, y), weight, TrainingSettings(), seed=seed, n_jobs=n_threads(n_jobs)
         )
-    return FileCoder(schema, fit_coder(rows.X, settings, seed, score), label_type, targets, n_rows)
+    coder = fit_coder(rows.X, settings, seed, score, numeric=schema.numeric, schema=schema)
+    return FileCoder(coder, label_type, targets, n_rows)
 
 
 def find_task(task: str, label_type: str, labels: tuple[Any, ...] | None) -> str:

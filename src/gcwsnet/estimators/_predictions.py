@@ -55,9 +55,9 @@ class Model:
     def __init__(self, path: Path, n_jobs: int | None) -> None:
         self.estimator, description = load_with_description(path)
         self.estimator.n_jobs = n_jobs
-        self.n_features: int = self.estimator.n_features_in_
-        files = description.get("files")  # None for a model that was trained on arrays
-        self.schema = None if files is None else Schema.from_json(files["schema"])
+        self.n_features: int = self.estimator.coder_.n_features
+        self.schema: Schema | None = self.estimator.coder_.schema
+        files = description.get("files")  # None for a model that was trained in Python
         self.label_type: str | None = None if files is None else files["label_type"]
 
     @property
@@ -80,7 +80,8 @@ class Model:
     def _predict(self, batch: Batch) -> Predictions:
         estimator: GCWSNetEstimator = self.estimator
         y = None if batch.y is None else as_labels(batch.y, self.label_type)
-        outputs = estimator._outputs(batch.X)
+        estimator.coder_.settings.check_finite(batch.X)
+        outputs = estimator._outputs_of(batch.X)
         targets = estimator.trainer_.targets
         probabilities = targets.probabilities(outputs) if isinstance(targets, Labels) else None
         return Predictions(targets.predictions(outputs), probabilities, outputs.astype(np.float64), y, batch.weight)

@@ -30,6 +30,7 @@ from gcwsnet.estimators._file_coder import (
     learn_from_stream,
     read_with_schema,
 )
+from gcwsnet.estimators._input import set_inputs
 from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, save_model
 from gcwsnet.estimators._regressor import GCWSNetRegressor
 from gcwsnet.training import Labels, Observer, Plan, Trainer, TrainingSettings
@@ -274,7 +275,9 @@ def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: in
     settings = asdict(coder.settings) | vars(training)
     estimator: GCWSNetEstimator = make(random_state=coder.seed, n_jobs=n_jobs, **settings)
     estimator._freeze_parameters()
-    estimator.coder_, estimator.n_features_in_ = coder, coder.n_features
+    estimator.coder_ = coder
+    names = file_coder.schema.input_names
+    set_inputs(estimator, coder.n_inputs, None if not names or None in names else names)
     assert file_coder.targets is not None  # noqa: S101
     made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.hasher.code_bits, "seed": coder.seed}
     estimator._use(Trainer.begin(training, file_coder.targets, **made, device="cpu"))
