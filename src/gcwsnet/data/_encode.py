@@ -188,17 +188,20 @@ def _encode_numbers(
         return source.numbers()
     if source.kind == "number" and np.isnan(numbers := source.numbers()).all():
         return numbers  # a column without values has no other type
-    if column.kind == "number" or source.kind not in ("text", "category"):
+    if source.kind not in ("text", "category", "ordered"):
         got = PLURALS.get(source.kind, source.kind)
         message = f"the column must hold {PLURALS[column.kind]}, as in training, got {got}; convert it, or train again"
         invalid.add(range(len(source)), column.reference, lambda _: message)
         return np.zeros(len(source))
-    return _parse_texts(column, source.factor(), invalid)
+    return _parse_texts(column, factor_of_column(column, source), invalid)
 
 
 def _parse_texts(column: Column, factor: Factor, invalid: InvalidRows) -> NDArray[np.float64]:
-    """Return booleans, dates or durations that are texts; a text that is none of them makes its rows invalid."""
-    if column.kind == "boolean":
+    """Return numbers, booleans, dates or durations that are texts; a text that is none makes its rows invalid."""
+    if column.kind == "number":
+        what = "a number"
+        parsed = np.array([_to_number(text) for text in factor.texts])
+    elif column.kind == "boolean":
         what = "true or false"
         parsed = np.array([BOOLEANS.get(text.strip().lower(), np.nan) for text in factor.texts])
     else:
@@ -214,6 +217,14 @@ def _parse_texts(column: Column, factor: Factor, invalid: InvalidRows) -> NDArra
         lambda row: f"{message}{quote(factor.texts[factor.codes[row]])}; {CATEGORIES_HINT}",
     )
     return np.append(parsed, np.nan)[factor.codes]
+
+
+def _to_number(text: str) -> float:
+    """Return the number that a text is, NaN for any other text."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
 
 
 def _encode_ranks(
