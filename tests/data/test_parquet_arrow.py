@@ -91,6 +91,12 @@ def test_a_type_that_cannot_be_read_is_named(save: Saved) -> None:
     assert "lists of numbers, got the type time64[us]; leave the column out, or convert it" in str(error)
 
 
+def test_a_missing_label_of_a_long_text_type_is_named(save: Saved) -> None:
+    table = TABLE.select(["x", "n"]).append_column("y", pa.array(["a", None, "b", "a", "b"], pa.large_string()))
+    assert "a label must not be missing; drop the row" in str(fault(read(save(table), label="y")))
+    assert whole(read(save(table), label="y", on_error="skip")).y.tolist() == ["a", "b", "a", "b"]  # type: ignore[union-attr]
+
+
 def test_numbers_alone_are_dense(save: Saved) -> None:
     batch = next(iter(read(save(TABLE.select(["x", "n"])), dtype="float32")))
     assert same(batch.X, np.array([[1.5, 1], [2, 2], [-3, 3], [4, 4], [5, 5]], np.float32))

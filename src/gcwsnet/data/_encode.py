@@ -11,7 +11,7 @@ from scipy import sparse
 
 from gcwsnet import _core
 from gcwsnet.data._batch import Batch, mark_canonical
-from gcwsnet.data._columns import BOOLEANS, ArrowColumn, Factor, TableColumn
+from gcwsnet.data._columns import BOOLEANS, ArrowColumn, Factor, TableColumn, arrow_kind
 from gcwsnet.data._dates import PARSERS, to_days
 from gcwsnet.data._errors import (
     MISSING_MESSAGE,
@@ -79,20 +79,22 @@ def encode(table: Table, schema: Schema, invalid: InvalidRows, errors: ErrorHand
 
 def to_labels(array: Array, schema: Schema, invalid: InvalidRows) -> Array:
     """Return labels as numbers of their own type, or as strings; rows without a label are invalid."""
-    pyarrow = require_pyarrow("tables")
+    types = require_pyarrow("tables").types
+    kind = arrow_kind(array.type)
+    if kind not in ("number", "boolean"):
+        array = array.cast("string")
     if array.null_count:
         reference: ColumnReference = schema.label + 1 if isinstance(schema.label, int) else schema.label
         nulls = np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))
         invalid.add(nulls, reference, lambda _: "a label must not be missing; drop the row")
-        is_text = pyarrow.types.is_string(array.type)
-        array = array.fill_null("" if is_text else False if pyarrow.types.is_boolean(array.type) else 0)
-    if pyarrow.types.is_boolean(array.type):
+        array = array.fill_null({"number": 0, "boolean": False}.get(kind, ""))
+    if kind == "boolean":
         array = array.cast("int8")
-    if pyarrow.types.is_integer(array.type) or pyarrow.types.is_floating(array.type):
-        return array.to_numpy(zero_copy_only=False)
-    if pyarrow.types.is_decimal(array.type):
+    if types.is_decimal(array.type):
         return ArrowColumn(array).numbers()
-    return np.asarray(array.cast("string").to_pylist(), dtype=str)
+    if kind in ("number", "boolean"):
+        return array.to_numpy(zero_copy_only=False)
+    return np.asarray(array.to_pylist(), dtype=str)
 
 
 def hash_to_columns(column: str, texts: Sequence[str], n_columns: int) -> NDArray[np.int64]:
