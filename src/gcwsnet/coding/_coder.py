@@ -18,6 +18,7 @@ from gcwsnet.coding._preprocessing import (
     preprocessing_from_state,
 )
 from gcwsnet.coding._selection import SEARCHES, Candidate, Score, select
+from gcwsnet.data import Schema
 from gcwsnet.hashing import GCWSHasher
 from gcwsnet.hashing.samplers.caps import without_nan
 
@@ -52,19 +53,20 @@ class CoderSettings:
         check_choice("missing", self.missing, MISSING)
         check_choice("search", self.search, SEARCHES)
 
-    def check_finite(self, X: Matrix, columns: Any = None) -> None:
+    def check_finite(self, X: Matrix, columns: Any = None, *, table_columns: Any = None) -> None:
         """Raise an error that names the first entry that is infinite, or missing where that is an error."""
         check_finite(
             X,
             nan_is_fine=self.missing != "error",
             columns=columns,
-            way_out_of_nan=", or give missing='zero' or missing='mean'",
+            table_columns=table_columns,
+            way_out_of_nan=", or give missing='auto', 'zero' or 'mean'",
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Coder:
-    """A fitted map from rows to codes: missing values, preprocessing, hashing.
+    """A fitted map from rows to codes: columns of tables, missing values, preprocessing, hashing.
 
     Attributes
     ----------
@@ -86,6 +88,8 @@ class Coder:
         The temperature that was selected, see `gcwsnet.training.Labels`.
     selection : tuple of Candidate
         The candidates that all this was selected from; empty where nothing was.
+    schema : Schema or None
+        How the columns of a table become the columns of a row; None for arrays.
     hasher : GCWSHasher
         The hasher that these make up.
     """
@@ -99,6 +103,7 @@ class Coder:
     epochs: int | None = None
     temperature: float = 1.0
     selection: tuple[Candidate, ...] = ()
+    schema: Schema | None = None
     hasher: GCWSHasher = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -113,6 +118,12 @@ class Coder:
         )
         hasher.fit(sparse.csr_matrix((1, self.preprocessing.n_columns), dtype=np.float32))
         object.__setattr__(self, "hasher", hasher)
+
+    @property
+    def n_inputs(self) -> int:
+        """The number of columns of a table, or of a row that is no row of a table."""
+        names = [] if self.schema is None else self.schema.input_names
+        return len(names) or self.n_features
 
     @property
     def scale(self) -> str | None:
@@ -169,6 +180,7 @@ class Coder:
             "epochs": self.epochs,
             "temperature": self.temperature,
             "selection": [asdict(candidate) for candidate in selection],
+            "schema": None if self.schema is None else self.schema.to_json(),
         }
         arrays, description["preprocessing"] = self.preprocessing.state()
         return arrays, description
@@ -186,6 +198,7 @@ class Coder:
             epochs=description["epochs"],
             temperature=description["temperature"],
             selection=tuple(Candidate(**candidate) for candidate in description["selection"]),
+            schema=None if description["schema"] is None else Schema.from_json(description["schema"]),
         )
 
 
@@ -196,6 +209,7 @@ def fit_coder(
     score: Score | None = None,
     *,
     numeric: NDArray[np.bool_] | None = None,
+    schema: Schema | None = None,
     ensemble: int = 1,
 ) -> Coder:
     """Return the coder that suits rows.
@@ -210,24 +224,28 @@ def fit_coder(
         How good candidates are. Without it "auto" means the scaling "numeric", p = 1 and no relevance.
     numeric : array of bool, shape (D,), optional
         The columns of a CSR matrix that are numbers of a table and treated like dense ones.
+    schema : Schema, optional
+        How X was made of a table.
     ensemble : int, default=1
         The nets that codes are made for.
     """
     if settings.missing == "zero":
         X = without_nan(as_floats(X))
+    if not sparse.issparse(X):
+        numeric = None
     found = select(X, settings, seed, score, numeric)
     target = None if score is None else score.target
-    preprocessing = learn_preprocessing(X, found.point.recipe, target, numeric)
     return Coder(
         settings,
         seed,
         X.shape[1],
-        preprocessing,
+        learn_preprocessing(X, found.point.recipe, target, numeric),
         found.point.p,
         ensemble=ensemble,
         epochs=found.epochs,
         temperature=found.temperature,
         selection=found.candidates,
+        schema=schema,
     )
 
 

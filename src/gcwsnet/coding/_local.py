@@ -21,8 +21,8 @@ MOST_COLUMNS = 500
 class LocalScaling:
     """A scaling that standardises numeric columns and adds hat functions over their quantiles.
 
-    A hat function is 1 at its own knot, falls linearly to 0 at the knots beside it, and is 0 beyond them. So a number has
-    at most two of them, which add up to 1: pGMM then compares where numbers lie, and not only how large they are.
+    A hat function is 1 at its own knot, falls linearly to 0 at the knots beside it, and is 0 beyond them. So a number
+    has at most two of them, which add up to 1: pGMM then compares where numbers lie, and not only how large they are.
 
     Attributes
     ----------
@@ -50,7 +50,9 @@ class LocalScaling:
     def transform(self, X: Matrix) -> Matrix:
         """Return standardised columns and hat functions, float32 if X was; NaN gives NaN and no hat."""
         if sparse.issparse(X):
-            raise ValueError("hat functions are for dense rows: most entries of a sparse matrix would no longer be zero")
+            raise ValueError(
+                "hat functions are for dense rows: most entries of a sparse matrix would no longer be zero"
+            )
         X = as_floats(X)
         n, n_knots = len(X), self.knots.shape[1]
         out = np.zeros((n, len(self.source)), dtype=X.dtype)

@@ -1,4 +1,4 @@
-"""The preprocessing of rows before they are hashed: columns are scaled, weighted, and marked where values are missing."""
+"""The preprocessing of rows before they are hashed: columns are scaled and weighted, and missing values are marked."""
 
 from __future__ import annotations
 
@@ -85,8 +85,7 @@ class Preprocessing:
         marks = _marks(X, self.incomplete, as_floats(out).dtype)
         if self.weight is not None:
             marks = _weighted(marks, self.weight[self.incomplete])
-        stack = sparse.hstack([out, marks], format="csr") if sparse.issparse(out) else np.hstack([out, marks])
-        return stack
+        return sparse.hstack([out, marks], format="csr") if sparse.issparse(out) else np.hstack([out, marks])
 
     def state(self, prefix: str = "preprocessing.") -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays, whose names start with `prefix`, and as what JSON can hold."""
@@ -316,7 +315,7 @@ def _scaling_state(scaling: Scaling | None) -> Arrays:
     if isinstance(scaling, QuantileScaling):
         return {"kind": kind, "quantiles": scaling.quantiles}
     columns = scaling.standardised if isinstance(scaling, LocalScaling) else scaling
-    arrays = {"kind": kind, "shift": columns.shift, "divisor": columns.divisor}
+    arrays: Arrays = {"kind": kind, "shift": columns.shift, "divisor": columns.divisor}
     return arrays | {"knots": scaling.knots} if isinstance(scaling, LocalScaling) else arrays
 
 

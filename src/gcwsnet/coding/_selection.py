@@ -1,4 +1,4 @@
-"""The search for a preprocessing, p, the number of epochs and the temperature: candidates are compared on held-out rows.
+"""The search for a preprocessing, p, the number of epochs and the temperature, by comparisons on held-out rows.
 
 It goes in three stages, and each has fewer candidates and larger nets than the one before:
 
@@ -91,9 +91,14 @@ class Score(Protocol):
         The numbers of epochs that are compared, the preferred one first. Empty where rows are seen once, in a stream.
     """
 
-    target: NDArray[Any]
-    hidden: tuple[int, ...]
-    epochs: Sequence[int]
+    @property
+    def target(self) -> NDArray[Any]: ...
+
+    @property
+    def hidden(self) -> tuple[int, ...]: ...
+
+    @property
+    def epochs(self) -> Sequence[int]: ...
 
     def outputs(
         self,
@@ -243,7 +248,7 @@ def open_points(settings: CoderSettings, X: Matrix, numeric: NDArray[np.bool_] |
 
 
 def splits(n: int, seed: int, training_rows: int, validation_rows: int) -> list[tuple[Rows, Rows]]:
-    """Return the numbers of training rows and of validation rows: once, or for few rows once for each of three folds."""
+    """Return the numbers of training rows and of validation rows; for few rows those of each of three folds."""
     drawn = random_order(seed, SELECTION_ROWS, n)
     if n < FEW_ROWS:
         folds = [drawn[first::FOLDS] for first in range(FOLDS)]
@@ -381,4 +386,3 @@ class _Search:
                 parts.append((training, validation, *transformed))
             self._prepared = key, parts
         return self._prepared[1]
-

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import numbers
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,15 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
 
 from gcwsnet._keys import EPOCH_ORDER, random_order
 from gcwsnet._memory import available_bytes
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import check_choice, check_integer, check_matrix, check_number, draw_seed
+from gcwsnet._validation import check_choice, check_integer, check_number, draw_seed
 from gcwsnet.coding import Candidate, Coder, CoderSettings, fit_coder
 from gcwsnet.coding._coder import rows_at_once
-from gcwsnet.data import Batch
+from gcwsnet.data import Batch, Schema
+from gcwsnet.estimators._input import check_rows, check_targets, opened, schema_of
 from gcwsnet.estimators._progress import progress, show_selection
 from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
 from gcwsnet.training import Plan, Targets, Trainer, TrainingSettings
@@ -176,8 +178,10 @@ class GCWSNetEstimator(BaseEstimator):
             coder_settings, training_settings = self._freeze_parameters(continued=not fresh)
             if eval_set is not None:
                 self._check_unused("validation_fraction", why="an eval_set is given")
-            rows = self._check_rows(X, y, sample_weight, coder_settings, reset=fresh)
-            held_out = [self._check_rows(*pair, None, coder_settings, reset=False) for pair in _pairs(eval_set)]
+            X = opened(X)
+            schema = schema_of(X, coder_settings) if fresh else self.coder_.schema
+            rows = self._check_rows(X, y, sample_weight, coder_settings, schema, reset=fresh)
+            held_out = [self._check_rows(*pair, None, coder_settings, schema, reset=False) for pair in _pairs(eval_set)]
             seed = draw_seed(self.random_state) if fresh else self.seed_
             targets = self._targets_of(rows.y) if fresh else self.trainer_.targets
             if self.early_stopping and not held_out:
@@ -187,7 +191,7 @@ class GCWSNetEstimator(BaseEstimator):
                 thorough = coder_settings.search == "thorough"
                 epochs = training_settings.epochs_to_compare(rows.n_rows, thorough=thorough)
                 training_settings = training_settings.for_rows(rows.n_rows)
-                self._begin(rows, targets, coder_settings, training_settings, seed, epochs)
+                self._begin(rows, targets, coder_settings, training_settings, schema, seed, epochs)
             else:
                 fitted = self.trainer_.settings
                 training_settings = replace(training_settings, hidden=fitted.hidden, ensemble=fitted.ensemble)
@@ -210,7 +214,9 @@ class GCWSNetEstimator(BaseEstimator):
                 self._check_unused("early_stopping", why="partial_fit does not know when the rows end")
             else:
                 coder_settings, training_settings = self.coder_.settings, self.trainer_.settings
-            rows = self._check_rows(X, y, sample_weight, coder_settings, reset=fresh)
+            X = opened(X)
+            schema = schema_of(X, coder_settings) if fresh else self.coder_.schema
+            rows = self._check_rows(X, y, sample_weight, coder_settings, schema, reset=fresh)
             if fresh:
                 seed = draw_seed(self.random_state)
                 self._buffer = WarmUpBuffer(self._warm_up_rows())
@@ -223,7 +229,8 @@ class GCWSNetEstimator(BaseEstimator):
                 if together is not None:
                     rows = together
                     targets = self._targets_with(targets, rows.y)
-                    self._begin(rows, targets, coder_settings, training_settings.for_rows(math.inf), seed)
+                    of_stream = training_settings.for_rows(math.inf)
+                    self._begin(rows, targets, coder_settings, of_stream, schema, seed)
                 if self._buffer.is_full:
                     self._buffer = None
             fractions = record_fractions(self._fitted_params["records"])
@@ -261,6 +268,29 @@ class GCWSNetEstimator(BaseEstimator):
                 "give optimizer=False too"
             )
         save_model(self, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns that are hashed, such as ``age`` and ``city=Rome``.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            The names of the columns of X, where X is an array. They must be those of `fit` where it had names.
+        """
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        schema = self.coder_.schema
+        return np.array(schema.feature_names(), dtype=object) if schema is not None and schema.columns else names
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        schema = self.coder_.schema if "coder_" in vars(self) else None
+        return text if schema is None or not schema.columns else f"{text}\nfitted on a table with {schema}"
+
+    @property
+    def schema_(self) -> Schema | None:
+        """How the columns of a table become the columns that are hashed; None for arrays."""
+        return self.coder_.schema
 
     @property
     def history_(self) -> History:
@@ -309,6 +339,7 @@ class GCWSNetEstimator(BaseEstimator):
         """
         settings = self._check_parameters()
         params = {name: _frozen(value) for name, value in self.get_params(deep=False).items()}
+        params["hidden"] = _layers(self.hidden)
         params = {name: params[name] for name in params if name not in READ_WHEN_USED} | {"device": str(self.device)}
         for name in sorted(params.keys() - MAY_CHANGE_WITH_WARM_START) if continued else ():
             if params[name] != self._fitted_params[name]:
@@ -327,9 +358,8 @@ class GCWSNetEstimator(BaseEstimator):
                 f"the model: make_pipeline({type(self.scale).__name__}(...), {type(self).__name__}(scale=None))"
             )
         coder = CoderSettings(**{name: _frozen(getattr(self, name)) for name in CODER_SETTINGS})
-        trainer = TrainingSettings(**{name: _frozen(getattr(self, name)) for name in TRAINING_SETTINGS})
-        if isinstance(trainer.hidden, int):
-            trainer = replace(trainer, hidden=(trainer.hidden,))
+        given = {name: _frozen(getattr(self, name)) for name in TRAINING_SETTINGS}
+        trainer = TrainingSettings(**given | {"hidden": _layers(self.hidden)})
         coder.check()
         trainer.check()
         record_fractions(self.records)
@@ -347,12 +377,13 @@ class GCWSNetEstimator(BaseEstimator):
             if value != defaults[name].default:
                 raise ValueError(f"{name}={value!r} has no effect, since {why}; leave {name} out")
 
-    def _check_rows(self, X: Any, y: Any, sample_weight: Any, settings: CoderSettings, *, reset: bool) -> Batch:
+    def _check_rows(
+        self, X: Any, y: Any, sample_weight: Any, settings: CoderSettings, schema: Schema | None, *, reset: bool
+    ) -> Batch:
         if y is None:
             raise without_targets(self)
-        X = check_matrix(X, estimator=self, reset=reset)
-        settings.check_finite(X, getattr(self, "feature_names_in_", None))
-        y = np.asarray(y)
+        X = check_rows(opened(X), self, settings, schema, reset=reset)
+        y = check_targets(y)
         check_consistent_length(X, y)
         weight = None
         if sample_weight is not None:
@@ -376,6 +407,7 @@ class GCWSNetEstimator(BaseEstimator):
         targets: Targets,
         coder_settings: CoderSettings,
         training_settings: TrainingSettings,
+        schema: Schema | None,
         seed: int,
         epochs: Sequence[int] = (),
     ) -> None:
@@ -384,7 +416,9 @@ class GCWSNetEstimator(BaseEstimator):
         weight = self._row_weights(rows.weight, target, targets)
         threads = n_threads(self.n_jobs)
         score = CandidateScore(targets, target, weight, training_settings, epochs, seed, threads)
-        self.coder_ = fit_coder(rows.X, coder_settings, seed, score, ensemble=training_settings.members())
+        numeric = None if schema is None else schema.numeric
+        members = training_settings.members()
+        self.coder_ = fit_coder(rows.X, coder_settings, seed, score, numeric=numeric, schema=schema, ensemble=members)
         show_selection(self.verbose, self.selection_)
         self._use(
             Trainer.begin(
@@ -450,8 +484,10 @@ class GCWSNetEstimator(BaseEstimator):
         """Return the outputs of the net for rows as users give them."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        X = check_matrix(X, estimator=self, reset=False)
-        self.coder_.settings.check_finite(X, getattr(self, "feature_names_in_", None))
+        return self._outputs_of(check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False))
+
+    def _outputs_of(self, X: Any) -> NDArray[np.float32]:
+        """Return the outputs of the net for rows that were checked."""
         step, threads, net = rows_at_once(X), n_threads(self.n_jobs), self.trainer_.net
         parts = (self.coder_.codes(X[first : first + step], n_jobs=threads) for first in range(0, X.shape[0], step))
         return np.concatenate([net.outputs(codes, n_jobs=threads) for codes in parts])
@@ -499,6 +535,13 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
         return tuple(_frozen(one) for one in value)
     return value
+
+
+def _layers(hidden: Any) -> Any:
+    """Return the units of the hidden layers as a tuple; one number is one layer."""
+    if isinstance(hidden, numbers.Integral) and not isinstance(hidden, bool):
+        return (int(hidden),)
+    return _frozen(hidden)
 
 
 def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:

@@ -57,7 +57,7 @@ def progress(verbose: int, n_rows: int, call_back: Callable[[Record], bool]) -> 
     ----------
     verbose : int
         0 shows nothing; else a bar on the standard error or, where that is no terminal or rich is not installed, a
-        line of the logger "gcwsnet" of level INFO at each record.
+        line of the logger "gcwsnet" of level INFO at each record, which is shown whatever the level of the logger is.
     n_rows : int
         How many rows the run goes over.
     call_back : callable
@@ -68,13 +68,31 @@ def progress(verbose: int, n_rows: int, call_back: Callable[[Record], bool]) -> 
         return
     console = _terminal()
     if console is None:
-        yield LogObserver(logging.INFO, call_back)
+        with shown_log():
+            yield LogObserver(logging.INFO, call_back)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("rows, {task.fields[state]}"), TimeRemainingColumn())
     with Progress(*columns, console=console) as bars:
         yield _BarObserver(call_back, bars, bars.add_task("learning", total=n_rows, state=""))
+
+
+@contextmanager
+def shown_log() -> Iterator[None]:
+    """Show the lines of level INFO: by the handlers that there are, or else on the standard error."""
+    level = logger.level
+    handler = None if logger.hasHandlers() else logging.StreamHandler()
+    if handler is not None:
+        logger.addHandler(handler)
+    if not logger.isEnabledFor(logging.INFO):
+        logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        if handler is not None:
+            logger.removeHandler(handler)
 
 
 def _terminal() -> Any:
@@ -93,8 +111,9 @@ def show_selection(verbose: int, candidates: list[Candidate]) -> None:
         return
     console = _terminal()
     if console is None:
-        for one in candidates:
-            logger.info("%s", describe(one))
+        with shown_log():
+            for one in candidates:
+                logger.info("%s", describe(one))
         return
     from rich.table import Table  # noqa: PLC0415
 

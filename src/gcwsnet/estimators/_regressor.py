@@ -18,7 +18,7 @@ from gcwsnet.training._targets import LOSSES
 
 
 class GCWSNetRegressor(RegressorMixin, GCWSNetEstimator):
-    """A neural net on GCWS codes that predicts one or more numbers for each row of real numbers.
+    """A neural net on GCWS codes that predicts one or more numbers for each row of numbers, or of a table.
 
     It is `GCWSNetClassifier` for numbers; the net learns standardised targets.
 
@@ -34,7 +34,7 @@ validation_fraction, callbacks, warm_start, verbose, random_state, n_jobs, devic
 
     Attributes
     ----------
-    scaling_, p_, selection_, hasher_, coder_, trainer_, seed_, n_features_in_, \
+    scaling_, p_, selection_, schema_, hasher_, coder_, trainer_, seed_, n_features_in_, \
 n_rows_seen_, n_epochs_seen_, feature_names_in_
         As of `GCWSNetClassifier`.
     history_ : dict of lists

@@ -71,9 +71,7 @@ class EnsembleNet(Net):
         """Return the mean outputs for codes."""
         return _mean(self._each(lambda member, own: member.outputs(own, n_jobs=1), codes, n_jobs))
 
-    def _each(
-        self, task: Callable[[Net, NDArray[Any]], Result], codes: NDArray[Any], n_jobs: int
-    ) -> list[Result]:
+    def _each(self, task: Callable[[Net, NDArray[Any]], Result], codes: NDArray[Any], n_jobs: int) -> list[Result]:
         """Return what each member makes of its codes."""
         k = self.n_hashes
         parts = [np.ascontiguousarray(codes[:, j * k : (j + 1) * k]) for j in range(len(self.members))]
@@ -133,8 +131,8 @@ class EnsembleNet(Net):
 def member_seeds(seed: int, n: int) -> list[int]:
     """Return the seeds of n members; the first one is the seed of a single net."""
     low, high = keys(seed, ENSEMBLE, np.arange(n))
-    drawn = [(h << 32) | l for l, h in zip(low.tolist(), high.tolist(), strict=True)]
-    return [seed, *drawn[1:]]
+    drawn = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
+    return [seed, *drawn[1:].tolist()]
 
 
 def _mean(outputs: list[NDArray[np.float32]]) -> NDArray[np.float32]:

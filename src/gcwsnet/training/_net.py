@@ -293,8 +293,10 @@ def _make_ensemble(
     from gcwsnet.training._ensemble import EnsembleNet, member_seeds  # noqa: PLC0415 - an ensemble is made of nets
 
     alone = replace(settings, ensemble=1)
-    made = {"n_hashes": n_hashes, "code_bits": code_bits, "device": device}
-    members = [make_net(alone, targets, **made, seed=one) for one in member_seeds(seed, settings.members())]
+    members = [
+        make_net(alone, targets, n_hashes=n_hashes, code_bits=code_bits, seed=one, device=device)
+        for one in member_seeds(seed, settings.members())
+    ]
     return EnsembleNet(members, settings, seed)
 
 

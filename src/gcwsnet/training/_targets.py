@@ -107,6 +107,7 @@ class Labels(Targets):
 
     def calibrated(self, outputs: NDArray[np.float32], target: NDArray[Any], weight: Floats) -> Labels:
         """Return these classes with the temperature at which the mean cross-entropy of held-out rows is least."""
+
         def loss(number: int) -> float:
             return float((self.with_temperature(float(TEMPERATURES[number])).losses(outputs, target) * weight).mean())
 
