@@ -51,7 +51,7 @@ def kernel(
     import numpy as np
 
     from gcwsnet.cli._writers import writer_for
-    from gcwsnet.coding._preprocessing import KINDS
+    from gcwsnet.coding._preprocessing import KINDS, learn_scaling_of
     from gcwsnet.encoding import estimate_similarity
     from gcwsnet.hashing import GCWSHasher
     from gcwsnet.kernels import pgmm_kernel

@@ -22,8 +22,8 @@ def relevance(X: Matrix, target: NDArray[Any]) -> Floats:
     """Return the share of the targets' variance that each column explains by itself.
 
     The numbers of a column are put into 16 bins of equally many rows, or into fewer where numbers are equal; missing
-    ones have a bin of their own. The variance between the bins, less what as many bins of noise would have, over the whole
-    variance is the relevance. For classes this is the relative decrease of the Gini impurity.
+    ones have a bin of their own. The variance between the bins, less what as many bins of noise would have, over the
+    whole variance is the relevance. For classes this is the relative decrease of the Gini impurity.
 
     Parameters
     ----------
