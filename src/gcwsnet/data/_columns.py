@@ -17,6 +17,7 @@ from gcwsnet.data._errors import require_pyarrow
 Floats = NDArray[np.float64]
 BOOLEANS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 MICROSECONDS_OF = {"s": 1_000_000, "ms": 1000, "us": 1}
+KINDS_OF_NUMPY = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date", "m": "duration"}
 KINDS_OF_OBJECTS = {
     "string": "text",
     "boolean": "boolean",
@@ -237,6 +238,8 @@ def pandas_kind(series: Any) -> str:
     import pandas as pd  # noqa: PLC0415 - the user has it
 
     dtype, types = series.dtype, pd.api.types
+    if isinstance(dtype, np.dtype) and dtype.kind in KINDS_OF_NUMPY:
+        return KINDS_OF_NUMPY[dtype.kind]
     if isinstance(dtype, pd.CategoricalDtype):
         return "ordered" if dtype.ordered else "category"
     if types.is_object_dtype(dtype):
@@ -247,7 +250,6 @@ def pandas_kind(series: Any) -> str:
         "boolean": types.is_bool_dtype(dtype),
         "number": types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype),
         "date": types.is_datetime64_any_dtype(dtype),
-        "duration": types.is_timedelta64_dtype(dtype),
     }
     return next((kind for kind, found in kinds.items() if found), str(dtype))
 
@@ -255,7 +257,7 @@ def pandas_kind(series: Any) -> str:
 def table_columns(frame: Any) -> tuple[list[Any], Sequence[TableColumn]]:
     """Return the names and the columns of a frame of pandas, polars or pyarrow, or of one that speaks to pyarrow."""
     if type(frame).__module__.split(".")[0] == "pandas":
-        return list(frame.columns), [_pandas_column(frame.iloc[:, number]) for number in range(frame.shape[1])]
+        return list(frame.columns), [_pandas_column(series) for _, series in frame.items()]
     pyarrow = require_pyarrow(f"a frame of the type {type(frame).__name__}")
     table = frame.to_arrow() if hasattr(frame, "to_arrow") else pyarrow.table(frame)
     if isinstance(table, pyarrow.RecordBatch):
