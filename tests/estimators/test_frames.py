@@ -256,6 +256,12 @@ def test_labels_of_frames(y: Any, classes: list[Any], tmp_path: Path) -> None:
     assert gcwsnet.load(tmp_path / "model").predict(X).tolist() == model.predict(X).tolist()
 
 
+def test_labels_are_no_numbers() -> None:
+    for y in (["a", "b", "a", "b"], pd.Series(["a", "b"] * 2), pd.Series(["a", "b"] * 2, dtype="category")):
+        with pytest.raises(ValueError, match=r"y must be numbers for a regression, y\[0\] is 'a'; .*Classifier"):
+            GCWSNetRegressor(**SETTINGS).fit(np.eye(4), y)
+
+
 @pytest.mark.parametrize("hole", [None, np.nan, pd.NA], ids=["None", "NaN", "NA"])
 def test_a_missing_label_is_an_error_that_names_it(hole: Any) -> None:
     y = np.array(["a", "b", hole, "a"], dtype=object)

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
 
@@ -379,7 +379,7 @@ class GCWSNetEstimator(BaseEstimator):
         if y is None:
             raise without_targets(self)
         X = check_rows(opened(X), self, settings, schema, reset=reset)
-        y = check_targets(y)
+        y = check_targets(y, are_numbers=is_regressor(self))
         check_consistent_length(X, y)
         weight = None
         if sample_weight is not None:
