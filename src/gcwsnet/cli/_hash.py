@@ -29,6 +29,9 @@ def hash_command(
     t_bits: options.TBits = "all",
     p: options.Power = "auto",
     scale: options.Scale = "auto",
+    relevance: options.Relevance = "auto",
+    search: options.Search = "fast",
+    ensemble: options.Ensemble = "auto",
     encoding: options.Encoding = "mixed",
     format: options.Format = "auto",  # noqa: A002
     label: options.Label = None,
@@ -57,6 +60,7 @@ def hash_command(
     from gcwsnet.cli._writers import print_values
     from gcwsnet.coding._codes_folder import FORMATS
     from gcwsnet.estimators._hash_files import HashingOptions, hash_files
+    from gcwsnet.training import TrainingSettings
 
     options.check_choice("--codes-format", codes_format, FORMATS)
     options.refuse_both(resume, restart)
@@ -79,8 +83,17 @@ def hash_command(
             rejects=rejects,
         ),
         coder=options.coder_settings(
-            n_hashes=n_hashes, bits=bits, t_bits=t_bits, p=p, scale=scale, encoding=encoding, missing=missing
+            n_hashes=n_hashes,
+            bits=bits,
+            t_bits=t_bits,
+            p=p,
+            scale=scale,
+            relevance=relevance,
+            search=search,
+            encoding=encoding,
+            missing=missing,
         ),
+        training=TrainingSettings(ensemble=options.number("--ensemble", ensemble, int, word="auto")),
         task=options.known_task(task),
         seed=random_state,
         format=codes_format,

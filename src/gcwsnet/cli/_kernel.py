@@ -51,7 +51,7 @@ def kernel(
     import numpy as np
 
     from gcwsnet.cli._writers import writer_for
-    from gcwsnet.coding._preprocessing import KINDS, learn_preprocessing
+    from gcwsnet.coding._preprocessing import KINDS, learn_scaling_of
     from gcwsnet.encoding import estimate_similarity
     from gcwsnet.hashing import GCWSHasher
     from gcwsnet.kernels import pgmm_kernel
@@ -70,7 +70,7 @@ def kernel(
         missing=missing,
     )
     rows, others = _of_one_width(a, b, reading, n_features)
-    scaling = None if scale == "none" else learn_preprocessing(others, scale)
+    scaling = None if scale == "none" else learn_scaling_of(others, scale)
     if scaling is not None:
         others = scaling.transform(others)
     hasher = GCWSHasher(n_hashes, p=p, bits=bits, random_state=random_state, n_jobs=n_jobs)

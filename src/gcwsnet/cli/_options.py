@@ -70,7 +70,16 @@ TBits = Annotated[
 ]
 Power = Annotated[str, _hashing("--p", metavar="NUMBER|auto", help="The power of the pGMM kernel.")]
 Scale = Annotated[
-    str, _hashing(metavar="NAME", help="auto, numeric, standard, minmax, quantile, idf, unit, tfidf or none.")
+    str, _hashing(metavar="NAME", help="auto, numeric, standard, minmax, quantile, local, idf, unit, tfidf or none.")
+]
+Relevance = Annotated[
+    str, _hashing(metavar="NUMBER|auto", help="The power of the columns' relevance that they are multiplied by.")
+]
+Search = Annotated[
+    str, _hashing(metavar="off|fast|thorough", help="How long to look for good settings where they are auto.")
+]
+Ensemble = Annotated[
+    str, _hashing(metavar="NUMBER|auto", help="The nets, each on hashes of its own. auto: 4, or 1 above 10,000 rows.")
 ]
 Encoding = Annotated[str, _hashing(metavar="mixed|lowbits", help="lowbits with --t-bits 0 is the paper's practice.")]
 
@@ -82,7 +91,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show progress.")]
 
 OF_HASH = [
-    *("random_state", "task", "n_hashes", "bits", "t_bits", "p", "scale", "encoding", "classes"),
+    *("random_state", "task", "n_hashes", "bits", "t_bits", "p", "scale", "relevance", "search", "ensemble"),
+    *("encoding", "classes"),
     *("label", "weight", "columns", "exclude", "categorical", "hash_columns", "missing", "n_features", "index_base"),
 ]
 OF_FILES = ["format", "header"]
@@ -185,7 +195,16 @@ def reading(
 
 
 def coder_settings(
-    *, n_hashes: int, bits: int, t_bits: str, p: str, scale: str, encoding: str, missing: str
+    *,
+    n_hashes: int,
+    bits: int,
+    t_bits: str,
+    p: str,
+    scale: str,
+    relevance: str,
+    search: str,
+    encoding: str,
+    missing: str,
 ) -> CoderSettings:
     """Return the settings that decide about codes."""
     from gcwsnet.coding import CoderSettings
@@ -196,6 +215,8 @@ def coder_settings(
         t_bits=number("--t-bits", t_bits, int, word="all"),
         p=number("--p", p, float, word="auto"),
         scale=None if scale == "none" else scale,
+        relevance=number("--relevance", relevance, float, word="auto"),
+        search=search,
         encoding=encoding,
         missing=missing,
     )

@@ -8,6 +8,7 @@ import numbers
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -28,7 +29,7 @@ from gcwsnet.estimators._input import check_rows, check_targets, opened, schema_
 from gcwsnet.estimators._progress import progress, show_selection
 from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
 from gcwsnet.training import Plan, Targets, Trainer, TrainingSettings
-from gcwsnet.training._candidate_score import candidate_score
+from gcwsnet.training._candidate_score import CandidateScore
 from gcwsnet.training._history import History, Record, record_fractions
 
 CODER_SETTINGS = tuple(CoderSettings.__dataclass_fields__)
@@ -72,7 +73,10 @@ class GCWSNetEstimator(BaseEstimator):
         t_bits: int | Literal["all"] = "all",
         p: float | Literal["auto"] = "auto",
         scale: str | None = "auto",
-        hidden: int | Sequence[int] = (200,),
+        relevance: float | Literal["auto"] = "auto",
+        search: str = "fast",
+        hidden: int | Sequence[int] | Literal["auto"] = "auto",
+        ensemble: int | Literal["auto"] = "auto",
         reduction: int | Literal["8bit"] | None = None,
         epochs: int | Literal["auto"] = "auto",
         batch_size: int | Literal["auto"] = "auto",
@@ -101,7 +105,10 @@ class GCWSNetEstimator(BaseEstimator):
         self.t_bits = t_bits
         self.p = p
         self.scale = scale
+        self.relevance = relevance
+        self.search = search
         self.hidden = hidden
+        self.ensemble = ensemble
         self.reduction = reduction
         self.epochs = epochs
         self.batch_size = batch_size
@@ -143,7 +150,7 @@ class GCWSNetEstimator(BaseEstimator):
 
     def _warm_up_rows(self) -> int:
         """Return the rows of a stream that preprocessing and p are learned from."""
-        learned = self.p == "auto" or self.scale is not None
+        learned = self.p == "auto" or self.scale is not None or self.relevance != 0
         return WARM_UP_ROWS if learned else 1
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None) -> Self:
@@ -181,12 +188,17 @@ class GCWSNetEstimator(BaseEstimator):
                 rows, *held_out = self._split(rows, seed)
             self._buffer = None
             if fresh:
-                self._begin(rows, targets, coder_settings, training_settings, schema, seed)
+                thorough = coder_settings.search == "thorough"
+                epochs = training_settings.epochs_to_compare(rows.n_rows, thorough=thorough)
+                training_settings = training_settings.for_rows(rows.n_rows)
+                self._begin(rows, targets, coder_settings, training_settings, schema, seed, epochs)
             else:
+                fitted = self.trainer_.settings
+                training_settings = replace(training_settings, hidden=fitted.hidden, ensemble=fitted.ensemble)
                 self.trainer_.net.settings = training_settings
             encoded = [Batch(self._codes(held.X), targets.encode(held.y)) for held in held_out]
             plan = Plan(
-                training_settings.n_epochs(rows.n_rows),
+                self._n_epochs(training_settings, rows.n_rows),
                 rows.n_rows,
                 fractions=record_fractions(self.records),
                 patience=self.patience if self.early_stopping else None,
@@ -217,7 +229,8 @@ class GCWSNetEstimator(BaseEstimator):
                 if together is not None:
                     rows = together
                     targets = self._targets_with(targets, rows.y)
-                    self._begin(rows, targets, coder_settings, training_settings, schema, seed)
+                    of_stream = training_settings.for_rows(math.inf)
+                    self._begin(rows, targets, coder_settings, of_stream, schema, seed)
                 if self._buffer.is_full:
                     self._buffer = None
             fractions = record_fractions(self._fitted_params["records"])
@@ -295,13 +308,13 @@ class GCWSNetEstimator(BaseEstimator):
 
     @property
     def selection_(self) -> list[Candidate]:
-        """The candidates that preprocessing and p were selected from."""
+        """The candidates that preprocessing, p, epochs and temperature were selected from."""
         return list(self.coder_.selection)
 
     @property
     def scaling_(self) -> Any:
-        """The preprocessing in use."""
-        return self.coder_.preprocessing
+        """The scaling of columns in use."""
+        return self.coder_.preprocessing.scaling
 
     @property
     def p_(self) -> float:
@@ -405,25 +418,32 @@ class GCWSNetEstimator(BaseEstimator):
         training_settings: TrainingSettings,
         schema: Schema | None,
         seed: int,
+        epochs: Sequence[int] = (),
     ) -> None:
-        """Learn how rows become codes, and make a net that has learned nothing."""
+        """Learn how rows become codes, and how many `epochs` to take; and make a net that has learned nothing."""
         target = targets.encode(rows.y)
         weight = self._row_weights(rows.weight, target, targets)
         threads = n_threads(self.n_jobs)
-        score = candidate_score(targets, target, weight, training_settings, seed=seed, n_jobs=threads)
+        score = CandidateScore(targets, target, weight, training_settings, epochs, seed, threads)
         numeric = None if schema is None else schema.numeric
-        self.coder_ = fit_coder(rows.X, coder_settings, seed, score, numeric=numeric, schema=schema)
+        members = training_settings.members()
+        self.coder_ = fit_coder(rows.X, coder_settings, seed, score, numeric=numeric, schema=schema, ensemble=members)
         show_selection(self.verbose, self.selection_)
         self._use(
             Trainer.begin(
                 training_settings,
-                targets,
+                targets.with_temperature(self.coder_.temperature),
                 n_hashes=coder_settings.n_hashes,
                 code_bits=self.coder_.hasher.code_bits,
                 seed=seed,
                 device=str(self.device),
             )
         )
+
+    def _n_epochs(self, settings: TrainingSettings, n_rows: int) -> int:
+        """Return how often `fit` goes over the rows: as often as was given or, if it was left open, selected."""
+        selected = self.coder_.epochs if settings.epochs == "auto" else None
+        return settings.n_epochs(n_rows) if selected is None else selected
 
     def _use(self, trainer: Trainer) -> None:
         """Take a trainer, and set the attributes that follow from its targets."""
@@ -445,7 +465,7 @@ class GCWSNetEstimator(BaseEstimator):
         n, seed = rows.n_rows, self.seed_
         block = rows_at_once(rows.X)
         kept: Batch | None = None
-        n_bytes = n * self.coder_.settings.n_hashes * np.min_scalar_type((1 << self.hasher_.code_bits) - 1).itemsize
+        n_bytes = n * self.coder_.n_codes * np.min_scalar_type((1 << self.hasher_.code_bits) - 1).itemsize
         if n_epochs > 1 and n_bytes <= (available_bytes() or 0) // SHARE_OF_MEMORY_FOR_CODES:
             kept = rows._replace(X=self._codes(rows.X))
 

@@ -135,7 +135,8 @@ def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNe
     try:
         params = dict(description["params"])
         for name in ("hidden", "betas"):
-            params[name] = tuple(params[name])
+            if isinstance(params[name], list):
+                params[name] = tuple(params[name])
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
         estimator: GCWSNetEstimator = ESTIMATORS[description["estimator"]](**params)

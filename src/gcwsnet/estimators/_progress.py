@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gcwsnet.coding import Candidate
+from gcwsnet.coding._selection import describe
 from gcwsnet.training import Observer
 from gcwsnet.training._history import Record
 
@@ -112,13 +113,14 @@ def show_selection(verbose: int, candidates: list[Candidate]) -> None:
     if console is None:
         with shown_log():
             for one in candidates:
-                chosen = ", chosen" if one.chosen else ""
-                logger.info("scale %s, p %g: %.4f +- %.4f%s", one.scale, one.p, one.score, one.error, chosen)
+                logger.info("%s", describe(one))
         return
     from rich.table import Table  # noqa: PLC0415
 
-    table = Table("scale", "p", "score", "+/-", "seconds", "", title="Preprocessing and p, compared on held-out rows")
+    names = ("stage", "scale", "relevance", "p", "epochs", "loss", "+/-", "temperature", "seconds", "")
+    table = Table(*names, title="Settings, compared on held-out rows")
     for one in candidates:
-        numbers = (f"{one.p:g}", f"{one.score:.4f}", f"{one.error:.4f}", f"{one.seconds:.2f}")
-        table.add_row(str(one.scale), *numbers, "chosen" if one.chosen else "")
+        settings = (one.stage, str(one.scale), f"{one.relevance:g}", f"{one.p:g}", str(one.epochs))
+        results = (f"{one.loss:.4f}", f"{one.error:.4f}", f"{one.temperature:g}", f"{one.seconds:.2f}")
+        table.add_row(*settings, *results, "chosen" if one.chosen else "")
     console.print(table)
