@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
 
@@ -292,6 +292,15 @@ class GCWSNetEstimator(BaseEstimator):
         schema = self.coder_.schema if "coder_" in vars(self) else None
         return text if schema is None or not schema.columns else f"{text}\nfitted on a table with {schema}"
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what a notebook shows: what scikit-learn shows, and the table that a model was fitted on."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        schema = self.coder_.schema if "coder_" in vars(self) else None
+        if "text/html" in bundle and schema is not None and schema.columns:
+            title = f"Fitted on a table of {len(schema.columns)} columns"
+            bundle["text/html"] += f"<details><summary>{title}</summary>{schema._repr_html_()}</details>"
+        return bundle
+
     @property
     def schema_(self) -> Schema | None:
         """How the columns of a table become the columns that are hashed; None for arrays."""
@@ -388,7 +397,7 @@ class GCWSNetEstimator(BaseEstimator):
         if y is None:
             raise without_targets(self)
         X = check_rows(opened(X), self, settings, schema, reset=reset)
-        y = check_targets(y)
+        y = check_targets(y, are_numbers=is_regressor(self))
         check_consistent_length(X, y)
         weight = None
         if sample_weight is not None:
