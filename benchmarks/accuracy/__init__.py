@@ -53,7 +53,7 @@ def measure(
     """Do the runs that are not stored yet, and store them."""
     for one in learners:
         if not one.installed:
-            log(f"{one.name} is left out: it needs {one.needs}, which is not installed")
+            log(f"{one.name} is left out: it needs {one.needs}, which is not there: pip install '.[suite]'")
     found = {("learners", one.name): one for one in learners if one.installed}
     found |= {("pairs", one.name): one for one in pairs}
     if options.again:

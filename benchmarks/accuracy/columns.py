@@ -56,7 +56,10 @@ class Categories(TransformerMixin, BaseEstimator):
         """Return the frame with categories."""
         import pandas
 
-        columns = {name: pandas.Categorical(X[name], categories=known) for name, known in self.categories_.items()}
+        columns = {}
+        for name, known in self.categories_.items():
+            codes = pandas.Index(known).get_indexer(X[name])
+            columns[name] = pandas.Categorical.from_codes(codes, categories=known)
         return X.assign(**columns).fillna(self.medians_) if len(self.medians_) else X.assign(**columns)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -136,19 +136,16 @@ def load_frame(source: str) -> Any:
     FileNotFoundError
         If the package does not have the table.
     """
-    package, _, path = source.partition(":")
-    if path:
-        frame = import_module(package).data(*path.split("/"))
-        if frame is None:
-            raise FileNotFoundError(f"{package} has no table {path}: install the version that constraints.txt names")
-        return frame.drop(columns="rownames")
-    import pandas
-
-    package, _, path = source.partition("/")
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"{package} is not installed: pip install '.[suite]'", name=package)
-    return pandas.read_csv(Path(spec.origin).parent / path)
+    package, mark, path = source.partition(":" if ":" in source else "/")
+    for name in ("pandas", package):
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"{name} is not installed: pip install '.[suite]'", name=name)
+    if mark == "/":
+        return import_module("pandas").read_csv(files(package) / path)
+    frame = import_module(package).data(*path.split("/"))
+    if frame is None:
+        raise FileNotFoundError(f"{package} has no table {path}: install the version that constraints.txt names")
+    return frame.drop(columns="rownames")
 
 
 def table_of(judge: Judge) -> tuple[Any, Any]:

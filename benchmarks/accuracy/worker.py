@@ -7,6 +7,7 @@ import multiprocessing
 import resource
 import signal
 import time
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from multiprocessing.connection import Connection
 from typing import Any, Literal
@@ -55,7 +56,9 @@ class Worker:
             context = multiprocessing.get_context("fork")  # datasets and learners have functions, which are not pickled
             self._connection, child = context.Pipe()
             self._process = context.Process(target=self._serve, args=(child,), daemon=True)
-            self._process.start()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries wait, and hold no lock
+                self._process.start()
             child.close()
         self._connection.send(key)
         try:
@@ -81,6 +84,7 @@ class Worker:
         bundled = {one.name: one for one in generated_datasets()}
         warm: set[tuple[str, Task]] = set()
         while True:
+            _limit_processor_time(math.inf)
             try:
                 key: Key = connection.recv()
             except EOFError:
@@ -92,6 +96,7 @@ class Worker:
                 connection.send(("missing", str(error)))
                 continue
             try:
+                _limit_processor_time(self.most_seconds)
                 if (learner.name, one.task) not in warm and one.task in learner.tasks:  # imports are not measured
                     run_learner("learners", bundled[WARM_UP[one.task]], learner, 0)
                     warm.add((learner.name, one.task))
@@ -103,9 +108,9 @@ class Worker:
 
 def _limit_processor_time(seconds: float) -> None:
     """Let the system end this process after that many more seconds of processor time."""
-    if math.isfinite(seconds):
-        _, most = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), most))
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    limit = math.ceil(time.process_time() + seconds) if math.isfinite(seconds) else most
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, most))
 
 
 def all_runs(
