@@ -9,11 +9,12 @@ import numpy as np
 from scipy.stats import rankdata
 
 from benchmarks.accuracy.learners import Learner
-from benchmarks.accuracy.runs import Run
+from benchmarks.accuracy.runs import LARGE, Run
 from benchmarks.accuracy.split import SuiteDataset, Task
 from benchmarks.subject import markdown_table
 
-RIVAL = "LightGBM"
+OURS, RIVAL = "GCWSNet", "LightGBM"
+QUICK_SECONDS = 2.0
 AUTOMATIC = "auto auto"
 LEAST_SHARE = 2 / 3
 """The share of the datasets that a learner has learned from, to be among those whose means are compared."""
@@ -23,6 +24,7 @@ OTHER_SCORES: dict[Task, dict[str, str]] = {
     "regression": {},
 }
 DIGITS = {"accuracy": 1, "log_loss": 3, "ece": 3, "r2": 3}
+COSTS = {"fit": "fit_seconds", "predict": "predict_seconds", "size": "bytes"}
 TIE = {"accuracy": 0.1, "r2": 0.001}
 
 
@@ -114,13 +116,13 @@ def summary_table(results: SuiteResults, learners: Sequence[Learner]) -> str:
             cells += [f"{ranks[one.name]:.1f}"]
         else:
             cells += [""] * (len(scores) + 1)
-        cells.append("" if one.name == RIVAL else _wins(results, one.name))
-        for field in ("fit_seconds", "predict_seconds", "bytes"):
+        cells += ["", ""] if one.name == RIVAL else _against_rival(results, one.name)
+        for field in COSTS.values():
             ratio = results.ratio(one.name, field)
             cells.append("" if ratio is None else f"{ratio:.2g}")
         rows.append(cells)
     return markdown_table(
-        ["", "passes", "sets", *heads, "rank", f"won, tied, lost against {RIVAL}", "fit", "predict", "size"],
+        ["", "passes", "sets", *heads, "rank", f"won, tied, lost against {RIVAL}", "difference", *COSTS],
         rows,
         align="ll",
     )
@@ -134,14 +136,16 @@ def _mean_ranks(results: SuiteResults, learners: Sequence[Learner], names: Seque
     return {one.name: float(mean) for one, mean in zip(learners, means, strict=True)}
 
 
-def _wins(results: SuiteResults, learner: str) -> str:
+def _against_rival(results: SuiteResults, learner: str) -> list[str]:
+    """Return how often a learner won, tied and lost against LightGBM, and the median difference."""
     pairs = [(results.mean(one.name, learner), results.mean(one.name, RIVAL)) for one in results.datasets]
     differences = np.array([ours - rival for ours, rival in pairs if ours is not None and rival is not None])
     if not len(differences):
-        return ""
+        return ["", ""]
     tie = TIE[results.main_score]
     won, lost = int((differences >= tie).sum()), int((differences <= -tie).sum())
-    return f"{won}, {len(differences) - won - lost}, {lost}"
+    median = f"{np.median(differences):+.{DIGITS[results.main_score]}f}"
+    return [f"{won}, {len(differences) - won - lost}, {lost}", median]
 
 
 def comparison(results: SuiteResults, learners: Sequence[Learner]) -> list[str]:
@@ -155,7 +159,28 @@ def comparison(results: SuiteResults, learners: Sequence[Learner]) -> list[str]:
         f"{len(names)} of {len(results.datasets)} that all of {len(compared)} learners have learned from"
         + (f"; without those with runs on less than two thirds: {', '.join(others)}." if others else ".")
     ]
-    return [*lines, "", summary_table(results, learners), "", score_table(results, learners)]
+    return [*lines, *fit_times(results), "", summary_table(results, learners), "", score_table(results, learners)]
+
+
+def fit_times(results: SuiteResults) -> list[str]:
+    """Return a line that says on how many datasets GCWSNet's fits are quick; nothing without runs of both."""
+    names = [name for name in results.learned(OURS) if name in results.learned(RIVAL)]
+    times = [[results.mean(name, learner, "fit_seconds") or 0.0 for learner in (OURS, RIVAL)] for name in names]
+    if not times:
+        return []
+    quick = sum(ours <= max(QUICK_SECONDS, 2 * rival) for ours, rival in times)
+    line = (
+        f"A fit of {OURS} takes at most {QUICK_SECONDS:g} seconds, or twice the time of {RIVAL}, on {quick} of "
+        f"{len(times)} datasets."
+    )
+    large = [
+        ours / rival
+        for name, (ours, rival) in zip(names, times, strict=True)
+        if results.of(name)[0].rows > LARGE and rival
+    ]
+    if large:
+        line += f" Above {LARGE:,} training rows ({len(large)} datasets) it takes {np.median(large):.2g} times as long."
+    return ["", line]
 
 
 def stopped(runs: Sequence[Run], datasets: Sequence[SuiteDataset]) -> list[str]:

@@ -19,7 +19,15 @@ from benchmarks.accuracy.learners import Learner, all_learners, can_learn
 from benchmarks.accuracy.metrics import calibration_error, classification_scores, model_bytes
 from benchmarks.accuracy.pairs import fixed_pairs
 from benchmarks.accuracy.picture import draw
-from benchmarks.accuracy.report import SuiteResults, choice_table, comparison, score_table, stopped, summary_table
+from benchmarks.accuracy.report import (
+    SuiteResults,
+    choice_table,
+    comparison,
+    fit_times,
+    score_table,
+    stopped,
+    summary_table,
+)
 from benchmarks.accuracy.runs import Key, Run, append_run, forget_runs, read_runs, run_learner
 from benchmarks.accuracy.split import Split, SuiteDataset, same_for_all_seeds, split_rows
 from benchmarks.accuracy.worker import Worker, all_runs
@@ -186,14 +194,23 @@ def test_the_tables_have_means_ranks_wins_and_ratios() -> None:
         "| cancer | bundled | 118 | 13 | 89.0 | 91.0 | **95.0** |",
     ]
     assert summary_table(some_results(), learners).splitlines()[2:] == [
-        "| GCWSNet | chosen | 2 | 90.5 | 0.300 | 0.020 | 1.5 | 1, 0, 1 | 2 | 1 | 1 |",
-        "| LightGBM | trees | 2 | 90.5 | 0.300 | 0.020 | 1.5 |  | 1 | 1 | 1 |",
-        "| RealMLP | 256 | 1 |  |  |  |  | 1, 0, 0 | 1 | 1 | 1 |",
+        "| GCWSNet | chosen | 2 | 90.5 | 0.300 | 0.020 | 1.5 | 1, 0, 1 | +0.0 | 2 | 1 | 1 |",
+        "| LightGBM | trees | 2 | 90.5 | 0.300 | 0.020 | 1.5 |  |  | 1 | 1 | 1 |",
+        "| RealMLP | 256 | 1 |  |  |  |  | 1, 0, 0 | +4.0 | 1 | 1 | 1 |",
     ]
     assert comparison(some_results(), learners)[0] == (
         "2 of 3 datasets have runs. Means and ranks are over the 2 of 2 that all of 2 learners have learned from; "
         "without those with runs on less than two thirds: RealMLP."
     )
+    assert fit_times(some_results()) == [
+        "",
+        "A fit of GCWSNet takes at most 2 seconds, or twice the time of LightGBM, on 1 of 2 datasets.",
+    ]
+    large = [a_run(rows=60_000), a_run(learner="GCWSNet", rows=60_000, fit_seconds=5.0)]
+    assert fit_times(SuiteResults(large, [WINE], "classification"))[1].endswith(
+        "on 0 of 1 datasets. Above 50,000 training rows (1 datasets) it takes 2.5 times as long."
+    )
+    assert fit_times(SuiteResults([], [WINE], "classification")) == []
     assert comparison(SuiteResults([], [WINE], "classification"), learners) == ["0 of 1 datasets have runs."]
 
 
