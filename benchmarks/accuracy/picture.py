@@ -15,7 +15,7 @@ SCORES = {"accuracy": ("accuracy, points", 1.0), "r2": ("R2", 0.01)}
 
 
 def draw(results: Mapping[str, SuiteResults], learners: Sequence[Learner], path: Path) -> None:
-    """Draw the difference of the means from LightGBM's against the median time of a fit, a panel for each kind of datasets."""
+    """Draw the means, minus LightGBM's, against the median time of a fit, a panel for each kind of datasets."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 8.5), layout="constrained")
