@@ -11,6 +11,7 @@ from gcwsnet.coding import Coder
 from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._classifier import GCWSNetClassifier
+from gcwsnet.estimators._input import set_inputs
 from gcwsnet.estimators._regressor import GCWSNetRegressor
 from gcwsnet.training import Trainer
 
@@ -134,15 +135,14 @@ def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNe
     try:
         params = dict(description["params"])
         for name in ("hidden", "betas"):
-            params[name] = tuple(params[name])
+            if isinstance(params[name], list):
+                params[name] = tuple(params[name])
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
         estimator: GCWSNetEstimator = ESTIMATORS[description["estimator"]](**params)
         estimator._freeze_parameters()
         estimator.coder_ = Coder.from_state(arrays, description["coder"])
-        estimator.n_features_in_ = estimator.coder_.n_features
-        if description["feature_names_in"] is not None:
-            estimator.feature_names_in_ = np.array(description["feature_names_in"], dtype=object)
+        set_inputs(estimator, estimator.coder_.n_inputs, description["feature_names_in"])
         trainer = Trainer.from_state(restored_table(arrays), description["trainer"], device=str(estimator.device))
         made, net = (estimator.coder_.settings.n_hashes, estimator.coder_.hasher.code_bits), trainer.net
         if made != (net.n_hashes, net.code_bits):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ class NativeNet(Net):
         super().__init__(settings, targets, n_hashes=n_hashes, code_bits=code_bits, seed=seed)
         reduction = reduction_factor(1 if settings.reduction is None else settings.reduction, code_bits)
         self.core = _core.Net(
-            n_hashes, code_bits, settings.hidden, targets.n_outputs, reduction=int(reduction), seed=seed
+            n_hashes, code_bits, settings.layers(), targets.n_outputs, reduction=int(reduction), seed=seed
         )
         self._predicts: tuple[int, _core.Net] | None = None
 
@@ -262,9 +263,16 @@ def make_net(
             f"the table of the first layer must have at most 2**31 rows, got {n_rows} with n_hashes={n_hashes}, codes "
             f"of {code_bits} bits and reduction={settings.reduction!r}; use a larger reduction, for example '8bit'"
         )
-    n_outputs = (*settings.hidden, targets.n_outputs)[0]
-    require_memory(8 * n_rows * n_outputs, f"a table of {n_rows} rows", "use a reduction, fewer bits or fewer hashes")
+    n_outputs = (*settings.layers(), targets.n_outputs)[0]
+    members = settings.members()
+    require_memory(
+        8 * n_rows * n_outputs * members,
+        f"{members} tables of {n_rows} rows",
+        "use a reduction, fewer bits, fewer hashes or a smaller ensemble",
+    )
     made = {"n_hashes": n_hashes, "code_bits": code_bits, "seed": seed}
+    if members != 1:
+        return _make_ensemble(settings, targets, **made, device=device)
     if device == "cpu":
         return NativeNet(settings, targets, **made)
     try:
@@ -277,6 +285,19 @@ def make_net(
         ) from error
 
     return TorchNet(settings, targets, **made, device=device)
+
+
+def _make_ensemble(
+    settings: TrainingSettings, targets: Targets, *, n_hashes: int, code_bits: int, seed: int, device: str
+) -> Net:
+    from gcwsnet.training._ensemble import EnsembleNet, member_seeds  # noqa: PLC0415 - an ensemble is made of nets
+
+    alone = replace(settings, ensemble=1)
+    members = [
+        make_net(alone, targets, n_hashes=n_hashes, code_bits=code_bits, seed=one, device=device)
+        for one in member_seeds(seed, settings.members())
+    ]
+    return EnsembleNet(members, settings, seed)
 
 
 def diverged(rate: float) -> ValueError:
