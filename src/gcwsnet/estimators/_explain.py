@@ -66,7 +66,7 @@ def plot_selection(candidates: list[Candidate], ax: Any = None) -> Any:
         f"{one.stage}: {one.scale}, relevance {one.relevance:g}, p {one.p:g}, {one.epochs} epochs" for one in candidates
     ]
     ax.set_yticks(range(len(candidates)), labels, fontsize="small")
-    ax.invert_yaxis()
+    ax.set_ylim(len(candidates) - 0.5, -0.5)
     ax.set_xlabel("loss on held-out rows (the chosen one in red)")
     return ax
 
