@@ -43,6 +43,7 @@ MAY_CHANGE_WITH_WARM_START = frozenset(
     }
 )
 SHARE_OF_MEMORY_FOR_CODES = 4
+MOST_EPOCHS_OF_EARLY_STOPPING = 30
 
 Callback = Callable[[Any, Record], Any]
 Self = TypeVar("Self", bound="GCWSNetEstimator")
@@ -189,7 +190,9 @@ class GCWSNetEstimator(BaseEstimator):
             self._buffer = None
             if fresh:
                 thorough = coder_settings.search == "thorough"
-                epochs = training_settings.epochs_to_compare(rows.n_rows, thorough=thorough)
+                epochs = (
+                    () if self.early_stopping else training_settings.epochs_to_compare(rows.n_rows, thorough=thorough)
+                )
                 training_settings = training_settings.for_rows(rows.n_rows)
                 self._begin(rows, targets, coder_settings, training_settings, schema, seed, epochs)
             else:
@@ -200,8 +203,10 @@ class GCWSNetEstimator(BaseEstimator):
             plan = Plan(
                 self._n_epochs(training_settings, rows.n_rows),
                 rows.n_rows,
+                scheduled=not self.early_stopping,
                 fractions=record_fractions(self.records),
                 patience=self.patience if self.early_stopping else None,
+                averaged=self.early_stopping,
             )
             self._run(plan, rows, shuffle=self.shuffle, held_out=encoded)
         return self
@@ -442,6 +447,8 @@ class GCWSNetEstimator(BaseEstimator):
 
     def _n_epochs(self, settings: TrainingSettings, n_rows: int) -> int:
         """Return how often `fit` goes over the rows: as often as was given or, if it was left open, selected."""
+        if self.early_stopping and settings.epochs == "auto":
+            return MOST_EPOCHS_OF_EARLY_STOPPING
         selected = self.coder_.epochs if settings.epochs == "auto" else None
         return settings.n_epochs(n_rows) if selected is None else selected
 
