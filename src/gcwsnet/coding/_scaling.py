@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats, rounded
 
 SCALINGS = ("numeric", "standard", "minmax")
@@ -49,8 +49,7 @@ class ColumnScaling:
         out = np.empty(X.shape, dtype=X.dtype)
         with np.errstate(over="ignore", under="ignore"):
             for first in range(0, len(X), step := _rows_at_once(X.shape[1])):
-                rows = X[first : first + step].astype(np.float64)
-                rows -= self.shift
+                rows = X[first : first + step] - self.shift  # in float64
                 rows /= self.divisor
                 out[first : first + step] = rounded(rows, X.dtype)
         return out

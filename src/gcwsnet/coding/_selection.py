@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._validation import Matrix
 from gcwsnet.coding._preprocessing import learn_preprocessing
 from gcwsnet.coding._scaling import is_binary
-from gcwsnet.hashing import GCWSHasher
 
 if TYPE_CHECKING:
     from gcwsnet.coding._coder import CoderSettings
@@ -146,6 +145,8 @@ def best_of(candidates: list[Candidate]) -> int:
 def _compare(
     pairs: list[Pair], X: Matrix, training: Rows, validation: Rows, settings: CoderSettings, seed: int, score: Score
 ) -> Iterator[Candidate]:
+    from gcwsnet.hashing import GCWSHasher  # noqa: PLC0415 - scikit-learn takes long to import
+
     X_training, X_validation = X[training], X[validation]
     for scale, of_scale in groupby(pairs, key=lambda pair: pair.scale):  # rows are preprocessed once for each scale
         start = time.perf_counter()

@@ -23,6 +23,7 @@ from gcwsnet._validation import check_choice, check_integer, check_matrix, check
 from gcwsnet.coding import Candidate, Coder, CoderSettings, fit_coder
 from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.data import Batch
+from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import progress, show_selection
 from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
 from gcwsnet.training import Plan, Targets, Trainer, TrainingSettings
@@ -376,7 +377,7 @@ class GCWSNetEstimator(BaseEstimator):
                 training_settings,
                 targets,
                 n_hashes=coder_settings.n_hashes,
-                code_bits=self.coder_.hasher.code_bits,
+                code_bits=self.coder_.code_bits,
                 seed=seed,
                 device=str(self.device),
             )
@@ -402,7 +403,7 @@ class GCWSNetEstimator(BaseEstimator):
         n, seed = rows.n_rows, self.seed_
         block = rows_at_once(rows.X)
         kept: Batch | None = None
-        n_bytes = n * self.coder_.settings.n_hashes * np.min_scalar_type((1 << self.hasher_.code_bits) - 1).itemsize
+        n_bytes = n * self.coder_.settings.n_hashes * np.min_scalar_type((1 << self.coder_.code_bits) - 1).itemsize
         if n_epochs > 1 and n_bytes <= (available_bytes() or 0) // SHARE_OF_MEMORY_FOR_CODES:
             kept = rows._replace(X=self._codes(rows.X))
 
@@ -430,11 +431,10 @@ class GCWSNetEstimator(BaseEstimator):
         """Return the outputs of the net for rows as users give them."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        X = check_matrix(X, estimator=self, reset=False)
-        self.coder_.settings.check_finite(X, getattr(self, "feature_names_in_", None))
-        step, threads, net = rows_at_once(X), n_threads(self.n_jobs), self.trainer_.net
-        parts = (self.coder_.codes(X[first : first + step], n_jobs=threads) for first in range(0, X.shape[0], step))
-        return np.concatenate([net.outputs(codes, n_jobs=threads) for codes in parts])
+        predictor = Predictor(
+            self.coder_, self.trainer_.net, getattr(self, "feature_names_in_", None), n_jobs=self.n_jobs
+        )
+        return predictor.outputs_of_checked(check_matrix(X, estimator=self, reset=False))
 
     def __sklearn_is_fitted__(self) -> bool:
         return "trainer_" in vars(self)

@@ -276,7 +276,7 @@ def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: in
     estimator._freeze_parameters()
     estimator.coder_, estimator.n_features_in_ = coder, coder.n_features
     assert file_coder.targets is not None  # noqa: S101
-    made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.hasher.code_bits, "seed": coder.seed}
+    made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.code_bits, "seed": coder.seed}
     estimator._use(Trainer.begin(training, file_coder.targets, **made, device="cpu"))
     return estimator
 

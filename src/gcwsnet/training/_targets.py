@@ -8,10 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
-from sklearn.utils import assert_all_finite, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array
 
 from gcwsnet import _core
 
@@ -104,6 +100,8 @@ class Labels(Targets):
 
     def losses(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
         """Return the cross-entropy of each row."""
+        from scipy.special import logsumexp  # noqa: PLC0415 - it takes long to import
+
         outputs = outputs.astype(np.float64)
         return logsumexp(outputs, axis=1) - outputs[np.arange(len(target)), target]
 
@@ -208,6 +206,9 @@ class Numbers(Targets):
 
 def check_labels(y: Any) -> NDArray[Any]:
     """Return labels as a vector of any type."""
+    from sklearn.utils import assert_all_finite, column_or_1d  # noqa: PLC0415 - it takes long to import
+    from sklearn.utils.multiclass import check_classification_targets  # noqa: PLC0415
+
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
@@ -217,4 +218,6 @@ def check_labels(y: Any) -> NDArray[Any]:
 
 def check_numbers(y: Any) -> Floats:
     """Return the targets of a regression as float64, one or more in each row."""
+    from sklearn.utils.validation import check_array  # noqa: PLC0415 - it takes long to import
+
     return check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
