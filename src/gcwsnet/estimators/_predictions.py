@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet.data import Batch, Batches, Schema, read
-from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._file_coder import as_labels
-from gcwsnet.estimators._model_file import load_with_description
+from gcwsnet.estimators._model_file import read_model
+from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.training import Labels
 
 
@@ -53,9 +53,9 @@ class Model:
     """
 
     def __init__(self, path: Path, n_jobs: int | None) -> None:
-        self.estimator, description = load_with_description(path)
-        self.estimator.n_jobs = n_jobs
-        self.n_features: int = self.estimator.n_features_in_
+        path, arrays, description = read_model(path)
+        self.predictor = Predictor.of_file(path, arrays, description, n_jobs=n_jobs)
+        self.n_features = self.predictor.n_features_in_
         files = description.get("files")  # None for a model that was trained on arrays
         self.schema = None if files is None else Schema.from_json(files["schema"])
         self.label_type: str | None = None if files is None else files["label_type"]
@@ -63,7 +63,7 @@ class Model:
     @property
     def classes(self) -> NDArray[Any] | None:
         """The labels; None for a regression."""
-        return getattr(self.estimator, "classes_", None)
+        return getattr(self.predictor, "classes_", None)
 
     def read(self, files: list[str], *, labels_needed: bool, reading: dict[str, Any]) -> Batches:
         """Read files like those that the model was trained on, except for what `reading` says."""
@@ -78,9 +78,8 @@ class Model:
             yield self._predict(batch)
 
     def _predict(self, batch: Batch) -> Predictions:
-        estimator: GCWSNetEstimator = self.estimator
         y = None if batch.y is None else as_labels(batch.y, self.label_type)
-        outputs = estimator._outputs(batch.X)
-        targets = estimator.trainer_.targets
+        outputs = self.predictor.outputs(batch.X)
+        targets = self.predictor.net.targets
         probabilities = targets.probabilities(outputs) if isinstance(targets, Labels) else None
         return Predictions(targets.predictions(outputs), probabilities, outputs.astype(np.float64), y, batch.weight)

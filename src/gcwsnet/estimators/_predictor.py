@@ -12,6 +12,7 @@ from gcwsnet._threads import n_threads
 from gcwsnet._validation import Matrix, check_matrix
 from gcwsnet.coding import Coder
 from gcwsnet.coding._coder import rows_at_once
+from gcwsnet.coding._tensor_file import Arrays, Description
 from gcwsnet.estimators._model_file import check_net_fits, read_model, restored_table, whole_model
 from gcwsnet.training._net import Net, net_from_state
 from gcwsnet.training._targets import Labels
@@ -83,7 +84,11 @@ class Predictor:
             If the file is damaged, is not a model file of gcwsnet, or was written by a version that this one cannot
             read.
         """
-        path, arrays, description = read_model(Path(path))
+        return cls.of_file(*read_model(Path(path)), n_jobs=n_jobs)
+
+    @classmethod
+    def of_file(cls, path: Path, arrays: Arrays, description: Description, *, n_jobs: int | None = None) -> Predictor:
+        """Return the predictor of what `read_model` has read."""
         with whole_model(path, description):
             coder = Coder.from_state(arrays, description["coder"])
             net = net_from_state(restored_table(arrays), description["trainer"], resumable=False)
