@@ -22,10 +22,10 @@ GCWSNET_INLINE float sign_of(RowPick pick) { return (pick & 1) ? -1.0f : 1.0f; }
 
 template <bool kSigned>
 GCWSNET_INLINE void add_picked(const float* rows, std::size_t width, const RowPick* picks, std::size_t n, std::size_t ahead,
-                               float* __restrict sum) {
+                               std::size_t n_known, float* __restrict sum) {
   std::size_t p = 0;
   for (; p + 4 <= n; p += 4) {
-    for (std::size_t next = p + ahead; next < p + ahead + 4 && next < n; ++next) {
+    for (std::size_t next = p + ahead; next < p + ahead + 4 && next < n_known; ++next) {
       prefetch_row(picked(rows, width, picks[next]), width);
     }
     const float* __restrict a = picked(rows, width, picks[p]);
@@ -47,14 +47,15 @@ GCWSNET_INLINE void add_picked(const float* rows, std::size_t width, const RowPi
   }
 }
 
-// sum += the picked rows, each with its sign, in their order. Rows `ahead` picks further on are fetched meanwhile; 0 for
-// rows that are near anyway.
-inline void add_rows(const float* rows, std::size_t width, const Picks& picks, std::size_t ahead, float* sum) {
-  if (ahead == 0) ahead = picks.n;
+// sum += the picked rows, each with its sign, in their order. Rows `ahead` picks further on are fetched meanwhile, as long as
+// their number is below n_known: behind the picks there may be others that are added later. 0 for rows that are near anyway.
+inline void add_rows(const float* rows, std::size_t width, const Picks& picks, std::size_t ahead, std::size_t n_known,
+                     float* sum) {
+  if (ahead == 0) n_known = 0;
   if (picks.has_signs) {
-    add_picked<true>(rows, width, picks.picks, picks.n, ahead, sum);
+    add_picked<true>(rows, width, picks.picks, picks.n, ahead, n_known, sum);
   } else {
-    add_picked<false>(rows, width, picks.picks, picks.n, ahead, sum);
+    add_picked<false>(rows, width, picks.picks, picks.n, ahead, n_known, sum);
   }
 }
 
@@ -104,7 +105,7 @@ inline void adam_row(const AdamStep& step, const float* gradient, std::size_t wi
                      const AdamRow& row) {
   const std::size_t n_last = (picks.n - 1) % 4 + 1, n_first = picks.n - n_last;
   for (std::size_t x = 0; x < width; ++x) work[x] = 0.0f;
-  if (n_first > 0) add_rows(gradient, width, {picks.picks, n_first, picks.has_signs}, 0, work);
+  if (n_first > 0) add_rows(gradient, width, {picks.picks, n_first, picks.has_signs}, 0, 0, work);
   const RowPick* last = picks.picks + n_first;
   if (picks.has_signs) {
     if (row.mean != nullptr) {
