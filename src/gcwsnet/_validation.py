@@ -77,10 +77,20 @@ def check_matrix(
     from sklearn.utils.validation import check_array, validate_data  # noqa: PLC0415 - it takes long to import
 
     rules = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
-    if estimator is None:
-        X = check_array(X, input_name=name, **rules)
-    else:
-        X = validate_data(estimator, X, reset=reset, **rules)
+    given = X
+    try:
+        if estimator is None:
+            X = check_array(X, input_name=name, **rules)
+        else:
+            X = validate_data(estimator, X, reset=reset, **rules)
+    except ValueError as error:
+        place = _first_text(given)
+        if place is None:
+            raise
+        raise ValueError(
+            f"{name} must hold numbers, {name}[{place[0]}, {place[1]!r}] is {place[2]!r:.60}; convert the column, or "
+            f"encode it, for example with a OneHotEncoder{_TEXT_HINT}"
+        ) from error
     if X.dtype.kind not in "buif":
         raise TypeError(f"{name} must hold real numbers, got the type {X.dtype}; encode or convert it first")
     if X.shape[1] > most_columns:
@@ -92,6 +102,30 @@ def check_matrix(
             X = X.copy()
             X.sum_duplicates()
     return X
+
+
+_TEXT_HINT = " (GCWSNetClassifier and GCWSNetRegressor take text in a frame)"
+
+
+def _first_text(X: Any) -> tuple[int, Any, str] | None:
+    """Return the row, the column and the text of the first text in an array or a frame, None if there is none."""
+    names = getattr(X, "columns", None)
+    table = np.asarray(X) if names is not None or isinstance(X, np.ndarray | list | tuple) else np.empty(0)
+    if table.ndim != 2 or table.dtype.kind not in "OUST":
+        return None
+    for row, column in np.ndindex(table.shape):
+        value = table[row, column]
+        if isinstance(value, str | bytes) and not _is_number(value):
+            return row, column if names is None else list(names)[column], str(value)
+    return None
+
+
+def _is_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _plainly_fits(X: Any, estimator: Any) -> bool:
@@ -190,16 +224,19 @@ def check_finite(
     name: str = "X",
     nan_is_fine: bool = False,
     columns: Any = None,
+    table_columns: Any = None,
     way_out_of_nan: str = "",
 ) -> None:
-    """Raise a ValueError that names the first entry of X that is infinite, or NaN unless that is fine."""
+    """Raise a ValueError that names the first entry of X that is infinite, or NaN unless that is fine.
+
+    `columns` are the names of the columns, and `table_columns` the columns of a table that they come from.
+    """
     found = _first_not_finite(X, nan_is_fine)
     if found is None:
         return
     row, column, value = found
     what = "NaN" if math.isnan(value) else "infinity" if value > 0 else "-infinity"
     called = "" if columns is None else f" (column {columns[column]!r})"
+    place = column if table_columns is None else repr(table_columns[column])
     way_out = "impute it or drop the row" + (way_out_of_nan if what == "NaN" else "")
-    raise ValueError(
-        f"every entry must be finite, not NaN or inf; {name}[{row}, {column}]{called} is {what}; {way_out}"
-    )
+    raise ValueError(f"every entry must be finite, not NaN or inf; {name}[{row}, {place}]{called} is {what}; {way_out}")

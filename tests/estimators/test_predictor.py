@@ -18,7 +18,9 @@ LABELS = np.where(X[:, 0] > 0, "high", "low")
 
 
 def classifier(**settings: Any) -> GCWSNetClassifier:
-    return GCWSNetClassifier(**{"n_hashes": 16, "hidden": (8,), "p": 1.0, "random_state": 0, **settings})
+    return GCWSNetClassifier(
+        **{"n_hashes": 16, "hidden": (8,), "p": 1.0, "missing": "error", "random_state": 0, **settings}
+    )
 
 
 @pytest.fixture

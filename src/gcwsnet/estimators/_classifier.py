@@ -15,13 +15,16 @@ from gcwsnet.training._targets import check_labels
 
 
 class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
-    """A neural net on GCWS codes that classifies rows of real numbers after one pass over them.
+    """A neural net on GCWS codes that classifies rows of numbers, or of a table, after one pass over them.
 
     Rows are preprocessed, hashed to k codes of b bits (`GCWSHasher`) and learned by a net in batches, with Adam. The
     codes stand for the pGMM kernel, so that one pass is worth many over the original numbers. On a CPU everything is
     done by the native core, and the same seed, settings and rows give the same weights, to the last bit, on any machine
     and with any number of threads. (The scalings "quantile", "idf" and "tfidf" use functions of libraries, whose last
     bit may differ between machines.)
+
+    X is an array, a CSR matrix, or a frame of pandas, polars or Arrow with columns of numbers, booleans, text,
+    categories, dates and missing values, which are found by their names. ``docs/tables.md`` has the rules.
 
     Parameters
     ----------
@@ -44,8 +47,9 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         both. "auto" selects among these together with p ("quantile" for dense rows alone, the last three for sparse
         ones); with a given p it is "numeric". It is learned in `fit`, or from the first rows of a stream, see
         `partial_fit`. For any other preprocessing, put a transformer before the model in a `Pipeline`.
-    hidden : sequence of int, default=(200,)
-        Units of the hidden layers; ``()`` is a linear model on the codes, which is faster and less accurate.
+    hidden : int or sequence of int, default=(200,)
+        Units of the hidden layers, or of the one there is; ``()`` is a linear model on the codes, which is faster and
+        less accurate.
     reduction : int, "8bit" or None, default=None
         m: the table is m times smaller, by count-sketch. Some accuracy is lost, little up to 16. None is no reduction.
     epochs : int or "auto", default="auto"
@@ -76,8 +80,10 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         better than the last weights; it takes the memory of two more nets.
     encoding : {"mixed", "lowbits"}, default="mixed"
         How samples become codes, see `GCWSHasher`.
-    missing : {"error", "zero", "mean"}, default="error"
-        What NaN means: an error; 0 before any preprocessing; or 0 after it, which is the mean of a standardised column.
+    missing : {"auto", "error", "zero", "mean"}, default="auto"
+        What a missing number (NaN, None, null) means. "auto": it is not there, and a column that had missing numbers in
+        training gets another one that says so; "error": an error; "zero": 0 before any preprocessing; "mean": 0 after
+        it, which is the mean of a standardised column. A missing category is not there, or an error.
     shuffle : bool, default=True
         Whether `fit` takes the rows of each epoch in random order.
     records : int or sequence of float, default=10
@@ -94,7 +100,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     warm_start : bool, default=False
         Whether `fit` goes on with the net there is, its preprocessing and its hashes.
     verbose : int, default=0
-        1 shows a bar with rows per second, loss and time left, or writes to the logger "gcwsnet" where there is no
+        1 shows a bar with rows per second, loss and time left, or lines of the logger "gcwsnet" where there is no
         terminal.
     random_state : int, RandomState instance or None, default=None
         An int from 0 to 2**64 - 1 is the seed of hashes, weights and order.
@@ -126,6 +132,9 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         The records: "epoch", "rows" learned so far, "seconds", "learning_rate"; "loss" and "accuracy" on the rows since
         the record before, each taken before it was learned; "eval_loss" and "eval_accuracy" on an `eval_set`. A call
         of `partial_fit` counts as an epoch.
+    schema_ : Schema or None
+        What the columns of a frame became; None for arrays. ``get_feature_names_out()`` has the names of the columns
+        that are hashed.
     seed_, n_features_in_, n_rows_seen_, n_epochs_seen_ : int
     feature_names_in_ : array of str
         Where X has names that are all strings.
@@ -151,7 +160,10 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         t_bits: int | Literal["all"] = "all",
         p: float | Literal["auto"] = "auto",
         scale: str | None = "auto",
-        hidden: Sequence[int] = (200,),
+        relevance: float | Literal["auto"] = "auto",
+        search: str = "fast",
+        hidden: int | Sequence[int] | Literal["auto"] = "auto",
+        ensemble: int | Literal["auto"] = "auto",
         reduction: int | Literal["8bit"] | None = None,
         epochs: int | Literal["auto"] = "auto",
         batch_size: int | Literal["auto"] = "auto",
@@ -163,7 +175,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         weight_decay: float = 0.0,
         average: bool = True,
         encoding: str = "mixed",
-        missing: str = "error",
+        missing: str = "auto",
         shuffle: bool = True,
         records: int | Sequence[float] = 10,
         early_stopping: bool = False,
@@ -182,7 +194,10 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
             t_bits=t_bits,
             p=p,
             scale=scale,
+            relevance=relevance,
+            search=search,
             hidden=hidden,
+            ensemble=ensemble,
             reduction=reduction,
             epochs=epochs,
             batch_size=batch_size,
@@ -212,7 +227,8 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         """Learn from further rows, once and in their order; they may come in pieces of any size.
 
         Where preprocessing or p are learned from the rows, the first 2,600 are kept in a warm-up buffer. Whenever these
-        rows have doubled, the model is fitted to all of them again.
+        rows have doubled, the model is fitted to all of them again. What the columns of a frame become, with their
+        categories, is learned from the rows of the first call.
 
         Parameters
         ----------

@@ -12,6 +12,7 @@ import numpy as np
 from gcwsnet import estimators, training
 from gcwsnet.coding import Coder
 from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
+from gcwsnet.estimators._input import set_inputs
 
 if TYPE_CHECKING:
     from gcwsnet.estimators._base import GCWSNetEstimator
@@ -151,7 +152,8 @@ def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNe
     with whole_model(path, description):
         params = dict(description["params"])
         for name in ("hidden", "betas"):
-            params[name] = tuple(params[name])
+            if isinstance(params[name], list):
+                params[name] = tuple(params[name])
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
         if description["estimator"] not in ESTIMATORS:
@@ -159,9 +161,7 @@ def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNe
         estimator: GCWSNetEstimator = getattr(estimators, description["estimator"])(**params)
         estimator._freeze_parameters()
         estimator.coder_ = Coder.from_state(arrays, description["coder"])
-        estimator.n_features_in_ = estimator.coder_.n_features
-        if description["feature_names_in"] is not None:
-            estimator.feature_names_in_ = np.array(description["feature_names_in"], dtype=object)
+        set_inputs(estimator, estimator.coder_.n_inputs, description["feature_names_in"])
         trainer = training.Trainer.from_state(
             restored_table(arrays), description["trainer"], device=str(estimator.device)
         )

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import Matrix, check_matrix
+from gcwsnet._validation import Matrix
 from gcwsnet.coding import Coder
 from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.coding._tensor_file import Arrays, Description
+from gcwsnet.estimators._input import check_rows, opened, set_inputs
 from gcwsnet.estimators._model_file import check_net_fits, read_model, restored_table, whole_model
 from gcwsnet.training._net import Net, net_from_state
 from gcwsnet.training._targets import Labels
@@ -30,7 +31,7 @@ class Predictor:
         The way from rows to codes.
     net : Net
         The net that learned from these codes.
-    feature_names : array of str, optional
+    feature_names : sequence of str, optional
         The names of the columns, where the model knows them.
     n_jobs : int, default=None
         Threads; None is 1 and -1 is all. Predictions are the same for any number of them.
@@ -63,9 +64,7 @@ class Predictor:
 
     def __init__(self, coder: Coder, net: Net, feature_names: Any = None, *, n_jobs: int | None = None) -> None:
         self.coder, self.net, self.n_jobs = coder, net, n_jobs
-        self.n_features_in_ = coder.n_features
-        if feature_names is not None:
-            self.feature_names_in_ = feature_names
+        set_inputs(self, coder.n_inputs, feature_names)
 
     @classmethod
     def load(cls, path: str | Path, *, n_jobs: int | None = None) -> Predictor:
@@ -94,7 +93,7 @@ class Predictor:
             net = net_from_state(restored_table(arrays), description["trainer"], resumable=False)
             check_net_fits(coder, net)
             names = description["feature_names_in"]
-        return cls(coder, net, None if names is None else np.array(names, dtype=object), n_jobs=n_jobs)
+        return cls(coder, net, names, n_jobs=n_jobs)
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -111,11 +110,11 @@ class Predictor:
 
     def outputs(self, X: Any) -> NDArray[np.float32]:
         """Return the outputs of the net, of shape (n, n_outputs)."""
-        return self.outputs_of_checked(check_matrix(X, estimator=self, reset=False))
+        rows = check_rows(opened(X), self, self.coder.settings, self.coder.schema, reset=False)
+        return self.outputs_of_checked(rows)
 
     def outputs_of_checked(self, X: Matrix) -> NDArray[np.float32]:
-        """Return the outputs of the net for rows that `check_matrix` returned; they need not be finite yet."""
-        self.coder.settings.check_finite(X, getattr(self, "feature_names_in_", None))
+        """Return the outputs of the net for rows that `check_rows` returned."""
         n, step, threads = X.shape[0], rows_at_once(X), n_threads(self.n_jobs)
         if n <= step:
             return self.net.outputs(self.coder.codes(X, n_jobs=threads), n_jobs=threads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,7 @@ class NativeNet(Net):
         self.core = _core.Net(
             n_hashes,
             code_bits,
-            settings.hidden,
+            settings.layers(),
             targets.n_outputs,
             reduction=int(reduction),
             seed=seed,
@@ -287,9 +288,16 @@ def make_net(
             f"the table of the first layer must have at most 2**31 rows, got {n_rows} with n_hashes={n_hashes}, codes "
             f"of {code_bits} bits and reduction={settings.reduction!r}; use a larger reduction, for example '8bit'"
         )
-    n_outputs = (*settings.hidden, targets.n_outputs)[0]
-    require_memory(8 * n_rows * n_outputs, f"a table of {n_rows} rows", "use a reduction, fewer bits or fewer hashes")
+    n_outputs = (*settings.layers(), targets.n_outputs)[0]
+    members = settings.members()
+    require_memory(
+        8 * n_rows * n_outputs * members,
+        f"{members} tables of {n_rows} rows",
+        "use a reduction, fewer bits, fewer hashes or a smaller ensemble",
+    )
     made = {"n_hashes": n_hashes, "code_bits": code_bits, "seed": seed}
+    if members != 1:
+        return _make_ensemble(settings, targets, **made, device=device, initialize=initialize)
     if device == "cpu":
         return NativeNet(settings, targets, **made, initialize=initialize)
     try:
@@ -322,6 +330,24 @@ def net_from_state(arrays: Arrays, description: dict[str, Any], *, device: str =
     if "averages" in description:
         net.load_averages(_starting_with("averages.", arrays), description["averages"], description["rows_seen"])
     return net
+
+
+def _make_ensemble(
+    settings: TrainingSettings,
+    targets: Targets,
+    *,
+    n_hashes: int,
+    code_bits: int,
+    seed: int,
+    device: str,
+    initialize: bool,
+) -> Net:
+    from gcwsnet.training._ensemble import EnsembleNet, member_seeds  # noqa: PLC0415 - an ensemble is made of nets
+
+    made: dict[str, Any] = {"n_hashes": n_hashes, "code_bits": code_bits, "device": device, "initialize": initialize}
+    alone = replace(settings, ensemble=1)
+    members = [make_net(alone, targets, **made, seed=one) for one in member_seeds(seed, settings.members())]
+    return EnsembleNet(members, settings, seed)
 
 
 def diverged(rate: float) -> ValueError:

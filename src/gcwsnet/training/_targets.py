@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _core
+from gcwsnet._validation import check_number
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
+
+TEMPERATURES = np.round(2.0 ** (np.arange(-8, 25) / 8), 2)
+"""From a half to eight; rounded, so that they are the same numbers on every machine."""
 
 
 class Targets(ABC):
@@ -26,11 +30,14 @@ class Targets(ABC):
         The name of the loss, as the native core knows it.
     n_outputs : int
         The outputs of a net for these targets.
+    temperature : float
+        What the outputs of a net are divided by before they become probabilities; 1 for numbers.
     """
 
     metric: str
     loss: str
     n_outputs: int
+    temperature: float = 1.0
 
     @abstractmethod
     def encode(self, y: Any) -> NDArray[Any]:
@@ -48,9 +55,15 @@ class Targets(ABC):
     def metric_of(self, mean_success: float) -> float:
         """Return the metric of rows whose mean success is known."""
 
-    @abstractmethod
-    def scores(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
-        """Return for each row how good its outputs are, at best 1."""
+    def calibrated(self, outputs: NDArray[np.float32], target: NDArray[Any], weight: Floats) -> Targets:  # noqa: ARG002
+        """Return these targets with the temperature at which the mean loss of held-out rows is least."""
+        return self
+
+    def with_temperature(self, temperature: float) -> Targets:
+        """Return these targets with a temperature, which only classes have."""
+        if temperature != 1.0:
+            raise ValueError(f"the temperature of numbers is 1, got {temperature}")
+        return self
 
     @abstractmethod
     def predictions(self, outputs: NDArray[Any]) -> NDArray[Any]:
@@ -64,7 +77,8 @@ class Targets(ABC):
     def from_state(arrays: Arrays, description: dict[str, Any]) -> Targets:
         """Return the targets whose state this is."""
         if "classes" in description:
-            return Labels(np.array(description["classes"], dtype=np.dtype(description["dtype"])))
+            classes = np.array(description["classes"], dtype=np.dtype(description["dtype"]))
+            return Labels(classes, check_number("temperature", description["temperature"], 1e-3, 1e3))
         mean, deviation = arrays["targets.mean"], arrays["targets.deviation"]
         return Numbers(mean, deviation, description["one_column"], description["loss"])
 
@@ -76,13 +90,32 @@ class Labels(Targets):
     ----------
     classes : array
         All labels, ascending.
+    temperature : float, default=1.0
+        What outputs are divided by before they become probabilities: a net that has seen its rows often is too sure of
+        itself, and one number found on held-out rows corrects that.
     """
 
     metric, loss = "accuracy", "cross_entropy"
 
-    def __init__(self, classes: NDArray[Any]) -> None:
-        self.classes = classes
+    def __init__(self, classes: NDArray[Any], temperature: float = 1.0) -> None:
+        self.classes, self.temperature = classes, temperature
         self.n_outputs = len(classes)
+
+    def calibrated(self, outputs: NDArray[np.float32], target: NDArray[Any], weight: Floats) -> Labels:
+        """Return these classes with the temperature at which the mean cross-entropy of held-out rows is least."""
+
+        def loss(number: int) -> float:
+            return float((self.with_temperature(float(TEMPERATURES[number])).losses(outputs, target) * weight).mean())
+
+        first, last = 0, len(TEMPERATURES) - 1
+        while first < last:  # the loss is a convex function of 1 / temperature, so there is one valley
+            middle = (first + last) // 2
+            first, last = (first, middle) if loss(middle) <= loss(middle + 1) else (middle + 1, last)
+        return self.with_temperature(float(TEMPERATURES[first]))
+
+    def with_temperature(self, temperature: float) -> Labels:
+        """Return these classes with a temperature."""
+        return Labels(self.classes, temperature)
 
     def encode(self, y: Any) -> NDArray[np.int32]:
         """Return the number of each label's class."""
@@ -102,7 +135,7 @@ class Labels(Targets):
         """Return the cross-entropy of each row."""
         from scipy.special import logsumexp  # noqa: PLC0415 - it takes long to import
 
-        outputs = outputs.astype(np.float64)
+        outputs = outputs.astype(np.float64) / self.temperature
         return logsumexp(outputs, axis=1) - outputs[np.arange(len(target)), target]
 
     def successes(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
@@ -113,17 +146,13 @@ class Labels(Targets):
         """Return the accuracy."""
         return mean_success
 
-    def scores(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
-        """Return the successes."""
-        return self.successes(outputs, target)
-
     def predictions(self, outputs: NDArray[Any]) -> NDArray[Any]:
         """Return the most probable labels."""
         return self.classes[outputs.argmax(axis=1)]
 
     def probabilities(self, outputs: NDArray[np.float32]) -> Floats:
         """Return the probability of each class."""
-        return _core.softmax(outputs)
+        return _core.softmax(outputs if self.temperature == 1 else outputs / np.float32(self.temperature))
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
         """Return the classes, which must be strings, numbers or bools."""
@@ -131,7 +160,7 @@ class Labels(Targets):
         odd = [value for value in values if not isinstance(value, str | bool | int | float)]
         if odd:
             raise ValueError(f"labels must be strings, numbers or bools to be saved, got {odd[0]!r}; use other labels")
-        return {}, {"classes": values, "dtype": self.classes.dtype.str}
+        return {}, {"classes": values, "dtype": self.classes.dtype.str, "temperature": self.temperature}
 
 
 LOSSES = ("squared_error", "absolute_error", "huber")
@@ -188,10 +217,6 @@ class Numbers(Targets):
     def metric_of(self, mean_success: float) -> float:
         """Return the root mean square error."""
         return math.sqrt(mean_success)
-
-    def scores(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
-        """Return one minus the square error of the standardised targets, whose mean is near R2."""
-        return 1 - ((outputs.astype(np.float64) - target) ** 2).mean(axis=1)
 
     def predictions(self, outputs: NDArray[Any]) -> Floats:
         """Return numbers in the units of y and of its shape."""

@@ -45,7 +45,7 @@ class TorchNet(Net):
                 n_hashes,
                 code_bits,
                 targets.n_outputs,
-                hidden=settings.hidden,
+                hidden=settings.layers(),
                 reduction=settings.reduction,  # type: ignore[arg-type]
                 seed=seed,
                 sparse=lazy,

@@ -245,7 +245,7 @@ class _Run:
         n_rows = self._n_rows()
         self.batch_size = trainer.settings.rows_of_a_step(plan.epochs * n_rows)
         n_steps = plan.epochs * math.ceil(n_rows / self.batch_size) if math.isfinite(n_rows) else math.inf
-        self.rate = trainer.settings.rate(n_steps)
+        self.rate = trainer.settings.rate(n_steps, trainer.net.n_hashes)
         self.last_rate = self.rate
         self.next_checkpoint = self._next_checkpoint()
 
