@@ -27,6 +27,7 @@ from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.data import Batch, Schema
 from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
 from gcwsnet.estimators._input import check_rows, check_targets, opened, schema_of
+from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import progress, show_selection
 from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
 from gcwsnet.training import Plan, Targets, Trainer, TrainingSettings
@@ -489,7 +490,7 @@ class GCWSNetEstimator(BaseEstimator):
                 training_settings,
                 targets.with_temperature(self.coder_.temperature),
                 n_hashes=coder_settings.n_hashes,
-                code_bits=self.coder_.hasher.code_bits,
+                code_bits=self.coder_.code_bits,
                 seed=seed,
                 device=str(self.device),
             )
@@ -522,7 +523,7 @@ class GCWSNetEstimator(BaseEstimator):
         n, seed = rows.n_rows, self.seed_
         block = rows_at_once(rows.X)
         kept: Batch | None = None
-        n_bytes = n * self.coder_.n_codes * np.min_scalar_type((1 << self.hasher_.code_bits) - 1).itemsize
+        n_bytes = n * self.coder_.n_codes * np.min_scalar_type((1 << self.coder_.code_bits) - 1).itemsize
         if n_epochs > 1 and n_bytes <= (available_bytes() or 0) // SHARE_OF_MEMORY_FOR_CODES:
             kept = rows._replace(X=self._codes(rows.X))
 
@@ -550,13 +551,8 @@ class GCWSNetEstimator(BaseEstimator):
         """Return the outputs of the net for rows as users give them."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        return self._outputs_of(check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False))
-
-    def _outputs_of(self, X: Any) -> NDArray[np.float32]:
-        """Return the outputs of the net for rows that were checked."""
-        step, threads, net = rows_at_once(X), n_threads(self.n_jobs), self.trainer_.net
-        parts = (self.coder_.codes(X[first : first + step], n_jobs=threads) for first in range(0, X.shape[0], step))
-        return np.concatenate([net.outputs(codes, n_jobs=threads) for codes in parts])
+        rows = check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False)
+        return Predictor(self.coder_, self.trainer_.net, n_jobs=self.n_jobs).outputs_of_checked(rows)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "trainer_" in vars(self)

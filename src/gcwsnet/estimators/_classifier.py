@@ -272,7 +272,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         return outputs
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities of the classes, or of each label where rows have any number; shape (n, n_classes)."""
+        """Return the probabilities of the classes, of shape (n, n_classes); of each label where rows have several."""
         outputs = self._outputs(X)
         targets: Any = self.trainer_.targets
         return targets.probabilities(outputs)

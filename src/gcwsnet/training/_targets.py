@@ -8,11 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.special import logsumexp
-from sklearn.utils import assert_all_finite, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_array
 
 from gcwsnet import _core
 from gcwsnet._validation import check_integer, check_number
@@ -148,6 +143,8 @@ class Labels(Targets):
 
     def losses(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
         """Return the cross-entropy of each row."""
+        from scipy.special import logsumexp  # noqa: PLC0415 - it takes long to import
+
         outputs = outputs.astype(np.float64) / self.temperature
         return logsumexp(outputs, axis=1) - outputs[np.arange(len(target)), target]
 
@@ -291,6 +288,9 @@ class Numbers(Targets):
 
 def check_labels(y: Any) -> NDArray[Any]:
     """Return labels as a vector of any type."""
+    from sklearn.utils import assert_all_finite, column_or_1d  # noqa: PLC0415 - it takes long to import
+    from sklearn.utils.multiclass import check_classification_targets  # noqa: PLC0415
+
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
@@ -300,16 +300,22 @@ def check_labels(y: Any) -> NDArray[Any]:
 
 def is_indicator_matrix(y: Any) -> bool:
     """Return whether y has a column of 0 and 1 for each of several labels."""
-    return getattr(y, "ndim", 1) == 2 and y.shape[1] > 1 and type_of_target(y) == "multilabel-indicator"
+    if getattr(y, "ndim", 1) != 2 or y.shape[1] < 2:
+        return False
+    from sklearn.utils.multiclass import type_of_target  # noqa: PLC0415 - it takes long to import
+
+    return type_of_target(y) == "multilabel-indicator"
 
 
 def check_indicators(y: Any) -> NDArray[Any]:
     """Return an indicator matrix as a dense array."""
     if not is_indicator_matrix(y):
         raise ValueError("y must be a matrix of 0 and 1 with a column for each label, as in fit")
-    return y.toarray() if sparse.issparse(y) else np.asarray(y)
+    return y.toarray() if hasattr(y, "toarray") else np.asarray(y)
 
 
 def check_numbers(y: Any) -> Floats:
     """Return the targets of a regression as float64, one or more in each row."""
+    from sklearn.utils.validation import check_array  # noqa: PLC0415 - it takes long to import
+
     return check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
