@@ -139,8 +139,8 @@ def test_a_kernel_of_scaled_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("day,y\n2020-01-01,0\n01/02/2020,1\n", "a.csv:3:day: a value must be a date such as 2024-05-31"),
-        ("flag,y\ntrue,0\nmaybe,1\n", "a.csv:3:flag: a value must be true or false"),
+        ("day,y\n" + "2020-01-01,0\n" * 20_000 + "01/02/2020,1\n", "a.csv:20002:day: a value must be a date such as"),
+        ("flag,y\n" + "true,0\n" * 20_000 + "maybe,1\n", "a.csv:20002:flag: a value must be true or false"),
     ],
 )
 def test_a_date_that_is_none_is_an_error_with_its_place(text: str, words: str, tmp_path: Path) -> None:

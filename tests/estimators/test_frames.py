@@ -54,7 +54,10 @@ def test_a_fitted_model_shows_its_table(fitted: GCWSNetClassifier) -> None:
     text = repr(fitted)
     assert text.startswith("GCWSNetClassifier(")
     assert "fitted on a table with height: number, city: 3 categories, size: 3 ordered categories, flag: bool" in text
-    assert "city: 3 categories" in fitted._repr_html_()
+    shown = fitted._repr_mimebundle_()["text/html"]
+    assert "Fitted on a table of 7 columns" in shown
+    assert "<td>city</td><td>3 categories</td>" in shown
+    assert "Fitted on a table" not in clone(fitted)._repr_mimebundle_()["text/html"]
     assert "\n" not in repr(clone(fitted))
 
 
@@ -251,6 +254,12 @@ def test_labels_of_frames(y: Any, classes: list[Any], tmp_path: Path) -> None:
     assert model.predict(X).tolist() == list(y) if not isinstance(y, pa.ChunkedArray) else y.to_pylist()
     model.save(tmp_path / "model")
     assert gcwsnet.load(tmp_path / "model").predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_labels_are_no_numbers() -> None:
+    for y in (["a", "b", "a", "b"], pd.Series(["a", "b"] * 2), pd.Series(["a", "b"] * 2, dtype="category")):
+        with pytest.raises(ValueError, match=r"y must be numbers for a regression, y\[0\] is 'a'; .*Classifier"):
+            GCWSNetRegressor(**SETTINGS).fit(np.eye(4), y)
 
 
 @pytest.mark.parametrize("hole", [None, np.nan, pd.NA], ids=["None", "NaN", "NA"])

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
 
@@ -43,6 +43,7 @@ MAY_CHANGE_WITH_WARM_START = frozenset(
     }
 )
 SHARE_OF_MEMORY_FOR_CODES = 4
+MOST_EPOCHS_OF_EARLY_STOPPING = 30
 
 Callback = Callable[[Any, Record], Any]
 Self = TypeVar("Self", bound="GCWSNetEstimator")
@@ -189,7 +190,9 @@ class GCWSNetEstimator(BaseEstimator):
             self._buffer = None
             if fresh:
                 thorough = coder_settings.search == "thorough"
-                epochs = training_settings.epochs_to_compare(rows.n_rows, thorough=thorough)
+                epochs = (
+                    () if self.early_stopping else training_settings.epochs_to_compare(rows.n_rows, thorough=thorough)
+                )
                 training_settings = training_settings.for_rows(rows.n_rows)
                 self._begin(rows, targets, coder_settings, training_settings, schema, seed, epochs)
             else:
@@ -200,8 +203,10 @@ class GCWSNetEstimator(BaseEstimator):
             plan = Plan(
                 self._n_epochs(training_settings, rows.n_rows),
                 rows.n_rows,
+                scheduled=not self.early_stopping,
                 fractions=record_fractions(self.records),
                 patience=self.patience if self.early_stopping else None,
+                averaged=self.early_stopping,
             )
             self._run(plan, rows, shuffle=self.shuffle, held_out=encoded)
         return self
@@ -286,6 +291,15 @@ class GCWSNetEstimator(BaseEstimator):
         text = super().__repr__(N_CHAR_MAX)
         schema = self.coder_.schema if "coder_" in vars(self) else None
         return text if schema is None or not schema.columns else f"{text}\nfitted on a table with {schema}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what a notebook shows: what scikit-learn shows, and the table that a model was fitted on."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        schema = self.coder_.schema if "coder_" in vars(self) else None
+        if "text/html" in bundle and schema is not None and schema.columns:
+            title = f"Fitted on a table of {len(schema.columns)} columns"
+            bundle["text/html"] += f"<details><summary>{title}</summary>{schema._repr_html_()}</details>"
+        return bundle
 
     @property
     def schema_(self) -> Schema | None:
@@ -383,7 +397,7 @@ class GCWSNetEstimator(BaseEstimator):
         if y is None:
             raise without_targets(self)
         X = check_rows(opened(X), self, settings, schema, reset=reset)
-        y = check_targets(y)
+        y = check_targets(y, are_numbers=is_regressor(self))
         check_consistent_length(X, y)
         weight = None
         if sample_weight is not None:
@@ -433,6 +447,8 @@ class GCWSNetEstimator(BaseEstimator):
 
     def _n_epochs(self, settings: TrainingSettings, n_rows: int) -> int:
         """Return how often `fit` goes over the rows: as often as was given or, if it was left open, selected."""
+        if self.early_stopping and settings.epochs == "auto":
+            return MOST_EPOCHS_OF_EARLY_STOPPING
         selected = self.coder_.epochs if settings.epochs == "auto" else None
         return settings.n_epochs(n_rows) if selected is None else selected
 

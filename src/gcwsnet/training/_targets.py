@@ -19,6 +19,7 @@ from gcwsnet._validation import check_number
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
 
+PRIOR_ROWS = 2
 TEMPERATURES = np.round(2.0 ** (np.arange(-8, 25) / 8), 2)
 """From a half to eight; rounded, so that they are the same numbers on every machine."""
 
@@ -106,13 +107,19 @@ class Labels(Targets):
         self.n_outputs = len(classes)
 
     def calibrated(self, outputs: NDArray[np.float32], target: NDArray[Any], weight: Floats) -> Labels:
-        """Return these classes with the temperature at which the mean cross-entropy of held-out rows is least."""
+        """Return these classes with the temperature at which the cross-entropy of held-out rows is least.
+
+        A prior keeps it near 1 where the rows are too few to say otherwise: the square of its logarithm is added, as
+        much as that of two rows.
+        """
 
         def loss(number: int) -> float:
-            return float((self.with_temperature(float(TEMPERATURES[number])).losses(outputs, target) * weight).mean())
+            temperature = float(TEMPERATURES[number])
+            losses = self.with_temperature(temperature).losses(outputs, target)
+            return float((losses * weight).sum()) + PRIOR_ROWS * math.log(temperature) ** 2
 
         first, last = 0, len(TEMPERATURES) - 1
-        while first < last:  # the loss is a convex function of 1 / temperature, so there is one valley
+        while first < last:  # the cross-entropy is a convex function of 1 / temperature, so there is one valley
             middle = (first + last) // 2
             first, last = (first, middle) if loss(middle) <= loss(middle + 1) else (middle + 1, last)
         return self.with_temperature(float(TEMPERATURES[first]))
