@@ -12,6 +12,7 @@ from sklearn.utils import Bunch
 from gcwsnet._keys import SPLIT, random_order
 from gcwsnet.coding._preprocessing import TablePreprocessing
 from gcwsnet.coding._selection import Candidate
+from gcwsnet.estimators._predictor import Predictor
 
 if TYPE_CHECKING:
     from gcwsnet.estimators._base import GCWSNetEstimator
@@ -92,12 +93,13 @@ def permutation_importance(
     X, target = X[drawn], target[drawn]
     groups = _columns_of_inputs(estimator)
     targets = estimator.trainer_.targets
-    as_they_are = targets.losses(estimator._outputs_of(X), target).mean()
+    predictor = Predictor(estimator.coder_, estimator.trainer_.net, n_jobs=estimator.n_jobs)
+    as_they_are = targets.losses(predictor.outputs_of_checked(X), target).mean()
     found = np.zeros((len(groups), n_repeats))
     for number, columns in enumerate(groups):
         for repeat in range(n_repeats):
             order = random_order(estimator.seed_, SPLIT, len(drawn), (1 + number * n_repeats + repeat) * len(drawn))
-            losses = targets.losses(estimator._outputs_of(_shuffled(X, columns, order)), target)
+            losses = targets.losses(predictor.outputs_of_checked(_shuffled(X, columns, order)), target)
             found[number, repeat] = losses.mean() - as_they_are
     return Bunch(importances_mean=found.mean(axis=1), importances_std=found.std(axis=1), importances=found)
 
