@@ -109,7 +109,7 @@ _TEXT_HINT = " (GCWSNetClassifier and GCWSNetRegressor take text in a frame)"
 
 def _first_text(X: Any) -> tuple[int, Any, str] | None:
     """Return the row, the column and the text of the first text in an array or a frame, None if there is none."""
-    names = getattr(X, "columns", None)
+    names = getattr(X, "column_names", getattr(X, "columns", None))
     table = np.asarray(X) if names is not None or isinstance(X, np.ndarray | list | tuple) else np.empty(0)
     if table.ndim != 2 or table.dtype.kind not in "OUST":
         return None

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
 
@@ -25,6 +25,7 @@ from gcwsnet._validation import check_choice, check_integer, check_number, draw_
 from gcwsnet.coding import Candidate, Coder, CoderSettings, fit_coder
 from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.data import Batch, Schema
+from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
 from gcwsnet.estimators._input import check_rows, check_targets, opened, schema_of
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import progress, show_selection
@@ -44,6 +45,7 @@ MAY_CHANGE_WITH_WARM_START = frozenset(
     }
 )
 SHARE_OF_MEMORY_FOR_CODES = 4
+MOST_EPOCHS_OF_EARLY_STOPPING = 30
 
 Callback = Callable[[Any, Record], Any]
 Self = TypeVar("Self", bound="GCWSNetEstimator")
@@ -190,7 +192,9 @@ class GCWSNetEstimator(BaseEstimator):
             self._buffer = None
             if fresh:
                 thorough = coder_settings.search == "thorough"
-                epochs = training_settings.epochs_to_compare(rows.n_rows, thorough=thorough)
+                epochs = (
+                    () if self.early_stopping else training_settings.epochs_to_compare(rows.n_rows, thorough=thorough)
+                )
                 training_settings = training_settings.for_rows(rows.n_rows)
                 self._begin(rows, targets, coder_settings, training_settings, schema, seed, epochs)
             else:
@@ -201,8 +205,10 @@ class GCWSNetEstimator(BaseEstimator):
             plan = Plan(
                 self._n_epochs(training_settings, rows.n_rows),
                 rows.n_rows,
+                scheduled=not self.early_stopping,
                 fractions=record_fractions(self.records),
                 patience=self.patience if self.early_stopping else None,
+                averaged=self.early_stopping,
             )
             self._run(plan, rows, shuffle=self.shuffle, held_out=encoded)
         return self
@@ -270,6 +276,55 @@ class GCWSNetEstimator(BaseEstimator):
             )
         save_model(self, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
 
+    def explain(self) -> str:
+        """Return in words what was chosen for the model: scaling, relevant columns, p, nets, epochs and temperature."""
+        check_is_fitted(self)
+        return explain(self)
+
+    def plot_selection(self, ax: Any = None) -> Any:
+        """Draw the candidates of the search with their losses on held-out rows; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        check_is_fitted(self)
+        return plot_selection(self.selection_, ax)
+
+    def permutation_importance(self, X: Any, y: Any, *, n_repeats: int = 5, max_rows: int = 1000) -> Any:
+        """Return how much the loss rises when a column of held-out rows is shuffled.
+
+        It is what `sklearn.inspection.permutation_importance` does with the negative loss as the score, in less time:
+        rows are checked and encoded once.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+            Held-out rows.
+        y : array of shape (n,) or (n, m)
+        n_repeats : int, default=5
+            How often each column is shuffled.
+        max_rows : int, default=1000
+            The rows that are used, drawn at random.
+
+        Returns
+        -------
+        result : Bunch
+            `importances_mean` and `importances_std` of each column of X, and all `importances`, of shape
+            (columns, n_repeats). Columns of text that are hashed share columns, and have one importance together.
+        """
+        check_is_fitted(self)
+        check_integer("n_repeats", n_repeats, 1, 2**20)
+        check_integer("max_rows", max_rows, 1, 2**31)
+        coder = self.coder_
+        rows = self._check_rows(X, y, None, coder.settings, coder.schema, reset=False)
+        target = self.trainer_.targets.encode(rows.y)
+        return permutation_importance(self, rows.X, target, n_repeats=n_repeats, max_rows=max_rows)
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns that are hashed, such as ``age`` and ``city=Rome``.
 
@@ -287,6 +342,15 @@ class GCWSNetEstimator(BaseEstimator):
         text = super().__repr__(N_CHAR_MAX)
         schema = self.coder_.schema if "coder_" in vars(self) else None
         return text if schema is None or not schema.columns else f"{text}\nfitted on a table with {schema}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what a notebook shows: what scikit-learn shows, and the table that a model was fitted on."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        schema = self.coder_.schema if "coder_" in vars(self) else None
+        if "text/html" in bundle and schema is not None and schema.columns:
+            title = f"Fitted on a table of {len(schema.columns)} columns"
+            bundle["text/html"] += f"<details><summary>{title}</summary>{schema._repr_html_()}</details>"
+        return bundle
 
     @property
     def schema_(self) -> Schema | None:
@@ -384,7 +448,7 @@ class GCWSNetEstimator(BaseEstimator):
         if y is None:
             raise without_targets(self)
         X = check_rows(opened(X), self, settings, schema, reset=reset)
-        y = check_targets(y)
+        y = check_targets(y, are_numbers=is_regressor(self))
         check_consistent_length(X, y)
         weight = None
         if sample_weight is not None:
@@ -434,6 +498,8 @@ class GCWSNetEstimator(BaseEstimator):
 
     def _n_epochs(self, settings: TrainingSettings, n_rows: int) -> int:
         """Return how often `fit` goes over the rows: as often as was given or, if it was left open, selected."""
+        if self.early_stopping and settings.epochs == "auto":
+            return MOST_EPOCHS_OF_EARLY_STOPPING
         selected = self.coder_.epochs if settings.epochs == "auto" else None
         return settings.n_epochs(n_rows) if selected is None else selected
 

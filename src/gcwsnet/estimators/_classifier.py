@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from gcwsnet.estimators._base import Callback, GCWSNetEstimator, without_targets
-from gcwsnet.training import Labels, Targets, Trainer
-from gcwsnet.training._targets import check_labels
+from gcwsnet.training import LabelIndicators, Labels, Targets, Trainer
+from gcwsnet.training._targets import check_labels, is_indicator_matrix
 
 
 class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
@@ -233,9 +233,9 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         Parameters
         ----------
         X : array, CSR matrix or array, or frame, of shape (n, D)
-        y : array of shape (n,)
+        y : array of shape (n,), or of 0 and 1 of shape (n, labels)
         classes : array, optional
-            All labels that the stream can have; needed at the first call.
+            All labels that the stream can have; needed at the first call, unless y has a column for each label.
         sample_weight : array of shape (n,), optional
 
         Returns
@@ -249,14 +249,16 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
             raise ValueError(
                 "class_weight='balanced' needs all rows and cannot be used with partial_fit; give the weights as a dict"
             )
-        targets = None
+        targets: Labels | None = None
+        if not fitted and is_indicator_matrix(y):
+            targets = LabelIndicators(np.arange(y.shape[1]))
         if classes is not None:
             classes = np.unique(check_labels(classes))
             if not fitted:
-                targets = Labels(classes)
+                targets = Labels(classes) if targets is None else targets
             elif not np.array_equal(classes, self.classes_):
                 raise ValueError(f"classes must be those of the first call, {self.classes_}, got {classes}")
-        elif not fitted:
+        elif not fitted and targets is None:
             raise ValueError(
                 "classes must be passed on the first call to partial_fit: all labels that the stream can have"
             )
@@ -265,22 +267,24 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the outputs of the net, of shape (n, n_classes); of two classes the second minus the first, (n,)."""
         outputs = self._outputs(X).astype(np.float64)
-        if len(self.classes_) == 2:
+        if len(self.classes_) == 2 and not isinstance(self.trainer_.targets, LabelIndicators):
             return outputs[:, 1] - outputs[:, 0]
         return outputs
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities of the classes, of shape (n, n_classes)."""
+        """Return the probabilities of the classes, of shape (n, n_classes); of each label where rows have several."""
         outputs = self._outputs(X)
         targets: Any = self.trainer_.targets
         return targets.probabilities(outputs)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable label of each row."""
+        """Return the most probable label of each row; where rows have any number of labels, 1 for those they have."""
         outputs = self._outputs(X)
         return self.trainer_.targets.predictions(outputs)
 
     def _targets_of(self, y: Any) -> Targets:
+        if is_indicator_matrix(y):
+            return LabelIndicators(np.arange(y.shape[1]))
         return Labels(np.unique(check_labels(y)))
 
     def _use(self, trainer: Trainer) -> None:
@@ -292,13 +296,24 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         class_weight = self._fitted_params["class_weight"]
         if class_weight is None:
             return weight
+        if isinstance(targets, LabelIndicators):
+            raise ValueError(
+                "class_weight is for one label in each row, and y has a column for each label; leave it out"
+            )
         of_class = class_weights(class_weight, target, targets.classes)
         return of_class[target] if weight is None else weight * of_class[target]
 
     def _strata(self, y: Any, n_held_out: int) -> Any:
+        if y.ndim > 1:
+            return None
         counts = np.unique(y, return_counts=True)[1]
         possible = counts.min() > 1 and len(counts) <= min(n_held_out, len(y) - n_held_out)
         return y if possible else None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 def class_weights(class_weight: Any, target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:

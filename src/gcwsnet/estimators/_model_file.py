@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 FILE_IN_FOLDER = "model.safetensors"
 ESTIMATORS = ("GCWSNetClassifier", "GCWSNetRegressor")
 INCOMPLETE = (KeyError, TypeError, AttributeError, IndexError)
-TABLE, SCALES = "net.layers.0.weight", "net.layers.0.weight.scales"
+TABLE = "layers.0.weight"
+SCALES = ".scales"
 TABLE_DTYPES = ("float32", "float16", "int8")
 
 
@@ -45,42 +46,51 @@ def save_model(
         "coder": coder,
         "trainer": trainer,
     }
-    write_file(path, coder_arrays | rounded_table(trainer_arrays, dtype), description | (more or {}))
+    write_file(path, coder_arrays | rounded_tables(trainer_arrays, dtype), description | (more or {}))
 
 
-def rounded_table(arrays: Arrays, dtype: str) -> Arrays:
-    """Return arrays with the table of the first layer in a smaller type; "int8" adds the scale of each row.
+def rounded_tables(arrays: Arrays, dtype: str) -> Arrays:
+    """Return arrays with the table of each net's first layer in a smaller type; "int8" adds the scale of each row.
 
     Examples
     --------
-    >>> arrays = {TABLE: np.array([[0.5, -1.0], [0.0, 0.0]], dtype=np.float32)}
-    >>> rounded_table(arrays, "int8")[TABLE]
+    >>> arrays = {"net.layers.0.weight": np.array([[0.5, -1.0], [0.0, 0.0]], dtype=np.float32)}
+    >>> rounded_tables(arrays, "int8")["net.layers.0.weight"]
     array([[  64, -127],
            [   0,    0]], dtype=int8)
-    >>> restored_table(rounded_table(arrays, "int8"))[TABLE].round(3)
+    >>> restored_tables(rounded_tables(arrays, "int8"))["net.layers.0.weight"].round(3)
     array([[ 0.504, -1.   ],
            [ 0.   ,  0.   ]], dtype=float32)
     """
     if dtype == "float32":
         return arrays
-    table = np.asarray(arrays[TABLE])
-    if dtype == "float16":
-        most = np.finfo(np.float16).max
-        return arrays | {TABLE: np.clip(table, -most, most).astype(np.float16)}
-    scales = np.abs(table).max(axis=1, keepdims=True) / np.float32(127)
-    rounded = np.rint(np.divide(table, scales, out=np.zeros_like(table), where=scales > 0))
-    return arrays | {TABLE: rounded.astype(np.int8), SCALES: scales}
+    made = dict(arrays)
+    for name in _tables(arrays):
+        table = np.asarray(arrays[name])
+        if dtype == "float16":
+            most = np.finfo(np.float16).max
+            made[name] = np.clip(table, -most, most).astype(np.float16)
+            continue
+        scales = np.abs(table).max(axis=1, keepdims=True) / np.float32(127)
+        rounded = np.rint(np.divide(table, scales, out=np.zeros_like(table), where=scales > 0))
+        made |= {name: rounded.astype(np.int8), name + SCALES: scales}
+    return made
 
 
-def restored_table(arrays: Arrays) -> Arrays:
-    """Return arrays with the table of the first layer in float32, whatever type it was stored in."""
-    table = arrays.get(TABLE)
-    if table is None or table.dtype == np.float32:
-        return arrays
-    restored = table.astype(np.float32)
-    if table.dtype == np.int8:
-        restored *= arrays[SCALES]
-    return {name: value for name, value in arrays.items() if name != SCALES} | {TABLE: restored}
+def restored_tables(arrays: Arrays) -> Arrays:
+    """Return arrays with the tables of the first layers in float32, whatever type they were stored in."""
+    made = dict(arrays)
+    for name in _tables(arrays):
+        table = arrays[name]
+        made[name] = table.astype(np.float32, copy=False)
+        if table.dtype == np.int8:
+            made[name] = made[name] * made.pop(name + SCALES)
+    return made
+
+
+def _tables(arrays: Arrays) -> list[str]:
+    """Return the names of the tables: ``net.layers.0.weight``, and with the number of the net in an ensemble."""
+    return [name for name in arrays if name.startswith("net.") and name.endswith(TABLE)]
 
 
 def load(path: str | Path) -> Any:
@@ -163,7 +173,7 @@ def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNe
         estimator.coder_ = Coder.from_state(arrays, description["coder"])
         set_inputs(estimator, estimator.coder_.n_inputs, description["feature_names_in"])
         trainer = training.Trainer.from_state(
-            restored_table(arrays), description["trainer"], device=str(estimator.device)
+            restored_tables(arrays), description["trainer"], device=str(estimator.device)
         )
         check_net_fits(estimator.coder_, trainer.net)
         estimator._use(trainer)
@@ -172,7 +182,8 @@ def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNe
 
 def check_net_fits(coder: Coder, net: Net) -> None:
     """Raise an IndexError for a net that learned from other codes than the coder makes."""
-    made, learned = (coder.settings.n_hashes, coder.code_bits), (net.n_hashes, net.code_bits)
+    made = coder.n_codes, coder.code_bits
+    learned = net.settings.members() * net.n_hashes, net.code_bits
     if made != learned:
         raise IndexError(f"{made[0]} codes of {made[1]} bits for a net of {learned[0]} of {learned[1]} bits")
 

@@ -14,7 +14,7 @@ from gcwsnet.coding import Coder
 from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.coding._tensor_file import Arrays, Description
 from gcwsnet.estimators._input import check_rows, opened, set_inputs
-from gcwsnet.estimators._model_file import check_net_fits, read_model, restored_table, whole_model
+from gcwsnet.estimators._model_file import check_net_fits, read_model, restored_tables, whole_model
 from gcwsnet.training._net import Net, net_from_state
 from gcwsnet.training._targets import Labels
 
@@ -90,7 +90,7 @@ class Predictor:
         """Return the predictor of what `read_model` has read."""
         with whole_model(path, description):
             coder = Coder.from_state(arrays, description["coder"])
-            net = net_from_state(restored_table(arrays), description["trainer"], resumable=False)
+            net = net_from_state(restored_tables(arrays), description["trainer"], resumable=False)
             check_net_fits(coder, net)
             names = description["feature_names_in"]
         return cls(coder, net, names, n_jobs=n_jobs)
