@@ -1,7 +1,7 @@
 """Where the time of a fit goes, and how near its memory traffic is to that of a copy.
 
-A fit on half of Covtype, with p and the scaling given, in batches of 32 and of 128, on one thread and on two. Its parts
-are timed while it runs. All take turns, and medians count.
+A fit on half of Covtype, without a search for settings, in batches of 32 and of 128, on one thread and on two. Its
+parts are timed while it runs. All take turns, and medians count.
 
 A step reads each row of the table that its batch picks for the outputs, and reads and writes that row and its second
 moments for Adam: five times the bytes of these rows at least. They are set against the bytes that copying a large array
@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.subject import Section, add_count, environment, log, markdown_table
 from benchmarks.timing import copies_per_second, n_cores
-from benchmarks.training import BATCHES, covtype_or_generated
+from benchmarks.training import BATCHES, NO_SEARCH, covtype_or_generated
 from gcwsnet import GCWSNetClassifier
 from gcwsnet.coding import Coder, _coder
 from gcwsnet.hashing._fitted import FittedHasher
@@ -83,9 +83,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Section:
     """Time the parts of fits."""
     rows = covtype_or_generated().first(options.rows)
-    settings: dict[str, Any] = {"p": 1.0, "scale": "numeric", "hidden": (200,), "random_state": 0}
     kinds = [(size, n) for n in sorted({1, min(2, n_cores())}) for size in BATCHES]
-    models = {(size, n): GCWSNetClassifier(batch_size=size, n_jobs=n, **settings) for size, n in kinds}
+    models = {(size, n): GCWSNetClassifier(batch_size=size, n_jobs=n, random_state=0, **NO_SEARCH) for size, n in kinds}
     found: dict[tuple[int, int], list[dict[str, float]]] = {kind: [] for kind in kinds}
     for _ in range(options.repetitions):
         for kind, model in models.items():
