@@ -39,12 +39,12 @@ DenseRows<Number> dense_rows(const Matrix& values, const Scales& scales) {
 
 template <class Number, class Index>
 CsrRows<Number, Index> csr_rows(const Vector& values, const Vector& columns, const Vector& start, const Scales& scales) {
-  const char* rule = "both matrices must have one type of values and one of columns, and int64 index pointers";
+  const char* rule = "both matrices must have one type of values, and one of columns and index pointers";
   require(start.shape(0) >= 1, "index pointers must not be empty");
   const std::size_t n = start.shape(0) - 1, stored = values.shape(0);
   return {contiguous<const Number>(values, stored, rule),
           contiguous<const Index>(columns, stored, rule),
-          contiguous<const std::int64_t>(start, n + 1, rule),
+          contiguous<const Index>(start, n + 1, rule),
           n,
           stored,
           scales_of(scales, n)};

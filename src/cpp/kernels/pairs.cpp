@@ -74,11 +74,11 @@ void kernel_of_pairs(const CsrRows<Number, Index>& x, const CsrRows<Number, Inde
   check_starts(x);
   check_starts(y);
   for_each_pair(x, y, pairs, n_pairs, out, n_threads, stop_sign, [&](std::size_t a, std::size_t b, double scale) {
-    std::int64_t i = x.start[a], j = y.start[b];
-    const std::int64_t end_a = x.start[a + 1], end_b = y.start[b + 1];
+    Index i = x.start[a], j = y.start[b];
+    const Index end_a = x.start[a + 1], end_b = y.start[b + 1];
     double minima = 0.0, sum_a = 0.0, sum_b = 0.0;
-    for (std::int64_t e = i; e < end_a; ++e) sum_a += std::fabs(static_cast<double>(x.values[e]));
-    for (std::int64_t e = j; e < end_b; ++e) sum_b += scale * std::fabs(static_cast<double>(y.values[e]));
+    for (Index e = i; e < end_a; ++e) sum_a += std::fabs(static_cast<double>(x.values[e]));
+    for (Index e = j; e < end_b; ++e) sum_b += scale * std::fabs(static_cast<double>(y.values[e]));
     while (i < end_a && j < end_b) {
       const Index column_a = x.columns[i], column_b = y.columns[j];
       if (column_a == column_b) {

@@ -20,7 +20,7 @@ template <class Number, class Index>
 struct CsrRows {
   const Number* values;
   const Index* columns;  // ascending within each row
-  const std::int64_t* start;
+  const Index* start;
   std::size_t n_rows, n_stored;
   const double* log2_scale;
 };

@@ -249,7 +249,7 @@ def _plain_pairs(X: Any, Y: Any, pairs: NDArray[np.int64], out: NDArray[np.float
             (
                 one.data.astype(dtype, copy=False),
                 one.indices.astype(index, copy=False),
-                one.indptr.astype(np.int64, copy=False),
+                one.indptr.astype(index, copy=False),
                 None,
             )
             for one in (X, Y)

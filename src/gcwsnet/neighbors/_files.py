@@ -74,9 +74,9 @@ def _content(store: Store, segments: list[Segment], threads: int) -> Content:
     bands = store.settings.bands
     if bands is not None:
         shape = (bands.n_bands, n)
-        for which, name in enumerate(("bucket-keys", "bucket-rows")):
-            parts = (one[which] for one in bucket_bands(segments, bands, threads))
-            content[name] = (np.dtype(np.uint32), shape, parts)
+        keys = (keys for keys, _ in bucket_bands(segments, bands, threads))
+        rows = (rows for _, rows in bucket_bands(segments, bands, threads))
+        content |= {"bucket-keys": (np.uint32, shape, keys), "bucket-rows": (np.uint32, shape, rows)}
     ids = Ids.joined([one.ids for one in segments])
     named = {"id-texts": ids.content, "id-ends": ids.ends} if ids.is_text else {"ids": ids.numbers}
     content |= {name: (one.dtype, one.shape, [one]) for name, one in named.items() if one is not None}
@@ -89,13 +89,13 @@ def _row_content(rows: list[Any]) -> Content:
     if not sparse.issparse(rows[0]):
         return {"rows": (dtype, (sum(map(len, rows)), rows[0].shape[1]), rows)}
     stored = np.cumsum([0, *(one.nnz for one in rows)])
-    index = np.result_type(*(one.indices.dtype for one in rows))
+    index = np.int32 if max(stored[-1], rows[0].shape[1]) < 2**31 else np.int64  # as SciPy wants both, not to copy them
     starts = [one.indptr[:-1].astype(np.int64) + before for one, before in zip(rows, stored, strict=False)]
     n = sum(map(len, starts)) + 1
     return {
         "row-values": (dtype, (int(stored[-1]),), [one.data for one in rows]),
         "row-columns": (index, (int(stored[-1]),), [one.indices for one in rows]),
-        "row-starts": (np.dtype(np.int64), (n,), [*starts, stored[-1:]]),
+        "row-starts": (index, (n,), [*starts, stored[-1:]]),
     }
 
 
