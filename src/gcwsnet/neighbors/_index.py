@@ -224,6 +224,11 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 setattr(self, name, getattr(other, name))
         return self
 
+    def codes(self, X: Any) -> Codes:
+        """Return the codes of rows, which `add` and the searches of an index without rows take in their place."""
+        settings = self._store.settings if hasattr(self, "_store") else self._checked_settings()
+        return Codes(self._hashed(X, settings)[0], settings.origin())
+
     # Searches
 
     def query(self, X: Any, k: int) -> Neighbors:
