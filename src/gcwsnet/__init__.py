@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gcwsnet import data, datasets, nn, theory
+    from gcwsnet import data, datasets, neighbors, nn, theory
     from gcwsnet.encoding import CountSketch, estimate_similarity
     from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor, load
     from gcwsnet.fourier import RandomFourierFeatures
@@ -33,12 +33,13 @@ __all__ = [
     "gmm_kernel",
     "gmm_transform",
     "load",
+    "neighbors",
     "nn",
     "pgmm_kernel",
     "theory",
 ]
 
-_MODULES = ("data", "datasets", "nn", "theory")
+_MODULES = ("data", "datasets", "neighbors", "nn", "theory")
 _HOME = {
     "HASH_VERSION": "hashing",
     "CountSketch": "encoding",

@@ -1,5 +1,6 @@
 """The files of an index: the same bytes however it was built, nothing lost, nothing read that is damaged."""
 
+import itertools
 import json
 import os
 import signal
@@ -48,7 +49,9 @@ def assert_same(a: GCWSIndex, b: GCWSIndex) -> None:
 def test_a_saved_index_is_the_same_when_it_is_loaded(
     tmp_path: Path, keep_rows: bool, threshold: float | None, form: Callable[[Any], Any], ids: Any
 ) -> None:
-    index = GCWSIndex(64, threshold=threshold, keep_rows=keep_rows, p=1.5, bits=12, random_state=9).add(form(X), ids=ids)
+    index = GCWSIndex(64, threshold=threshold, keep_rows=keep_rows, p=1.5, bits=12, random_state=9).add(
+        form(X), ids=ids
+    )
     index.metadata["source"] = ["a file"]
     index.save(tmp_path / "index")
     loaded = GCWSIndex.load(tmp_path / "index", n_jobs=2)
@@ -67,7 +70,7 @@ def test_a_merged_index_is_the_index_built_at_once_byte_for_byte(
     wanted = saved(make().add(form(X), ids=ids), tmp_path / "once")
     cuts = [0, 37, 200, 201, 400]
     parts = []
-    for first, last in zip(cuts, cuts[1:], strict=False):
+    for first, last in itertools.pairwise(cuts):
         make().add(form(X[first:last]), ids=ids[first:last]).save(tmp_path / f"part {first}")
         parts.append(GCWSIndex.load(tmp_path / f"part {first}"))
     merged = parts[0]

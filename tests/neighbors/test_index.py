@@ -26,7 +26,7 @@ X = clustered(500)
 Q = clustered(60, seed=0)[:50] + 0.05
 
 
-@parametrize_with_checks([GCWSIndex(n_hashes=16, n_neighbors=2)])
+@parametrize_with_checks([GCWSIndex(n_hashes=16, n_neighbors=2)])  # type: ignore[untyped-decorator]
 def test_scikit_learns_checks_pass(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -197,7 +197,9 @@ def test_the_graph_serves_clustering_and_t_sne() -> None:
 def test_frames_csr_and_arrays_can_be_mixed() -> None:
     names = [f"c{i}" for i in range(20)]
     index = GCWSIndex().add(pd.DataFrame(X[:100], columns=names)).add(pd.DataFrame(X[100:], columns=names))
-    np.testing.assert_array_equal(index.query(pd.DataFrame(Q, columns=names), 3).ids, GCWSIndex().add(X).query(Q, 3).ids)
+    np.testing.assert_array_equal(
+        index.query(pd.DataFrame(Q, columns=names), 3).ids, GCWSIndex().add(X).query(Q, 3).ids
+    )
     mixed = GCWSIndex().add(X[:100]).add(sparse.csr_matrix(X[100:300])).add(X[300:].astype(np.float32))
     assert mixed.query(sparse.csr_array(X[:400]), 1).ids[:, 0].tolist() == list(range(400))
 
@@ -227,7 +229,7 @@ def test_kernels_of_pairs_are_those_of_the_matrix(dtype: Any, p: float) -> None:
     a[3] = b[5] = 0
     pairs = np.argwhere(np.ones((30, 30), bool))
     K = pgmm_kernel(a, b, p=p).ravel()
-    results = {}
+    results: dict[Any, Any] = {}
     for name in _core.instruction_sets():
         with using_instruction_set(name):
             for form in (np.asarray, sparse.csr_array):

@@ -86,9 +86,16 @@ def test_one_query_is_divided_among_threads_without_a_difference() -> None:
 
 
 @given(
-    st.sampled_from(DTYPES), st.integers(0, 300), st.integers(1, 6), st.integers(1, 5), st.integers(1, 4), st.integers(0, 99)
+    st.sampled_from(DTYPES),
+    st.integers(0, 300),
+    st.integers(1, 6),
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.integers(0, 99),
 )
-def test_buckets_are_the_stable_sort_of_keys(dtype: Any, n: int, n_bands: int, width: int, threads: int, seed: int) -> None:
+def test_buckets_are_the_stable_sort_of_keys(
+    dtype: Any, n: int, n_bands: int, width: int, threads: int, seed: int
+) -> None:
     codes = random_codes(n, n_bands * width + 1, dtype, seed)
     keys, rows = np.empty((n_bands, n), np.uint32), np.empty((n_bands, n), np.uint32)
     _core.build_buckets(codes, width, keys, rows, threads)
@@ -109,7 +116,12 @@ def test_merged_buckets_are_those_of_all_rows(n_a: int, n_b: int, n_bands: int, 
 
 
 @given(
-    st.sampled_from(DTYPES), st.integers(1, 40), st.integers(1, 500), st.integers(1, 8), st.integers(1, 4), st.integers(0, 99)
+    st.sampled_from(DTYPES),
+    st.integers(1, 40),
+    st.integers(1, 500),
+    st.integers(1, 8),
+    st.integers(1, 4),
+    st.integers(0, 99),
 )
 def test_a_search_of_buckets_finds_the_rows_that_share_one(
     dtype: Any, m: int, n: int, n_bands: int, width: int, seed: int

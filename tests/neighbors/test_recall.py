@@ -16,8 +16,8 @@ N = 4000
 def test_pairs_share_a_bucket_as_often_as_the_formula_says(J: float, bits: int, threshold: float) -> None:
     """Pairs in columns of their own are independent: the share found is within five standard errors.
 
-    All candidates are kept (least = 0), so that only the bands decide. Others than its partner share a bucket with a row
-    too, by chance; they do not count.
+    All candidates are kept (least = 0), so that only the bands decide. Other rows than its partner share a bucket with
+    a row by chance; they do not count.
     """
     A, B = pairs_of_similarity(N, J, seed=int(100 * J))
     np.testing.assert_allclose(pgmm_kernel(A[:3], B[:3]).diagonal(), J)

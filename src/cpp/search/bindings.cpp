@@ -56,7 +56,7 @@ Wanted wanted_of(const CodeRows& queries, std::size_t most, const Vector& least,
           before};
 }
 
-nb::object as_tuple(Found&& found) {
+nb::tuple as_tuple(Found&& found) {
   return nb::make_tuple(as_array(std::move(found.start)), as_array(std::move(found.ranks)));
 }
 

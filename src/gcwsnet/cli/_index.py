@@ -49,8 +49,8 @@ def index(
 ) -> None:
     """Build an index of the rows of files, which gcwsnet search finds near neighbours in.
 
-    Only codes are kept, some 270 bytes of a row, unless --keep-rows is given. Files that end with .txt, or --format text,
-    have a text on each line. The columns of the label is left out.
+    Only codes are kept, some 270 bytes of a row, unless --keep-rows is given. Files that end with .txt, or
+    --format text, have a text on each line. The column of the label is left out.
 
     For example:
       gcwsnet index train.svm --out neighbors

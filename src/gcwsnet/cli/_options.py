@@ -56,10 +56,12 @@ NFeatures = Annotated[
 ]
 IndexBase = Annotated[str, _reading(metavar="auto|0|1", help="The first index of LIBSVM rows.")]
 IdColumn = Annotated[
-    str | None, _reading("--ids", metavar="COLUMN", help="The column of a table with the ids. By default numbers from 0.")
+    str | None,
+    _reading("--ids", metavar="COLUMN", help="The column of a table with the ids. By default numbers from 0."),
 ]
 TextColumn = Annotated[
-    str | None, _reading("--text", metavar="COLUMN", help="The column of a table that holds texts, compared by shingles.")
+    str | None,
+    _reading("--text", metavar="COLUMN", help="The column of a table that holds texts, compared by shingles."),
 ]
 Shingle = Annotated[int, _reading(min=1, help="The words of a shingle of a text.")]
 OnError = Annotated[str, _reading(metavar="stop|skip", help="What to do about a row that cannot be read.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -12,13 +13,12 @@ from scipy import sparse
 
 from gcwsnet import _core
 from gcwsnet.data._batch import mark_canonical
-from gcwsnet.data._batches import ReaderBatches
 from gcwsnet.data._encode import FNV_BASIS, to_labels, to_strings
 from gcwsnet.data._errors import DataError, ErrorHandler, InvalidRows
 from gcwsnet.data._options import LONGEST_LINE
-from gcwsnet.data._read import read
+from gcwsnet.data._read import READERS, read
 from gcwsnet.data._reader import TableReader
-from gcwsnet.data._sources import find_sources, line_blocks
+from gcwsnet.data._sources import STANDARD_INPUT, detect_format, find_sources, line_blocks
 
 SHINGLE_COLUMNS = 2**30
 WORD = re.compile(r"\w+")
@@ -32,7 +32,7 @@ class Texts(NamedTuple):
 
 
 def read_lines(files: Any, *, batch_rows: int = 8192, longest_line: int = LONGEST_LINE) -> Iterator[Texts]:
-    """Yield the lines of text files without their ends; bytes that are not UTF-8 become surrogates, as in file names."""
+    """Yield the lines of text files without their ends; bytes that are not UTF-8 become surrogates."""
     pending: list[str] = []
     for source in find_sources(files):
         with source.open() as stream:
@@ -51,13 +51,19 @@ def read_text_column(files: Any, column: str | int, ids: str | int | None = None
 
     `settings` are those of `read`.
     """
+    paths = [files] if isinstance(files, str | os.PathLike) else list(files)
+    if STANDARD_INPUT not in paths:
+        found = settings.get("format") or detect_format(find_sources(paths))
+        if not issubclass(READERS[found], TableReader):
+            raise DataError(
+                f"texts must be in a column of a CSV, TSV, Parquet or Arrow file, got the column {column!r} of a "
+                f"{found} file",
+                path=str(paths[0]),
+            )
     chosen = {"columns": [column], "categorical": [column], "hash_columns": 1, "label": ids, "missing": "zero"}
     batches = read(files, **settings | chosen)
-    reader = batches._reader if isinstance(batches, ReaderBatches) else None
-    if not isinstance(reader, TableReader):
-        raise DataError(f"a text column is one of a CSV, TSV, Parquet or Arrow file, got {column!r} of another format")
-    errors = ErrorHandler("stop")
-    for table, _ in reader._read_all_tables(batches.schema, errors):
+    reader = batches._reader  # type: ignore[attr-defined]  # read returns ReaderBatches
+    for table, _ in reader._read_all_tables(batches.schema, ErrorHandler("stop")):
         texts = to_strings(table.columns[0]).fill_null("").to_pylist()
         yield Texts(texts, None if table.label is None else to_labels(table.label, batches.schema, InvalidRows()))
 
@@ -65,9 +71,9 @@ def read_text_column(files: Any, column: str | int, ids: str | int | None = None
 def shingle_rows(texts: Sequence[str], n_words: int) -> Any:
     """Return texts as rows that count their shingles: every `n_words` words that follow each other.
 
-    Words are runs of letters, digits and underscores, in lower case. A text with fewer words is one shingle; one without
-    words is a row of zeros. A shingle, its words joined by a space, is hashed to one of 2**30 columns: FNV-1a (64 bits)
-    of its bytes in UTF-8, the finalizer of splitmix64, and the upper 30 bits of that.
+    Words are runs of letters, digits and underscores, in lower case. A text with fewer words is one shingle; one
+    without words is a row of zeros. A shingle, its words joined by a space, is hashed to one of 2**30 columns: FNV-1a
+    (64 bits) of its bytes in UTF-8, the finalizer of splitmix64, and the upper 30 bits of that.
 
     Parameters
     ----------

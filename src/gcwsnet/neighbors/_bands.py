@@ -77,8 +77,8 @@ def choose_bands(n_hashes: int, bits: int, threshold: float, recall: float) -> B
     if chosen is None:
         found = float(band_recall(threshold, bits=bits, n_bands=n_hashes, width=1))
         raise ValueError(
-            f"with n_hashes={n_hashes} at most {found:.3f} of the pairs with the similarity threshold={threshold:g} are "
-            f"found by bands, less than recall={recall:g}; take more hashes, a higher threshold or threshold=None"
+            f"with n_hashes={n_hashes} at most {found:.3f} of the pairs with the similarity threshold={threshold:g} "
+            f"are found by bands, less than recall={recall:g}; take more hashes, a higher threshold or threshold=None"
         )
     return chosen
 

@@ -22,8 +22,8 @@ class Duplicates(NamedTuple):
 class Deduplicator:
     """Rows of a stream, of which those are kept that are similar to no row that was kept before.
 
-    Only codes are held, of the rows that are kept: memory does not grow with the size of a row. The result does not depend
-    on how the rows are divided into batches.
+    Only codes are held, of the rows that are kept: memory does not grow with the size of a row. The result does not
+    depend on how the rows are divided into batches.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class Deduplicator:
     """
 
     def __init__(self, threshold: float, **settings: Any) -> None:
-        self._new_index = lambda: GCWSIndex(threshold=threshold, keep_rows=False, method="bands", **settings)
         self.threshold = threshold
-        self.index = self._new_index()
+        self._settings = settings | {"threshold": threshold, "keep_rows": False, "method": "bands"}
+        self.index = GCWSIndex(**self._settings)
         self.n_rows = 0
 
     def __call__(self, X: Any) -> Duplicates:
@@ -59,7 +59,7 @@ class Deduplicator:
             rows, best = np.unique(found.queries, return_index=True)
             original[rows], similarity[rows] = found.ids[best], found.similarities[best]
         kept = original < 0
-        pairs = self._new_index().add(codes).pairs(self.threshold)
+        pairs = GCWSIndex(**self._settings).add(codes).pairs(self.threshold)
         for row, earlier, value in zip(*(one.tolist() for one in pairs), strict=True):  # rows ascend
             if kept[earlier] and value > similarity[row]:
                 kept[row] = False

@@ -82,10 +82,7 @@ class FileRows:
                 yield FileBatch(batch.X, batch.y if ids is not None else None, None)
             return
         texts: Iterator[Texts]
-        if self.lines:
-            texts = read_lines(files)
-        else:
-            texts = read_text_column(files, self.column or 0, ids, **reading)
+        texts = read_lines(files) if self.lines else read_text_column(files, self.column or 0, ids, **reading)
         for one in texts:
             yield FileBatch(shingle_rows(one.texts, self.shingle), one.ids, one.texts if self.lines else None)
 

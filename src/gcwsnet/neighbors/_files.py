@@ -1,7 +1,7 @@
 """The files of an index: a manifest in JSON, and arrays as .npy files that are memory-mapped. Reading runs no code.
 
-The name of an array's file has the beginning of its checksum. A new index is written beside the old one, and the manifest
-that names the files replaces the old one at the end; then files that it does not name are removed.
+The name of an array's file has the beginning of its checksum. A new index is written beside the old one, and the
+manifest that names the files replaces the old one at the end; then files that it does not name are removed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from gcwsnet.data._batch import canonical_csr
 from gcwsnet.hashing import HASH_VERSION
 from gcwsnet.neighbors._ids import Ids
 from gcwsnet.neighbors._segments import Segment, bucket_bands
-from gcwsnet.neighbors._store import IndexSettings, Store
+from gcwsnet.neighbors._settings import IndexSettings
+from gcwsnet.neighbors._store import Store
 
 MANIFEST = "index.json"
 FORMAT_VERSION = 1
@@ -78,8 +79,8 @@ def _content(store: Store, segments: list[Segment], threads: int) -> Content:
         rows = (rows for _, rows in bucket_bands(segments, bands, threads))
         content |= {"bucket-keys": (np.uint32, shape, keys), "bucket-rows": (np.uint32, shape, rows)}
     ids = Ids.joined([one.ids for one in segments])
-    named = {"id-texts": ids.content, "id-ends": ids.ends} if ids.is_text else {"ids": ids.numbers}
-    content |= {name: (one.dtype, one.shape, [one]) for name, one in named.items() if one is not None}
+    named: Arrays = {"id-texts": ids.content, "id-ends": ids.ends} if ids.numbers is None else {"ids": ids.numbers}
+    content |= {name: (one.dtype, one.shape, [one]) for name, one in named.items()}
     return content | (_row_content([one.rows for one in segments]) if store.settings.keep_rows else {})
 
 
@@ -106,15 +107,14 @@ def _write_array(
     digest = hashlib.sha256()
     new = folder / f"{name}.npy.new"
     dtype = np.dtype(dtype).newbyteorder("<")
-    with written_beside(new) as path:
-        with path.open("wb") as file:
-            header = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-            npy.write_array_header_1_0(file, header)
-            for part in parts:
-                for chunk in _chunks(part):
-                    data = np.ascontiguousarray(chunk, dtype).tobytes()
-                    digest.update(data)
-                    file.write(data)
+    with written_beside(new) as path, path.open("wb") as file:
+        header = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        npy.write_array_header_1_0(file, header)
+        for part in parts:
+            for chunk in _chunks(part):
+                data = np.ascontiguousarray(chunk, dtype).tobytes()
+                digest.update(data)
+                file.write(data)
     file_name = f"{name}-{digest.hexdigest()[:16]}.npy"
     new.replace(folder / file_name)
     return {"file": file_name, "dtype": dtype.str, "shape": list(shape), "sha256": digest.hexdigest()}
@@ -133,10 +133,7 @@ def read_store(folder: Path, *, verify: bool) -> tuple[Store, dict[str, Any]]:
         settings = IndexSettings(**manifest["settings"])
         arrays = {name: _read_array(folder, one, verify) for name, one in manifest["arrays"].items()}
         codes = arrays["codes"]
-        if "ids" in arrays:
-            ids = Ids(arrays["ids"])
-        else:
-            ids = Ids(None, arrays["id-texts"], arrays["id-ends"])
+        ids = Ids(arrays["ids"]) if "ids" in arrays else Ids(None, arrays["id-texts"], arrays["id-ends"])
         kept = manifest["rows"]
         rows = None
         if kept is not None and kept["csr"]:
@@ -168,8 +165,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if version != (FORMAT_VERSION, HASH_VERSION):
         raise ValueError(
             f"{path} was written by gcwsnet {manifest.get('gcwsnet_version')} in format {version[0]} with hash version "
-            f"{version[1]}; this is gcwsnet {gcwsnet.__version__}, which reads format {FORMAT_VERSION} with hash version "
-            f"{HASH_VERSION}: load it with the version that wrote it, or build it again"
+            f"{version[1]}; this is gcwsnet {gcwsnet.__version__}, which reads format {FORMAT_VERSION} with hash "
+            f"version {HASH_VERSION}: load it with the version that wrote it, or build it again"
         )
     if digest != _digest(json.dumps(manifest, indent=1, allow_nan=False, sort_keys=True)):
         raise ValueError(f"{path} is damaged: its content does not fit its checksum; take another copy")

@@ -12,6 +12,7 @@ from gcwsnet import _core
 
 FNV_BASIS = 0xCBF29CE484222325
 RULE = "ids must be whole numbers below 2**63 in size or texts, all of one kind"
+NO_BYTES, NO_TEXTS = np.zeros(0, np.uint8), np.zeros(1, np.int64)
 
 
 class Ids:
@@ -21,15 +22,15 @@ class Ids:
     ----------
     numbers : int64 array or None
         The ids, if they are numbers.
-    content, ends : uint8 array and int64 array, or None
+    content, ends : uint8 array and int64 array
         The UTF-8 bytes of texts, and where each begins and ends: text i is ``content[ends[i]:ends[i + 1]]``.
     """
 
     def __init__(
         self,
         numbers: NDArray[np.int64] | None,
-        content: NDArray[np.uint8] | None = None,
-        ends: NDArray[np.int64] | None = None,
+        content: NDArray[np.uint8] = NO_BYTES,
+        ends: NDArray[np.int64] = NO_TEXTS,
     ) -> None:
         self.numbers, self.content, self.ends = numbers, content, ends
         self._by_key: tuple[NDArray[np.uint64], NDArray[np.intp]] | None = None
@@ -66,13 +67,14 @@ class Ids:
             return parts[0]
         if any(one.is_text != parts[0].is_text for one in parts):
             raise ValueError(f"{RULE}, and some of them are numbers and some are texts")
-        if not parts[0].is_text:
-            return cls(np.concatenate([one.numbers for one in parts]))  # type: ignore[arg-type]
+        numbers = [one.numbers for one in parts if one.numbers is not None]
+        if numbers:
+            return cls(np.concatenate(numbers))
         ends, last = [np.zeros(1, np.int64)], 0
         for one in parts:
-            ends.append(one.ends[1:] + last)  # type: ignore[index]
+            ends.append(one.ends[1:] + last)
             last = int(ends[-1][-1])
-        return cls(None, np.concatenate([one.content for one in parts]), np.concatenate(ends))  # type: ignore[arg-type]
+        return cls(None, np.concatenate([one.content for one in parts]), np.concatenate(ends))
 
     @property
     def is_text(self) -> bool:
@@ -80,12 +82,12 @@ class Ids:
         return self.numbers is None
 
     def __len__(self) -> int:
-        return len(self.numbers) if self.numbers is not None else len(self.ends) - 1  # type: ignore[arg-type]
+        return len(self.ends) - 1 if self.numbers is None else len(self.numbers)
 
     @property
     def nbytes(self) -> int:
         """The bytes that the ids take."""
-        return sum(one.nbytes for one in (self.numbers, self.content, self.ends) if one is not None)
+        return self.content.nbytes + self.ends.nbytes if self.numbers is None else self.numbers.nbytes
 
     def take(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of rows: an int64 array, or an array of str objects."""
@@ -98,15 +100,15 @@ class Ids:
         return found.reshape(rows.shape)
 
     def _text(self, row: int) -> str:
-        content = self.content[self.ends[row] : self.ends[row + 1]]  # type: ignore[index]
+        content = self.content[self.ends[row] : self.ends[row + 1]]
         return content.tobytes().decode("utf-8", "surrogatepass")
 
     def kept(self, live: NDArray[np.bool_]) -> Ids:
         """Return the ids of some rows."""
         if self.numbers is not None:
             return Ids(self.numbers[live])
-        lengths = np.diff(self.ends)  # type: ignore[arg-type]
-        content = self.content[np.repeat(live, lengths)]  # type: ignore[index]
+        lengths = np.diff(self.ends)
+        content = self.content[np.repeat(live, lengths)]
         return Ids(None, content, np.append(0, np.cumsum(lengths[live])).astype(np.int64))
 
     def keys(self) -> NDArray[np.uint64]:
@@ -114,7 +116,7 @@ class Ids:
         if self.numbers is not None:
             return np.ascontiguousarray(self.numbers).view(np.uint64)
         keys = np.empty(len(self), np.uint64)
-        _core.text_keys(self.content.tobytes(), np.ascontiguousarray(self.ends), FNV_BASIS, keys)  # type: ignore[union-attr]
+        _core.text_keys(self.content.tobytes(), np.ascontiguousarray(self.ends), FNV_BASIS, keys)
         return keys
 
     def find(self, wanted: Ids) -> NDArray[np.int64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,22 +21,16 @@ from gcwsnet._validation import (
     check_integer,
     check_matrix,
     check_number,
-    check_power,
-    draw_seed,
 )
 from gcwsnet.encoding import Codes
 from gcwsnet.encoding._codes import check_comparable
-from gcwsnet.hashing._settings import MOST_HASHES
+from gcwsnet.hashing import GCWSHasher
 from gcwsnet.neighbors._bands import Bands
 from gcwsnet.neighbors._files import read_store, write_store
 from gcwsnet.neighbors._ids import Ids
-from gcwsnet.neighbors._search import Candidates, Compare
-from gcwsnet.neighbors._store import FetchRows, IndexSettings, Store
-
-METHODS = ("auto", "scan", "bands")
-ROWS_TO_SCAN = 1 << 14
-"""With ``method="auto"``, bands are used for more rows than this."""
-BATCH_ROWS = 4096
+from gcwsnet.neighbors._queries import Queries
+from gcwsnet.neighbors._settings import IndexSettings
+from gcwsnet.neighbors._store import FetchRows, Store
 
 
 class Neighbors(NamedTuple):
@@ -66,10 +59,10 @@ class Pairs(NamedTuple):
 class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """An index of rows of real numbers that finds near neighbours under the pGMM kernel.
 
-    Rows are hashed to k codes of b bits by generalized consistent weighted sampling. Two codes agree with the probability
-    J + (1 - J) / 2**b, where J is the pGMM similarity of the rows (Theorem 2). The codes find the candidates, by a scan
-    of all codes or by the buckets of bands of codes. The exact kernel then decides, if the rows are kept or
-    `fetch_rows` gives them; else the similarities are the estimates of the codes.
+    Rows are hashed to k codes of b bits by generalized consistent weighted sampling. Two codes agree with the
+    probability J + (1 - J) / 2**b, where J is the pGMM similarity of the rows (Theorem 2). The codes find the
+    candidates, by a scan of all codes or by the buckets of bands of codes. The exact kernel then decides, if the rows
+    are kept or `fetch_rows` gives them; else the similarities are the estimates of the codes.
 
     It is a transformer too, which gives the graph of the nearest neighbours as scikit-learn's `KNeighborsTransformer`
     does, for clustering and t-SNE with ``metric="precomputed"``. Distances are 1 - similarity.
@@ -131,6 +124,9 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     Pairs(ids=array(['b'], dtype=object), earlier_ids=array(['a'], dtype=object), similarities=array([0.82352941]))
     """
 
+    _store: Store
+    _hasher: GCWSHasher
+
     def __init__(
         self,
         n_hashes: int = 256,
@@ -168,7 +164,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self : GCWSIndex
         """
         for name in ("_store", "_hasher", "_metadata", "n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         return self.add(X)
 
     def add(self, X: Any, ids: Any = None) -> GCWSIndex:
@@ -186,15 +182,17 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         self : GCWSIndex
         """
-        store = self._store if hasattr(self, "_store") else Store(self._checked_settings())
+        store: Store = (
+            self._store if hasattr(self, "_store") else Store(IndexSettings.checked(self.get_params(deep=False)))
+        )
         threads = n_threads(self.n_jobs)
-        before = dict(vars(self))
+        before = dict(self.__dict__)
         try:
             codes, rows = self._hashed(X, store.settings)
             made = store.checked_ids(ids, len(codes))
         except BaseException:  # nothing was added
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
         store.add(codes, made, rows.copy() if store.settings.keep_rows else None, threads)
         self._store = store
@@ -213,7 +211,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         added to it, and it is saved as the same bytes.
         """
         theirs = other._filled()
-        store = self._store if hasattr(self, "_store") else Store(self._checked_settings())
+        store = self._store if hasattr(self, "_store") else Store(IndexSettings.checked(self.get_params(deep=False)))
         widths = {one.n_features_in_ for one in (self, other) if hasattr(one, "n_features_in_")}
         if len(widths) > 1:
             raise ValueError(f"indexes can be merged if their rows have as many columns, got {sorted(widths)}")
@@ -226,7 +224,9 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def codes(self, X: Any) -> Codes:
         """Return the codes of rows, which `add` and the searches of an index without rows take in their place."""
-        settings = self._store.settings if hasattr(self, "_store") else self._checked_settings()
+        settings = (
+            self._store.settings if hasattr(self, "_store") else IndexSettings.checked(self.get_params(deep=False))
+        )
         return Codes(self._hashed(X, settings)[0], settings.origin())
 
     # Searches
@@ -246,7 +246,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             Of equal similarities the row that was added first comes first.
         """
         k = self._checked_k("k", k)
-        found = self._top(X, k)
+        found = self._queries(X).top(k)
         return Neighbors(self._store.ids_of(found.row).reshape(-1, k), found.similarity.reshape(-1, k))
 
     def query_threshold(self, X: Any, t: float) -> Matches:
@@ -262,7 +262,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         matches : Matches
         """
-        found = self._above(X, check_number("t", t, 0.0, 1.0))
+        found = self._queries(X).above(check_number("t", t, 0.0, 1.0))
         return Matches(found.query, self._store.ids_of(found.row), found.similarity)
 
     def pairs(self, t: float) -> Pairs:
@@ -279,7 +279,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         pairs : Pairs
         """
-        found = self._above(None, check_number("t", t, 0.0, 1.0), earlier=True)
+        found = self._queries(None).above(check_number("t", t, 0.0, 1.0), earlier=True)
         return Pairs(self._store.ids_of(found.query), self._store.ids_of(found.row), found.similarity)
 
     # As in scikit-learn
@@ -303,7 +303,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             Numbers of rows from 0 on, in the order in which they were added.
         """
         k = self._checked_k("n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors, X is None)
-        found = self._top(X, k)
+        found = self._queries(X).top(k)
         places = self._store.places(found.row).reshape(-1, k)
         return (1.0 - found.similarity.reshape(-1, k), places) if return_distance else places
 
@@ -329,7 +329,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             t = store.settings.threshold
         else:
             raise ValueError("radius is needed for an index without a threshold, got radius=None")
-        found = self._above(X, t)
+        found = self._queries(X).above(t)
         query, n_queries = found.query, store.n_live
         if X is None:
             found = found.taken(found.query != found.row)
@@ -443,7 +443,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     @property
     def metadata(self) -> dict[str, Any]:
         """What the user wants to keep with the index."""
-        if "_metadata" not in vars(self):
+        if "_metadata" not in self.__dict__:
             self._metadata: dict[str, Any] = {}
         return self._metadata
 
@@ -462,41 +462,6 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     # Checks, and the way to a search
 
-    def _checked_settings(self) -> IndexSettings:
-        threshold = self.threshold
-        if threshold is not None:
-            threshold = check_number("threshold", threshold, 0.0, 1.0)
-        if not isinstance(self.keep_rows, bool | np.bool_):
-            raise TypeError(f"keep_rows must be True or False, got keep_rows={self.keep_rows!r}")
-        if self.keep_rows and self.fetch_rows is not None:
-            raise ValueError("fetch_rows has no effect with keep_rows=True; give keep_rows=False")
-        settings = IndexSettings(
-            n_hashes=check_integer("n_hashes", self.n_hashes, 1, MOST_HASHES),
-            p=check_power(self.p),
-            bits=check_integer("bits", self.bits, 1, 32),
-            threshold=threshold,
-            recall=check_number("recall", self.recall, 0.5, 0.9999),
-            keep_rows=bool(self.keep_rows),
-            seed=draw_seed(self.random_state),
-        )
-        self._uses_bands(settings, 0, None)
-        return settings
-
-    def _uses_bands(self, settings: IndexSettings, n_rows: int, t: float | None) -> bool:
-        """Return whether rows with a similarity from t on, or the k nearest ones with None, are found by buckets."""
-        method = check_choice("method", self.method, METHODS)
-        if method == "bands" and settings.bands is None:
-            raise ValueError("method='bands' needs a threshold, got threshold=None")
-        if settings.bands is None or method == "scan" or (method == "auto" and (t is None or n_rows <= ROWS_TO_SCAN)):
-            return False
-        below = t is not None and t < float(settings.threshold or 0.0)
-        if method == "bands" and below:
-            raise ValueError(
-                f"the bands were chosen for similarities from threshold={settings.threshold:g} on, got {t:g}; use "
-                "method='scan' or 'auto', or build the index with a lower threshold"
-            )
-        return not below
-
     def _filled(self) -> Store:
         if not hasattr(self, "_store"):
             check_is_fitted(self)
@@ -514,7 +479,9 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         exact = settings.keep_rows or self.fetch_rows is not None
         if isinstance(X, Codes):
             if exact:
-                raise ValueError("codes have no rows to compare exactly; give the rows, or an index with keep_rows=False")
+                raise ValueError(
+                    "codes have no rows to compare exactly; give the rows, or an index with keep_rows=False"
+                )
             return _checked_codes(X, settings), None
         X = check_matrix(X, estimator=self, reset=not hasattr(self, "n_features_in_"))
         check_finite(X, columns=getattr(self, "feature_names_in_", None))
@@ -523,65 +490,11 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._hasher.n_jobs = self.n_jobs
         return np.asarray(self._hasher.transform(X)), as_floats(X) if exact else None
 
-    def _batches(self, X: Any) -> Iterator[tuple[int, Any, Compare | None]]:
-        """Yield the first number, the codes and the comparison of queries; of all rows of the index if X is None."""
-        store, threads = self._filled(), n_threads(self.n_jobs)
-        if X is not None:
-            codes, queries = self._hashed(X, store.settings)
-            for start in range(0, len(codes), BATCH_ROWS):
-                rows = slice(start, start + BATCH_ROWS)
-                exact = None if queries is None else store.compare(queries[rows], self.fetch_rows, threads)
-                yield start, codes[rows], exact
-            return
-        first = 0
-        for segment in store.segments:
-            for start in range(0, segment.n_rows, BATCH_ROWS):
-                rows = slice(start, start + BATCH_ROWS)
-                codes = segment.codes[rows]
-                queries = None if segment.rows is None else segment.rows[rows]
-                if self.fetch_rows is not None:
-                    numbers = np.arange(first + start, first + start + len(codes))
-                    queries = store.fetched(numbers, self.fetch_rows, self.n_features_in_)
-                exact = None if queries is None else store.compare(queries, self.fetch_rows, threads)
-                yield first + start, codes, exact
-            first += segment.n_rows
-
-    def _top(self, X: Any, k: int) -> Candidates:
-        """Return the k nearest rows of each row of X; if it is None, of each row of the index without itself."""
-        store, threads = self._filled(), n_threads(self.n_jobs)
-        search = store.search(with_bands=self._uses_bands(store.settings, store.n_live, None), threads=threads)
-        parts = []
-        for first, codes, compare in self._batches(X):
-            found = search.top(codes, k + (X is None), compare)
-            if search.bands is not None:
-                found = self._with_rest(found, codes, k + (X is None), compare)
-            found = found._replace(query=found.query + first)
-            if X is None:
-                found = found.taken(store.is_live(found.query) & (found.query != found.row)).best(k)
-            parts.append(found)
-        return Candidates(*map(np.concatenate, zip(*parts, strict=True)))
-
-    def _with_rest(self, found: Candidates, codes: Any, k: int, compare: Compare | None) -> Candidates:
-        """Return the neighbours with those of a scan for queries that share buckets with fewer than k rows."""
-        few = np.flatnonzero(np.bincount(found.query, minlength=len(codes)) < k)
-        if len(few) == 0:
-            return found
-        scan = self._store.search(with_bands=False, threads=n_threads(self.n_jobs))
-        more = scan.top(codes[few], k, None if compare is None else lambda query, row: compare(few[query], row))
-        kept = found.taken(~np.isin(found.query, few))
-        more = more._replace(query=few[more.query])
-        return Candidates(*map(np.concatenate, zip(kept, more, strict=True))).sorted()
-
-    def _above(self, X: Any, t: float, *, earlier: bool = False) -> Candidates:
-        """Return the rows from a similarity on; if X is None, of each row of the index, or only the earlier ones."""
-        store, threads = self._filled(), n_threads(self.n_jobs)
-        search = store.search(with_bands=self._uses_bands(store.settings, store.n_live, t), threads=threads)
-        parts = []
-        for first, codes, compare in self._batches(X):
-            found = search.above(codes, t, compare, first if earlier else -1)
-            found = found._replace(query=found.query + first)
-            parts.append(found.taken(store.is_live(found.query)) if X is None else found)
-        return Candidates(*map(np.concatenate, zip(*parts, strict=True)))
+    def _queries(self, X: Any) -> Queries:
+        """Return the queries of rows, or of all rows of the index if X is None."""
+        store = self._filled()
+        codes, rows = (None, None) if X is None else self._hashed(X, store.settings)
+        return Queries(store, codes, rows, self.fetch_rows, self.method, n_threads(self.n_jobs))
 
 
 def _checked_codes(codes: Codes, settings: IndexSettings) -> NDArray[Any]:

@@ -1,7 +1,7 @@
 """Search in segments: the rows whose codes agree with a query, and their exact kernel.
 
-The codes of a row estimate its similarity with the standard error sqrt(P (1 - P) / k) / (1 - 2**-b). Where the rows are at
-hand, those whose estimates come near enough are compared by the exact kernel.
+The codes of a row estimate its similarity with the standard error sqrt(P (1 - P) / k) / (1 - 2**-b). Where the rows are
+at hand, those whose estimates come near enough are compared by the exact kernel.
 """
 
 from __future__ import annotations
@@ -39,6 +39,12 @@ class Candidates(NamedTuple):
     query: NDArray[np.int64]
     row: NDArray[np.int64]
     similarity: NDArray[np.float64]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Candidates]) -> Candidates:
+        """Return several parts, one after the other."""
+        query, row, similarity = zip(*parts, strict=True)
+        return cls(np.concatenate(query), np.concatenate(row), np.concatenate(similarity))
 
     def taken(self, chosen: NDArray[Any]) -> Candidates:
         """Return some of them, by a mask or by their numbers."""
@@ -81,8 +87,8 @@ class Search(NamedTuple):
     def top(self, codes: Codes, k: int, compare: Compare | None) -> Candidates:
         """Return the k most similar rows of each query; there may be fewer if only buckets are searched.
 
-        With exact kernels, let s be the k-th best kernel of the 8 k rows with the best estimates. A row with a kernel of
-        s has an estimate below s - z sigma with the probability 1 - recall, for the quantile z of the normal
+        With exact kernels, let s be the k-th best kernel of the 8 k rows with the best estimates. A row with a kernel
+        of s has an estimate below s - z sigma with the probability 1 - recall, for the quantile z of the normal
         distribution. All rows with estimates from there on are compared.
         """
         none = np.zeros(len(codes), np.uint32)
@@ -92,9 +98,7 @@ class Search(NamedTuple):
         exact = _compared(first, compare).sorted().best(k)
         n_first, n_best = (np.bincount(one.query, minlength=len(codes)) for one in (first, exact))
         full = np.flatnonzero((n_best == k) & (n_first == FIRST * k))  # else there are no more rows
-        kth, worst = (
-            one.similarity[np.cumsum(n)[full] - 1] for one, n in ((exact, n_best), (first, n_first))
-        )
+        kth, worst = (one.similarity[np.cumsum(n)[full] - 1] for one, n in ((exact, n_best), (first, n_first)))
         least = self._least(kth, self.recall)
         again = self._estimates(least) <= worst
         parts = [exact.taken(~np.isin(exact.query, full[again]))]
@@ -104,7 +108,7 @@ class Search(NamedTuple):
         ):
             more = self.found(codes[chosen], ALL, needed)
             parts.append(_compared(more._replace(query=chosen[more.query]), compare).sorted().best(k))
-        return Candidates(*map(np.concatenate, zip(*parts, strict=True))).sorted()
+        return Candidates.joined(parts).sorted()
 
     def above(self, codes: Codes, threshold: float, compare: Compare | None, before: int = -1) -> Candidates:
         """Return all rows with at least this similarity, estimated or exact.
@@ -126,7 +130,7 @@ class Search(NamedTuple):
                 found = _compared(found, compare)
                 found = found.taken(found.similarity >= threshold)
             parts.append(found)
-        return Candidates(*map(np.concatenate, zip(*parts, strict=True))).sorted()
+        return Candidates.joined(parts).sorted()
 
     @property
     def _n_rows(self) -> int:
@@ -134,15 +138,16 @@ class Search(NamedTuple):
 
     def found(self, codes: Codes, most: int, least: NDArray[np.uint32], before: int = -1) -> Candidates:
         """Return the rows that agree on at least `least` hashes with a query: at most `most`, with their estimates."""
+        least = np.ascontiguousarray(least, np.uint32)
         queries, ranks = [], []
         for first, segment in zip(firsts(self.segments)[:-1].tolist(), self.segments, strict=True):
             where = (codes, segment.codes, segment.live, first)
-            how = (most, np.ascontiguousarray(least, np.uint32), before, self.threads)
             if self.bands is None:
-                start, rank = _core.scan(*where, *how)
+                start, rank = _core.scan(*where, most, least, before, self.threads)
             else:
-                buckets = segment.buckets(self.bands, self.threads)
-                start, rank = _core.search_buckets(*where, *buckets, self.bands.width, *how)
+                keys, rows = segment.buckets(self.bands, self.threads)
+                width = self.bands.width
+                start, rank = _core.search_buckets(*where, keys, rows, width, most, least, before, self.threads)
             queries.append(np.repeat(np.arange(len(codes)), np.diff(start)))
             ranks.append(rank)
         query, rank = np.concatenate(queries), np.concatenate(ranks)
@@ -168,8 +173,6 @@ class Search(NamedTuple):
         error = np.sqrt(similarity_variance(similarity, self.bits, self._n_hashes))
         z = float(ndtri(recall))
         return self._counts_from(np.maximum(similarity - z * error, -1.0))
-
-
 
 
 def _compared(found: Candidates, compare: Compare) -> Candidates:

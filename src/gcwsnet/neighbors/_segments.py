@@ -1,7 +1,7 @@
 """Segments of an index: rows that were added together, with their codes, ids, buckets and, if they are kept, numbers.
 
-A segment never changes, but for the rows that are removed from it. Segments of similar sizes are merged, so that there are
-few of them; what is found in them does not depend on how the rows are divided.
+A segment never changes, but for the rows that are removed from it. Segments of similar sizes are merged, so that there
+are few of them; what is found in them does not depend on how the rows are divided.
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@ A row has a number, counted over all segments with the rows that were removed; a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,44 +14,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gcwsnet._validation import as_floats, check_finite, check_matrix
-from gcwsnet.encoding import Origin
-from gcwsnet.hashing import HASH_VERSION, GCWSHasher
 from gcwsnet.kernels._pgmm import pgmm_pairs
-from gcwsnet.neighbors._bands import Bands, choose_bands
 from gcwsnet.neighbors._ids import Ids
 from gcwsnet.neighbors._search import Compare, Search
 from gcwsnet.neighbors._segments import Segment, append, firsts, in_form_of, rows_where
+from gcwsnet.neighbors._settings import IndexSettings
 
 FetchRows = Callable[[NDArray[Any]], Any]
 FETCHED_BYTES = 1 << 26  # of the rows that are fetched, or raised to a power, at a time
-
-
-@dataclass(frozen=True)
-class IndexSettings:
-    """The parameters of an index that decide what it holds, as they were when the first rows were added."""
-
-    n_hashes: int
-    p: float
-    bits: int
-    threshold: float | None
-    recall: float
-    keep_rows: bool
-    seed: int
-
-    @cached_property
-    def bands(self) -> Bands | None:
-        """The bands, if there is a threshold."""
-        if self.threshold is None:
-            return None
-        return choose_bands(self.n_hashes, self.bits, self.threshold, self.recall)
-
-    def hasher(self, n_jobs: int | None) -> GCWSHasher:
-        """Return the hasher that makes the codes, not fitted."""
-        return GCWSHasher(self.n_hashes, p=self.p, bits=self.bits, random_state=self.seed, n_jobs=n_jobs)
-
-    def origin(self) -> Origin:
-        """Return what decides the codes of a row."""
-        return Origin("gcws", HASH_VERSION, self.seed, self.p, self.bits, "all", "mixed")
 
 
 class Store:
@@ -92,7 +61,8 @@ class Store:
         if ids is None:
             if any(one.ids.is_text for one in self.segments):
                 raise ValueError("the rows before have texts as ids, which cannot be continued; give ids")
-            last = max((int(np.max(one.ids.numbers)) for one in self.segments if one.n_rows), default=-1)
+            numbers = [one.ids.numbers for one in self.segments if one.ids.numbers is not None and one.n_rows]
+            last = max((int(one.max()) for one in numbers), default=-1)
             return Ids(np.arange(last + 1, last + 1 + n_rows, dtype=np.int64))
         made = Ids.checked(ids, n_rows)
         if any(one.n_live and one.ids.is_text != made.is_text for one in self.segments):
@@ -187,9 +157,7 @@ class Store:
 
         return kernels
 
-    def _kernels(
-        self, X: Any, Y: Any, x: NDArray[np.int64], y: NDArray[np.int64], threads: int
-    ) -> NDArray[np.float64]:
+    def _kernels(self, X: Any, Y: Any, x: NDArray[np.int64], y: NDArray[np.int64], threads: int) -> NDArray[np.float64]:
         """Return the kernels of rows x of X and rows y of Y. Rows are raised to a power block by block."""
         p = self.settings.p
         if p == 1:
@@ -205,11 +173,12 @@ class Store:
             found[part] = pgmm_pairs(X[used_x], rows_where(Y, used_y), pairs, p=p, threads=threads)
         return found
 
-    def fetched(self, numbers: NDArray[np.int64], fetch_rows: FetchRows, n_columns: int) -> Any:
+    def fetched(self, numbers: NDArray[np.int64], fetch_rows: FetchRows, n_columns: int | None = None) -> Any:
         """Return the rows that `fetch_rows` gives, checked."""
         rows = as_floats(check_matrix(fetch_rows(self.ids_of(numbers)), name="the rows of fetch_rows"))
-        if rows.shape != (len(numbers), n_columns):
-            raise ValueError(f"fetch_rows must return rows of the shape {(len(numbers), n_columns)}, got {rows.shape}")
+        shape = (len(numbers), rows.shape[1] if n_columns is None else n_columns)
+        if rows.shape != shape:
+            raise ValueError(f"fetch_rows must return rows of the shape {shape}, got {rows.shape}")
         check_finite(rows, name="the rows of fetch_rows")
         return rows
 
