@@ -184,7 +184,7 @@ def run(options: argparse.Namespace) -> Section:
         "",
         "### Scan",
         "",
-        f"One query scans {scanned / copied:.2f} times the bytes that a copy copies ({copied / 1e9:.1f} GB per second).",
+        f"One query scans {scanned / copied:.2f} times the bytes that a copy copies, {copied / 1e9:.1f} GB per second.",
     ]
     return Section("\n".join(text), {"images/neighbors.png": lambda path: draw(path, curves)})
 

@@ -408,7 +408,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         store, described = read_store(Path(path), verify=verify)
         kept = asdict(store.settings)
         index = cls(random_state=kept.pop("seed"), fetch_rows=fetch_rows, n_jobs=n_jobs, **kept)
-        index._checked_settings()
+        IndexSettings.checked(index.get_params(deep=False))
         index._store = store
         index.metadata.update(described["metadata"])
         if described["n_features"] is not None:
