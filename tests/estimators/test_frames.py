@@ -10,14 +10,16 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import gcwsnet
-from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.coding import fit_coder
+from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, pgmm_kernel
+from gcwsnet.coding import CoderSettings, fit_coder
+from gcwsnet.data._frames import encode_frame, learn_schema, open_frame
 from tests.estimators.tables import mixed_table, shuffled
 
 SETTINGS: dict[str, Any] = {"n_hashes": 64, "hidden": 16, "p": 1.0, "scale": "numeric", "random_state": 0}
@@ -131,6 +133,23 @@ def test_numbers_beside_hashed_categories_are_marked_for_the_coder(monkeypatch: 
     GCWSNetClassifier(**SETTINGS).fit(X, X["x"] > 0)
     assert given["X"].format == "csr"
     assert np.flatnonzero(given["numeric"]).tolist() == [0]
+
+
+@pytest.mark.parametrize("scale", ["numeric", "minmax", "quantile", "local", None])
+@pytest.mark.parametrize("missing", ["auto", "zero", "mean"])
+def test_numbers_of_csr_rows_have_the_kernel_of_dense_ones(scale: str | None, missing: str) -> None:
+    """Whether a table is dense or CSR. Only "standard" also shifts the columns of categories of dense rows."""
+    X, _ = mixed_table(150)
+    frame = open_frame(X)
+    schema = learn_schema(frame, "nan")
+    dense = encode_frame(frame, schema)
+    numeric = np.array(["=" not in name for name in schema.feature_names()])
+    settings = CoderSettings(n_hashes=16, p=1.0, scale=scale, missing=missing, relevance=0.0)
+    kernels = []
+    for rows, marked in ((dense, None), (sparse.csr_array(dense), numeric)):
+        prepared = fit_coder(rows, settings, 0, numeric=marked).preprocess(rows)
+        kernels.append(pgmm_kernel(np.nan_to_num(prepared.toarray() if sparse.issparse(prepared) else prepared)))
+    np.testing.assert_allclose(kernels[1], kernels[0], rtol=1e-12)
 
 
 def test_a_frame_of_numbers_equals_an_array() -> None:

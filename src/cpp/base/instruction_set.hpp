@@ -55,7 +55,8 @@ struct InstructionSet {
   void (*minima_positive)(const double* const* a, int n_a, const double* const* b, int n_b, const double (*factor)[4],
                           std::size_t n, double (*sums)[4]);
   // row_sums.hpp
-  void (*add_rows)(const float* rows, std::size_t width, const Picks& picks, std::size_t ahead, float* sum);
+  void (*add_rows)(const float* rows, std::size_t width, const Picks& picks, std::size_t ahead, std::size_t n_known,
+                   float* sum);
   void (*adam_row)(const AdamStep& step, const float* gradient, std::size_t width, const Picks& picks, float* work,
                    const AdamRow& row);
   void (*prefetch_adam_row)(const AdamRow& row, std::size_t width);

@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._validation import Matrix
 from gcwsnet.coding._local import MOST_COLUMNS
 from gcwsnet.coding._preprocessing import Recipe, incomplete_columns, learn_preprocessing
 from gcwsnet.coding._scaling import is_binary
-from gcwsnet.hashing import GCWSHasher
 
 if TYPE_CHECKING:
     from gcwsnet.coding._coder import CoderSettings
@@ -349,6 +348,8 @@ class _Search:
 
     def outcome(self, stage: Stage, point: Point) -> Outcome:
         """Return how a net does on the validation rows, and note the candidate."""
+        from gcwsnet.hashing import GCWSHasher  # noqa: PLC0415 - scikit-learn takes long to import
+
         start = time.perf_counter()
         hidden = stage.hidden if self.score.hidden else ()
         outputs, validated = [], []

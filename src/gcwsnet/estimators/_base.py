@@ -25,7 +25,9 @@ from gcwsnet._validation import check_choice, check_integer, check_number, draw_
 from gcwsnet.coding import Candidate, Coder, CoderSettings, fit_coder
 from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.data import Batch, Schema
+from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
 from gcwsnet.estimators._input import check_rows, check_targets, opened, schema_of
+from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import progress, show_selection
 from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
 from gcwsnet.training import Plan, Targets, Trainer, TrainingSettings
@@ -274,6 +276,55 @@ class GCWSNetEstimator(BaseEstimator):
             )
         save_model(self, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
 
+    def explain(self) -> str:
+        """Return in words what was chosen for the model: scaling, relevant columns, p, nets, epochs and temperature."""
+        check_is_fitted(self)
+        return explain(self)
+
+    def plot_selection(self, ax: Any = None) -> Any:
+        """Draw the candidates of the search with their losses on held-out rows; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        check_is_fitted(self)
+        return plot_selection(self.selection_, ax)
+
+    def permutation_importance(self, X: Any, y: Any, *, n_repeats: int = 5, max_rows: int = 1000) -> Any:
+        """Return how much the loss rises when a column of held-out rows is shuffled.
+
+        It is what `sklearn.inspection.permutation_importance` does with the negative loss as the score, in less time:
+        rows are checked and encoded once.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+            Held-out rows.
+        y : array of shape (n,) or (n, m)
+        n_repeats : int, default=5
+            How often each column is shuffled.
+        max_rows : int, default=1000
+            The rows that are used, drawn at random.
+
+        Returns
+        -------
+        result : Bunch
+            `importances_mean` and `importances_std` of each column of X, and all `importances`, of shape
+            (columns, n_repeats). Columns of text that are hashed share columns, and have one importance together.
+        """
+        check_is_fitted(self)
+        check_integer("n_repeats", n_repeats, 1, 2**20)
+        check_integer("max_rows", max_rows, 1, 2**31)
+        coder = self.coder_
+        rows = self._check_rows(X, y, None, coder.settings, coder.schema, reset=False)
+        target = self.trainer_.targets.encode(rows.y)
+        return permutation_importance(self, rows.X, target, n_repeats=n_repeats, max_rows=max_rows)
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns that are hashed, such as ``age`` and ``city=Rome``.
 
@@ -439,7 +490,7 @@ class GCWSNetEstimator(BaseEstimator):
                 training_settings,
                 targets.with_temperature(self.coder_.temperature),
                 n_hashes=coder_settings.n_hashes,
-                code_bits=self.coder_.hasher.code_bits,
+                code_bits=self.coder_.code_bits,
                 seed=seed,
                 device=str(self.device),
             )
@@ -472,7 +523,7 @@ class GCWSNetEstimator(BaseEstimator):
         n, seed = rows.n_rows, self.seed_
         block = rows_at_once(rows.X)
         kept: Batch | None = None
-        n_bytes = n * self.coder_.n_codes * np.min_scalar_type((1 << self.hasher_.code_bits) - 1).itemsize
+        n_bytes = n * self.coder_.n_codes * np.min_scalar_type((1 << self.coder_.code_bits) - 1).itemsize
         if n_epochs > 1 and n_bytes <= (available_bytes() or 0) // SHARE_OF_MEMORY_FOR_CODES:
             kept = rows._replace(X=self._codes(rows.X))
 
@@ -500,13 +551,8 @@ class GCWSNetEstimator(BaseEstimator):
         """Return the outputs of the net for rows as users give them."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        return self._outputs_of(check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False))
-
-    def _outputs_of(self, X: Any) -> NDArray[np.float32]:
-        """Return the outputs of the net for rows that were checked."""
-        step, threads, net = rows_at_once(X), n_threads(self.n_jobs), self.trainer_.net
-        parts = (self.coder_.codes(X[first : first + step], n_jobs=threads) for first in range(0, X.shape[0], step))
-        return np.concatenate([net.outputs(codes, n_jobs=threads) for codes in parts])
+        rows = check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False)
+        return Predictor(self.coder_, self.trainer_.net, n_jobs=self.n_jobs).outputs_of_checked(rows)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "trainer_" in vars(self)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from gcwsnet._validation import Matrix, check_matrix
 from gcwsnet.coding import CoderSettings
@@ -68,7 +69,7 @@ def _check_array_fits(schema: Schema) -> None:
 
 def check_targets(y: Any, *, are_numbers: bool) -> NDArray[Any]:
     """Return labels or numbers as an array, with objects that are all numbers or booleans as such; none is missing."""
-    y = np.asarray(y)
+    y = y.toarray() if sparse.issparse(y) else np.asarray(y)
     text = next((value for value in y.reshape(-1)[:1].tolist() if isinstance(value, str)), None)
     if are_numbers and text is not None:
         raise ValueError(

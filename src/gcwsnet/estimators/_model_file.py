@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gcwsnet import estimators, training
 from gcwsnet.coding import Coder
 from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
-from gcwsnet.estimators._base import GCWSNetEstimator
-from gcwsnet.estimators._classifier import GCWSNetClassifier
 from gcwsnet.estimators._input import set_inputs
-from gcwsnet.estimators._regressor import GCWSNetRegressor
-from gcwsnet.training import Trainer
+
+if TYPE_CHECKING:
+    from gcwsnet.estimators._base import GCWSNetEstimator
+    from gcwsnet.training import Net
 
 FILE_IN_FOLDER = "model.safetensors"
-ESTIMATORS = {cls.__name__: cls for cls in (GCWSNetClassifier, GCWSNetRegressor)}
+ESTIMATORS = ("GCWSNetClassifier", "GCWSNetRegressor")
 INCOMPLETE = (KeyError, TypeError, AttributeError, IndexError)
 TABLE = "layers.0.weight"
 SCALES = ".scales"
@@ -128,40 +131,61 @@ def load(path: str | Path) -> Any:
 
 def load_with_description(path: Path) -> tuple[GCWSNetEstimator, Description]:
     """Return the estimator of a file and all that the file says."""
+    path, arrays, description = read_model(path)
+    return estimator_of(path, arrays, description), description
+
+
+def read_model(path: Path) -> tuple[Path, Arrays, Description]:
+    """Return the file of a model, which may be in a folder, its arrays and its description."""
     if path.is_dir():
         path = path / FILE_IN_FOLDER
     if not path.is_file():
         raise FileNotFoundError(
             f"there is no model at {path}; give the folder of a model, or the file that save() wrote"
         )
-    arrays, description = read_file(path)
-    return estimator_of(path, arrays, description), description
+    return path, *read_file(path)
+
+
+@contextmanager
+def whole_model(path: Path, description: Description) -> Iterator[None]:
+    """Turn errors about what is missing in a file into one that names the file."""
+    if "trainer" not in description:
+        raise ValueError(f"{path} says how codes were made and holds no net; train one on the codes beside it")
+    try:
+        yield
+    except INCOMPLETE as error:
+        raise ValueError(f"{path} does not hold a whole model: {type(error).__name__} {error}") from error
 
 
 def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNetEstimator:
     """Return the estimator that was read from `path`."""
-    if "trainer" not in description:
-        raise ValueError(f"{path} says how codes were made and holds no net; train one on the codes beside it")
-    try:
+    with whole_model(path, description):
         params = dict(description["params"])
         for name in ("hidden", "betas"):
             if isinstance(params[name], list):
                 params[name] = tuple(params[name])
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
-        estimator: GCWSNetEstimator = ESTIMATORS[description["estimator"]](**params)
+        if description["estimator"] not in ESTIMATORS:
+            raise KeyError(description["estimator"])
+        estimator: GCWSNetEstimator = getattr(estimators, description["estimator"])(**params)
         estimator._freeze_parameters()
         estimator.coder_ = Coder.from_state(arrays, description["coder"])
         set_inputs(estimator, estimator.coder_.n_inputs, description["feature_names_in"])
-        trainer = Trainer.from_state(restored_tables(arrays), description["trainer"], device=str(estimator.device))
-        made, net = (estimator.coder_.n_codes, estimator.coder_.hasher.code_bits), trainer.net
-        needed = net.settings.members() * net.n_hashes, net.code_bits
-        if made != needed:
-            raise IndexError(f"{made[0]} codes of {made[1]} bits for a net of {needed[0]} of {needed[1]} bits")
+        trainer = training.Trainer.from_state(
+            restored_tables(arrays), description["trainer"], device=str(estimator.device)
+        )
+        check_net_fits(estimator.coder_, trainer.net)
         estimator._use(trainer)
-    except INCOMPLETE as error:
-        raise ValueError(f"{path} does not hold a whole model: {type(error).__name__} {error}") from error
     return estimator
+
+
+def check_net_fits(coder: Coder, net: Net) -> None:
+    """Raise an IndexError for a net that learned from other codes than the coder makes."""
+    made = coder.n_codes, coder.code_bits
+    learned = net.settings.members() * net.n_hashes, net.code_bits
+    if made != learned:
+        raise IndexError(f"{made[0]} codes of {made[1]} bits for a net of {learned[0]} of {learned[1]} bits")
 
 
 def _plain_params(params: dict[str, Any]) -> Description:

@@ -23,7 +23,7 @@ from gcwsnet.training._history import (
     history_state,
 )
 from gcwsnet.training._interrupt import Interrupt
-from gcwsnet.training._net import Net, make_net
+from gcwsnet.training._net import Net, make_net, net_from_state
 from gcwsnet.training._settings import SCHEDULES, TrainingSettings
 from gcwsnet.training._targets import Targets
 
@@ -215,15 +215,9 @@ class Trainer:
     @classmethod
     def from_state(cls, arrays: Arrays, description: dict[str, Any], *, device: str = "cpu") -> Trainer:
         """Return the trainer whose state this is; without the optimizer's state, that begins again."""
-        targets = Targets.from_state(arrays, description["targets"])
-        settings = TrainingSettings.from_state(description["settings"])
-        trainer = cls.begin(settings, targets, **description["net"], device=device)
-        trainer.net.load(_starting_with("net.", arrays), _starting_with("optimizer.", arrays))
+        trainer = cls(net_from_state(arrays, description, device=device))
         trainer.history = history_from_state(description["history"])
         trainer.rows_seen, trainer.epochs_seen = description["rows_seen"], description["epochs_seen"]
-        if "averages" in description:
-            averages = _starting_with("averages.", arrays)
-            trainer.net.load_averages(averages, description["averages"], trainer.rows_seen)
         if "run" in description:
             run = description["run"]
             trainer.start_run(with_auc=run["with_auc"])
@@ -433,7 +427,3 @@ class EarlyStopping:
 def _next_doubling(rows: int) -> int:
     """Return the first of 1, 2, 4, 8, ... thousand that is above a number of rows."""
     return FIRST_RECORD << (rows // FIRST_RECORD).bit_length()
-
-
-def _starting_with(prefix: str, arrays: Arrays) -> Arrays:
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
