@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import validate_data
+
+from gcwsnet import _sparse as sparse
 
 Matrix = Any
 """A dense float array, or a CSR matrix or array whose indices are sorted and unique."""
 
 MOST_COLUMNS = 2**31
 BATCH_BYTES = 1 << 26
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+LARGEST = {dtype: float(np.finfo(dtype).max) for dtype in FLOATS}
 
 
 def check_integer(name: str, value: object, least: int, most: int) -> int:
@@ -56,6 +57,8 @@ def draw_seed(random_state: Any) -> int:
     """Return the seed for a `random_state`: an int from 0 to 2**64 - 1 is the seed itself, else one is drawn."""
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
         return check_integer("random_state", random_state, 0, 2**64 - 1)
+    from sklearn.utils import check_random_state  # noqa: PLC0415 - it takes long to import
+
     return int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
 
 
@@ -71,6 +74,8 @@ def check_matrix(
         return X
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(f"{name} has masked entries; fill them first, for example with {name}.filled(0)")
+    from sklearn.utils.validation import check_array, validate_data  # noqa: PLC0415 - it takes long to import
+
     rules = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
     given = X
     try:
@@ -104,7 +109,7 @@ _TEXT_HINT = " (GCWSNetClassifier and GCWSNetRegressor take text in a frame)"
 
 def _first_text(X: Any) -> tuple[int, Any, str] | None:
     """Return the row, the column and the text of the first text in an array or a frame, None if there is none."""
-    names = getattr(X, "columns", None)
+    names = getattr(X, "column_names", getattr(X, "columns", None))
     table = np.asarray(X) if names is not None or isinstance(X, np.ndarray | list | tuple) else np.empty(0)
     if table.ndim != 2 or table.dtype.kind not in "OUST":
         return None
@@ -128,7 +133,7 @@ def _plainly_fits(X: Any, estimator: Any) -> bool:
     return (
         type(X) is np.ndarray
         and X.ndim == 2
-        and X.dtype in (np.float32, np.float64)
+        and X.dtype in FLOATS
         and X.shape[0] > 0
         and X.shape[1] == estimator.n_features_in_
         and not hasattr(estimator, "feature_names_in_")
@@ -137,16 +142,36 @@ def _plainly_fits(X: Any, estimator: Any) -> bool:
 
 def rounded(numbers: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:
     """Return numbers of another type; those beyond its range become its largest. `numbers` may be overwritten."""
-    most = np.finfo(dtype).max
-    return np.clip(numbers, -most, most, out=numbers).astype(dtype, copy=False)
+    most = LARGEST[dtype]
+    np.minimum(numbers, most, out=numbers)
+    np.maximum(numbers, -most, out=numbers)
+    return numbers.astype(dtype, copy=False)
 
 
 def as_floats(X: Matrix) -> Matrix:
     """Return X as native float32 if that holds every value of its type, else as float64; not copied without need."""
+    if X.dtype in FLOATS:
+        return X
     small_integer = X.dtype.kind in "bui" and X.dtype.itemsize <= 2
     float32 = small_integer or (X.dtype.kind == "f" and X.dtype.itemsize <= 4)
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite, and is then refused
         return X.astype(np.float32 if float32 else np.float64, copy=False)
+
+
+def without_nan(X: Matrix) -> Matrix:
+    """Return X with zeros in place of NaN.
+
+    Examples
+    --------
+    >>> without_nan(np.array([[np.nan, 2.0]]))
+    array([[0., 2.]])
+    """
+    numbers = X.data if sparse.issparse(X) else X
+    if not np.isnan(numbers).any():
+        return X
+    X = X.copy()
+    (X.data if sparse.issparse(X) else X)[np.isnan(numbers)] = 0
+    return X
 
 
 def row_batches(X: Matrix) -> Iterator[tuple[int, Matrix]]:
@@ -163,7 +188,7 @@ def row_batches(X: Matrix) -> Iterator[tuple[int, Matrix]]:
 
 
 def _can_be_read_in_place(X: NDArray[Any]) -> bool:
-    floats = X.dtype in (np.float32, np.float64) and X.dtype.isnative
+    floats = X.dtype in FLOATS
     adjacent = X.strides[1] == X.itemsize or X.shape[1] == 1
     return bool(floats and adjacent and X.flags.aligned and X.strides[0] % X.itemsize == 0)
 
@@ -184,6 +209,8 @@ def _first_not_finite(X: Matrix, nan_is_fine: bool) -> tuple[int, int, float] | 
     step = max(1, BATCH_BYTES // (8 * X.shape[1]))
     for first in range(0, X.shape[0], step):
         batch = as_floats(X[first : first + step])
+        if not nan_is_fine and np.isfinite(batch).all():
+            continue
         bad = _not_finite(batch, nan_is_fine)
         if bad.any():
             row, column = divmod(int(np.argmax(bad)), bad.shape[1])

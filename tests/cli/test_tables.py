@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, pgmm_kernel
-from gcwsnet.coding._preprocessing import learn_preprocessing
+from gcwsnet.coding._preprocessing import learn_scaling_of
 from tests.cli.command import fail, run, succeed
 from tests.estimators.tables import mixed_table, shuffled
 
@@ -130,7 +130,8 @@ def test_a_kernel_of_scaled_rows(tmp_path: Path) -> None:
     frame[4:].to_csv(tmp_path / "b.csv", index=False)
     given = ["--label", "y", "--scale", "numeric", "--out", tmp_path / "kernel.csv"]
     succeed("kernel", tmp_path / "a.csv", tmp_path / "b.csv", *given)
-    scaling = learn_preprocessing(X[4:], "numeric")
+    scaling = learn_scaling_of(X[4:], "numeric")
+    assert scaling is not None
     expected = pgmm_kernel(scaling.transform(X[:4]), scaling.transform(X[4:]))
     np.testing.assert_allclose(pd.read_csv(tmp_path / "kernel.csv").to_numpy(), expected, rtol=1e-12)
     assert "--scale" in fail("kernel", tmp_path / "a.csv", tmp_path / "b.csv", "--scale", "big", code=2)
@@ -139,8 +140,8 @@ def test_a_kernel_of_scaled_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("day,y\n2020-01-01,0\n01/02/2020,1\n", "a.csv:3:day: a value must be a date such as 2024-05-31"),
-        ("flag,y\ntrue,0\nmaybe,1\n", "a.csv:3:flag: a value must be true or false"),
+        ("day,y\n" + "2020-01-01,0\n" * 20_000 + "01/02/2020,1\n", "a.csv:20002:day: a value must be a date such as"),
+        ("flag,y\n" + "true,0\n" * 20_000 + "maybe,1\n", "a.csv:20002:flag: a value must be true or false"),
     ],
 )
 def test_a_date_that_is_none_is_an_error_with_its_place(text: str, words: str, tmp_path: Path) -> None:

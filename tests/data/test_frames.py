@@ -141,6 +141,13 @@ def test_many_categories_are_hashed_and_numbers_beside_them_are_marked() -> None
     assert schema_of(frame[:100]).numeric is None
 
 
+def test_text_of_several_kinds_is_text(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"answer": ["true", "false", "unknown"], "day": ["2020-01-01", "soon", "2020-01-02"]})
+    assert [column.kind for column in schema_of(frame).columns] == ["onehot", "onehot"]
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert read(tmp_path / "a.csv", missing="nan").schema == schema_of(frame)
+
+
 def test_missing_numbers_of_csr_are_stored() -> None:
     frame = pd.DataFrame({"id": [f"user{i}" for i in range(101)], "x": [np.nan, *np.arange(100.0)]})
     X = rows_of(frame, schema_of(frame))

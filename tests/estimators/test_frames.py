@@ -10,14 +10,16 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import gcwsnet
-from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.coding import fit_coder
+from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, pgmm_kernel
+from gcwsnet.coding import CoderSettings, fit_coder
+from gcwsnet.data._frames import encode_frame, learn_schema, open_frame
 from tests.estimators.tables import mixed_table, shuffled
 
 SETTINGS: dict[str, Any] = {"n_hashes": 64, "hidden": 16, "p": 1.0, "scale": "numeric", "random_state": 0}
@@ -54,7 +56,10 @@ def test_a_fitted_model_shows_its_table(fitted: GCWSNetClassifier) -> None:
     text = repr(fitted)
     assert text.startswith("GCWSNetClassifier(")
     assert "fitted on a table with height: number, city: 3 categories, size: 3 ordered categories, flag: bool" in text
-    assert "city: 3 categories" in fitted._repr_html_()
+    shown = fitted._repr_mimebundle_()["text/html"]
+    assert "Fitted on a table of 7 columns" in shown
+    assert "<td>city</td><td>3 categories</td>" in shown
+    assert "Fitted on a table" not in clone(fitted)._repr_mimebundle_()["text/html"]
     assert "\n" not in repr(clone(fitted))
 
 
@@ -128,6 +133,23 @@ def test_numbers_beside_hashed_categories_are_marked_for_the_coder(monkeypatch: 
     GCWSNetClassifier(**SETTINGS).fit(X, X["x"] > 0)
     assert given["X"].format == "csr"
     assert np.flatnonzero(given["numeric"]).tolist() == [0]
+
+
+@pytest.mark.parametrize("scale", ["numeric", "minmax", "quantile", "local", None])
+@pytest.mark.parametrize("missing", ["auto", "zero", "mean"])
+def test_numbers_of_csr_rows_have_the_kernel_of_dense_ones(scale: str | None, missing: str) -> None:
+    """Whether a table is dense or CSR. Only "standard" also shifts the columns of categories of dense rows."""
+    X, _ = mixed_table(150)
+    frame = open_frame(X)
+    schema = learn_schema(frame, "nan")
+    dense = encode_frame(frame, schema)
+    numeric = np.array(["=" not in name for name in schema.feature_names()])
+    settings = CoderSettings(n_hashes=16, p=1.0, scale=scale, missing=missing, relevance=0.0)
+    kernels = []
+    for rows, marked in ((dense, None), (sparse.csr_array(dense), numeric)):
+        prepared = fit_coder(rows, settings, 0, numeric=marked).preprocess(rows)
+        kernels.append(pgmm_kernel(np.nan_to_num(prepared.toarray() if sparse.issparse(prepared) else prepared)))
+    np.testing.assert_allclose(kernels[1], kernels[0], rtol=1e-12)
 
 
 def test_a_frame_of_numbers_equals_an_array() -> None:
@@ -251,6 +273,12 @@ def test_labels_of_frames(y: Any, classes: list[Any], tmp_path: Path) -> None:
     assert model.predict(X).tolist() == list(y) if not isinstance(y, pa.ChunkedArray) else y.to_pylist()
     model.save(tmp_path / "model")
     assert gcwsnet.load(tmp_path / "model").predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_labels_are_no_numbers() -> None:
+    for y in (["a", "b", "a", "b"], pd.Series(["a", "b"] * 2), pd.Series(["a", "b"] * 2, dtype="category")):
+        with pytest.raises(ValueError, match=r"y must be numbers for a regression, y\[0\] is 'a'; .*Classifier"):
+            GCWSNetRegressor(**SETTINGS).fit(np.eye(4), y)
 
 
 @pytest.mark.parametrize("hole", [None, np.nan, pd.NA], ids=["None", "NaN", "NA"])

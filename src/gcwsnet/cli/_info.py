@@ -129,7 +129,7 @@ def _of_schema(schema: Any) -> dict[str, Any]:
     """Return the columns of a table and what they are; nothing where there is no table."""
     if schema is None or not schema.columns:
         return {}
-    return {"table": {column.key: str(column).removeprefix(f"{column.key}: ") for column in schema.columns}}
+    return {"table": {column.key: column.summary for column in schema.columns}}
 
 
 def _of_files(files: list[str], reading: dict[str, Any]) -> dict[str, Any]:

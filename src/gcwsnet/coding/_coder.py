@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._memory import require_memory
-from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats, check_choice, check_finite, check_number, check_power
+from gcwsnet._threads import n_threads
+from gcwsnet._validation import (
+    BATCH_BYTES,
+    Matrix,
+    as_floats,
+    check_choice,
+    check_finite,
+    check_number,
+    check_power,
+    without_nan,
+)
 from gcwsnet.coding._preprocessing import (
     KINDS,
     AnyPreprocessing,
@@ -19,8 +30,11 @@ from gcwsnet.coding._preprocessing import (
 )
 from gcwsnet.coding._selection import SEARCHES, Candidate, Score, select
 from gcwsnet.data import Schema
-from gcwsnet.hashing import GCWSHasher
-from gcwsnet.hashing.samplers.caps import without_nan
+from gcwsnet.hashing._fitted import FittedHasher
+from gcwsnet.hashing._settings import DEFAULT_TABLE_MEMORY, HasherSettings
+
+if TYPE_CHECKING:
+    from gcwsnet.hashing import GCWSHasher
 
 MISSING = ("auto", "error", "zero", "mean")
 ROWS_AT_ONCE = 8192
@@ -90,6 +104,8 @@ class Coder:
         The candidates that all this was selected from; empty where nothing was.
     schema : Schema or None
         How the columns of a table become the columns of a row; None for arrays.
+    code_bits : int
+        The bits of a code.
     hasher : GCWSHasher
         The hasher that these make up.
     """
@@ -104,20 +120,38 @@ class Coder:
     temperature: float = 1.0
     selection: tuple[Candidate, ...] = ()
     schema: Schema | None = None
-    hasher: GCWSHasher = field(init=False, repr=False)
+    _hasher: FittedHasher = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        hasher = GCWSHasher(
-            self.n_codes,
-            p=self.p,
-            bits=self.settings.bits,
-            t_bits=self.settings.t_bits,
-            encoding=self.settings.encoding,
-            missing="error" if self.settings.missing == "error" else "zero",
-            random_state=self.seed,
-        )
-        hasher.fit(sparse.csr_matrix((1, self.preprocessing.n_columns), dtype=np.float32))
-        object.__setattr__(self, "hasher", hasher)
+        settings = HasherSettings.checked(self._hasher_parameters)
+        object.__setattr__(self, "_hasher", FittedHasher(settings, self.seed, self.preprocessing.n_columns))
+
+    @property
+    def _hasher_parameters(self) -> dict[str, Any]:
+        return {
+            "n_hashes": self.n_codes,
+            "p": self.p,
+            "bits": self.settings.bits,
+            "t_bits": self.settings.t_bits,
+            "encoding": self.settings.encoding,
+            "output": "codes",
+            "method": "gcws",
+            "missing": "error" if self.settings.missing == "error" else "zero",
+            "table_memory": DEFAULT_TABLE_MEMORY,
+        }
+
+    @property
+    def code_bits(self) -> int:
+        """The bits of a code."""
+        return self._hasher.settings.code_bits
+
+    @cached_property
+    def hasher(self) -> GCWSHasher:
+        """The hasher of preprocessed rows, as a transformer of scikit-learn."""
+        from gcwsnet.hashing import GCWSHasher  # noqa: PLC0415 - scikit-learn takes long to import
+
+        hasher = GCWSHasher(**self._hasher_parameters, random_state=self.seed)
+        return hasher.fit(sparse.csr_matrix((1, self.preprocessing.n_columns), dtype=np.float32))
 
     @property
     def n_inputs(self) -> int:
@@ -149,14 +183,13 @@ class Coder:
         codes : unsigned integers of shape (n, n_codes)
         """
         n, k = X.shape[0], self.n_codes
-        dtype = np.min_scalar_type((1 << self.hasher.code_bits) - 1)
+        dtype, threads, step = self._hasher.code_dtype, n_threads(n_jobs), rows_at_once(X)
         require_memory(n * k * dtype.itemsize, f"the codes of {n} rows with {k} hashes each", "give fewer rows at once")
-        self.hasher.n_jobs = n_jobs
-        if 0 < n <= rows_at_once(X):
-            return np.asarray(self.hasher.transform(self.preprocess(X)))
+        if 0 < n <= step:
+            return self._hasher.codes(self.preprocess(X), threads)
         codes = np.empty((n, k), dtype=dtype)
-        for first in range(0, n, step := rows_at_once(X)):
-            codes[first : first + step] = self.hasher.transform(self.preprocess(X[first : first + step]))
+        for first in range(0, n, step):
+            codes[first : first + step] = self._hasher.codes(self.preprocess(X[first : first + step]), threads)
         return codes
 
     def preprocess(self, X: Matrix) -> Matrix:

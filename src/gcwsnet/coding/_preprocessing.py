@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._validation import Matrix, as_floats, check_choice, rounded
 from gcwsnet.coding._local import LocalScaling, learn_local
 from gcwsnet.coding._quantiles import QuantileScaling, learn_quantiles

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._validation import Matrix, as_floats
 
 BINS = 16

@@ -20,20 +20,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._validation import Matrix
 from gcwsnet.coding._local import MOST_COLUMNS
 from gcwsnet.coding._preprocessing import Recipe, incomplete_columns, learn_preprocessing
 from gcwsnet.coding._scaling import is_binary
-from gcwsnet.hashing import GCWSHasher
 
 if TYPE_CHECKING:
     from gcwsnet.coding._coder import CoderSettings
 
 SEARCHES = ("off", "fast", "thorough")
-LEAST_ROWS = 200
+LEAST_ROWS, LEAST_ROWS_OF_LAST_STAGE = 200, 30
+"""Fewer rows are not enough to compare preprocessings; and still fewer not for epochs and a temperature."""
 FEW_ROWS, FOLDS = 1000, 3
 """Below so many rows all of them are validated on, by cross-validation."""
 POWERS = (0.5, 1.0, 2.0, 5.0, 20.0, 80.0)
@@ -197,7 +197,8 @@ def select(
     X : array or canonical CSR of shape (n, D)
     settings : CoderSettings
         What is "auto" in them is searched for. Where nothing is known about targets, or ``search="off"``, or there are
-        fewer than 200 rows, the preprocessing is "numeric" and p is 1.
+        fewer than 200 rows, the preprocessing is "numeric" and p is 1. With fewer than 30 rows the epochs are not
+        searched for either, and the temperature is 1.
     seed : int
         The seed of the hashes and of the choice of rows.
     score : Score or None
@@ -211,7 +212,11 @@ def select(
     point = points[0]
     if X.shape[0] >= LEAST_ROWS and (len(points) > 1 or settings.p == "auto"):
         point = search.best_point(points)
-    epochs, temperature = search.best_epochs(point) if score.epochs else (None, 1.0)
+    epochs, temperature = None, 1.0
+    if score.epochs and X.shape[0] >= LEAST_ROWS_OF_LAST_STAGE:
+        epochs, temperature = search.best_epochs(point)
+    elif search.found:
+        search.choose(point)
     for one in search.found:
         logger.debug("%s", describe(one))
     return Selection(point, epochs, temperature, tuple(search.found))
@@ -329,11 +334,22 @@ class _Search:
             found = self.outcome(stage._replace(epochs=epochs), point)
             if best is None or (clearly_better(found.losses, best.losses) and found.accuracy >= best.accuracy):
                 best, chosen = found, first + number
-        self.found[chosen] = replace(self.found[chosen], chosen=True)
+        self._mark(chosen)
         return self.found[chosen].epochs, self.found[chosen].temperature
+
+    def choose(self, point: Point) -> None:
+        """Mark the candidate that a point was chosen by: the latest one with its settings."""
+        settings = vars(point.recipe) | {"p": point.p}
+        numbers = [i for i, one in enumerate(self.found) if settings.items() <= vars(one).items()]
+        self._mark(numbers[-1])
+
+    def _mark(self, chosen: int) -> None:
+        self.found[chosen] = replace(self.found[chosen], chosen=True)
 
     def outcome(self, stage: Stage, point: Point) -> Outcome:
         """Return how a net does on the validation rows, and note the candidate."""
+        from gcwsnet.hashing import GCWSHasher  # noqa: PLC0415 - scikit-learn takes long to import
+
         start = time.perf_counter()
         hidden = stage.hidden if self.score.hidden else ()
         outputs, validated = [], []

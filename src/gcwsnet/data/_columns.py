@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from gcwsnet.data._errors import require_pyarrow
 Floats = NDArray[np.float64]
 BOOLEANS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 MICROSECONDS_OF = {"s": 1_000_000, "ms": 1000, "us": 1}
+KINDS_OF_NUMPY = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date", "m": "duration"}
 KINDS_OF_OBJECTS = {
     "string": "text",
     "boolean": "boolean",
@@ -50,6 +51,7 @@ class TableColumn(ABC):
     """
 
     kind: str
+    _factor: Factor | None = None
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -62,37 +64,46 @@ class TableColumn(ABC):
     def days(self) -> Floats:
         """Return a column of dates or durations in days, with NaN for missing values."""
 
-    @abstractmethod
     def factor(self) -> Factor:
         """Return a column of texts, categories, numbers or booleans as codes of distinct texts.
 
         Categories come in the order that they have, those that do not occur included.
         """
+        if self._factor is None:
+            self._factor = self._make_factor()
+        return self._factor
+
+    @abstractmethod
+    def _make_factor(self) -> Factor: ...
 
     def lists(self) -> tuple[NDArray[np.int64], Floats]:
         """Return the lengths of the lists of a column, 0 for a missing one, and all their numbers in one array."""
         raise TypeError(f"a column of the type {self.kind} has no lists")
 
     def file_kind(self) -> str:
-        """Return the kind, where texts are looked at: see `kind_of_text`."""
-        if self.kind != "text":
-            return self.kind
-        codes, texts = self.factor()
-        present = codes[codes >= 0]
-        return kind_of_text(texts[present[0]]) if len(present) else "text"
+        """Return the kind, where texts are looked at: see `kind_of_texts`."""
+        return kind_of_texts(self.factor().texts) if self.kind == "text" else self.kind
 
 
-def kind_of_text(text: str) -> str:
-    """Return "boolean", "date", "duration" or "text" by the first text of a column.
+def kind_of_texts(texts: Sequence[str]) -> str:
+    """Return "boolean", "date" or "duration" if all texts of a column are that, else "text".
 
     Examples
     --------
-    >>> [kind_of_text(text) for text in ("True", "2024-05-31", "3 days 00:00:00", "Rome")]
-    ['boolean', 'date', 'duration', 'text']
+    >>> kind_of_texts(["True", "false"]), kind_of_texts(["2024-05-31", "2024-06-01"]), kind_of_texts(["True", "Rome"])
+    ('boolean', 'date', 'text')
     """
-    if text.strip().lower() in ("true", "false"):
-        return "boolean"
-    return "date" if parse_date(text) is not None else "duration" if parse_duration(text) is not None else "text"
+    for kind, holds in TEXT_KINDS.items():
+        if texts and all(holds(text) for text in texts):
+            return kind
+    return "text"
+
+
+TEXT_KINDS: dict[str, Callable[[str], bool]] = {
+    "boolean": lambda text: text.strip().lower() in ("true", "false"),
+    "date": lambda text: parse_date(text) is not None,
+    "duration": lambda text: parse_duration(text) is not None,
+}
 
 
 def text_of(value: Any) -> str | None:
@@ -155,7 +166,7 @@ class ArrowColumn(TableColumn):
         numbers = array.cast("int64").fill_null(0).to_numpy(zero_copy_only=False)
         return to_days(numbers * factor if factor else numbers // 1000, missing)
 
-    def factor(self) -> Factor:
+    def _make_factor(self) -> Factor:
         types = require_pyarrow("tables").types
         array = self.array
         if types.is_decimal(array.type):
@@ -223,7 +234,7 @@ class PandasColumn(TableColumn):
         numbers = numbers.astype(f"{numbers.dtype.kind}8[us]")
         return to_days(numbers.view(np.int64), np.isnat(numbers))
 
-    def factor(self) -> Factor:
+    def _make_factor(self) -> Factor:
         import pandas as pd  # noqa: PLC0415 - the user has it
 
         if isinstance(self._series.dtype, pd.CategoricalDtype):
@@ -237,6 +248,8 @@ def pandas_kind(series: Any) -> str:
     import pandas as pd  # noqa: PLC0415 - the user has it
 
     dtype, types = series.dtype, pd.api.types
+    if isinstance(dtype, np.dtype) and dtype.kind in KINDS_OF_NUMPY:
+        return KINDS_OF_NUMPY[dtype.kind]
     if isinstance(dtype, pd.CategoricalDtype):
         return "ordered" if dtype.ordered else "category"
     if types.is_object_dtype(dtype):
@@ -247,7 +260,6 @@ def pandas_kind(series: Any) -> str:
         "boolean": types.is_bool_dtype(dtype),
         "number": types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype),
         "date": types.is_datetime64_any_dtype(dtype),
-        "duration": types.is_timedelta64_dtype(dtype),
     }
     return next((kind for kind, found in kinds.items() if found), str(dtype))
 
@@ -255,7 +267,7 @@ def pandas_kind(series: Any) -> str:
 def table_columns(frame: Any) -> tuple[list[Any], Sequence[TableColumn]]:
     """Return the names and the columns of a frame of pandas, polars or pyarrow, or of one that speaks to pyarrow."""
     if type(frame).__module__.split(".")[0] == "pandas":
-        return list(frame.columns), [_pandas_column(frame.iloc[:, number]) for number in range(frame.shape[1])]
+        return list(frame.columns), [_pandas_column(series) for _, series in frame.items()]
     pyarrow = require_pyarrow(f"a frame of the type {type(frame).__name__}")
     table = frame.to_arrow() if hasattr(frame, "to_arrow") else pyarrow.table(frame)
     if isinstance(table, pyarrow.RecordBatch):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from gcwsnet.data._columns import kind_of_text
+from gcwsnet.data._columns import kind_of_texts
 from gcwsnet.data._encode import Table
 from gcwsnet.data._errors import DataError, ErrorHandler, RowOrigin, quote, require_pyarrow
 from gcwsnet.data._options import ReadOptions
@@ -39,21 +39,21 @@ class CsvHead(NamedTuple):
 
     def value_type(self, number: int) -> str:
         """Return "numbers" or "strings" by the first value of a column that is not missing."""
-        first = self._first_value(number)
+        first = next(self._values(number), None)
         return NUMBERS if first is None or is_number(first) else STRINGS
 
     def kind(self, number: int) -> str:
-        """Return the kind of a column by its first value that is not missing."""
-        first = self._first_value(number)
-        return "number" if first is None or is_number(first) else kind_of_text(first)
+        """Return "number" by the first value of a column that is not missing, and other kinds by all of them."""
+        return "number" if self.value_type(number) == NUMBERS else kind_of_texts(list(self._values(number)))
 
-    def _first_value(self, number: int) -> str | None:
+    def _values(self, number: int) -> Iterator[str]:
+        """Yield the values of a column that are not missing."""
         values = (row[number] for row in self.rows if number < len(row))
-        return next((value for value in values if value.strip() not in MISSING_VALUES), None)
+        return (value for value in values if value.strip() not in MISSING_VALUES)
 
 
 class CsvReader(TableReader):
-    """A reader of CSV files. The first value of a column tells what it holds: numbers, booleans, dates or text."""
+    """A reader of CSV files. The first values of a column tell what it holds: numbers, booleans, dates or text."""
 
     delimiter = ","
 

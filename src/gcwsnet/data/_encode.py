@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from gcwsnet import _core
+from gcwsnet import _sparse as sparse
 from gcwsnet.data._batch import Batch, mark_canonical
 from gcwsnet.data._columns import BOOLEANS, ArrowColumn, Factor, TableColumn, arrow_kind
 from gcwsnet.data._dates import PARSERS, to_days

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet.data._batch import Batch
 
 MAX_REASONS = 10
 MAX_QUOTED = 60
-MISSING_HINT = 'give missing="zero" or missing="nan", or drop the row'
+MISSING_HINT = 'give missing="zero" or another rule, or drop the row'
 MISSING_MESSAGE = f"a value must not be missing; {MISSING_HINT}"
 ColumnReference = int | str | None
 """What an error calls a column: its name, its number, or None where the error is about the whole row."""

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._validation import check_choice
 from gcwsnet.data._arrays import ArraysReader
 from gcwsnet.data._batches import Batches, ReaderBatches

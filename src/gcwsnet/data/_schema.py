@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,8 +70,13 @@ class Column:
         return self.number + 1 if self.name is None else self.name
 
     def __str__(self) -> str:
+        return f"{self.key}: {self.summary}"
+
+    @property
+    def summary(self) -> str:
+        """What it holds, such as "number" or "3 categories"."""
         kind = {"onehot": f"{len(self.categories)} categories", "ordered": f"{len(self.categories)} ordered categories"}
-        return f"{self.key}: {kind.get(self.kind, self.kind)}"
+        return kind.get(self.kind, "many categories, hashed" if self.kind == "hashed" else self.kind)
 
 
 @dataclass(frozen=True)
@@ -184,6 +190,11 @@ class Schema:
         shown = [str(column) for column in self.columns[:MOST_COLUMNS_SHOWN]]
         more = len(self.columns) - len(shown)
         return ", ".join(shown) + (f" and {more} more" if more else "")
+
+    def _repr_html_(self) -> str:
+        """Return a table of the columns, as a notebook shows it."""
+        rows = [f"<tr><td>{escape(column.key)}</td><td>{column.summary}</td></tr>" for column in self.columns]
+        return f"<table><tr><th>column</th><th>what it holds</th></tr>{''.join(rows)}</table>"
 
     def to_json(self) -> dict[str, Any]:
         """Return the schema as a dict that `json.dumps` takes."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._validation import MOST_COLUMNS
 from gcwsnet.data._batch import Batch
 from gcwsnet.data._encode import Table, factor_of_column

@@ -9,28 +9,29 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import is_regressor
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from gcwsnet._keys import EPOCH_ORDER, random_order
 from gcwsnet._memory import available_bytes
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import check_choice, check_integer, check_number, draw_seed
-from gcwsnet.coding import Candidate, Coder, CoderSettings, fit_coder
+from gcwsnet._validation import check_integer, check_number, draw_seed
+from gcwsnet.coding import CoderSettings, fit_coder
 from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.data import Batch, Schema
+from gcwsnet.estimators._fitted_model import FittedModel
 from gcwsnet.estimators._input import check_rows, check_targets, opened, schema_of
+from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import progress, show_selection
 from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
 from gcwsnet.training import Plan, Targets, Trainer, TrainingSettings
 from gcwsnet.training._candidate_score import CandidateScore
-from gcwsnet.training._history import History, Record, record_fractions
+from gcwsnet.training._history import Record, record_fractions
 
 CODER_SETTINGS = tuple(CoderSettings.__dataclass_fields__)
 TRAINING_SETTINGS = tuple(TrainingSettings.__dataclass_fields__)
@@ -43,26 +44,18 @@ MAY_CHANGE_WITH_WARM_START = frozenset(
     }
 )
 SHARE_OF_MEMORY_FOR_CODES = 4
+MOST_EPOCHS_OF_EARLY_STOPPING = 30
 
 Callback = Callable[[Any, Record], Any]
 Self = TypeVar("Self", bound="GCWSNetEstimator")
 
 
-class GCWSNetEstimator(BaseEstimator):
+class GCWSNetEstimator(FittedModel):
     """The part of the classifier and of the regressor that is the same for both.
 
-    Attributes
-    ----------
-    coder_ : Coder
-    trainer_ : Trainer
-    _fitted_params : dict
-        The parameters as they were in `fit`, which everything after it reads: changing a parameter of a fitted model
-        changes nothing until the next `fit`.
+    They have a coder and a trainer. Where `fit` goes from here is in ``CONTRIBUTING.md``.
     """
 
-    coder_: Coder
-    trainer_: Trainer
-    _fitted_params: dict[str, Any]
     _buffer: WarmUpBuffer | None = None
 
     def __init__(
@@ -189,7 +182,9 @@ class GCWSNetEstimator(BaseEstimator):
             self._buffer = None
             if fresh:
                 thorough = coder_settings.search == "thorough"
-                epochs = training_settings.epochs_to_compare(rows.n_rows, thorough=thorough)
+                epochs = (
+                    () if self.early_stopping else training_settings.epochs_to_compare(rows.n_rows, thorough=thorough)
+                )
                 training_settings = training_settings.for_rows(rows.n_rows)
                 self._begin(rows, targets, coder_settings, training_settings, schema, seed, epochs)
             else:
@@ -200,8 +195,10 @@ class GCWSNetEstimator(BaseEstimator):
             plan = Plan(
                 self._n_epochs(training_settings, rows.n_rows),
                 rows.n_rows,
+                scheduled=not self.early_stopping,
                 fractions=record_fractions(self.records),
                 patience=self.patience if self.early_stopping else None,
+                averaged=self.early_stopping,
             )
             self._run(plan, rows, shuffle=self.shuffle, held_out=encoded)
         return self
@@ -237,100 +234,6 @@ class GCWSNetEstimator(BaseEstimator):
             plan = Plan(1, rows.n_rows, scheduled=False, fractions=fractions, averaged=True)
             self._run(plan, rows, shuffle=False)
         return self
-
-    def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True, dtype: str = "float32") -> None:
-        """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file. It is written beside it first and then moved into its place.
-        optimizer : bool, default=True
-            Whether the state of the optimizer and of the averaging is saved too, so that `partial_fit` goes on as if
-            nothing had been saved. The file is two to four times as large then. The warm-up buffer of a stream (see
-            `partial_fit`) is never saved: what has been learned from it is final then.
-        timings : bool, default=True
-            Whether the seconds of `history_` and `selection_` are saved. Without them they are 0, and equal fits give
-            equal files.
-        dtype : {"float32", "float16", "int8"}, default="float32"
-            The type of the first layer's table in the file, which is nearly all of it; the others need
-            ``optimizer=False``. "float16" halves the file. "int8" makes it four times smaller: each row of the table
-            has a scale, and its weights are rounded to 1/127 of the row's largest. Predictions change by that rounding;
-            ``docs/training-speed.md`` has the accuracy. The loaded net computes in float32 with what was stored.
-        """
-        from gcwsnet.estimators._model_file import TABLE_DTYPES, save_model  # noqa: PLC0415
-
-        check_is_fitted(self)
-        check_choice("dtype", dtype, TABLE_DTYPES)
-        if optimizer and dtype != "float32":
-            raise ValueError(
-                f"dtype={dtype!r} rounds the weights, from which training cannot go on as if nothing had been saved; "
-                "give optimizer=False too"
-            )
-        save_model(self, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the columns that are hashed, such as ``age`` and ``city=Rome``.
-
-        Parameters
-        ----------
-        input_features : array of str, optional
-            The names of the columns of X, where X is an array. They must be those of `fit` where it had names.
-        """
-        check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
-        schema = self.coder_.schema
-        return np.array(schema.feature_names(), dtype=object) if schema is not None and schema.columns else names
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        text = super().__repr__(N_CHAR_MAX)
-        schema = self.coder_.schema if "coder_" in vars(self) else None
-        return text if schema is None or not schema.columns else f"{text}\nfitted on a table with {schema}"
-
-    @property
-    def schema_(self) -> Schema | None:
-        """How the columns of a table become the columns that are hashed; None for arrays."""
-        return self.coder_.schema
-
-    @property
-    def history_(self) -> History:
-        """The records of the training."""
-        return self.trainer_.history
-
-    @property
-    def selection_(self) -> list[Candidate]:
-        """The candidates that preprocessing, p, epochs and temperature were selected from."""
-        return list(self.coder_.selection)
-
-    @property
-    def scaling_(self) -> Any:
-        """The scaling of columns in use."""
-        return self.coder_.preprocessing.scaling
-
-    @property
-    def p_(self) -> float:
-        """The power in use."""
-        return self.coder_.p
-
-    @property
-    def hasher_(self) -> Any:
-        """The hasher in use."""
-        return self.coder_.hasher
-
-    @property
-    def seed_(self) -> int:
-        """The seed of hashes, weights and order."""
-        return self.coder_.seed
-
-    @property
-    def n_rows_seen_(self) -> int:
-        """The rows that the net has learned from."""
-        return self.trainer_.rows_seen
-
-    @property
-    def n_epochs_seen_(self) -> int:
-        """The epochs that the net has learned from; a call of `partial_fit` counts as one."""
-        return self.trainer_.epochs_seen
 
     def _freeze_parameters(self, *, continued: bool = False) -> tuple[CoderSettings, TrainingSettings]:
         """Check the parameters and keep them for the model that is fitted next; return what coder and trainer need.
@@ -383,7 +286,7 @@ class GCWSNetEstimator(BaseEstimator):
         if y is None:
             raise without_targets(self)
         X = check_rows(opened(X), self, settings, schema, reset=reset)
-        y = check_targets(y)
+        y = check_targets(y, are_numbers=is_regressor(self))
         check_consistent_length(X, y)
         weight = None
         if sample_weight is not None:
@@ -425,7 +328,7 @@ class GCWSNetEstimator(BaseEstimator):
                 training_settings,
                 targets.with_temperature(self.coder_.temperature),
                 n_hashes=coder_settings.n_hashes,
-                code_bits=self.coder_.hasher.code_bits,
+                code_bits=self.coder_.code_bits,
                 seed=seed,
                 device=str(self.device),
             )
@@ -433,6 +336,8 @@ class GCWSNetEstimator(BaseEstimator):
 
     def _n_epochs(self, settings: TrainingSettings, n_rows: int) -> int:
         """Return how often `fit` goes over the rows: as often as was given or, if it was left open, selected."""
+        if self.early_stopping and settings.epochs == "auto":
+            return MOST_EPOCHS_OF_EARLY_STOPPING
         selected = self.coder_.epochs if settings.epochs == "auto" else None
         return settings.n_epochs(n_rows) if selected is None else selected
 
@@ -456,7 +361,7 @@ class GCWSNetEstimator(BaseEstimator):
         n, seed = rows.n_rows, self.seed_
         block = rows_at_once(rows.X)
         kept: Batch | None = None
-        n_bytes = n * self.coder_.n_codes * np.min_scalar_type((1 << self.hasher_.code_bits) - 1).itemsize
+        n_bytes = n * self.coder_.n_codes * np.min_scalar_type((1 << self.coder_.code_bits) - 1).itemsize
         if n_epochs > 1 and n_bytes <= (available_bytes() or 0) // SHARE_OF_MEMORY_FOR_CODES:
             kept = rows._replace(X=self._codes(rows.X))
 
@@ -484,13 +389,8 @@ class GCWSNetEstimator(BaseEstimator):
         """Return the outputs of the net for rows as users give them."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        return self._outputs_of(check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False))
-
-    def _outputs_of(self, X: Any) -> NDArray[np.float32]:
-        """Return the outputs of the net for rows that were checked."""
-        step, threads, net = rows_at_once(X), n_threads(self.n_jobs), self.trainer_.net
-        parts = (self.coder_.codes(X[first : first + step], n_jobs=threads) for first in range(0, X.shape[0], step))
-        return np.concatenate([net.outputs(codes, n_jobs=threads) for codes in parts])
+        rows = check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False)
+        return Predictor(self.coder_, self.trainer_.net, n_jobs=self.n_jobs).outputs_of_checked(rows)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "trainer_" in vars(self)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_finite
 from gcwsnet.coding import Coder, CoderSettings, fit_coder

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from gcwsnet._validation import Matrix, check_matrix
 from gcwsnet.coding import CoderSettings
@@ -66,9 +67,14 @@ def _check_array_fits(schema: Schema) -> None:
         )
 
 
-def check_targets(y: Any) -> NDArray[Any]:
+def check_targets(y: Any, *, are_numbers: bool) -> NDArray[Any]:
     """Return labels or numbers as an array, with objects that are all numbers or booleans as such; none is missing."""
-    y = np.asarray(y)
+    y = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    text = next((value for value in y.reshape(-1)[:1].tolist() if isinstance(value, str)), None)
+    if are_numbers and text is not None:
+        raise ValueError(
+            f"y must be numbers for a regression, y[0] is {text!r:.60}; convert it, or use GCWSNetClassifier for labels"
+        )
     if y.dtype.kind != "O":
         return y
     flat = y.reshape(-1)

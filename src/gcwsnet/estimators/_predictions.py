@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from gcwsnet.data import Batch, Batches, Schema, read
 from gcwsnet.data._columns import BOOLEANS, text_of
-from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._file_coder import as_labels
-from gcwsnet.estimators._model_file import load_with_description
+from gcwsnet.estimators._model_file import read_model
+from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.training import Labels
 
 
@@ -77,17 +77,17 @@ class Model:
     """
 
     def __init__(self, path: Path, n_jobs: int | None) -> None:
-        self.estimator, description = load_with_description(path)
-        self.estimator.n_jobs = n_jobs
-        self.n_features: int = self.estimator.coder_.n_features
-        self.schema: Schema | None = self.estimator.coder_.schema
+        path, arrays, description = read_model(path)
+        self.predictor = Predictor.of_file(path, arrays, description, n_jobs=n_jobs)
+        self.n_features: int = self.predictor.coder.n_features
+        self.schema: Schema | None = self.predictor.coder.schema
         files = description.get("files")  # None for a model that was trained in Python
         self.label_type: str | None = None if files is None else files["label_type"]
 
     @property
     def classes(self) -> NDArray[Any] | None:
         """The labels; None for a regression."""
-        return getattr(self.estimator, "classes_", None)
+        return getattr(self.predictor, "classes_", None)
 
     def read(self, files: list[str], *, labels_needed: bool, reading: dict[str, Any]) -> Batches:
         """Read files like those that the model was trained on, except for what `reading` says."""
@@ -105,10 +105,9 @@ class Model:
             yield self._predict(batch)
 
     def _predict(self, batch: Batch) -> Predictions:
-        estimator: GCWSNetEstimator = self.estimator
         y = None if batch.y is None else as_labels(labels_like(batch.y, self.classes), self.label_type)
-        estimator.coder_.settings.check_finite(batch.X)
-        outputs = estimator._outputs_of(batch.X)
-        targets = estimator.trainer_.targets
+        self.predictor.coder.settings.check_finite(batch.X)
+        outputs = self.predictor.outputs_of_checked(batch.X)
+        targets = self.predictor.net.targets
         probabilities = targets.probabilities(outputs) if isinstance(targets, Labels) else None
         return Predictions(targets.predictions(outputs), probabilities, outputs.astype(np.float64), y, batch.weight)
