@@ -14,19 +14,19 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet._memory import require_memory
-from gcwsnet._validation import Matrix
+from gcwsnet._validation import Matrix, without_nan
 from gcwsnet.coding import CoderSettings
 from gcwsnet.coding._preprocessing import AnyPreprocessing, learn_preprocessing
 from gcwsnet.coding._selection import POWERS, Point, open_points
 from gcwsnet.estimators._ridge import Floats, Ridge, fit_ridge
-from gcwsnet.hashing.samplers.caps import without_nan
 from gcwsnet.kernels import pgmm_kernel
 
 FIRST_ROWS, SECOND_ROWS = 500, 1000
@@ -167,7 +167,7 @@ class _Search:
             by_loss[point] = self.found[-1].loss
         return min(by_loss, key=lambda point: by_loss[point])
 
-    def _climb(self, start: Point, step: int, look: Any) -> None:
+    def _climb(self, start: Point, step: int, look: Callable[[Point], float]) -> None:
         """Compare smaller or larger powers, as long as they are better."""
         before, place = look(start), POWERS.index(start.p) + step
         while 0 <= place < len(POWERS):
@@ -177,13 +177,14 @@ class _Search:
             before, place = loss, place + step
 
     def score(self, stage: str, problem: Problem, point: Point) -> Ridge:
-        """Return the fit with the best alpha, and note the candidate; alphas are compared as long as they are better."""
+        """Return the fit with the best alpha, and note the candidate; alphas are compared as long as that helps."""
         start = time.perf_counter()
         _, rows = self._prepare(stage, problem, point)
         n = problem.n_rows
-        require_memory(8 * n * n, f"the kernel matrix of {n} rows", "give fewer rows, or use GCWSNetClassifier")
+        require_memory(8 * n * n, f"the kernel matrix of {n} rows", "give fewer rows, or use a GCWSNet")
         K = pgmm_kernel(rows, p=point.p, n_jobs=self.threads)
-        n_left_out, scale = min(n, MOST_LEFT_OUT), problem.weight.mean()
+        scale = float(problem.weight.mean())
+        n_left_out = min(n, MOST_LEFT_OUT)
         fits: dict[float, tuple[float, Floats, Ridge]] = {}
 
         def look(alpha: float) -> float:
@@ -203,11 +204,18 @@ class _Search:
         if self.alpha == "auto":
             self.likely_alpha = best
         loss, losses, ridge = fits[best]
-        error = float(losses.std(ddof=1) / math.sqrt(len(losses))) if len(losses) > 1 else math.inf
+        error = float(losses.std(ddof=1) / math.sqrt(len(losses)))
         self.found.append(
             KernelCandidate(
-                stage, **vars(point.recipe), p=point.p, alpha=best * scale, rows=n, loss=loss, error=error,
-                seconds=time.perf_counter() - start, chosen=stage == "last",
+                stage,
+                **vars(point.recipe),
+                p=point.p,
+                alpha=best * scale,
+                rows=n,
+                loss=loss,
+                error=error,
+                seconds=time.perf_counter() - start,
+                chosen=stage == "last",
             )
         )
         return ridge

@@ -1,12 +1,12 @@
 """Regularised least squares in closed form, with the predictions for rows that are left out of it.
 
-With the kernel matrix K, weights w and A = K + alpha / w on the diagonal, the function f(x) = sum_i c_i k(x, x_i) + b that
-minimises sum_i w_i (y_i - f(x_i))**2 + alpha |f|**2 has c = A^-1 (y - b) and b = 1' A^-1 y / 1' A^-1 1. Without row i, it
-would be wrong at that row by c_i / (B^-1)_ii, where B is A bordered by ones (Cawley and Talbot, 2004):
-(B^-1)_ii = (A^-1)_ii - (A^-1 1)_i**2 / 1' A^-1 1.
+With the kernel matrix K, weights w and A = K + alpha / w on the diagonal, the function f(x) = sum_i c_i k(x, x_i) + b
+that minimises sum_i w_i (y_i - f(x_i))**2 + alpha |f|**2 has c = A^-1 (y - b) and b = 1' A^-1 y / 1' A^-1 1. Fitted
+without row i, it would be wrong at that row by c_i / (B^-1)_ii, where B is A bordered by ones (Cawley and Talbot,
+2004): (B^-1)_ii = (A^-1)_ii - (A^-1 1)_i**2 / 1' A^-1 1.
 
-If the rows that are left out stand last, the factor A = L L' gives their (A^-1)_ii by its last rows and columns alone. So
-one factorisation, a third of n**3 multiplications, is nearly all the work.
+If the rows that are left out stand last, the factor A = L L' gives their (A^-1)_ii by its last rows and columns alone.
+So one factorisation, a third of n**3 multiplications, is nearly all the work.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def fit_ridge(K: Floats, targets: Floats, penalty: Floats, n_left_out: int, *, t
     Parameters
     ----------
     K : array of shape (n, n)
-        The kernel matrix, whose diagonal is 1. What is below the diagonal is overwritten; only what is above it is read.
+        The kernel matrix, whose diagonal is 1. Only what is above the diagonal is read; the rest is overwritten.
     targets : array of shape (n, m)
     penalty : array of shape (n,)
         alpha / w, positive.
