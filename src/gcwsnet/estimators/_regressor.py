@@ -18,7 +18,7 @@ from gcwsnet.training._targets import LOSSES
 
 
 class GCWSNetRegressor(RegressorMixin, GCWSNetEstimator):
-    """A neural net on GCWS codes that predicts one or more numbers for each row of numbers, or of a table.
+    """A regressor that predicts one or more numbers for rows of numbers, or of a table, by nets on their GCWS codes.
 
     It is `GCWSNetClassifier` for numbers; the net learns standardised targets.
 
@@ -27,10 +27,10 @@ class GCWSNetRegressor(RegressorMixin, GCWSNetEstimator):
     loss : {"squared_error", "absolute_error", "huber"}, default="squared_error"
         The loss of the standardised targets. "absolute_error" predicts medians; "huber" is the square up to one
         standard deviation and grows like the absolute error beyond.
-    n_hashes, bits, t_bits, p, scale, hidden, reduction, epochs, batch_size, learning_rate, schedule, optimizer, \
-betas, weight_decay, average, encoding, missing, shuffle, records, early_stopping, patience, \
+    n_hashes, bits, t_bits, p, scale, relevance, search, hidden, ensemble, reduction, epochs, batch_size, \
+learning_rate, schedule, optimizer, betas, weight_decay, average, encoding, missing, shuffle, records, early_stopping, patience, \
 validation_fraction, callbacks, warm_start, verbose, random_state, n_jobs, device
-        As of `GCWSNetClassifier`. Numbers want more epochs than labels.
+        As of `GCWSNetClassifier`.
 
     Attributes
     ----------
