@@ -27,6 +27,7 @@ SUBJECTS = {
     "fitting": Subject(
         "seconds of a whole fit with default settings, next to LightGBM", "training-speed.md", ("lightgbm",)
     ),
+    "fit-parts": Subject("where the time of a fit goes, and its memory traffic", "training-speed.md"),
     "batch-size": Subject("accuracy after one pass by the rows of a step", "training-speed.md"),
     "model-size": Subject("size of model files and accuracy by the type of the stored table", "training-speed.md"),
     "first-layer": Subject(
@@ -44,9 +45,9 @@ SUBJECTS = {
     "streaming": Subject("memory and time of one pass over large files", "command-line.md"),
     "zero-bit": Subject("bias of the 0-bit approximation", "zero-bit.md", ("matplotlib",)),
     "accuracy": Subject(
-        "accuracy, time and size over many datasets, next to other learners",
+        "accuracy, calibration, time and size over many datasets, next to other learners",
         "accuracy.md",
-        ("lightgbm", "matplotlib"),
+        ("matplotlib",),
     ),
     "paper-settings": Subject("accuracy after one pass with the settings of the paper", "accuracy.md"),
 }

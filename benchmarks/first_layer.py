@@ -20,7 +20,6 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, pairwise
 from typing import Any, NamedTuple
 
@@ -28,7 +27,7 @@ import numpy as np
 import torch
 
 from benchmarks.subject import Section, add_count, environment, markdown_table
-from benchmarks.timing import Work, one_thread, seconds
+from benchmarks.timing import Work, copies_per_second, one_thread, seconds
 from gcwsnet import GCWSHasher, _core
 from gcwsnet.datasets import load
 from gcwsnet.nn import HashedLinear, LazyAdam
@@ -41,7 +40,6 @@ PEERS = {
     "SparseAdam": "EmbeddingBag, SparseAdam",
 }
 ONE, TWO = "HashedLinear, LazyAdam", "HashedLinear, LazyAdam, 2 threads"
-COPIED = 1 << 26  # numbers, far more than a cache holds
 Tensor = Any
 
 
@@ -131,15 +129,6 @@ class NativeStep:
         picks.adam(self.gradient, weight, mean, square, 1e-3, 0.1, 1e-3, 1e-8, 1.0, n_threads)
         times.append(time.perf_counter())
         return [after - before for before, after in pairwise(times)]
-
-
-def copies_per_second(n_threads: int, repetitions: int) -> float:
-    """Return the bytes that are read and written in a second while a large array is copied, at best."""
-    source, target = np.ones(COPIED, np.float32), np.zeros(COPIED, np.float32)
-    parts = list(zip(np.split(target, n_threads), np.split(source, n_threads), strict=True))
-    with ThreadPoolExecutor(n_threads) as pool:
-        best = min(seconds(lambda: list(pool.map(lambda pair: np.copyto(*pair), parts))) for _ in range(repetitions))
-    return 2 * source.nbytes / best
 
 
 def rows_that_occur(codes: Tensor, size: int) -> float:

@@ -20,7 +20,7 @@ from sklearn.neural_network import MLPClassifier
 from benchmarks.subject import Section, add_count, add_names, environment, log, markdown_table
 from benchmarks.timing import one_thread
 from gcwsnet import GCWSNetClassifier, datasets
-from gcwsnet.coding._preprocessing import learn_preprocessing
+from gcwsnet.coding._preprocessing import learn_scaling_of
 
 H = 200
 RATE = 1e-3
@@ -41,6 +41,8 @@ class Experiment(NamedTuple):
         """Return the net of the paper: the low 8 bits of i*, H = 200, Adam with a constant rate of 0.001."""
         paper: dict[str, Any] = {
             "t_bits": 0,
+            "relevance": 0.0,
+            "search": "off",
             "epochs": 1,
             "encoding": "lowbits",
             "learning_rate": RATE,
@@ -80,7 +82,7 @@ def _accuracy_on_original_data(experiment: Experiment, data: Any, seed: int) -> 
         (H,), batch_size=experiment.batch, learning_rate_init=RATE, alpha=0.0, max_iter=1, random_state=seed
     )
     if experiment.scale is not None:
-        preprocessing = learn_preprocessing(data.X_train, experiment.scale)
+        preprocessing = learn_scaling_of(data.X_train, experiment.scale)
         data = {name: preprocessing.transform(data[name]) for name in ("X_train", "X_test")} | {
             name: data[name] for name in ("y_train", "y_test")
         }

@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from gcwsnet.cli._hashing_speed import Work, machine, medians, n_cores, seconds, versions
@@ -17,6 +19,7 @@ from gcwsnet.cli._hashing_speed import Work, machine, medians, n_cores, seconds,
 __all__ = [
     "HighestLoad",
     "Work",
+    "copies_per_second",
     "machine",
     "medians",
     "n_cores",
@@ -24,6 +27,8 @@ __all__ = [
     "seconds",
     "versions",
 ]
+
+COPIED = 1 << 26  # numbers, far more than a cache holds
 
 
 @contextmanager
@@ -39,6 +44,15 @@ def one_thread() -> Iterator[None]:
         finally:
             if torch:
                 torch.set_num_threads(threads)
+
+
+def copies_per_second(n_threads: int, repetitions: int) -> float:
+    """Return the bytes that are read and written in a second while a large array is copied, at best."""
+    source, target = np.ones(COPIED, np.float32), np.zeros(COPIED, np.float32)
+    parts = list(zip(np.split(target, n_threads), np.split(source, n_threads), strict=True))
+    with ThreadPoolExecutor(n_threads) as pool:
+        best = min(seconds(lambda: list(pool.map(lambda pair: np.copyto(*pair), parts))) for _ in range(repetitions))
+    return 2 * source.nbytes / best
 
 
 class HighestLoad:

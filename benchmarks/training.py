@@ -1,11 +1,12 @@
 """Rows learned per second by whole fits, and the time of predictions, next to LightGBM where it is installed.
 
-A fit is all of it: scaling, hashing, the net and its optimizer, with p and the scaling given and all else by default.
+A fit is all of it: scaling, hashing, the net and its optimizer. Nothing is searched for: p is 1, the scaling "numeric",
+and there is one net with 200 hidden units that learns once from each row.
 There are batches of 32 and of 128, and one thread and two. The rows are half of Covtype, or generated ones like them
 where `gcwsnet.datasets.load` does not find it. LightGBM has its defaults. All take turns, and medians count.
 
-The first prediction is timed in a new process: the import, the load of a model file and the prediction of one row.
-Single rows are then predicted one by one in a loop.
+The first prediction is timed in a new process: the import, the load of a model file and the prediction of one row. It
+is set against a process that imports NumPy and does nothing else. Single rows are then predicted one by one in a loop.
 """
 
 from __future__ import annotations
@@ -27,18 +28,42 @@ import numpy as np
 
 from benchmarks.subject import Section, add_count, environment, log, markdown_table
 from benchmarks.timing import medians, n_cores
-from gcwsnet import GCWSNetClassifier, datasets
+from gcwsnet import GCWSNetClassifier, Predictor, datasets
 
 BATCHES = (32, 128)
+NO_SEARCH: dict[str, Any] = {
+    "p": 1.0,
+    "scale": "numeric",
+    "relevance": 0.0,
+    "search": "off",
+    "hidden": (200,),
+    "ensemble": 1,
+    "epochs": 1,
+}
 GENERATED_ROWS = 300_000
 LIGHTGBM = "LightGBM"
+NUMPY, PREDICTOR, ESTIMATOR = "NumPy, only imported", "gcwsnet.Predictor.load", "gcwsnet.load"
 FIRST_PREDICTION = {
-    "gcwsnet": """
-import gcwsnet
+    NUMPY: """
+import numpy
+at("import")
+at("load")
+at("first row")
+""",
+    PREDICTOR: """
+import gcwsnet, numpy
+at("import")
+model = gcwsnet.Predictor.load(path)
+at("load")
+model.predict_proba(numpy.array([row]))
+at("first row")
+""",
+    ESTIMATOR: """
+import gcwsnet, numpy
 at("import")
 model = gcwsnet.load(path)
 at("load")
-model.predict_proba([row])
+model.predict_proba(numpy.array([row]))
 at("first row")
 """,
     LIGHTGBM: """
@@ -100,7 +125,7 @@ def models(n_threads: int) -> dict[str, Any]:
     """Return the models that are timed."""
     made: dict[str, Any] = {
         f"GCWSNetClassifier, batches of {size}": GCWSNetClassifier(
-            p=1.0, scale="numeric", batch_size=size, random_state=0, n_jobs=n_threads
+            **NO_SEARCH, batch_size=size, random_state=0, n_jobs=n_threads
         )
         for size in BATCHES
     }
@@ -130,45 +155,54 @@ def fits_table(
     return markdown_table(head, lines), of_one_thread
 
 
-def first_prediction(kind: str, path: Path, row: Any, repetitions: int) -> list[float]:
-    """Return the milliseconds of each part of a first prediction in a new process."""
-    program = TIMED + FIRST_PREDICTION[kind] + "\nprint(json.dumps(seconds))"
-    command = [sys.executable, "-c", program, str(path), json.dumps(row.tolist())]
-    found = []
+def first_predictions(paths: dict[str, Path], row: Any, repetitions: int) -> dict[str, list[float]]:
+    """Return the milliseconds of each part of first predictions in new processes, which take turns."""
+    found: dict[str, list[list[float]]] = {kind: [] for kind in paths}
     for _ in range(repetitions + 1):
-        start = time.perf_counter()
-        seconds = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        seconds["whole process"] = time.perf_counter() - start
-        found.append([1e3 * seconds[part] for part in PARTS])
-    return [median(part) for part in zip(*found[1:], strict=True)]  # the first process finds cold files
+        for kind, path in paths.items():
+            program = TIMED + FIRST_PREDICTION[kind] + "\nprint(json.dumps(seconds))"
+            command = [sys.executable, "-c", program, str(path), json.dumps(row.tolist())]
+            start = time.perf_counter()
+            seconds = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            seconds["whole process"] = time.perf_counter() - start
+            found[kind].append([1e3 * seconds[part] for part in PARTS])
+    return {  # without the first process of each kind, which finds cold files
+        kind: [median(part) for part in zip(*times[1:], strict=True)] for kind, times in found.items()
+    }
 
 
-def microseconds_of_a_row(predict: Callable[[Any], Any], X: Any, repetitions: int) -> float:
-    """Return the microseconds of a prediction of one row in a loop."""
-
-    def loop() -> None:
-        for i in range(len(X)):
-            predict(X[i : i + 1])
-
-    return 1e6 * medians({"rows": loop}, repetitions)["rows"] / len(X)
+def one_by_one(predict: Callable[[Any], Any], X: Any) -> None:
+    """Predict each row alone."""
+    for i in range(len(X)):
+        predict(X[i : i + 1])
 
 
 def predictions_table(fitted: dict[str, Any], X: Any, repetitions: int) -> str:
     """Return a table with the times of first predictions and of predictions of single rows."""
-    lines = []
+    ours = next(iter(fitted.values()))
     with tempfile.TemporaryDirectory() as folder:
-        for name in (next(iter(fitted)), *(name for name in fitted if name == LIGHTGBM)):
-            path, model = Path(folder) / "model", fitted[name]
-            if name == LIGHTGBM:
-                model.booster_.save_model(path)
-                parts = first_prediction(LIGHTGBM, path, X[0], repetitions)
-                of_a_row = microseconds_of_a_row(partial(model.booster_.predict, num_threads=1), X, repetitions)
-            else:
-                model.save(path, optimizer=False)
-                parts = first_prediction("gcwsnet", path, X[0], repetitions)
-                of_a_row = microseconds_of_a_row(model.predict_proba, X, repetitions)
-            lines.append([name, *(f"{part:.0f}" for part in parts), f"{of_a_row:.0f}"])
-    return markdown_table(["", *(f"{part}, ms" for part in PARTS), "a row in a loop, microseconds"], lines)
+        path = Path(folder) / "model"
+        ours.save(path, optimizer=False)
+        paths = {NUMPY: path, PREDICTOR: path, ESTIMATOR: path}
+        predict = {PREDICTOR: Predictor.load(path).predict_proba, ESTIMATOR: ours.predict_proba}
+        if LIGHTGBM in fitted:
+            booster = fitted[LIGHTGBM].booster_
+            paths[LIGHTGBM] = Path(folder) / "booster"
+            booster.save_model(paths[LIGHTGBM])
+            predict[LIGHTGBM] = partial(booster.predict, num_threads=1)
+        parts = first_predictions(paths, X[0], 2 * repetitions + 1)
+    loops = medians({kind: partial(one_by_one, one, X) for kind, one in predict.items()}, repetitions)
+    lines = [
+        [
+            kind,
+            *(f"{part:.0f}" for part in times),
+            f"{times[-1] / parts[NUMPY][-1]:.1f}",
+            f"{1e6 * loops[kind] / len(X):.0f}" if kind in loops else "-",
+        ]
+        for kind, times in parts.items()
+    ]
+    head = ["", *(f"{part}, ms" for part in PARTS), "whole process, NumPy's = 1", "a row in a loop, microseconds"]
+    return markdown_table(head, lines)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

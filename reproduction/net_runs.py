@@ -31,6 +31,8 @@ def run_gcws(settings: Settings, data: Any) -> dict[str, Any]:
         encoding=settings["encoding"],
         p=settings["p"],
         scale=None,
+        relevance=0.0,
+        search="off",
         hidden=hidden_layers(settings),
         reduction=None if settings["m"] == 1 else settings["m"],
         epochs=settings["epochs"],

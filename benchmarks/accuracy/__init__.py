@@ -1,72 +1,105 @@
-"""Accuracy, time and size over many datasets, next to other learners.
+"""Accuracy, calibration, time and size over many datasets, next to other learners.
 
-GCWSNet and the other learners have their defaults and one thread. Runs are stored in a file, a line each, and are not
-run twice: a suite that was stopped can be resumed. Datasets are read from the folder that GCWSNET_DATA names, and left
-out with a notice where they are missing.
+All learners have their defaults and one thread, and times are processor time. Runs are stored in a folder, a file for
+each learner and a line for each run, and are not run twice: a suite that was stopped can be resumed, and one learner
+can be run again alone. Datasets are read from the folder that GCWSNET_DATA names and from installed packages, and left
+out with a notice where they are missing; so are learners that are not installed.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
-from benchmarks.accuracy.datasets import SuiteDataset, suite_datasets
-from benchmarks.accuracy.learners import all_learners
-from benchmarks.accuracy.regression import regression_table
-from benchmarks.accuracy.report import SuiteResults, accuracy_table, choice_table, cost_table, draw
-from benchmarks.accuracy.runs import append_run, read_runs, run_learners, run_pairs
+from benchmarks.accuracy.datasets import groups, select, suite_datasets
+from benchmarks.accuracy.learners import Learner, all_learners
+from benchmarks.accuracy.metrics import BINS, LEAST_PROBABILITY
+from benchmarks.accuracy.pairs import fixed_pairs
+from benchmarks.accuracy.picture import draw
+from benchmarks.accuracy.report import SuiteResults, choice_table, comparison, stopped
+from benchmarks.accuracy.runs import Run, append_run, forget_runs, read_runs
+from benchmarks.accuracy.split import SuiteDataset, Task
+from benchmarks.accuracy.worker import all_runs
 from benchmarks.subject import Section, add_count, add_names, environment, log
-from benchmarks.timing import one_thread
 
 PICTURE = "images/accuracy-and-time.png"
+PACKAGES = ("scikit-learn", "lightgbm", "xgboost", "catboost", "pytabkit")
+KINDS: dict[str, tuple[Task, bool]] = {
+    "Classification, judges: not looked at while choosing defaults": ("classification", True),
+    "Classification, looked at while choosing defaults": ("classification", False),
+    "Regression, judges: not looked at while choosing defaults": ("regression", True),
+    "Regression, looked at while choosing defaults": ("regression", False),
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     add_count(parser, "--seeds", 3, "seeds of each run")
-    add_names(parser, "--only", suite_datasets(), "only these datasets")
-    parser.add_argument("--results", type=Path, default=Path("build/accuracy.jsonl"), help="the file of the runs")
+    add_names(parser, "--datasets", [*groups(), *suite_datasets()], "only these datasets and groups of datasets")
+    add_names(parser, "--learners", [one.name for one in all_learners()], "only these learners")
+    parser.add_argument("--pairs", action="store_true", help="run GCWSNet with fixed pairs of scaling and p, too")
+    parser.add_argument("--again", action="store_true", help="forget the stored runs of what is selected first")
+    parser.add_argument("--report", action="store_true", help="do no runs: only report the stored ones")
+    parser.add_argument("--most-seconds", type=float, default=math.inf, help="stop runs that take longer than this")
+    parser.add_argument("--results", type=Path, default=Path("build/accuracy"), help="the folder of the runs")
 
 
-def measure(datasets: list[SuiteDataset], seeds: int, path: Path) -> None:
+def measure(
+    datasets: Sequence[SuiteDataset], learners: Sequence[Learner], pairs: Sequence[Learner], options: argparse.Namespace
+) -> None:
     """Do the runs that are not stored yet, and store them."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    done = {run.key for run in read_runs(path)}
-    for one in datasets:
-        try:
-            one.load(0)
-        except FileNotFoundError as error:
-            log(f"{one.name} is left out: {error}")
-            continue
-        for run in chain(run_learners(one, all_learners(), seeds, done), run_pairs(one, seeds, done)):
-            append_run(path, run)
-            log(
-                f"{run.dataset}, {run.learner}, seed {run.seed}: {run.accuracy:.1f}, {run.fit_seconds:.1f} s",
-                run.chosen,
-            )
+    for one in learners:
+        if not one.installed:
+            log(f"{one.name} is left out: it needs {one.needs}, which is not there: pip install '.[suite]'")
+    found = {("learners", one.name): one for one in learners if one.installed}
+    found |= {("pairs", one.name): one for one in pairs}
+    if options.again:
+        forget_runs(options.results, {(part, one.name, name) for part, name in found for one in datasets})
+    done = {run.key: run for run in read_runs(options.results)}
+    for run in all_runs(datasets, found, options.seeds, done, options.most_seconds, log):
+        append_run(options.results, run)
+        log(_describe(run))
+
+
+def _describe(run: Run) -> str:
+    if run.stopped_after:
+        return f"{run.dataset}, {run.learner}: stopped after {run.stopped_after:g} s"
+    scores = ", ".join(f"{name} {value:.3f}" for name, value in run.scores.items())
+    return f"{run.dataset}, {run.learner}, seed {run.seed}: {scores}, {run.fit_seconds:.2f} s {run.chosen}"
 
 
 def run(options: argparse.Namespace) -> Section:
     """Do the runs, and make tables and a picture of all that are stored."""
-    datasets = [one for name, one in suite_datasets().items() if not options.only or name in options.only]
-    learners = all_learners()
-    with one_thread():
-        measure(datasets, options.seeds, options.results)
-        regressions = regression_table(options.seeds)
+    datasets = select(options.datasets)
+    learners = [one for one in all_learners() if not options.learners or one.name in options.learners]
+    if not options.report:
+        measure(datasets, learners, fixed_pairs() if options.pairs else [], options)
     runs = read_runs(options.results)
-    by_learner, by_pair = SuiteResults(runs, datasets, "learners"), SuiteResults(runs, datasets, "pairs")
-    lines = [*environment("scikit-learn", "lightgbm", note=", one thread"), ""]
-    seeds = f"means of {options.seeds} seeds, for bundled sets of 10 seeds and splits"
+    results = {
+        title: SuiteResults(runs, [one for one in datasets if one.judge == judge], task)
+        for title, (task, judge) in KINDS.items()
+    }
+    lines = [*environment(*PACKAGES, note=", one thread"), ""]
     lines += [
-        f"Accuracy in percent on the test rows, {seeds}.",
-        "Trees hardly have a seed and run once; so does k=1024 on sets of more than 50,000 rows.",
+        f"Scores are on the test rows, means of {options.seeds} seeds, for bundled sets of 10.",
+        "A learner without a seed runs once where the split is fixed.",
+        f"Log loss takes probabilities of at least {LEAST_PROBABILITY:g}.",
+        f"ECE has {BINS} bins of equal width of the largest probability.",
+        "A tie is a difference of less than 0.1 points of accuracy, or of less than 0.001 of R2.",
+        "The difference is the median over the sets, which one set on which LightGBM diverges does not move.",
+        "Fit, predict and size are medians of processor time and bytes as multiples of LightGBM's.",
     ]
-    lines += ["", accuracy_table(by_learner, learners), ""]
-    lines += ["Times and sizes as multiples of those of GCWSNet beside it, medians over the sets:", ""]
-    lines += [cost_table(by_learner, learners), "", f"![accuracy against the seconds of a fit]({PICTURE})", ""]
-    lines += ["What GCWSNet chose, next to each fixed pair of scaling and p, on at most 20,000 rows; means as above:"]
-    lines += ["", choice_table(by_pair), ""]
-    lines += [f"R2 on a third of the rows, means of {options.seeds} splits and seeds:", "", regressions]
-    return Section("\n".join(lines), {PICTURE: partial(draw, by_learner, learners)})
+    for title, found in results.items():
+        lines += ["", f"### {title}", "", *comparison(found, learners)]
+    lines += ["", f"![scores against the time of a fit]({PICTURE})"]
+    given_up = stopped(runs, datasets)
+    if given_up:
+        lines += ["", "Runs that took too long and were stopped:", "", *given_up]
+    pairs = SuiteResults(runs, datasets, "classification", "pairs")
+    if pairs.datasets:
+        lines += ["", "### What GCWSNet chose", "", "Next to each fixed pair of scaling and p, on at most 20,000 rows:"]
+        lines += ["", choice_table(pairs)]
+    return Section("\n".join(lines), {PICTURE: partial(draw, results, learners)})

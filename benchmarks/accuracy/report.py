@@ -1,95 +1,200 @@
-"""The results of the suite as tables and as a picture."""
+"""The results of the suite as tables."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
-from benchmarks.accuracy.datasets import SuiteDataset
 from benchmarks.accuracy.learners import Learner
-from benchmarks.accuracy.runs import Run
+from benchmarks.accuracy.runs import LARGE, Run
+from benchmarks.accuracy.split import SuiteDataset, Task
 from benchmarks.subject import markdown_table
 
-OURS = "GCWSNet"
-LEAST_CAPABLE = "HistGradientBoosting"  # it learns from the fewest datasets
+OURS, RIVAL = "GCWSNet", "LightGBM"
+QUICK_SECONDS = 2.0
 AUTOMATIC = "auto auto"
-STYLES = {
-    "GCWSNet": ("o", "black"),
-    "GCWSNet, k=1024, 5 epochs": ("D", "black"),
-    "linear SGD": ("v", "0.55"),
-    "linear SGD, 10 passes": ("^", "0.55"),
-    "MLPClassifier": ("<", "0.35"),
-    "MLPClassifier, 10 passes": (">", "0.35"),
-    "RBFSampler + SGD": ("x", "0.45"),
-    "Nystroem + SGD": ("+", "0.45"),
-    "LightGBM": ("s", "0.2"),
-    "HistGradientBoosting": ("P", "0.2"),
+LEAST_SHARE = 2 / 3
+"""The share of the datasets that a learner has learned from, to be among those whose means are compared."""
+MAIN_SCORE: dict[Task, str] = {"classification": "accuracy", "regression": "r2"}
+OTHER_SCORES: dict[Task, dict[str, str]] = {
+    "classification": {"log_loss": "log loss", "ece": "ECE"},
+    "regression": {},
 }
+DIGITS = {"accuracy": 1, "log_loss": 3, "ece": 3, "r2": 3}
+COSTS = {"fit": "fit_seconds", "predict": "predict_seconds", "size": "bytes"}
+TIE = {"accuracy": 0.1, "r2": 0.001}
 
 
 class SuiteResults:
-    """The runs of one part of the suite, and the datasets that they are about.
+    """The runs of one part of the suite on datasets of one task.
 
     Parameters
     ----------
     runs : sequence of Run
     datasets : sequence of SuiteDataset
         Those without a run are left out.
+    task : {"classification", "regression"}
     part : {"learners", "pairs"}
     """
 
-    def __init__(self, runs: Sequence[Run], datasets: Sequence[SuiteDataset], part: str) -> None:
-        self.runs = [run for run in runs if run.part == part]
-        self.datasets = [one for one in datasets if self.of(one.name)]
+    def __init__(
+        self, runs: Sequence[Run], datasets: Sequence[SuiteDataset], task: Task, part: str = "learners"
+    ) -> None:
+        self.task, self.main_score = task, MAIN_SCORE[task]
+        self.n_datasets = sum(one.task == task for one in datasets)
+        self._runs: defaultdict[str, defaultdict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
+        for run in runs:
+            if run.part == part and run.scores:
+                self._runs[run.dataset][run.learner].append(run)
+        self.datasets = [one for one in datasets if one.task == task and one.name in self._runs]
 
     def of(self, dataset: str) -> list[Run]:
         """Return the runs on a dataset."""
-        return [run for run in self.runs if run.dataset == dataset]
+        return [run for found in self._runs[dataset].values() for run in found]
 
-    def mean(self, dataset: str, learner: str, field: str = "accuracy") -> float | None:
-        """Return the mean of a field of `Run` over seeds; None without a run."""
-        found = [getattr(run, field) for run in self.of(dataset) if run.learner == learner]
-        return float(np.mean(found)) if found else None
+    def mean(self, dataset: str, learner: str, field: str | None = None) -> float | None:
+        """Return the mean over seeds of a score or of a field of `Run`, of the main score by default."""
+        found = self._runs[dataset][learner]
+        values = [run.scores.get(field or self.main_score, getattr(run, field or "", None)) for run in found]
+        known = [value for value in values if value is not None]
+        return float(np.mean(known)) if known else None
 
-    def overall_accuracy(self, learner: str) -> float | None:
-        """Return the mean accuracy over the datasets that all learn from; None if a run is missing."""
-        names = [one.name for one in self.datasets if self.mean(one.name, LEAST_CAPABLE) is not None]
-        found = [self.mean(name, learner) for name in names]
-        known = [value for value in found if value is not None]
-        return float(np.mean(known)) if known and len(known) == len(found) else None
+    def learned(self, learner: str) -> list[str]:
+        """Return the names of the datasets that a learner has learned from."""
+        return [one.name for one in self.datasets if self._runs[one.name][learner]]
+
+    def compared(self, learners: Sequence[Learner]) -> tuple[list[Learner], list[str]]:
+        """Return the learners whose means are compared, and the datasets that all of them have learned from."""
+        least = LEAST_SHARE * len(self.datasets)
+        chosen = [one for one in learners if self.learned(one.name) and len(self.learned(one.name)) >= least]
+        return chosen, [
+            one.name for one in self.datasets if all(one.name in self.learned(learner.name) for learner in chosen)
+        ]
+
+    def overall(self, learner: str, names: Sequence[str], field: str | None = None) -> float:
+        """Return the mean of a score over datasets."""
+        return float(np.mean([self.mean(name, learner, field) for name in names]))
+
+    def ratio(self, learner: str, field: str) -> float | None:
+        """Return the median over datasets of a time or size, as a multiple of LightGBM's."""
+        pairs = [(self.mean(one.name, learner, field), self.mean(one.name, RIVAL, field)) for one in self.datasets]
+        ratios = [theirs / rival for theirs, rival in pairs if theirs is not None and rival]
+        return float(np.median(ratios)) if ratios else None
+
+    def shown(self, learners: Sequence[Learner]) -> list[Learner]:
+        """Return the learners that have a run."""
+        return [one for one in learners if self.learned(one.name)]
 
 
-def accuracy_table(results: SuiteResults, learners: list[Learner]) -> str:
-    """Return a table with a line for each dataset, the best in bold, and the means over those that all learn from."""
-    names = [learner.name for learner in learners]
-    rows = []
+def score_table(results: SuiteResults, learners: Sequence[Learner]) -> str:
+    """Return a table of the main score with a line for each dataset, the best in bold."""
+    names, digits, rows = [one.name for one in results.shown(learners)], DIGITS[results.main_score], []
     for one in results.datasets:
-        first, means = results.of(one.name)[0], [results.mean(one.name, name) for name in names]
-        best = max(mean for mean in means if mean is not None)
-        cells = ["" if mean is None else f"**{mean:.1f}**" if mean == best else f"{mean:.1f}" for mean in means]
+        first = results.of(one.name)[0]
+        means = [results.mean(one.name, name) for name in names]
+        texts = ["" if mean is None else f"{mean:.{digits}f}" for mean in means]
+        best = f"{max(mean for mean in means if mean is not None):.{digits}f}"
+        cells = [f"**{text}**" if text == best else text for text in texts]
         rows.append([one.name, one.origin, f"{first.rows:,}", f"{first.columns:,}", *cells])
-    means = [results.overall_accuracy(name) for name in names]
-    rows.append(["mean, where all learned", "", "", "", *("" if mean is None else f"{mean:.1f}" for mean in means)])
     return markdown_table(["rows", "from", "train", "columns", *names], rows, align="ll")
 
 
-def cost_table(results: SuiteResults, learners: list[Learner]) -> str:
-    """Return a table of times and sizes as multiples of those of GCWSNet, medians over the datasets."""
+def summary_table(results: SuiteResults, learners: Sequence[Learner]) -> str:
+    """Return a table with a line for each learner: means, ranks, wins, and times and sizes next to LightGBM's."""
+    compared, names = results.compared(learners)
+    scores = [results.main_score, *OTHER_SCORES[results.task]]
+    heads = ["R2" if results.task == "regression" else "accuracy", *OTHER_SCORES[results.task].values()]
+    ranks = _mean_ranks(results, compared, names)
     rows = []
-    for learner in learners:
-        rows.append([learner.name, str(learner.passes or "trees")])
-        for field in ("fit_seconds", "predict_seconds", "bytes"):
-            pairs = [
-                (results.mean(one.name, learner.name, field), results.mean(one.name, OURS, field))
-                for one in results.datasets
-            ]
-            ratios = [theirs / ours for theirs, ours in pairs if theirs is not None and ours]
-            rows[-1].append(f"{np.median(ratios):.2g}" if ratios else "")
-    return markdown_table(["", "passes", "fit", "predict", "size"], rows)
+    for one in results.shown(learners):
+        cells = [one.name, one.passes, str(len(results.learned(one.name)))]
+        if one in compared and names:
+            cells += [f"{results.overall(one.name, names, score):.{DIGITS[score]}f}" for score in scores]
+            cells += [f"{ranks[one.name]:.1f}"]
+        else:
+            cells += [""] * (len(scores) + 1)
+        cells += ["", ""] if one.name == RIVAL else _against_rival(results, one.name)
+        for field in COSTS.values():
+            ratio = results.ratio(one.name, field)
+            cells.append("" if ratio is None else f"{ratio:.2g}")
+        rows.append(cells)
+    return markdown_table(
+        ["", "passes", "sets", *heads, "rank", f"won, tied, lost against {RIVAL}", "difference", *COSTS],
+        rows,
+        align="ll",
+    )
+
+
+def _mean_ranks(results: SuiteResults, learners: Sequence[Learner], names: Sequence[str]) -> dict[str, float]:
+    scores = [[results.mean(name, one.name) for one in learners] for name in names]
+    if not scores:
+        return {}
+    means = rankdata(-np.array(scores, dtype=float), axis=1).mean(axis=0)
+    return {one.name: float(mean) for one, mean in zip(learners, means, strict=True)}
+
+
+def _against_rival(results: SuiteResults, learner: str) -> list[str]:
+    """Return how often a learner won, tied and lost against LightGBM, and the median difference."""
+    pairs = [(results.mean(one.name, learner), results.mean(one.name, RIVAL)) for one in results.datasets]
+    differences = np.array([ours - rival for ours, rival in pairs if ours is not None and rival is not None])
+    if not len(differences):
+        return ["", ""]
+    tie = TIE[results.main_score]
+    won, lost = int((differences >= tie).sum()), int((differences <= -tie).sum())
+    median = f"{np.median(differences):+.{DIGITS[results.main_score]}f}"
+    return [f"{won}, {len(differences) - won - lost}, {lost}", median]
+
+
+def comparison(results: SuiteResults, learners: Sequence[Learner]) -> list[str]:
+    """Return the lines of one kind of datasets: how many there are, the summary, and the table of scores."""
+    if not results.datasets:
+        return [f"0 of {results.n_datasets} datasets have runs."]
+    compared, names = results.compared(learners)
+    others = [one.name for one in results.shown(learners) if one not in compared]
+    lines = [
+        f"{len(results.datasets)} of {results.n_datasets} datasets have runs. Means and ranks are over the "
+        f"{len(names)} of {len(results.datasets)} that all of {len(compared)} learners have learned from"
+        + (f"; without those with runs on less than two thirds: {', '.join(others)}." if others else ".")
+    ]
+    return [*lines, *fit_times(results), "", summary_table(results, learners), "", score_table(results, learners)]
+
+
+def fit_times(results: SuiteResults) -> list[str]:
+    """Return a line that says on how many datasets GCWSNet's fits are quick; nothing without runs of both."""
+    names = [name for name in results.learned(OURS) if name in results.learned(RIVAL)]
+    times = [[results.mean(name, learner, "fit_seconds") or 0.0 for learner in (OURS, RIVAL)] for name in names]
+    if not times:
+        return []
+    quick = sum(ours <= max(QUICK_SECONDS, 2 * rival) for ours, rival in times)
+    line = (
+        f"A fit of {OURS} takes at most {QUICK_SECONDS:g} seconds, or twice the time of {RIVAL}, on {quick} of "
+        f"{len(times)} datasets."
+    )
+    large = [
+        ours / rival
+        for name, (ours, rival) in zip(names, times, strict=True)
+        if results.of(name)[0].rows > LARGE and rival
+    ]
+    if large:
+        line += f" Above {LARGE:,} training rows ({len(large)} datasets) it takes {np.median(large):.2g} times as long."
+    return ["", line]
+
+
+def stopped(runs: Sequence[Run], datasets: Sequence[SuiteDataset]) -> list[str]:
+    """Return lines that name the runs that took too long, by learner."""
+    names: dict[tuple[str, float], list[str]] = {}
+    for one in datasets:
+        for run in runs:
+            if run.dataset == one.name and run.stopped_after:
+                found = names.setdefault((run.learner, run.stopped_after), [])
+                if one.name not in found:
+                    found.append(one.name)
+    return [
+        f"- {learner}, after {seconds:g} seconds: {', '.join(found)}." for (learner, seconds), found in names.items()
+    ]
 
 
 def choice_table(results: SuiteResults) -> str:
@@ -99,6 +204,8 @@ def choice_table(results: SuiteResults) -> str:
     for one in results.datasets:
         runs = results.of(one.name)
         means = {run.learner: results.mean(one.name, run.learner) or 0.0 for run in runs}
+        if not {AUTOMATIC, "numeric 1", "None 1"} <= set(means):
+            continue
         automatic = means.pop(AUTOMATIC)
         best = max(means, key=lambda name: means[name])
         counts = Counter(run.chosen for run in runs if run.learner == AUTOMATIC)
@@ -106,31 +213,3 @@ def choice_table(results: SuiteResults) -> str:
         rows[-1] += [f"{automatic:.1f}", f"{means[best]:.1f} ({best})", f"{automatic - means[best]:+.1f}"]
         rows[-1] += [f"{means['numeric 1']:.1f}", f"{means['None 1']:.1f}"]
     return markdown_table(head, rows, align="llrl")
-
-
-def draw(results: SuiteResults, learners: list[Learner], path: Path) -> None:
-    """Draw accuracy against the seconds of a fit, a panel for each dataset, in shades of grey."""
-    from matplotlib.figure import Figure
-
-    columns = 4
-    rows = -(-len(results.datasets) // columns)
-    figure = Figure(figsize=(11, 2.5 * rows + 1), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axes, one in zip(panels, results.datasets, strict=False):
-        for learner in learners:
-            seconds = results.mean(one.name, learner.name, "fit_seconds")
-            accuracy = results.mean(one.name, learner.name)
-            if seconds is not None and accuracy is not None:
-                marker, shade = STYLES[learner.name]
-                axes.semilogx(seconds, accuracy, marker, color=shade, markersize=7, label=learner.name)
-        axes.set_title(one.name, fontsize=9)
-        axes.tick_params(labelsize=7)
-        axes.grid(alpha=0.3)
-    for axes in panels[len(results.datasets) :]:
-        axes.set_axis_off()
-    legends = [axes.get_legend_handles_labels() for axes in panels]
-    handles = {label: handle for legend in legends for handle, label in zip(*legend, strict=True)}
-    legend: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "fontsize": 8, "title_fontsize": 9}
-    title = "accuracy in percent, against the seconds of a fit on one thread"
-    figure.legend(handles.values(), handles.keys(), title=title, **legend)
-    figure.savefig(path, dpi=80)

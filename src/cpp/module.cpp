@@ -40,5 +40,6 @@ NB_MODULE(_core, m) {
   bind_layer(m);
   bind_training(m);
   bind_reading(m);
+  bind_coding(m);
   bind_search(m);
 }

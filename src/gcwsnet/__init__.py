@@ -6,13 +6,14 @@ scikit-learn. `gcwsnet.nn` needs torch, and says how to install it where it is m
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from gcwsnet._lazy import load_when_used
 
 if TYPE_CHECKING:
     from gcwsnet import data, datasets, neighbors, nn, theory
     from gcwsnet.encoding import CountSketch, estimate_similarity
-    from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor, load
+    from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor, Predictor, load
     from gcwsnet.fourier import RandomFourierFeatures
     from gcwsnet.hashing import HASH_VERSION, GCWSHasher
     from gcwsnet.kernels import gmm_kernel, gmm_transform, pgmm_kernel
@@ -25,6 +26,7 @@ __all__ = [
     "GCWSHasher",
     "GCWSNetClassifier",
     "GCWSNetRegressor",
+    "Predictor",
     "RandomFourierFeatures",
     "__version__",
     "data",
@@ -39,30 +41,26 @@ __all__ = [
     "theory",
 ]
 
-_MODULES = ("data", "datasets", "neighbors", "nn", "theory")
 _HOME = {
     "HASH_VERSION": "hashing",
     "CountSketch": "encoding",
     "GCWSHasher": "hashing",
     "GCWSNetClassifier": "estimators",
     "GCWSNetRegressor": "estimators",
+    "Predictor": "estimators",
     "RandomFourierFeatures": "fourier",
+    "data": "data",
+    "datasets": "datasets",
     "estimate_similarity": "encoding",
     "gmm_kernel": "kernels",
     "gmm_transform": "kernels",
     "load": "estimators",
+    "neighbors": "neighbors",
+    "nn": "nn",
     "pgmm_kernel": "kernels",
+    "theory": "theory",
 }
-
-
-def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = load_when_used(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

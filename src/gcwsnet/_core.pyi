@@ -315,6 +315,16 @@ def csr_row_keys(data: Annotated[NDArray, dict(shape=(None,), device='cpu', writ
     Write a key of the numbers of each row, equal to that of the row as a dense one.
     """
 
+def column_sums(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], exponent: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], sum: Annotated[NDArray, dict(device='cpu')], count: Annotated[NDArray, dict(device='cpu')]) -> None:
+    """
+    Write the sum of x 2**-exponent over the rows of each column, in their order, and how many are not NaN.
+    """
+
+def column_squares(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], exponent: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], center: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], square: Annotated[NDArray, dict(device='cpu')]) -> None:
+    """
+    Write the sum of (x 2**-exponent - center)**2 over the rows of each column, without NaN.
+    """
+
 def scan(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
     """
     Return where the ranks of each query start, and the ranks: equal codes * 2**32 + 2**32 - 1 - row, best first.

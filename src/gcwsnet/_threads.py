@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
-
-from joblib import effective_n_jobs
+import sys
 
 MOST_THREADS = 1024
 LIMIT = "OMP_NUM_THREADS"
@@ -22,13 +21,14 @@ def n_threads(n_jobs: int | None) -> int:
     >>> n_threads(None), n_threads(3)
     (1, 3)
     """
-    whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and not whole:
+    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool)):
         raise TypeError(f"n_jobs must be an integer or None, got n_jobs={n_jobs!r}")
-    if n_jobs == 1:
+    if n_jobs == 1 or (n_jobs is None and "joblib" not in sys.modules):  # whose context could say otherwise
         return 1
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0: None or 1 is one thread, -1 is all processors, got n_jobs=0")
+    from joblib import effective_n_jobs  # noqa: PLC0415 - it takes long to import
+
     threads = min(int(effective_n_jobs(n_jobs)), MOST_THREADS)
     limit = os.environ.get(LIMIT, "").split(",")[0].strip()
     if (n_jobs is None or n_jobs < 0) and limit.isdecimal() and int(limit) > 0:

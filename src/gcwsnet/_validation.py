@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import validate_data
+
+from gcwsnet import _sparse as sparse
 
 Matrix = Any
 """A dense float array, or a CSR matrix or array whose indices are sorted and unique."""
 
 MOST_COLUMNS = 2**31
 BATCH_BYTES = 1 << 26
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+LARGEST = {dtype: float(np.finfo(dtype).max) for dtype in FLOATS}
 
 
 def check_integer(name: str, value: object, least: int, most: int) -> int:
@@ -56,6 +57,8 @@ def draw_seed(random_state: Any) -> int:
     """Return the seed for a `random_state`: an int from 0 to 2**64 - 1 is the seed itself, else one is drawn."""
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
         return check_integer("random_state", random_state, 0, 2**64 - 1)
+    from sklearn.utils import check_random_state  # noqa: PLC0415 - it takes long to import
+
     return int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
 
 
@@ -71,11 +74,23 @@ def check_matrix(
         return X
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(f"{name} has masked entries; fill them first, for example with {name}.filled(0)")
+    from sklearn.utils.validation import check_array, validate_data  # noqa: PLC0415 - it takes long to import
+
     rules = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
-    if estimator is None:
-        X = check_array(X, input_name=name, **rules)
-    else:
-        X = validate_data(estimator, X, reset=reset, **rules)
+    given = X
+    try:
+        if estimator is None:
+            X = check_array(X, input_name=name, **rules)
+        else:
+            X = validate_data(estimator, X, reset=reset, **rules)
+    except ValueError as error:
+        place = _first_text(given)
+        if place is None:
+            raise
+        raise ValueError(
+            f"{name} must hold numbers, {name}[{place[0]}, {place[1]!r}] is {place[2]!r:.60}; convert the column, or "
+            f"encode it, for example with a OneHotEncoder{_TEXT_HINT}"
+        ) from error
     if X.dtype.kind not in "buif":
         raise TypeError(f"{name} must hold real numbers, got the type {X.dtype}; encode or convert it first")
     if X.shape[1] > most_columns:
@@ -89,12 +104,36 @@ def check_matrix(
     return X
 
 
+_TEXT_HINT = " (GCWSNetClassifier and GCWSNetRegressor take text in a frame)"
+
+
+def _first_text(X: Any) -> tuple[int, Any, str] | None:
+    """Return the row, the column and the text of the first text in an array or a frame, None if there is none."""
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    table = np.asarray(X) if names is not None or isinstance(X, np.ndarray | list | tuple) else np.empty(0)
+    if table.ndim != 2 or table.dtype.kind not in "OUST":
+        return None
+    for row, column in np.ndindex(table.shape):
+        value = table[row, column]
+        if isinstance(value, str | bytes) and not _is_number(value):
+            return row, column if names is None else list(names)[column], str(value)
+    return None
+
+
+def _is_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _plainly_fits(X: Any, estimator: Any) -> bool:
     """Return whether X is a float array of the fitted shape, without names, so that scikit-learn need not check it."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2
-        and X.dtype in (np.float32, np.float64)
+        and X.dtype in FLOATS
         and X.shape[0] > 0
         and X.shape[1] == estimator.n_features_in_
         and not hasattr(estimator, "feature_names_in_")
@@ -103,16 +142,36 @@ def _plainly_fits(X: Any, estimator: Any) -> bool:
 
 def rounded(numbers: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:
     """Return numbers of another type; those beyond its range become its largest. `numbers` may be overwritten."""
-    most = np.finfo(dtype).max
-    return np.clip(numbers, -most, most, out=numbers).astype(dtype, copy=False)
+    most = LARGEST[dtype]
+    np.minimum(numbers, most, out=numbers)
+    np.maximum(numbers, -most, out=numbers)
+    return numbers.astype(dtype, copy=False)
 
 
 def as_floats(X: Matrix) -> Matrix:
     """Return X as native float32 if that holds every value of its type, else as float64; not copied without need."""
+    if X.dtype in FLOATS:
+        return X
     small_integer = X.dtype.kind in "bui" and X.dtype.itemsize <= 2
     float32 = small_integer or (X.dtype.kind == "f" and X.dtype.itemsize <= 4)
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite, and is then refused
         return X.astype(np.float32 if float32 else np.float64, copy=False)
+
+
+def without_nan(X: Matrix) -> Matrix:
+    """Return X with zeros in place of NaN.
+
+    Examples
+    --------
+    >>> without_nan(np.array([[np.nan, 2.0]]))
+    array([[0., 2.]])
+    """
+    numbers = X.data if sparse.issparse(X) else X
+    if not np.isnan(numbers).any():
+        return X
+    X = X.copy()
+    (X.data if sparse.issparse(X) else X)[np.isnan(numbers)] = 0
+    return X
 
 
 def row_batches(X: Matrix) -> Iterator[tuple[int, Matrix]]:
@@ -129,7 +188,7 @@ def row_batches(X: Matrix) -> Iterator[tuple[int, Matrix]]:
 
 
 def _can_be_read_in_place(X: NDArray[Any]) -> bool:
-    floats = X.dtype in (np.float32, np.float64) and X.dtype.isnative
+    floats = X.dtype in FLOATS
     adjacent = X.strides[1] == X.itemsize or X.shape[1] == 1
     return bool(floats and adjacent and X.flags.aligned and X.strides[0] % X.itemsize == 0)
 
@@ -150,6 +209,8 @@ def _first_not_finite(X: Matrix, nan_is_fine: bool) -> tuple[int, int, float] | 
     step = max(1, BATCH_BYTES // (8 * X.shape[1]))
     for first in range(0, X.shape[0], step):
         batch = as_floats(X[first : first + step])
+        if not nan_is_fine and np.isfinite(batch).all():
+            continue
         bad = _not_finite(batch, nan_is_fine)
         if bad.any():
             row, column = divmod(int(np.argmax(bad)), bad.shape[1])
@@ -163,16 +224,19 @@ def check_finite(
     name: str = "X",
     nan_is_fine: bool = False,
     columns: Any = None,
+    table_columns: Any = None,
     way_out_of_nan: str = "",
 ) -> None:
-    """Raise a ValueError that names the first entry of X that is infinite, or NaN unless that is fine."""
+    """Raise a ValueError that names the first entry of X that is infinite, or NaN unless that is fine.
+
+    `columns` are the names of the columns, and `table_columns` the columns of a table that they come from.
+    """
     found = _first_not_finite(X, nan_is_fine)
     if found is None:
         return
     row, column, value = found
     what = "NaN" if math.isnan(value) else "infinity" if value > 0 else "-infinity"
     called = "" if columns is None else f" (column {columns[column]!r})"
+    place = column if table_columns is None else repr(table_columns[column])
     way_out = "impute it or drop the row" + (way_out_of_nan if what == "NaN" else "")
-    raise ValueError(
-        f"every entry must be finite, not NaN or inf; {name}[{row}, {column}]{called} is {what}; {way_out}"
-    )
+    raise ValueError(f"every entry must be finite, not NaN or inf; {name}[{row}, {place}]{called} is {what}; {way_out}")

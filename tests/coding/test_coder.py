@@ -71,8 +71,8 @@ def test_missing_values_are_errors_or_zeros(form: Any) -> None:
     holes = X.copy()
     holes[3, 2] = np.nan
     given = form(holes)
-    with pytest.raises(ValueError, match=r"X\[3, 2\] .*NaN.* missing='zero' or missing='mean'"):
-        fitted(form(X)).settings.check_finite(given)
+    with pytest.raises(ValueError, match=r"X\[3, 2\] .*NaN.* missing='auto', 'zero' or 'mean'"):
+        fitted(form(X), missing="error").settings.check_finite(given)
     coder = fitted(given, missing="zero")
     coder.settings.check_finite(given)
     assert_array_equal(coder.codes(given), fitted(form(np.nan_to_num(holes))).codes(form(np.nan_to_num(holes))))
@@ -104,7 +104,7 @@ def test_the_score_gets_training_rows_and_other_rows_and_decides() -> None:
     [
         ({"p": 0.0}, "p must be from"),
         ({"scale": "robust"}, "scale must be one of 'auto', 'numeric'"),
-        ({"missing": "drop"}, "missing must be one of 'error', 'zero', 'mean'"),
+        ({"missing": "drop"}, "missing must be one of 'auto', 'error', 'zero', 'mean'"),
     ],
 )
 def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:

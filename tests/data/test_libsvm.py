@@ -118,7 +118,7 @@ FAULTS = [
     ("1 1:0x10", 5, "a value must be a number, got '0x10'; correct it, or drop the row"),
     ("1 1:-1e400", 5, "a number must not overflow float64, got '-1e400'; scale the column, or drop the row"),
     ("1e999 1:1", 1, "a number must not overflow float64, got '1e999'; scale the column, or drop the row"),
-    ("1 1:NaN", 5, 'a value must not be missing, got \'NaN\'; give missing="zero" or missing="nan", or drop the row'),
+    ("1 1:NaN", 5, "a value must not be missing, got 'NaN'; give missing=\"zero\" or another rule, or drop the row"),
     ("1 1:-Infinity", 5, "a value must be finite, got '-Infinity'; correct it, or drop the row"),
     ("nan 1:1", 1, "a label must be a finite number, got 'nan'; correct it, or drop the row"),
     ("cat 1:1", 1, "a label must be a number, got 'cat'; number the labels"),

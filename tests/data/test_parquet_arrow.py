@@ -85,9 +85,16 @@ def test_columns_of_numbers_and_text(save: Saved) -> None:
 
 
 def test_a_type_that_cannot_be_read_is_named(save: Saved) -> None:
-    error = fault(read(save(TABLE), label="y"))
-    assert error.column == "when"
-    assert "must hold numbers, text or lists of numbers, got the type timestamp[" in str(error)
+    table = TABLE.append_column("time", pa.array([0] * 5, pa.time64("us")))
+    error = fault(read(save(table), label="y"))
+    assert error.column == "time"
+    assert "lists of numbers, got the type time64[us]; leave the column out, or convert it" in str(error)
+
+
+def test_a_missing_label_of_a_long_text_type_is_named(save: Saved) -> None:
+    table = TABLE.select(["x", "n"]).append_column("y", pa.array(["a", None, "b", "a", "b"], pa.large_string()))
+    assert "a label must not be missing; drop the row" in str(fault(read(save(table), label="y")))
+    assert whole(read(save(table), label="y", on_error="skip")).y.tolist() == ["a", "b", "a", "b"]  # type: ignore[union-attr]
 
 
 def test_numbers_alone_are_dense(save: Saved) -> None:

@@ -3,6 +3,9 @@
 import copy
 import logging
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+import gcwsnet
 from gcwsnet import GCWSNetClassifier
 from gcwsnet.coding import _coder
 from gcwsnet.estimators import _base
@@ -413,6 +417,30 @@ def test_verbose_writes_to_the_log_where_there_is_no_terminal(
     assert not caplog.messages
 
 
+def test_verbose_shows_lines_in_a_script_that_knows_nothing_of_logging() -> None:
+    program = "import gcwsnet; gcwsnet.GCWSNetClassifier(8, p=1.0, verbose=1).fit([[1.0], [2.0]] * 9, [0, 1] * 9)"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "accuracy" in result.stderr
+    assert result.stdout == ""
+
+
+def test_verbose_leaves_the_log_as_it_was(three_classes: Rows, caplog: pytest.LogCaptureFixture) -> None:
+    logger = logging.getLogger("gcwsnet")
+    before = (logger.level, list(logger.handlers))
+    small(verbose=1).fit(*three_classes)
+    assert caplog.messages
+    assert (logger.level, logger.handlers) == before
+
+
+def test_one_number_of_hidden_units_is_one_layer(three_classes: Rows, tmp_path: Path) -> None:
+    X, y = three_classes
+    one, several = small(hidden=12).fit(X, y), small(hidden=(12,)).fit(X, y)
+    np.testing.assert_array_equal(one.predict_proba(X), several.predict_proba(X))
+    assert one.get_params()["hidden"] == 12
+    one.save(tmp_path / "model")
+    np.testing.assert_array_equal(gcwsnet.load(tmp_path / "model").predict_proba(X), one.predict_proba(X))
+
+
 def test_verbose_shows_a_bar_on_a_terminal(
     three_classes: Rows, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -500,8 +528,8 @@ def test_nan_is_an_error_that_names_it_and_the_ways_out(three_classes: Rows) -> 
     X, y = three_classes
     holes = pd.DataFrame(X, columns=list("abcdef"))
     holes.loc[5, "c"] = np.nan
-    with pytest.raises(ValueError, match=r"X\[5, 2\] \(column 'c'\) is NaN; .* missing='zero' .* missing='mean'"):
-        small().fit(holes, y)
+    with pytest.raises(ValueError, match=r"X\[5, 'c'\] is NaN; .* give missing='auto', 'zero' or 'mean'"):
+        small(missing="error").fit(holes, y)
 
 
 @pytest.mark.parametrize("form", [np.array, sparse.csr_array])
@@ -548,7 +576,7 @@ def test_numbers_far_beyond_those_of_fit_are_hashed_as_the_largest(three_classes
         ({"n_hashes": 0}, "n_hashes must be from 1"),
         ({"bits": 40}, "bits must be from 1 to 32"),
         ({"hidden": (0,)}, "hidden must be from 1"),
-        ({"hidden": 200}, "hidden must be a sequence of integers, got hidden=200"),
+        ({"hidden": 200.0}, "hidden must be a sequence of integers, got hidden=200.0"),
         ({"betas": 0.9}, "betas must be two numbers, got betas=0.9"),
         ({"p": -1.0}, "p must be from"),
         ({"weight_decay": -1.0}, "weight_decay must be from 0"),

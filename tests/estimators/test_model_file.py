@@ -118,7 +118,7 @@ def test_names_and_settings_come_back(three_classes: Rows, tmp_path: Path) -> No
     loaded = gcwsnet.load(tmp_path / "model")
     assert loaded.get_params() == model.get_params()
     assert loaded.feature_names_in_.tolist() == list("abcdef")
-    with pytest.raises(ValueError, match="feature names should match"):
+    with pytest.raises(ValueError, match="'f' is missing and 'g' is additional"):
         loaded.predict(pd.DataFrame(three_classes.X, columns=list("abcdeg")))
 
 

@@ -120,8 +120,9 @@ def test_a_number_beyond_float64_is_infinite() -> None:
         (X[:, :0], ValueError, "0 feature(s)"),
         (sparse.csr_array((0, 4)), ValueError, "0 sample(s)"),
         (sparse.csr_array((4, 0)), ValueError, "0 feature(s)"),
-        ([["a", "b"]], ValueError, "bytes/strings"),
-        (np.array([[1, "x"]], dtype=object), ValueError, "could not convert string to float: 'x'"),
+        ([["a", "b"]], ValueError, "X must hold numbers, X[0, 0] is 'a'; convert the column"),
+        (np.array([[1, "x"]], dtype=object), ValueError, "X must hold numbers, X[0, 1] is 'x'"),
+        (pd.DataFrame({"a": [1.0], "b": ["x"]}), ValueError, "X must hold numbers, X[0, 'b'] is 'x'"),
         (X * 1j, ValueError, "Complex data not supported"),
         (
             np.array([["2020-01-01"]], dtype="datetime64[D]"),

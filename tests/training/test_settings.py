@@ -42,9 +42,51 @@ def test_the_first_rate_follows_from_the_number_of_steps(settings: dict[str, Any
     assert TrainingSettings(**settings).rate(n_steps) == rate
 
 
-def test_few_rows_are_learned_from_three_times() -> None:
-    assert [TrainingSettings().n_epochs(n) for n in (1, 1499, 1500)] == [3, 3, 1]
-    assert TrainingSettings(epochs=7).n_epochs(1) == 7
+def test_more_hashes_than_256_have_a_smaller_rate() -> None:
+    assert [TrainingSettings().rate(10, k) for k in (64, 256, 1024)] == [5e-3, 5e-3, 2.5e-3]
+    assert TrainingSettings(learning_rate=0.25).rate(10, 1024) == 0.25
+
+
+def test_all_epochs_together_have_at_most_160_000_rows() -> None:
+    settings = TrainingSettings()
+    assert [settings.epochs_to_compare(n) for n in (1, 20_000, 20_001, 53_333, 53_334)] == [
+        *[(8, 3)] * 2,
+        *[(3, 1)] * 2,
+        (1,),
+    ]
+    assert [settings.n_epochs(n) for n in (1, 20_001, 10**9)] == [8, 3, 1]
+    assert settings.epochs_to_compare(10**9, thorough=True) == (20, 8, 3, 1)
+    given = TrainingSettings(epochs=7)
+    assert (given.n_epochs(1), given.epochs_to_compare(10**9), given.epochs_to_compare(1, thorough=True)) == (
+        7,
+        (7,),
+        (7,),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "n_rows", "ensemble", "hidden"),
+    [
+        ({}, 10_000, 4, (64,)),
+        ({}, 10_001, 1, (200,)),
+        ({}, math.inf, 1, (200,)),
+        ({"hidden": (9,)}, 100, 1, (9,)),
+        ({"hidden": ()}, 100, 1, ()),
+        ({"ensemble": 3}, math.inf, 3, (64,)),
+        ({"ensemble": 1}, 100, 1, (200,)),
+        ({"ensemble": 2, "hidden": (9, 5)}, 100, 2, (9, 5)),
+    ],
+)
+def test_the_nets_follow_from_the_rows_unless_they_are_given(
+    given: dict[str, Any], n_rows: float, ensemble: int, hidden: tuple[int, ...]
+) -> None:
+    settings = TrainingSettings(**given).for_rows(n_rows)
+    assert (settings.members(), settings.layers()) == (ensemble, hidden)
+
+
+def test_layers_that_are_left_open_are_not_known_before_the_rows() -> None:
+    with pytest.raises(TypeError, match="has no layers before the number of rows is known"):
+        TrainingSettings().layers()
 
 
 def test_many_rows_are_learned_in_larger_batches_and_streams_in_small_ones() -> None:
@@ -62,7 +104,10 @@ def test_a_state_gives_back_the_settings() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"hidden": 3}, "hidden must be a sequence of integers, got hidden=3"),
+        ({"hidden": 3}, "hidden must be an integer, a sequence of integers or 'auto', got hidden=3"),
+        ({"hidden": "large"}, "hidden must be an integer, a sequence of integers or 'auto', got hidden='large'"),
+        ({"ensemble": 0}, "ensemble must be from 1"),
+        ({"ensemble": "many"}, "ensemble must be an integer"),
         ({"hidden": (3, 0)}, "hidden must be from 1"),
         ({"epochs": "many"}, "epochs must be an integer"),
         ({"epochs": 0}, "epochs must be from 1"),

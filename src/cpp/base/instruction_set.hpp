@@ -58,7 +58,8 @@ struct InstructionSet {
   void (*pair_sums_f32)(const float* a, const float* b, std::size_t n, double factor, double* sums);
   void (*pair_sums_f64)(const double* a, const double* b, std::size_t n, double factor, double* sums);
   // row_sums.hpp
-  void (*add_rows)(const float* rows, std::size_t width, const Picks& picks, std::size_t ahead, float* sum);
+  void (*add_rows)(const float* rows, std::size_t width, const Picks& picks, std::size_t ahead, std::size_t n_known,
+                   float* sum);
   void (*adam_row)(const AdamStep& step, const float* gradient, std::size_t width, const Picks& picks, float* work,
                    const AdamRow& row);
   void (*prefetch_adam_row)(const AdamRow& row, std::size_t width);

@@ -42,12 +42,16 @@ void Pace::record(double seconds) {
     --n_decided_;
     return;
   }
-  (is_shared() ? shared_seconds_ : alone_seconds_) += seconds;
+  seconds_[static_cast<std::size_t>(n_measured_)] = seconds;
   if (++n_measured_ < kMeasured) return;
-  shared_ = shared_seconds_ < 0.95 * alone_seconds_;
+  const double most = kMostCounted * *std::min_element(seconds_.begin(), seconds_.end());
+  double alone = 0.0, shared = 0.0;
+  for (int round = 0; round < kMeasured; ++round) {
+    (is_shared_when_measured(round) ? shared : alone) += std::min(seconds_[static_cast<std::size_t>(round)], most);
+  }
+  shared_ = shared < kWorthSharing * alone;
   n_decided_ = kDecided;
   n_measured_ = 0;
-  alone_seconds_ = shared_seconds_ = 0.0;
 }
 
 Team::Team(int n_members) : n_members_(std::max(n_members, 1)), n_at_work_(n_members_) {}

@@ -5,6 +5,7 @@
 // processor is free for others.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -17,19 +18,23 @@
 namespace gcwsnet {
 
 // Whether a team is faster than one thread, measured now and then. Where other programs use the processors too, a member
-// may lose its own in the middle of a block, and all others wait for it.
+// may lose its own in the middle of a block, and all others wait for it. Such a round takes many times as long as others.
+// It counts as four of the fastest, so that one of them does not decide.
 class Pace {
  public:
   // For the next round of work, of which all are about equally long.
-  bool is_shared() const { return n_decided_ > 0 ? shared_ : n_measured_ / kInARow % 2 == 1; }
+  bool is_shared() const { return n_decided_ > 0 ? shared_ : is_shared_when_measured(n_measured_); }
   // The time that it took.
   void record(double seconds);
 
  private:
-  static constexpr int kInARow = 4, kMeasured = 16, kDecided = 256;  // rounds: four alone, four shared, ...
+  static constexpr int kInARow = 4, kMeasured = 24, kDecided = 600;  // rounds: four alone, four shared, ...
+  static constexpr double kMostCounted = 4.0, kWorthSharing = 0.95;
+  static constexpr bool is_shared_when_measured(int round) { return round / kInARow % 2 == 1; }
+
   bool shared_ = false;
   int n_decided_ = 0, n_measured_ = 0;
-  double alone_seconds_ = 0.0, shared_seconds_ = 0.0;
+  std::array<double, kMeasured> seconds_{};
 };
 
 class Team {

@@ -48,7 +48,7 @@ void sum_of_picks(const RowOfCode& rows, const CodeMatrix<Code>& codes, const fl
         for (std::size_t i = begin; i < end; ++i) {
           const Code* code = codes.codes + i * n_hashes + j0;
           for (std::size_t j = 0; j < n; ++j) picks[j] = rows(j0 + j, static_cast<std::uint64_t>(code[j]));
-          set.add_rows(table, width, {picks, n, rows.has_signs()}, kAhead, out + i * width);
+          set.add_rows(table, width, {picks, n, rows.has_signs()}, kAhead, n, out + i * width);
         }
       }
     };

@@ -12,32 +12,48 @@ namespace {
 
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
-// Of an error, the output minus the target.
-struct SquaredError {
-  static double value(double error) { return error * error; }
-  static double slope(double error) { return 2.0 * error; }
+// The loss of an output and a target, its slope, and the success that is counted.
+struct OfError {
+  static double success(double output, double target) { return (output - target) * (output - target); }
 };
-struct AbsoluteError {
-  static double value(double error) { return std::abs(error); }
-  static double slope(double error) { return error > 0.0 ? 1.0 : error < 0.0 ? -1.0 : 0.0; }
+struct SquaredError : OfError {
+  static double value(double output, double target) { return (output - target) * (output - target); }
+  static double slope(double output, double target) { return 2.0 * (output - target); }
 };
-struct Huber {
-  static double value(double error) { return std::abs(error) < 1.0 ? 0.5 * error * error : std::abs(error) - 0.5; }
-  static double slope(double error) { return std::clamp(error, -1.0, 1.0); }
+struct AbsoluteError : OfError {
+  static double value(double output, double target) { return std::abs(output - target); }
+  static double slope(double output, double target) { return output > target ? 1.0 : output < target ? -1.0 : 0.0; }
+};
+struct Huber : OfError {
+  static double value(double output, double target) {
+    const double size = std::abs(output - target);
+    return size < 1.0 ? 0.5 * size * size : size - 0.5;
+  }
+  static double slope(double output, double target) { return std::clamp(output - target, -1.0, 1.0); }
+};
+struct BinaryCrossEntropy {
+  static double value(double output, double target) {
+    return logarithm(1.0 + exponential(-std::abs(output))) + (std::max(output, 0.0) - output * target);
+  }
+  static double slope(double output, double target) {
+    const double small = exponential(-std::abs(output));
+    return (output >= 0.0 ? 1.0 : small) / (1.0 + small) - target;
+  }
+  static double success(double output, double target) { return (output > 0.0) == (target > 0.5) ? 1.0 : 0.0; }
 };
 
-template <class Error>
+template <class Of>
 double loss_of_numbers(const float* outputs, std::size_t n, const float* targets, double factor, double* successes,
                        float* gradient) {
   const double share = 1.0 / static_cast<double>(n);
   double sum = 0.0;
   bool finite = true;
   for (std::size_t q = 0; q < n; ++q) {
-    const double error = static_cast<double>(outputs[q]) - static_cast<double>(targets[q]);
-    sum += Error::value(error);
-    successes[q] = error * error;
+    const double output = outputs[q], target = targets[q];
+    sum += Of::value(output, target);
+    successes[q] = Of::success(output, target);
     if (gradient == nullptr) continue;
-    gradient[q] = static_cast<float>(Error::slope(error) * share * factor);
+    gradient[q] = static_cast<float>(Of::slope(output, target) * share * factor);
     finite &= std::isfinite(gradient[q]);
   }
   return finite ? sum * share : kNotANumber;
@@ -88,6 +104,7 @@ std::optional<Loss> loss_named(const std::string& name) {
   if (name == "squared_error") return Loss::kSquaredError;
   if (name == "absolute_error") return Loss::kAbsoluteError;
   if (name == "huber") return Loss::kHuber;
+  if (name == "binary_cross_entropy") return Loss::kBinaryCrossEntropy;
   return std::nullopt;
 }
 
@@ -102,6 +119,8 @@ double row_loss(Loss loss, const float* outputs, std::size_t n_outputs, const Ta
       return loss_of_numbers<AbsoluteError>(outputs, n_outputs, numbers, factor, successes, gradient);
     case Loss::kHuber:
       return loss_of_numbers<Huber>(outputs, n_outputs, numbers, factor, successes, gradient);
+    case Loss::kBinaryCrossEntropy:
+      return loss_of_numbers<BinaryCrossEntropy>(outputs, n_outputs, numbers, factor, successes, gradient);
     default:
       return loss_of_numbers<SquaredError>(outputs, n_outputs, numbers, factor, successes, gradient);
   }

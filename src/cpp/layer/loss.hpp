@@ -1,6 +1,7 @@
 // Losses: of one row, with the gradient of its outputs and how well the row did.
 //
-// A new loss of numbers is one more struct with `value` and `slope` in loss.cpp, a name here and a case in `row_loss`.
+// A new loss of numbers is one more struct with `value`, `slope` and `success` in loss.cpp, a name here and a case in
+// `row_loss`.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@ enum class Loss {
   kSquaredError,   // means over the outputs, for numbers
   kAbsoluteError,
   kHuber,          // half the square up to 1, then linear
+  kBinaryCrossEntropy,  // of the sigmoid of each output, for numbers that are 0 or 1
 };
 
 std::optional<Loss> loss_named(const std::string& name);
@@ -26,7 +28,8 @@ struct Targets {
   const float* numbers = nullptr;
 };
 
-// The successes of a row: 1 if its largest output is its class, or the squared error of each output.
+// The successes of a row: 1 if its largest output is its class; or for each output its squared error, with the binary
+// cross-entropy 1 if it is positive where the number is 1.
 inline std::size_t n_successes(Loss loss, std::size_t n_outputs) { return is_of_classes(loss) ? 1 : n_outputs; }
 
 // The loss of the outputs of row number `row`. Writes its successes and, unless null, the gradient of factor * loss.

@@ -130,7 +130,7 @@ void Net::forward(const RowPick* picks, std::size_t pick_stride, std::size_t fir
     const std::size_t n_here = std::min(kHashes, n_hashes - j);
     for (std::size_t i = 0; i < n; ++i) {
       set.add_rows(weights[0], width, {picks + i * pick_stride + j, n_here, rows_.has_signs()}, kAhead,
-                   outputs.row(0, first + i));
+                   n_hashes - j, outputs.row(0, first + i));
     }
   }
   for (std::size_t l = 1; l < layers_.size(); ++l) {

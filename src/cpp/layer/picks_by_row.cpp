@@ -147,7 +147,7 @@ void PicksByRow::row_sums(const float* gradient, std::size_t width, std::int64_t
         rows[r] = static_cast<std::int64_t>(row_of_[r]);
         float* sum = sums + r * width;
         std::fill_n(sum, width, 0.0f);
-        set.add_rows(gradient, width, picks(r), 0, sum);
+        set.add_rows(gradient, width, picks(r), 0, 0, sum);
       }
     };
   });

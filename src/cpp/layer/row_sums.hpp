@@ -22,10 +22,10 @@ GCWSNET_INLINE float sign_of(RowPick pick) { return (pick & 1) ? -1.0f : 1.0f; }
 
 template <bool kSigned>
 GCWSNET_INLINE void add_picked(const float* rows, std::size_t width, const RowPick* picks, std::size_t n, std::size_t ahead,
-                               float* __restrict sum) {
+                               std::size_t n_known, float* __restrict sum) {
   std::size_t p = 0;
   for (; p + 4 <= n; p += 4) {
-    for (std::size_t next = p + ahead; next < p + ahead + 4 && next < n; ++next) {
+    for (std::size_t next = p + ahead; next < p + ahead + 4 && next < n_known; ++next) {
       prefetch_row(picked(rows, width, picks[next]), width);
     }
     const float* __restrict a = picked(rows, width, picks[p]);
@@ -47,20 +47,22 @@ GCWSNET_INLINE void add_picked(const float* rows, std::size_t width, const RowPi
   }
 }
 
-// sum += the picked rows, each with its sign, in their order. Rows `ahead` picks further on are fetched meanwhile; 0 for
-// rows that are near anyway.
-inline void add_rows(const float* rows, std::size_t width, const Picks& picks, std::size_t ahead, float* sum) {
-  if (ahead == 0) ahead = picks.n;
+// sum += the picked rows, each with its sign, in their order. Rows `ahead` picks further on are fetched meanwhile, as long as
+// their number is below n_known: behind the picks there may be others that are added later. 0 for rows that are near anyway.
+inline void add_rows(const float* rows, std::size_t width, const Picks& picks, std::size_t ahead, std::size_t n_known,
+                     float* sum) {
+  if (ahead == 0) n_known = 0;
   if (picks.has_signs) {
-    add_picked<true>(rows, width, picks.picks, picks.n, ahead, sum);
+    add_picked<true>(rows, width, picks.picks, picks.n, ahead, n_known, sum);
   } else {
-    add_picked<false>(rows, width, picks.picks, picks.n, ahead, sum);
+    add_picked<false>(rows, width, picks.picks, picks.n, ahead, n_known, sum);
   }
 }
 
-// One step of Adam on a row whose gradient is `sum` plus the first kPicks of a, b, c and d, with their signs. Not inlined:
-// the compiler then takes our word for it that none of them is another, and needs not look each time.
-template <bool kSigned, bool kHasMean, int kPicks>
+// One step of Adam on a row whose gradient is `sum`, if there is one, plus the first kPicks of a, b, c and d, with
+// their signs. Not inlined: the compiler then takes our word for it that none of them is another, and needs not look each
+// time.
+template <bool kSigned, bool kHasMean, bool kHasSum, int kPicks>
 __attribute__((noinline)) void adam_picked(const AdamStep& step, std::size_t width, const float* __restrict sum,
                                            const float* __restrict a, const float* __restrict b, const float* __restrict c,
                                            const float* __restrict d, const float* sign, float* __restrict weight,
@@ -68,7 +70,7 @@ __attribute__((noinline)) void adam_picked(const AdamStep& step, std::size_t wid
   const AdamStep s = step;
   const float sa = sign[0], sb = sign[1], sc = sign[2], sd = sign[3];
   for (std::size_t x = 0; x < width; ++x) {
-    float g = sum[x] + (kSigned ? sa * a[x] : a[x]);
+    float g = (kHasSum ? sum[x] : 0.0f) + (kSigned ? sa * a[x] : a[x]);
     if constexpr (kPicks > 1) g += kSigned ? sb * b[x] : b[x];
     if constexpr (kPicks > 2) g += kSigned ? sc * c[x] : c[x];
     if constexpr (kPicks > 3) g += kSigned ? sd * d[x] : d[x];
@@ -83,7 +85,7 @@ __attribute__((noinline)) void adam_picked(const AdamStep& step, std::size_t wid
   }
 }
 
-template <bool kSigned, bool kHasMean>
+template <bool kSigned, bool kHasMean, bool kHasSum>
 GCWSNET_INLINE void adam_last(const AdamStep& step, const float* sum, const float* rows, std::size_t width,
                               const RowPick* picks, std::size_t n, const AdamRow& row) {
   const float* from[4];
@@ -92,30 +94,40 @@ GCWSNET_INLINE void adam_last(const AdamStep& step, const float* sum, const floa
     from[p] = picked(rows, width, picks[p < n ? p : 0]);
     sign[p] = sign_of(picks[p < n ? p : 0]);
   }
-  const auto step_on = n == 1   ? adam_picked<kSigned, kHasMean, 1>
-                       : n == 2 ? adam_picked<kSigned, kHasMean, 2>
-                       : n == 3 ? adam_picked<kSigned, kHasMean, 3>
-                                : adam_picked<kSigned, kHasMean, 4>;
+  const auto step_on = n == 1   ? adam_picked<kSigned, kHasMean, kHasSum, 1>
+                       : n == 2 ? adam_picked<kSigned, kHasMean, kHasSum, 2>
+                       : n == 3 ? adam_picked<kSigned, kHasMean, kHasSum, 3>
+                                : adam_picked<kSigned, kHasMean, kHasSum, 4>;
   step_on(step, width, sum, from[0], from[1], from[2], from[3], sign, row.weight, row.mean, row.square);
+}
+
+template <bool kSigned, bool kHasMean>
+GCWSNET_INLINE void adam_sum(const AdamStep& step, const float* gradient, std::size_t width, const Picks& picks, float* work,
+                             const AdamRow& row) {
+  const std::size_t n_last = (picks.n - 1) % 4 + 1, n_first = picks.n - n_last;
+  const RowPick* last = picks.picks + n_first;
+  if (n_first == 0) {
+    adam_last<kSigned, kHasMean, false>(step, work, gradient, width, last, n_last, row);
+    return;
+  }
+  for (std::size_t x = 0; x < width; ++x) work[x] = 0.0f;
+  add_rows(gradient, width, {picks.picks, n_first, picks.has_signs}, 0, 0, work);
+  adam_last<kSigned, kHasMean, true>(step, work, gradient, width, last, n_last, row);
 }
 
 // One step of Adam on a row whose gradient is the sum of the picked rows, at least one. `work` is memory for a row.
 inline void adam_row(const AdamStep& step, const float* gradient, std::size_t width, const Picks& picks, float* work,
                      const AdamRow& row) {
-  const std::size_t n_last = (picks.n - 1) % 4 + 1, n_first = picks.n - n_last;
-  for (std::size_t x = 0; x < width; ++x) work[x] = 0.0f;
-  if (n_first > 0) add_rows(gradient, width, {picks.picks, n_first, picks.has_signs}, 0, work);
-  const RowPick* last = picks.picks + n_first;
   if (picks.has_signs) {
     if (row.mean != nullptr) {
-      adam_last<true, true>(step, work, gradient, width, last, n_last, row);
+      adam_sum<true, true>(step, gradient, width, picks, work, row);
     } else {
-      adam_last<true, false>(step, work, gradient, width, last, n_last, row);
+      adam_sum<true, false>(step, gradient, width, picks, work, row);
     }
   } else if (row.mean != nullptr) {
-    adam_last<false, true>(step, work, gradient, width, last, n_last, row);
+    adam_sum<false, true>(step, gradient, width, picks, work, row);
   } else {
-    adam_last<false, false>(step, work, gradient, width, last, n_last, row);
+    adam_sum<false, false>(step, gradient, width, picks, work, row);
   }
 }
 

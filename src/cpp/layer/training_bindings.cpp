@@ -105,7 +105,8 @@ class RowCheck {
 
 Loss loss_of(const std::string& name) {
   if (const std::optional<Loss> loss = loss_named(name)) return *loss;
-  refuse("loss must be 'cross_entropy', 'squared_error', 'absolute_error' or 'huber', got loss='" + name + "'");
+  refuse("loss must be 'cross_entropy', 'squared_error', 'absolute_error', 'huber' or 'binary_cross_entropy', got loss='" +
+         name + "'");
 }
 
 // As many numbers as the shape has, in that shape.

@@ -29,15 +29,19 @@ def hash_command(
     t_bits: options.TBits = "all",
     p: options.Power = "auto",
     scale: options.Scale = "auto",
+    relevance: options.Relevance = "auto",
+    search: options.Search = "fast",
+    ensemble: options.Ensemble = "auto",
     encoding: options.Encoding = "mixed",
     format: options.Format = "auto",  # noqa: A002
     label: options.Label = None,
     weight: options.Weight = None,
     columns: options.Columns = None,
+    exclude: options.Exclude = None,
     categorical: options.Categorical = None,
     hash_columns: options.HashColumns = None,
     header: options.Header = None,
-    missing: options.Missing = "error",
+    missing: options.Missing = "auto",
     n_features: options.NFeatures = None,
     index_base: options.IndexBase = "auto",
     on_error: options.OnError = "stop",
@@ -56,6 +60,7 @@ def hash_command(
     from gcwsnet.cli._writers import print_values
     from gcwsnet.coding._codes_folder import FORMATS
     from gcwsnet.estimators._hash_files import HashingOptions, hash_files
+    from gcwsnet.training import TrainingSettings
 
     options.check_choice("--codes-format", codes_format, FORMATS)
     options.refuse_both(resume, restart)
@@ -67,6 +72,7 @@ def hash_command(
             label=label,
             weight=weight,
             columns=columns,
+            exclude=exclude,
             categorical=categorical,
             hash_columns=hash_columns,
             header=header,
@@ -77,8 +83,17 @@ def hash_command(
             rejects=rejects,
         ),
         coder=options.coder_settings(
-            n_hashes=n_hashes, bits=bits, t_bits=t_bits, p=p, scale=scale, encoding=encoding, missing=missing
+            n_hashes=n_hashes,
+            bits=bits,
+            t_bits=t_bits,
+            p=p,
+            scale=scale,
+            relevance=relevance,
+            search=search,
+            encoding=encoding,
+            missing=missing,
         ),
+        training=TrainingSettings(ensemble=options.number("--ensemble", ensemble, int, word="auto")),
         task=options.known_task(task),
         seed=random_state,
         format=codes_format,

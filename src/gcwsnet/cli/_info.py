@@ -10,32 +10,66 @@ import typer
 from gcwsnet.cli import _options as options
 
 OF_CODES = ("n_hashes", "bits", "t_bits", "encoding")
+OF_FILES = (
+    *("format", "label", "weight", "columns", "exclude", "categorical", "hash_columns", "header", "missing"),
+    *("n_features", "index_base", "on_error", "rejects"),
+)
 
 
 def info(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(metavar="MODEL|CODES|FILE", help="A model, a folder of codes or a file.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL|CODES|FILE", help="A model, a folder of codes, or files as gcwsnet train reads."),
+    ],
     as_json: options.Json = False,
     format: options.Format = "auto",  # noqa: A002
     label: options.Label = None,
+    weight: options.Weight = None,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    categorical: options.Categorical = None,
+    hash_columns: options.HashColumns = None,
     header: options.Header = None,
+    missing: options.Missing = "auto",
+    n_features: options.NFeatures = None,
+    index_base: options.IndexBase = "auto",
+    on_error: options.OnError = "stop",
+    rejects: options.Rejects = None,
 ) -> None:
-    """Describe a model, a folder of codes, or a file of rows.
+    """Describe a model, a folder of codes, or files of rows.
 
     For example:
       gcwsnet info model
       gcwsnet info codes --json
       gcwsnet info train.svm
+      gcwsnet info digits.csv --label digit
     """
     from gcwsnet.cli._writers import print_values
     from gcwsnet.coding._codes_folder import is_codes_folder
 
+    path = Path(files[0])
     is_codes = is_codes_folder(path)
-    if is_codes or path.suffix == ".safetensors" or (path / "model.safetensors").is_file():
-        options.refuse(context, ["format", "label", "header"], "it is for files of rows.")
+    if len(files) == 1 and (is_codes or path.suffix == ".safetensors" or (path / "model.safetensors").is_file()):
+        options.refuse(context, OF_FILES, "it is for files of rows.")
         print_values(_of_codes(path) if is_codes else _of_model(path), as_json=as_json)
-    else:
-        print_values(_of_file(path, options.reading(format=format, label=label, header=header)), as_json=as_json)
+        return
+    reading = options.reading(
+        format=format,
+        label=label,
+        weight=weight,
+        columns=columns,
+        exclude=exclude,
+        categorical=categorical,
+        hash_columns=hash_columns,
+        header=header,
+        missing=missing,
+        n_features=n_features,
+        index_base=index_base,
+        on_error=on_error,
+        rejects=rejects,
+    )
+    print_values(_of_files(files, reading), as_json=as_json)
 
 
 def _of_model(path: Path) -> dict[str, Any]:
@@ -49,7 +83,8 @@ def _of_model(path: Path) -> dict[str, Any]:
         "kind": "model",
         "estimator": description["estimator"],
         "gcwsnet_version": description["gcwsnet_version"],
-        "columns": estimator.n_features_in_,
+        "columns": estimator.coder_.n_features,
+        **_of_schema(estimator.schema_),
         "scaling": repr(estimator.scaling_),
         "p": estimator.p_,
         **{name: settings[name] for name in OF_CODES},
@@ -81,6 +116,7 @@ def _of_codes(path: Path) -> dict[str, Any]:
         "files_done": len(manifest.files),
         "files": manifest.n_files,
         "columns": coder.n_features,
+        **_of_schema(coder.schema),
         "task": file_coder.task,
         "scaling": repr(coder.preprocessing),
         "p": coder.p,
@@ -89,14 +125,21 @@ def _of_codes(path: Path) -> dict[str, Any]:
     }
 
 
-def _of_file(path: Path, reading: dict[str, Any]) -> dict[str, Any]:
+def _of_schema(schema: Any) -> dict[str, Any]:
+    """Return the columns of a table and what they are; nothing where there is no table."""
+    if schema is None or not schema.columns:
+        return {}
+    return {"table": {column.key: column.summary for column in schema.columns}}
+
+
+def _of_files(files: list[str], reading: dict[str, Any]) -> dict[str, Any]:
     from dataclasses import asdict
 
     from gcwsnet.data import read
 
-    batches = read(str(path), **reading)
+    batches = read(files if len(files) > 1 else files[0], **reading)
     survey = batches.survey()
-    values = {"kind": "rows", **asdict(survey), "columns": batches.columns}
+    values = {"kind": "rows", **asdict(survey), "columns": batches.columns, **_of_schema(batches.schema)}
     labels = values.pop("labels")
     if labels is not None:
         values["distinct_labels"] = len(labels)

@@ -15,6 +15,12 @@ def kernel(
     a: Annotated[str, typer.Argument(metavar="A", help="A file, as gcwsnet train reads it. Its rows become rows.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another file. Its rows become columns.")],
     p: Annotated[float, typer.Option("--p", help="The power of the pGMM kernel.")] = 1.0,
+    scale: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Learned from B: numeric, standard, minmax, quantile, idf, unit, tfidf or none."
+        ),
+    ] = "none",
     estimate: Annotated[bool, typer.Option("--estimate", help="Estimate the kernel from codes.")] = False,
     n_hashes: options.NHashes = 256,
     bits: options.Bits = 8,
@@ -26,6 +32,9 @@ def kernel(
     n_jobs: options.NJobs = 1,
     format: options.Format = "auto",  # noqa: A002
     label: options.Label = None,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    categorical: options.Categorical = None,
     header: options.Header = None,
     n_features: options.NFeatures = None,
     missing: options.MissingOrZero = "error",
@@ -35,10 +44,12 @@ def kernel(
     For example:
       gcwsnet kernel test.svm train.svm --n-features 64 --out kernel.csv
       gcwsnet kernel test.svm test.svm --p 2 --estimate --n-hashes 1024
+      gcwsnet kernel digits.csv digits.csv --label digit --scale numeric --out kernel.parquet
     """
     import numpy as np
 
     from gcwsnet.cli._writers import writer_for
+    from gcwsnet.coding._preprocessing import KINDS, learn_scaling_of
     from gcwsnet.encoding import estimate_similarity
     from gcwsnet.hashing import GCWSHasher
     from gcwsnet.kernels import pgmm_kernel
@@ -46,16 +57,29 @@ def kernel(
     if not estimate:
         options.refuse(context, ["n_hashes", "bits", "random_state"], "the kernel is exact without --estimate.")
     options.check_choice("--missing", missing, ("error", "zero"))
-    reading = options.reading(format=format, label=label, header=header, missing=missing)
+    options.check_choice("--scale", scale, (*KINDS, "none"))
+    reading = options.reading(
+        format=format,
+        label=label,
+        columns=columns,
+        exclude=exclude,
+        categorical=categorical,
+        header=header,
+        missing=missing,
+    )
     rows, others = _of_one_width(a, b, reading, n_features)
+    scaling = None if scale == "none" else learn_scaling_of(others, scale)
+    if scaling is not None:
+        others = scaling.transform(others)
     hasher = GCWSHasher(n_hashes, p=p, bits=bits, random_state=random_state, n_jobs=n_jobs)
     codes = hasher.fit_transform(others) if estimate else None
     with writer_for(out, [f"b{i}" for i in range(others.shape[0])], as_json=as_json) as write:
         for batch in rows:
+            X = batch.X if scaling is None else scaling.transform(batch.X)
             if codes is None:
-                found = pgmm_kernel(batch.X, others, p=p, n_jobs=n_jobs)
+                found = pgmm_kernel(X, others, p=p, n_jobs=n_jobs)
             else:
-                found = estimate_similarity(hasher.transform(batch.X), codes, bits=bits)
+                found = estimate_similarity(hasher.transform(X), codes, bits=bits)
             write(list(np.asarray(found).T))
 
 

@@ -32,11 +32,18 @@ Weight = Annotated[str | None, _reading(metavar="COLUMN", help="The column of th
 Columns = Annotated[
     str | None, _reading(metavar="A,B,...", help="The columns to use. By default, all but label and weight.")
 ]
+Exclude = Annotated[str | None, _reading(metavar="A,B,...", help="The columns to leave out.")]
 Categorical = Annotated[
-    str | None, _reading(metavar="A,B,...", help="Columns of numbers that are categories, as columns of text are.")
+    str | None, _reading(metavar="A,B,...", help="Columns of numbers or dates that are categories, as text is.")
 ]
 HashColumns = Annotated[
-    int | None, _reading(min=1, help="Hash categories to this number of columns, instead of a column for each.")
+    int | None,
+    _reading(
+        min=1,
+        help="Hash all categories to this number of columns. By default, columns with more than 100 categories are "
+        "hashed to 16384.",
+        show_default=False,
+    ),
 ]
 Header = Annotated[
     bool | None, _reading("--header/--no-header", help="Whether the first line of a CSV file has names.")
@@ -44,8 +51,9 @@ Header = Annotated[
 Missing = Annotated[
     str,
     _reading(
-        metavar="error|zero|mean",
-        help="What a missing value is: an error, the number 0, or the mean of its column where the scaling centres.",
+        metavar="auto|error|zero|mean",
+        help="What a missing number is: auto: not there, with a column that says so; an error; the number 0; or the "
+        "mean of its column where the scaling centres.",
     ),
 ]
 MissingOrZero = Annotated[
@@ -74,7 +82,16 @@ TBits = Annotated[
 ]
 Power = Annotated[str, _hashing("--p", metavar="NUMBER|auto", help="The power of the pGMM kernel.")]
 Scale = Annotated[
-    str, _hashing(metavar="NAME", help="auto, numeric, standard, minmax, quantile, idf, unit, tfidf or none.")
+    str, _hashing(metavar="NAME", help="auto, numeric, standard, minmax, quantile, local, idf, unit, tfidf or none.")
+]
+Relevance = Annotated[
+    str, _hashing(metavar="NUMBER|auto", help="The power of the columns' relevance that they are multiplied by.")
+]
+Search = Annotated[
+    str, _hashing(metavar="off|fast|thorough", help="How long to look for good settings where they are auto.")
+]
+Ensemble = Annotated[
+    str, _hashing(metavar="NUMBER|auto", help="The nets, each on hashes of its own. auto: 4, or 1 above 10,000 rows.")
 ]
 Recall = Annotated[float, _hashing(min=0.5, max=0.9999, help="The share of the neighbours that are to be found.")]
 Encoding = Annotated[str, _hashing(metavar="mixed|lowbits", help="lowbits with --t-bits 0 is the paper's practice.")]
@@ -87,8 +104,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show progress.")]
 
 OF_HASH = [
-    *("random_state", "task", "n_hashes", "bits", "t_bits", "p", "scale", "encoding", "classes"),
-    *("label", "weight", "columns", "categorical", "hash_columns", "missing", "n_features", "index_base"),
+    *("random_state", "task", "n_hashes", "bits", "t_bits", "p", "scale", "relevance", "search", "ensemble"),
+    *("encoding", "classes"),
+    *("label", "weight", "columns", "exclude", "categorical", "hash_columns", "missing", "n_features", "index_base"),
 ]
 OF_FILES = ["format", "header"]
 
@@ -152,6 +170,7 @@ def reading(
     label: str | None = None,
     weight: str | None = None,
     columns: str | None = None,
+    exclude: str | None = None,
     categorical: str | None = None,
     hash_columns: int | None = None,
     header: bool | None = None,
@@ -165,7 +184,7 @@ def reading(
     check_choice("--index-base", index_base, ("auto", "0", "1"))
     check_choice("--on-error", on_error, ("stop", "skip"))
     if missing is not None:
-        check_choice("--missing", missing, ("error", "zero", "mean"))
+        check_choice("--missing", missing, ("auto", "error", "zero", "mean"))
     if rejects is not None and on_error != "skip":
         raise typer.BadParameter(
             "The option has no effect without --on-error skip. Give both, or neither.", param_hint="--rejects"
@@ -175,10 +194,11 @@ def reading(
         "label": name_or_number(label),
         "weight": name_or_number(weight),
         "columns": listed(columns),
+        "exclude": listed(exclude),
         "categorical": listed(categorical),
         "hash_columns": hash_columns,
         "header": header,
-        "missing": {"error": None, "mean": "nan"}.get(missing or "error", missing),
+        "missing": {"error": None, "mean": "nan", "auto": "nan"}.get(missing or "error", missing),
         "n_features": n_features,
         "index_base": None if index_base == "auto" else int(index_base),
         "on_error": on_error if on_error != "stop" else None,
@@ -188,7 +208,16 @@ def reading(
 
 
 def coder_settings(
-    *, n_hashes: int, bits: int, t_bits: str, p: str, scale: str, encoding: str, missing: str
+    *,
+    n_hashes: int,
+    bits: int,
+    t_bits: str,
+    p: str,
+    scale: str,
+    relevance: str,
+    search: str,
+    encoding: str,
+    missing: str,
 ) -> CoderSettings:
     """Return the settings that decide about codes."""
     from gcwsnet.coding import CoderSettings
@@ -199,6 +228,8 @@ def coder_settings(
         t_bits=number("--t-bits", t_bits, int, word="all"),
         p=number("--p", p, float, word="auto"),
         scale=None if scale == "none" else scale,
+        relevance=number("--relevance", relevance, float, word="auto"),
+        search=search,
         encoding=encoding,
         missing=missing,
     )

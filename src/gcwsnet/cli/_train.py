@@ -25,11 +25,14 @@ def train(
     task: options.Task = "auto",
     random_state: options.RandomState = 0,
     n_jobs: options.NJobs = 1,
-    hidden: Annotated[str, _net(metavar="A,B,...|none", help="The units of the hidden layers.")] = "200",
+    hidden: Annotated[
+        str,
+        _net(metavar="A,B,...|none|auto", help="The units of the hidden layers. auto: 64 in an ensemble, else 200."),
+    ] = "auto",
     reduction: Annotated[
         str, _net(metavar="none|NUMBER|8bit", help="m: the table is m times smaller, by count-sketch.")
     ] = "none",
-    epochs: Annotated[str, _net(metavar="NUMBER|auto", help="auto: 1, or 3 below 1,500 rows.")] = "auto",
+    epochs: Annotated[str, _net(metavar="NUMBER|auto", help="auto: 8, 3 or 1, by a search.")] = "auto",
     batch_size: Annotated[
         str, _net(metavar="NUMBER|auto", help="The rows of a step. auto: 32, or 128 from 200,000 rows.")
     ] = "auto",
@@ -62,15 +65,19 @@ def train(
     t_bits: options.TBits = "all",
     p: options.Power = "auto",
     scale: options.Scale = "auto",
+    relevance: options.Relevance = "auto",
+    search: options.Search = "fast",
+    ensemble: options.Ensemble = "auto",
     encoding: options.Encoding = "mixed",
     format: options.Format = "auto",  # noqa: A002
     label: options.Label = None,
     weight: options.Weight = None,
     columns: options.Columns = None,
+    exclude: options.Exclude = None,
     categorical: options.Categorical = None,
     hash_columns: options.HashColumns = None,
     header: options.Header = None,
-    missing: options.Missing = "error",
+    missing: options.Missing = "auto",
     n_features: options.NFeatures = None,
     index_base: options.IndexBase = "auto",
     on_error: options.OnError = "stop",
@@ -105,6 +112,7 @@ def train(
             label=label,
             weight=weight,
             columns=columns,
+            exclude=exclude,
             categorical=categorical,
             hash_columns=hash_columns,
             header=header,
@@ -115,10 +123,19 @@ def train(
             rejects=rejects,
         ),
         coder=options.coder_settings(
-            n_hashes=n_hashes, bits=bits, t_bits=t_bits, p=p, scale=scale, encoding=encoding, missing=missing
+            n_hashes=n_hashes,
+            bits=bits,
+            t_bits=t_bits,
+            p=p,
+            scale=scale,
+            relevance=relevance,
+            search=search,
+            encoding=encoding,
+            missing=missing,
         ),
         training=TrainingSettings(
             hidden=_layers(hidden),
+            ensemble=options.number("--ensemble", ensemble, int, word="auto"),
             reduction=None if reduction == "none" else options.number("--reduction", reduction, int, word="8bit"),
             epochs=options.number("--epochs", epochs, int, word="auto"),
             batch_size=options.number("--batch-size", batch_size, int, word="auto"),
@@ -143,7 +160,9 @@ def train(
     print_values(summary(result, out), as_json=as_json)
 
 
-def _layers(given: str) -> tuple[int, ...]:
+def _layers(given: str) -> tuple[int, ...] | str:
+    if given == "auto":
+        return given
     if given in ("", "none"):
         return ()
     return tuple(options.number("--hidden", one, int) for one in given.split(","))

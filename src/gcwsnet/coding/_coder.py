@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._memory import require_memory
-from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats, check_choice, check_finite, check_power
+from gcwsnet._threads import n_threads
+from gcwsnet._validation import (
+    BATCH_BYTES,
+    Matrix,
+    as_floats,
+    check_choice,
+    check_finite,
+    check_number,
+    check_power,
+    without_nan,
+)
 from gcwsnet.coding._preprocessing import (
     KINDS,
-    Preprocessing,
+    AnyPreprocessing,
     learn_preprocessing,
     preprocessing_from_state,
-    preprocessing_state,
 )
-from gcwsnet.coding._selection import Candidate, Score, select
-from gcwsnet.hashing import GCWSHasher
-from gcwsnet.hashing.samplers.caps import without_nan
+from gcwsnet.coding._selection import SEARCHES, Candidate, Score, select
+from gcwsnet.data import Schema
+from gcwsnet.hashing._fitted import FittedHasher
+from gcwsnet.hashing._settings import DEFAULT_TABLE_MEMORY, HasherSettings
 
-MISSING = ("error", "zero", "mean")
+if TYPE_CHECKING:
+    from gcwsnet.hashing import GCWSHasher
+
+MISSING = ("auto", "error", "zero", "mean")
 ROWS_AT_ONCE = 8192
 
 Arrays = dict[str, NDArray[Any]]
@@ -37,8 +51,10 @@ class CoderSettings:
     t_bits: int | Literal["all"] = "all"
     p: float | str = "auto"
     scale: str | None = "auto"
+    relevance: float | str = "auto"
     encoding: str = "mixed"
-    missing: str = "error"
+    missing: str = "auto"
+    search: str = "fast"
 
     def check(self) -> None:
         """Raise an error for a setting that the hasher does not check itself."""
@@ -46,21 +62,25 @@ class CoderSettings:
             check_power(self.p)
         if self.scale is not None:
             check_choice("scale", self.scale, ("auto", *KINDS))
+        if self.relevance != "auto":
+            check_number("relevance", self.relevance, 0.0, 10.0)
         check_choice("missing", self.missing, MISSING)
+        check_choice("search", self.search, SEARCHES)
 
-    def check_finite(self, X: Matrix, columns: Any = None) -> None:
+    def check_finite(self, X: Matrix, columns: Any = None, *, table_columns: Any = None) -> None:
         """Raise an error that names the first entry that is infinite, or missing where that is an error."""
         check_finite(
             X,
             nan_is_fine=self.missing != "error",
             columns=columns,
-            way_out_of_nan=", or give missing='zero' or missing='mean'",
+            table_columns=table_columns,
+            way_out_of_nan=", or give missing='auto', 'zero' or 'mean'",
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Coder:
-    """A fitted map from rows to codes: missing values, preprocessing, hashing.
+    """A fitted map from rows to codes: columns of tables, missing values, preprocessing, hashing.
 
     Attributes
     ----------
@@ -70,12 +90,22 @@ class Coder:
         The seed of the hashes.
     n_features : int
         The number of columns of a row.
-    preprocessing : Preprocessing or None
-        The preprocessing in use; None leaves rows as they are.
+    preprocessing : Preprocessing or TablePreprocessing
+        The preprocessing in use.
     p : float
         The power in use.
+    ensemble : int
+        The nets that the codes are for: each gets `n_hashes` hashes of its own.
+    epochs : int or None
+        The number of epochs that was selected, if any.
+    temperature : float
+        The temperature that was selected, see `gcwsnet.training.Labels`.
     selection : tuple of Candidate
-        The candidates that p and the preprocessing were selected from; empty where nothing was selected.
+        The candidates that all this was selected from; empty where nothing was.
+    schema : Schema or None
+        How the columns of a table become the columns of a row; None for arrays.
+    code_bits : int
+        The bits of a code.
     hasher : GCWSHasher
         The hasher that these make up.
     """
@@ -83,28 +113,61 @@ class Coder:
     settings: CoderSettings
     seed: int
     n_features: int
-    preprocessing: Preprocessing | None
+    preprocessing: AnyPreprocessing
     p: float
+    ensemble: int = 1
+    epochs: int | None = None
+    temperature: float = 1.0
     selection: tuple[Candidate, ...] = ()
-    hasher: GCWSHasher = field(init=False, repr=False)
+    schema: Schema | None = None
+    _hasher: FittedHasher = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        hasher = GCWSHasher(
-            self.settings.n_hashes,
-            p=self.p,
-            bits=self.settings.bits,
-            t_bits=self.settings.t_bits,
-            encoding=self.settings.encoding,
-            missing="error" if self.settings.missing == "error" else "zero",
-            random_state=self.seed,
-        )
-        hasher.fit(sparse.csr_matrix((1, self.n_features), dtype=np.float32))
-        object.__setattr__(self, "hasher", hasher)
+        settings = HasherSettings.checked(self._hasher_parameters)
+        object.__setattr__(self, "_hasher", FittedHasher(settings, self.seed, self.preprocessing.n_columns))
+
+    @property
+    def _hasher_parameters(self) -> dict[str, Any]:
+        return {
+            "n_hashes": self.n_codes,
+            "p": self.p,
+            "bits": self.settings.bits,
+            "t_bits": self.settings.t_bits,
+            "encoding": self.settings.encoding,
+            "output": "codes",
+            "method": "gcws",
+            "missing": "error" if self.settings.missing == "error" else "zero",
+            "table_memory": DEFAULT_TABLE_MEMORY,
+        }
+
+    @property
+    def code_bits(self) -> int:
+        """The bits of a code."""
+        return self._hasher.settings.code_bits
+
+    @cached_property
+    def hasher(self) -> GCWSHasher:
+        """The hasher of preprocessed rows, as a transformer of scikit-learn."""
+        from gcwsnet.hashing import GCWSHasher  # noqa: PLC0415 - scikit-learn takes long to import
+
+        hasher = GCWSHasher(**self._hasher_parameters, random_state=self.seed)
+        return hasher.fit(sparse.csr_matrix((1, self.preprocessing.n_columns), dtype=np.float32))
+
+    @property
+    def n_inputs(self) -> int:
+        """The number of columns of a table, or of a row that is no row of a table."""
+        names = [] if self.schema is None else self.schema.input_names
+        return len(names) or self.n_features
 
     @property
     def scale(self) -> str | None:
         """The name of the preprocessing in use."""
-        return None if self.preprocessing is None else self.preprocessing.scale
+        return self.preprocessing.recipe.scale
+
+    @property
+    def n_codes(self) -> int:
+        """The codes of a row, for all nets together."""
+        return self.ensemble * self.settings.n_hashes
 
     def codes(self, X: Matrix, *, n_jobs: int | None = None) -> NDArray[Any]:
         """Return the codes of checked rows.
@@ -117,24 +180,23 @@ class Coder:
 
         Returns
         -------
-        codes : unsigned integers of shape (n, n_hashes)
+        codes : unsigned integers of shape (n, n_codes)
         """
-        n, k = X.shape[0], self.settings.n_hashes
-        dtype = np.min_scalar_type((1 << self.hasher.code_bits) - 1)
+        n, k = X.shape[0], self.n_codes
+        dtype, threads, step = self._hasher.code_dtype, n_threads(n_jobs), rows_at_once(X)
         require_memory(n * k * dtype.itemsize, f"the codes of {n} rows with {k} hashes each", "give fewer rows at once")
-        self.hasher.n_jobs = n_jobs
-        if 0 < n <= rows_at_once(X):
-            return np.asarray(self.hasher.transform(self.preprocess(X)))
+        if 0 < n <= step:
+            return self._hasher.codes(self.preprocess(X), threads)
         codes = np.empty((n, k), dtype=dtype)
-        for first in range(0, n, step := rows_at_once(X)):
-            codes[first : first + step] = self.hasher.transform(self.preprocess(X[first : first + step]))
+        for first in range(0, n, step):
+            codes[first : first + step] = self._hasher.codes(self.preprocess(X[first : first + step]), threads)
         return codes
 
     def preprocess(self, X: Matrix) -> Matrix:
         """Return rows as they are hashed."""
         if self.settings.missing == "zero":
             X = without_nan(as_floats(X))
-        return X if self.preprocessing is None else self.preprocessing.transform(X)
+        return self.preprocessing.transform(X)
 
     def state(self, *, timings: bool = True) -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays and as what JSON can hold.
@@ -146,11 +208,15 @@ class Coder:
             "settings": asdict(self.settings),
             "seed": self.seed,
             "n_features": self.n_features,
-            "scale": self.scale,
             "p": self.p,
+            "ensemble": self.ensemble,
+            "epochs": self.epochs,
+            "temperature": self.temperature,
             "selection": [asdict(candidate) for candidate in selection],
+            "schema": None if self.schema is None else self.schema.to_json(),
         }
-        return preprocessing_state(self.preprocessing), description
+        arrays, description["preprocessing"] = self.preprocessing.state()
+        return arrays, description
 
     @classmethod
     def from_state(cls, arrays: Arrays, description: dict[str, Any]) -> Coder:
@@ -159,13 +225,26 @@ class Coder:
             settings=CoderSettings(**description["settings"]),
             seed=description["seed"],
             n_features=description["n_features"],
-            preprocessing=preprocessing_from_state(description["scale"], description["n_features"], arrays),
+            preprocessing=preprocessing_from_state(arrays, description["preprocessing"]),
             p=description["p"],
+            ensemble=description["ensemble"],
+            epochs=description["epochs"],
+            temperature=description["temperature"],
             selection=tuple(Candidate(**candidate) for candidate in description["selection"]),
+            schema=None if description["schema"] is None else Schema.from_json(description["schema"]),
         )
 
 
-def fit_coder(X: Matrix, settings: CoderSettings, seed: int, score: Score | None = None) -> Coder:
+def fit_coder(
+    X: Matrix,
+    settings: CoderSettings,
+    seed: int,
+    score: Score | None = None,
+    *,
+    numeric: NDArray[np.bool_] | None = None,
+    schema: Schema | None = None,
+    ensemble: int = 1,
+) -> Coder:
     """Return the coder that suits rows.
 
     Parameters
@@ -174,14 +253,33 @@ def fit_coder(X: Matrix, settings: CoderSettings, seed: int, score: Score | None
         Rows that have been checked for finite values.
     settings : CoderSettings
     seed : int
-    score : callable, optional
-        How good candidates are, see `gcwsnet.coding._selection.select`. Without it "auto" means "numeric" and p = 1.
+    score : Score, optional
+        How good candidates are. Without it "auto" means the scaling "numeric", p = 1 and no relevance.
+    numeric : array of bool, shape (D,), optional
+        The columns of a CSR matrix that are numbers of a table and treated like dense ones.
+    schema : Schema, optional
+        How X was made of a table.
+    ensemble : int, default=1
+        The nets that codes are made for.
     """
     if settings.missing == "zero":
         X = without_nan(as_floats(X))
-    scale, p, candidates = select(X, settings, seed, score)
-    preprocessing = None if scale is None else learn_preprocessing(X, scale)
-    return Coder(settings, seed, X.shape[1], preprocessing, p, tuple(candidates))
+    if not sparse.issparse(X):
+        numeric = None
+    found = select(X, settings, seed, score, numeric)
+    target = None if score is None else score.target
+    return Coder(
+        settings,
+        seed,
+        X.shape[1],
+        learn_preprocessing(X, found.point.recipe, target, numeric),
+        found.point.p,
+        ensemble=ensemble,
+        epochs=found.epochs,
+        temperature=found.temperature,
+        selection=found.candidates,
+        schema=schema,
+    )
 
 
 def rows_at_once(X: Matrix) -> int:

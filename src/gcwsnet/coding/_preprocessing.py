@@ -1,35 +1,230 @@
-"""The preprocessing of columns before they are hashed: its kinds, how it is learned, and how it is kept."""
+"""The preprocessing of rows before they are hashed: columns are scaled and weighted, and missing values are marked."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from gcwsnet._validation import Matrix, as_floats, check_choice
+from gcwsnet import _sparse as sparse
+from gcwsnet._validation import Matrix, as_floats, check_choice, rounded
+from gcwsnet.coding._local import LocalScaling, learn_local
 from gcwsnet.coding._quantiles import QuantileScaling, learn_quantiles
+from gcwsnet.coding._relevance import column_weights, relevance
 from gcwsnet.coding._scaling import KINDS_OF_COLUMNS, SCALINGS, ColumnScaling, kinds_of_columns, learn_scaling
 from gcwsnet.coding._terms import KINDS_OF_TERMS, TermScaling, learn_terms
 
-Preprocessing: TypeAlias = "ColumnScaling | QuantileScaling | TermScaling"
+Scaling: TypeAlias = "ColumnScaling | QuantileScaling | LocalScaling | TermScaling"
 Arrays = dict[str, NDArray[Any]]
 
-KINDS = (*SCALINGS, "quantile", *KINDS_OF_TERMS)
+FOR_DENSE_ROWS = ("quantile", "local")
+KINDS = (*SCALINGS, *FOR_DENSE_ROWS, *KINDS_OF_TERMS)
 
 
-def learn_preprocessing(X: Matrix, scale: str = "numeric") -> Preprocessing:
-    """Return the preprocessing that suits the columns of X.
+@dataclass(frozen=True)
+class Recipe:
+    """The settings of a preprocessing.
+
+    Attributes
+    ----------
+    scale : str or None
+        The scaling of columns, see `learn_scaling_of`; None leaves them as they are.
+    relevance : float
+        The power of the columns' relevance that they are multiplied by; 0 treats all alike.
+    indicators : bool
+        Whether columns with missing values get a second column that marks these.
+    """
+
+    scale: str | None = "numeric"
+    relevance: float = 0.0
+    indicators: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Preprocessing:
+    """The fitted preprocessing of rows that are all dense or all sparse.
+
+    Attributes
+    ----------
+    recipe : Recipe
+    n_features : int
+        The columns of the rows.
+    scaling : ColumnScaling, QuantileScaling, LocalScaling, TermScaling or None
+    weight : array of float64, shape (n_features,), or None
+        The factor of each column after scaling.
+    incomplete : array of int64
+        The columns with missing values, each of which has an indicator: 1 (times `weight`) where a value is missing.
+    """
+
+    recipe: Recipe
+    n_features: int
+    scaling: Scaling | None = None
+    weight: NDArray[np.float64] | None = None
+    incomplete: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @property
+    def source(self) -> NDArray[np.int64]:
+        """The column of the rows that each column of the result, but for the indicators, is made of."""
+        return self.scaling.source if isinstance(self.scaling, LocalScaling) else np.arange(self.n_features)
+
+    @property
+    def n_columns(self) -> int:
+        """The columns of the result."""
+        spread = isinstance(self.scaling, LocalScaling)
+        return (len(self.source) if spread else self.n_features) + len(self.incomplete)
+
+    def transform(self, X: Matrix) -> Matrix:
+        """Return rows as they are hashed, dense or CSR as they came; a missing value stays NaN."""
+        out = X if self.scaling is None else self.scaling.transform(X)
+        if self.weight is not None:
+            out = _weighted(as_floats(out), self.weight[self.source])
+        if not len(self.incomplete):
+            return out
+        marks = _marks(X, self.incomplete, as_floats(out).dtype)
+        if self.weight is not None:
+            marks = _weighted(marks, self.weight[self.incomplete])
+        return sparse.hstack([out, marks], format="csr") if sparse.issparse(out) else np.hstack([out, marks])
+
+    def state(self, prefix: str = "preprocessing.") -> tuple[Arrays, dict[str, Any]]:
+        """Return all of it as arrays, whose names start with `prefix`, and as what JSON can hold."""
+        arrays = _scaling_state(self.scaling) | {"incomplete": self.incomplete}
+        if self.weight is not None:
+            arrays["weight"] = self.weight
+        named = {f"{prefix}{name}": array for name, array in arrays.items() if len(array)}
+        return named, {**vars(self.recipe), "n_features": self.n_features}
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, description: dict[str, Any], prefix: str = "preprocessing.") -> Preprocessing:
+        """Return the preprocessing whose state this is."""
+        own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+        settings = {name: description[name] for name in Recipe.__dataclass_fields__}
+        n_features = description["n_features"]
+        incomplete = own.pop("incomplete", np.empty(0, dtype=np.int64))
+        weight = own.pop("weight", None)
+        scaling = _scaling_from_state(settings["scale"], n_features, own)
+        if weight is not None:
+            _check_columns(len(weight), n_features)
+        if len(incomplete) and not 0 <= incomplete.min() <= incomplete.max() < n_features:
+            raise IndexError(f"an indicator of a column that is none of the {n_features}")
+        return cls(Recipe(**settings), n_features, scaling, weight, incomplete)
+
+
+@dataclass(frozen=True, eq=False)
+class TablePreprocessing:
+    """The fitted preprocessing of sparse rows, some of whose columns are numbers that are treated like dense ones.
+
+    Attributes
+    ----------
+    numeric : array of bool, shape (n_features,)
+        The columns of numbers, which come first in the result.
+    of_numbers, of_others : Preprocessing
+        Of these columns, and of the others.
+    """
+
+    numeric: NDArray[np.bool_]
+    of_numbers: Preprocessing
+    of_others: Preprocessing
+
+    @property
+    def recipe(self) -> Recipe:
+        """The settings."""
+        return self.of_numbers.recipe
+
+    @property
+    def n_features(self) -> int:
+        """The columns of the rows."""
+        return len(self.numeric)
+
+    @property
+    def scaling(self) -> Scaling | None:
+        """The scaling of the columns of numbers."""
+        return self.of_numbers.scaling
+
+    @property
+    def n_columns(self) -> int:
+        """The columns of the result."""
+        return self.of_numbers.n_columns + self.of_others.n_columns
+
+    def transform(self, X: Matrix) -> Matrix:
+        """Return rows as they are hashed, as CSR; a missing value stays NaN."""
+        numbers, others = _parts(X, self.numeric)
+        parts = [sparse.csr_array(self.of_numbers.transform(numbers)), self.of_others.transform(others)]
+        return sparse.hstack(parts, format="csr")
+
+    def state(self, prefix: str = "preprocessing.") -> tuple[Arrays, dict[str, Any]]:
+        """Return all of it as arrays, whose names start with `prefix`, and as what JSON can hold."""
+        arrays, numbers = self.of_numbers.state(f"{prefix}numbers.")
+        more, others = self.of_others.state(f"{prefix}others.")
+        mask = {f"{prefix}numeric": self.numeric.astype(np.uint8)}
+        return arrays | more | mask, {"numbers": numbers, "others": others}
+
+
+AnyPreprocessing: TypeAlias = "Preprocessing | TablePreprocessing"
+
+
+def preprocessing_from_state(arrays: Arrays, description: dict[str, Any]) -> AnyPreprocessing:
+    """Return the preprocessing whose state this is."""
+    if "numbers" not in description:
+        return Preprocessing.from_state(arrays, description)
+    parts = [
+        Preprocessing.from_state(arrays, description[part], f"preprocessing.{part}.") for part in ("numbers", "others")
+    ]
+    numeric = arrays["preprocessing.numeric"].astype(bool)
+    _check_columns(parts[0].n_features, int(numeric.sum()))
+    _check_columns(parts[1].n_features, int((~numeric).sum()))
+    return TablePreprocessing(numeric, *parts)
+
+
+def learn_preprocessing(
+    X: Matrix,
+    recipe: Recipe,
+    target: NDArray[Any] | None = None,
+    numeric: NDArray[np.bool_] | None = None,
+) -> AnyPreprocessing:
+    """Return the preprocessing of rows like X.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, D)
+        Real numbers; NaN is a missing one.
+    recipe : Recipe
+    target : array of shape (n,) or (n, m), optional
+        The numbers of classes, or numbers, that columns may be relevant for; needed if their relevance counts.
+    numeric : array of bool, shape (D,), optional
+        The columns of a CSR matrix that are numbers and treated like dense ones.
+    """
+    if numeric is not None and sparse.issparse(X) and numeric.any():
+        numbers, others = _parts(X, numeric)
+        weights = None if not recipe.relevance else _relevance_of_table(numbers, others, target, recipe.relevance)
+        of_numbers, of_others = (None, None) if weights is None else weights
+        for_sparse = "numeric" if recipe.scale in FOR_DENSE_ROWS else recipe.scale
+        return TablePreprocessing(
+            numeric,
+            _learn(numbers, recipe, of_numbers),
+            _learn(others, Recipe(for_sparse, recipe.relevance, recipe.indicators), of_others),
+        )
+    weight = None
+    if recipe.relevance:
+        if target is None:
+            raise ValueError("the relevance of columns needs the targets that they may be relevant for")
+        weight = column_weights(relevance(X, target), recipe.relevance)
+    return _learn(X, recipe, weight)
+
+
+def learn_scaling_of(X: Matrix, scale: str | None) -> Scaling | None:
+    """Return the scaling that suits the columns of X.
 
     Parameters
     ----------
     X : array or CSR of shape (n, D)
         Real numbers; NaN is left out of account.
-    scale : {"numeric", "standard", "minmax", "quantile", "idf", "unit", "tfidf"}, default="numeric"
+    scale : {"numeric", "standard", "minmax", "quantile", "local", "idf", "unit", "tfidf"} or None
         "numeric": numeric columns get mean 0 and standard deviation 1, binary ones stay 0 and 1, constant ones are
         dropped. "standard": binary columns are treated like numeric ones. "minmax": columns are put into [0, 1].
-        "quantile": numeric columns are made normal by their ranks, for dense rows only. "idf": columns weigh the more
+        "quantile": numeric columns are made normal by their ranks, for dense rows only. "local": "numeric", and numeric
+        columns also as hat functions over their quantiles, for dense rows only. "idf": columns weigh the more
         the fewer rows have them. "unit": rows get length 1. "tfidf": both.
         Sparse rows are not shifted, only divided: by the root mean square of all entries of the column, zeros
         included, or with "minmax" by the largest absolute value. A sparse column without an entry is divided by the
@@ -37,12 +232,12 @@ def learn_preprocessing(X: Matrix, scale: str = "numeric") -> Preprocessing:
 
     Returns
     -------
-    preprocessing : ColumnScaling, QuantileScaling or TermScaling
+    scaling : ColumnScaling, QuantileScaling, LocalScaling, TermScaling or None
 
     Examples
     --------
     >>> X = np.array([[170.0, 1.0, 5.0], [180.0, 0.0, 5.0], [190.0, 1.0, 5.0]])
-    >>> scaling = learn_preprocessing(X)
+    >>> scaling = learn_scaling_of(X, "numeric")
     >>> scaling
     ColumnScaling('numeric': 1 numeric standardised, 1 binary left as they are, 1 constant dropped)
     >>> scaling.transform(X).round(2) + 0.0
@@ -50,46 +245,93 @@ def learn_preprocessing(X: Matrix, scale: str = "numeric") -> Preprocessing:
            [ 0.  ,  0.  ,  0.  ],
            [ 1.22,  1.  ,  0.  ]])
     """
+    if scale is None:
+        return None
     check_choice("scale", scale, KINDS)
     X = as_floats(X)
     if scale in KINDS_OF_TERMS:
         return learn_terms(X, scale)
-    if scale != "quantile":
-        return learn_scaling(X, scale)
+    if scale in FOR_DENSE_ROWS:
+        if sparse.issparse(X):
+            raise ValueError(f"scale={scale!r} is for dense rows; use 'numeric' or None for sparse ones")
+        return learn_local(X) if scale == "local" else learn_quantiles(X, kinds_of_columns(X))
+    return learn_scaling(X, scale)
+
+
+def _learn(X: Matrix, recipe: Recipe, weight: NDArray[np.float64] | None) -> Preprocessing:
+    incomplete = incomplete_columns(X) if recipe.indicators else np.empty(0, dtype=np.int64)
+    return Preprocessing(recipe, X.shape[1], learn_scaling_of(X, recipe.scale), weight, incomplete)
+
+
+def _relevance_of_table(
+    numbers: NDArray[Any], others: Matrix, target: NDArray[Any] | None, power: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the weights of the columns of numbers and of the others, by one measure."""
+    if target is None:
+        raise ValueError("the relevance of columns needs the targets that they may be relevant for")
+    together = np.concatenate([relevance(numbers, target), relevance(others, target)])
+    weights = column_weights(together, power)
+    return weights[: numbers.shape[1]], weights[numbers.shape[1] :]
+
+
+def _parts(X: Matrix, numeric: NDArray[np.bool_]) -> tuple[NDArray[Any], Matrix]:
+    """Return the columns of numbers as a dense array, and the others."""
+    return X[:, np.flatnonzero(numeric)].toarray(), X[:, np.flatnonzero(~numeric)]
+
+
+def incomplete_columns(X: Matrix) -> NDArray[np.int64]:
+    """Return the columns with missing values."""
     if sparse.issparse(X):
-        raise ValueError("scale='quantile' is for dense rows; use 'numeric' or None for sparse ones")
-    return learn_quantiles(X, kinds_of_columns(X))
+        return np.unique(X.indices[np.isnan(X.data)]).astype(np.int64)
+    return np.flatnonzero(np.isnan(X).any(axis=0)) if X.dtype.kind == "f" else np.empty(0, dtype=np.int64)
 
 
-def preprocessing_state(preprocessing: Preprocessing | None) -> Arrays:
-    """Return the arrays that are kept of a preprocessing beside its name."""
-    if preprocessing is None:
+def _marks(X: Matrix, columns: NDArray[np.int64], dtype: np.dtype[Any]) -> Matrix:
+    """Return 1 where a value of these columns is missing."""
+    some = X[:, columns]
+    if not sparse.issparse(some):
+        return np.isnan(some).astype(dtype)
+    marks = some.copy()
+    marks.data = np.isnan(some.data).astype(dtype)
+    return marks
+
+
+def _weighted(X: Matrix, weight: NDArray[np.float64]) -> Matrix:
+    """Return X with its columns multiplied, in the type of X."""
+    if sparse.issparse(X):
+        out = X.copy()
+        out.data = rounded(X.data * weight[X.indices], X.dtype)
+        return out
+    return rounded(X * weight, X.dtype)
+
+
+def _scaling_state(scaling: Scaling | None) -> Arrays:
+    """Return the arrays that are kept of a scaling beside its name."""
+    if scaling is None:
         return {}
-    if isinstance(preprocessing, TermScaling):
-        return {"preprocessing.weight": preprocessing.weight}
-    kind = np.array([KINDS_OF_COLUMNS.index(one) for one in preprocessing.kind], dtype=np.uint8)
-    if isinstance(preprocessing, QuantileScaling):
-        return {"preprocessing.kind": kind, "preprocessing.quantiles": preprocessing.quantiles}
-    return {
-        "preprocessing.kind": kind,
-        "preprocessing.shift": preprocessing.shift,
-        "preprocessing.divisor": preprocessing.divisor,
-    }
+    if isinstance(scaling, TermScaling):
+        return {"term_weight": scaling.weight}
+    kind = np.array([KINDS_OF_COLUMNS.index(one) for one in scaling.kind], dtype=np.uint8)
+    if isinstance(scaling, QuantileScaling):
+        return {"kind": kind, "quantiles": scaling.quantiles}
+    columns = scaling.standardised if isinstance(scaling, LocalScaling) else scaling
+    arrays: Arrays = {"kind": kind, "shift": columns.shift, "divisor": columns.divisor}
+    return arrays | {"knots": scaling.knots} if isinstance(scaling, LocalScaling) else arrays
 
 
-def preprocessing_from_state(scale: str | None, n_columns: int, arrays: Arrays) -> Preprocessing | None:
-    """Return the preprocessing of `n_columns` columns that arrays were kept of."""
+def _scaling_from_state(scale: str | None, n_columns: int, arrays: Arrays) -> Scaling | None:
+    """Return the scaling of `n_columns` columns that arrays were kept of."""
     if scale is None:
         return None
     if scale in KINDS_OF_TERMS:
-        weight = arrays["preprocessing.weight"]
-        _check_columns(len(weight), n_columns)
-        return TermScaling(scale, weight)
-    kind = np.array(KINDS_OF_COLUMNS)[arrays["preprocessing.kind"]]
+        _check_columns(len(arrays["term_weight"]), n_columns)
+        return TermScaling(scale, arrays["term_weight"])
+    kind = np.array(KINDS_OF_COLUMNS)[arrays["kind"]]
     _check_columns(len(kind), n_columns)
     if scale == "quantile":
-        return QuantileScaling(kind, arrays["preprocessing.quantiles"])
-    return ColumnScaling(scale, kind, arrays["preprocessing.shift"], arrays["preprocessing.divisor"])
+        return QuantileScaling(kind, arrays.get("quantiles", np.empty((0, 1))))
+    columns = ColumnScaling("numeric" if scale == "local" else scale, kind, arrays["shift"], arrays["divisor"])
+    return LocalScaling(columns, arrays.get("knots", np.empty((0, 8)))) if scale == "local" else columns
 
 
 def _check_columns(found: int, expected: int) -> None:

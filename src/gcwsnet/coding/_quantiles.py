@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.special import ndtri
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._validation import Matrix, as_floats
 
 N_QUANTILES = 256
@@ -57,6 +56,8 @@ class QuantileScaling:
 
 def normal_places(n: int) -> NDArray[np.float64]:
     """Return the normal numbers of n quantiles, at the middles of n equal parts of the probability."""
+    from scipy.special import ndtri  # noqa: PLC0415 - it takes long to import
+
     return ndtri((np.arange(n) + 0.5) / n)
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _core
+from gcwsnet import _sparse as sparse
 from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats, rounded
 
 SCALINGS = ("numeric", "standard", "minmax")
@@ -49,8 +50,7 @@ class ColumnScaling:
         out = np.empty(X.shape, dtype=X.dtype)
         with np.errstate(over="ignore", under="ignore"):
             for first in range(0, len(X), step := _rows_at_once(X.shape[1])):
-                rows = X[first : first + step].astype(np.float64)
-                rows -= self.shift
+                rows = X[first : first + step] - self.shift  # in float64
                 rows /= self.divisor
                 out[first : first + step] = rounded(rows, X.dtype)
         return out
@@ -127,7 +127,7 @@ def is_binary(X: Matrix) -> NDArray[np.bool_]:
         return np.bincount(X.indices[other], minlength=X.shape[1]) == 0
     binary = np.ones(X.shape[1], dtype=bool)
     for first in range(0, X.shape[0], step := _rows_at_once(X.shape[1])):
-        rows = X[first : first + step]
+        rows = np.require(X[first : first + step], requirements=["ALIGNED"])
         binary &= np.all((rows == 0) | (rows == 1), axis=0)
     return binary
 
@@ -137,21 +137,22 @@ def _mean_and_deviation(X: Matrix, largest: NDArray[np.float64]) -> tuple[NDArra
 
     Columns are divided by a power of two near their largest absolute value, so that no square overflows.
     """
-    exponent = np.frexp(largest)[1]
+    exponent = np.frexp(largest)[1].astype(np.int32)
     n_rows = X.shape[0]
     if sparse.issparse(X):
         square = np.ldexp(X.data.astype(np.float64), -exponent[X.indices]) ** 2
         of_column = np.bincount(X.indices, np.nan_to_num(square), X.shape[1])
         return np.zeros(X.shape[1]), np.ldexp(np.sqrt(of_column / n_rows), exponent)
     count, mean, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    total_here, squares_here, n = np.empty(X.shape[1]), np.empty(X.shape[1]), np.empty(X.shape[1], dtype=np.int64)
     for first in range(0, n_rows, step := _rows_at_once(X.shape[1])):
-        rows = np.ldexp(X[first : first + step].astype(np.float64), -exponent)
-        there = ~np.isnan(rows)
-        n = there.sum(axis=0)
+        rows = np.require(X[first : first + step], requirements=["ALIGNED"])
+        _core.column_sums(rows, exponent, total_here, n)
         total = count + n
-        here = np.where(there, rows, 0.0).sum(axis=0) / np.maximum(n, 1)
+        here = total_here / np.maximum(n, 1)
         moved = here - mean
-        squares += (np.where(there, rows - here, 0.0) ** 2).sum(axis=0)
+        _core.column_squares(rows, exponent, here, squares_here)
+        squares += squares_here
         squares += moved**2 * count * n / np.maximum(total, 1)  # Chan, Golub and LeVeque: two parts put together
         mean += moved * n / np.maximum(total, 1)
         count = total

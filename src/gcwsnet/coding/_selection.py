@@ -1,170 +1,404 @@
-"""The selection of a preprocessing and of p: candidates are compared on held-out rows."""
+"""The search for a preprocessing, p, the number of epochs and the temperature, by comparisons on held-out rows.
+
+It goes in three stages, and each has fewer candidates and larger nets than the one before:
+
+1. All candidates, with small nets on few rows; then other powers p for the best one.
+2. The best few, with larger nets on more rows. The default stays unless another is clearly better.
+3. The one that is left, with the net that will be trained: how many epochs, and which temperature.
+
+What it may cost is fixed by the sizes below and not by a clock, so that the same rows give the same model everywhere.
+"""
 
 from __future__ import annotations
 
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._validation import Matrix
-from gcwsnet.coding._preprocessing import learn_preprocessing
+from gcwsnet.coding._local import MOST_COLUMNS
+from gcwsnet.coding._preprocessing import Recipe, incomplete_columns, learn_preprocessing
 from gcwsnet.coding._scaling import is_binary
-from gcwsnet.hashing import GCWSHasher
 
 if TYPE_CHECKING:
     from gcwsnet.coding._coder import CoderSettings
 
-TRAINING_ROWS, VALIDATION_ROWS = 1600, 1000
-LEAST_ROWS = 200
-SMALL_HASHES, SMALL_BITS = 64, 8
+SEARCHES = ("off", "fast", "thorough")
+LEAST_ROWS, LEAST_ROWS_OF_LAST_STAGE = 200, 30
+"""Fewer rows are not enough to compare preprocessings; and still fewer not for epochs and a temperature."""
+FEW_ROWS, FOLDS = 1000, 3
+"""Below so many rows all of them are validated on, by cross-validation."""
+POWERS = (0.5, 1.0, 2.0, 5.0, 20.0, 80.0)
+SHARE_HELD_OUT = 5
 
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
 logger = logging.getLogger("gcwsnet")
 
 
-class Pair(NamedTuple):
-    """A preprocessing, by its name, and a power."""
+class Stage(NamedTuple):
+    """A stage of the search: its name, the size of its nets, and its rows."""
 
-    scale: str | None
-    p: float
+    name: str
+    n_hashes: int
+    hidden: tuple[int, ...]
+    epochs: int
+    training_rows: int
+    validation_rows: int
 
 
-DEFAULT = Pair("numeric", 1.0)
-"""The pair that is kept unless another one is clearly better."""
-PAIRS = [
-    DEFAULT,
-    Pair("numeric", 0.5),
-    Pair("numeric", 2.0),
-    Pair(None, 1.0),
-    Pair(None, 5.0),
-    Pair(None, 20.0),
-    Pair(None, 80.0),
-    Pair("standard", 1.0),
-    Pair("quantile", 1.0),
-    Pair("quantile", 2.0),
-    Pair("minmax", 1.0),
-]
-TERM_PAIRS = [Pair("tfidf", 1.0), Pair("tfidf", 0.5), Pair("unit", 1.0), Pair("idf", 1.0)]
-SPARSE_PAIRS = [*(pair for pair in PAIRS if pair.scale != "quantile"), *TERM_PAIRS]
-POWERS = (1.0, 0.5, 2.0, 5.0, 20.0, 80.0)
+FIRST = Stage("first", 64, (32,), 4, 1600, 1000)
+SECOND = Stage("second", 128, (64,), 4, 4000, 2000)
+LAST_TRAINING_ROWS, LAST_VALIDATION_ROWS = 8000, 2000
+KEPT = {"fast": 3, "thorough": 8}
 
-Codes = NDArray[Any]
-Rows = NDArray[np.int64]
-Score = Callable[[int, Codes, Rows, Codes, Rows], NDArray[np.float64]]
-"""From the bits of codes, and the codes and the row numbers of training rows and of validation rows, to the score of
-each validation row."""
+
+class Outcome(NamedTuple):
+    """How a candidate did on validation rows.
+
+    Attributes
+    ----------
+    losses : array of float64
+        The loss of each row at the best temperature.
+    accuracy : float
+        The share of rows whose class is right; 0 for numbers.
+    temperature : float
+    """
+
+    losses: Floats
+    accuracy: float
+    temperature: float
+
+
+class Score(Protocol):
+    """What the search needs to know about targets and nets.
+
+    Attributes
+    ----------
+    target : array of shape (n,) or (n, m)
+        The numbers of classes, or standardised numbers, of all rows.
+    hidden : tuple of int
+        The hidden layers of the net that will be trained; () makes the small nets linear, too.
+    epochs : sequence of int
+        The numbers of epochs that are compared, the preferred one first. Empty where rows are seen once, in a stream.
+    """
+
+    @property
+    def target(self) -> NDArray[Any]: ...
+
+    @property
+    def hidden(self) -> tuple[int, ...]: ...
+
+    @property
+    def epochs(self) -> Sequence[int]: ...
+
+    def outputs(
+        self,
+        codes: NDArray[Any],
+        training: Rows,
+        held_out: NDArray[Any],
+        *,
+        code_bits: int,
+        hidden: tuple[int, ...],
+        epochs: int,
+    ) -> NDArray[np.float32]:
+        """Return the outputs for held-out codes of a net that has learned the codes of training rows."""
+
+    def outcome(self, outputs: NDArray[np.float32], rows: Rows) -> Outcome:
+        """Return how good the outputs for rows are."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A preprocessing and a power that were tried, and how they did.
+    """Settings that were compared, and how they did.
 
     Attributes
     ----------
-    scale, p
-        The preprocessing, by its name, and the power.
-    score : float
-        The mean score of the validation rows: accuracy, or one minus the mean square error of standardised targets.
+    stage : {"first", "second", "last"}
+    scale, relevance, indicators
+        The preprocessing, see `GCWSNetClassifier`.
+    p : float
+        The power.
+    epochs : int
+    loss : float
+        The mean loss of the validation rows: the cross-entropy at the best temperature, or the squared error of
+        standardised targets.
     error : float
-        The standard error of the score.
+        The standard error of the loss.
+    accuracy : float
+        The share of validation rows whose class is right; 0 for numbers.
+    temperature : float
+        What outputs are divided by; 1 for numbers.
     seconds : float
         The time that it took.
     chosen : bool
-        Whether this candidate is the one in use.
+        Whether these are the settings in use.
     """
 
+    stage: str
     scale: str | None
+    relevance: float
+    indicators: bool
     p: float
-    score: float
+    epochs: int
+    loss: float
     error: float
+    accuracy: float
+    temperature: float
     seconds: float
     chosen: bool = False
 
 
-def select(
-    X: Matrix, settings: CoderSettings, seed: int, score: Score | None
-) -> tuple[str | None, float, list[Candidate]]:
-    """Return the preprocessing and the power for rows, with the candidates that were compared, if any.
+class Point(NamedTuple):
+    """A preprocessing and a power."""
 
-    Small codes are made of at most 1,600 training rows and 1,000 validation rows, once for each candidate.
+    recipe: Recipe
+    p: float
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The result of a search.
+
+    Attributes
+    ----------
+    point : Point
+    epochs : int or None
+        None where it was not searched for.
+    temperature : float
+    candidates : tuple of Candidate
+    """
+
+    point: Point
+    epochs: int | None = None
+    temperature: float = 1.0
+    candidates: tuple[Candidate, ...] = ()
+
+
+def select(
+    X: Matrix,
+    settings: CoderSettings,
+    seed: int,
+    score: Score | None,
+    numeric: NDArray[np.bool_] | None = None,
+) -> Selection:
+    """Return the settings that suit rows, among those that are left open.
 
     Parameters
     ----------
     X : array or canonical CSR of shape (n, D)
     settings : CoderSettings
-        Where they name a preprocessing or a power, only the other one is selected; where they name p, nothing is.
+        What is "auto" in them is searched for. Where nothing is known about targets, or ``search="off"``, or there are
+        fewer than 200 rows, the preprocessing is "numeric" and p is 1. With fewer than 30 rows the epochs are not
+        searched for either, and the temperature is 1.
     seed : int
         The seed of the hashes and of the choice of rows.
-    score : callable or None
-        See `Score`. With None nothing is selected.
+    score : Score or None
+    numeric : array of bool, optional
+        See `learn_preprocessing`.
     """
-    pairs = candidate_pairs(settings.scale, settings.p, X)
-    if len(pairs) == 1 or X.shape[0] < LEAST_ROWS or score is None:
-        return *pairs[0], []
-    training, validation = selection_rows(X.shape[0], seed)
-    candidates = list(_compare(pairs, X, training, validation, settings, seed, score))
-    best = best_of(candidates)
-    candidates[best] = replace(candidates[best], chosen=True)
-    for one in candidates:
-        logger.debug("scale %s, p %g: %.4f +- %.4f%s", one.scale, one.p, one.score, one.error, " *" * one.chosen)
-    return *pairs[best], candidates
+    points = open_points(settings, X, numeric)
+    if score is None or settings.search == "off":
+        return Selection(points[0])
+    search = _Search(X, settings, seed, score, numeric)
+    point = points[0]
+    if X.shape[0] >= LEAST_ROWS and (len(points) > 1 or settings.p == "auto"):
+        point = search.best_point(points)
+    epochs, temperature = None, 1.0
+    if score.epochs and X.shape[0] >= LEAST_ROWS_OF_LAST_STAGE:
+        epochs, temperature = search.best_epochs(point)
+    elif search.found:
+        search.choose(point)
+    for one in search.found:
+        logger.debug("%s", describe(one))
+    return Selection(point, epochs, temperature, tuple(search.found))
 
 
-def candidate_pairs(scale: str | None, p: float | str, X: Matrix) -> list[Pair]:
-    """Return the pairs that settings leave open for rows like X; the default comes first."""
-    if p != "auto":
-        return [Pair(DEFAULT.scale if scale == "auto" else scale, float(p))]
-    if scale != "auto":
-        return [Pair(scale, power) for power in POWERS]
-    pairs = SPARSE_PAIRS if sparse.issparse(X) else PAIRS
+def open_points(settings: CoderSettings, X: Matrix, numeric: NDArray[np.bool_] | None = None) -> list[Point]:
+    """Return what the first stage compares for rows like X; the default comes first, and p is 1 unless it is given."""
+    p = 1.0 if settings.p == "auto" else float(settings.p)
+    indicators = settings.missing == "auto"
+    powers = (0.0, 0.5, 1.0) if settings.relevance == "auto" else (float(settings.relevance),)
+    if settings.scale != "auto":
+        return [Point(Recipe(settings.scale, power, indicators), p) for power in powers]
+    is_sparse = sparse.issparse(X) and numeric is None
+    scales: list[str | None] = ["numeric"]
+    scales += ["tfidf", "unit", "idf"] if is_sparse else ["quantile"]
+    if not is_sparse and X.shape[1] <= MOST_COLUMNS:
+        scales.append("local")
+    if numeric is None:
+        scales += [None, "minmax"]
     if is_binary(X).any():
-        return pairs
-    return [pair for pair in pairs if pair.scale != "standard"]  # which is the same as "numeric" there
+        scales.append("standard")  # without binary columns it is the same as "numeric"
+    points = [
+        Point(Recipe(scale, power, indicators), p)
+        for scale in scales
+        for power in powers
+        if power == powers[0] or (scale == "numeric" or (scale in ("quantile", "local") and power < 1))
+    ]
+    if settings.p == "auto":
+        points += [Point(Recipe(None, powers[0], indicators), 20.0)] if numeric is None else []
+        points += [Point(Recipe("tfidf", powers[0], indicators), 0.5)] if is_sparse else []
+    if indicators and len(incomplete_columns(X)):
+        points.append(Point(Recipe("numeric", powers[0], False), p))
+    return points
 
 
-def selection_rows(n: int, seed: int) -> tuple[Rows, Rows]:
-    """Return the numbers of training rows and of validation rows, drawn at random from n."""
-    drawn = random_order(seed, SELECTION_ROWS, n)[: TRAINING_ROWS + VALIDATION_ROWS]
-    end = min(TRAINING_ROWS, round(len(drawn) * TRAINING_ROWS / (TRAINING_ROWS + VALIDATION_ROWS)))
-    return drawn[:end], drawn[end:]
+def splits(n: int, seed: int, training_rows: int, validation_rows: int) -> list[tuple[Rows, Rows]]:
+    """Return the numbers of training rows and of validation rows; for few rows those of each of three folds."""
+    drawn = random_order(seed, SELECTION_ROWS, n)
+    if n < FEW_ROWS:
+        folds = [drawn[first::FOLDS] for first in range(FOLDS)]
+        return [(np.concatenate([*folds[:i], *folds[i + 1 :]]), folds[i]) for i in range(FOLDS)]
+    held_out = min(LAST_VALIDATION_ROWS, n // SHARE_HELD_OUT)
+    return [(drawn[held_out : held_out + training_rows], drawn[: min(held_out, validation_rows)])]
 
 
-def best_of(candidates: list[Candidate]) -> int:
-    """Return the number of the best; the first one stays unless another is better by its standard error."""
-    best = max(range(len(candidates)), key=lambda i: candidates[i].score)
-    return best if candidates[best].score > candidates[0].score + candidates[0].error else 0
+def clearly_better(losses: Floats, than: Floats) -> bool:
+    """Return whether losses are lower by more than the standard error of the difference, row by row."""
+    difference = than - losses
+    error = difference.std(ddof=1) / math.sqrt(len(difference)) if len(difference) > 1 else math.inf
+    return bool(difference.mean() > error)
 
 
-def _compare(
-    pairs: list[Pair], X: Matrix, training: Rows, validation: Rows, settings: CoderSettings, seed: int, score: Score
-) -> Iterator[Candidate]:
-    X_training, X_validation = X[training], X[validation]
-    for scale, of_scale in groupby(pairs, key=lambda pair: pair.scale):  # rows are preprocessed once for each scale
+def describe(candidate: Candidate) -> str:
+    """Return a candidate as a line of text."""
+    return (
+        f"{candidate.stage} stage: scale {candidate.scale}, relevance {candidate.relevance:g}, p {candidate.p:g}, "
+        f"epochs {candidate.epochs}: loss {candidate.loss:.4f} +- {candidate.error:.4f}"
+        + (", chosen" if candidate.chosen else "")
+    )
+
+
+class _Search:
+    """One search: the rows, and the candidates that were found so far."""
+
+    def __init__(
+        self, X: Matrix, settings: CoderSettings, seed: int, score: Score, numeric: NDArray[np.bool_] | None
+    ) -> None:
+        self.X, self.settings, self.seed, self.score, self.numeric = X, settings, seed, score, numeric
+        self.found: list[Candidate] = []
+        self._prepared: tuple[Any, list[Any]] = (None, [])
+
+    def best_point(self, points: list[Point]) -> Point:
+        """Return the best preprocessing and power by the first two stages."""
+        by_loss = {point: self.outcome(FIRST, point).losses.mean() for point in points}
+        if self.settings.p == "auto":
+            self._climb(by_loss)
+        best = sorted(by_loss, key=lambda point: by_loss[point])[: KEPT[self.settings.search]]
+        if len(best) == 1:
+            return best[0]
+        default = points[0]
+        losses = {point: self.outcome(SECOND, point).losses for point in dict.fromkeys([default, *best])}
+        least = min(losses, key=lambda point: losses[point].mean())
+        return least if clearly_better(losses[least], losses[default]) else default
+
+    def _climb(self, by_loss: dict[Point, float]) -> None:
+        """Compare other powers for the best point, downwards and upwards as long as that helps."""
+        n_starts = 1 if self.settings.search == "fast" else KEPT["thorough"]
+        for start in sorted(by_loss, key=lambda point: by_loss[point])[:n_starts]:
+            for step in (-1, 1):
+                place = POWERS.index(start.p) + step
+                before = by_loss[start]
+                while 0 <= place < len(POWERS):
+                    point = Point(start.recipe, POWERS[place])
+                    if point not in by_loss:
+                        by_loss[point] = self.outcome(FIRST, point).losses.mean()
+                    if by_loss[point] >= before:
+                        break
+                    before, place = by_loss[point], place + step
+
+    def best_epochs(self, point: Point) -> tuple[int, float]:
+        """Return the number of epochs and the temperature by the last stage.
+
+        Fewer epochs than the preferred number must have a clearly lower loss, and must not have a lower accuracy.
+        """
+        stage = Stage(
+            "last",
+            self.settings.n_hashes,
+            self.score.hidden,
+            self.score.epochs[0],
+            LAST_TRAINING_ROWS,
+            LAST_VALIDATION_ROWS,
+        )
+        best, first = None, len(self.found)
+        for number, epochs in enumerate(self.score.epochs):
+            found = self.outcome(stage._replace(epochs=epochs), point)
+            if best is None or (clearly_better(found.losses, best.losses) and found.accuracy >= best.accuracy):
+                best, chosen = found, first + number
+        self._mark(chosen)
+        return self.found[chosen].epochs, self.found[chosen].temperature
+
+    def choose(self, point: Point) -> None:
+        """Mark the candidate that a point was chosen by: the latest one with its settings."""
+        settings = vars(point.recipe) | {"p": point.p}
+        numbers = [i for i, one in enumerate(self.found) if settings.items() <= vars(one).items()]
+        self._mark(numbers[-1])
+
+    def _mark(self, chosen: int) -> None:
+        self.found[chosen] = replace(self.found[chosen], chosen=True)
+
+    def outcome(self, stage: Stage, point: Point) -> Outcome:
+        """Return how a net does on the validation rows, and note the candidate."""
+        from gcwsnet.hashing import GCWSHasher  # noqa: PLC0415 - scikit-learn takes long to import
+
         start = time.perf_counter()
-        prepared = X_training, X_validation
-        if scale is not None:
-            preprocessing = learn_preprocessing(X_training, scale)
-            prepared = preprocessing.transform(X_training), preprocessing.transform(X_validation)
-        for pair in of_scale:
+        hidden = stage.hidden if self.score.hidden else ()
+        outputs, validated = [], []
+        for training, validation, prepared, held_out in self._prepare(stage, point.recipe):
             hasher = GCWSHasher(
-                SMALL_HASHES,
-                p=pair.p,
-                bits=SMALL_BITS,
-                t_bits=settings.t_bits,
-                encoding=settings.encoding,
-                missing="error" if settings.missing == "error" else "zero",
-                random_state=seed,
-            ).fit(prepared[0])
-            codes = [hasher.transform(rows) for rows in prepared]
-            scores = score(hasher.code_bits, codes[0], training, codes[1], validation)
-            error = float(scores.std(ddof=1) / math.sqrt(len(scores)))
-            yield Candidate(*pair, float(scores.mean()), error, time.perf_counter() - start)
-            start = time.perf_counter()
+                min(stage.n_hashes, self.settings.n_hashes),
+                p=point.p,
+                bits=self.settings.bits,
+                t_bits=self.settings.t_bits,
+                encoding=self.settings.encoding,
+                missing="error" if self.settings.missing == "error" else "zero",
+                random_state=self.seed,
+            ).fit(prepared[:1])
+            codes = hasher.transform(prepared), hasher.transform(held_out)
+            outputs.append(
+                self.score.outputs(
+                    codes[0], training, codes[1], code_bits=hasher.code_bits, hidden=hidden, epochs=stage.epochs
+                )
+            )
+            validated.append(validation)
+        found = self.score.outcome(np.concatenate(outputs), np.concatenate(validated))
+        losses = found.losses
+        error = float(losses.std(ddof=1) / math.sqrt(len(losses))) if len(losses) > 1 else math.inf
+        seconds = time.perf_counter() - start
+        recipe = vars(point.recipe)
+        self.found.append(
+            Candidate(
+                stage=stage.name,
+                **recipe,
+                p=point.p,
+                epochs=stage.epochs,
+                loss=float(losses.mean()),
+                error=error,
+                accuracy=found.accuracy,
+                temperature=found.temperature,
+                seconds=seconds,
+            )
+        )
+        return found
+
+    def _prepare(self, stage: Stage, recipe: Recipe) -> list[Any]:
+        """Return the rows of each split and their preprocessed numbers; those of the last call are kept."""
+        key = (stage.training_rows, stage.validation_rows, recipe)
+        if self._prepared[0] != key:
+            parts = []
+            for training, validation in splits(self.X.shape[0], self.seed, *key[:2]):
+                rows = self.X[training]
+                preprocessing = learn_preprocessing(rows, recipe, self.score.target[training], self.numeric)
+                transformed = preprocessing.transform(rows), preprocessing.transform(self.X[validation])
+                parts.append((training, validation, *transformed))
+            self._prepared = key, parts
+        return self._prepared[1]

@@ -16,7 +16,7 @@ import gcwsnet
 from gcwsnet._atomic import written_beside
 from gcwsnet.hashing import HASH_VERSION
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 KEY = "gcwsnet"  # in the header: a checksum, a space and the description
 
 Arrays = dict[str, NDArray[Any]]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._validation import Matrix, as_floats, rounded
 
 KINDS_OF_TERMS = ("idf", "unit", "tfidf")

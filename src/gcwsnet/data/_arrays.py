@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._validation import MOST_COLUMNS, as_floats
 from gcwsnet.data._batch import Batch, mark_canonical
 from gcwsnet.data._errors import DataError, ErrorHandler, InvalidRows, RowOrigin, check_batch

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+from gcwsnet import _sparse as sparse
 
 
 class Batch(NamedTuple):

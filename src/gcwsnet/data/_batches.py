@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from gcwsnet import _core
+from gcwsnet import _sparse as sparse
 from gcwsnet._keys import SHUFFLE, SPLIT, random_order, stream_state
 from gcwsnet._validation import check_integer, check_number
 from gcwsnet.data._batch import Batch, joined, rebatched

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from gcwsnet.data._columns import kind_of_texts
 from gcwsnet.data._encode import Table
 from gcwsnet.data._errors import DataError, ErrorHandler, RowOrigin, quote, require_pyarrow
 from gcwsnet.data._options import ReadOptions
@@ -38,13 +39,21 @@ class CsvHead(NamedTuple):
 
     def value_type(self, number: int) -> str:
         """Return "numbers" or "strings" by the first value of a column that is not missing."""
-        values = (row[number] for row in self.rows if number < len(row))
-        first = next((value for value in values if value.strip() not in MISSING_VALUES), None)
+        first = next(self._values(number), None)
         return NUMBERS if first is None or is_number(first) else STRINGS
+
+    def kind(self, number: int) -> str:
+        """Return "number" by the first value of a column that is not missing, and other kinds by all of them."""
+        return "number" if self.value_type(number) == NUMBERS else kind_of_texts(list(self._values(number)))
+
+    def _values(self, number: int) -> Iterator[str]:
+        """Yield the values of a column that are not missing."""
+        values = (row[number] for row in self.rows if number < len(row))
+        return (value for value in values if value.strip() not in MISSING_VALUES)
 
 
 class CsvReader(TableReader):
-    """A reader of CSV files. A column whose first value is not a number is text."""
+    """A reader of CSV files. The first values of a column tell what it holds: numbers, booleans, dates or text."""
 
     delimiter = ","
 
@@ -55,8 +64,7 @@ class CsvReader(TableReader):
     def file_columns(self, source: Source) -> list[FileColumn]:
         """Return the columns as the first rows of the file tell them."""
         head = self._head(source)
-        kinds = ["number" if head.value_type(number) == NUMBERS else "text" for number in range(head.n_columns)]
-        return [FileColumn(name, kind) for name, kind in zip(head.column_names, kinds, strict=True)]
+        return [FileColumn(name, head.kind(number)) for number, name in enumerate(head.column_names)]
 
     def is_empty(self, source: Source) -> bool:
         """Return whether there is nothing in the file."""
@@ -71,7 +79,8 @@ class CsvReader(TableReader):
     ) -> Iterator[tuple[Table, RowOrigin]]:
         """Yield a table for each block of lines."""
         head = self._head(source)
-        types = _column_types(schema, selection)
+        label_type = None if selection.label is None else schema.label_type or head.value_type(selection.label)
+        types = _column_types(schema, selection, label_type or NUMBERS)
         parse = BlockParser(self.delimiter, head.n_columns, types)
         repair = BlockRepair(source.name, self.delimiter, head.column_names, types)
         with source.open() as stream:
@@ -88,7 +97,7 @@ class CsvReader(TableReader):
                         line=block.first_line,
                     )
                 if arrays:
-                    yield Table.from_columns(arrays, selection), _row_origin(source.name, block, rows)
+                    yield Table.from_arrays(arrays, selection), _row_origin(source.name, block, rows)
                 if error is not None:
                     raise error
 
@@ -320,14 +329,14 @@ def _not_csv(row: CsvRow, error: csv.Error, path: str) -> DataError:
     return DataError(message, path=path, line=row.line)
 
 
-def _column_types(schema: Schema, selection: ColumnSelection) -> dict[int, str]:
+def _column_types(schema: Schema, selection: ColumnSelection, label_type: str) -> dict[int, str]:
     """Return what the columns that are read must hold, by their numbers."""
     types = {
         number: NUMBERS if column.kind == "number" else STRINGS
         for number, column in zip(selection.features, schema.columns, strict=True)
     }
     if selection.label is not None:
-        types[selection.label] = schema.label_type or NUMBERS
+        types[selection.label] = label_type
     if selection.weight is not None:
         types[selection.weight] = NUMBERS
     return types

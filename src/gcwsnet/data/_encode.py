@@ -1,39 +1,62 @@
-"""The encoding of table columns as columns of X: numbers, vectors, sparse rows, one-hot and hashed categories."""
+"""The encoding of table columns as columns of X: numbers, dates, vectors, sparse rows and categories."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from gcwsnet import _core
+from gcwsnet import _sparse as sparse
 from gcwsnet.data._batch import Batch, mark_canonical
-from gcwsnet.data._errors import MISSING_MESSAGE, ColumnReference, ErrorHandler, InvalidRows, quote, require_pyarrow
-from gcwsnet.data._schema import Column, ColumnSelection, Schema
+from gcwsnet.data._columns import BOOLEANS, ArrowColumn, Factor, TableColumn, arrow_kind
+from gcwsnet.data._dates import PARSERS, to_days
+from gcwsnet.data._errors import (
+    MISSING_MESSAGE,
+    ColumnReference,
+    DataError,
+    ErrorHandler,
+    InvalidRows,
+    quote,
+    require_pyarrow,
+)
+from gcwsnet.data._schema import NUMBERS, Column, ColumnSelection, Schema
 
 FNV_BASIS, FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 Array = Any
 """An array of pyarrow, or of NumPy."""
+PLURALS = {
+    "number": "numbers",
+    "boolean": "booleans",
+    "date": "dates",
+    "duration": "durations",
+    "category": "categories",
+    "ordered": "ordered categories",
+    "vector": "lists",
+    "index vector": "lists",
+}
+CATEGORIES_HINT = "if these are categories, name the column in categorical, or give it a type of categories"
+Entries = tuple[Array, Array, Array]
+"""Rows, columns and values of entries that are not zero."""
 
 
 class Table(NamedTuple):
-    """Rows of a table: pyarrow arrays of the columns of a schema in its order, and of label and weight.
+    """Rows of a table: the columns of a schema in its order, and pyarrow arrays of label and weight.
 
-    A "sparse" column of the schema has two arrays, one with indices and one with values.
+    A "sparse" column of the schema has two columns here, one with indices and one with values.
     """
 
-    columns: list[Array]
-    label: Array | None
-    weight: Array | None
+    columns: Sequence[TableColumn]
+    label: Array | None = None
+    weight: Array | None = None
 
     @classmethod
-    def from_columns(cls, arrays: Mapping[int, Array], selection: ColumnSelection) -> Table:
+    def from_arrays(cls, arrays: Mapping[int, Array], selection: ColumnSelection) -> Table:
         """Return the table of the arrays of a file, which are given by the numbers of their columns."""
         label, weight = (None if number is None else arrays[number] for number in (selection.label, selection.weight))
-        return cls([arrays[number] for number in selection.features], label, weight)
+        return cls([ArrowColumn(arrays[number]) for number in selection.features], label, weight)
 
     @property
     def n_rows(self) -> int:
@@ -46,58 +69,35 @@ def encode(table: Table, schema: Schema, invalid: InvalidRows, errors: ErrorHand
 
     Rows that break another rule are added to `invalid`; unknown categories are counted in `errors`.
     """
-    if schema.is_sparse:
-        X = _encode_sparse(table, schema, invalid, errors, dtype)
-    else:
-        X = _encode_dense(table, schema, invalid, dtype)
+    parts = _encode_columns(table, schema, invalid, errors)
+    with np.errstate(over="ignore"):  # check_batch finds infinite numbers
+        X = (_join_sparse if schema.is_sparse else _join_dense)(parts, (table.n_rows, schema.n_features), dtype)
     y = None if table.label is None else to_labels(table.label, schema, invalid)
-    weight = None if table.weight is None else to_float64(table.weight)
+    weight = None if table.weight is None else ArrowColumn(table.weight).numbers()
     return Batch(X, y, weight)
-
-
-def to_float64(array: Array) -> Array:
-    """Return a column as float64, with NaN for null."""
-    if array.type != "double":
-        array = array.cast("double", safe=False)
-    if array.null_count:
-        array = array.fill_null(float("nan"))
-    return array.to_numpy(zero_copy_only=False)
-
-
-def to_strings(array: Array) -> Array:
-    """Return a column as a pyarrow array of strings."""
-    return array.cast("string")
 
 
 def to_labels(array: Array, schema: Schema, invalid: InvalidRows) -> Array:
     """Return labels as numbers of their own type, or as strings; rows without a label are invalid."""
-    pyarrow = require_pyarrow("tables")
+    types = require_pyarrow("tables").types
+    kind = arrow_kind(array.type)
+    if kind not in ("number", "boolean"):
+        array = array.cast("string")
     if array.null_count:
         reference: ColumnReference = schema.label + 1 if isinstance(schema.label, int) else schema.label
         nulls = np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))
         invalid.add(nulls, reference, lambda _: "a label must not be missing; drop the row")
-        is_text = pyarrow.types.is_string(array.type)
-        array = array.fill_null("" if is_text else False if pyarrow.types.is_boolean(array.type) else 0)
-    if pyarrow.types.is_boolean(array.type):
+        array = array.fill_null({"number": 0, "boolean": False}.get(kind, ""))
+    if kind == "boolean":
         array = array.cast("int8")
-    if pyarrow.types.is_integer(array.type) or pyarrow.types.is_floating(array.type):
+    if types.is_decimal(array.type):
+        return ArrowColumn(array).numbers()
+    if kind in ("number", "boolean"):
         return array.to_numpy(zero_copy_only=False)
-    if pyarrow.types.is_decimal(array.type):
-        return to_float64(array)
-    return np.asarray(to_strings(array).to_pylist(), dtype=str)
+    return np.asarray(array.to_pylist(), dtype=str)
 
 
-def flatten_lists(array: Array) -> tuple[Array, Array]:
-    """Return the lengths of the lists of a column, 0 for null, and all their numbers in one array."""
-    pyarrow = require_pyarrow("tables")
-    if pyarrow.types.is_fixed_size_list(array.type):
-        array = array.cast(pyarrow.large_list(array.type.value_type))
-    compute = require_pyarrow("tables", "pyarrow.compute")
-    lengths = compute.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
-    return lengths.astype(np.int64), to_float64(array.flatten())
-
-
-def hash_to_columns(column: str, texts: Any, n_columns: int) -> NDArray[np.int64]:
+def hash_to_columns(column: str, texts: Sequence[str], n_columns: int) -> NDArray[np.int64]:
     """Return the columns, from 0 to `n_columns` - 1, that the texts of one column of a table are hashed to.
 
     The bytes of ``column=text`` in UTF-8 go through FNV-1a (64 bits) and the finalizer of splitmix64. The upper 32 bits
@@ -107,23 +107,19 @@ def hash_to_columns(column: str, texts: Any, n_columns: int) -> NDArray[np.int64
     ----------
     column : str
         The name, or the number from 0 where there is no name.
-    texts : pyarrow array of strings, without nulls
+    texts : list of str
     n_columns : int
         At most 2**31.
 
     Examples
     --------
-    >>> import pyarrow
-    >>> hash_to_columns("city", pyarrow.array(["Rome", "Oslo"]), 1000).tolist()
+    >>> hash_to_columns("city", ["Rome", "Oslo"], 1000).tolist()
     [800, 413]
     """
-    texts = texts.cast("large_string")
-    _, ends, content = texts.buffers()
-    ends = (
-        np.frombuffer(ends, np.int64)[texts.offset : texts.offset + len(texts) + 1] if len(texts) else np.zeros(1, int)
-    )
-    keys = np.empty(len(texts), np.uint64)
-    _core.text_keys(b"" if content is None else content.to_pybytes(), ends, _fnv1a_state(f"{column}=".encode()), keys)
+    encoded = [text.encode("utf-8", errors="surrogatepass") for text in texts]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    keys = np.empty(len(encoded), np.uint64)
+    _core.text_keys(b"".join(encoded), ends, _fnv1a_state(f"{column}=".encode()), keys)
     return ((keys >> np.uint64(32)) * np.uint64(n_columns) >> np.uint64(32)).astype(np.int64)
 
 
@@ -135,94 +131,170 @@ def _fnv1a_state(prefix: bytes) -> int:
     return state
 
 
-def _encode_dense(table: Table, schema: Schema, invalid: InvalidRows, dtype: str) -> Array:
-    X = np.empty((table.n_rows, schema.n_features), dtype)
-    first = 0
-    with np.errstate(over="ignore"):  # check_batch finds infinite numbers
-        for column, array in zip(schema.columns, table.columns, strict=True):
-            last = first + column.width
-            X[:, first:last] = _encode_numbers(column, array, invalid)
-            first = last
+def _encode_columns(
+    table: Table, schema: Schema, invalid: InvalidRows, errors: ErrorHandler
+) -> Iterator[tuple[int, NDArray[np.float64] | Entries]]:
+    """Yield for each column of a table its first column of X, and what it becomes: a block of columns, or entries."""
+    sources, first = iter(table.columns), 0
+    for column in schema.columns:
+        source = next(sources)
+        if column.kind in NUMBERS:
+            yield first, _encode_numbers(column, source, schema, invalid, errors)[:, np.newaxis]
+        elif column.kind == "vector":
+            yield first, _encode_vectors(column, source, invalid)
+        elif column.kind == "sparse":
+            yield first, _encode_index_lists(column, source, next(sources), invalid)
+        else:
+            rows, places = _encode_categories(column, source, schema, invalid, errors)
+            start = schema.n_features - schema.hash_columns if column.kind == "hashed" else first
+            yield start, (rows, places, np.ones(len(rows)))
+        first += column.width
+
+
+def _join_dense(parts: Iterator[tuple[int, Any]], shape: tuple[int, int], dtype: str) -> Array:
+    X = np.zeros(shape, dtype)
+    for first, part in parts:
+        if isinstance(part, tuple):
+            rows, columns, values = part
+            X[rows, first + columns] = values
+        else:
+            X[:, first : first + part.shape[1]] = part
     return X
 
 
-def _encode_numbers(column: Column, array: Array, invalid: InvalidRows) -> Array:
-    """Return the columns of X that a column of numbers or of vectors becomes."""
-    if column.kind == "number":
-        return to_float64(array)[:, np.newaxis]
-    lengths, values = flatten_lists(array)
-    wrong = lengths != column.width
-    if not wrong.any():
-        return values.reshape(len(array), column.width)
-    rule = f"a vector must have {column.width} numbers, got "
-    invalid.add(np.flatnonzero(wrong), column.reference, lambda row: f"{rule}{lengths[row]}; drop the row")
-    block = np.zeros((len(array), column.width))
-    block[~wrong] = values[np.repeat(~wrong, lengths)].reshape(-1, column.width)
-    return block
-
-
-def _encode_sparse(table: Table, schema: Schema, invalid: InvalidRows, errors: ErrorHandler, dtype: str) -> Array:
-    parts: list[tuple[Array, Array, Array]] = []
-    arrays, first = iter(table.columns), 0
-    for column in schema.columns:
-        array = next(arrays)
-        if column.kind == "onehot":
-            rows, codes = _encode_one_hot(column, array, schema, invalid, errors)
-            parts.append((rows, first + codes, np.ones(len(rows))))
-        elif column.kind == "hashed":
-            rows, texts = _present_strings(column, array, schema, invalid)
-            hashed = hash_to_columns(column.key, texts, schema.hash_columns)
-            parts.append((rows, schema.n_features - schema.hash_columns + hashed, np.ones(len(rows))))
-        elif column.kind == "sparse":
-            rows, indices, values = _encode_index_lists(column, array, next(arrays), invalid)
-            parts.append((rows, first + indices, values))
+def _join_sparse(parts: Iterator[tuple[int, Any]], shape: tuple[int, int], dtype: str) -> Array:
+    entries: list[Entries] = []
+    for first, part in parts:
+        if isinstance(part, tuple):
+            rows, columns, values = part
         else:
-            block = _encode_numbers(column, array, invalid)
-            rows, columns = np.nonzero(block)
-            parts.append((rows, first + columns, block[rows, columns]))
-        first += column.width
-    rows, columns, values = (np.concatenate(each) for each in zip(*parts, strict=True))
-    with np.errstate(over="ignore"):  # check_batch finds infinite numbers
-        values = values.astype(dtype)
-    index = np.int32 if schema.n_features <= np.iinfo(np.int32).max else np.int64
-    entries = (values, (rows.astype(index), columns.astype(index)))
-    X = sparse.coo_array(entries, shape=(table.n_rows, schema.n_features)).tocsr()
+            rows, columns = np.nonzero(part)
+            values = part[rows, columns]
+        entries.append((rows, first + columns, values))
+    rows, columns, values = (np.concatenate(each) for each in zip(*entries, strict=True))
+    index = np.int32 if shape[1] <= np.iinfo(np.int32).max else np.int64
+    X = sparse.coo_array((values.astype(dtype), (rows.astype(index), columns.astype(index))), shape=shape).tocsr()
     X.sum_duplicates()
     return mark_canonical(X)
 
 
-def _present_strings(column: Column, array: Array, schema: Schema, invalid: InvalidRows) -> tuple[Array, Array]:
-    """Return the rows whose text is not missing, and their texts."""
-    array = to_strings(array)
-    is_null = array.is_null().to_numpy(zero_copy_only=False)
+def _encode_numbers(
+    column: Column, source: TableColumn, schema: Schema, invalid: InvalidRows, errors: ErrorHandler
+) -> NDArray[np.float64]:
+    """Return the column of X that a column of numbers, booleans, dates, durations or ordered categories becomes."""
+    if column.kind == "ordered":
+        return _encode_ranks(column, source, schema, invalid, errors)
+    if source.kind == column.kind and column.kind in PARSERS:
+        return source.days()
+    if column.kind not in PARSERS and source.kind in ("number", "boolean"):
+        return source.numbers()
+    if source.kind == "number" and np.isnan(numbers := source.numbers()).all():
+        return numbers  # a column without values has no other type
+    if source.kind not in ("text", "category", "ordered"):
+        got = PLURALS.get(source.kind, source.kind)
+        message = f"the column must hold {PLURALS[column.kind]}, as in training, got {got}; convert it, or train again"
+        invalid.add(range(len(source)), column.reference, lambda _: message)
+        return np.zeros(len(source))
+    return _parse_texts(column, factor_of_column(column, source), invalid)
+
+
+def _parse_texts(column: Column, factor: Factor, invalid: InvalidRows) -> NDArray[np.float64]:
+    """Return numbers, booleans, dates or durations that are texts; a text that is none makes its rows invalid."""
+    if column.kind == "number":
+        what = "a number"
+        parsed = np.array([_to_number(text) for text in factor.texts])
+    elif column.kind == "boolean":
+        what = "true or false"
+        parsed = np.array([BOOLEANS.get(text.strip().lower(), np.nan) for text in factor.texts])
+    else:
+        parse, what = PARSERS[column.kind]
+        found = [parse(text) for text in factor.texts]
+        none = np.array([one is None for one in found], dtype=bool)
+        parsed = to_days(np.array([one or 0 for one in found], dtype=np.int64), none)
+    unknown = np.append(np.isnan(parsed), False)[factor.codes]
+    message = f"a value must be {what}, as the others of this column are, got "
+    invalid.add(
+        np.flatnonzero(unknown),
+        column.reference,
+        lambda row: f"{message}{quote(factor.texts[factor.codes[row]])}; {CATEGORIES_HINT}",
+    )
+    return np.append(parsed, np.nan)[factor.codes]
+
+
+def _to_number(text: str) -> float:
+    """Return the number that a text is, NaN for any other text."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _encode_ranks(
+    column: Column, source: TableColumn, schema: Schema, invalid: InvalidRows, errors: ErrorHandler
+) -> NDArray[np.float64]:
+    """Return the ranks of ordered categories, with NaN for missing and for unknown ones."""
+    factor = factor_of_column(column, source)
+    places = {category: rank for rank, category in enumerate(column.categories)}
+    ranks = np.array([*(places.get(text, np.nan) for text in factor.texts), np.nan])[factor.codes]
+    unknown = np.flatnonzero(np.isnan(ranks) & (factor.codes >= 0))
+    errors.unknown_categories += len(unknown) if column.categories else 0
+    if schema.missing == "error" and column.categories:
+        message = "an ordered category must be one of those of training where missing values are errors, got "
+        invalid.add(
+            unknown, column.reference, lambda row: f"{message}{quote(factor.texts[factor.codes[row]])}; drop the row"
+        )
+    return ranks
+
+
+def factor_of_column(column: Column, source: TableColumn) -> Factor:
+    """Return the codes and the texts of a column of categories, or raise a DataError that names the column."""
+    try:
+        return source.factor()
+    except TypeError as error:
+        raise DataError(str(error), column=column.reference) from error
+
+
+def _encode_vectors(column: Column, source: TableColumn, invalid: InvalidRows) -> NDArray[np.float64]:
+    """Return the columns of X that a column of vectors becomes."""
+    lengths, values = source.lists()
+    wrong = lengths != column.width
+    if not wrong.any():
+        return values.reshape(len(source), column.width)
+    rule = f"a vector must have {column.width} numbers, got "
+    invalid.add(np.flatnonzero(wrong), column.reference, lambda row: f"{rule}{lengths[row]}; drop the row")
+    block = np.zeros((len(source), column.width))
+    block[~wrong] = values[np.repeat(~wrong, lengths)].reshape(-1, column.width)
+    return block
+
+
+def _encode_categories(
+    column: Column, source: TableColumn, schema: Schema, invalid: InvalidRows, errors: ErrorHandler
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows whose category is known, and the numbers of their categories or the columns of their hashes."""
+    codes, texts = factor_of_column(column, source)
     if schema.missing == "error":
-        invalid.add(np.flatnonzero(is_null), column.reference, lambda _: MISSING_MESSAGE)
-    return np.flatnonzero(~is_null), array.drop_null()
-
-
-def _encode_one_hot(
-    column: Column, array: Array, schema: Schema, invalid: InvalidRows, errors: ErrorHandler
-) -> tuple[Array, Array]:
-    """Return the rows whose category is known, and the numbers of their categories."""
-    pyarrow = require_pyarrow("tables")
-    compute = require_pyarrow("tables", "pyarrow.compute")
-    rows, texts = _present_strings(column, array, schema, invalid)
-    codes = compute.index_in(texts, value_set=pyarrow.array(column.categories, "string"))
-    known = codes.is_valid().to_numpy(zero_copy_only=False)
-    if column.categories:
-        errors.unknown_categories += int(len(known) - known.sum())
-    return rows[known], codes.drop_null().to_numpy(zero_copy_only=False)
+        invalid.add(np.flatnonzero(codes < 0), column.reference, lambda _: MISSING_MESSAGE)
+    if column.kind == "hashed":
+        places = hash_to_columns(column.key, texts, schema.hash_columns)
+    else:
+        numbers = {category: number for number, category in enumerate(column.categories)}
+        places = np.array([numbers.get(text, -1) for text in texts], dtype=np.int64)
+    found = np.append(places, -1)[codes]
+    if column.kind == "onehot" and column.categories:
+        errors.unknown_categories += int(np.count_nonzero((found < 0) & (codes >= 0)))
+    rows = np.flatnonzero(found >= 0)
+    return rows, found[rows]
 
 
 def _encode_index_lists(
-    column: Column, index_lists: Array, value_lists: Array, invalid: InvalidRows
-) -> tuple[Array, Array, Array]:
+    column: Column, index_lists: TableColumn, value_lists: TableColumn, invalid: InvalidRows
+) -> Entries:
     """Return the rows, indices and values of the entries of sparse rows.
 
     A row is invalid if its lists differ in length, or if an index is out of range or occurs twice.
     """
-    lengths, indices = flatten_lists(index_lists)
-    value_lengths, values = flatten_lists(value_lists)
+    lengths, indices = index_lists.lists()
+    value_lengths, values = value_lists.lists()
     unequal = lengths != value_lengths
     if unequal.any():
         rule = "indices and values of a row must have the same length, got "

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet.data._batch import Batch
 
 MAX_REASONS = 10
 MAX_QUOTED = 60
-MISSING_HINT = 'give missing="zero" or missing="nan", or drop the row'
+MISSING_HINT = 'give missing="zero" or another rule, or drop the row'
 MISSING_MESSAGE = f"a value must not be missing; {MISSING_HINT}"
 ColumnReference = int | str | None
 """What an error calls a column: its name, its number, or None where the error is about the whole row."""
@@ -46,6 +46,8 @@ class DataError(ValueError):
         self, message: str, *, path: str | None = None, line: int | None = None, column: ColumnReference = None
     ) -> None:
         place = ":".join(str(part) for part in (path, line, column) if part is not None)
+        if path is None and line is None and column is not None:
+            place = f"column {column!r}"
         super().__init__(f"{place}: {message}" if place else message)
         self.path, self.line, self.column = path, line, column
 
@@ -149,6 +151,13 @@ class InvalidRows:
         for row in rows:
             if int(row) not in self._reasons:
                 self._reasons[int(row)] = (column, message(int(row)))
+
+    def first(self) -> tuple[int, ColumnReference, str] | None:
+        """Return the first invalid row, its column and the rule that it breaks, or None."""
+        if not self._reasons:
+            return None
+        row = min(self._reasons)
+        return row, *self._reasons[row]
 
     def valid_mask(self, n_rows: int) -> Any:
         """Return a boolean mask of the rows that are valid."""

@@ -9,8 +9,8 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 from numpy.lib import format as npy
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet.data._arrays import as_batch, checked_batch
 from gcwsnet.data._batch import Batch
 from gcwsnet.data._errors import DataError, ErrorHandler, damage_as_data_error

@@ -16,14 +16,14 @@ LONGEST_LINE = 1 << 26
 ColumnName = str | int
 """A column of a table by its name, or by its number from 0, where -1 is the last one."""
 
-TABLE_OPTIONS = ("label", "weight", "columns", "categorical", "hash_columns")
+TABLE_OPTIONS = ("label", "weight", "columns", "exclude", "categorical", "hash_columns")
 INAPPLICABLE_OPTIONS = {
     "libsvm": (*TABLE_OPTIONS, "header"),
     "csv": ("index_base",),
     "tsv": ("index_base",),
     "parquet": ("index_base", "header"),
     "arrow": ("index_base", "header"),
-    "npy": ("columns", "categorical", "hash_columns", "index_base", "header"),
+    "npy": ("columns", "exclude", "categorical", "hash_columns", "index_base", "header"),
     "npz": (*TABLE_OPTIONS, "index_base", "header"),
 }
 
@@ -39,6 +39,7 @@ class ReadOptions:
     label: ColumnName | None = None
     weight: ColumnName | None = None
     columns: Sequence[ColumnName] | None = None
+    exclude: Sequence[ColumnName] = ()
     categorical: Sequence[ColumnName] = ()
     hash_columns: int | None = None
     missing: str | None = None
@@ -57,7 +58,7 @@ class ReadOptions:
             value = getattr(self, name)
             if value is not None:
                 check_integer(name, value, 1, MOST_COLUMNS)
-        for name in ("columns", "categorical"):
+        for name in ("columns", "exclude", "categorical"):
             if isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} must be a list of names or numbers, got {name}={getattr(self, name)!r}")
 

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack
 from itertools import chain
 from typing import Any, NamedTuple
 
+from gcwsnet.data._columns import ArrowColumn, arrow_kind, is_number_list
 from gcwsnet.data._encode import Table
 from gcwsnet.data._errors import DataError, ErrorHandler, RowOrigin, damage_as_data_error, require_pyarrow
 from gcwsnet.data._options import ReadOptions
@@ -17,6 +18,7 @@ from gcwsnet.data._schema import ColumnSelection, FileColumn, Schema
 from gcwsnet.data._sources import ByteStream, Source, read_fully
 
 TABLE_ROWS = 8192
+FIRST_ROWS = 1000
 BUFFER_BYTES = 1 << 20
 ARROW_FILE_PREFIX = b"ARROW1\x00\x00"  # an Arrow file is this prefix, a stream, and a footer
 
@@ -26,14 +28,14 @@ class PyarrowReader(TableReader):
 
     @abstractmethod
     def _arrow_schema(self, source: Source) -> tuple[Any, Any]:
-        """Return the pyarrow schema, and a record batch whose first row tells the widths of lists, or None."""
+        """Return the pyarrow schema, and a record batch of the first rows, with lists and text at least, or None."""
 
     @abstractmethod
     def _record_batches(self, source: Source, numbers: list[int]) -> Iterator[Any]:
         """Yield record batches of the columns with the given numbers, in their order."""
 
     def file_columns(self, source: Source) -> list[FileColumn]:
-        """Return the columns by the types of the file. A vector is as wide as in the first row."""
+        """Return the columns by the types of the file. The first rows tell the width of a vector and dates in text."""
         with _damage_as_data_error(source.name):
             arrow_schema, first = self._arrow_schema(source)
         return [_file_column(field, first) for field in arrow_schema]
@@ -53,7 +55,7 @@ class PyarrowReader(TableReader):
         with _damage_as_data_error(source.name):
             for batch in self._record_batches(source, numbers):
                 arrays = dict(zip(numbers, batch.columns, strict=True))
-                yield Table.from_columns(arrays, selection), RowOrigin.numbered(source.name, first)
+                yield Table.from_arrays(arrays, selection), RowOrigin.numbered(source.name, first)
                 first += batch.num_rows
 
 
@@ -62,8 +64,8 @@ class ParquetReader(PyarrowReader):
 
     def _arrow_schema(self, source: Source) -> tuple[Any, Any]:
         file = self._open_file(source)
-        lists = [field.name for field in file.schema_arrow if _is_number_list(field.type)]
-        return file.schema_arrow, next(file.iter_batches(1, columns=lists), None) if lists else None
+        names = [field.name for field in file.schema_arrow if is_looked_at(field.type)]
+        return file.schema_arrow, next(file.iter_batches(FIRST_ROWS, columns=names), None) if names else None
 
     def _record_batches(self, source: Source, numbers: list[int]) -> Iterator[Any]:
         file = self._open_file(source)
@@ -164,22 +166,17 @@ def _damage_as_data_error(path: str) -> AbstractContextManager[None]:
     return damage_as_data_error(path, damage, "the file must be complete, and it is truncated or damaged")
 
 
-def _is_number_list(arrow_type: Any) -> bool:
-    types = require_pyarrow("tables").types
-    is_list = types.is_list(arrow_type) or types.is_large_list(arrow_type) or types.is_fixed_size_list(arrow_type)
-    return is_list and (types.is_integer(arrow_type.value_type) or types.is_floating(arrow_type.value_type))
+def is_looked_at(arrow_type: Any) -> bool:
+    """Return whether the first values of a column tell more than its type: those of lists and of text do."""
+    return is_number_list(arrow_type) or arrow_kind(arrow_type) == "text"
 
 
 def _file_column(field: Any, first: Any) -> FileColumn:
     """Return a field of a pyarrow schema as a column; `first` is a record batch, or None if there are no rows."""
-    types = require_pyarrow("tables").types
-    arrow_type = field.type
-    if _is_number_list(arrow_type):
-        width = 1 if first is None else len(first.column(field.name)[0].as_py() or ())
-        return FileColumn(field.name, "index vector" if types.is_integer(arrow_type.value_type) else "vector", width)
-    if types.is_dictionary(arrow_type):
-        arrow_type = arrow_type.value_type
-    if types.is_string(arrow_type) or types.is_large_string(arrow_type):
-        return FileColumn(field.name, "text")
-    number_tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    return FileColumn(field.name, "number" if any(test(arrow_type) for test in number_tests) else str(arrow_type))
+    kind = arrow_kind(field.type)
+    if first is None or not is_looked_at(field.type):
+        return FileColumn(field.name, kind)
+    column = first.column(field.name)
+    if kind == "text":
+        return FileColumn(field.name, ArrowColumn(column.slice(0, FIRST_ROWS)).file_kind())
+    return FileColumn(field.name, kind, len(column[0].as_py() or ()))

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._validation import check_choice
 from gcwsnet.data._arrays import ArraysReader
 from gcwsnet.data._batches import Batches, ReaderBatches
@@ -49,6 +49,7 @@ def read(
     label: ColumnName | None = None,
     weight: ColumnName | None = None,
     columns: Sequence[ColumnName] | None = None,
+    exclude: Sequence[ColumnName] = (),
     categorical: Sequence[ColumnName] = (),
     hash_columns: int | None = None,
     missing: str | None = None,
@@ -91,12 +92,15 @@ def read(
         npy files by number. LIBSVM and npz files have labels of their own.
     columns : list of str or int, optional
         The columns of a table that make up X. By default all but label and weight.
+    exclude : list of str or int, default=()
+        The columns of a table to leave out.
     categorical : list of str or int, default=()
-        Columns of a table that hold categories although they look like numbers. Text columns are always categorical; a
-        column of a CSV file is text if its first value is not a number.
+        Columns of a table that hold categories although they look like numbers, booleans or dates. Text columns are
+        always categorical, and columns of a type for categories are, see `docs/tables.md`.
     hash_columns : int, optional
         Hash all categories to this number of columns at the end of X, which all categorical columns share. By default
-        each category has a column of its own, and all rows are read once to find the categories.
+        all rows are read once to find the categories, each has a column of its own in columns of up to 100 categories,
+        and those of other columns are hashed to 16,384.
     missing : {"error", "zero", "nan"}, optional
         The rule for missing values. "error", the default, raises a DataError. With "zero" a missing value counts as 0,
         before any preprocessing. With "nan" it stays NaN in X, for the next step to deal with. In the last two cases a
@@ -124,7 +128,8 @@ def read(
 
     Notes
     -----
-    X is CSR for LIBSVM files, for tables with categories and for sparse rows, and dense otherwise.
+    X is CSR for LIBSVM files, for tables with hashed categories or over 1,000 one-hot columns, and for sparse rows. It
+    is dense otherwise.
 
     Examples
     --------
@@ -137,7 +142,7 @@ def read(
     ...     people = read(file, label="label", batch_rows=2)
     ...     people.schema.feature_names()
     ...     for X, y, _ in people:
-    ...         print(X.toarray().tolist(), y.tolist())
+    ...         print(X.tolist(), y.tolist())
     ['age', 'city=Oslo', 'city=Rome']
     [[30.0, 0.0, 1.0], [40.0, 1.0, 0.0]] ['yes', 'no']
     [[50.0, 0.0, 1.0]] ['yes']
@@ -152,6 +157,7 @@ def read(
         label=label,
         weight=weight,
         columns=columns,
+        exclude=exclude,
         categorical=categorical,
         hash_columns=hash_columns,
         missing=missing,

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from gcwsnet._validation import MOST_COLUMNS
 from gcwsnet.data._batch import Batch
 from gcwsnet.data._encode import Table, encode
 from gcwsnet.data._errors import ColumnReference, DataError, ErrorHandler, InvalidRows, RowOrigin, check_batch
@@ -106,8 +105,7 @@ class TableReader(Reader):
     def known_schema(self) -> Schema | None:
         """Return the schema of the first file, or None if categories or widths must be learned from all rows."""
         schema = self._inferred_schema()
-        is_open = any(column.kind == "onehot" or column.width == MOST_COLUMNS for column in schema.columns)
-        return None if is_open else schema
+        return None if schema.is_open else schema
 
     def read(self, schema: Schema, errors: ErrorHandler) -> Iterator[Batch]:
         """Yield a batch for each table."""

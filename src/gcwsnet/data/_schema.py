@@ -1,18 +1,31 @@
-"""The schema: how the columns of files become the columns of X, in the files of training and in later ones."""
+"""The schema: how the columns of tables become the columns of X, in the tables of training and in later ones."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from html import escape
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gcwsnet._validation import MOST_COLUMNS
 from gcwsnet.data._errors import ColumnReference, DataError
 from gcwsnet.data._options import ColumnName, ReadOptions
 
 SCHEMA_VERSION = 1
-KINDS = ("number", "onehot", "hashed", "vector", "sparse")
+NUMBERS = ("number", "boolean", "date", "duration", "ordered")
+"""Kinds of columns that become one column of numbers."""
+KINDS = (*NUMBERS, "onehot", "hashed", "vector", "sparse")
+MOST_ONE_HOT = 100
+"""A column with more categories is hashed."""
+HASH_COLUMNS = 1 << 14
+"""The columns of X that hashed categories share, unless another number is given."""
+MOST_DENSE_CATEGORIES = 1000
+"""X is CSR if it has more one-hot columns."""
+MOST_COLUMNS_SHOWN = 20
 INDICES, VALUES = "indices", "values"
 
 
@@ -26,13 +39,15 @@ class Column:
         None where the file that the schema was learned from has no column names.
     number : int
         Its position in that file, counted from 0.
-    kind : {"number", "onehot", "hashed", "vector", "sparse"}
-        A "sparse" column holds the indices of sparse rows; `values` names the column that holds their values.
+    kind : {"number", "boolean", "date", "duration", "ordered", "onehot", "hashed", "vector", "sparse"}
+        Booleans are 0 and 1, dates are days since 1970-01-01 in UTC, durations are days, and "ordered" categories are
+        their ranks from 0. A "sparse" column holds the indices of sparse rows; `values` names the column that holds
+        their values.
     width : int
         The number of columns of X that it becomes: 1, the number of categories, the length of a vector, or 0 for
         "hashed" columns, which all share the last `hash_columns` columns of X.
     categories : tuple of str
-        The categories of a "onehot" column, in the order of their columns of X.
+        The categories of a "onehot" column, in the order of their columns of X, or of an "ordered" one by rank.
     values : str or None
         The name of the second column of a "sparse" column.
     """
@@ -53,6 +68,15 @@ class Column:
     def reference(self) -> ColumnReference:
         """The name that errors use: the name, or the number from 1 where there is no name."""
         return self.number + 1 if self.name is None else self.name
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.summary}"
+
+    @property
+    def summary(self) -> str:
+        """What it holds, such as "number" or "3 categories"."""
+        kind = {"onehot": f"{len(self.categories)} categories", "ordered": f"{len(self.categories)} ordered categories"}
+        return kind.get(self.kind, "many categories, hashed" if self.kind == "hashed" else self.kind)
 
 
 @dataclass(frozen=True)
@@ -101,8 +125,31 @@ class Schema:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether X of a table is CSR: it is if a column has categories or sparse rows."""
-        return any(column.kind in ("onehot", "hashed", "sparse") for column in self.columns)
+        """Whether X of a table is CSR: with hashed categories, with sparse rows, or with over 1,000 one-hot columns."""
+        one_hot = sum(column.width for column in self.columns if column.kind == "onehot")
+        return one_hot > MOST_DENSE_CATEGORIES or any(column.kind in ("hashed", "sparse") for column in self.columns)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether categories or the width of sparse rows are still to be learned from rows."""
+        return any(
+            (column.kind in ("onehot", "ordered") and not column.categories) or column.width == MOST_COLUMNS
+            for column in self.columns
+        )
+
+    @property
+    def numeric(self) -> NDArray[np.bool_] | None:
+        """Which columns of CSR rows are numbers of a table, and neither categories nor entries; None for other rows."""
+        if not self.is_sparse:
+            return None
+        parts = [[column.kind in (*NUMBERS, "vector")] * column.width for column in self.columns]
+        return np.array([*(flag for part in parts for flag in part), *[False] * self.hash_columns], dtype=bool)
+
+    @property
+    def input_names(self) -> list[str | None]:
+        """The names of the columns of a table that make up X, None where it has no names."""
+        pairs = [(column.name, column.values) for column in self.columns]
+        return [name for first, second in pairs for name in ((first,) if second is None else (first, second))]
 
     def with_columns(self, columns: tuple[Column, ...]) -> Schema:
         """Return the schema with other columns, and with the number of features that they make."""
@@ -111,7 +158,7 @@ class Schema:
 
     def with_options(self, options: ReadOptions) -> Schema:
         """Return the schema with the rule for missing values, the label and the weight of the options, where given."""
-        for name in ("n_features", "columns", "categorical", "hash_columns"):
+        for name in ("n_features", "columns", "exclude", "categorical", "hash_columns"):
             if getattr(options, name):
                 raise ValueError(f"{name} is part of the schema and must not be given with it; leave it out")
         changed: dict[str, Any] = {} if options.missing is None else {"missing": options.missing}
@@ -127,12 +174,27 @@ class Schema:
         for column in self.columns:
             if column.kind == "onehot":
                 names += [f"{column.key}={category}" for category in column.categories]
-            elif column.kind == "number":
+            elif column.kind in NUMBERS:
                 names.append(column.key)
             else:
                 names += [f"{column.key}[{i}]" for i in range(column.width)]
         names += [f"hashed[{i}]" for i in range(self.hash_columns)]
         return names or [str(i) for i in range(self.n_features)]
+
+    def input_keys(self) -> list[str]:
+        """Return for each column of X the column of the table that it comes from; "hashed" where several share it."""
+        keys = [column.key for column in self.columns for _ in range(column.width)]
+        return keys + ["hashed"] * self.hash_columns
+
+    def __str__(self) -> str:
+        shown = [str(column) for column in self.columns[:MOST_COLUMNS_SHOWN]]
+        more = len(self.columns) - len(shown)
+        return ", ".join(shown) + (f" and {more} more" if more else "")
+
+    def _repr_html_(self) -> str:
+        """Return a table of the columns, as a notebook shows it."""
+        rows = [f"<tr><td>{escape(column.key)}</td><td>{column.summary}</td></tr>" for column in self.columns]
+        return f"<table><tr><th>column</th><th>what it holds</th></tr>{''.join(rows)}</table>"
 
     def to_json(self) -> dict[str, Any]:
         """Return the schema as a dict that `json.dumps` takes."""
@@ -169,7 +231,7 @@ class FileColumn(NamedTuple):
     ----------
     name : str or None
     kind : str
-        "number", "text", "vector", "index vector", or the name of a type that is not supported.
+        As of `TableColumn`.
     width : int
         The length of a vector.
     """
@@ -182,7 +244,7 @@ class FileColumn(NamedTuple):
 class ColumnNames:
     """The names of the columns of a file, None where it has no names, and lookups by name or number."""
 
-    def __init__(self, names: Sequence[str | None], path: str) -> None:
+    def __init__(self, names: Sequence[str | None], path: str | None) -> None:
         self._names, self._path = names, path
         self._numbers = {name: number for number, name in enumerate(names) if name is not None}
 
@@ -218,7 +280,7 @@ class ColumnNames:
         return None if number is None else self._names[number] or number
 
 
-def infer_schema(file_columns: Sequence[FileColumn], options: ReadOptions, path: str) -> Schema:
+def infer_schema(file_columns: Sequence[FileColumn], options: ReadOptions, path: str | None) -> Schema:
     """Return the schema of a table as far as its columns tell.
 
     Categories are still to be learned from the rows, and sparse rows are as wide as X may be.
@@ -229,6 +291,8 @@ def infer_schema(file_columns: Sequence[FileColumn], options: ReadOptions, path:
         chosen = [number for number in range(len(file_columns)) if number not in (label, weight)]
     else:
         chosen = [names.require(name) for name in options.columns]
+    excluded = {names.require(name) for name in options.exclude}
+    chosen = [number for number in chosen if number not in excluded]
     categorical = {names.require(name) for name in options.categorical}
     columns = _infer_columns(chosen, categorical, file_columns, options, path)
     if not columns:
@@ -247,7 +311,7 @@ def infer_schema(file_columns: Sequence[FileColumn], options: ReadOptions, path:
 
 
 def _infer_columns(
-    chosen: list[int], categorical: set[int], file_columns: Sequence[FileColumn], options: ReadOptions, path: str
+    chosen: list[int], categorical: set[int], file_columns: Sequence[FileColumn], options: ReadOptions, path: str | None
 ) -> list[Column]:
     sparse_pair = _find_sparse_pair(file_columns)
     columns = []
@@ -256,15 +320,16 @@ def _infer_columns(
         if number in sparse_pair:
             if number == sparse_pair[0]:
                 columns.append(Column(name, number, "sparse", options.n_features or MOST_COLUMNS, values=VALUES))
-        elif kind == "text" or number in categorical:
+        elif kind in ("text", "category") or number in categorical:
             columns.append(Column(name, number, "onehot" if options.hash_columns is None else "hashed", 0))
-        elif kind == "number":
-            columns.append(Column(name, number, "number"))
+        elif kind in NUMBERS:
+            columns.append(Column(name, number, kind))
         elif "vector" in kind:
             columns.append(Column(name, number, "vector", width))
         else:
             raise DataError(
-                f"a column must hold numbers, text or lists of numbers, got the type {kind}; leave it out of columns",
+                f"a column must hold numbers, booleans, text, categories, dates, durations or lists of numbers, got "
+                f"the type {kind}; leave the column out, or convert it",
                 path=path,
                 column=name,
             )
@@ -293,13 +358,15 @@ class ColumnSelection(NamedTuple):
         return list(dict.fromkeys([*self.features, *others]))
 
 
-def select_columns(schema: Schema, names: ColumnNames, path: str, *, required: tuple[bool, bool]) -> ColumnSelection:
+def select_columns(
+    schema: Schema, names: ColumnNames, path: str | None, *, required: tuple[bool, bool]
+) -> ColumnSelection:
     """Find the columns of a schema in a file: by name, or by number where the file or the schema has no names.
 
     A file without names has all columns of the file that the schema was learned from, or only those that make up X.
     `required` says whether the file must have a label, and whether it must have a weight.
     """
-    by_name = [name for column in schema.columns for name in (column.name, column.values) if name is not None]
+    by_name = [name for name in schema.input_names if name is not None]
     if names.are_given and by_name:
         others = zip((schema.label, schema.weight), required, strict=True)
         found = [None if name is None else (names.require if must else names.find)(name) for name, must in others]

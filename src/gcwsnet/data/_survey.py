@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._validation import MOST_COLUMNS
 from gcwsnet.data._batch import Batch
-from gcwsnet.data._encode import Table, flatten_lists, to_strings
+from gcwsnet.data._encode import Table, factor_of_column
 from gcwsnet.data._errors import DataError
-from gcwsnet.data._schema import Schema
+from gcwsnet.data._schema import HASH_COLUMNS, MOST_ONE_HOT, Schema
 
 MAX_LABELS = 10_000
-MAX_CATEGORIES = 100_000
 
 
 @dataclass(frozen=True)
@@ -145,17 +144,20 @@ class TextLabelStatistics:
 class SchemaLearner:
     """A learner of the categories of an inferred schema, and of the width of its sparse rows.
 
+    A column with more than 100 categories becomes a hashed one.
+
     Parameters
     ----------
     schema : Schema
         What `infer_schema` returned.
-    path : str
+    path : str or None
         The file that errors name.
     """
 
-    def __init__(self, schema: Schema, path: str) -> None:
+    def __init__(self, schema: Schema, path: str | None) -> None:
         self._schema, self._path = schema, path
         self._categories: dict[int, set[str]] = {}
+        self._orders: dict[int, tuple[str, ...]] = {}
         self._widths: dict[int, int] = {}
         for number, column in enumerate(schema.columns):
             if column.kind == "onehot":
@@ -165,16 +167,21 @@ class SchemaLearner:
 
     def update(self, table: Table, valid: Any) -> None:
         """Learn from the rows of a table that the boolean mask `valid` chooses."""
-        arrays = iter(table.columns)
+        sources = iter(table.columns)
         for number, column in enumerate(self._schema.columns):
-            array = next(arrays)
-            if number in self._categories:
-                self._add_categories(number, to_strings(array).filter(valid))
-            elif number in self._widths:
-                _, indices = flatten_lists(array.filter(valid))
-                self._widths[number] = max(self._widths[number], int(indices.max(initial=0)) + 1)
-            if column.kind == "sparse":
-                next(arrays)  # the values
+            source = next(sources)
+            if column.kind == "onehot":
+                known = self._categories[number]
+                if len(known) <= MOST_ONE_HOT:
+                    known.update(factor_of_column(column, source).present(valid))
+            elif column.kind == "ordered":
+                self._check_order(number, tuple(factor_of_column(column, source).texts))
+            elif column.kind == "sparse":
+                next(sources)  # the values
+                if number in self._widths:
+                    lengths, indices = source.lists()
+                    largest = int(indices[np.repeat(valid, lengths)].max(initial=0))
+                    self._widths[number] = max(self._widths[number], largest + 1)
 
     def schema(self) -> Schema:
         """Return the schema with what was learned."""
@@ -182,18 +189,26 @@ class SchemaLearner:
         for number, column in enumerate(self._schema.columns):
             if number in self._categories:
                 categories = tuple(sorted(self._categories[number]))
-                columns.append(replace(column, categories=categories, width=len(categories)))
+                if len(categories) > MOST_ONE_HOT:
+                    columns.append(replace(column, kind="hashed", width=0))
+                else:
+                    columns.append(replace(column, categories=categories, width=len(categories)))
+            elif column.kind == "ordered":
+                columns.append(replace(column, categories=self._orders.get(number, ())))
             else:
                 columns.append(replace(column, width=self._widths.get(number, column.width)))
-        return self._schema.with_columns(tuple(columns))
+        hashed = any(column.kind == "hashed" for column in columns)
+        schema = replace(self._schema, hash_columns=(self._schema.hash_columns or HASH_COLUMNS) if hashed else 0)
+        schema = schema.with_columns(tuple(columns))
+        if schema.n_features == 0:
+            raise DataError("there must be at least one value in all columns, got none", path=self._path)
+        return schema
 
-    def _add_categories(self, number: int, array: Any) -> None:
-        known = self._categories[number]
-        known.update(array.unique().drop_null().to_pylist())
-        if len(known) > MAX_CATEGORIES:
+    def _check_order(self, number: int, order: tuple[str, ...]) -> None:
+        if self._orders.setdefault(number, order) != order:
             raise DataError(
-                f"a column of text must have at most {MAX_CATEGORIES} categories, got more; give hash_columns to hash "
-                "them to a number of columns, or leave it out of columns",
+                "ordered categories must have the same order everywhere, got "
+                f"{', '.join(self._orders[number])} and {', '.join(order)}; make them one type, or text",
                 path=self._path,
                 column=self._schema.columns[number].reference,
             )

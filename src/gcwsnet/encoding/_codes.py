@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+from gcwsnet import _sparse as sparse
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from gcwsnet._keys import SKETCH, keys
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, as_floats, check_finite, check_integer, check_matrix, draw_seed
 from gcwsnet.encoding._codes import one_hot
+from gcwsnet.encoding._reduction import MOST_POSITIONS, reduction_factor
 
 DEFAULT_REDUCTION = 16
-MOST_POSITIONS = 2**52
 MOST_BINS = 2**32
 MOST_FEATURE_NAMES = 2**24
 BATCH = 1 << 16  # entries at a time, so that what is made of them stays in the cache
@@ -55,27 +55,6 @@ def bins_and_signs(seed: int, positions: ArrayLike, n_bins: int) -> tuple[NDArra
     low, high = keys(seed, SKETCH, positions)
     bins = (high.astype(np.uint64) * np.uint64(n_bins)) >> np.uint64(32)
     return bins, 1 - 2 * (low & np.uint32(1)).astype(np.int8)
-
-
-def reduction_factor(reduction: int | str | None, bits: int | None) -> int:
-    """Return m, the factor by which a sketch makes vectors shorter, for a `reduction` as `CountSketch` takes it.
-
-    Examples
-    --------
-    >>> reduction_factor(16, bits=8), reduction_factor(None, bits=8)
-    (16, 1)
-    >>> reduction_factor("8bit", bits=12), reduction_factor("8bit", bits=4)
-    (16, 1)
-    """
-    if reduction is None:
-        return 1
-    if not isinstance(reduction, str):
-        return check_integer("reduction", reduction, 1, MOST_POSITIONS)
-    if reduction != "8bit":
-        raise ValueError(f"reduction must be an integer, '8bit' or None, got reduction={reduction!r}")
-    if bits is None:
-        raise ValueError("reduction='8bit' is 2**8 bins for each hash and needs the bits of codes, got bits=None")
-    return 1 << max(bits - 8, 0)
 
 
 @dataclass(frozen=True)

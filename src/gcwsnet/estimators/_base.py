@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import inspect
 import math
+import numbers
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
 
 from gcwsnet._keys import EPOCH_ORDER, random_order
 from gcwsnet._memory import available_bytes
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import check_choice, check_integer, check_matrix, check_number, draw_seed
+from gcwsnet._validation import check_choice, check_integer, check_number, draw_seed
 from gcwsnet.coding import Candidate, Coder, CoderSettings, fit_coder
 from gcwsnet.coding._coder import rows_at_once
-from gcwsnet.data import Batch
+from gcwsnet.data import Batch, Schema
+from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
+from gcwsnet.estimators._input import check_rows, check_targets, opened, schema_of
+from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import progress, show_selection
 from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
 from gcwsnet.training import Plan, Targets, Trainer, TrainingSettings
-from gcwsnet.training._candidate_score import candidate_score
+from gcwsnet.training._candidate_score import CandidateScore
 from gcwsnet.training._history import History, Record, record_fractions
 
 CODER_SETTINGS = tuple(CoderSettings.__dataclass_fields__)
@@ -40,6 +45,7 @@ MAY_CHANGE_WITH_WARM_START = frozenset(
     }
 )
 SHARE_OF_MEMORY_FOR_CODES = 4
+MOST_EPOCHS_OF_EARLY_STOPPING = 30
 
 Callback = Callable[[Any, Record], Any]
 Self = TypeVar("Self", bound="GCWSNetEstimator")
@@ -70,7 +76,10 @@ class GCWSNetEstimator(BaseEstimator):
         t_bits: int | Literal["all"] = "all",
         p: float | Literal["auto"] = "auto",
         scale: str | None = "auto",
-        hidden: Sequence[int] = (200,),
+        relevance: float | Literal["auto"] = "auto",
+        search: str = "fast",
+        hidden: int | Sequence[int] | Literal["auto"] = "auto",
+        ensemble: int | Literal["auto"] = "auto",
         reduction: int | Literal["8bit"] | None = None,
         epochs: int | Literal["auto"] = "auto",
         batch_size: int | Literal["auto"] = "auto",
@@ -81,7 +90,7 @@ class GCWSNetEstimator(BaseEstimator):
         weight_decay: float = 0.0,
         average: bool = True,
         encoding: str = "mixed",
-        missing: str = "error",
+        missing: str = "auto",
         shuffle: bool = True,
         records: int | Sequence[float] = 10,
         early_stopping: bool = False,
@@ -99,7 +108,10 @@ class GCWSNetEstimator(BaseEstimator):
         self.t_bits = t_bits
         self.p = p
         self.scale = scale
+        self.relevance = relevance
+        self.search = search
         self.hidden = hidden
+        self.ensemble = ensemble
         self.reduction = reduction
         self.epochs = epochs
         self.batch_size = batch_size
@@ -141,7 +153,7 @@ class GCWSNetEstimator(BaseEstimator):
 
     def _warm_up_rows(self) -> int:
         """Return the rows of a stream that preprocessing and p are learned from."""
-        learned = self.p == "auto" or self.scale is not None
+        learned = self.p == "auto" or self.scale is not None or self.relevance != 0
         return WARM_UP_ROWS if learned else 1
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None) -> Self:
@@ -169,23 +181,34 @@ class GCWSNetEstimator(BaseEstimator):
             coder_settings, training_settings = self._freeze_parameters(continued=not fresh)
             if eval_set is not None:
                 self._check_unused("validation_fraction", why="an eval_set is given")
-            rows = self._check_rows(X, y, sample_weight, coder_settings, reset=fresh)
-            held_out = [self._check_rows(*pair, None, coder_settings, reset=False) for pair in _pairs(eval_set)]
+            X = opened(X)
+            schema = schema_of(X, coder_settings) if fresh else self.coder_.schema
+            rows = self._check_rows(X, y, sample_weight, coder_settings, schema, reset=fresh)
+            held_out = [self._check_rows(*pair, None, coder_settings, schema, reset=False) for pair in _pairs(eval_set)]
             seed = draw_seed(self.random_state) if fresh else self.seed_
             targets = self._targets_of(rows.y) if fresh else self.trainer_.targets
             if self.early_stopping and not held_out:
                 rows, *held_out = self._split(rows, seed)
             self._buffer = None
             if fresh:
-                self._begin(rows, targets, coder_settings, training_settings, seed)
+                thorough = coder_settings.search == "thorough"
+                epochs = (
+                    () if self.early_stopping else training_settings.epochs_to_compare(rows.n_rows, thorough=thorough)
+                )
+                training_settings = training_settings.for_rows(rows.n_rows)
+                self._begin(rows, targets, coder_settings, training_settings, schema, seed, epochs)
             else:
+                fitted = self.trainer_.settings
+                training_settings = replace(training_settings, hidden=fitted.hidden, ensemble=fitted.ensemble)
                 self.trainer_.net.settings = training_settings
             encoded = [Batch(self._codes(held.X), targets.encode(held.y)) for held in held_out]
             plan = Plan(
-                training_settings.n_epochs(rows.n_rows),
+                self._n_epochs(training_settings, rows.n_rows),
                 rows.n_rows,
+                scheduled=not self.early_stopping,
                 fractions=record_fractions(self.records),
                 patience=self.patience if self.early_stopping else None,
+                averaged=self.early_stopping,
             )
             self._run(plan, rows, shuffle=self.shuffle, held_out=encoded)
         return self
@@ -198,7 +221,9 @@ class GCWSNetEstimator(BaseEstimator):
                 self._check_unused("early_stopping", why="partial_fit does not know when the rows end")
             else:
                 coder_settings, training_settings = self.coder_.settings, self.trainer_.settings
-            rows = self._check_rows(X, y, sample_weight, coder_settings, reset=fresh)
+            X = opened(X)
+            schema = schema_of(X, coder_settings) if fresh else self.coder_.schema
+            rows = self._check_rows(X, y, sample_weight, coder_settings, schema, reset=fresh)
             if fresh:
                 seed = draw_seed(self.random_state)
                 self._buffer = WarmUpBuffer(self._warm_up_rows())
@@ -211,7 +236,8 @@ class GCWSNetEstimator(BaseEstimator):
                 if together is not None:
                     rows = together
                     targets = self._targets_with(targets, rows.y)
-                    self._begin(rows, targets, coder_settings, training_settings, seed)
+                    of_stream = training_settings.for_rows(math.inf)
+                    self._begin(rows, targets, coder_settings, of_stream, schema, seed)
                 if self._buffer.is_full:
                     self._buffer = None
             fractions = record_fractions(self._fitted_params["records"])
@@ -250,6 +276,87 @@ class GCWSNetEstimator(BaseEstimator):
             )
         save_model(self, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
 
+    def explain(self) -> str:
+        """Return in words what was chosen for the model: scaling, relevant columns, p, nets, epochs and temperature."""
+        check_is_fitted(self)
+        return explain(self)
+
+    def plot_selection(self, ax: Any = None) -> Any:
+        """Draw the candidates of the search with their losses on held-out rows; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        check_is_fitted(self)
+        return plot_selection(self.selection_, ax)
+
+    def permutation_importance(self, X: Any, y: Any, *, n_repeats: int = 5, max_rows: int = 1000) -> Any:
+        """Return how much the loss rises when a column of held-out rows is shuffled.
+
+        It is what `sklearn.inspection.permutation_importance` does with the negative loss as the score, in less time:
+        rows are checked and encoded once.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+            Held-out rows.
+        y : array of shape (n,) or (n, m)
+        n_repeats : int, default=5
+            How often each column is shuffled.
+        max_rows : int, default=1000
+            The rows that are used, drawn at random.
+
+        Returns
+        -------
+        result : Bunch
+            `importances_mean` and `importances_std` of each column of X, and all `importances`, of shape
+            (columns, n_repeats). Columns of text that are hashed share columns, and have one importance together.
+        """
+        check_is_fitted(self)
+        check_integer("n_repeats", n_repeats, 1, 2**20)
+        check_integer("max_rows", max_rows, 1, 2**31)
+        coder = self.coder_
+        rows = self._check_rows(X, y, None, coder.settings, coder.schema, reset=False)
+        target = self.trainer_.targets.encode(rows.y)
+        return permutation_importance(self, rows.X, target, n_repeats=n_repeats, max_rows=max_rows)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns that are hashed, such as ``age`` and ``city=Rome``.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            The names of the columns of X, where X is an array. They must be those of `fit` where it had names.
+        """
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        schema = self.coder_.schema
+        return np.array(schema.feature_names(), dtype=object) if schema is not None and schema.columns else names
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        schema = self.coder_.schema if "coder_" in vars(self) else None
+        return text if schema is None or not schema.columns else f"{text}\nfitted on a table with {schema}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what a notebook shows: what scikit-learn shows, and the table that a model was fitted on."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        schema = self.coder_.schema if "coder_" in vars(self) else None
+        if "text/html" in bundle and schema is not None and schema.columns:
+            title = f"Fitted on a table of {len(schema.columns)} columns"
+            bundle["text/html"] += f"<details><summary>{title}</summary>{schema._repr_html_()}</details>"
+        return bundle
+
+    @property
+    def schema_(self) -> Schema | None:
+        """How the columns of a table become the columns that are hashed; None for arrays."""
+        return self.coder_.schema
+
     @property
     def history_(self) -> History:
         """The records of the training."""
@@ -257,13 +364,13 @@ class GCWSNetEstimator(BaseEstimator):
 
     @property
     def selection_(self) -> list[Candidate]:
-        """The candidates that preprocessing and p were selected from."""
+        """The candidates that preprocessing, p, epochs and temperature were selected from."""
         return list(self.coder_.selection)
 
     @property
     def scaling_(self) -> Any:
-        """The preprocessing in use."""
-        return self.coder_.preprocessing
+        """The scaling of columns in use."""
+        return self.coder_.preprocessing.scaling
 
     @property
     def p_(self) -> float:
@@ -297,6 +404,7 @@ class GCWSNetEstimator(BaseEstimator):
         """
         settings = self._check_parameters()
         params = {name: _frozen(value) for name, value in self.get_params(deep=False).items()}
+        params["hidden"] = _layers(self.hidden)
         params = {name: params[name] for name in params if name not in READ_WHEN_USED} | {"device": str(self.device)}
         for name in sorted(params.keys() - MAY_CHANGE_WITH_WARM_START) if continued else ():
             if params[name] != self._fitted_params[name]:
@@ -315,7 +423,8 @@ class GCWSNetEstimator(BaseEstimator):
                 f"the model: make_pipeline({type(self.scale).__name__}(...), {type(self).__name__}(scale=None))"
             )
         coder = CoderSettings(**{name: _frozen(getattr(self, name)) for name in CODER_SETTINGS})
-        trainer = TrainingSettings(**{name: _frozen(getattr(self, name)) for name in TRAINING_SETTINGS})
+        given = {name: _frozen(getattr(self, name)) for name in TRAINING_SETTINGS}
+        trainer = TrainingSettings(**given | {"hidden": _layers(self.hidden)})
         coder.check()
         trainer.check()
         record_fractions(self.records)
@@ -333,12 +442,13 @@ class GCWSNetEstimator(BaseEstimator):
             if value != defaults[name].default:
                 raise ValueError(f"{name}={value!r} has no effect, since {why}; leave {name} out")
 
-    def _check_rows(self, X: Any, y: Any, sample_weight: Any, settings: CoderSettings, *, reset: bool) -> Batch:
+    def _check_rows(
+        self, X: Any, y: Any, sample_weight: Any, settings: CoderSettings, schema: Schema | None, *, reset: bool
+    ) -> Batch:
         if y is None:
             raise without_targets(self)
-        X = check_matrix(X, estimator=self, reset=reset)
-        settings.check_finite(X, getattr(self, "feature_names_in_", None))
-        y = np.asarray(y)
+        X = check_rows(opened(X), self, settings, schema, reset=reset)
+        y = check_targets(y, are_numbers=is_regressor(self))
         check_consistent_length(X, y)
         weight = None
         if sample_weight is not None:
@@ -362,25 +472,36 @@ class GCWSNetEstimator(BaseEstimator):
         targets: Targets,
         coder_settings: CoderSettings,
         training_settings: TrainingSettings,
+        schema: Schema | None,
         seed: int,
+        epochs: Sequence[int] = (),
     ) -> None:
-        """Learn how rows become codes, and make a net that has learned nothing."""
+        """Learn how rows become codes, and how many `epochs` to take; and make a net that has learned nothing."""
         target = targets.encode(rows.y)
         weight = self._row_weights(rows.weight, target, targets)
         threads = n_threads(self.n_jobs)
-        score = candidate_score(targets, target, weight, training_settings, seed=seed, n_jobs=threads)
-        self.coder_ = fit_coder(rows.X, coder_settings, seed, score)
+        score = CandidateScore(targets, target, weight, training_settings, epochs, seed, threads)
+        numeric = None if schema is None else schema.numeric
+        members = training_settings.members()
+        self.coder_ = fit_coder(rows.X, coder_settings, seed, score, numeric=numeric, schema=schema, ensemble=members)
         show_selection(self.verbose, self.selection_)
         self._use(
             Trainer.begin(
                 training_settings,
-                targets,
+                targets.with_temperature(self.coder_.temperature),
                 n_hashes=coder_settings.n_hashes,
-                code_bits=self.coder_.hasher.code_bits,
+                code_bits=self.coder_.code_bits,
                 seed=seed,
                 device=str(self.device),
             )
         )
+
+    def _n_epochs(self, settings: TrainingSettings, n_rows: int) -> int:
+        """Return how often `fit` goes over the rows: as often as was given or, if it was left open, selected."""
+        if self.early_stopping and settings.epochs == "auto":
+            return MOST_EPOCHS_OF_EARLY_STOPPING
+        selected = self.coder_.epochs if settings.epochs == "auto" else None
+        return settings.n_epochs(n_rows) if selected is None else selected
 
     def _use(self, trainer: Trainer) -> None:
         """Take a trainer, and set the attributes that follow from its targets."""
@@ -402,7 +523,7 @@ class GCWSNetEstimator(BaseEstimator):
         n, seed = rows.n_rows, self.seed_
         block = rows_at_once(rows.X)
         kept: Batch | None = None
-        n_bytes = n * self.coder_.settings.n_hashes * np.min_scalar_type((1 << self.hasher_.code_bits) - 1).itemsize
+        n_bytes = n * self.coder_.n_codes * np.min_scalar_type((1 << self.coder_.code_bits) - 1).itemsize
         if n_epochs > 1 and n_bytes <= (available_bytes() or 0) // SHARE_OF_MEMORY_FOR_CODES:
             kept = rows._replace(X=self._codes(rows.X))
 
@@ -430,11 +551,8 @@ class GCWSNetEstimator(BaseEstimator):
         """Return the outputs of the net for rows as users give them."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        X = check_matrix(X, estimator=self, reset=False)
-        self.coder_.settings.check_finite(X, getattr(self, "feature_names_in_", None))
-        step, threads, net = rows_at_once(X), n_threads(self.n_jobs), self.trainer_.net
-        parts = (self.coder_.codes(X[first : first + step], n_jobs=threads) for first in range(0, X.shape[0], step))
-        return np.concatenate([net.outputs(codes, n_jobs=threads) for codes in parts])
+        rows = check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False)
+        return Predictor(self.coder_, self.trainer_.net, n_jobs=self.n_jobs).outputs_of_checked(rows)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "trainer_" in vars(self)
@@ -479,6 +597,13 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
         return tuple(_frozen(one) for one in value)
     return value
+
+
+def _layers(hidden: Any) -> Any:
+    """Return the units of the hidden layers as a tuple; one number is one layer."""
+    if isinstance(hidden, numbers.Integral) and not isinstance(hidden, bool):
+        return (int(hidden),)
+    return _frozen(hidden)
 
 
 def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:

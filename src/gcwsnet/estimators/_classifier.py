@@ -10,18 +10,24 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from gcwsnet.estimators._base import Callback, GCWSNetEstimator, without_targets
-from gcwsnet.training import Labels, Targets, Trainer
-from gcwsnet.training._targets import check_labels
+from gcwsnet.training import LabelIndicators, Labels, Targets, Trainer
+from gcwsnet.training._targets import check_labels, is_indicator_matrix
 
 
 class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
-    """A neural net on GCWS codes that classifies rows of real numbers after one pass over them.
+    """A classifier of rows of numbers, or of a table, by neural nets on their GCWS codes.
 
-    Rows are preprocessed, hashed to k codes of b bits (`GCWSHasher`) and learned by a net in batches, with Adam. The
-    codes stand for the pGMM kernel, so that one pass is worth many over the original numbers. On a CPU everything is
-    done by the native core, and the same seed, settings and rows give the same weights, to the last bit, on any machine
-    and with any number of threads. (The scalings "quantile", "idf" and "tfidf" use functions of libraries, whose last
-    bit may differ between machines.)
+    Rows are preprocessed, hashed to k codes of b bits (`GCWSHasher`) and learned by nets in batches, with Adam. The
+    codes stand for the pGMM kernel, so that one pass is worth many over the original numbers. What is "auto" below is
+    searched for on held-out rows, see `search`. On a CPU everything is done by the native core, and the same seed,
+    settings and rows give the same weights, to the last bit, on any machine and with any number of threads. (The
+    scalings "quantile", "idf" and "tfidf" use functions of libraries, whose last bit may differ between machines.)
+
+    The paper's practice, one net in one pass over the rows, is
+    ``GCWSNetClassifier(epochs=1, hidden=(200,), search="off")``.
+
+    X is an array, a CSR matrix, or a frame of pandas, polars or Arrow with columns of numbers, booleans, text,
+    categories, dates and missing values, which are found by their names. ``docs/tables.md`` has the rules.
 
     Parameters
     ----------
@@ -32,30 +38,47 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     t_bits : "all" or int from 0 to 8, default="all"
         How much of t* is kept, see `GCWSHasher`. 0 with ``encoding="lowbits"`` is the paper's practice.
     p : float or "auto", default="auto"
-        The power of the pGMM kernel. A large one lets the largest entries of a row decide. "auto" selects it, and the
-        preprocessing too unless that is given: small nets learn from at most 1,600 rows and are compared on 1,000
-        others. With fewer than 200 rows it is 1.
-    scale : {"auto", "numeric", "standard", "minmax", "quantile", "idf", "unit", "tfidf"} or None, default="auto"
+        The power of the pGMM kernel. A large one lets the largest entries of a row decide. Without a search it is 1.
+    scale : {"auto", "numeric", "standard", "minmax", "quantile", "local", "idf", "unit", "tfidf"} or None, default="auto"
         The preprocessing of the columns, which can decide everything. "numeric" standardises numeric columns, leaves
         binary ones as they are and drops constant ones; sparse rows are divided and not shifted. "standard" treats
         binary columns like numeric ones, "minmax" puts columns into [0, 1], "quantile" makes numeric ones normal by
-        their ranks, and None takes rows as they come, which suits columns that share one unit, such as pixels. For
+        their ranks, "local" adds hat functions over their quantiles to "numeric", so that the neighbourhood of a number
+        counts, and None takes rows as they come, which suits columns that share one unit, such as pixels. For
         counts of words or clicks, "idf" makes rare columns weigh more, "unit" gives rows length 1, and "tfidf" does
-        both. "auto" selects among these together with p ("quantile" for dense rows alone, the last three for sparse
-        ones); with a given p it is "numeric". It is learned in `fit`, or from the first rows of a stream, see
+        both. "auto" selects among these ("quantile" and "local" for dense rows alone, the last three for sparse
+        ones); without a search it is "numeric". It is learned in `fit`, or from the first rows of a stream, see
         `partial_fit`. For any other preprocessing, put a transformer before the model in a `Pipeline`.
-    hidden : sequence of int, default=(200,)
-        Units of the hidden layers; ``()`` is a linear model on the codes, which is faster and less accurate.
+    relevance : float or "auto", default="auto"
+        The power of the relevance that columns are multiplied by, after they were scaled. In pGMM the size of a column
+        is its weight, and columns that say nothing dilute the kernel. The relevance of a column is the share of the
+        variance of y that it explains by itself. 0 treats all columns alike, and so does "auto" without a search; with
+        one it is 0, 0.5 or 1.
+    search : {"fast", "thorough", "off"}, default="fast"
+        How long to look for what is "auto". Small nets are compared on held-out rows by their loss, in three stages
+        with fewer candidates and larger nets each: some dozen preprocessings and powers; the best three; and the
+        epochs for the best one. The default stays unless another is clearly better. It takes a second or two for
+        thousands of rows, and at most a third of the `fit` for very many. "thorough" compares more and takes several
+        times as long. Fewer than 200 rows are not enough to search for a preprocessing, fewer than 30 for anything.
+    hidden : int, sequence of int or "auto", default="auto"
+        Units of the hidden layers, or of the one there is; ``()`` is a linear model on the codes, which is faster and
+        less accurate. "auto" is 200, or 64 for each net of an ensemble.
+    ensemble : int or "auto", default="auto"
+        The number of nets, each with its own `n_hashes` hashes, whose outputs are averaged. "auto" is 4 for at most
+        10,000 rows if `hidden` is "auto", and else 1: where rows are few, four nets of 64 units are more accurate than
+        one of 200 and take about as much memory.
     reduction : int, "8bit" or None, default=None
         m: the table is m times smaller, by count-sketch. Some accuracy is lost, little up to 16. None is no reduction.
     epochs : int or "auto", default="auto"
-        How often `fit` goes over the rows. "auto" is once, and three times where there are fewer than 1,500 rows.
+        How often `fit` goes over the rows. "auto" selects 8 or 3 times for at most 20,000 rows, 3 times or once for at
+        most 53,000, and is once for more. Where labels are noisy, fewer are better.
     batch_size : int or "auto", default="auto"
         Rows of a step. More are faster and learn less from few rows. "auto" is 128 for a `fit` over at least 200,000
         rows, all epochs together, and 32 for others and for streams.
     learning_rate : float or "auto", default="auto"
         The learning rate of Adam at the beginning. "auto" is 0.005 for a `fit` of at most 3,000 steps and 0.003 for
-        longer ones and for streams; without hidden layers 0.01. The paper's is 0.001.
+        longer ones and for streams, with more than 256 hashes times the root of 256 / k; without hidden layers 0.01.
+        The paper's is 0.001.
     class_weight : dict, "balanced" or None, default=None
         Factors of the losses of the classes; those not in the dict have 1. "balanced" makes all classes weigh the
         same in `fit`.
@@ -76,17 +99,21 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         better than the last weights; it takes the memory of two more nets.
     encoding : {"mixed", "lowbits"}, default="mixed"
         How samples become codes, see `GCWSHasher`.
-    missing : {"error", "zero", "mean"}, default="error"
-        What NaN means: an error; 0 before any preprocessing; or 0 after it, which is the mean of a standardised column.
+    missing : {"auto", "error", "zero", "mean"}, default="auto"
+        What a missing number (NaN, None, null) means. "auto": it is not there, and a column that had missing numbers in
+        training gets another one that says so; "error": an error; "zero": 0 before any preprocessing; "mean": 0 after
+        it, which is the mean of a standardised column. A missing category is not there, or an error.
     shuffle : bool, default=True
         Whether `fit` takes the rows of each epoch in random order.
     records : int or sequence of float, default=10
         How often in an epoch `history_` gets a record, or at which fractions of it; always at its end.
     early_stopping : bool, default=False
         Whether `fit` stops when the loss on held-out rows no longer falls, and then takes the best weights. The rows
-        are the first `eval_set` or, without one, `validation_fraction` of the rows.
+        are the first `eval_set` or, without one, `validation_fraction` of the rows. The learning rate is constant
+        then, weights are averaged as in `partial_fit`, and the loss is that at the best temperature. With
+        ``epochs="auto"`` there are at most 30 epochs.
     patience : int, default=5
-        The records without a lower loss before early stopping.
+        The epochs without a lower loss before early stopping.
     validation_fraction : float, default=0.1
         The share of rows that early stopping holds out where there is no `eval_set`.
     callbacks : sequence of callables, optional
@@ -94,7 +121,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     warm_start : bool, default=False
         Whether `fit` goes on with the net there is, its preprocessing and its hashes.
     verbose : int, default=0
-        1 shows a bar with rows per second, loss and time left, or writes to the logger "gcwsnet" where there is no
+        1 shows a bar with rows per second, loss and time left, or lines of the logger "gcwsnet" where there is no
         terminal.
     random_state : int, RandomState instance or None, default=None
         An int from 0 to 2**64 - 1 is the seed of hashes, weights and order.
@@ -106,26 +133,30 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     Attributes
     ----------
     classes_ : array
-        The labels, ascending.
-    scaling_ : ColumnScaling, QuantileScaling, TermScaling or None
-        The preprocessing in use.
+        The labels, ascending; where y has a column for each label, the numbers of the columns.
+    scaling_ : ColumnScaling, QuantileScaling, LocalScaling, TermScaling or None
+        The scaling of columns in use; ``coder_.preprocessing`` has the relevance and the indicators of missing values,
+        too, and `explain` says it in words.
     p_ : float
         The power in use.
     selection_ : list of Candidate
-        The preprocessings and powers that were compared, each with its score on held-out rows, the standard error of
-        that, its seconds and whether it was chosen. The first one, "numeric" with p = 1, stays unless another is better
-        by more than its standard error.
+        What the search has compared, each with its loss on held-out rows, the standard error of that, its accuracy, its
+        temperature, its seconds and whether it was chosen. `plot_selection` draws it. The temperature divides the
+        outputs of the chosen nets before they become probabilities, which corrects nets that are too sure.
     hasher_ : GCWSHasher
         The hasher in use.
     coder_ : Coder
         Preprocessing, p and hasher as one object: ``coder_.codes(X)`` are the codes of checked rows.
     trainer_ : Trainer
         The net and how far its training has come: ``trainer_.net.weights()`` are the weights by their names in
-        `gcwsnet.nn.GCWSNet`.
+        `gcwsnet.nn.GCWSNet`, of an ensemble with the number of the net before the name.
     history_ : dict of lists
         The records: "epoch", "rows" learned so far, "seconds", "learning_rate"; "loss" and "accuracy" on the rows since
         the record before, each taken before it was learned; "eval_loss" and "eval_accuracy" on an `eval_set`. A call
         of `partial_fit` counts as an epoch.
+    schema_ : Schema or None
+        What the columns of a frame became; None for arrays. ``get_feature_names_out()`` has the names of the columns
+        that are hashed.
     seed_, n_features_in_, n_rows_seen_, n_epochs_seen_ : int
     feature_names_in_ : array of str
         Where X has names that are all strings.
@@ -136,8 +167,8 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     >>> from sklearn.model_selection import train_test_split
     >>> from gcwsnet import GCWSNetClassifier
     >>> X_train, X_test, y_train, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
-    >>> classifier = GCWSNetClassifier(n_hashes=128, p=1.0, random_state=0).fit(X_train, y_train)
-    >>> classifier.score(X_test, y_test) > 0.9
+    >>> classifier = GCWSNetClassifier(n_hashes=64, scale="numeric", random_state=0).fit(X_train, y_train)
+    >>> classifier.score(X_test, y_test) > 0.95
     True
     >>> classifier.scaling_
     ColumnScaling('numeric': 57 numeric standardised, 4 binary left as they are, 3 constant dropped)
@@ -151,7 +182,10 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         t_bits: int | Literal["all"] = "all",
         p: float | Literal["auto"] = "auto",
         scale: str | None = "auto",
-        hidden: Sequence[int] = (200,),
+        relevance: float | Literal["auto"] = "auto",
+        search: str = "fast",
+        hidden: int | Sequence[int] | Literal["auto"] = "auto",
+        ensemble: int | Literal["auto"] = "auto",
         reduction: int | Literal["8bit"] | None = None,
         epochs: int | Literal["auto"] = "auto",
         batch_size: int | Literal["auto"] = "auto",
@@ -163,7 +197,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         weight_decay: float = 0.0,
         average: bool = True,
         encoding: str = "mixed",
-        missing: str = "error",
+        missing: str = "auto",
         shuffle: bool = True,
         records: int | Sequence[float] = 10,
         early_stopping: bool = False,
@@ -182,7 +216,10 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
             t_bits=t_bits,
             p=p,
             scale=scale,
+            relevance=relevance,
+            search=search,
             hidden=hidden,
+            ensemble=ensemble,
             reduction=reduction,
             epochs=epochs,
             batch_size=batch_size,
@@ -212,14 +249,15 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         """Learn from further rows, once and in their order; they may come in pieces of any size.
 
         Where preprocessing or p are learned from the rows, the first 2,600 are kept in a warm-up buffer. Whenever these
-        rows have doubled, the model is fitted to all of them again.
+        rows have doubled, the model is fitted to all of them again. What the columns of a frame become, with their
+        categories, is learned from the rows of the first call.
 
         Parameters
         ----------
         X : array, CSR matrix or array, or frame, of shape (n, D)
-        y : array of shape (n,)
+        y : array of shape (n,), or of 0 and 1 of shape (n, labels)
         classes : array, optional
-            All labels that the stream can have; needed at the first call.
+            All labels that the stream can have; needed at the first call, unless y has a column for each label.
         sample_weight : array of shape (n,), optional
 
         Returns
@@ -233,14 +271,16 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
             raise ValueError(
                 "class_weight='balanced' needs all rows and cannot be used with partial_fit; give the weights as a dict"
             )
-        targets = None
+        targets: Labels | None = None
+        if not fitted and is_indicator_matrix(y):
+            targets = LabelIndicators(np.arange(y.shape[1]))
         if classes is not None:
             classes = np.unique(check_labels(classes))
             if not fitted:
-                targets = Labels(classes)
+                targets = Labels(classes) if targets is None else targets
             elif not np.array_equal(classes, self.classes_):
                 raise ValueError(f"classes must be those of the first call, {self.classes_}, got {classes}")
-        elif not fitted:
+        elif not fitted and targets is None:
             raise ValueError(
                 "classes must be passed on the first call to partial_fit: all labels that the stream can have"
             )
@@ -249,22 +289,24 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the outputs of the net, of shape (n, n_classes); of two classes the second minus the first, (n,)."""
         outputs = self._outputs(X).astype(np.float64)
-        if len(self.classes_) == 2:
+        if len(self.classes_) == 2 and not isinstance(self.trainer_.targets, LabelIndicators):
             return outputs[:, 1] - outputs[:, 0]
         return outputs
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities of the classes, of shape (n, n_classes)."""
+        """Return the probabilities of the classes, of shape (n, n_classes); of each label where rows have several."""
         outputs = self._outputs(X)
         targets: Any = self.trainer_.targets
         return targets.probabilities(outputs)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable label of each row."""
+        """Return the most probable label of each row; where rows have any number of labels, 1 for those they have."""
         outputs = self._outputs(X)
         return self.trainer_.targets.predictions(outputs)
 
     def _targets_of(self, y: Any) -> Targets:
+        if is_indicator_matrix(y):
+            return LabelIndicators(np.arange(y.shape[1]))
         return Labels(np.unique(check_labels(y)))
 
     def _use(self, trainer: Trainer) -> None:
@@ -276,13 +318,24 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         class_weight = self._fitted_params["class_weight"]
         if class_weight is None:
             return weight
+        if isinstance(targets, LabelIndicators):
+            raise ValueError(
+                "class_weight is for one label in each row, and y has a column for each label; leave it out"
+            )
         of_class = class_weights(class_weight, target, targets.classes)
         return of_class[target] if weight is None else weight * of_class[target]
 
     def _strata(self, y: Any, n_held_out: int) -> Any:
+        if y.ndim > 1:
+            return None
         counts = np.unique(y, return_counts=True)[1]
         possible = counts.min() > 1 and len(counts) <= min(n_held_out, len(y) - n_held_out)
         return y if possible else None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 def class_weights(class_weight: Any, target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -9,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_finite
 from gcwsnet.coding import Coder, CoderSettings, fit_coder
@@ -18,7 +19,7 @@ from gcwsnet.data import Batch, Batches, Schema, read
 from gcwsnet.data._batch import joined
 from gcwsnet.data._survey import infer_label_type
 from gcwsnet.training import Labels, Numbers, Targets, TrainingSettings
-from gcwsnet.training._candidate_score import candidate_score
+from gcwsnet.training._candidate_score import CandidateScore
 
 MOST_CLASSES_OF_INTEGERS = 100
 SAMPLE_ROWS, SAMPLE_BYTES = 20_000, 1 << 26
@@ -34,9 +35,8 @@ class FileCoder:
 
     Attributes
     ----------
-    schema : Schema
-        How files become rows.
     coder : Coder
+        It has a schema, which says how files become rows.
     label_type : {"integers", "numbers", "strings"} or None
         None for rows without labels.
     targets : Targets or None
@@ -44,11 +44,16 @@ class FileCoder:
         The rows of the files; None for a stream.
     """
 
-    schema: Schema
     coder: Coder
     label_type: str | None
     targets: Targets | None
     n_rows: int | None
+
+    @property
+    def schema(self) -> Schema:
+        """How files become rows."""
+        assert self.coder.schema is not None  # noqa: S101
+        return self.coder.schema
 
     @property
     def task(self) -> str | None:
@@ -76,7 +81,7 @@ class FileCoder:
 
     def file_description(self) -> dict[str, Any]:
         """Return what is known about the files as JSON can hold it."""
-        return {"schema": self.schema.to_json(), "label_type": self.label_type, "n_rows": self.n_rows}
+        return {"label_type": self.label_type, "n_rows": self.n_rows}
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays and as what JSON can hold; it is the same for the same rows."""
@@ -92,7 +97,6 @@ class FileCoder:
         """Return the file coder whose state this is."""
         targets = description["targets"]
         return cls(
-            Schema.from_json(description["schema"]),
             Coder.from_state(arrays, description["coder"]),
             description["label_type"],
             None if targets is None else Targets.from_state(arrays, targets),
@@ -100,20 +104,34 @@ class FileCoder:
         )
 
 
-def learn_from_files(batches: Batches, settings: CoderSettings, task: str, seed: int, n_jobs: int | None) -> FileCoder:
+def learn_from_files(
+    batches: Batches,
+    settings: CoderSettings,
+    training: TrainingSettings,
+    task: str,
+    seed: int,
+    n_jobs: int | None,
+) -> FileCoder:
     """Return the file coder of files, which are read once to know them and once for a sample.
 
-    Only the settings of the coder matter, so that `gcwsnet hash` and `gcwsnet train` learn the same coder, whatever
-    net is trained afterwards.
+    The search compares nets with the settings of the training that follows, as far as they are known.
     """
     survey = batches.survey()
     rows = sample(batches, survey.n_rows, seed)
     labels = survey.labels if survey.label_type is not None else None
-    return _learn(rows, batches.schema, settings, task, survey.label_type, labels, survey.n_rows, seed, n_jobs)
+    return _learn(
+        rows, batches.schema, settings, training, task, survey.label_type, labels, survey.n_rows, seed, n_jobs
+    )
 
 
 def learn_from_stream(
-    batches: Batches, settings: CoderSettings, task: str, classes: list[str] | None, seed: int, n_jobs: int | None
+    batches: Batches,
+    settings: CoderSettings,
+    training: TrainingSettings,
+    task: str,
+    classes: list[str] | None,
+    seed: int,
+    n_jobs: int | None,
 ) -> tuple[FileCoder, Iterator[Batch]]:
     """Return the file coder of a stream, learned from its first rows, and all its rows.
 
@@ -127,7 +145,7 @@ def learn_from_stream(
     labels = tuple(np.unique(first.y).tolist())
     if classes is not None:
         task, labels = "classification", _listed_classes(classes, kind)
-    learned = _learn(first, batches.schema, settings, task, kind, labels, None, seed, n_jobs)
+    learned = _learn(first, batches.schema, settings, training, task, kind, labels, None, seed, n_jobs)
     parts = (first.rows(start, start + batches.batch_rows) for start in range(0, first.n_rows, batches.batch_rows))
     return learned, chain(parts, rest)
 
@@ -136,6 +154,7 @@ def _learn(
     rows: Batch,
     schema: Schema,
     settings: CoderSettings,
+    training: TrainingSettings,
     task: str,
     label_type: str | None,
     labels: tuple[Any, ...] | None,
@@ -146,6 +165,9 @@ def _learn(
     check_finite(rows.X, nan_is_fine=settings.missing != "error")
     targets: Targets | None = None
     score = None
+    thorough = settings.search == "thorough"
+    epochs = () if n_rows is None else training.epochs_to_compare(n_rows, thorough=thorough)
+    training = training.for_rows(math.inf if n_rows is None else n_rows)
     if label_type is not None:
         y = as_labels(rows.y, label_type)
         if find_task(task, label_type, labels) == "classification":
@@ -153,10 +175,10 @@ def _learn(
         else:
             targets = Numbers.learn(y, "squared_error")
         weight = None if rows.weight is None else np.asarray(rows.weight)
-        score = candidate_score(
-            targets, _encode(targets, y), weight, TrainingSettings(), seed=seed, n_jobs=n_threads(n_jobs)
-        )
-    return FileCoder(schema, fit_coder(rows.X, settings, seed, score), label_type, targets, n_rows)
+        score = CandidateScore(targets, _encode(targets, y), weight, training, epochs, seed, n_threads(n_jobs))
+    coder = fit_coder(rows.X, settings, seed, score, numeric=schema.numeric, schema=schema, ensemble=training.members())
+    targets = None if targets is None else targets.with_temperature(coder.temperature)
+    return FileCoder(coder, label_type, targets, n_rows)
 
 
 def find_task(task: str, label_type: str, labels: tuple[Any, ...] | None) -> str:

@@ -24,6 +24,7 @@ from gcwsnet.coding._codes_folder import (
 from gcwsnet.data import Batch, read
 from gcwsnet.data._sources import find_sources
 from gcwsnet.estimators._file_coder import FileCoder, learn_from_files, read_with_schema
+from gcwsnet.training import TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class HashingOptions:
         The format of the codes.
     resume, restart : bool
         Whether the codes in the folder are finished, or dropped and written again.
+    training : TrainingSettings
+        The settings of the nets that codes are made for, and that the search compares.
     files, out, reading, coder, task, seed, n_jobs
         See `TrainingOptions`; `out` is the folder of the codes.
     """
@@ -44,6 +47,7 @@ class HashingOptions:
     out: Path
     reading: dict[str, Any]
     coder: CoderSettings
+    training: TrainingSettings
     task: str
     seed: int
     format: str
@@ -58,12 +62,15 @@ class HashingOptions:
             raise ValueError("hash reads files more than once, which standard input cannot be; give files")
         given = {name: getattr(self, name) for name in ("reading", "task", "seed", "format")}
         files = [[one.name, os.path.getsize(one.name)] for one in inputs]
-        return json.loads(json.dumps({**given, "hashing": asdict(self.coder), "files": files}))
+        return json.loads(
+            json.dumps({**given, "hashing": asdict(self.coder), "net": self.training.state(), "files": files})
+        )
 
 
 def hash_files(options: HashingOptions, report: Callable[[str], None]) -> tuple[FileCoder, Manifest]:
     """Write the codes of all files that are not finished yet; `report` is called with lines for people."""
     options.coder.check()
+    options.training.check()
     fingerprint = options.fingerprint()
     options.out.mkdir(parents=True, exist_ok=True)
     remove_left_overs(options.out)
@@ -71,7 +78,12 @@ def hash_files(options: HashingOptions, report: Callable[[str], None]) -> tuple[
     names = [name for name, _ in fingerprint["files"]]
     if manifest is None:
         file_coder = learn_from_files(
-            read(names, **options.reading), options.coder, options.task, options.seed, options.n_jobs
+            read(names, **options.reading),
+            options.coder,
+            options.training,
+            options.task,
+            options.seed,
+            options.n_jobs,
         )
         if "auto" in (options.coder.scale, options.coder.p) and file_coder.targets is None:
             report(

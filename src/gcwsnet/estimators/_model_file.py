@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gcwsnet import estimators, training
 from gcwsnet.coding import Coder
 from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
-from gcwsnet.estimators._base import GCWSNetEstimator
-from gcwsnet.estimators._classifier import GCWSNetClassifier
-from gcwsnet.estimators._regressor import GCWSNetRegressor
-from gcwsnet.training import Trainer
+from gcwsnet.estimators._input import set_inputs
+
+if TYPE_CHECKING:
+    from gcwsnet.estimators._base import GCWSNetEstimator
+    from gcwsnet.training import Net
 
 FILE_IN_FOLDER = "model.safetensors"
-ESTIMATORS = {cls.__name__: cls for cls in (GCWSNetClassifier, GCWSNetRegressor)}
+ESTIMATORS = ("GCWSNetClassifier", "GCWSNetRegressor")
 INCOMPLETE = (KeyError, TypeError, AttributeError, IndexError)
-TABLE, SCALES = "net.layers.0.weight", "net.layers.0.weight.scales"
+TABLE = "layers.0.weight"
+SCALES = ".scales"
 TABLE_DTYPES = ("float32", "float16", "int8")
 
 
@@ -41,42 +46,51 @@ def save_model(
         "coder": coder,
         "trainer": trainer,
     }
-    write_file(path, coder_arrays | rounded_table(trainer_arrays, dtype), description | (more or {}))
+    write_file(path, coder_arrays | rounded_tables(trainer_arrays, dtype), description | (more or {}))
 
 
-def rounded_table(arrays: Arrays, dtype: str) -> Arrays:
-    """Return arrays with the table of the first layer in a smaller type; "int8" adds the scale of each row.
+def rounded_tables(arrays: Arrays, dtype: str) -> Arrays:
+    """Return arrays with the table of each net's first layer in a smaller type; "int8" adds the scale of each row.
 
     Examples
     --------
-    >>> arrays = {TABLE: np.array([[0.5, -1.0], [0.0, 0.0]], dtype=np.float32)}
-    >>> rounded_table(arrays, "int8")[TABLE]
+    >>> arrays = {"net.layers.0.weight": np.array([[0.5, -1.0], [0.0, 0.0]], dtype=np.float32)}
+    >>> rounded_tables(arrays, "int8")["net.layers.0.weight"]
     array([[  64, -127],
            [   0,    0]], dtype=int8)
-    >>> restored_table(rounded_table(arrays, "int8"))[TABLE].round(3)
+    >>> restored_tables(rounded_tables(arrays, "int8"))["net.layers.0.weight"].round(3)
     array([[ 0.504, -1.   ],
            [ 0.   ,  0.   ]], dtype=float32)
     """
     if dtype == "float32":
         return arrays
-    table = np.asarray(arrays[TABLE])
-    if dtype == "float16":
-        most = np.finfo(np.float16).max
-        return arrays | {TABLE: np.clip(table, -most, most).astype(np.float16)}
-    scales = np.abs(table).max(axis=1, keepdims=True) / np.float32(127)
-    rounded = np.rint(np.divide(table, scales, out=np.zeros_like(table), where=scales > 0))
-    return arrays | {TABLE: rounded.astype(np.int8), SCALES: scales}
+    made = dict(arrays)
+    for name in _tables(arrays):
+        table = np.asarray(arrays[name])
+        if dtype == "float16":
+            most = np.finfo(np.float16).max
+            made[name] = np.clip(table, -most, most).astype(np.float16)
+            continue
+        scales = np.abs(table).max(axis=1, keepdims=True) / np.float32(127)
+        rounded = np.rint(np.divide(table, scales, out=np.zeros_like(table), where=scales > 0))
+        made |= {name: rounded.astype(np.int8), name + SCALES: scales}
+    return made
 
 
-def restored_table(arrays: Arrays) -> Arrays:
-    """Return arrays with the table of the first layer in float32, whatever type it was stored in."""
-    table = arrays.get(TABLE)
-    if table is None or table.dtype == np.float32:
-        return arrays
-    restored = table.astype(np.float32)
-    if table.dtype == np.int8:
-        restored *= arrays[SCALES]
-    return {name: value for name, value in arrays.items() if name != SCALES} | {TABLE: restored}
+def restored_tables(arrays: Arrays) -> Arrays:
+    """Return arrays with the tables of the first layers in float32, whatever type they were stored in."""
+    made = dict(arrays)
+    for name in _tables(arrays):
+        table = arrays[name]
+        made[name] = table.astype(np.float32, copy=False)
+        if table.dtype == np.int8:
+            made[name] = made[name] * made.pop(name + SCALES)
+    return made
+
+
+def _tables(arrays: Arrays) -> list[str]:
+    """Return the names of the tables: ``net.layers.0.weight``, and with the number of the net in an ensemble."""
+    return [name for name in arrays if name.startswith("net.") and name.endswith(TABLE)]
 
 
 def load(path: str | Path) -> Any:
@@ -117,40 +131,61 @@ def load(path: str | Path) -> Any:
 
 def load_with_description(path: Path) -> tuple[GCWSNetEstimator, Description]:
     """Return the estimator of a file and all that the file says."""
+    path, arrays, description = read_model(path)
+    return estimator_of(path, arrays, description), description
+
+
+def read_model(path: Path) -> tuple[Path, Arrays, Description]:
+    """Return the file of a model, which may be in a folder, its arrays and its description."""
     if path.is_dir():
         path = path / FILE_IN_FOLDER
     if not path.is_file():
         raise FileNotFoundError(
             f"there is no model at {path}; give the folder of a model, or the file that save() wrote"
         )
-    arrays, description = read_file(path)
-    return estimator_of(path, arrays, description), description
+    return path, *read_file(path)
+
+
+@contextmanager
+def whole_model(path: Path, description: Description) -> Iterator[None]:
+    """Turn errors about what is missing in a file into one that names the file."""
+    if "trainer" not in description:
+        raise ValueError(f"{path} says how codes were made and holds no net; train one on the codes beside it")
+    try:
+        yield
+    except INCOMPLETE as error:
+        raise ValueError(f"{path} does not hold a whole model: {type(error).__name__} {error}") from error
 
 
 def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNetEstimator:
     """Return the estimator that was read from `path`."""
-    if "trainer" not in description:
-        raise ValueError(f"{path} says how codes were made and holds no net; train one on the codes beside it")
-    try:
+    with whole_model(path, description):
         params = dict(description["params"])
         for name in ("hidden", "betas"):
-            params[name] = tuple(params[name])
+            if isinstance(params[name], list):
+                params[name] = tuple(params[name])
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
-        estimator: GCWSNetEstimator = ESTIMATORS[description["estimator"]](**params)
+        if description["estimator"] not in ESTIMATORS:
+            raise KeyError(description["estimator"])
+        estimator: GCWSNetEstimator = getattr(estimators, description["estimator"])(**params)
         estimator._freeze_parameters()
         estimator.coder_ = Coder.from_state(arrays, description["coder"])
-        estimator.n_features_in_ = estimator.coder_.n_features
-        if description["feature_names_in"] is not None:
-            estimator.feature_names_in_ = np.array(description["feature_names_in"], dtype=object)
-        trainer = Trainer.from_state(restored_table(arrays), description["trainer"], device=str(estimator.device))
-        made, net = (estimator.coder_.settings.n_hashes, estimator.coder_.hasher.code_bits), trainer.net
-        if made != (net.n_hashes, net.code_bits):
-            raise IndexError(f"{made[0]} codes of {made[1]} bits for a net of {net.n_hashes} of {net.code_bits} bits")
+        set_inputs(estimator, estimator.coder_.n_inputs, description["feature_names_in"])
+        trainer = training.Trainer.from_state(
+            restored_tables(arrays), description["trainer"], device=str(estimator.device)
+        )
+        check_net_fits(estimator.coder_, trainer.net)
         estimator._use(trainer)
-    except INCOMPLETE as error:
-        raise ValueError(f"{path} does not hold a whole model: {type(error).__name__} {error}") from error
     return estimator
+
+
+def check_net_fits(coder: Coder, net: Net) -> None:
+    """Raise an IndexError for a net that learned from other codes than the coder makes."""
+    made = coder.n_codes, coder.code_bits
+    learned = net.settings.members() * net.n_hashes, net.code_bits
+    if made != learned:
+        raise IndexError(f"{made[0]} codes of {made[1]} bits for a net of {learned[0]} of {learned[1]} bits")
 
 
 def _plain_params(params: dict[str, Any]) -> Description:

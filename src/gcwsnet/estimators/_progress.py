@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gcwsnet.coding import Candidate
+from gcwsnet.coding._selection import describe
 from gcwsnet.training import Observer
 from gcwsnet.training._history import Record
 
@@ -56,7 +57,7 @@ def progress(verbose: int, n_rows: int, call_back: Callable[[Record], bool]) -> 
     ----------
     verbose : int
         0 shows nothing; else a bar on the standard error or, where that is no terminal or rich is not installed, a
-        line of the logger "gcwsnet" of level INFO at each record.
+        line of the logger "gcwsnet" of level INFO at each record, which is shown whatever the level of the logger is.
     n_rows : int
         How many rows the run goes over.
     call_back : callable
@@ -67,13 +68,31 @@ def progress(verbose: int, n_rows: int, call_back: Callable[[Record], bool]) -> 
         return
     console = _terminal()
     if console is None:
-        yield LogObserver(logging.INFO, call_back)
+        with shown_log():
+            yield LogObserver(logging.INFO, call_back)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("rows, {task.fields[state]}"), TimeRemainingColumn())
     with Progress(*columns, console=console) as bars:
         yield _BarObserver(call_back, bars, bars.add_task("learning", total=n_rows, state=""))
+
+
+@contextmanager
+def shown_log() -> Iterator[None]:
+    """Show the lines of level INFO: by the handlers that there are, or else on the standard error."""
+    level = logger.level
+    handler = None if logger.hasHandlers() else logging.StreamHandler()
+    if handler is not None:
+        logger.addHandler(handler)
+    if not logger.isEnabledFor(logging.INFO):
+        logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        if handler is not None:
+            logger.removeHandler(handler)
 
 
 def _terminal() -> Any:
@@ -92,14 +111,16 @@ def show_selection(verbose: int, candidates: list[Candidate]) -> None:
         return
     console = _terminal()
     if console is None:
-        for one in candidates:
-            chosen = ", chosen" if one.chosen else ""
-            logger.info("scale %s, p %g: %.4f +- %.4f%s", one.scale, one.p, one.score, one.error, chosen)
+        with shown_log():
+            for one in candidates:
+                logger.info("%s", describe(one))
         return
     from rich.table import Table  # noqa: PLC0415
 
-    table = Table("scale", "p", "score", "+/-", "seconds", "", title="Preprocessing and p, compared on held-out rows")
+    names = ("stage", "scale", "relevance", "p", "epochs", "loss", "+/-", "temperature", "seconds", "")
+    table = Table(*names, title="Settings, compared on held-out rows")
     for one in candidates:
-        numbers = (f"{one.p:g}", f"{one.score:.4f}", f"{one.error:.4f}", f"{one.seconds:.2f}")
-        table.add_row(str(one.scale), *numbers, "chosen" if one.chosen else "")
+        settings = (one.stage, str(one.scale), f"{one.relevance:g}", f"{one.p:g}", str(one.epochs))
+        results = (f"{one.loss:.4f}", f"{one.error:.4f}", f"{one.temperature:g}", f"{one.seconds:.2f}")
+        table.add_row(*settings, *results, "chosen" if one.chosen else "")
     console.print(table)

@@ -18,7 +18,7 @@ from gcwsnet.training._targets import LOSSES
 
 
 class GCWSNetRegressor(RegressorMixin, GCWSNetEstimator):
-    """A neural net on GCWS codes that predicts one or more numbers for each row of real numbers.
+    """A regressor that predicts one or more numbers for rows of numbers, or of a table, by nets on their GCWS codes.
 
     It is `GCWSNetClassifier` for numbers; the net learns standardised targets.
 
@@ -27,14 +27,14 @@ class GCWSNetRegressor(RegressorMixin, GCWSNetEstimator):
     loss : {"squared_error", "absolute_error", "huber"}, default="squared_error"
         The loss of the standardised targets. "absolute_error" predicts medians; "huber" is the square up to one
         standard deviation and grows like the absolute error beyond.
-    n_hashes, bits, t_bits, p, scale, hidden, reduction, epochs, batch_size, learning_rate, schedule, optimizer, \
-betas, weight_decay, average, encoding, missing, shuffle, records, early_stopping, patience, \
+    n_hashes, bits, t_bits, p, scale, relevance, search, hidden, ensemble, reduction, epochs, batch_size, \
+learning_rate, schedule, optimizer, betas, weight_decay, average, encoding, missing, shuffle, records, early_stopping, patience, \
 validation_fraction, callbacks, warm_start, verbose, random_state, n_jobs, device
-        As of `GCWSNetClassifier`. Numbers want more epochs than labels.
+        As of `GCWSNetClassifier`.
 
     Attributes
     ----------
-    scaling_, p_, selection_, hasher_, coder_, trainer_, seed_, n_features_in_, \
+    scaling_, p_, selection_, schema_, hasher_, coder_, trainer_, seed_, n_features_in_, \
 n_rows_seen_, n_epochs_seen_, feature_names_in_
         As of `GCWSNetClassifier`.
     history_ : dict of lists
@@ -62,7 +62,10 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
         t_bits: int | Literal["all"] = "all",
         p: float | Literal["auto"] = "auto",
         scale: str | None = "auto",
-        hidden: Sequence[int] = (200,),
+        relevance: float | Literal["auto"] = "auto",
+        search: str = "fast",
+        hidden: int | Sequence[int] | Literal["auto"] = "auto",
+        ensemble: int | Literal["auto"] = "auto",
         reduction: int | Literal["8bit"] | None = None,
         epochs: int | Literal["auto"] = "auto",
         batch_size: int | Literal["auto"] = "auto",
@@ -74,7 +77,7 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
         weight_decay: float = 0.0,
         average: bool = True,
         encoding: str = "mixed",
-        missing: str = "error",
+        missing: str = "auto",
         shuffle: bool = True,
         records: int | Sequence[float] = 10,
         early_stopping: bool = False,
@@ -93,7 +96,10 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
             t_bits=t_bits,
             p=p,
             scale=scale,
+            relevance=relevance,
+            search=search,
             hidden=hidden,
+            ensemble=ensemble,
             reduction=reduction,
             epochs=epochs,
             batch_size=batch_size,

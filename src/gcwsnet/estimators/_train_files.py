@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from gcwsnet.estimators._file_coder import (
     learn_from_stream,
     read_with_schema,
 )
+from gcwsnet.estimators._input import set_inputs
 from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, save_model
 from gcwsnet.estimators._regressor import GCWSNetRegressor
 from gcwsnet.training import Labels, Observer, Plan, Trainer, TrainingSettings
@@ -160,7 +162,7 @@ def train_files(options: TrainingOptions, observer: TrainingObserver) -> Trainin
         estimator.trainer_.start_run(with_auc=True)
     n_rows = source.file_coder.n_rows
     plan = Plan(
-        1 if n_rows is None else options.training.n_epochs(n_rows),
+        1 if n_rows is None else estimator._n_epochs(options.training, n_rows),
         n_rows,
         fractions=record_fractions(options.records or (RECORDS_WITH_TESTS if options.tests else 1)),
         doubling=True,
@@ -271,12 +273,15 @@ def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: in
     """Return an estimator with the coder and the targets of files, and with a net that has learned nothing."""
     make: Any = GCWSNetClassifier if isinstance(file_coder.targets, Labels) else GCWSNetRegressor
     coder = file_coder.coder
+    training = replace(training, ensemble=coder.ensemble).for_rows(math.inf)
     settings = asdict(coder.settings) | vars(training)
     estimator: GCWSNetEstimator = make(random_state=coder.seed, n_jobs=n_jobs, **settings)
     estimator._freeze_parameters()
-    estimator.coder_, estimator.n_features_in_ = coder, coder.n_features
+    estimator.coder_ = coder
+    names = file_coder.schema.input_names
+    set_inputs(estimator, coder.n_inputs, None if not names or None in names else names)
     assert file_coder.targets is not None  # noqa: S101
-    made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.hasher.code_bits, "seed": coder.seed}
+    made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.code_bits, "seed": coder.seed}
     estimator._use(Trainer.begin(training, file_coder.targets, **made, device="cpu"))
     return estimator
 
@@ -285,16 +290,18 @@ def _open(options: TrainingOptions) -> _Source:
     """Return the rows of a new run."""
     n_jobs = options.n_jobs
     if is_codes(options.files):
-        return _codes_source(Path(options.files[0]))
+        return _codes_source(Path(options.files[0]), options.training)
     batches = read(options.files if len(options.files) > 1 else options.files[0], **options.reading)
     if batches.reusable:
         if options.classes is not None:
             raise ValueError("files show all their labels, and --classes is for a stream; leave --classes out")
-        learned = learn_from_files(batches, options.coder, options.task, options.seed, n_jobs)
+        learned = learn_from_files(batches, options.coder, options.training, options.task, options.seed, n_jobs)
         if learned.targets is None:
             raise ValueError(NO_LABELS)
         return _files_source(batches, learned, n_jobs)
-    learned, rows = learn_from_stream(batches, options.coder, options.task, options.classes, options.seed, n_jobs)
+    learned, rows = learn_from_stream(
+        batches, options.coder, options.training, options.task, options.classes, options.seed, n_jobs
+    )
     return _Source(learned, lambda: learned.coded(rows, n_jobs), lambda: (batches.skipped, batches.reasons))
 
 
@@ -302,9 +309,15 @@ def _files_source(batches: Batches, file_coder: FileCoder, n_jobs: int | None) -
     return _Source(file_coder, lambda: file_coder.coded(batches, n_jobs), lambda: (batches.skipped, batches.reasons))
 
 
-def _codes_source(folder: Path) -> _Source:
-    """Return the rows of a folder that `gcwsnet hash` wrote."""
+def _codes_source(folder: Path, training: TrainingSettings) -> _Source:
+    """Return the rows of a folder that `gcwsnet hash` wrote.
+
+    The epochs and the temperature that it selected are those of a net with default settings, and are for no others.
+    """
     file_coder = FileCoder.from_state(*read_description(folder))
+    if file_coder.targets is not None and replace(training, ensemble="auto") != TrainingSettings():
+        coder = replace(file_coder.coder, epochs=None, temperature=1.0)
+        file_coder = replace(file_coder, coder=coder, targets=file_coder.targets.with_temperature(1.0))
     manifest = Manifest.read(folder)
     if file_coder.targets is None:
         raise ValueError(f"{folder} has codes of rows without labels, and a net cannot be trained on them")
@@ -344,7 +357,7 @@ def _resume(
     estimator = estimator_of(checkpoint, arrays, description)
     estimator.n_jobs = options.n_jobs
     if is_codes(options.files):
-        return _codes_source(Path(options.files[0])), estimator
+        return _codes_source(Path(options.files[0]), options.training), estimator
     targets = description["trainer"]["targets"]
     described = description["files"] | {"coder": description["coder"], "targets": targets}
     file_coder = FileCoder.from_state(arrays, described)

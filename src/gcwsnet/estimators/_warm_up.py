@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet.data import Batch
 from gcwsnet.data._batch import joined
 

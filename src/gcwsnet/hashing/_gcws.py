@@ -8,18 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet import _core
 from gcwsnet._memory import require_memory
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import Matrix, as_floats, check_finite, check_matrix, draw_seed, row_batches
+from gcwsnet._validation import Matrix, as_floats, check_matrix, draw_seed, without_nan
 from gcwsnet.encoding import Codes, Origin, one_hot
-from gcwsnet.hashing._settings import DEFAULT_TABLE_MEMORY, METHODS, HasherSettings
+from gcwsnet.hashing._fitted import FittedHasher
+from gcwsnet.hashing._settings import DEFAULT_TABLE_MEMORY, HasherSettings
 from gcwsnet.hashing.parameters import HASH_VERSION
-from gcwsnet.hashing.samplers.caps import cap_table, check_caps, column_caps, expected_trials, without_nan
+from gcwsnet.hashing.samplers.caps import cap_table, check_caps, column_caps, expected_trials
 
 MOST_FEATURE_NAMES = 2**24
 MANY_TRIALS = 100
@@ -158,7 +158,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         settings = HasherSettings.checked(self.get_params(deep=False))
         n_threads(self.n_jobs)
         X = check_matrix(X, estimator=self, reset=True)
-        self._check_finite(X, settings)
+        settings.check_finite(X, self._column_names)
         seed = draw_seed(self.random_state)
         self._fitted, self.seed_ = settings, seed
         if settings.method == "rejection":
@@ -184,7 +184,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if not hasattr(self, "seed_"):
             return self.fit(X, y)
         X = check_matrix(X, estimator=self, reset=False)
-        self._check_finite(X, self._fitted)
+        self._fitted.check_finite(X, self._column_names)
         if self._fitted.method == "rejection":
             self._learn_caps(X, self.caps_)
             self._use_caps()
@@ -217,12 +217,10 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         X = self._check_input(X)
         fitted = self._fitted
-        n, k = X.shape[0], fitted.n_hashes
-        dtype = np.min_scalar_type((1 << fitted.code_bits) - 1)
-        bytes_per_code = dtype.itemsize + (12 if fitted.output == "onehot" else 0)
-        require_memory(n * k * bytes_per_code, f"the codes of {n} rows with {k} hashes each", "hash in batches")
-        codes = np.empty((n, k), dtype=dtype)
-        self._hash(X, "codes", (fitted.native_encoding(X.shape[1]),), (codes,))
+        if fitted.output == "onehot":
+            n, k, n_bytes = X.shape[0], fitted.n_hashes, self._native.code_dtype.itemsize + 12
+            require_memory(n * k * n_bytes, f"the codes of {n} rows with {k} hashes each", "hash in batches")
+        codes = self._native.codes(X, n_threads(self.n_jobs), self._column_names)
         return one_hot(codes, fitted.code_bits) if fitted.output == "onehot" else Codes(codes, self._origin())
 
     def samples(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -238,15 +236,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             `i_star` counts the columns of `gmm_transform`. A row of zeros has -1 and 0.
         """
         X = self._check_input(X)
-        shape = (X.shape[0], self._fitted.n_hashes)
-        require_memory(
-            16 * shape[0] * shape[1],
-            f"the samples of {shape[0]} rows with {shape[1]} hashes each",
-            "hash in batches",
-        )
-        i_star, t_star = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
-        self._hash(X, "samples", (), (i_star, t_star))
-        return i_star, t_star
+        return self._native.samples(X, n_threads(self.n_jobs), self._column_names)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the output columns: the class in lower case and a number."""
@@ -269,38 +259,22 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             check_is_fitted(self)
         return self._fitted.code_bits
 
-    def _check_finite(self, X: Matrix, settings: HasherSettings) -> None:
-        check_finite(
-            X,
-            nan_is_fine=settings.nan_is_zero,
-            columns=getattr(self, "feature_names_in_", None),
-            way_out_of_nan=", or take NaN as zero with missing='zero'",
-        )
+    @property
+    def _column_names(self) -> Any:
+        return getattr(self, "feature_names_in_", None)
 
     def _check_input(self, X: Any) -> Matrix:
         if not hasattr(self, "seed_"):
             check_is_fitted(self)
-        return check_matrix(X, estimator=self, reset=False)
-
-    def _hash(self, X: Matrix, what: str, how: tuple[Any, ...], outputs: tuple[NDArray[Any], ...]) -> None:
-        fitted, threads = self._fitted, n_threads(self.n_jobs)
-        if fitted.method == "rejection":
-            self._check_finite(X, fitted)
-            check_caps(X, self.caps_, columns=getattr(self, "feature_names_in_", None))
-        form = "csr" if sparse.issparse(X) else "dense"
-        write = getattr(self._core, f"{what}_of_{form}")
-        try:
-            for first, batch in row_batches(X):
-                rows = slice(first, first + batch.shape[0])
-                parts = (batch.data, batch.indices, batch.indptr) if form == "csr" else (batch,)
-                write(*parts, fitted.p, fitted.nan_is_zero, *how, *(out[rows] for out in outputs), threads)
-        except FloatingPointError:
-            self._check_finite(X, fitted)
-            raise
+        X = check_matrix(X, estimator=self, reset=False)
+        if self._fitted.method == "rejection":
+            self._fitted.check_finite(X, self._column_names)
+            check_caps(X, self.caps_, columns=self._column_names)
+        return X
 
     def _use_caps(self) -> None:
         """Give the native core the caps to the power p."""
-        self._core.use_caps(*cap_table(self.caps_, self._fitted.p))
+        self._native.core.use_caps(*cap_table(self.caps_, self._fitted.p))
 
     def _origin(self) -> Origin:
         """Return what decides the codes of a row, besides the row itself."""
@@ -319,22 +293,14 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _make_core(self, scan: _core.Scan = _core.Scan.AUTO) -> None:
         """Make the native hasher. Every scan gives the same samples; tests and benchmarks name one to compare them."""
-        fitted = self._fitted
-        self._core = _core.Hasher(
-            self.seed_,
-            self.n_features_in_,
-            fitted.n_hashes,
-            fitted.table_memory,
-            scan,
-            METHODS[fitted.method],
-        )
-        if fitted.method == "rejection":
+        self._native = FittedHasher(self._fitted, self.seed_, self.n_features_in_, scan=scan)
+        if self._fitted.method == "rejection":
             self._use_caps()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the native tables, which follow from the rest."""
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_core"}
+        return {name: value for name, value in state.items() if name != "_native"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

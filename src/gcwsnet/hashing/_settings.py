@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gcwsnet import _core
-from gcwsnet._validation import check_choice, check_integer, check_power
+from gcwsnet._validation import Matrix, check_choice, check_finite, check_integer, check_power
 
 MOST_HASHES = 2**20
 DEFAULT_TABLE_MEMORY = 2**28
@@ -73,6 +73,15 @@ class HasherSettings:
     def nan_is_zero(self) -> bool:
         """Whether NaN counts as zero."""
         return self.missing == "zero"
+
+    def check_finite(self, X: Matrix, columns: Any = None) -> None:
+        """Raise an error that names the first entry that is infinite, or NaN unless that counts as zero."""
+        check_finite(
+            X,
+            nan_is_fine=self.nan_is_zero,
+            columns=columns,
+            way_out_of_nan=", or take NaN as zero with missing='zero'",
+        )
 
     def native_encoding(self, n_columns: int) -> _core.Encoding:
         """Return the encoding for the native core."""

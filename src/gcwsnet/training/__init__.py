@@ -1,7 +1,22 @@
 """How a net learns from codes: the net, its targets, and the one loop over batches."""
 
-from gcwsnet.training._settings import TrainingSettings
-from gcwsnet.training._targets import Labels, Numbers, Targets
-from gcwsnet.training._trainer import Observer, Plan, Trainer
+from typing import TYPE_CHECKING
 
-__all__ = ["Labels", "Numbers", "Observer", "Plan", "Targets", "Trainer", "TrainingSettings"]
+from gcwsnet._lazy import load_when_used
+
+if TYPE_CHECKING:
+    from gcwsnet.training._net import Net
+    from gcwsnet.training._settings import TrainingSettings
+    from gcwsnet.training._targets import LabelIndicators, Labels, Numbers, Targets
+    from gcwsnet.training._trainer import Observer, Plan, Trainer
+
+__all__ = ["LabelIndicators", "Labels", "Net", "Numbers", "Observer", "Plan", "Targets", "Trainer", "TrainingSettings"]
+__getattr__ = load_when_used(
+    __name__,
+    {
+        "Net": "_net",
+        "TrainingSettings": "_settings",
+        **dict.fromkeys(("LabelIndicators", "Labels", "Numbers", "Targets"), "_targets"),
+        **dict.fromkeys(("Observer", "Plan", "Trainer"), "_trainer"),
+    },
+)

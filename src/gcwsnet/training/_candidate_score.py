@@ -1,58 +1,83 @@
-"""How good a candidate of the selection is: a small net learns its codes and is scored on held-out rows."""
+"""How good a candidate of the search is: a net learns its codes and is scored on held-out rows."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet._keys import EPOCH_ORDER, random_order
-from gcwsnet.coding._selection import Score
+from gcwsnet.coding._selection import Outcome
 from gcwsnet.data import Batch
 from gcwsnet.training._settings import TrainingSettings
-from gcwsnet.training._targets import Targets
+from gcwsnet.training._targets import Labels, Targets
 from gcwsnet.training._trainer import Plan, Trainer
 
-HIDDEN, EPOCHS, BATCH_SIZE = (64,), 2, 32
 
+@dataclass(frozen=True, eq=False)
+class CandidateScore:
+    """The score of candidates by nets, as `gcwsnet.coding.fit_coder` takes it.
 
-def candidate_score(
-    targets: Targets,
-    target: NDArray[Any],
-    weight: NDArray[Any] | None,
-    settings: TrainingSettings,
-    *,
-    seed: int,
-    n_jobs: int,
-) -> Score:
-    """Return the score for `gcwsnet.coding.fit_coder`.
-
-    Parameters
+    Attributes
     ----------
     targets : Targets
     target, weight : arrays with a row for each row of the coder's X
         Encoded targets, and the factors of the rows' losses or None.
     settings : TrainingSettings
-        The small net learns as these say, but for its size, its batches and its epochs.
+        Nets learn as these say, but for their hidden layers and their epochs.
+    epochs : sequence of int
+        The numbers of epochs to compare; empty for a stream.
     seed : int
     n_jobs : int
         Threads.
     """
-    hidden = HIDDEN if settings.hidden else ()
-    small = replace(settings, hidden=hidden, reduction=None, epochs=EPOCHS, batch_size=BATCH_SIZE)
 
-    def score(
-        code_bits: int, codes: NDArray[Any], training: NDArray[Any], held_out: NDArray[Any], validation: NDArray[Any]
-    ) -> NDArray[np.float64]:
-        trainer = Trainer.begin(small, targets, n_hashes=codes.shape[1], code_bits=code_bits, seed=seed, device="cpu")
-        rows = Batch(codes, target[training], None if weight is None else weight[training])
+    targets: Targets
+    target: NDArray[Any]
+    weight: NDArray[Any] | None
+    settings: TrainingSettings
+    epochs: Sequence[int]
+    seed: int
+    n_jobs: int
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """The hidden layers of the net that will be trained."""
+        return self.settings.layers()
+
+    def outputs(
+        self,
+        codes: NDArray[Any],
+        training: NDArray[np.int64],
+        held_out: NDArray[Any],
+        *,
+        code_bits: int,
+        hidden: tuple[int, ...],
+        epochs: int,
+    ) -> NDArray[np.float32]:
+        """Return the outputs for held-out codes of a net that has learned the codes of training rows."""
+        settings = replace(self.settings, hidden=hidden, ensemble=1, reduction=None, epochs=epochs)
+        trainer = Trainer.begin(
+            settings, self.targets, n_hashes=codes.shape[1], code_bits=code_bits, seed=self.seed, device="cpu"
+        )
+        weight = None if self.weight is None else self.weight[training]
+        rows = Batch(codes, self.target[training], weight)
 
         def epoch(number: int) -> list[Batch]:
-            return [rows.take(random_order(seed, EPOCH_ORDER, rows.n_rows, number * rows.n_rows))]
+            return [rows.take(random_order(self.seed, EPOCH_ORDER, rows.n_rows, number * rows.n_rows))]
 
-        trainer.run(Plan(EPOCHS, rows.n_rows), epoch, n_jobs=n_jobs)
-        return targets.scores(trainer.net.outputs(held_out, n_jobs=n_jobs), target[validation])
+        trainer.run(Plan(epochs, rows.n_rows), epoch, n_jobs=self.n_jobs)
+        return trainer.net.outputs(held_out, n_jobs=self.n_jobs)
 
-    return score
+    def outcome(self, outputs: NDArray[np.float32], rows: NDArray[np.int64]) -> Outcome:
+        """Return how good the outputs for rows are, weighted as the rows are in training."""
+        target = self.target[rows]
+        weight = np.ones(len(rows)) if self.weight is None else self.weight[rows]
+        calibrated = self.targets.calibrated(outputs, target, weight)
+        accuracy = 0.0
+        if isinstance(self.targets, Labels):
+            accuracy = float((self.targets.successes(outputs, target) * weight).mean())
+        return Outcome(calibrated.losses(outputs, target) * weight, accuracy, calibrated.temperature)

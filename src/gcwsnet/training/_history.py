@@ -76,7 +76,7 @@ class RunningMetrics:
     def __init__(self, targets: Targets, *, with_auc: bool = False) -> None:
         self.targets = targets
         self.rows, self.loss, self.success = 0, 0.0, 0.0
-        two_classes = isinstance(targets, Labels) and targets.n_outputs == 2
+        two_classes = type(targets) is Labels and targets.n_outputs == 2
         self.auc = BinnedAUC() if with_auc and two_classes else None
 
     def add(self, outputs: NDArray[Any], target: NDArray[Any], losses: NDArray[np.float64]) -> None:

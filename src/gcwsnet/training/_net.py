@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from gcwsnet import _core
 from gcwsnet._memory import require_memory
-from gcwsnet.encoding._count_sketch import reduction_factor
+from gcwsnet.encoding import reduction_factor
 from gcwsnet.training._settings import TrainingSettings
 from gcwsnet.training._targets import Targets
 
@@ -110,15 +111,31 @@ class Net(ABC):
 
 
 class NativeNet(Net):
-    """A net of the native core. Its weights are the same on any machine and for any number of threads."""
+    """A net of the native core. Its weights are the same on any machine and for any number of threads.
+
+    With `initialize` false all weights are zero, until `load` sets them.
+    """
 
     def __init__(
-        self, settings: TrainingSettings, targets: Targets, *, n_hashes: int, code_bits: int, seed: int
+        self,
+        settings: TrainingSettings,
+        targets: Targets,
+        *,
+        n_hashes: int,
+        code_bits: int,
+        seed: int,
+        initialize: bool = True,
     ) -> None:
         super().__init__(settings, targets, n_hashes=n_hashes, code_bits=code_bits, seed=seed)
         reduction = reduction_factor(1 if settings.reduction is None else settings.reduction, code_bits)
         self.core = _core.Net(
-            n_hashes, code_bits, settings.hidden, targets.n_outputs, reduction=int(reduction), seed=seed
+            n_hashes,
+            code_bits,
+            settings.layers(),
+            targets.n_outputs,
+            reduction=int(reduction),
+            seed=seed,
+            initialize=initialize,
         )
         self._predicts: tuple[int, _core.Net] | None = None
 
@@ -131,7 +148,7 @@ class NativeNet(Net):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(*state["made_with"], **state["description"])  # type: ignore[misc]
+        self.__init__(*state["made_with"], **state["description"], initialize=False)  # type: ignore[misc]
         self.load(state["weights"], state["optimizer"])
         if "averages" in state:
             self.load_averages(*state["averages"])
@@ -244,7 +261,14 @@ class NativeNet(Net):
 
 
 def make_net(
-    settings: TrainingSettings, targets: Targets, *, n_hashes: int, code_bits: int, seed: int, device: str = "cpu"
+    settings: TrainingSettings,
+    targets: Targets,
+    *,
+    n_hashes: int,
+    code_bits: int,
+    seed: int,
+    device: str = "cpu",
+    initialize: bool = True,
 ) -> Net:
     """Return a net that has learned nothing.
 
@@ -254,6 +278,8 @@ def make_net(
         See `Net`.
     device : str, default="cpu"
         "cpu" is the native core; all else is a device of torch.
+    initialize : bool, default=True
+        Whether a native net draws its weights. False is for one that gets others next.
     """
     reduction = reduction_factor(1 if settings.reduction is None else settings.reduction, code_bits)
     n_rows = -(-(n_hashes << code_bits) // reduction)
@@ -262,11 +288,18 @@ def make_net(
             f"the table of the first layer must have at most 2**31 rows, got {n_rows} with n_hashes={n_hashes}, codes "
             f"of {code_bits} bits and reduction={settings.reduction!r}; use a larger reduction, for example '8bit'"
         )
-    n_outputs = (*settings.hidden, targets.n_outputs)[0]
-    require_memory(8 * n_rows * n_outputs, f"a table of {n_rows} rows", "use a reduction, fewer bits or fewer hashes")
+    n_outputs = (*settings.layers(), targets.n_outputs)[0]
+    members = settings.members()
+    require_memory(
+        8 * n_rows * n_outputs * members,
+        f"{members} tables of {n_rows} rows",
+        "use a reduction, fewer bits, fewer hashes or a smaller ensemble",
+    )
     made = {"n_hashes": n_hashes, "code_bits": code_bits, "seed": seed}
+    if members != 1:
+        return _make_ensemble(settings, targets, **made, device=device, initialize=initialize)
     if device == "cpu":
-        return NativeNet(settings, targets, **made)
+        return NativeNet(settings, targets, **made, initialize=initialize)
     try:
         from gcwsnet.training._torch_net import TorchNet  # noqa: PLC0415
     except ModuleNotFoundError as error:
@@ -277,6 +310,44 @@ def make_net(
         ) from error
 
     return TorchNet(settings, targets, **made, device=device)
+
+
+def net_from_state(arrays: Arrays, description: dict[str, Any], *, device: str = "cpu", resumable: bool = True) -> Net:
+    """Return the net of a trainer whose state this is.
+
+    Parameters
+    ----------
+    arrays, description
+        The state of a trainer.
+    device : str, default="cpu"
+    resumable : bool, default=True
+        Whether the optimizer's state is taken too, if it is there; without it the optimizer begins again.
+    """
+    targets = Targets.from_state(arrays, description["targets"])
+    settings = TrainingSettings.from_state(description["settings"])
+    net = make_net(settings, targets, **description["net"], device=device, initialize=False)
+    net.load(_starting_with("net.", arrays), _starting_with("optimizer.", arrays) if resumable else None)
+    if "averages" in description:
+        net.load_averages(_starting_with("averages.", arrays), description["averages"], description["rows_seen"])
+    return net
+
+
+def _make_ensemble(
+    settings: TrainingSettings,
+    targets: Targets,
+    *,
+    n_hashes: int,
+    code_bits: int,
+    seed: int,
+    device: str,
+    initialize: bool,
+) -> Net:
+    from gcwsnet.training._ensemble import EnsembleNet, member_seeds  # noqa: PLC0415 - an ensemble is made of nets
+
+    made: dict[str, Any] = {"n_hashes": n_hashes, "code_bits": code_bits, "device": device, "initialize": initialize}
+    alone = replace(settings, ensemble=1)
+    members = [make_net(alone, targets, **made, seed=one) for one in member_seeds(seed, settings.members())]
+    return EnsembleNet(members, settings, seed)
 
 
 def diverged(rate: float) -> ValueError:
@@ -295,6 +366,11 @@ def _fill(views: Arrays, arrays: Arrays) -> None:
         if view.shape != arrays[name].shape:
             raise IndexError(f"{name} of shape {arrays[name].shape} for a net where it is {view.shape}")
         view[...] = arrays[name]
+
+
+def _starting_with(prefix: str, arrays: Arrays) -> Arrays:
+    """Return the arrays whose names start with a prefix, without it."""
+    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
 
 
 def _copies(arrays: Arrays) -> Arrays:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,10 @@ from gcwsnet._validation import check_choice, check_integer, check_number
 
 RATE_OF_FEW_STEPS, RATE_OF_MANY_STEPS, RATE_WITHOUT_HIDDEN_LAYERS = 5e-3, 3e-3, 1e-2
 FEW_STEPS = 3000
-EPOCHS_OF_FEW_ROWS, FEW_ROWS = 3, 1500
+EPOCHS, THOROUGH_EPOCHS = (8, 3, 1), (20, 8, 3, 1)
+MOST_ROWS_OF_ALL_EPOCHS = 160_000
+MEMBERS_FOR_FEW_ROWS, FEW_ROWS = 4, 10_000
+LAYERS_OF_A_MEMBER, LAYERS_OF_ONE_NET = (64,), (200,)
 BATCH, BATCH_OF_MANY_ROWS, MANY_ROWS = 32, 128, 200_000
 OPTIMIZERS = ("lazy", "adam")
 
@@ -47,7 +50,8 @@ SCHEDULES: dict[str, Callable[[Floats], Floats]] = {
 class TrainingSettings:
     """What a user asks of a net and its training; see `GCWSNetClassifier` for each setting."""
 
-    hidden: tuple[int, ...] = (200,)
+    hidden: tuple[int, ...] | str = "auto"
+    ensemble: int | str = "auto"
     reduction: int | str | None = None
     epochs: int | str = "auto"
     batch_size: int | str = "auto"
@@ -66,9 +70,11 @@ class TrainingSettings:
             check_integer("batch_size", self.batch_size, 1, 2**24)
         if self.learning_rate != "auto":
             check_number("learning_rate", self.learning_rate, 1e-12, 1e3)
-        if not isinstance(self.hidden, tuple):
-            raise TypeError(f"hidden must be a sequence of integers, got hidden={self.hidden!r}")
-        for units in self.hidden:
+        if self.ensemble != "auto":
+            check_integer("ensemble", self.ensemble, 1, 1024)
+        if not isinstance(self.hidden, tuple) and self.hidden != "auto":
+            raise TypeError(f"hidden must be an integer, a sequence of integers or 'auto', got hidden={self.hidden!r}")
+        for units in self.hidden if isinstance(self.hidden, tuple) else ():
             check_integer("hidden", units, 1, 2**31 - 1)
         check_choice("schedule", self.schedule, list(SCHEDULES))
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
@@ -78,11 +84,42 @@ class TrainingSettings:
             check_number("betas", beta, 0.0, math.nextafter(1.0, 0.0))
         check_number("weight_decay", self.weight_decay, 0.0, 1e6)
 
+    def for_rows(self, n_rows: float) -> TrainingSettings:
+        """Return the settings with the ensemble and the hidden layers that suit `n_rows` rows; infinity for a stream.
+
+        Four small nets are better than a large one where rows are few, and take no more time or memory.
+        """
+        ensemble, hidden = self.ensemble, self.hidden
+        if ensemble == "auto":
+            ensemble = MEMBERS_FOR_FEW_ROWS if hidden == "auto" and n_rows <= FEW_ROWS else 1
+        if hidden == "auto":
+            hidden = LAYERS_OF_ONE_NET if ensemble == 1 else LAYERS_OF_A_MEMBER
+        return replace(self, ensemble=ensemble, hidden=hidden)
+
+    def layers(self) -> tuple[int, ...]:
+        """Return the hidden layers of each net, which must be known."""
+        if isinstance(self.hidden, str):
+            raise TypeError("hidden='auto' has no layers before the number of rows is known")
+        return self.hidden
+
+    def members(self) -> int:
+        """Return the number of nets, which must be known."""
+        return 1 if self.ensemble == "auto" else int(self.ensemble)
+
+    def epochs_to_compare(self, n_rows: int, *, thorough: bool = False) -> tuple[int, ...]:
+        """Return the numbers of epochs that a search compares, the preferred one first; the given one if there is one.
+
+        More than one pass is for at most 160,000 rows, all epochs together.
+        """
+        if self.epochs != "auto":
+            return (int(self.epochs),)
+        if thorough:
+            return THOROUGH_EPOCHS
+        return tuple(epochs for epochs in EPOCHS if epochs == 1 or epochs * n_rows <= MOST_ROWS_OF_ALL_EPOCHS)[:2]
+
     def n_epochs(self, n_rows: int) -> int:
-        """Return how often `n_rows` rows are learned from."""
-        if self.epochs == "auto":
-            return EPOCHS_OF_FEW_ROWS if n_rows < FEW_ROWS else 1
-        return int(self.epochs)
+        """Return how often `n_rows` rows are learned from where nothing is searched for."""
+        return self.epochs_to_compare(n_rows)[0]
 
     def rows_of_a_step(self, n_rows: float) -> int:
         """Return the rows of a step of a run over `n_rows` rows, all epochs together; infinity for a stream.
@@ -93,13 +130,14 @@ class TrainingSettings:
             return BATCH_OF_MANY_ROWS if MANY_ROWS <= n_rows < math.inf else BATCH
         return int(self.batch_size)
 
-    def rate(self, n_steps: float = math.inf) -> float:
+    def rate(self, n_steps: float = math.inf, n_hashes: int = 256) -> float:
         """Return the learning rate that a run of `n_steps` steps begins with."""
         if self.learning_rate != "auto":
             return float(self.learning_rate)
         if not self.hidden:
             return RATE_WITHOUT_HIDDEN_LAYERS
-        return RATE_OF_FEW_STEPS if n_steps <= FEW_STEPS else RATE_OF_MANY_STEPS
+        rate = RATE_OF_FEW_STEPS if n_steps <= FEW_STEPS else RATE_OF_MANY_STEPS
+        return rate * math.sqrt(256 / n_hashes) if n_hashes > 256 else rate
 
     def state(self) -> dict[str, Any]:
         """Return the settings as JSON can hold them."""

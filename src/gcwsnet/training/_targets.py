@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
-from sklearn.utils import assert_all_finite, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array
 
 from gcwsnet import _core
+from gcwsnet._validation import check_integer, check_number
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
+
+PRIOR_ROWS = 2
+TEMPERATURES = np.round(2.0 ** (np.arange(-8, 25) / 8), 2)
+"""From a half to eight; rounded, so that they are the same numbers on every machine."""
 
 
 class Targets(ABC):
@@ -30,11 +31,14 @@ class Targets(ABC):
         The name of the loss, as the native core knows it.
     n_outputs : int
         The outputs of a net for these targets.
+    temperature : float
+        What the outputs of a net are divided by before they become probabilities; 1 for numbers.
     """
 
     metric: str
     loss: str
     n_outputs: int
+    temperature: float = 1.0
 
     @abstractmethod
     def encode(self, y: Any) -> NDArray[Any]:
@@ -52,9 +56,15 @@ class Targets(ABC):
     def metric_of(self, mean_success: float) -> float:
         """Return the metric of rows whose mean success is known."""
 
-    @abstractmethod
-    def scores(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
-        """Return for each row how good its outputs are, at best 1."""
+    def calibrated(self, outputs: NDArray[np.float32], target: NDArray[Any], weight: Floats) -> Targets:  # noqa: ARG002
+        """Return these targets with the temperature at which the mean loss of held-out rows is least."""
+        return self
+
+    def with_temperature(self, temperature: float) -> Targets:
+        """Return these targets with a temperature, which only classes have."""
+        if temperature != 1.0:
+            raise ValueError(f"the temperature of numbers is 1, got {temperature}")
+        return self
 
     @abstractmethod
     def predictions(self, outputs: NDArray[Any]) -> NDArray[Any]:
@@ -67,8 +77,12 @@ class Targets(ABC):
     @staticmethod
     def from_state(arrays: Arrays, description: dict[str, Any]) -> Targets:
         """Return the targets whose state this is."""
+        if "n_labels" in description:
+            temperature = check_number("temperature", description["temperature"], 1e-3, 1e3)
+            return LabelIndicators(np.arange(check_integer("n_labels", description["n_labels"], 1, 2**31)), temperature)
         if "classes" in description:
-            return Labels(np.array(description["classes"], dtype=np.dtype(description["dtype"])))
+            classes = np.array(description["classes"], dtype=np.dtype(description["dtype"]))
+            return Labels(classes, check_number("temperature", description["temperature"], 1e-3, 1e3))
         mean, deviation = arrays["targets.mean"], arrays["targets.deviation"]
         return Numbers(mean, deviation, description["one_column"], description["loss"])
 
@@ -80,15 +94,40 @@ class Labels(Targets):
     ----------
     classes : array
         All labels, ascending.
+    temperature : float, default=1.0
+        What outputs are divided by before they become probabilities: a net that has seen its rows often is too sure of
+        itself, and one number found on held-out rows corrects that.
     """
 
     metric, loss = "accuracy", "cross_entropy"
 
-    def __init__(self, classes: NDArray[Any]) -> None:
-        self.classes = classes
+    def __init__(self, classes: NDArray[Any], temperature: float = 1.0) -> None:
+        self.classes, self.temperature = classes, temperature
         self.n_outputs = len(classes)
 
-    def encode(self, y: Any) -> NDArray[np.int32]:
+    def calibrated(self, outputs: NDArray[np.float32], target: NDArray[Any], weight: Floats) -> Labels:
+        """Return these classes with the temperature at which the cross-entropy of held-out rows is least.
+
+        A prior keeps it near 1 where the rows are too few to say otherwise: the square of its logarithm is added, as
+        much as that of two rows.
+        """
+
+        def loss(number: int) -> float:
+            temperature = float(TEMPERATURES[number])
+            losses = self.with_temperature(temperature).losses(outputs, target)
+            return float((losses * weight).sum()) + PRIOR_ROWS * math.log(temperature) ** 2
+
+        first, last = 0, len(TEMPERATURES) - 1
+        while first < last:  # the cross-entropy is a convex function of 1 / temperature, so there is one valley
+            middle = (first + last) // 2
+            first, last = (first, middle) if loss(middle) <= loss(middle + 1) else (middle + 1, last)
+        return self.with_temperature(float(TEMPERATURES[first]))
+
+    def with_temperature(self, temperature: float) -> Labels:
+        """Return these classes with a temperature."""
+        return Labels(self.classes, temperature)
+
+    def encode(self, y: Any) -> NDArray[Any]:
         """Return the number of each label's class."""
         y = check_labels(y)
         place = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
@@ -104,7 +143,9 @@ class Labels(Targets):
 
     def losses(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
         """Return the cross-entropy of each row."""
-        outputs = outputs.astype(np.float64)
+        from scipy.special import logsumexp  # noqa: PLC0415 - it takes long to import
+
+        outputs = outputs.astype(np.float64) / self.temperature
         return logsumexp(outputs, axis=1) - outputs[np.arange(len(target)), target]
 
     def successes(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
@@ -115,17 +156,13 @@ class Labels(Targets):
         """Return the accuracy."""
         return mean_success
 
-    def scores(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
-        """Return the successes."""
-        return self.successes(outputs, target)
-
     def predictions(self, outputs: NDArray[Any]) -> NDArray[Any]:
         """Return the most probable labels."""
         return self.classes[outputs.argmax(axis=1)]
 
     def probabilities(self, outputs: NDArray[np.float32]) -> Floats:
         """Return the probability of each class."""
-        return _core.softmax(outputs)
+        return _core.softmax(outputs if self.temperature == 1 else outputs / np.float32(self.temperature))
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
         """Return the classes, which must be strings, numbers or bools."""
@@ -133,7 +170,54 @@ class Labels(Targets):
         odd = [value for value in values if not isinstance(value, str | bool | int | float)]
         if odd:
             raise ValueError(f"labels must be strings, numbers or bools to be saved, got {odd[0]!r}; use other labels")
-        return {}, {"classes": values, "dtype": self.classes.dtype.str}
+        return {}, {"classes": values, "dtype": self.classes.dtype.str, "temperature": self.temperature}
+
+
+class LabelIndicators(Labels):
+    """Labels of which a row can have any number, with the binary cross-entropy and the share of rows all right.
+
+    Parameters
+    ----------
+    classes : array
+        The numbers of the labels: the columns of y.
+    temperature : float, default=1.0
+        As of `Labels`.
+    """
+
+    loss = "binary_cross_entropy"
+
+    def encode(self, y: Any) -> NDArray[np.float32]:
+        """Return y as columns of 0 and 1."""
+        y = check_indicators(y)
+        if y.shape[1] != self.n_outputs:
+            raise ValueError(f"y must have {self.n_outputs} columns as before, one for each label, got {y.shape[1]}")
+        return y.astype(np.float32)
+
+    def with_temperature(self, temperature: float) -> LabelIndicators:
+        """Return these labels with a temperature."""
+        return LabelIndicators(self.classes, temperature)
+
+    def losses(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
+        """Return the mean binary cross-entropy of each row's labels."""
+        outputs = outputs.astype(np.float64) / self.temperature
+        return (np.logaddexp(0.0, outputs) - outputs * target).mean(axis=1)
+
+    def successes(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
+        """Return 1 where all labels of a row are right."""
+        return ((outputs > 0) == (target > 0.5)).all(axis=1).astype(np.float64)
+
+    def predictions(self, outputs: NDArray[Any]) -> NDArray[np.int64]:
+        """Return 1 for the labels that are more probable than not."""
+        return (outputs > 0).astype(np.int64)
+
+    def probabilities(self, outputs: NDArray[np.float32]) -> Floats:
+        """Return the probability of each label."""
+        scaled = np.ascontiguousarray(outputs / np.float32(self.temperature)).reshape(-1, 1)
+        return _core.softmax(np.hstack([np.zeros_like(scaled), scaled]))[:, 1].reshape(outputs.shape)
+
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Return the number of labels and the temperature."""
+        return {}, {"n_labels": self.n_outputs, "temperature": self.temperature}
 
 
 LOSSES = ("squared_error", "absolute_error", "huber")
@@ -191,10 +275,6 @@ class Numbers(Targets):
         """Return the root mean square error."""
         return math.sqrt(mean_success)
 
-    def scores(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
-        """Return one minus the square error of the standardised targets, whose mean is near R2."""
-        return 1 - ((outputs.astype(np.float64) - target) ** 2).mean(axis=1)
-
     def predictions(self, outputs: NDArray[Any]) -> Floats:
         """Return numbers in the units of y and of its shape."""
         columns = outputs * self.deviation + self.mean
@@ -208,6 +288,9 @@ class Numbers(Targets):
 
 def check_labels(y: Any) -> NDArray[Any]:
     """Return labels as a vector of any type."""
+    from sklearn.utils import assert_all_finite, column_or_1d  # noqa: PLC0415 - it takes long to import
+    from sklearn.utils.multiclass import check_classification_targets  # noqa: PLC0415
+
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
@@ -215,6 +298,24 @@ def check_labels(y: Any) -> NDArray[Any]:
     return y
 
 
+def is_indicator_matrix(y: Any) -> bool:
+    """Return whether y has a column of 0 and 1 for each of several labels."""
+    if getattr(y, "ndim", 1) != 2 or y.shape[1] < 2:
+        return False
+    from sklearn.utils.multiclass import type_of_target  # noqa: PLC0415 - it takes long to import
+
+    return type_of_target(y) == "multilabel-indicator"
+
+
+def check_indicators(y: Any) -> NDArray[Any]:
+    """Return an indicator matrix as a dense array."""
+    if not is_indicator_matrix(y):
+        raise ValueError("y must be a matrix of 0 and 1 with a column for each label, as in fit")
+    return y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+
+
 def check_numbers(y: Any) -> Floats:
     """Return the targets of a regression as float64, one or more in each row."""
+    from sklearn.utils.validation import check_array  # noqa: PLC0415 - it takes long to import
+
     return check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")

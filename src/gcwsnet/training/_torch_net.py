@@ -22,6 +22,7 @@ LOSSES: dict[str, Any] = {
     "squared_error": functional.mse_loss,
     "absolute_error": functional.l1_loss,
     "huber": functional.huber_loss,
+    "binary_cross_entropy": functional.binary_cross_entropy_with_logits,
 }
 
 
@@ -45,7 +46,7 @@ class TorchNet(Net):
                 n_hashes,
                 code_bits,
                 targets.n_outputs,
-                hidden=settings.hidden,
+                hidden=settings.layers(),
                 reduction=settings.reduction,  # type: ignore[arg-type]
                 seed=seed,
                 sparse=lazy,

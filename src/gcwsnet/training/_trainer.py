@@ -23,7 +23,7 @@ from gcwsnet.training._history import (
     history_state,
 )
 from gcwsnet.training._interrupt import Interrupt
-from gcwsnet.training._net import Net, make_net
+from gcwsnet.training._net import Net, make_net, net_from_state
 from gcwsnet.training._settings import SCHEDULES, TrainingSettings
 from gcwsnet.training._targets import Targets
 
@@ -54,7 +54,7 @@ class Plan:
     doubling : bool
         Whether there are also records at 1, 2, 4, 8, ... thousand rows, with metrics over the whole first epoch.
     patience : int or None
-        Early stopping: records without a lower loss on the first held-out rows before the run ends.
+        Early stopping: epochs without a lower loss on the first held-out rows before the run ends.
     checkpoint_rows : int
         Rows from one checkpoint to the next; 0 for none.
     averaged : bool
@@ -215,15 +215,9 @@ class Trainer:
     @classmethod
     def from_state(cls, arrays: Arrays, description: dict[str, Any], *, device: str = "cpu") -> Trainer:
         """Return the trainer whose state this is; without the optimizer's state, that begins again."""
-        targets = Targets.from_state(arrays, description["targets"])
-        settings = TrainingSettings.from_state(description["settings"])
-        trainer = cls.begin(settings, targets, **description["net"], device=device)
-        trainer.net.load(_starting_with("net.", arrays), _starting_with("optimizer.", arrays))
+        trainer = cls(net_from_state(arrays, description, device=device))
         trainer.history = history_from_state(description["history"])
         trainer.rows_seen, trainer.epochs_seen = description["rows_seen"], description["epochs_seen"]
-        if "averages" in description:
-            averages = _starting_with("averages.", arrays)
-            trainer.net.load_averages(averages, description["averages"], trainer.rows_seen)
         if "run" in description:
             run = description["run"]
             trainer.start_run(with_auc=run["with_auc"])
@@ -251,7 +245,7 @@ class _Run:
         n_rows = self._n_rows()
         self.batch_size = trainer.settings.rows_of_a_step(plan.epochs * n_rows)
         n_steps = plan.epochs * math.ceil(n_rows / self.batch_size) if math.isfinite(n_rows) else math.inf
-        self.rate = trainer.settings.rate(n_steps)
+        self.rate = trainer.settings.rate(n_steps, trainer.net.n_hashes)
         self.last_rate = self.rate
         self.next_checkpoint = self._next_checkpoint()
 
@@ -276,9 +270,15 @@ class _Run:
         return False
 
     def finish(self) -> None:
-        """Restore the best weights of early stopping."""
+        """Take the best weights and temperature of early stopping."""
         if self.stopping is not None:
             self.stopping.restore(self.trainer.net)
+
+    def _is_stopped(self) -> bool:
+        """Return whether the loss on held-out rows has been rising for too long; it is looked at after each epoch."""
+        if self.stopping is None or self.trainer.rows_of_epoch != self.plan.n_rows:
+            return False
+        return self.stopping.is_over(self.trainer.net, list(self.held_out[0]()), self.n_jobs)
 
     def _blocks(self, batches: Coded, skipped: int) -> Iterator[Batch]:
         """Yield whole steps, many at once, from where the epoch stands."""
@@ -377,7 +377,7 @@ class _Run:
             record |= {f"{prefix}{name}": value for name, value in found.items()}
         append(trainer.history, record)
         trainer.since_record.clear()
-        over = evaluated and self.stopping is not None and self.stopping.is_over(record["eval_loss"], trainer.net)
+        over = self._is_stopped()
         return self.observer.record(record) or over
 
     def _next_checkpoint(self) -> float:
@@ -388,37 +388,42 @@ class _Run:
 class EarlyStopping:
     """The best weights by the loss on held-out rows, and whether it is time to stop.
 
+    The loss is that at the best temperature: a net becomes too sure of itself long before it becomes less accurate, and
+    that alone is no reason to stop.
+
     Parameters
     ----------
     patience : int
-        Records without a lower loss before it is.
+        Epochs without a lower loss before it is.
     """
 
     def __init__(self, patience: int) -> None:
         self.patience = patience
         self.least = math.inf
         self._since = 0
-        self._weights: dict[str, NDArray[np.float32]] | None = None
+        self._best: tuple[Arrays, Targets] | None = None
 
-    def is_over(self, loss: float, net: Net) -> bool:
-        """Take note of a loss; True once there were enough records without a lower one."""
+    def is_over(self, net: Net, held_out: Sequence[Batch], n_jobs: int) -> bool:
+        """Take note of the loss after an epoch; True once there were enough epochs without a lower one."""
+        outputs = np.concatenate([net.outputs(batch.X, n_jobs=n_jobs) for batch in held_out])
+        target = np.concatenate([np.asarray(batch.y) for batch in held_out])
+        targets = net.targets.calibrated(outputs, target, np.ones(len(target)))
+        loss = float(targets.losses(outputs, target).mean())
         if loss < self.least:
             self.least, self._since = loss, 0
-            self._weights = {name: value.copy() for name, value in net.weights().items()}
+            self._best = {name: value.copy() for name, value in net.predicting_weights().items()}, targets
         else:
             self._since += 1
         return self._since >= self.patience
 
     def restore(self, net: Net) -> None:
-        """Put the best weights back."""
-        if self._weights is not None:
-            net.load(self._weights, None)
+        """Put the best weights and their temperature into the net."""
+        if self._best is not None:
+            net.stop_averaging()
+            net.load(self._best[0], None)
+            net.targets = self._best[1]
 
 
 def _next_doubling(rows: int) -> int:
     """Return the first of 1, 2, 4, 8, ... thousand that is above a number of rows."""
     return FIRST_RECORD << (rows // FIRST_RECORD).bit_length()
-
-
-def _starting_with(prefix: str, arrays: Arrays) -> Arrays:
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}

@@ -147,22 +147,6 @@ def drawn_features(table: CapTable, points: NDArray[np.uint64]) -> NDArray[np.in
     return np.searchsorted(table.ends, points, side="right")
 
 
-def without_nan(X: Matrix) -> Matrix:
-    """Return X with zeros in place of NaN.
-
-    Examples
-    --------
-    >>> without_nan(np.array([[np.nan, 2.0]]))
-    array([[0., 2.]])
-    """
-    numbers = X.data if sparse.issparse(X) else X
-    if not np.isnan(numbers).any():
-        return X
-    X = X.copy()
-    (X.data if sparse.issparse(X) else X)[np.isnan(numbers)] = 0
-    return X
-
-
 def expected_trials(X: Matrix, caps: NDArray[np.float64], p: float) -> NDArray[np.float64]:
     """Return how many trials each row needs on average: the sum of cap**p over that of u**p, 0 for a row of zeros.
 

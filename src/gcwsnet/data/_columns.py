@@ -1,0 +1,290 @@
+"""The columns of a table, whatever holds them: numbers and days as float64, categories as codes of distinct texts."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet.data._dates import MICROSECONDS_OF_A_DAY, parse_date, parse_duration, to_days
+from gcwsnet.data._errors import require_pyarrow
+
+Floats = NDArray[np.float64]
+BOOLEANS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+MICROSECONDS_OF = {"s": 1_000_000, "ms": 1000, "us": 1}
+KINDS_OF_NUMPY = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date", "m": "duration"}
+KINDS_OF_OBJECTS = {
+    "string": "text",
+    "boolean": "boolean",
+    **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal", "empty"), "number"),
+    **dict.fromkeys(("date", "datetime", "datetime64"), "date"),
+    **dict.fromkeys(("timedelta", "timedelta64"), "duration"),
+}
+"""What `pandas.api.types.infer_dtype` says of a column of objects, and the kind of column that it is."""
+
+
+class Factor(NamedTuple):
+    """A column of texts by their numbers: row i has ``texts[codes[i]]``, or a missing value where the code is -1."""
+
+    codes: NDArray[np.int64]
+    texts: list[str]
+
+    def present(self, valid: NDArray[np.bool_]) -> list[str]:
+        """Return the texts that occur in the rows of a mask."""
+        codes = np.unique(self.codes[valid])
+        return [self.texts[code] for code in codes[codes >= 0]]
+
+
+class TableColumn(ABC):
+    """A column of a table.
+
+    Attributes
+    ----------
+    kind : str
+        "number", "boolean", "date", "duration", "text", "category", "ordered", "vector" or "index vector", or the name
+        of a type that is none of them.
+    """
+
+    kind: str
+    _factor: Factor | None = None
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def numbers(self) -> Floats:
+        """Return a column of numbers or booleans, with NaN for missing values."""
+
+    @abstractmethod
+    def days(self) -> Floats:
+        """Return a column of dates or durations in days, with NaN for missing values."""
+
+    def factor(self) -> Factor:
+        """Return a column of texts, categories, numbers or booleans as codes of distinct texts.
+
+        Categories come in the order that they have, those that do not occur included.
+        """
+        if self._factor is None:
+            self._factor = self._make_factor()
+        return self._factor
+
+    @abstractmethod
+    def _make_factor(self) -> Factor: ...
+
+    def lists(self) -> tuple[NDArray[np.int64], Floats]:
+        """Return the lengths of the lists of a column, 0 for a missing one, and all their numbers in one array."""
+        raise TypeError(f"a column of the type {self.kind} has no lists")
+
+    def file_kind(self) -> str:
+        """Return the kind, where texts are looked at: see `kind_of_texts`."""
+        return kind_of_texts(self.factor().texts) if self.kind == "text" else self.kind
+
+
+def kind_of_texts(texts: Sequence[str]) -> str:
+    """Return "boolean", "date" or "duration" if all texts of a column are that, else "text".
+
+    Examples
+    --------
+    >>> kind_of_texts(["True", "false"]), kind_of_texts(["2024-05-31", "2024-06-01"]), kind_of_texts(["True", "Rome"])
+    ('boolean', 'date', 'text')
+    """
+    for kind, holds in TEXT_KINDS.items():
+        if texts and all(holds(text) for text in texts):
+            return kind
+    return "text"
+
+
+TEXT_KINDS: dict[str, Callable[[str], bool]] = {
+    "boolean": lambda text: text.strip().lower() in ("true", "false"),
+    "date": lambda text: parse_date(text) is not None,
+    "duration": lambda text: parse_duration(text) is not None,
+}
+
+
+def text_of(value: Any) -> str | None:
+    """Return the text of a category; a whole number has no point. None for a missing one.
+
+    Examples
+    --------
+    >>> [text_of(value) for value in ("Rome", True, 3, 3.0, 0.5, math.nan)]
+    ['Rome', 'True', '3', '3', '0.5', None]
+    """
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, float | np.floating | Decimal):
+        number = float(value)
+        return None if math.isnan(number) else str(int(number)) if number.is_integer() else repr(number)
+    if value is None:
+        return None
+    raise TypeError(f"a category must be a text, a number or a boolean, got {value!r:.60}; convert the column to text")
+
+
+def factor_of(codes: Any, values: Iterable[Any]) -> Factor:
+    """Return a factor of distinct values, some of which may be missing or have the same text."""
+    numbers: dict[str, int] = {}
+    texts = [text_of(value) for value in values]
+    places = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in texts]
+    codes = np.asarray(codes, dtype=np.int64)
+    if places != list(range(len(places))):
+        codes = np.array([*places, -1], dtype=np.int64)[codes]
+    return Factor(codes, list(numbers))
+
+
+class ArrowColumn(TableColumn):
+    """A column that is an array of pyarrow."""
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.kind = array, arrow_kind(array.type)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def numbers(self) -> Floats:
+        array = self.array if self.array.type == "double" else self.array.cast("double", safe=False)
+        if array.null_count:
+            array = array.fill_null(float("nan"))
+        return array.to_numpy(zero_copy_only=False)
+
+    def days(self) -> Floats:
+        types = require_pyarrow("tables").types
+        array, missing = self.array, self.array.is_null().to_numpy(zero_copy_only=False)
+        if types.is_date32(array.type):
+            factor = MICROSECONDS_OF_A_DAY
+            array = array.cast("int32")
+        else:
+            unit = "ms" if types.is_date64(array.type) else array.type.unit
+            factor = MICROSECONDS_OF.get(unit, 0)
+        numbers = array.cast("int64").fill_null(0).to_numpy(zero_copy_only=False)
+        return to_days(numbers * factor if factor else numbers // 1000, missing)
+
+    def _make_factor(self) -> Factor:
+        types = require_pyarrow("tables").types
+        array = self.array
+        if types.is_decimal(array.type):
+            array = array.cast("double")
+        if not types.is_dictionary(array.type):
+            array = array.dictionary_encode()
+        codes = array.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+        return factor_of(codes, array.dictionary.to_pylist())
+
+    def lists(self) -> tuple[NDArray[np.int64], Floats]:
+        pyarrow = require_pyarrow("tables")
+        array = self.array
+        if pyarrow.types.is_fixed_size_list(array.type):
+            array = array.cast(pyarrow.large_list(array.type.value_type))
+        compute = require_pyarrow("tables", "pyarrow.compute")
+        lengths = compute.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
+        return lengths.astype(np.int64), ArrowColumn(array.flatten()).numbers()
+
+
+def arrow_kind(arrow_type: Any) -> str:
+    """Return the kind of a column of a type of pyarrow, or the name of the type."""
+    types = require_pyarrow("tables").types
+    if is_number_list(arrow_type):
+        return "index vector" if types.is_integer(arrow_type.value_type) else "vector"
+    if types.is_dictionary(arrow_type):
+        return "ordered" if arrow_type.ordered else "category"
+    kinds = {
+        "number": (types.is_integer, types.is_floating, types.is_decimal, types.is_null),
+        "boolean": (types.is_boolean,),
+        "text": (types.is_string, types.is_large_string, getattr(types, "is_string_view", types.is_string)),
+        "date": (types.is_date, types.is_timestamp),
+        "duration": (types.is_duration,),
+    }
+    return next((kind for kind, tests in kinds.items() if any(test(arrow_type) for test in tests)), str(arrow_type))
+
+
+def is_number_list(arrow_type: Any) -> bool:
+    """Return whether a type of pyarrow is that of lists of numbers."""
+    types = require_pyarrow("tables").types
+    is_list = types.is_list(arrow_type) or types.is_large_list(arrow_type) or types.is_fixed_size_list(arrow_type)
+    return is_list and (types.is_integer(arrow_type.value_type) or types.is_floating(arrow_type.value_type))
+
+
+class PandasColumn(TableColumn):
+    """A column that is a series of pandas, which need not have pyarrow."""
+
+    def __init__(self, series: Any) -> None:
+        self._series, self.kind = series, pandas_kind(series)
+
+    def __len__(self) -> int:
+        return len(self._series)
+
+    def numbers(self) -> Floats:
+        return self._series.to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def days(self) -> Floats:
+        import pandas as pd  # noqa: PLC0415 - the user has it
+
+        series = self._series
+        if pd.api.types.is_object_dtype(series.dtype):
+            series = pd.to_datetime(series, utc=True) if self.kind == "date" else pd.to_timedelta(series)
+        if getattr(series.dtype, "tz", None) is not None:
+            series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+        numbers = series.to_numpy()
+        numbers = numbers.astype(f"{numbers.dtype.kind}8[us]")
+        return to_days(numbers.view(np.int64), np.isnat(numbers))
+
+    def _make_factor(self) -> Factor:
+        import pandas as pd  # noqa: PLC0415 - the user has it
+
+        if isinstance(self._series.dtype, pd.CategoricalDtype):
+            return factor_of(self._series.cat.codes.to_numpy(), self._series.cat.categories.tolist())
+        codes, values = pd.factorize(self._series)
+        return factor_of(codes, values.tolist())
+
+
+def pandas_kind(series: Any) -> str:
+    """Return the kind of a series of pandas, or the name of its type."""
+    import pandas as pd  # noqa: PLC0415 - the user has it
+
+    dtype, types = series.dtype, pd.api.types
+    if isinstance(dtype, np.dtype) and dtype.kind in KINDS_OF_NUMPY:
+        return KINDS_OF_NUMPY[dtype.kind]
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "ordered" if dtype.ordered else "category"
+    if types.is_object_dtype(dtype):
+        found = types.infer_dtype(series, skipna=True)
+        return KINDS_OF_OBJECTS.get(found, f"object ({found})")
+    kinds = {
+        "text": isinstance(dtype, pd.StringDtype),
+        "boolean": types.is_bool_dtype(dtype),
+        "number": types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype),
+        "date": types.is_datetime64_any_dtype(dtype),
+    }
+    return next((kind for kind, found in kinds.items() if found), str(dtype))
+
+
+def table_columns(frame: Any) -> tuple[list[Any], Sequence[TableColumn]]:
+    """Return the names and the columns of a frame of pandas, polars or pyarrow, or of one that speaks to pyarrow."""
+    if type(frame).__module__.split(".")[0] == "pandas":
+        return list(frame.columns), [_pandas_column(series) for _, series in frame.items()]
+    pyarrow = require_pyarrow(f"a frame of the type {type(frame).__name__}")
+    table = frame.to_arrow() if hasattr(frame, "to_arrow") else pyarrow.table(frame)
+    if isinstance(table, pyarrow.RecordBatch):
+        table = pyarrow.Table.from_batches([table])
+    table = table.unify_dictionaries().combine_chunks()
+    arrays = [
+        column.chunk(0) if column.num_chunks else pyarrow.array([], column.type) for column in table.itercolumns()
+    ]
+    return table.column_names, [ArrowColumn(array) for array in arrays]
+
+
+def _pandas_column(series: Any) -> TableColumn:
+    """Return a column of a frame of pandas; one that pandas keeps in pyarrow is a column of pyarrow."""
+    if type(series.dtype).__name__ != "ArrowDtype":
+        return PandasColumn(series)
+    pyarrow = require_pyarrow("a column of pandas that is kept in Arrow")
+    array = pyarrow.array(series)
+    if isinstance(array, pyarrow.ChunkedArray):
+        array = array.combine_chunks()
+    return ArrowColumn(array)

@@ -1,0 +1,105 @@
+"""What users give to the estimators: rows as arrays, CSR or frames, and labels or numbers of any type."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gcwsnet._validation import Matrix, check_matrix
+from gcwsnet.coding import CoderSettings
+from gcwsnet.data import Schema
+from gcwsnet.data._frames import Frame, encode_frame, is_frame, learn_schema, open_frame
+
+MOST_NAMES_SHOWN = 5
+
+
+def opened(X: Any) -> Any:
+    """Return a frame with its columns, and anything else as it is."""
+    return open_frame(X) if is_frame(X) else X
+
+
+def schema_of(X: Any, settings: CoderSettings) -> Schema | None:
+    """Return the schema of a frame that was opened; None for arrays and CSR."""
+    if not isinstance(X, Frame):
+        return None
+    return learn_schema(X, "error" if settings.missing == "error" else "nan")
+
+
+def check_rows(X: Any, estimator: Any, settings: CoderSettings, schema: Schema | None, *, reset: bool) -> Matrix:
+    """Return rows as a coder takes them: those of a frame encoded by a schema, arrays and CSR as they are.
+
+    The number of columns and their names are set (`reset`) in the estimator, or compared.
+    """
+    if schema is not None and schema.columns:
+        if isinstance(X, Frame):
+            encoded = encode_frame(X, schema)
+            if reset:
+                set_inputs(estimator, len(X.names), X.names if X.named else None)
+            settings.check_finite(encoded, table_columns=schema.input_keys())
+            return encoded
+        _check_array_fits(schema)
+    X = check_matrix(X.source if isinstance(X, Frame) else X, estimator=estimator, reset=reset)
+    settings.check_finite(X, getattr(estimator, "feature_names_in_", None))
+    return X
+
+
+def set_inputs(estimator: Any, n_columns: int, names: Any) -> None:
+    """Set the number of columns that an estimator takes, and their names where they have some."""
+    estimator.n_features_in_ = n_columns
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
+def _check_array_fits(schema: Schema) -> None:
+    """Raise an error if a table has columns that the numbers of an array cannot stand for."""
+    others = [column.key for column in schema.columns if column.kind not in ("number", "boolean")]
+    if others:
+        listed = ", ".join(map(repr, others[:MOST_NAMES_SHOWN])) + (", ..." if len(others) > MOST_NAMES_SHOWN else "")
+        raise ValueError(
+            "X must be a frame, as the model was fitted on a table with columns that are not numbers "
+            f"({listed}), got an array; give a frame with these columns"
+        )
+
+
+def check_targets(y: Any, *, are_numbers: bool) -> NDArray[Any]:
+    """Return labels or numbers as an array, with objects that are all numbers or booleans as such; none is missing."""
+    y = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    text = next((value for value in y.reshape(-1)[:1].tolist() if isinstance(value, str)), None)
+    if are_numbers and text is not None:
+        raise ValueError(
+            f"y must be numbers for a regression, y[0] is {text!r:.60}; convert it, or use GCWSNetClassifier for labels"
+        )
+    if y.dtype.kind != "O":
+        return y
+    flat = y.reshape(-1)
+    for place, value in enumerate(flat):
+        if _is_missing(value):
+            raise ValueError(
+                f"y must not have missing values; Input y contains NaN: y[{place}] is {value!r}; drop the rows without "
+                "a label"
+            )
+    kinds = {type(value) for value in flat}
+    if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
+        return y.astype(bool)
+    if kinds and all(issubclass(kind, int | np.integer) for kind in kinds):
+        return y.astype(np.int64)
+    if len(kinds) > 1 and str in kinds:
+        other = next(value for value in flat if not isinstance(value, str))
+        raise ValueError(
+            f"labels must be all text or all numbers, got text and {other!r}; convert them, for example with "
+            "y.astype(str)"
+        )
+    return y
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or the NA of pandas."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and math.isnan(value)

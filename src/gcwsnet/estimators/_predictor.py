@@ -1,0 +1,140 @@
+"""A model that predicts and does nothing else: the one way from rows to predictions, without scikit-learn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet._threads import n_threads
+from gcwsnet._validation import Matrix
+from gcwsnet.coding import Coder
+from gcwsnet.coding._coder import rows_at_once
+from gcwsnet.coding._tensor_file import Arrays, Description
+from gcwsnet.estimators._input import check_rows, opened, set_inputs
+from gcwsnet.estimators._model_file import check_net_fits, read_model, restored_tables, whole_model
+from gcwsnet.training._net import Net, net_from_state
+from gcwsnet.training._targets import Labels
+
+
+class Predictor:
+    """A trained model that predicts and cannot be trained further.
+
+    It is what the estimators predict with. A program that only predicts can load it alone: `Predictor.load` and its
+    first prediction import neither scikit-learn nor SciPy, which take many times longer to import than the rest takes.
+
+    Parameters
+    ----------
+    coder : Coder
+        The way from rows to codes.
+    net : Net
+        The net that learned from these codes.
+    feature_names : sequence of str, optional
+        The names of the columns, where the model knows them.
+    n_jobs : int, default=None
+        Threads; None is 1 and -1 is all. Predictions are the same for any number of them.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        The columns of a row.
+    feature_names_in_ : array of str
+        Their names, where the model knows them.
+
+    Notes
+    -----
+    An array of float64 or float32 is checked here. All else that the estimators take, such as a frame, a list or a CSR
+    matrix, is checked by scikit-learn, which is imported then. A model with ``scale="quantile"`` needs SciPy.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import gcwsnet
+    >>> X, y = np.eye(6), ["a", "b"] * 3
+    >>> model = gcwsnet.GCWSNetClassifier(n_hashes=8, hidden=(4,), random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/some.safetensors", optimizer=False)
+    ...     predictor = gcwsnet.Predictor.load(f"{folder}/some.safetensors")
+    >>> bool((predictor.predict_proba(X) == model.predict_proba(X)).all())
+    True
+    """
+
+    def __init__(self, coder: Coder, net: Net, feature_names: Any = None, *, n_jobs: int | None = None) -> None:
+        self.coder, self.net, self.n_jobs = coder, net, n_jobs
+        set_inputs(self, coder.n_inputs, feature_names)
+
+    @classmethod
+    def load(cls, path: str | Path, *, n_jobs: int | None = None) -> Predictor:
+        """Return the predictor of a model file, which the native core computes, whatever device the net learned on.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file that `save` of an estimator wrote, or a folder with a file "model.safetensors" in it. One that was
+            saved with ``optimizer=False`` is smaller and loads faster.
+        n_jobs : int, default=None
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, is not a model file of gcwsnet, or was written by a version that this one cannot
+            read.
+        """
+        return cls.of_file(*read_model(Path(path)), n_jobs=n_jobs)
+
+    @classmethod
+    def of_file(cls, path: Path, arrays: Arrays, description: Description, *, n_jobs: int | None = None) -> Predictor:
+        """Return the predictor of what `read_model` has read."""
+        with whole_model(path, description):
+            coder = Coder.from_state(arrays, description["coder"])
+            net = net_from_state(restored_tables(arrays), description["trainer"], resumable=False)
+            check_net_fits(coder, net)
+            names = description["feature_names_in"]
+        return cls(coder, net, names, n_jobs=n_jobs)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, ascending."""
+        return self._labels.classes
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable label of each row, or the numbers of a regression."""
+        return self.net.targets.predictions(self.outputs(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities of the classes, of shape (n, n_classes)."""
+        return self._labels.probabilities(self.outputs(X))
+
+    def outputs(self, X: Any) -> NDArray[np.float32]:
+        """Return the outputs of the net, of shape (n, n_outputs)."""
+        rows = check_rows(opened(X), self, self.coder.settings, self.coder.schema, reset=False)
+        return self.outputs_of_checked(rows)
+
+    def outputs_of_checked(self, X: Matrix) -> NDArray[np.float32]:
+        """Return the outputs of the net for rows that `check_rows` returned."""
+        n, step, threads = X.shape[0], rows_at_once(X), n_threads(self.n_jobs)
+        if n <= step:
+            return self.net.outputs(self.coder.codes(X, n_jobs=threads), n_jobs=threads)
+        parts = (self.coder.codes(X[first : first + step], n_jobs=threads) for first in range(0, n, step))
+        return np.concatenate([self.net.outputs(codes, n_jobs=threads) for codes in parts])
+
+    @property
+    def _labels(self) -> Labels:
+        targets = self.net.targets
+        if not isinstance(targets, Labels):
+            raise AttributeError("a regression has no classes and no probabilities; use predict")
+        return targets
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn's checks of rows ask for."""
+        from sklearn.utils import InputTags, Tags, TargetTags  # noqa: PLC0415 - it takes long to import
+
+        missing = self.coder.settings.missing != "error"
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(sparse=True, allow_nan=missing),
+        )

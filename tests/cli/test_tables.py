@@ -1,0 +1,151 @@
+"""Tables with columns of all kinds: Python and the command, CSV and Parquet, one schema and equal probabilities."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+import gcwsnet
+from gcwsnet import GCWSNetClassifier, pgmm_kernel
+from gcwsnet.coding._preprocessing import learn_scaling_of
+from tests.cli.command import fail, run, succeed
+from tests.estimators.tables import mixed_table, shuffled
+
+SETTINGS: dict[str, Any] = {"n_hashes": 32, "hidden": 8, "p": 1.0, "scale": "numeric", "random_state": 0}
+OPTIONS = ["--n-hashes", 32, "--hidden", 8, "--p", 1, "--scale", "numeric"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """train and test rows as CSV and Parquet, those of test with another order of columns, and models of them."""
+    folder = tmp_path_factory.mktemp("tables")
+    for name, n, seed in (("train", 400, 0), ("test", 80, 1)):
+        X, y = mixed_table(n, seed=seed)
+        frame = X.assign(label=y) if name == "train" else shuffled(X.assign(label=y))
+        frame.to_csv(folder / f"{name}.csv", index=False)
+        frame.to_parquet(folder / f"{name}.parquet")
+    GCWSNetClassifier(**SETTINGS).fit(*mixed_table(400)).save(folder / "python.safetensors")
+    for form in ("csv", "parquet"):
+        succeed("train", folder / f"train.{form}", "--label", "label", "--out", folder / form, *OPTIONS)
+    return folder
+
+
+def probabilities(model: Path, file: Path, out: Path) -> Any:
+    succeed("predict", model, file, "--probabilities", "--out", out)
+    return pd.read_parquet(out)[["probability_no", "probability_yes"]].to_numpy()
+
+
+@pytest.mark.parametrize("model", ["python.safetensors", "csv", "parquet"])
+@pytest.mark.parametrize("file", ["test.csv", "test.parquet"])
+def test_python_and_the_command_give_equal_probabilities(model: str, file: str, folder: Path, tmp_path: Path) -> None:
+    loaded = gcwsnet.load(folder / model)
+    X, _ = mixed_table(80, seed=1)
+    expected = loaded.predict_proba(X)
+    assert_array_equal(probabilities(folder / model, folder / file, tmp_path / "out.parquet"), expected)
+    read_back = pd.read_csv(folder / "test.csv").drop(columns="label")
+    assert_array_equal(loaded.predict_proba(read_back), expected)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_python_and_the_command_learn_the_same_codes(form: str, folder: Path) -> None:
+    """Where the table has the same types: a CSV file has neither ordered categories nor numbers that are categories."""
+    X = (pd.read_csv if form == "csv" else pd.read_parquet)(folder / f"train.{form}")
+    of_frame = GCWSNetClassifier(**SETTINGS).fit(X.drop(columns="label"), X["label"])
+    of_file = gcwsnet.load(folder / form)
+    assert of_frame.schema_ is not None
+    assert of_file.schema_.columns == of_frame.schema_.columns
+    rows = np.random.default_rng(0).normal(size=(20, of_frame.coder_.n_features))
+    assert_array_equal(of_file.coder_.codes(rows), of_frame.coder_.codes(rows))
+
+
+@pytest.mark.parametrize("model", ["python.safetensors", "csv", "parquet"])
+def test_a_model_evaluates_files_of_either_format(model: str, folder: Path) -> None:
+    label = ["--label", "label"] if model == "python.safetensors" else []
+    results = [
+        json.loads(succeed("evaluate", folder / model, folder / f"test.{form}", "--json", *label).stdout)
+        for form in ("csv", "parquet")
+    ]
+    assert results[0] == results[1]
+    assert results[0]["rows"] == 80
+
+
+@pytest.mark.parametrize("values", [[0, 1], [False, True], ["a", "b"], ["1", "b"], [0.5, 1.5]])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_labels_of_any_type_are_evaluated_in_the_other_format(values: list[Any], form: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": np.arange(40.0), "y": values * 20})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    succeed("train", tmp_path / f"rows.{form}", "--label", "y", "--out", tmp_path / "m", *OPTIONS)
+    found = [succeed("evaluate", tmp_path / "m", tmp_path / f"rows.{one}").stdout for one in ("csv", "parquet")]
+    assert found[0] == found[1]
+
+
+def test_numbers_are_scaled_alike_whatever_stands_beside_them(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(100, 5, size=(300, 3)), columns=list("abc")).assign(y=rng.integers(0, 2, 300))
+    frame.to_csv(tmp_path / "alone.csv", index=False)
+    frame.assign(city=rng.choice(["Rome", "Oslo"], 300)).to_csv(tmp_path / "beside.csv", index=False)
+    for name in ("alone", "beside"):
+        succeed("train", tmp_path / f"{name}.csv", "--label", "y", "--out", tmp_path / name, *OPTIONS)
+    alone, beside = (gcwsnet.load(tmp_path / name).scaling_ for name in ("alone", "beside"))
+    assert_array_equal(beside.shift[:3], alone.shift)
+    assert_array_equal(beside.divisor[:3], alone.divisor)
+    assert (alone.shift > 99).all()
+
+
+def test_columns_are_left_out(folder: Path, tmp_path: Path) -> None:
+    left_out = ["--label", "label", "--exclude", "when,long"]
+    succeed("train", folder / "train.csv", *left_out, "--out", tmp_path / "m", *OPTIONS)
+    model = gcwsnet.load(tmp_path / "m")
+    assert model.feature_names_in_.tolist() == ["height", "city", "size", "flag", "code"]
+    succeed("predict", tmp_path / "m", folder / "test.parquet")
+    assert "there must be a column 'nope'" in fail(
+        "train", folder / "train.csv", "--label", "label", "--exclude", "nope", "--out", tmp_path / "n", *OPTIONS
+    )
+
+
+def test_info_reads_what_train_reads(folder: Path, tmp_path: Path) -> None:
+    reading = ["--label", "label", "--exclude", "when", "--categorical", "code", "--json"]
+    found = json.loads(succeed("info", folder / "train.csv", folder / "train.csv", *reading).stdout)
+    assert (found["n_rows"], found["labels"]) == (800, ["no", "yes"])
+    expected = {"height": "number", "city": "3 categories", "size": "3 categories", "flag": "boolean"}
+    assert found["table"] == expected | {"long": "duration", "code": "5 categories"}
+    model = json.loads(succeed("info", folder / "python.safetensors", "--json").stdout)
+    assert model["table"]["size"] == "3 ordered categories"
+    (tmp_path / "bad.csv").write_text("x,y\n1,0\nz,1\n3,1\n")
+    skipping = ["--on-error", "skip", "--rejects", tmp_path / "rejects", "--label", "y", "--json"]
+    assert json.loads(succeed("info", tmp_path / "bad.csv", *skipping).stdout)["skipped"] == 1
+    assert "--missing" in fail("info", folder / "csv", "--missing", "zero", code=2)
+
+
+def test_a_kernel_of_scaled_rows(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(100, 5, size=(12, 3))
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=1)
+    frame[:4].to_csv(tmp_path / "a.csv", index=False)
+    frame[4:].to_csv(tmp_path / "b.csv", index=False)
+    given = ["--label", "y", "--scale", "numeric", "--out", tmp_path / "kernel.csv"]
+    succeed("kernel", tmp_path / "a.csv", tmp_path / "b.csv", *given)
+    scaling = learn_scaling_of(X[4:], "numeric")
+    assert scaling is not None
+    expected = pgmm_kernel(scaling.transform(X[:4]), scaling.transform(X[4:]))
+    np.testing.assert_allclose(pd.read_csv(tmp_path / "kernel.csv").to_numpy(), expected, rtol=1e-12)
+    assert "--scale" in fail("kernel", tmp_path / "a.csv", tmp_path / "b.csv", "--scale", "big", code=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("day,y\n" + "2020-01-01,0\n" * 20_000 + "01/02/2020,1\n", "a.csv:20002:day: a value must be a date such as"),
+        ("flag,y\n" + "true,0\n" * 20_000 + "maybe,1\n", "a.csv:20002:flag: a value must be true or false"),
+    ],
+)
+def test_a_date_that_is_none_is_an_error_with_its_place(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    assert words in fail("train", tmp_path / "a.csv", "--label", "y", "--out", tmp_path / "m", *OPTIONS)
+    named = ["--categorical", text.partition(",")[0]]
+    assert run("train", tmp_path / "a.csv", "--label", "y", *named, "--out", tmp_path / "m", *OPTIONS).exit_code == 0
