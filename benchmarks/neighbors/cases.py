@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from benchmarks.accuracy.datasets import load_docstrings
+from benchmarks.accuracy.generated import load_docstrings
 from gcwsnet import datasets, pgmm_kernel
 from gcwsnet.data._texts import shingle_rows
 
