@@ -18,7 +18,7 @@ NETS = ["cpu", "cpu:0"] if find_spec("torch") else ["cpu"]  # the native net, an
 
 
 def small(**settings: Any) -> GCWSNetClassifier:
-    defaults: dict[str, Any] = {"p": 1.0, "n_hashes": 64, "hidden": (16,), "random_state": 0}
+    defaults: dict[str, Any] = {"p": 1.0, "search": "off", "n_hashes": 64, "hidden": (16,), "random_state": 0}
     return GCWSNetClassifier(**defaults | settings)
 
 
@@ -91,7 +91,7 @@ def test_averaged_weights_are_better_than_the_last_ones_and_as_good_as_a_falling
 @pytest.mark.parametrize("optimizer", [True, False])
 def test_a_loaded_stream_predicts_the_same_and_goes_on(optimizer: bool, three_classes: Rows, tmp_path: Path) -> None:
     X, y = three_classes
-    model = small(scale=None).partial_fit(X[:300], y[:300], classes=np.unique(y))
+    model = small(scale=None, relevance=0).partial_fit(X[:300], y[:300], classes=np.unique(y))
     model.save(tmp_path / "model", optimizer=optimizer)
     loaded = gcwsnet.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
@@ -131,7 +131,7 @@ def test_a_regressor_averages_too() -> None:
     y = X[:, 0] * X[:, 1] + 2 * rng.normal(size=6000)
     gains = []
     for seed in range(3):
-        model = GCWSNetRegressor(n_hashes=128, p=1.0, hidden=(50,), random_state=seed)
+        model = GCWSNetRegressor(n_hashes=128, p=1.0, hidden=(50,), search="off", random_state=seed)
         for first in range(0, 4000, 500):
             model.partial_fit(X[first : first + 500], y[first : first + 500])
         averaged = model.score(X[4000:], y[4000:])
