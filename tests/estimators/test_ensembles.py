@@ -64,13 +64,13 @@ def test_several_nets_are_better_than_each(kind: Any) -> None:
     X = rng.normal(size=(1500, 4))
     number = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=1500)
     y = number if kind is GCWSNetRegressor else number > 0
-    settings: dict[str, Any] = {"n_hashes": 32, "hidden": (16,), "p": 1.0, "search": "off", "epochs": 4}
+    settings: dict[str, Any] = {"n_hashes": 16, "hidden": (16,), "p": 1.0, "search": "off", "epochs": 8}
     scores = {
         n: np.mean([kind(**settings, ensemble=n, random_state=seed).fit(X[:700], y[:700]).score(X[700:], y[700:])
                     for seed in range(3)])
         for n in (1, 6)
     }  # fmt: skip
-    assert scores[6] > scores[1] + 0.02
+    assert scores[6] > scores[1] + 0.015
 
 
 @pytest.mark.parametrize("settings", [{}, {"hidden": ()}, {"reduction": 4}, {"hidden": (8, 4), "reduction": "8bit"}])
