@@ -36,6 +36,11 @@ SUBJECTS = {
     "reading": Subject(
         "rows read per second from files, next to scikit-learn and pandas", "reading.md", ("pandas", "pyarrow")
     ),
+    "neighbors": Subject(
+        "near neighbours: recall, time and memory, next to datasketch, rensa and faiss",
+        "neighbors.md",
+        ("datasketch", "faiss", "matplotlib", "pandas", "rensa", "torch"),
+    ),
     "samplers": Subject("time, bias and variance of each sampler", "samplers.md", ("matplotlib",)),
     "streaming": Subject("memory and time of one pass over large files", "command-line.md"),
     "zero-bit": Subject("bias of the 0-bit approximation", "zero-bit.md", ("matplotlib",)),

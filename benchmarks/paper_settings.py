@@ -81,9 +81,9 @@ def _accuracy_on_original_data(experiment: Experiment, data: Any, seed: int) -> 
     net = MLPClassifier(
         (H,), batch_size=experiment.batch, learning_rate_init=RATE, alpha=0.0, max_iter=1, random_state=seed
     )
-    if experiment.scale is not None:
-        preprocessing = learn_scaling_of(data.X_train, experiment.scale)
-        data = {name: preprocessing.transform(data[name]) for name in ("X_train", "X_test")} | {
+    scaling = learn_scaling_of(data.X_train, experiment.scale)
+    if scaling is not None:
+        data = {name: scaling.transform(data[name]) for name in ("X_train", "X_test")} | {
             name: data[name] for name in ("y_train", "y_test")
         }
     with warnings.catch_warnings():

@@ -30,6 +30,7 @@ FLOW = [
     ("coding",),
     ("training",),
     ("estimators",),
+    ("neighbors",),
     ("distributed",),
     ("cli",),
     ("__main__",),

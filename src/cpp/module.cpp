@@ -9,7 +9,7 @@
 using namespace gcwsnet;
 
 NB_MODULE(_core, m) {
-  m.doc() = "The native core: hashing, nets on codes, readers and sums of minima. Private; use the functions of gcwsnet.";
+  m.doc() = "The native core: hashing, nets on codes, readers, search and sums of minima. Private; use the functions of gcwsnet.";
 
   nb::register_exception_translator([](const std::exception_ptr& failure, void*) {
     try {
@@ -41,4 +41,5 @@ NB_MODULE(_core, m) {
   bind_training(m);
   bind_reading(m);
   bind_coding(m);
+  bind_search(m);
 }

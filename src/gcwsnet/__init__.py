@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gcwsnet._lazy import load_when_used
 
 if TYPE_CHECKING:
-    from gcwsnet import data, datasets, nn, theory
+    from gcwsnet import data, datasets, neighbors, nn, theory
     from gcwsnet.encoding import CountSketch, estimate_similarity
     from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor, Predictor, load
     from gcwsnet.fourier import RandomFourierFeatures
@@ -35,6 +35,7 @@ __all__ = [
     "gmm_kernel",
     "gmm_transform",
     "load",
+    "neighbors",
     "nn",
     "pgmm_kernel",
     "theory",
@@ -54,6 +55,7 @@ _HOME = {
     "gmm_kernel": "kernels",
     "gmm_transform": "kernels",
     "load": "estimators",
+    "neighbors": "neighbors",
     "nn": "nn",
     "pgmm_kernel": "kernels",
     "theory": "theory",

@@ -1,5 +1,5 @@
 """
-The native core: hashing, nets on codes, readers and sums of minima. Private; use the functions of gcwsnet.
+The native core: hashing, nets on codes, readers, search and sums of minima. Private; use the functions of gcwsnet.
 """
 
 from collections.abc import Sequence
@@ -84,6 +84,14 @@ def pgmm_sparse(x_start: Annotated[NDArray, dict(shape=(None,), device='cpu', wr
     """
     Write the pGMM kernel of powered non-negative rows: the first matrix by columns, the second by rows.
     """
+
+def pairs_of_dense(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], x_scale: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, y: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], y_scale: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, pairs: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], out: Annotated[NDArray, dict(device='cpu')], n_threads: int) -> None:
+    """
+    Write the kernel of pairs of rows of any sign, each on its scale or all on one.
+    """
+
+def pairs_of_csr(x_values: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_columns: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_start: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_scale: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, y_values: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_columns: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_start: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_scale: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, pairs: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], out: Annotated[NDArray, dict(device='cpu')], n_threads: int) -> None:
+    """Write the kernel of pairs of rows of any sign, whose columns ascend."""
 
 class RowOfCode:
     """
@@ -316,3 +324,19 @@ def column_squares(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', 
     """
     Write the sum of (x 2**-exponent - center)**2 over the rows of each column, without NaN.
     """
+
+def scan(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
+    """
+    Return where the ranks of each query start, and the ranks: equal codes * 2**32 + 2**32 - 1 - row, best first.
+    """
+
+def search_buckets(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], width: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
+    """Return what scan does, of the rows that share a bucket with the query."""
+
+def build_buckets(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], width: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    """
+    Write the keys of the bands of each row, sorted, and the rows in this order.
+    """
+
+def merge_buckets(keys_a: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows_a: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], keys_b: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows_b: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], keys: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    """Write the buckets of the rows of a followed by those of b."""

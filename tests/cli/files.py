@@ -37,3 +37,10 @@ def write_clicks(folder: Path, n: int = 500) -> None:
     clicked = rng.random(n) < np.where(words == "red", 0.9, 0.1)
     lines = ["age,colour,clicked", *(f"{a:.3f},{w},{int(c)}" for a, w, c in zip(age, words, clicked, strict=True))]
     (folder / "clicks.csv").write_text("\n".join(lines) + "\n")
+
+
+def write_texts(folder: Path) -> None:
+    """texts.txt: a text on each line, of which some are nearly the same."""
+    words = [f"word{i}" for i in range(40)]
+    lines = [" ".join(words[i % 7 + j % 30] for j in range(20 + i % 3)) for i in range(30)]
+    (folder / "texts.txt").write_text("\n".join(lines) + "\n")

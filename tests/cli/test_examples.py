@@ -9,7 +9,7 @@ import pytest
 
 from gcwsnet.cli._app import COMMANDS
 from tests.cli.command import run_line
-from tests.cli.files import write_clicks, write_digits
+from tests.cli.files import write_clicks, write_digits, write_texts
 
 SLOW = {"bench"}
 
@@ -34,6 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("examples")
     write_digits(folder, 150, 50)  # so few that nothing is chosen by small nets, which takes its time
     write_clicks(folder, 150)
+    write_texts(folder)
     return folder
 
 
@@ -43,9 +44,9 @@ def test_each_command_teaches_by_examples() -> None:
 
 
 def test_the_examples_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In an order in which each finds what it needs: codes before they are learned from, models before they predict."""
+    """In an order in which each finds what it needs: codes, indexes and models before they are used."""
     monkeypatch.chdir(folder)
-    order = {"hash": 0, "train": 1}
+    order = {"hash": 0, "index": 0, "train": 1}
     for name, line in sorted(examples(), key=lambda one: order.get(one[0], 2)):
         if name not in SLOW:
             result = run_line(line)

@@ -91,5 +91,6 @@ void bind_layer(nb::module_& m);
 void bind_training(nb::module_& m);
 void bind_reading(nb::module_& m);
 void bind_coding(nb::module_& m);
+void bind_search(nb::module_& m);
 
 }  // namespace gcwsnet

@@ -54,6 +54,9 @@ struct InstructionSet {
                         std::size_t n, double (*sums)[4]);
   void (*minima_positive)(const double* const* a, int n_a, const double* const* b, int n_b, const double (*factor)[4],
                           std::size_t n, double (*sums)[4]);
+  // pair_sums.hpp
+  void (*pair_sums_f32)(const float* a, const float* b, std::size_t n, double factor, double* sums);
+  void (*pair_sums_f64)(const double* a, const double* b, std::size_t n, double factor, double* sums);
   // row_sums.hpp
   void (*add_rows)(const float* rows, std::size_t width, const Picks& picks, std::size_t ahead, std::size_t n_known,
                    float* sum);
@@ -68,6 +71,9 @@ struct InstructionSet {
   void (*rectify)(float* numbers, std::size_t n);
   void (*rectify_gradient)(const float* outputs, std::size_t n, float* gradient);
   void (*add_multiple)(const float* row, float factor, std::size_t n, float* sum);
+  // equal_codes.hpp
+  void (*equal_codes)(const void* query, const void* rows, std::size_t n_rows, std::size_t n_hashes, int code_bytes,
+                      std::uint32_t* counts);
 };
 
 // Those this processor can run, best first. "baseline" is always there.

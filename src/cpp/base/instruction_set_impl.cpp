@@ -5,12 +5,14 @@
 #include "gcws/shape.hpp"
 #include "gcws/sorted_scan.hpp"
 #include "kernels/minima.hpp"
+#include "kernels/pair_sums.hpp"
 #include "layer/dense_rows.hpp"
 #include "layer/row_sums.hpp"
 #include "samplers/encode.hpp"
 #include "samplers/pairs.hpp"
 #include "samplers/points.hpp"
 #include "samplers/trials.hpp"
+#include "search/equal_codes.hpp"
 
 #define GCWSNET_TEXT_OF(name) #name
 #define GCWSNET_TEXT(name) GCWSNET_TEXT_OF(name)
@@ -44,6 +46,8 @@ const InstructionSet kFunctions = {
     encode,
     minima<true>,
     minima<false>,
+    pair_sums<float>,
+    pair_sums<double>,
     add_rows,
     adam_row,
     prefetch_adam_row,
@@ -52,6 +56,7 @@ const InstructionSet kFunctions = {
     rectify,
     rectify_gradient,
     add_multiple,
+    equal_codes,
 };
 
 }  // namespace GCWSNET_ISA

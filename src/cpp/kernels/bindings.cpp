@@ -1,4 +1,7 @@
+#include <nanobind/stl/optional.h>
+
 #include "base/bindings.hpp"
+#include "kernels/pairs.hpp"
 #include "kernels/pgmm.hpp"
 
 namespace gcwsnet {
@@ -19,6 +22,41 @@ double* kernel_block(const OutMatrix& out, std::size_t n_x, std::size_t n_y) {
   require(out.dtype() == nb::dtype<double>() && out.shape(0) == n_x && out.shape(1) == n_y && (n_y <= 1 || out.stride(1) == 1),
           "out must be float64, rows of X x rows of Y");
   return static_cast<double*>(out.data());
+}
+
+constexpr const char* kPairsRule = "pairs must be int64, two numbers for each, and out one float64 for each";
+using Scales = std::optional<Vector>;
+
+const double* scales_of(const Scales& scales, std::size_t n_rows) {
+  return scales ? contiguous<const double>(*scales, n_rows, "there must be one float64 scale per row") : nullptr;
+}
+
+template <class Number>
+DenseRows<Number> dense_rows(const Matrix& values, const Scales& scales) {
+  return {contiguous<const Number>(values, values.shape(0), values.shape(1), "rows must be of one type and contiguous"),
+          values.shape(0), values.shape(1), scales_of(scales, values.shape(0))};
+}
+
+template <class Number, class Index>
+CsrRows<Number, Index> csr_rows(const Vector& values, const Vector& columns, const Vector& start, const Scales& scales) {
+  const char* rule = "both matrices must have one type of values, and one of columns and index pointers";
+  require(start.shape(0) >= 1, "index pointers must not be empty");
+  const std::size_t n = start.shape(0) - 1, stored = values.shape(0);
+  return {contiguous<const Number>(values, stored, rule),
+          contiguous<const Index>(columns, stored, rule),
+          contiguous<const Index>(start, n + 1, rule),
+          n,
+          stored,
+          scales_of(scales, n)};
+}
+
+template <class Rows>
+void write_kernel_of_pairs(const Rows& x, const Rows& y, const Matrix& pairs, const OutArray& out, int n_threads) {
+  const std::size_t n = pairs.shape(0);
+  const auto* chosen = contiguous<const std::int64_t>(pairs, n, 2, kPairsRule);
+  double* to = contiguous<double>(out, n, kPairsRule);
+  require((x.log2_scale == nullptr) == (y.log2_scale == nullptr), "both matrices must have scales, or none");
+  without_gil([&](StopSign& stop_sign) { kernel_of_pairs(x, y, chosen, n, to, n_threads, stop_sign); });
 }
 
 }  // namespace
@@ -70,6 +108,36 @@ void bind_kernels(nb::module_& m) {
       "x_start"_a, "x_row"_a, "x_value"_a, "x_scale"_a, "x_sum"_a, "y_start"_a, "y_column"_a, "y_value"_a, "y_scale"_a,
       "y_sum"_a, "out"_a.noconvert(), "n_threads"_a,
       "Write the pGMM kernel of powered non-negative rows: the first matrix by columns, the second by rows.");
+  m.def(
+      "pairs_of_dense",
+      [](const Matrix& x, const Scales& x_scale, const Matrix& y, const Scales& y_scale, const Matrix& pairs,
+         const OutArray& out, int n_threads) {
+        require(x.shape(1) == y.shape(1), "both matrices must have as many columns");
+        with_number_type(x.dtype(), [&](auto number) {
+          using Number = decltype(number);
+          write_kernel_of_pairs(dense_rows<Number>(x, x_scale), dense_rows<Number>(y, y_scale), pairs, out, n_threads);
+        });
+      },
+      "x"_a.noconvert(), "x_scale"_a.none(), "y"_a.noconvert(), "y_scale"_a.none(), "pairs"_a.noconvert(),
+      "out"_a.noconvert(), "n_threads"_a, "Write the kernel of pairs of rows of any sign, each on its scale or all on one.");
+  m.def(
+      "pairs_of_csr",
+      [](const Vector& x_values, const Vector& x_columns, const Vector& x_start, const Scales& x_scale,
+         const Vector& y_values, const Vector& y_columns, const Vector& y_start, const Scales& y_scale, const Matrix& pairs,
+         const OutArray& out, int n_threads) {
+        with_number_type(x_values.dtype(), [&](auto number) {
+          with_index_type(x_columns.dtype(), [&](auto index) {
+            using Number = decltype(number);
+            using Index = decltype(index);
+            write_kernel_of_pairs(csr_rows<Number, Index>(x_values, x_columns, x_start, x_scale),
+                                  csr_rows<Number, Index>(y_values, y_columns, y_start, y_scale), pairs, out, n_threads);
+          });
+        });
+      },
+      "x_values"_a.noconvert(), "x_columns"_a.noconvert(), "x_start"_a.noconvert(), "x_scale"_a.none(),
+      "y_values"_a.noconvert(), "y_columns"_a.noconvert(), "y_start"_a.noconvert(), "y_scale"_a.none(),
+      "pairs"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a,
+      "Write the kernel of pairs of rows of any sign, whose columns ascend.");
 }
 
 }  // namespace gcwsnet

@@ -16,11 +16,14 @@ from typer.core import TyperGroup
 
 import gcwsnet
 from gcwsnet.cli._bench import bench
+from gcwsnet.cli._dedup import dedup
 from gcwsnet.cli._evaluate import evaluate
 from gcwsnet.cli._hash import hash_command
+from gcwsnet.cli._index import index
 from gcwsnet.cli._info import info
 from gcwsnet.cli._kernel import kernel
 from gcwsnet.cli._predict import predict
+from gcwsnet.cli._search import search
 from gcwsnet.cli._train import train
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -29,6 +32,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "evaluate": evaluate,
     "hash": hash_command,
     "kernel": kernel,
+    "index": index,
+    "search": search,
+    "dedup": dedup,
     "info": info,
     "bench": bench,
 }

@@ -37,9 +37,7 @@ def kernel(
     categorical: options.Categorical = None,
     header: options.Header = None,
     n_features: options.NFeatures = None,
-    missing: Annotated[
-        str, options._reading(metavar="error|zero", help="What a missing value is: an error, or the number 0.")
-    ] = "error",
+    missing: options.MissingOrZero = "error",
 ) -> None:
     """Compute the pGMM kernel of each row of A with each row of B, exact or estimated. All of B is kept in memory.
 

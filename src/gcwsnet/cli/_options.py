@@ -56,10 +56,22 @@ Missing = Annotated[
         "mean of its column where the scaling centres.",
     ),
 ]
+MissingOrZero = Annotated[
+    str, _reading("--missing", metavar="error|zero", help="What a missing value is: an error, or the number 0.")
+]
 NFeatures = Annotated[
     int | None, _reading(min=1, help="The columns of LIBSVM rows. Needed for a stream; files are read to find it.")
 ]
 IndexBase = Annotated[str, _reading(metavar="auto|0|1", help="The first index of LIBSVM rows.")]
+IdColumn = Annotated[
+    str | None,
+    _reading("--ids", metavar="COLUMN", help="The column of a table with the ids. By default numbers from 0."),
+]
+TextColumn = Annotated[
+    str | None,
+    _reading("--text", metavar="COLUMN", help="The column of a table that holds texts, compared by shingles."),
+]
+Shingle = Annotated[int, _reading(min=1, help="The words of a shingle of a text.")]
 OnError = Annotated[str, _reading(metavar="stop|skip", help="What to do about a row that cannot be read.")]
 Rejects = Annotated[Path | None, _reading(metavar="FILE", help="Where skipped rows are written.")]
 
@@ -81,6 +93,7 @@ Search = Annotated[
 Ensemble = Annotated[
     str, _hashing(metavar="NUMBER|auto", help="The nets, each on hashes of its own. auto: 4, or 1 above 10,000 rows.")
 ]
+Recall = Annotated[float, _hashing(min=0.5, max=0.9999, help="The share of the neighbours that are to be found.")]
 Encoding = Annotated[str, _hashing(metavar="mixed|lowbits", help="lowbits with --t-bits 0 is the paper's practice.")]
 
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder or the file of a model.")]

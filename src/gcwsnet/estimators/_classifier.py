@@ -39,8 +39,9 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         How much of t* is kept, see `GCWSHasher`. 0 with ``encoding="lowbits"`` is the paper's practice.
     p : float or "auto", default="auto"
         The power of the pGMM kernel. A large one lets the largest entries of a row decide. Without a search it is 1.
-    scale : {"auto", "numeric", "standard", "minmax", "quantile", "local", "idf", "unit", "tfidf"} or None, default="auto"
-        The preprocessing of the columns, which can decide everything. "numeric" standardises numeric columns, leaves
+    scale : str or None, default="auto"
+        The scaling of the columns, which can decide everything: "numeric", "standard", "minmax", "quantile", "local",
+        "idf", "unit", "tfidf", "auto" or None. "numeric" standardises numeric columns, leaves
         binary ones as they are and drops constant ones; sparse rows are divided and not shifted. "standard" treats
         binary columns like numeric ones, "minmax" puts columns into [0, 1], "quantile" makes numeric ones normal by
         their ranks, "local" adds hat functions over their quantiles to "numeric", so that the neighbourhood of a number

@@ -15,12 +15,12 @@ from gcwsnet.coding._selection import Candidate
 from gcwsnet.estimators._predictor import Predictor
 
 if TYPE_CHECKING:
-    from gcwsnet.estimators._base import GCWSNetEstimator
+    from gcwsnet.estimators._fitted_model import FittedModel
 
 MOST_COLUMNS_NAMED = 5
 
 
-def explain(estimator: GCWSNetEstimator) -> str:
+def explain(estimator: FittedModel) -> str:
     """Return in words what was chosen for a fitted model, and what it was compared with."""
     coder, settings = estimator.coder_, estimator.trainer_.settings
     recipe = coder.preprocessing.recipe
@@ -42,7 +42,7 @@ def explain(estimator: GCWSNetEstimator) -> str:
     return "\n".join(lines)
 
 
-def _relevance_in_words(estimator: GCWSNetEstimator) -> str:
+def _relevance_in_words(estimator: FittedModel) -> str:
     preprocessing = estimator.coder_.preprocessing
     power = f"columns are multiplied by their relevance to the power {preprocessing.recipe.relevance:g}"
     if isinstance(preprocessing, TablePreprocessing) or preprocessing.weight is None:
@@ -73,7 +73,7 @@ def plot_selection(candidates: list[Candidate], ax: Any = None) -> Any:
 
 
 def permutation_importance(
-    estimator: GCWSNetEstimator, X: Any, target: NDArray[Any], *, n_repeats: int, max_rows: int
+    estimator: FittedModel, X: Any, target: NDArray[Any], *, n_repeats: int, max_rows: int
 ) -> Bunch:
     """Return how much the loss rises when a column is shuffled.
 
@@ -104,7 +104,7 @@ def permutation_importance(
     return Bunch(importances_mean=found.mean(axis=1), importances_std=found.std(axis=1), importances=found)
 
 
-def _columns_of_inputs(estimator: GCWSNetEstimator) -> list[NDArray[np.int64]]:
+def _columns_of_inputs(estimator: FittedModel) -> list[NDArray[np.int64]]:
     """Return the columns of the encoded rows that each column of the input became."""
     schema = estimator.coder_.schema
     if schema is None or not schema.columns:

@@ -16,6 +16,7 @@ from gcwsnet.estimators._input import set_inputs
 
 if TYPE_CHECKING:
     from gcwsnet.estimators._base import GCWSNetEstimator
+    from gcwsnet.estimators._fitted_model import FittedModel
     from gcwsnet.training import Net
 
 FILE_IN_FOLDER = "model.safetensors"
@@ -27,7 +28,7 @@ TABLE_DTYPES = ("float32", "float16", "int8")
 
 
 def save_model(
-    estimator: GCWSNetEstimator,
+    estimator: FittedModel,
     path: Path,
     *,
     resumable: bool,

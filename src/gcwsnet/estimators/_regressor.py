@@ -28,8 +28,8 @@ class GCWSNetRegressor(RegressorMixin, GCWSNetEstimator):
         The loss of the standardised targets. "absolute_error" predicts medians; "huber" is the square up to one
         standard deviation and grows like the absolute error beyond.
     n_hashes, bits, t_bits, p, scale, relevance, search, hidden, ensemble, reduction, epochs, batch_size, \
-learning_rate, schedule, optimizer, betas, weight_decay, average, encoding, missing, shuffle, records, early_stopping, patience, \
-validation_fraction, callbacks, warm_start, verbose, random_state, n_jobs, device
+learning_rate, schedule, optimizer, betas, weight_decay, average, encoding, missing, shuffle, records, \
+early_stopping, patience, validation_fraction, callbacks, warm_start, verbose, random_state, n_jobs, device
         As of `GCWSNetClassifier`.
 
     Attributes

@@ -199,3 +199,64 @@ def _sparse_kernel(x: PoweredEntries, y: PoweredEntries, out: NDArray[np.float64
         out,
         threads,
     )
+
+
+def pgmm_pairs(X: Any, Y: Any, pairs: NDArray[np.int64], *, p: float, threads: int) -> NDArray[np.float64]:
+    """Return the pGMM kernel of single pairs of rows: up to rounding the numbers of `pgmm_kernel`.
+
+    Parameters
+    ----------
+    X, Y : float arrays or CSR matrices with as many columns as each other
+        Checked before. If Y is CSR, entries are compared one by one. For p = 1 rows that no pair names cost nothing.
+    pairs : int64 array of shape (n, 2)
+        A row of X and a row of Y each.
+    p, threads
+        As in `pgmm_kernel`.
+
+    Returns
+    -------
+    K : float64 array of shape (n,)
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [2.0, 1.0]])
+    >>> pgmm_pairs(X, X, np.array([[0, 1], [1, 1]]), p=2, threads=1)
+    array([0.25, 1.  ])
+    """
+    out = np.empty(len(pairs))
+    pairs = np.ascontiguousarray(pairs, np.int64)
+    if p == 1:
+        _plain_pairs(X, Y, pairs, out, threads)
+        if np.isfinite(out).all():
+            return out
+    if sparse.issparse(Y):
+        x, y = (power_sparse(one if sparse.issparse(one) else sparse.csr_array(one), p) for one in (X, Y))
+        both = [(one.values, one.feature, one.start, one.log2_scale) for one in (x, y)]
+        _core.pairs_of_csr(*both[0], *both[1], pairs, out, threads)
+    else:
+        X = X.toarray() if sparse.issparse(X) else X
+        _core.pairs_of_dense(*power_dense(X, p), *power_dense(Y, p), pairs, out, threads)
+    return out
+
+
+def _plain_pairs(X: Any, Y: Any, pairs: NDArray[np.int64], out: NDArray[np.float64], threads: int) -> None:
+    """Write the kernel of pairs for p = 1; it is not finite where a sum is beyond the range of doubles."""
+    if sparse.issparse(Y):
+        X = X if sparse.issparse(X) else sparse.csr_array(X)
+        dtype = np.result_type(X.dtype, Y.dtype)
+        index = np.result_type(X.indices.dtype, Y.indices.dtype)
+        both = [
+            (
+                one.data.astype(dtype, copy=False),
+                one.indices.astype(index, copy=False),
+                one.indptr.astype(index, copy=False),
+                None,
+            )
+            for one in (X, Y)
+        ]
+        _core.pairs_of_csr(*both[0], *both[1], pairs, out, threads)
+    else:
+        X = X.toarray() if sparse.issparse(X) else X
+        dtype = np.result_type(X.dtype, Y.dtype)
+        x, y = (np.ascontiguousarray(one, dtype) for one in (X, Y))
+        _core.pairs_of_dense(x, None, y, None, pairs, out, threads)

@@ -1,0 +1,164 @@
+#include "search/search.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+
+#include "base/instruction_set.hpp"
+
+namespace gcwsnet {
+
+namespace {
+
+// The best ranks of one query so far: a heap with the worst of them in front once there are as many as wanted.
+class BestRanks {
+ public:
+  void start(std::size_t most, std::uint32_t least) {
+    most_ = most;
+    floor_ = most == 0 ? std::numeric_limits<std::uint32_t>::max() : least;
+  }
+
+  // Rows that agree on fewer hashes need not be offered.
+  std::uint32_t floor() const { return floor_; }
+
+  void offer(std::uint32_t count, std::uint32_t row) { offer(static_cast<Rank>(count) << 32 | static_cast<std::uint32_t>(~row)); }
+  void offer(Rank rank) {
+    if (rank >> 32 < floor_) return;
+    if (ranks_.size() < most_) {
+      ranks_.push_back(rank);
+      if (ranks_.size() < most_) return;
+      std::make_heap(ranks_.begin(), ranks_.end(), std::greater<>());
+    } else if (rank > ranks_.front()) {
+      std::pop_heap(ranks_.begin(), ranks_.end(), std::greater<>());
+      ranks_.back() = rank;
+      std::push_heap(ranks_.begin(), ranks_.end(), std::greater<>());
+    } else {
+      return;
+    }
+    floor_ = static_cast<std::uint32_t>(ranks_.front() >> 32);
+  }
+
+  std::vector<Rank>& ranks() { return ranks_; }
+
+ private:
+  std::size_t most_ = 0;
+  std::uint32_t floor_ = 0;
+  std::vector<Rank> ranks_;
+};
+
+Found best_first(std::vector<BestRanks>& best) {
+  Found found;
+  found.start.push_back(0);
+  for (BestRanks& one : best) {
+    std::sort(one.ranks().begin(), one.ranks().end(), std::greater<>());
+    found.ranks.insert(found.ranks.end(), one.ranks().begin(), one.ranks().end());
+    found.start.push_back(static_cast<std::int64_t>(found.ranks.size()));
+    std::vector<Rank>().swap(one.ranks());
+  }
+  return found;
+}
+
+// How many of the rows a query may find, counted from the first one.
+std::size_t rows_before(const SearchedRows& rows, const Wanted& wanted, std::size_t query) {
+  if (wanted.before < 0) return rows.codes.n_rows;
+  const std::int64_t n = wanted.before + static_cast<std::int64_t>(query) - static_cast<std::int64_t>(rows.first);
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(n, 0, static_cast<std::int64_t>(rows.codes.n_rows)));
+}
+
+}  // namespace
+
+Found scan(const CodeRows& queries, const SearchedRows& rows, const Wanted& wanted, int n_threads, StopSign& stop_sign) {
+  const InstructionSet& set = chosen_instruction_set();
+  constexpr std::size_t kQueries = 32, kTileBytes = 16384, kMostTile = 256, kRowsOfAPart = 8192;
+  const std::size_t n = rows.codes.n_rows, m = queries.n_rows;
+  const std::size_t tile = std::clamp<std::size_t>(kTileBytes / rows.codes.row_bytes(), 1, kMostTile);
+  // Rows are divided too where there are too few queries for all threads.
+  const std::size_t n_blocks = (m + kQueries - 1) / kQueries, threads = static_cast<std::size_t>(std::max(n_threads, 1));
+  const std::size_t most_parts = std::max<std::size_t>(1, n / kRowsOfAPart);
+  const std::size_t n_parts = n_blocks >= threads ? 1 : std::min(most_parts, 2 * threads / std::max<std::size_t>(n_blocks, 1));
+  const std::size_t part_rows = (n + n_parts - 1) / n_parts;
+
+  std::vector<BestRanks> best(m * n_parts);  // [query][part]
+  for_each_block(n_blocks * n_parts, n_threads, stop_sign, [&] {
+    return [&](std::size_t block) {
+      const std::size_t part = block % n_parts, q0 = block / n_parts * kQueries, q1 = std::min(q0 + kQueries, m);
+      for (std::size_t q = q0; q < q1; ++q) best[q * n_parts + part].start(wanted.most, wanted.least[q]);
+      const std::size_t begin = part * part_rows;
+      const std::size_t end = q1 > q0 ? std::min(begin + part_rows, rows_before(rows, wanted, q1 - 1)) : 0;
+      std::uint32_t counts[kMostTile];
+      for (std::size_t r0 = begin; r0 < end; r0 += tile) {
+        stop_sign.poll();
+        for (std::size_t q = q0; q < q1; ++q) {
+          const std::size_t r1 = std::min({r0 + tile, end, rows_before(rows, wanted, q)});
+          if (r1 <= r0) continue;
+          set.equal_codes(queries.row(q), rows.codes.row(r0), r1 - r0, queries.n_hashes, queries.code_bytes, counts);
+          BestRanks& keep = best[q * n_parts + part];
+          for (std::size_t r = r0; r < r1; ++r) {
+            if (counts[r - r0] < keep.floor() || (rows.live && !rows.live[r])) continue;
+            keep.offer(counts[r - r0], rows.first + static_cast<std::uint32_t>(r));
+          }
+        }
+      }
+    };
+  });
+  if (n_parts == 1) return best_first(best);
+  std::vector<BestRanks> merged(m);
+  for (std::size_t q = 0; q < m; ++q) {
+    merged[q].start(wanted.most, wanted.least[q]);
+    for (std::size_t part = 0; part < n_parts; ++part) {
+      for (const Rank rank : best[q * n_parts + part].ranks()) merged[q].offer(rank);
+    }
+  }
+  return best_first(merged);
+}
+
+Found search_buckets(const CodeRows& queries, const SearchedRows& rows, const Buckets& buckets, const Wanted& wanted,
+                     int n_threads, StopSign& stop_sign) {
+  const InstructionSet& set = chosen_instruction_set();
+  constexpr std::size_t kQueries = 16, kAhead = 8, kLine = 64;
+  const std::size_t n = rows.codes.n_rows, m = queries.n_rows;
+  std::vector<BestRanks> best(m);
+  for_each_block((m + kQueries - 1) / kQueries, n_threads, stop_sign, [&] {
+    struct Buffers {
+      std::vector<std::uint64_t> seen;  // a bit for each row
+      std::vector<std::uint32_t> candidates;
+    };
+    return [&, b = Buffers{std::vector<std::uint64_t>(n / 64 + 1), {}}](std::size_t block) mutable {
+      const std::size_t end = std::min((block + 1) * kQueries, m);
+      for (std::size_t q = block * kQueries; q < end; ++q) {
+        stop_sign.poll();
+        const std::size_t n_before = rows_before(rows, wanted, q);
+        b.candidates.clear();
+        for (std::size_t band = 0; band < buckets.n_bands; ++band) {
+          const std::uint32_t key = band_key(queries.row(q), queries.code_bytes, band, buckets.width);
+          const auto [first, last] = bucket_of(buckets.keys + band * n, n, key);
+          for (std::size_t at = first; at < last; ++at) {
+            const std::uint32_t row = buckets.rows[band * n + at];
+            if (row >= n) throw std::invalid_argument("a bucket names a row that is not there: the index is damaged");
+            const std::uint64_t bit = std::uint64_t{1} << (row % 64);
+            if (row >= n_before || (b.seen[row / 64] & bit) || (rows.live && !rows.live[row])) continue;
+            b.seen[row / 64] |= bit;
+            b.candidates.push_back(row);
+          }
+        }
+        BestRanks& keep = best[q];
+        keep.start(wanted.most, wanted.least[q]);
+        for (std::size_t c = 0; c < b.candidates.size(); ++c) {
+          if (c + kAhead < b.candidates.size()) {
+            const unsigned char* next = rows.codes.row(b.candidates[c + kAhead]);
+            for (std::size_t byte = 0; byte < rows.codes.row_bytes(); byte += kLine) __builtin_prefetch(next + byte);
+          }
+          const std::uint32_t row = b.candidates[c];
+          std::uint32_t count;
+          set.equal_codes(queries.row(q), rows.codes.row(row), 1, queries.n_hashes, queries.code_bytes, &count);
+          keep.offer(count, rows.first + row);
+          b.seen[row / 64] = 0;
+        }
+      }
+    };
+  });
+  return best_first(best);
+}
+
+}  // namespace gcwsnet

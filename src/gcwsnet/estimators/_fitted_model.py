@@ -1,0 +1,192 @@
+"""What a fitted model offers beside its predictions: its file, its records, and what was chosen for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from gcwsnet._validation import check_choice, check_integer
+from gcwsnet.coding import Candidate, Coder
+from gcwsnet.data import Schema
+from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
+from gcwsnet.estimators._input import check_rows, check_targets, opened
+from gcwsnet.training import Labels, Trainer
+from gcwsnet.training._history import History
+
+
+class FittedModel(BaseEstimator):
+    """The views of a fitted model: all of them read its coder and its trainer, and none changes them.
+
+    Attributes
+    ----------
+    coder_ : Coder
+    trainer_ : Trainer
+    _fitted_params : dict
+        The parameters as they were in `fit`, which everything after it reads: changing a parameter of a fitted model
+        changes nothing until the next `fit`.
+    """
+
+    coder_: Coder
+    trainer_: Trainer
+    _fitted_params: dict[str, Any]
+    n_jobs: int | None
+
+    def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True, dtype: str = "float32") -> None:
+        """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file. It is written beside it first and then moved into its place.
+        optimizer : bool, default=True
+            Whether the state of the optimizer and of the averaging is saved too, so that `partial_fit` goes on as if
+            nothing had been saved. The file is two to four times as large then. The warm-up buffer of a stream (see
+            `partial_fit`) is never saved: what has been learned from it is final then.
+        timings : bool, default=True
+            Whether the seconds of `history_` and `selection_` are saved. Without them they are 0, and equal fits give
+            equal files.
+        dtype : {"float32", "float16", "int8"}, default="float32"
+            The type of the first layer's table in the file, which is nearly all of it; the others need
+            ``optimizer=False``. "float16" halves the file. "int8" makes it four times smaller: each row of the table
+            has a scale, and its weights are rounded to 1/127 of the row's largest. Predictions change by that rounding;
+            ``docs/training-speed.md`` has the accuracy. The loaded net computes in float32 with what was stored.
+        """
+        from gcwsnet.estimators._model_file import TABLE_DTYPES, save_model  # noqa: PLC0415
+
+        check_is_fitted(self)
+        check_choice("dtype", dtype, TABLE_DTYPES)
+        if optimizer and dtype != "float32":
+            raise ValueError(
+                f"dtype={dtype!r} rounds the weights, from which training cannot go on as if nothing had been saved; "
+                "give optimizer=False too"
+            )
+        save_model(self, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
+
+    def explain(self) -> str:
+        """Return in words what was chosen for the model: scaling, relevant columns, p, nets, epochs and temperature."""
+        check_is_fitted(self)
+        return explain(self)
+
+    def plot_selection(self, ax: Any = None) -> Any:
+        """Draw the candidates of the search with their losses on held-out rows; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        check_is_fitted(self)
+        return plot_selection(self.selection_, ax)
+
+    def permutation_importance(self, X: Any, y: Any, *, n_repeats: int = 5, max_rows: int = 1000) -> Any:
+        """Return how much the loss rises when a column of held-out rows is shuffled.
+
+        It is what `sklearn.inspection.permutation_importance` does with the negative loss as the score, in less time:
+        rows are checked and encoded once.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+            Held-out rows.
+        y : array of shape (n,) or (n, m)
+        n_repeats : int, default=5
+            How often each column is shuffled.
+        max_rows : int, default=1000
+            The rows that are used, drawn at random.
+
+        Returns
+        -------
+        result : Bunch
+            `importances_mean` and `importances_std` of each column of X, and all `importances`, of shape
+            (columns, n_repeats). Columns of text that are hashed share columns, and have one importance together.
+        """
+        check_is_fitted(self)
+        check_integer("n_repeats", n_repeats, 1, 2**20)
+        check_integer("max_rows", max_rows, 1, 2**31)
+        coder = self.coder_
+        rows = check_rows(opened(X), self, coder.settings, coder.schema, reset=False)
+        targets = self.trainer_.targets
+        target = targets.encode(check_targets(y, are_numbers=not isinstance(targets, Labels)))
+        check_consistent_length(rows, target)
+        return permutation_importance(self, rows, target, n_repeats=n_repeats, max_rows=max_rows)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns that are hashed, such as ``age`` and ``city=Rome``.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            The names of the columns of X, where X is an array. They must be those of `fit` where it had names.
+        """
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        schema = self.coder_.schema
+        return np.array(schema.feature_names(), dtype=object) if schema is not None and schema.columns else names
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        schema = self.coder_.schema if "coder_" in vars(self) else None
+        return text if schema is None or not schema.columns else f"{text}\nfitted on a table with {schema}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what a notebook shows: what scikit-learn shows, and the table that a model was fitted on."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        schema = self.coder_.schema if "coder_" in vars(self) else None
+        if "text/html" in bundle and schema is not None and schema.columns:
+            title = f"Fitted on a table of {len(schema.columns)} columns"
+            bundle["text/html"] += f"<details><summary>{title}</summary>{schema._repr_html_()}</details>"
+        return bundle
+
+    @property
+    def schema_(self) -> Schema | None:
+        """How the columns of a table become the columns that are hashed; None for arrays."""
+        return self.coder_.schema
+
+    @property
+    def history_(self) -> History:
+        """The records of the training."""
+        return self.trainer_.history
+
+    @property
+    def selection_(self) -> list[Candidate]:
+        """The candidates that preprocessing, p, epochs and temperature were selected from."""
+        return list(self.coder_.selection)
+
+    @property
+    def scaling_(self) -> Any:
+        """The scaling of columns in use."""
+        return self.coder_.preprocessing.scaling
+
+    @property
+    def p_(self) -> float:
+        """The power in use."""
+        return self.coder_.p
+
+    @property
+    def hasher_(self) -> Any:
+        """The hasher in use."""
+        return self.coder_.hasher
+
+    @property
+    def seed_(self) -> int:
+        """The seed of hashes, weights and order."""
+        return self.coder_.seed
+
+    @property
+    def n_rows_seen_(self) -> int:
+        """The rows that the net has learned from."""
+        return self.trainer_.rows_seen
+
+    @property
+    def n_epochs_seen_(self) -> int:
+        """The epochs that the net has learned from; a call of `partial_fit` counts as one."""
+        return self.trainer_.epochs_seen

@@ -1,0 +1,105 @@
+"""How files become the rows of an index: tables by their schema, texts by their shingles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from gcwsnet.data import Schema, read
+from gcwsnet.data._sources import COMPRESSED_EXTENSIONS
+from gcwsnet.data._texts import Texts, read_lines, read_text_column, shingle_rows
+from gcwsnet.estimators._file_coder import read_with_schema
+
+TEXT = "text"
+ColumnName = str | int
+
+
+class FileBatch(NamedTuple):
+    """Rows of a file, their ids if a column has them, and the lines of a text file."""
+
+    X: Any
+    ids: NDArray[Any] | None
+    lines: list[str] | None
+
+
+@dataclass(frozen=True)
+class FileRows:
+    """How files become rows.
+
+    Attributes
+    ----------
+    schema : dict or None
+        That of tables and LIBSVM files; None for texts.
+    lines : bool
+        Whether each line of a file is a text.
+    column : str, int or None
+        The column of a table that holds texts.
+    shingle : int
+        The words of a shingle.
+    """
+
+    schema: dict[str, Any] | None
+    lines: bool = False
+    column: ColumnName | None = None
+    shingle: int = 3
+
+    @classmethod
+    def of_files(
+        cls,
+        files: list[str],
+        reading: dict[str, Any],
+        *,
+        text: ColumnName | None,
+        shingle: int,
+        ids: ColumnName | None,
+        ignored: ColumnName | None,
+    ) -> tuple[FileRows, dict[str, Any]]:
+        """Return how files become rows, and the settings to read them with.
+
+        `reading` are the settings of `read`, `text` the column that holds texts, `ids` the column of the ids and
+        `ignored` one that is left out.
+        """
+        if text is not None:
+            return cls(None, column=text, shingle=shingle), reading
+        if is_text(files, reading):
+            return cls(None, lines=True, shingle=shingle), {}
+        if ignored is not None and ids is not None:
+            named = read(files, **reading, label=ignored).columns or []
+            reading = reading | {"columns": [name for name in named if name != ids]}
+        label = ids if ids is not None else ignored
+        reading = reading | ({} if label is None else {"label": label})
+        return cls(read(files, **reading).schema.to_json()), reading
+
+    def batches(self, files: list[str], reading: dict[str, Any], ids: ColumnName | None) -> Iterator[FileBatch]:
+        """Yield the rows of files."""
+        if self.schema is not None:
+            label = {} if ids is None else {"label": ids}
+            for batch in read_with_schema(files, reading, Schema.from_json(self.schema), **label):
+                yield FileBatch(batch.X, batch.y if ids is not None else None, None)
+            return
+        texts: Iterator[Texts]
+        texts = read_lines(files) if self.lines else read_text_column(files, self.column or 0, ids, **reading)
+        for one in texts:
+            yield FileBatch(shingle_rows(one.texts, self.shingle), one.ids, one.texts if self.lines else None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return asdict(self)
+
+
+def is_text(files: list[str], reading: dict[str, Any]) -> bool:
+    """Return whether files are read line by line: by their format, or by names that end with .txt."""
+    if "format" in reading:
+        return bool(reading["format"] == TEXT)
+    return all(_suffix(name) == ".txt" for name in files)
+
+
+def _suffix(name: str) -> str:
+    suffixes = [one.lower() for one in PurePath(name).suffixes]
+    while suffixes and suffixes[-1] in COMPRESSED_EXTENSIONS:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""

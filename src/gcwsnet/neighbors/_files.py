@@ -1,0 +1,200 @@
+"""The files of an index: a manifest in JSON, and arrays as .npy files that are memory-mapped. Reading runs no code.
+
+The name of an array's file has the beginning of its checksum. A new index is written beside the old one, and the
+manifest that names the files replaces the old one at the end; then files that it does not name are removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+from scipy import sparse
+
+import gcwsnet
+from gcwsnet._atomic import remove_left_overs, written_beside
+from gcwsnet.data._batch import canonical_csr
+from gcwsnet.hashing import HASH_VERSION
+from gcwsnet.neighbors._ids import Ids
+from gcwsnet.neighbors._segments import Segment, bucket_bands
+from gcwsnet.neighbors._settings import IndexSettings
+from gcwsnet.neighbors._store import Store
+
+MANIFEST = "index.json"
+FORMAT_VERSION = 1
+CHUNK_BYTES = 1 << 24
+Arrays = dict[str, NDArray[Any]]
+
+
+def write_store(folder: Path, store: Store, described: dict[str, Any], threads: int) -> None:
+    """Write an index with what else is known about it into a folder, in place of the one before."""
+    folder.mkdir(parents=True, exist_ok=True)
+    others = [path.name for path in folder.iterdir() if path.suffix != ".part" and not path.name.startswith(".")]
+    if others and not (folder / MANIFEST).exists() and not all(name.endswith((".npy", ".npy.new")) for name in others):
+        raise ValueError(f"{folder} has other files than those of an index, such as {others[0]}; choose another folder")
+    remove_left_overs(folder)
+    segments = [one.compacted() for one in store.segments]
+    rows = segments[0].rows
+    arrays = {}
+    for name, (dtype, shape, chunks) in _content(store, segments, threads).items():
+        arrays[name] = _write_array(folder, name, dtype, shape, chunks)
+    manifest = {
+        "format_version": FORMAT_VERSION,
+        "gcwsnet_version": gcwsnet.__version__,
+        "hash_version": HASH_VERSION,
+        "settings": asdict(store.settings),
+        "rows": None if rows is None else {"csr": sparse.issparse(rows), "columns": int(rows.shape[1])},
+        "arrays": arrays,
+        **described,
+    }
+    text = json.dumps(manifest, indent=1, allow_nan=False, sort_keys=True)
+    with written_beside(folder / MANIFEST) as path:
+        path.write_text(json.dumps({"sha256": _digest(text), "index": json.loads(text)}, indent=1, sort_keys=True))
+    used = {MANIFEST, *(one["file"] for one in arrays.values())}
+    for path in folder.iterdir():
+        if path.name not in used and path.name.endswith((".npy", ".npy.new")):
+            with contextlib.suppress(OSError):  # another process may have it open, where that matters
+                path.unlink()
+
+
+Content = dict[str, tuple[Any, tuple[int, ...], Iterable[NDArray[Any]]]]
+
+
+def _content(store: Store, segments: list[Segment], threads: int) -> Content:
+    """Return the type, the shape and the parts of each array."""
+    n, k = sum(one.n_rows for one in segments), store.settings.n_hashes
+    content: Content = {"codes": (segments[0].codes.dtype, (n, k), (one.codes for one in segments))}
+    bands = store.settings.bands
+    if bands is not None:
+        shape = (bands.n_bands, n)
+        keys = (keys for keys, _ in bucket_bands(segments, bands, threads))
+        rows = (rows for _, rows in bucket_bands(segments, bands, threads))
+        content |= {"bucket-keys": (np.uint32, shape, keys), "bucket-rows": (np.uint32, shape, rows)}
+    ids = Ids.joined([one.ids for one in segments])
+    named: Arrays = {"id-texts": ids.content, "id-ends": ids.ends} if ids.numbers is None else {"ids": ids.numbers}
+    content |= {name: (one.dtype, one.shape, [one]) for name, one in named.items()}
+    return content | (_row_content([one.rows for one in segments]) if store.settings.keep_rows else {})
+
+
+def _row_content(rows: list[Any]) -> Content:
+    """Return the type, the shape and the parts of the arrays of kept rows."""
+    dtype = np.result_type(*(one.dtype for one in rows))
+    if not sparse.issparse(rows[0]):
+        return {"rows": (dtype, (sum(map(len, rows)), rows[0].shape[1]), rows)}
+    stored = np.cumsum([0, *(one.nnz for one in rows)])
+    index = np.int32 if max(stored[-1], rows[0].shape[1]) < 2**31 else np.int64  # as SciPy wants both, not to copy them
+    starts = [one.indptr[:-1].astype(np.int64) + before for one, before in zip(rows, stored, strict=False)]
+    n = sum(map(len, starts)) + 1
+    return {
+        "row-values": (dtype, (int(stored[-1]),), [one.data for one in rows]),
+        "row-columns": (index, (int(stored[-1]),), [one.indices for one in rows]),
+        "row-starts": (index, (n,), [*starts, stored[-1:]]),
+    }
+
+
+def _write_array(
+    folder: Path, name: str, dtype: Any, shape: tuple[int, ...], parts: Iterable[NDArray[Any]]
+) -> dict[str, Any]:
+    """Write an array part by part, and return its line of the manifest."""
+    digest = hashlib.sha256()
+    new = folder / f"{name}.npy.new"
+    dtype = np.dtype(dtype).newbyteorder("<")
+    with written_beside(new) as path, path.open("wb") as file:
+        header = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        npy.write_array_header_1_0(file, header)
+        for part in parts:
+            for chunk in _chunks(part):
+                data = np.ascontiguousarray(chunk, dtype).tobytes()
+                digest.update(data)
+                file.write(data)
+    file_name = f"{name}-{digest.hexdigest()[:16]}.npy"
+    new.replace(folder / file_name)
+    return {"file": file_name, "dtype": dtype.str, "shape": list(shape), "sha256": digest.hexdigest()}
+
+
+def _chunks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    step = max(1, CHUNK_BYTES // max(1, array.itemsize * int(np.prod(array.shape[1:], dtype=np.int64))))
+    for start in range(0, len(array), step):
+        yield array[start : start + step]
+
+
+def read_store(folder: Path, *, verify: bool) -> tuple[Store, dict[str, Any]]:
+    """Return the index of a folder, and what else is known about it."""
+    manifest = _read_manifest(folder)
+    try:
+        settings = IndexSettings(**manifest["settings"])
+        arrays = {name: _read_array(folder, one, verify) for name, one in manifest["arrays"].items()}
+        codes = arrays["codes"]
+        ids = Ids(arrays["ids"]) if "ids" in arrays else Ids(None, arrays["id-texts"], arrays["id-ends"])
+        kept = manifest["rows"]
+        rows = None
+        if kept is not None and kept["csr"]:
+            rows = canonical_csr(arrays["row-values"], arrays["row-columns"], arrays["row-starts"], kept["columns"])
+        elif kept is not None:
+            rows = arrays["rows"]
+        buckets = (arrays["bucket-keys"], arrays["bucket-rows"]) if settings.bands is not None else None
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{folder / MANIFEST} is damaged: {error!r}; take another copy") from error
+    shapes_fit = codes.shape[1] == settings.n_hashes and len(ids) == len(codes)
+    shapes_fit = shapes_fit and (rows is None or rows.shape[0] == len(codes))
+    if settings.bands is not None and buckets is not None:
+        shapes_fit = shapes_fit and all(one.shape == (settings.bands.n_bands, len(codes)) for one in buckets)
+    if not shapes_fit:
+        raise ValueError(f"{folder} is damaged: its arrays do not fit each other; take another copy")
+    return Store(settings, [Segment(codes, ids, rows, buckets, mapped=True)]), manifest
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing: {folder} is not an index, or it was not saved to the end")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        digest, manifest = content["sha256"], content["index"]
+        version = manifest["format_version"], manifest["hash_version"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is damaged: it cannot be read ({error}); take another copy") from error
+    if version != (FORMAT_VERSION, HASH_VERSION):
+        raise ValueError(
+            f"{path} was written by gcwsnet {manifest.get('gcwsnet_version')} in format {version[0]} with hash version "
+            f"{version[1]}; this is gcwsnet {gcwsnet.__version__}, which reads format {FORMAT_VERSION} with hash "
+            f"version {HASH_VERSION}: load it with the version that wrote it, or build it again"
+        )
+    if digest != _digest(json.dumps(manifest, indent=1, allow_nan=False, sort_keys=True)):
+        raise ValueError(f"{path} is damaged: its content does not fit its checksum; take another copy")
+    return dict(manifest)
+
+
+def _read_array(folder: Path, described: dict[str, Any], verify: bool) -> NDArray[Any]:
+    path = folder / Path(described["file"]).name
+    if not path.exists():
+        raise ValueError(f"{path} is missing, which {folder / MANIFEST} names; take another copy")
+    empty = 0 in described["shape"]  # nothing to map
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode=None if empty else "r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise ValueError(f"{path} is damaged or truncated: {error}; take another copy") from error
+    if array.dtype.str != described["dtype"] or list(array.shape) != described["shape"]:
+        raise ValueError(
+            f"{path} is damaged: it must have the type {described['dtype']} and the shape {described['shape']}, got "
+            f"{array.dtype.str} and {list(array.shape)}; take another copy"
+        )
+    if verify:
+        digest = hashlib.sha256()
+        for chunk in _chunks(array):
+            digest.update(chunk.tobytes())
+        if digest.hexdigest() != described["sha256"]:
+            raise ValueError(f"{path} is damaged: its content does not fit its checksum; take another copy")
+    return array.view(np.ndarray)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

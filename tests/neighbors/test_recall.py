@@ -1,0 +1,91 @@
+"""The law of bands, 1 - (1 - P**r)**B, and the recall that the index promises, by statistics with fixed seeds."""
+
+import numpy as np
+import pytest
+
+from gcwsnet import pgmm_kernel
+from gcwsnet.neighbors import Bands, GCWSIndex, band_recall
+from gcwsnet.neighbors._bands import choose_bands
+from tests.neighbors.rows import clustered, pairs_of_similarity
+
+N = 4000
+
+
+@pytest.mark.parametrize("J", [0.3, 0.5, 0.7, 0.8, 0.9])
+@pytest.mark.parametrize(("bits", "threshold"), [(8, 0.8), (8, 0.5), (2, 0.8)])
+def test_pairs_share_a_bucket_as_often_as_the_formula_says(J: float, bits: int, threshold: float) -> None:
+    """Pairs in columns of their own are independent: the share found is within five standard errors.
+
+    All candidates are kept (least = 0), so that only the bands decide. Other rows than its partner share a bucket with
+    a row by chance; they do not count.
+    """
+    A, B = pairs_of_similarity(N, J, seed=int(100 * J))
+    np.testing.assert_allclose(pgmm_kernel(A[:3], B[:3]).diagonal(), J)
+    index = GCWSIndex(128, bits=bits, threshold=threshold, keep_rows=False, random_state=5).fit(A)
+    search = index._store.search(with_bands=True, threads=1)
+    codes = GCWSIndex(128, bits=bits, keep_rows=False, random_state=5).fit(B)._store.segments[0].codes
+    found = search.found(codes, 2**62, np.zeros(N, np.uint32))
+    share = (found.query == found.row).mean() * len(found.query) / N
+    bands = index.bands_
+    assert bands is not None
+    wanted = band_recall(J, bits=bits, n_bands=bands.n_bands, width=bands.width)
+    error = np.sqrt(wanted * (1 - wanted) / N)
+    assert abs(share - wanted) < 5 * error + 1e-12
+
+
+@pytest.mark.parametrize("recall", [0.8, 0.95, 0.99])
+@pytest.mark.parametrize("threshold", [0.5, 0.8])
+@pytest.mark.parametrize("method", ["scan", "bands"])
+def test_the_wanted_recall_is_reached_at_the_threshold(threshold: float, recall: float, method: str) -> None:
+    """Pairs exactly at the threshold are the hardest: their share is not five standard errors below the recall."""
+    A, B = pairs_of_similarity(N, threshold * (1 + 1e-9), seed=3)
+    index = GCWSIndex(512, threshold=threshold, recall=recall, method=method, random_state=1).fit(A)
+    matches = index.query_threshold(B, threshold)
+    assert (matches.queries == matches.ids).all()
+    share = len(matches.ids) / N
+    assert share > recall - 5 * np.sqrt(recall * (1 - recall) / N)
+
+
+@pytest.mark.parametrize("recall", [0.7, 0.95])
+@pytest.mark.parametrize("n_hashes", [32, 256])
+def test_the_wanted_recall_is_reached_by_the_k_nearest(recall: float, n_hashes: int) -> None:
+    """Of the 10 nearest rows at least the wanted share is found, five standard errors of a share allowed."""
+    rows = np.abs(clustered(3000, d=30, noise=1.0))
+    queries = rows[:200] * np.random.default_rng(1).uniform(0.7, 1.3, (200, 30))
+    K = pgmm_kernel(queries, rows)
+    found = GCWSIndex(n_hashes, recall=recall).fit(rows).query(queries, 10)
+    tenth = np.sort(K, axis=1)[:, [-10]]
+    share = (found.similarities >= tenth - 1e-12).mean()
+    assert share > recall - 5 * np.sqrt(recall * (1 - recall) / 2000)
+
+
+def test_fewer_hashes_with_a_lower_recall_do_miss_rows() -> None:
+    """The test above can fail: with a low recall and few hashes, rows are missed."""
+    rows = np.abs(clustered(3000, d=30, noise=1.0))
+    K = pgmm_kernel(rows[:200], rows)
+    found = GCWSIndex(16, recall=0.5).fit(rows).query(rows[:200], 10)
+    share = (found.similarities >= np.sort(K, axis=1)[:, [-10]] - 1e-12).mean()
+    assert share < 0.97
+
+
+def test_bands_are_as_wide_as_the_codes_allow() -> None:
+    for n_hashes in (64, 256, 1024):
+        for threshold in (0.5, 0.7, 0.9, 1.0):
+            n_bands, width = choose_bands(n_hashes, 8, threshold, 0.9)
+            assert n_bands * width <= n_hashes
+            assert band_recall(threshold, bits=8, n_bands=n_bands, width=width) >= 0.9
+            if threshold < 1:
+                needed = np.log1p(-0.91) / np.log1p(-(((threshold * 255 + 1) / 256) ** (width + 1)))
+                assert np.ceil(needed) * (width + 1) > n_hashes or np.ceil(needed) > 64
+
+
+def test_the_formula_in_numbers() -> None:
+    """By hand: P = 1 for J = 1; J = 0.5 with one bit is P = 0.75, and 1 - (1 - 0.75**2)**3."""
+    assert band_recall(1.0, bits=8, n_bands=1, width=50) == 1.0
+    assert band_recall(0.5, bits=1, n_bands=3, width=2) == pytest.approx(1 - 0.4375**3)
+    assert Bands(3, 2).n_bands == 3
+
+
+def test_a_threshold_that_the_codes_cannot_reach_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"with n_hashes=8 at most 0\.\d+ of the pairs .* take more hashes"):
+        GCWSIndex(8, threshold=0.1).fit(clustered(10))
