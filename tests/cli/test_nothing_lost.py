@@ -64,11 +64,12 @@ def killed_and_resumed(arguments: list[Any], marker: Any, kills: int) -> int:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("pictures")
-def test_a_killed_run_ends_with_the_bytes_of_one_that_was_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ensemble", [1, 3])
+def test_a_killed_run_ends_with_the_bytes_of_one_that_was_not(ensemble: int, tmp_path: Path) -> None:
     write_rows(tmp_path / "rows.svm", 5000)
     write_rows(tmp_path / "test.svm", 200, seed=1)
     run = ["train", tmp_path / "rows.svm", "--test", tmp_path / "test.svm", *SMALL, "--epochs", 2]
-    run += ["--checkpoint-every", 700, "--shuffle-rows", 1500]
+    run += ["--ensemble", ensemble, "--checkpoint-every", 700, "--shuffle-rows", 1500]
     succeed(*run, "--out", tmp_path / "whole")
     out = tmp_path / "killed"
     checkpoint = out / "checkpoint.safetensors"

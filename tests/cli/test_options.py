@@ -72,10 +72,11 @@ def test_a_word_for_missing_values_gives_the_same_codes_and_model_in_the_command
 ) -> None:
     file, X, y = rows_with_holes(tmp_path)
     estimator = GCWSNetClassifier(
-        n_hashes=16, hidden=(4,), p=1.0, scale="numeric", missing=missing, random_state=0
+        n_hashes=16, hidden=(4,), p=1.0, scale="numeric", relevance=0, missing=missing, random_state=0
     ).fit(X, y)
     reading = ["--label", "label", "--missing", missing]
-    succeed("hash", file, "--out", tmp_path / "codes", "--n-hashes", 16, "--p", 1, "--scale", "numeric", *reading)
+    hashing = ["--n-hashes", 16, "--p", 1, "--scale", "numeric", "--relevance", 0, "--ensemble", 1]
+    succeed("hash", file, "--out", tmp_path / "codes", *hashing, *reading)
     codes = np.load(tmp_path / "codes" / "part-00000-00000.codes.npy")
     np.testing.assert_array_equal(codes, estimator.coder_.codes(X))
 

@@ -13,12 +13,12 @@ from scipy import sparse
 
 from gcwsnet import GCWSHasher
 from gcwsnet.coding import Coder, CoderSettings, _coder, fit_coder
-from gcwsnet.coding._preprocessing import KINDS, learn_preprocessing
+from gcwsnet.coding._preprocessing import FOR_DENSE_ROWS, KINDS, learn_scaling_of
 
 RNG = np.random.default_rng(0)
 X = np.hstack([RNG.normal(3, 2, (300, 4)), RNG.integers(0, 2, (300, 1))])
 COUNTS = RNG.poisson(0.5, (300, 6)).astype(np.float32)
-SMALL: dict[str, Any] = {"n_hashes": 16, "p": 2.0}
+SMALL: dict[str, Any] = {"n_hashes": 16, "p": 2.0, "relevance": 0}
 
 
 def fitted(X: Any, **settings: Any) -> Coder:
@@ -28,11 +28,12 @@ def fitted(X: Any, **settings: Any) -> Coder:
 @pytest.mark.parametrize("scale", [*KINDS, None])
 @pytest.mark.parametrize("form", [np.array, sparse.csr_array])
 def test_codes_are_those_of_preprocessing_and_hasher_and_survive_a_state(scale: str | None, form: Any) -> None:
-    if scale == "quantile" and form is sparse.csr_array:
+    if scale in FOR_DENSE_ROWS and form is sparse.csr_array:
         return
     rows = form(COUNTS)
     coder = fitted(rows, scale=scale)
-    prepared = rows if scale is None else learn_preprocessing(rows, scale).transform(rows)
+    scaling = learn_scaling_of(rows, scale)
+    prepared = rows if scaling is None else scaling.transform(rows)
     expected = GCWSHasher(16, p=2.0, random_state=7).fit_transform(prepared)
     assert_array_equal(coder.codes(rows), expected)
     arrays, description = coder.state()
@@ -84,26 +85,13 @@ def test_without_a_score_auto_is_numeric_and_1() -> None:
     assert (coder.scale, coder.p, coder.selection) == ("numeric", 1.0, ())
 
 
-def test_the_score_gets_training_rows_and_other_rows_and_decides() -> None:
-    asked = []
-
-    def score(code_bits: int, codes: Any, training: Any, held_out: Any, validation: Any) -> Any:
-        asked.append((code_bits, len(codes), len(held_out)))
-        assert not set(training) & set(validation)
-        return np.full(len(validation), float(len(asked) == 4)) + np.arange(len(validation)) % 2
-
-    coder = fit_coder(X, CoderSettings(n_hashes=16), seed=7, score=score)
-    assert {one[0] for one in asked} == {8}
-    assert [one.chosen for one in coder.selection].index(True) == 3
-    assert (coder.scale, coder.p) == (coder.selection[3].scale, coder.selection[3].p)
-    assert [one["seconds"] for one in coder.state(timings=False)[1]["selection"]] == [0.0] * len(asked)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"p": 0.0}, "p must be from"),
         ({"scale": "robust"}, "scale must be one of 'auto', 'numeric'"),
+        ({"relevance": -1.0}, "relevance must be from 0"),
+        ({"search": "long"}, "search must be one of 'off', 'fast', 'thorough'"),
         ({"missing": "drop"}, "missing must be one of 'auto', 'error', 'zero', 'mean'"),
     ],
 )

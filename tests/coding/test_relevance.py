@@ -26,6 +26,8 @@ def by_definition(column: NDArray[Any], target: NDArray[Any]) -> float:
     values = np.eye(target.max() + 1)[target] if target.ndim == 1 else target
     known = sorted(number for number in column.tolist() if not np.isnan(number))
     edges = [known[len(known) * i // 16] for i in range(1, 16)] if known else []
+    if len(set(known)) <= 16:
+        edges = sorted(set(known))[1:]
     bins = [16 if np.isnan(number) else sum(number >= edge for edge in edges) for number in column.tolist()]
     mean = values.mean(axis=0)
     between = 0.0
@@ -48,6 +50,9 @@ def columns_for(target: NDArray[Any]) -> NDArray[np.float64]:
             shifted(target, 3.0),
             np.round(shifted(target, 0.5)),
             (shifted(target, 0.5) > 0.7).astype(float),
+            (shifted(target, 0.1) > 2.15).astype(float),
+            np.arange(N) % 16,
+            np.arange(N) % 17,
             holes,
             told_by_holes,
             np.full(N, np.nan),
@@ -71,6 +76,7 @@ def test_sparse_rows_are_those_with_0_and_1(target: NDArray[Any]) -> None:
     rng = np.random.default_rng(3)
     tells = (target if target.ndim == 1 else target[:, 0]) > 0.5
     there = np.column_stack([tells ^ (rng.random(N) < share) for share in (0.05, 0.3, 0.5, 0.5)])
+    there[:, 3] &= rng.random(N) < 0.03  # a rare one
     X = sparse.csr_array(there * rng.normal(5, 1, there.shape))
     expected = relevance(there.astype(float), target)
     assert_allclose(relevance(X, target), expected, rtol=1e-9)

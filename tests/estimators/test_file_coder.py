@@ -10,9 +10,12 @@ from scipy import sparse
 
 from gcwsnet import GCWSHasher
 from gcwsnet.coding import CoderSettings
-from gcwsnet.coding._preprocessing import learn_preprocessing
+from gcwsnet.coding._preprocessing import learn_scaling_of
 from gcwsnet.data import read
 from gcwsnet.estimators._file_coder import FileCoder, find_task, learn_from_files, sample
+from gcwsnet.training import TrainingSettings
+
+NET = TrainingSettings(hidden=(8,))
 
 
 def rows(n: int = 500) -> tuple[np.ndarray, np.ndarray]:
@@ -22,15 +25,16 @@ def rows(n: int = 500) -> tuple[np.ndarray, np.ndarray]:
 
 def coder_of(X: Any, y: Any, task: str = "auto", **settings: Any) -> FileCoder:
     batches = read((X, y), batch_rows=64)
-    given: dict[str, Any] = {"n_hashes": 16, "p": 2.0, "scale": "minmax"}
-    return learn_from_files(batches, CoderSettings(**given | settings), task, 7, None)
+    given: dict[str, Any] = {"n_hashes": 16, "p": 2.0, "scale": "minmax", "relevance": 0}
+    return learn_from_files(batches, CoderSettings(**given | settings), NET, task, 7, None)
 
 
 def test_codes_are_those_of_preprocessing_and_hasher() -> None:
     X, y = rows()
     coder = coder_of(X, y)
     hasher = GCWSHasher(16, p=2.0, random_state=7).fit(X)
-    assert_array_equal(coder.codes(X[:50], None), hasher.transform(learn_preprocessing(X, "minmax").transform(X[:50])))
+    scaling: Any = learn_scaling_of(X, "minmax")
+    assert_array_equal(coder.codes(X[:50], None), hasher.transform(scaling.transform(X[:50])))
     assert coder.task == "classification"
     targets: Any = coder.targets
     assert targets.classes.tolist() == [0, 1, 2]
@@ -57,7 +61,18 @@ def test_preprocessing_and_p_are_selected_where_they_are_auto() -> None:
     X = rng.normal(size=(1000, 6)) * [1, 1, 1e5, 1e5, 1e5, 1e5]
     coder = coder_of(X, X[:, 0] * X[:, 1] > 0, p="auto", scale="auto")
     assert len(coder.coder.selection) > 5
-    assert coder.coder.preprocessing is not None
+    assert [one.chosen for one in coder.coder.selection].count(True) == 1
+    assert coder.coder.epochs in (8, 3)
+
+
+def test_codes_are_those_of_all_nets() -> None:
+    X, y = rows()
+    alone = coder_of(X, y)
+    together = learn_from_files(read((X, y)), alone.coder.settings, TrainingSettings(), "auto", 7, None)
+    assert together.coder.ensemble == 4
+    codes = together.codes(X, None)
+    assert codes.shape == (500, 64)
+    assert_array_equal(codes[:, :16], alone.codes(X, None))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +127,7 @@ def test_a_coder_does_not_depend_on_the_batches_and_the_threads() -> None:
     X, y = rows()
     settings = CoderSettings(n_hashes=16)
     found = [
-        learn_from_files(read((X, y), batch_rows=size), settings, "auto", 7, n_jobs)
+        learn_from_files(read((X, y), batch_rows=size), settings, NET, "auto", 7, n_jobs)
         for size, n_jobs in ((64, 1), (500, 2))
     ]
     assert found[0].state()[1] == found[1].state()[1]

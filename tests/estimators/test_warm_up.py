@@ -11,19 +11,26 @@ from scipy import sparse
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.coding._preprocessing import learn_preprocessing
+from gcwsnet.coding._preprocessing import learn_scaling_of
 from gcwsnet.data import Batch
 from gcwsnet.estimators._warm_up import WarmUpBuffer
 from tests.conftest import Rows
 
 
 def small(**settings: Any) -> GCWSNetClassifier:
-    defaults: dict[str, Any] = {"p": 1.0, "n_hashes": 32, "hidden": (8,), "random_state": 0}
+    defaults: dict[str, Any] = {
+        "p": 1.0,
+        "relevance": 0,
+        "scale": "numeric",
+        "n_hashes": 32,
+        "hidden": (8,),
+        "random_state": 0,
+    }
     return GCWSNetClassifier(**defaults | settings)
 
 
 def scaling_of(X: Any) -> Any:
-    return learn_preprocessing(X)
+    return learn_scaling_of(X, "numeric")
 
 
 def in_pieces(model: Any, X: Any, y: Any, size: int, **first: Any) -> Any:
@@ -74,7 +81,7 @@ def test_a_stream_of_single_rows_chooses_scaling_and_p() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 6)) * [1, 1, 1e5, 1e5, 1e5, 1e5]
     y = X[:, 0] * X[:, 1] > 0
-    stream = in_pieces(small(p="auto"), X, y, 1, classes=[False, True])
+    stream = in_pieces(small(p="auto", scale="auto", relevance="auto"), X, y, 1, classes=[False, True])
     assert len(stream.selection_) > 5
 
 
@@ -117,10 +124,12 @@ def test_a_saved_stream_goes_on_with_what_it_has_learned(three_classes: Rows, tm
     assert_array_equal(other.scaling_.divisor, scaling_of(X).divisor)
 
 
-def test_few_rows_are_gone_over_three_times(three_classes: Rows) -> None:
+def test_the_rows_of_a_fit_are_gone_over_as_often_as_was_chosen_or_given(three_classes: Rows) -> None:
     X, y = three_classes
-    assert small().fit(X, y).n_epochs_seen_ == 3
+    model = small().fit(X, y)
+    assert {one.epochs for one in model.selection_} == {8, 3}
+    assert model.n_epochs_seen_ == next(one.epochs for one in model.selection_ if one.chosen)
+    assert small(search="off").fit(X, y).n_epochs_seen_ == 8
     assert small(epochs=1).fit(X, y).n_epochs_seen_ == 1
-    assert small().fit(np.tile(X, (3, 1))[:1500], np.tile(y, 3)[:1500]).n_epochs_seen_ == 1
     with pytest.raises((TypeError, ValueError), match="epochs"):
         small(epochs="many").fit(X, y)

@@ -25,6 +25,7 @@ from gcwsnet._validation import (
 from gcwsnet.coding._preprocessing import (
     KINDS,
     AnyPreprocessing,
+    check_columns,
     learn_preprocessing,
     preprocessing_from_state,
 )
@@ -221,11 +222,13 @@ class Coder:
     @classmethod
     def from_state(cls, arrays: Arrays, description: dict[str, Any]) -> Coder:
         """Return the coder whose state this is."""
+        preprocessing = preprocessing_from_state(arrays, description["preprocessing"])
+        check_columns(preprocessing.n_features, description["n_features"])
         return cls(
             settings=CoderSettings(**description["settings"]),
             seed=description["seed"],
             n_features=description["n_features"],
-            preprocessing=preprocessing_from_state(arrays, description["preprocessing"]),
+            preprocessing=preprocessing,
             p=description["p"],
             ensemble=description["ensemble"],
             epochs=description["epochs"],

@@ -12,7 +12,7 @@ from gcwsnet import _sparse as sparse
 from gcwsnet._validation import Matrix, as_floats, check_choice, rounded
 from gcwsnet.coding._local import LocalScaling, learn_local
 from gcwsnet.coding._quantiles import QuantileScaling, learn_quantiles
-from gcwsnet.coding._relevance import column_weights, relevance
+from gcwsnet.coding._relevance import column_weights, explained, relevance, with_least
 from gcwsnet.coding._scaling import KINDS_OF_COLUMNS, SCALINGS, ColumnScaling, kinds_of_columns, learn_scaling
 from gcwsnet.coding._terms import KINDS_OF_TERMS, TermScaling, learn_terms
 
@@ -105,7 +105,7 @@ class Preprocessing:
         weight = own.pop("weight", None)
         scaling = _scaling_from_state(settings["scale"], n_features, own)
         if weight is not None:
-            _check_columns(len(weight), n_features)
+            check_columns(len(weight), n_features)
         if len(incomplete) and not 0 <= incomplete.min() <= incomplete.max() < n_features:
             raise IndexError(f"an indicator of a column that is none of the {n_features}")
         return cls(Recipe(**settings), n_features, scaling, weight, incomplete)
@@ -172,8 +172,8 @@ def preprocessing_from_state(arrays: Arrays, description: dict[str, Any]) -> Any
         Preprocessing.from_state(arrays, description[part], f"preprocessing.{part}.") for part in ("numbers", "others")
     ]
     numeric = arrays["preprocessing.numeric"].astype(bool)
-    _check_columns(parts[0].n_features, int(numeric.sum()))
-    _check_columns(parts[1].n_features, int((~numeric).sum()))
+    check_columns(parts[0].n_features, int(numeric.sum()))
+    check_columns(parts[1].n_features, int((~numeric).sum()))
     return TablePreprocessing(numeric, *parts)
 
 
@@ -269,8 +269,8 @@ def _relevance_of_table(
     """Return the weights of the columns of numbers and of the others, by one measure."""
     if target is None:
         raise ValueError("the relevance of columns needs the targets that they may be relevant for")
-    together = np.concatenate([relevance(numbers, target), relevance(others, target)])
-    weights = column_weights(together, power)
+    together = np.concatenate([explained(numbers, target), explained(others, target)])
+    weights = column_weights(with_least(together), power)
     return weights[: numbers.shape[1]], weights[numbers.shape[1] :]
 
 
@@ -324,16 +324,17 @@ def _scaling_from_state(scale: str | None, n_columns: int, arrays: Arrays) -> Sc
     if scale is None:
         return None
     if scale in KINDS_OF_TERMS:
-        _check_columns(len(arrays["term_weight"]), n_columns)
+        check_columns(len(arrays["term_weight"]), n_columns)
         return TermScaling(scale, arrays["term_weight"])
     kind = np.array(KINDS_OF_COLUMNS)[arrays["kind"]]
-    _check_columns(len(kind), n_columns)
+    check_columns(len(kind), n_columns)
     if scale == "quantile":
         return QuantileScaling(kind, arrays.get("quantiles", np.empty((0, 1))))
     columns = ColumnScaling("numeric" if scale == "local" else scale, kind, arrays["shift"], arrays["divisor"])
     return LocalScaling(columns, arrays.get("knots", np.empty((0, 8)))) if scale == "local" else columns
 
 
-def _check_columns(found: int, expected: int) -> None:
+def check_columns(found: int, expected: int) -> None:
+    """Raise an IndexError for a state whose parts are of rows of different widths."""
     if found != expected:
         raise IndexError(f"a preprocessing of {found} columns for rows of {expected}")

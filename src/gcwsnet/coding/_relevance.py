@@ -21,8 +21,8 @@ Floats = NDArray[np.float64]
 def relevance(X: Matrix, target: NDArray[Any]) -> Floats:
     """Return the share of the targets' variance that each column explains by itself.
 
-    The numbers of a column are put into 16 bins of equally many rows, or into fewer where numbers are equal; missing
-    ones have a bin of their own. The variance between the bins, less what as many bins of noise would have, over the
+    At most 16 distinct numbers of a column have a bin each, and more are put into 16 bins of equally many rows, or into
+    fewer where many are equal. Missing numbers have a bin of their own. The variance between the bins, less what as many bins of noise would have, over the
     whole variance is the relevance. For classes this is the relative decrease of the Gini impurity.
 
     Parameters
@@ -44,13 +44,22 @@ def relevance(X: Matrix, target: NDArray[Any]) -> Floats:
     >>> relevance(X, (X[:, 0] > 0).astype(np.int64)).round(2)
     array([0.95, 0.  , 0.  ])
     """
+    return with_least(explained(X, target))
+
+
+def with_least(explained: Floats) -> Floats:
+    """Return the relevance of columns that explain these shares."""
+    most = explained.max(initial=0.0)
+    return np.maximum(explained, LEAST * most) if most > 0 else np.ones(len(explained))
+
+
+def explained(X: Matrix, target: NDArray[Any]) -> Floats:
+    """Return the share of the targets' variance that each column explains, which may be 0; see `relevance`."""
     rows = max(500, min(MOST_ROWS, MOST_NUMBERS // max(1, X.shape[1]))) if not sparse.issparse(X) else MOST_ROWS
     step = -(-X.shape[0] // rows)
     X, target = X[::step], target[::step]
     targets = _Targets.of(target)
-    found = _of_sparse(X, targets) if sparse.issparse(X) else _of_dense(as_floats(X), targets)
-    most = found.max(initial=0.0)
-    return np.maximum(found, LEAST * most) if most > 0 else np.ones(len(found))
+    return _of_sparse(X, targets) if sparse.issparse(X) else _of_dense(as_floats(X), targets)
 
 
 def column_weights(relevance: Floats, power: float) -> Floats:
@@ -94,7 +103,10 @@ def _of_dense(X: NDArray[np.floating[Any]], targets: _Targets) -> Floats:
     for column, numbers in enumerate(by_column):
         ordered = np.sort(numbers)  # NaN comes last
         there = len(ordered) - np.count_nonzero(np.isnan(ordered))
-        edges = ordered[: max(there, 1)][there * np.arange(1, BINS) // BINS]
+        starts = 1 + np.flatnonzero(ordered[1:there] != ordered[: max(there - 1, 0)])  # of the second number and so on
+        if len(starts) >= BINS or there == 0:
+            starts = there * np.arange(1, BINS) // BINS
+        edges = ordered[starts]
         bins = np.searchsorted(edges, numbers, side="right")
         bins[np.isnan(numbers)] = BINS
         counts = np.bincount(bins, minlength=BINS + 1)

@@ -35,7 +35,7 @@ SEARCHES = ("off", "fast", "thorough")
 LEAST_ROWS, LEAST_ROWS_OF_LAST_STAGE = 200, 30
 """Fewer rows are not enough to compare preprocessings; and still fewer not for epochs and a temperature."""
 FEW_ROWS, FOLDS = 1000, 3
-"""Below so many rows all of them are validated on, by cross-validation."""
+"""Where there are fewer rows, all of them are validation rows in turn, by cross-validation."""
 POWERS = (0.5, 1.0, 2.0, 5.0, 20.0, 80.0)
 SHARE_HELD_OUT = 5
 
@@ -213,7 +213,7 @@ def select(
     if X.shape[0] >= LEAST_ROWS and (len(points) > 1 or settings.p == "auto"):
         point = search.best_point(points)
     epochs, temperature = None, 1.0
-    if score.epochs and X.shape[0] >= LEAST_ROWS_OF_LAST_STAGE:
+    if has_last_stage(X.shape[0], score.epochs):
         epochs, temperature = search.best_epochs(point)
     elif search.found:
         search.choose(point)
@@ -250,6 +250,16 @@ def open_points(settings: CoderSettings, X: Matrix, numeric: NDArray[np.bool_] |
     if indicators and len(incomplete_columns(X)):
         points.append(Point(Recipe("numeric", powers[0], False), p))
     return points
+
+
+def has_last_stage(n: int, epochs: Sequence[int]) -> bool:
+    """Return whether epochs are compared, or at least a temperature is found.
+
+    One number of epochs leaves only the temperature, which a part of very many rows does not tell.
+    """
+    if n < LEAST_ROWS_OF_LAST_STAGE or not epochs:
+        return False
+    return len(epochs) > 1 or n <= LAST_TRAINING_ROWS + LAST_VALIDATION_ROWS
 
 
 def splits(n: int, seed: int, training_rows: int, validation_rows: int) -> list[tuple[Rows, Rows]]:

@@ -29,7 +29,7 @@ class Predictions:
     probabilities : array of shape (n, n_classes) or None
         None for a regression.
     outputs : array of shape (n, n_outputs)
-        The outputs of the net.
+        The outputs of the net over the temperature: the logarithms of the probabilities, but for a constant.
     y : array or None
         The labels of the rows, if they were read.
     weight : array of float64 or None
@@ -110,4 +110,5 @@ class Model:
         outputs = self.predictor.outputs_of_checked(batch.X)
         targets = self.predictor.net.targets
         probabilities = targets.probabilities(outputs) if isinstance(targets, Labels) else None
-        return Predictions(targets.predictions(outputs), probabilities, outputs.astype(np.float64), y, batch.weight)
+        scaled = outputs.astype(np.float64) / targets.temperature
+        return Predictions(targets.predictions(outputs), probabilities, scaled, y, batch.weight)

@@ -115,10 +115,11 @@ def show_selection(verbose: int, candidates: list[Candidate]) -> None:
             for one in candidates:
                 logger.info("%s", describe(one))
         return
+    from rich.box import SIMPLE_HEAD  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
-    names = ("stage", "scale", "relevance", "p", "epochs", "loss", "+/-", "temperature", "seconds", "")
-    table = Table(*names, title="Settings, compared on held-out rows")
+    names = ("stage", "scale", "relevance", "p", "epochs", "loss", "+/-", "temp.", "seconds", "")
+    table = Table(*names, title="Settings, compared on held-out rows", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for one in candidates:
         settings = (one.stage, str(one.scale), f"{one.relevance:g}", f"{one.p:g}", str(one.epochs))
         results = (f"{one.loss:.4f}", f"{one.error:.4f}", f"{one.temperature:g}", f"{one.seconds:.2f}")
