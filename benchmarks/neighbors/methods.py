@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from benchmarks.neighbors.cases import TOP
-from gcwsnet import gmm_transform
+from gcwsnet import gmm_transform, pgmm_kernel
 from gcwsnet.neighbors import GCWSIndex
 
 Found = list[NDArray[np.int64]]
@@ -137,6 +137,16 @@ def gcwsnet_threshold(t: float, *, keep_rows: bool = True, n_hashes: int = 256) 
         return np.split(found.ids, ends)
 
     return Method(f"GCWSIndex({n_hashes}, threshold={t:g}), {kind}", "", "pGMM", lambda X: X, build, query, _size)
+
+
+def all_kernels() -> Method:
+    """Return the exact search without an index: the kernel with every row."""
+
+    def query(X: Any, Q: Any) -> Found:
+        return list(np.argpartition(-pgmm_kernel(Q, X), TOP, axis=1)[:, :TOP])
+
+    name = "pgmm_kernel with all rows"
+    return Method(name, name, "pGMM", lambda X: X, lambda X: X, query, lambda X: getattr(X, "nbytes", X.data.nbytes))
 
 
 def as_token_sets(X: Any) -> list[list[bytes]]:

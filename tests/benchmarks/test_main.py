@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks import __main__ as front
-from benchmarks import subject
+from benchmarks import subject, timing
 from benchmarks.__main__ import SUBJECTS, main
 from benchmarks.hashing import peers, speed
 from benchmarks.subject import DOCS, marks
@@ -114,14 +114,22 @@ def test_training(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
     monkeypatch.setattr(training, "GENERATED_ROWS", 300)
     monkeypatch.setattr(training, "n_cores", lambda: 1)
     lines = table_of("training", ["--rows", "100", "--repetitions", "1"], capsys)
-    found = [line.split(" | ")[0] for line in lines if "GCWSNet" in line]
-    fits = [f"| GCWSNetClassifier, batches of {size}" for size in (32, 128)]
-    assert found == [*fits, fits[0]]
+    found = [line.split(" | ")[0].removeprefix("| ") for line in lines if "gcwsnet" in line.lower()]
+    fits = [f"GCWSNetClassifier, batches of {size}" for size in (32, 128)]
+    assert found == [*fits, training.PREDICTOR, training.ESTIMATOR]
+
+
+@pytest.mark.usefixtures("no_datasets")
+def test_fit_parts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module_of("training"), "GENERATED_ROWS", 300)
+    monkeypatch.setattr(module_of("fit-parts"), "n_cores", lambda: 1)
+    monkeypatch.setattr(timing, "COPIED", 1 << 10)
+    assert len(table_of("fit-parts", ["--rows", "200", "--repetitions", "1"], capsys)) == 2 * (2 + 2)
 
 
 @pytest.mark.usefixtures("no_datasets")
 def test_first_layer(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module_of("first-layer"), "COPIED", 1 << 10)
+    monkeypatch.setattr(timing, "COPIED", 1 << 10)
     arguments = ["--hashes", "8", "--outputs", "4", "--batches", "32", "--repetitions", "1"]
     assert len(table_of("first-layer", arguments, capsys)) == 2 * (2 + 6)
 

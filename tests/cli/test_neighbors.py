@@ -98,6 +98,16 @@ def test_texts_are_found_by_their_shingles(folder: Path, tmp_path: Path) -> None
     assert [one["id"] for one in column] == [f"n{one['id']}" for one in lines]
 
 
+def test_a_text_without_an_id_is_an_error_and_one_that_is_missing_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("name,body\nx,some words here\n,other words there\n")
+    arguments = ["--text", "body", "--ids", "name", "--out", tmp_path / "index"]
+    assert "a label must not be missing" in fail("index", tmp_path / "a.csv", *arguments)
+    (tmp_path / "a.csv").write_text("name,body\nx,some words here\ny,\nz,\n")
+    succeed("index", tmp_path / "a.csv", *arguments)
+    found = table(succeed("search", tmp_path / "index", tmp_path / "a.csv", "--threshold", 0.9).stdout)
+    assert [(one["query"], one["id"]) for one in found] == [("0", "x"), ("1", "y"), ("1", "z"), ("2", "y"), ("2", "z")]
+
+
 def test_dedup_keeps_the_first_of_near_duplicates(folder: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.txt"
     result = succeed("dedup", folder / "texts.txt", "--threshold", 0.8, "--kept", kept)

@@ -33,7 +33,7 @@ def assert_as_it_was(index: GCWSIndex) -> None:
         (X[:2, :19], None, ValueError, "X has 19 features, but GCWSIndex is expecting 20 features"),
         (X[:2] * np.nan, None, ValueError, r"X\[0, 0\] is NaN"),
         (X[:2] * np.inf, None, ValueError, r"X\[0, 0\] is"),
-        ([["a", "b"]], None, ValueError, "numeric"),
+        ([["a", "b"]], None, ValueError, "X must hold numbers"),
         (X[:2], [7, 60], ValueError, "ids must differ, and 7 is in the index already; nothing was added"),
         (X[:2], [60, 60], ValueError, "ids must differ, and 60 occurs twice"),
         (X[:2], [60], ValueError, "one id for each row, got 1 ids for 2 rows"),

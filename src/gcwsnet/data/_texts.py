@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gcwsnet import _core
-from gcwsnet.data._batch import mark_canonical
-from gcwsnet.data._encode import FNV_BASIS, to_labels, to_strings
+from gcwsnet.data._batch import Batch, mark_canonical
+from gcwsnet.data._encode import FNV_BASIS, factor_of_column, to_labels
 from gcwsnet.data._errors import DataError, ErrorHandler, InvalidRows
 from gcwsnet.data._options import LONGEST_LINE
 from gcwsnet.data._read import READERS, read
@@ -63,9 +63,19 @@ def read_text_column(files: Any, column: str | int, ids: str | int | None = None
     chosen = {"columns": [column], "categorical": [column], "hash_columns": 1, "label": ids, "missing": "zero"}
     batches = read(files, **settings | chosen)
     reader = batches._reader  # type: ignore[attr-defined]  # read returns ReaderBatches
-    for table, _ in reader._read_all_tables(batches.schema, ErrorHandler("stop")):
-        texts = to_strings(table.columns[0]).fill_null("").to_pylist()
-        yield Texts(texts, None if table.label is None else to_labels(table.label, batches.schema, InvalidRows()))
+    schema, errors = batches.schema, ErrorHandler("stop")
+    for table, origin in reader._read_all_tables(schema, errors):
+        codes, distinct = factor_of_column(schema.columns[0], table.columns[0])
+        distinct = [*distinct, ""]
+        texts = [distinct[code] for code in codes.tolist()]  # the last one where the code is -1
+        found = None
+        if table.label is not None:
+            invalid = InvalidRows()
+            found = to_labels(table.label, schema, invalid)
+            invalid.drop_from(
+                Batch(np.zeros((len(texts), 1)), found, None), origin, errors
+            )  # an error, if one is missing
+        yield Texts(texts, found)
 
 
 def shingle_rows(texts: Sequence[str], n_words: int) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._validation import Matrix, check_matrix
 from gcwsnet.coding import CoderSettings
 from gcwsnet.data import Schema
