@@ -13,7 +13,7 @@ from gcwsnet._lazy import load_when_used
 if TYPE_CHECKING:
     from gcwsnet import data, datasets, neighbors, nn, theory
     from gcwsnet.encoding import CountSketch, estimate_similarity
-    from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor, Predictor, load
+    from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor, Predictor, load
     from gcwsnet.fourier import RandomFourierFeatures
     from gcwsnet.hashing import HASH_VERSION, GCWSHasher
     from gcwsnet.kernels import gmm_kernel, gmm_transform, pgmm_kernel
@@ -26,6 +26,8 @@ __all__ = [
     "GCWSHasher",
     "GCWSNetClassifier",
     "GCWSNetRegressor",
+    "PGMMClassifier",
+    "PGMMRegressor",
     "Predictor",
     "RandomFourierFeatures",
     "__version__",
@@ -47,6 +49,8 @@ _HOME = {
     "GCWSHasher": "hashing",
     "GCWSNetClassifier": "estimators",
     "GCWSNetRegressor": "estimators",
+    "PGMMClassifier": "estimators",
+    "PGMMRegressor": "estimators",
     "Predictor": "estimators",
     "RandomFourierFeatures": "fourier",
     "data": "data",

@@ -6,16 +6,14 @@ import inspect
 import math
 import numbers
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_regressor
-from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._keys import EPOCH_ORDER, random_order
 from gcwsnet._memory import available_bytes
@@ -25,9 +23,10 @@ from gcwsnet.coding import CoderSettings, fit_coder
 from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.data import Batch, Schema
 from gcwsnet.estimators._fitted_model import FittedModel
-from gcwsnet.estimators._input import check_rows, check_targets, opened, schema_of
+from gcwsnet.estimators._input import check_rows, opened, schema_of
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import progress, show_selection
+from gcwsnet.estimators._table_model import frozen
 from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
 from gcwsnet.training import Plan, Targets, Trainer, TrainingSettings
 from gcwsnet.training._candidate_score import CandidateScore
@@ -241,7 +240,7 @@ class GCWSNetEstimator(FittedModel):
         If a fitted model is continued, what its codes and its net follow from must not have changed.
         """
         settings = self._check_parameters()
-        params = {name: _frozen(value) for name, value in self.get_params(deep=False).items()}
+        params = {name: frozen(value) for name, value in self.get_params(deep=False).items()}
         params["hidden"] = _layers(self.hidden)
         params = {name: params[name] for name in params if name not in READ_WHEN_USED} | {"device": str(self.device)}
         for name in sorted(params.keys() - MAY_CHANGE_WITH_WARM_START) if continued else ():
@@ -260,8 +259,8 @@ class GCWSNetEstimator(FittedModel):
                 f"scale must be the name of a preprocessing or None, got the transformer {self.scale!r}; put it before "
                 f"the model: make_pipeline({type(self.scale).__name__}(...), {type(self).__name__}(scale=None))"
             )
-        coder = CoderSettings(**{name: _frozen(getattr(self, name)) for name in CODER_SETTINGS})
-        given = {name: _frozen(getattr(self, name)) for name in TRAINING_SETTINGS}
+        coder = CoderSettings(**{name: frozen(getattr(self, name)) for name in CODER_SETTINGS})
+        given = {name: frozen(getattr(self, name)) for name in TRAINING_SETTINGS}
         trainer = TrainingSettings(**given | {"hidden": _layers(self.hidden)})
         coder.check()
         trainer.check()
@@ -279,19 +278,6 @@ class GCWSNetEstimator(FittedModel):
             value = getattr(self, name)
             if value != defaults[name].default:
                 raise ValueError(f"{name}={value!r} has no effect, since {why}; leave {name} out")
-
-    def _check_rows(
-        self, X: Any, y: Any, sample_weight: Any, settings: CoderSettings, schema: Schema | None, *, reset: bool
-    ) -> Batch:
-        if y is None:
-            raise without_targets(self)
-        X = check_rows(opened(X), self, settings, schema, reset=reset)
-        y = check_targets(y, are_numbers=is_regressor(self))
-        check_consistent_length(X, y)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return Batch(X, y, weight)
 
     def _split(self, rows: Batch, seed: int) -> tuple[Batch, Batch]:
         """Return rows to learn from, and held-out rows."""
@@ -395,12 +381,6 @@ class GCWSNetEstimator(FittedModel):
     def __sklearn_is_fitted__(self) -> bool:
         return "trainer_" in vars(self)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing != "error"
-        return tags
-
 
 @contextmanager
 def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
@@ -421,27 +401,11 @@ def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
         raise
 
 
-def without_targets(estimator: Any) -> ValueError:
-    """Return the error for a y that is None."""
-    return ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-
-
-def _frozen(value: Any) -> Any:
-    """Return a parameter in values of Python that the caller cannot change."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, Mapping):
-        return {_frozen(key): _frozen(one) for key, one in value.items()}
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
-        return tuple(_frozen(one) for one in value)
-    return value
-
-
 def _layers(hidden: Any) -> Any:
     """Return the units of the hidden layers as a tuple; one number is one layer."""
     if isinstance(hidden, numbers.Integral) and not isinstance(hidden, bool):
         return (int(hidden),)
-    return _frozen(hidden)
+    return frozen(hidden)
 
 
 def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from gcwsnet.estimators._base import Callback, GCWSNetEstimator, without_targets
+from gcwsnet.estimators._base import Callback, GCWSNetEstimator
+from gcwsnet.estimators._table_model import without_targets
 from gcwsnet.training import LabelIndicators, Labels, Targets, Trainer
 from gcwsnet.training._targets import check_labels, is_indicator_matrix
 

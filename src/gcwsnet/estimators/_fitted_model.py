@@ -5,37 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._validation import check_choice, check_integer
-from gcwsnet.coding import Candidate, Coder
-from gcwsnet.data import Schema
+from gcwsnet.coding import Candidate
 from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
 from gcwsnet.estimators._input import check_rows, check_targets, opened
+from gcwsnet.estimators._table_model import TableModel
 from gcwsnet.training import Labels, Trainer
 from gcwsnet.training._history import History
 
 
-class FittedModel(BaseEstimator):
+class FittedModel(TableModel):
     """The views of a fitted model: all of them read its coder and its trainer, and none changes them.
 
     Attributes
     ----------
-    coder_ : Coder
     trainer_ : Trainer
-    _fitted_params : dict
-        The parameters as they were in `fit`, which everything after it reads: changing a parameter of a fitted model
-        changes nothing until the next `fit`.
     """
 
-    coder_: Coder
     trainer_: Trainer
-    _fitted_params: dict[str, Any]
-    n_jobs: int | None
 
     def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True, dtype: str = "float32") -> None:
         """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
@@ -119,38 +109,6 @@ class FittedModel(BaseEstimator):
         check_consistent_length(rows, target)
         return permutation_importance(self, rows, target, n_repeats=n_repeats, max_rows=max_rows)
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the columns that are hashed, such as ``age`` and ``city=Rome``.
-
-        Parameters
-        ----------
-        input_features : array of str, optional
-            The names of the columns of X, where X is an array. They must be those of `fit` where it had names.
-        """
-        check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
-        schema = self.coder_.schema
-        return np.array(schema.feature_names(), dtype=object) if schema is not None and schema.columns else names
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        text = super().__repr__(N_CHAR_MAX)
-        schema = self.coder_.schema if "coder_" in vars(self) else None
-        return text if schema is None or not schema.columns else f"{text}\nfitted on a table with {schema}"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """Return what a notebook shows: what scikit-learn shows, and the table that a model was fitted on."""
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        schema = self.coder_.schema if "coder_" in vars(self) else None
-        if "text/html" in bundle and schema is not None and schema.columns:
-            title = f"Fitted on a table of {len(schema.columns)} columns"
-            bundle["text/html"] += f"<details><summary>{title}</summary>{schema._repr_html_()}</details>"
-        return bundle
-
-    @property
-    def schema_(self) -> Schema | None:
-        """How the columns of a table become the columns that are hashed; None for arrays."""
-        return self.coder_.schema
-
     @property
     def history_(self) -> History:
         """The records of the training."""
@@ -162,24 +120,9 @@ class FittedModel(BaseEstimator):
         return list(self.coder_.selection)
 
     @property
-    def scaling_(self) -> Any:
-        """The scaling of columns in use."""
-        return self.coder_.preprocessing.scaling
-
-    @property
-    def p_(self) -> float:
-        """The power in use."""
-        return self.coder_.p
-
-    @property
     def hasher_(self) -> Any:
         """The hasher in use."""
         return self.coder_.hasher
-
-    @property
-    def seed_(self) -> int:
-        """The seed of hashes, weights and order."""
-        return self.coder_.seed
 
     @property
     def n_rows_seen_(self) -> int:

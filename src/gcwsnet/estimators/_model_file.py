@@ -17,10 +17,12 @@ from gcwsnet.estimators._input import set_inputs
 if TYPE_CHECKING:
     from gcwsnet.estimators._base import GCWSNetEstimator
     from gcwsnet.estimators._fitted_model import FittedModel
+    from gcwsnet.estimators._kernel_machine import KernelMachine
+    from gcwsnet.estimators._table_model import TableModel
     from gcwsnet.training import Net
 
 FILE_IN_FOLDER = "model.safetensors"
-ESTIMATORS = ("GCWSNetClassifier", "GCWSNetRegressor")
+NETS, KERNEL_MACHINES = ("GCWSNetClassifier", "GCWSNetRegressor"), ("PGMMClassifier", "PGMMRegressor")
 INCOMPLETE = (KeyError, TypeError, AttributeError, IndexError)
 TABLE = "layers.0.weight"
 SCALES = ".scales"
@@ -39,15 +41,25 @@ def save_model(
     """Write a fitted estimator to `path`, with more of a description if it is given."""
     coder_arrays, coder = estimator.coder_.state(timings=timings)
     trainer_arrays, trainer = estimator.trainer_.state(resumable=resumable, timings=timings)
+    description = _described(estimator) | {"coder": coder, "trainer": trainer}
+    write_file(path, coder_arrays | rounded_tables(trainer_arrays, dtype), description | (more or {}))
+
+
+def save_kernel_machine(estimator: KernelMachine, path: Path, *, timings: bool) -> None:
+    """Write a fitted kernel machine to `path`."""
+    coder_arrays, coder = estimator.coder_.state(timings=timings)
+    machine_arrays, machine = estimator.machine_.state(timings=timings)
+    write_file(path, coder_arrays | machine_arrays, _described(estimator) | {"coder": coder, "machine": machine})
+
+
+def _described(estimator: TableModel) -> Description:
+    """Return what the files of all estimators say about them."""
     names = getattr(estimator, "feature_names_in_", None)
-    description = {
+    return {
         "estimator": type(estimator).__name__,
         "params": _plain_params(estimator._fitted_params),
         "feature_names_in": None if names is None else names.tolist(),
-        "coder": coder,
-        "trainer": trainer,
     }
-    write_file(path, coder_arrays | rounded_tables(trainer_arrays, dtype), description | (more or {}))
 
 
 def rounded_tables(arrays: Arrays, dtype: str) -> Arrays:
@@ -104,7 +116,7 @@ def load(path: str | Path) -> Any:
 
     Returns
     -------
-    estimator : GCWSNetClassifier or GCWSNetRegressor
+    estimator : GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier or PGMMRegressor
         It predicts the same bits as the saved one, unless `save` was given a smaller dtype, and goes on with
         `partial_fit`. Without a saved optimizer that starts with fresh averages of gradients. `callbacks`, `verbose`
         and `n_jobs` are not part of a file.
@@ -130,9 +142,11 @@ def load(path: str | Path) -> Any:
     return load_with_description(Path(path))[0]
 
 
-def load_with_description(path: Path) -> tuple[GCWSNetEstimator, Description]:
+def load_with_description(path: Path) -> tuple[Any, Description]:
     """Return the estimator of a file and all that the file says."""
     path, arrays, description = read_model(path)
+    if description.get("estimator") in KERNEL_MACHINES:
+        return kernel_machine_of(path, arrays, description), description
     return estimator_of(path, arrays, description), description
 
 
@@ -150,8 +164,16 @@ def read_model(path: Path) -> tuple[Path, Arrays, Description]:
 @contextmanager
 def whole_model(path: Path, description: Description) -> Iterator[None]:
     """Turn errors about what is missing in a file into one that names the file."""
+    if "machine" in description:
+        raise ValueError(f"{path} holds a kernel machine, which has no net; load it in Python with gcwsnet.load")
     if "trainer" not in description:
         raise ValueError(f"{path} says how codes were made and holds no net; train one on the codes beside it")
+    with _complete(path):
+        yield
+
+
+@contextmanager
+def _complete(path: Path) -> Iterator[None]:
     try:
         yield
     except INCOMPLETE as error:
@@ -161,23 +183,39 @@ def whole_model(path: Path, description: Description) -> Iterator[None]:
 def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNetEstimator:
     """Return the estimator that was read from `path`."""
     with whole_model(path, description):
-        params = dict(description["params"])
-        for name in ("hidden", "betas"):
-            if isinstance(params[name], list):
-                params[name] = tuple(params[name])
-        if isinstance(params.get("class_weight"), list):
-            params["class_weight"] = dict(params["class_weight"])
-        if description["estimator"] not in ESTIMATORS:
-            raise KeyError(description["estimator"])
-        estimator: GCWSNetEstimator = getattr(estimators, description["estimator"])(**params)
-        estimator._freeze_parameters()
-        estimator.coder_ = Coder.from_state(arrays, description["coder"])
-        set_inputs(estimator, estimator.coder_.n_inputs, description["feature_names_in"])
+        estimator: GCWSNetEstimator = _with_coder(arrays, description, NETS)
         trainer = training.Trainer.from_state(
             restored_tables(arrays), description["trainer"], device=str(estimator.device)
         )
         check_net_fits(estimator.coder_, trainer.net)
         estimator._use(trainer)
+    return estimator
+
+
+def kernel_machine_of(path: Path, arrays: Arrays, description: Description) -> KernelMachine:
+    """Return the kernel machine that was read from `path`."""
+    from gcwsnet.estimators._kernel_machine import FittedMachine  # noqa: PLC0415 - not for those who load nets
+
+    with _complete(path):
+        estimator: KernelMachine = _with_coder(arrays, description, KERNEL_MACHINES)
+        estimator._use(FittedMachine.from_state(arrays, description["machine"], estimator.coder_))
+    return estimator
+
+
+def _with_coder(arrays: Arrays, description: Description, names: tuple[str, ...]) -> Any:
+    """Return an estimator of one of these names with its parameters and its coder, and nothing learned."""
+    params = dict(description["params"])
+    for name in ("hidden", "betas"):
+        if isinstance(params.get(name), list):
+            params[name] = tuple(params[name])
+    if isinstance(params.get("class_weight"), list):
+        params["class_weight"] = dict(params["class_weight"])
+    if description["estimator"] not in names:
+        raise KeyError(description["estimator"])
+    estimator = getattr(estimators, description["estimator"])(**params)
+    estimator._freeze_parameters()
+    estimator.coder_ = Coder.from_state(arrays, description["coder"])
+    set_inputs(estimator, estimator.coder_.n_inputs, description["feature_names_in"])
     return estimator
 
 

@@ -1,0 +1,115 @@
+"""What all models share that are fitted on tables: they have a coder, and take rows, targets and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
+
+from gcwsnet.coding import Coder, CoderSettings
+from gcwsnet.data import Batch, Schema
+from gcwsnet.estimators._input import check_rows, check_targets, opened
+
+
+class TableModel(BaseEstimator):
+    """A model that has a coder for the rows of tables.
+
+    Attributes
+    ----------
+    coder_ : Coder
+    _fitted_params : dict
+        The parameters as they were in `fit`, which everything after it reads: changing a parameter of a fitted model
+        changes nothing until the next `fit`.
+    """
+
+    coder_: Coder
+    _fitted_params: dict[str, Any]
+    missing: str
+    n_jobs: int | None
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns that are hashed, such as ``age`` and ``city=Rome``.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            The names of the columns of X, where X is an array. They must be those of `fit` where it had names.
+        """
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        schema = self.coder_.schema
+        return np.array(schema.feature_names(), dtype=object) if schema is not None and schema.columns else names
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        schema = self.coder_.schema if "coder_" in vars(self) else None
+        return text if schema is None or not schema.columns else f"{text}\nfitted on a table with {schema}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what a notebook shows: what scikit-learn shows, and the table that a model was fitted on."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        schema = self.coder_.schema if "coder_" in vars(self) else None
+        if "text/html" in bundle and schema is not None and schema.columns:
+            title = f"Fitted on a table of {len(schema.columns)} columns"
+            bundle["text/html"] += f"<details><summary>{title}</summary>{schema._repr_html_()}</details>"
+        return bundle
+
+    @property
+    def schema_(self) -> Schema | None:
+        """How the columns of a table become the columns that are hashed; None for arrays."""
+        return self.coder_.schema
+
+    @property
+    def scaling_(self) -> Any:
+        """The scaling of columns in use."""
+        return self.coder_.preprocessing.scaling
+
+    @property
+    def p_(self) -> float:
+        """The power in use."""
+        return self.coder_.p
+
+    @property
+    def seed_(self) -> int:
+        """The seed of hashes, weights and order."""
+        return self.coder_.seed
+
+    def _check_rows(
+        self, X: Any, y: Any, sample_weight: Any, settings: CoderSettings, schema: Schema | None, *, reset: bool
+    ) -> Batch:
+        if y is None:
+            raise without_targets(self)
+        X = check_rows(opened(X), self, settings, schema, reset=reset)
+        y = check_targets(y, are_numbers=is_regressor(self))
+        check_consistent_length(X, y)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return Batch(X, y, weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing != "error"
+        return tags
+
+
+def without_targets(estimator: Any) -> ValueError:
+    """Return the error for a y that is None."""
+    return ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+
+
+def frozen(value: Any) -> Any:
+    """Return a parameter in values of Python that the caller cannot change."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {frozen(key): frozen(one) for key, one in value.items()}
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        return tuple(frozen(one) for one in value)
+    return value
