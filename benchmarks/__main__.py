@@ -23,6 +23,9 @@ class Subject(NamedTuple):
 SUBJECTS = {
     "hashing": Subject("rows hashed per second, next to other libraries", "hashing-speed.md"),
     "kernels": Subject("time of the exact kernels, next to scikit-learn's"),
+    "kernel-machines": Subject(
+        "fit times and accuracy of the kernel machines, next to LightGBM", "kernel-machines.md", ("lightgbm",)
+    ),
     "training": Subject("rows learned per second, and the time of predictions", "training-speed.md"),
     "fitting": Subject(
         "seconds of a whole fit with default settings, next to LightGBM", "training-speed.md", ("lightgbm",)

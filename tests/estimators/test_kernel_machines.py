@@ -74,7 +74,7 @@ def test_the_fit_has_the_least_weighted_squared_error_with_its_penalty() -> None
 
 def test_integer_weights_are_repeated_rows() -> None:
     K, targets, _ = some_kernel(20)
-    weight = np.arange(20, dtype=np.float64) % 3 + 1
+    weight = np.arange(1, 21, dtype=np.float64) % 3 + 1
     repeated = np.repeat(np.arange(20), weight.astype(int))
     weighted = fit_ridge(K.copy(), targets, 0.5 / weight, 0)
     plain = fit_ridge(K[np.ix_(repeated, repeated)], targets[repeated], np.full(len(repeated), 0.5), 0)
