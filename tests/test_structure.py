@@ -110,7 +110,7 @@ def test_importing_the_package_loads_nothing_heavy(tmp_path: Path) -> None:
         "heavy = {'torch', 'sklearn', 'scipy', 'numpy', 'pandas', 'matplotlib', 'joblib', 'pyarrow'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
         "from gcwsnet import CountSketch, GCWSHasher, RandomFourierFeatures, datasets, pgmm_kernel, theory\n"
-        "from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, estimators, load\n"
+        "from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, estimators, load\n"
         "GCWSHasher(8).fit_transform([[1.0, 2.0]]), pgmm_kernel([[1.0]])\n"
         "assert not {'torch', 'matplotlib', 'typer'} & set(sys.modules)  # scikit-learn imports pandas if it is there\n"
     )
@@ -140,6 +140,8 @@ def test_nets_without_torch_say_what_to_install(program: str, tmp_path: Path) ->
         ("RandomFourierFeatures", ["n_components"]),
         ("GCWSNetClassifier", ["n_hashes"]),
         ("GCWSNetRegressor", ["n_hashes"]),
+        ("PGMMClassifier", []),
+        ("PGMMRegressor", []),
         ("nn.HashedLinear", ["n_hashes", "bits", "out_features"]),
         ("nn.GCWSNet", ["n_hashes", "bits", "n_outputs"]),
         ("nn.GCWSLayer", ["in_features", "out_features", "n_hashes"]),

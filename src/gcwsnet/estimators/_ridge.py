@@ -64,7 +64,7 @@ def fit_ridge(K: Floats, targets: Floats, penalty: Floats, n_left_out: int, *, t
     --------
     >>> K = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.4], [0.2, 0.4, 1.0]])
     >>> y = np.array([[0.0], [1.0], [3.0]])
-    >>> whole = fit_ridge(K, y, np.full(3, 0.1), 3)
+    >>> whole = fit_ridge(K.copy(), y, np.full(3, 0.1), 3)
     >>> part = fit_ridge(K[:2, :2], y[:2], np.full(2, 0.1), 0)
     >>> without_last = K[2, :2] @ part.coefficients + part.bias
     >>> bool(np.allclose(whole.left_out[2], without_last))
