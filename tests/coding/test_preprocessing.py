@@ -46,7 +46,7 @@ def scaled(X: Any, scale: str | None) -> Any:
 @pytest.mark.parametrize("form", [np.array, sparse.csr_array])
 def test_columns_are_multiplied_by_a_power_of_their_relevance(power: float, form: Any) -> None:
     X = form(np.abs(NUMBERS))
-    prepared = learn_preprocessing(X, Recipe("minmax", power), CLASSES)
+    prepared: Any = learn_preprocessing(X, Recipe("minmax", power), CLASSES)
     weight = column_weights(relevance(X, CLASSES), power)
     assert_array_equal(prepared.weight, weight)
     assert_allclose(dense(prepared.transform(X)), dense(scaled(X, "minmax")) * weight, rtol=1e-12)

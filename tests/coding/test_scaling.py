@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, QuantileTransformer, StandardScaler
 
 from gcwsnet.coding import _scaling as module
-from gcwsnet.coding._preprocessing import learn_scaling_of
+from gcwsnet.coding._preprocessing import learn_scaling_of as any_scaling_of
 
 RNG = np.random.default_rng(0)
 NUMERIC = RNG.normal(5, 3, (200, 4)) * np.array([1, 1e-6, 1e6, -1])
@@ -18,8 +18,13 @@ BINARY = (RNG.random((200, 3)) < 0.3).astype(float)
 X = np.hstack([NUMERIC, BINARY, np.full((200, 1), 7.0)])
 
 
+def learn_scaling_of(X: Any, scale: str) -> Any:
+    """The scaling of a name, which is not None."""
+    return any_scaling_of(X, scale)
+
+
 def test_auto_standardises_numbers_keeps_binary_columns_and_drops_constant_ones() -> None:
-    scaling: Any = learn_scaling_of(X, "numeric")
+    scaling = learn_scaling_of(X, "numeric")
     expected = np.hstack([StandardScaler().fit_transform(NUMERIC), BINARY, np.zeros((200, 1))])
     np.testing.assert_allclose(scaling.transform(X), expected, rtol=1e-9, atol=1e-12)
     assert scaling.kind.tolist() == ["numeric"] * 4 + ["binary"] * 3 + ["constant"]
@@ -55,7 +60,7 @@ def test_sparse_rows_are_divided_and_not_shifted(form: Any) -> None:
 
 def test_a_full_constant_sparse_column_is_dropped_and_an_empty_one_is_scaled_like_the_others() -> None:
     S = sparse.csr_array(np.array([[3.0, 0.0, 1.0], [3.0, 0.0, 0.0]]))
-    scaling: Any = learn_scaling_of(S, "numeric")
+    scaling = learn_scaling_of(S, "numeric")
     assert scaling.kind.tolist() == ["constant", "unseen", "binary"]
     np.testing.assert_array_equal(scaling.transform(S).toarray(), [[0, 0, 1], [0, 0, 0]])
     wider = sparse.csr_array(np.array([[0.0, 2.0, 0.0, 4.0], [0.0, 0.0, 3.0, 4.0]]))
@@ -143,7 +148,7 @@ def test_terms_with_signs_holes_and_huge_numbers() -> None:
 def test_quantiles_make_columns_normal(dtype: Any) -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([np.exp(3 * rng.normal(size=3000)), rng.integers(0, 2, 3000), np.full(3000, 4.0)]).astype(dtype)
-    scaling: Any = learn_scaling_of(X, "quantile")
+    scaling = learn_scaling_of(X, "quantile")
     scaled = scaling.transform(X)
     assert scaled.dtype == dtype
     normal = norm.ppf((np.argsort(np.argsort(X[:, 0])) + 0.5) / 3000)
@@ -166,7 +171,7 @@ def test_quantiles_of_ties_lie_in_their_middle_and_keep_nan() -> None:
     np.testing.assert_allclose(scaled[4:], [norm.ppf(1 / 512), norm.ppf(511 / 512)])
     holes = X.copy()
     holes[::7] = np.nan
-    scaling: Any = learn_scaling_of(holes, "quantile")
+    scaling = learn_scaling_of(holes, "quantile")
     assert np.isfinite(scaling.quantiles).all()
 
 

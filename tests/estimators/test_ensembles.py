@@ -20,6 +20,10 @@ def small(**settings: Any) -> GCWSNetClassifier:
     return GCWSNetClassifier(**defaults | {"p": 1.0, "scale": "numeric", "relevance": 0} | settings)
 
 
+def members(model: Any) -> list[Any]:
+    return model.trainer_.net.members
+
+
 def weights(model: Any) -> dict[str, bytes]:
     return {name: value.tobytes() for name, value in model.trainer_.net.weights().items()}
 
@@ -35,8 +39,7 @@ def test_each_net_has_hashes_of_its_own(three_classes: Rows) -> None:
     single = small(ensemble=1).fit(X, y)
     assert_array_equal(single.coder_.codes(X), parts[0])
     outputs = [
-        one.outputs(np.ascontiguousarray(part), n_jobs=1)
-        for one, part in zip(model.trainer_.net.members, parts, strict=True)
+        one.outputs(np.ascontiguousarray(part), n_jobs=1) for one, part in zip(members(model), parts, strict=True)
     ]
     expected = np.mean(np.array(outputs, dtype=np.float64), axis=0)
     np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-6, atol=1e-7)
@@ -48,7 +51,7 @@ def test_few_rows_get_four_small_nets_and_more_one_large_one(three_classes: Rows
     settings: dict[str, Any] = {"hidden": "auto", "ensemble": "auto", "epochs": 1, "search": "off"}
     few = small(**settings).fit(X, y)
     assert isinstance(few.trainer_.net, EnsembleNet)
-    assert (len(few.trainer_.net.members), few.trainer_.settings.hidden) == (4, (64,))
+    assert (len(members(few)), few.trainer_.settings.hidden) == (4, (64,))
     more = small(**settings).fit(np.tile(X, (17, 1)), np.tile(y, 17))
     assert more.trainer_.settings.hidden == (200,)
     assert not isinstance(more.trainer_.net, EnsembleNet)
@@ -127,7 +130,7 @@ def test_a_smaller_type_rounds_the_tables_of_all_nets(
     saved = (tmp_path / "float32").stat().st_size - (tmp_path / dtype).stat().st_size
     assert saved > (0.49 if dtype == "float16" else 0.62) * tables  # int8 has a scale for each row of 8 weights
     loaded = gcwsnet.load(tmp_path / dtype)
-    for one, other in zip(model.trainer_.net.members, loaded.trainer_.net.members, strict=True):
+    for one, other in zip(members(model), members(loaded), strict=True):
         table, stored = one.weights()["layers.0.weight"], other.weights()["layers.0.weight"]
         assert not np.array_equal(stored, table)
         assert (np.abs(stored - table) <= bound * np.abs(table).max(axis=1, keepdims=True)).all()

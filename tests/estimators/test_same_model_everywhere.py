@@ -19,7 +19,7 @@ n_jobs, path = int(sys.argv[1]), Path(sys.argv[2])
 rng = np.random.default_rng(0)
 X = np.hstack([rng.normal(size=(700, 5)), rng.integers(0, 2, (700, 2))])
 labels, numbers = np.digitize(X[:, 0] * X[:, 1], [-0.3, 0.3]), np.column_stack([X[:, 0] * X[:, 1], X[:, 2]])
-small = {"n_hashes": 32, "hidden": (24,), "random_state": 0, "n_jobs": n_jobs}
+small = {"n_hashes": 32, "hidden": (24,), "relevance": 0, "random_state": 0, "n_jobs": n_jobs}
 for scale in ("numeric", "minmax", None):
     for model, y in (
         (GCWSNetClassifier(scale=scale, schedule="cosine", **small), labels),
@@ -32,12 +32,32 @@ for scale in ("numeric", "minmax", None):
         print(hashlib.sha256(model.predict(X[::7]).tobytes()).hexdigest())
 """
 
+DEFAULTS = """
+import hashlib, sys
+from pathlib import Path
+import numpy as np
+from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
 
-def digests(tmp_path: Path, n_jobs: int, instruction_set: str | None) -> str:
+n_jobs, path = int(sys.argv[1]), Path(sys.argv[2])
+rng = np.random.default_rng(0)
+X = np.hstack([rng.normal(size=(500, 6)), rng.integers(0, 2, (500, 2))])
+for model, y in ((GCWSNetClassifier, np.floor(2 * X[:, 0]) % 2), (GCWSNetRegressor, X[:, 0] + X[:, 6])):
+    model = model(n_hashes=16, random_state=0, n_jobs=n_jobs).fit(X, y)
+    weights = b"".join(value.tobytes() for _, value in sorted(model.trainer_.net.weights().items()))
+    recipe = model.coder_.preprocessing.recipe
+    print(recipe.scale, recipe.relevance, model.p_, model.n_epochs_seen_, hashlib.sha256(weights).hexdigest()[:16])
+    model.save(path, timings=False)
+    print(hashlib.sha256(path.read_bytes()).hexdigest(), hashlib.sha256(model.predict(X).tobytes()).hexdigest())
+"""
+GOLDEN = ["numeric 1.0 5.0 8 62bdb16ba836aa69", "numeric 1.0 1.0 8 d5087614fffca960"]
+"""What was chosen, and the digests of the weights of all nets."""
+
+
+def digests(tmp_path: Path, n_jobs: int, instruction_set: str | None, program: str = PROGRAM) -> str:
     """Return the digests of the files of some models that were fitted in a process of their own."""
     environment = {name: value for name, value in os.environ.items() if name != "GCWSNET_ISA"}
     environment |= {} if instruction_set is None else {"GCWSNET_ISA": instruction_set}
-    command = [sys.executable, "-c", PROGRAM, str(n_jobs), str(tmp_path / "model")]
+    command = [sys.executable, "-c", program, str(n_jobs), str(tmp_path / "model")]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
@@ -53,3 +73,19 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_files_are_the_same(n_jobs: int, instruction_set: str, expected: str, tmp_path: Path) -> None:
     assert len(expected.splitlines()) == 18
     assert digests(tmp_path, n_jobs, instruction_set) == expected
+
+
+@pytest.fixture(scope="module")
+def expected_of_defaults(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The digests of models with the default search and ensemble."""
+    return digests(tmp_path_factory.mktemp("model"), 1, None, DEFAULTS)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+@pytest.mark.parametrize("instruction_set", _core.instruction_sets())
+def test_a_search_and_an_ensemble_give_the_same_files(
+    n_jobs: int, instruction_set: str, expected_of_defaults: str, tmp_path: Path
+) -> None:
+    found = digests(tmp_path, n_jobs, instruction_set, DEFAULTS)
+    assert found == expected_of_defaults
+    assert found.splitlines()[::2] == GOLDEN

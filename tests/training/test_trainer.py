@@ -172,18 +172,38 @@ def test_rates_follow_the_schedule_over_all_epochs(schedule: str) -> None:
 
 
 def test_early_stopping_restores_the_best_weights_and_ends_after_its_patience() -> None:
-    noise = HELD_OUT._replace(y=np.random.default_rng(0).integers(0, 3, 100).astype(np.int32))
-    trainer = run(begin(), ROWS, epochs=50, fractions=(0.5, 1.0), held_out=[noise], patience=3)
-    losses = trainer.history["eval_loss"]
+    labels = np.random.default_rng(0).integers(0, 3, 100).astype(np.int32)
+    noise = HELD_OUT._replace(y=labels)
+    losses: list[float] = []
+
+    def after_an_epoch(record: dict[str, float]) -> bool:
+        if record["epoch"] == int(record["epoch"]):
+            outputs = trainer.net.outputs(noise.X, n_jobs=1)
+            calibrated = trainer.targets.calibrated(outputs, labels, np.ones(100))
+            losses.append(float(calibrated.losses(outputs, labels).mean()))
+        return False
+
+    trainer = begin()
+    run(
+        trainer,
+        ROWS,
+        epochs=50,
+        fractions=(0.5, 1.0),
+        held_out=[noise],
+        patience=3,
+        observer=Calls(record=after_an_epoch),
+    )
+    assert trainer.epochs_seen == len(losses) < 50
     assert len(losses) - 1 - int(np.argmin(losses)) == 3
+    assert trainer.targets.temperature > 1  # noise should be predicted with little confidence
     assert trainer.evaluate([noise])["loss"] == min(losses)
 
 
-def test_early_stopping_looks_at_records_with_held_out_rows_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_early_stopping_looks_at_whole_epochs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_trainer, "FIRST_RECORD", 64)
-    trainer = run(begin(), ROWS, doubling=True, held_out=[HELD_OUT], patience=1, epochs=2)
-    assert np.isnan(trainer.history["eval_loss"][0])
-    assert trainer.evaluate([HELD_OUT])["loss"] == np.nanmin(trainer.history["eval_loss"])
+    trainer = run(begin(), ROWS, doubling=True, fractions=(0.1, 0.5, 1.0), held_out=[HELD_OUT], patience=1, epochs=2)
+    assert np.isfinite(trainer.history["eval_loss"]).sum() == 6
+    assert trainer.epochs_seen == 2  # more records than the patience, and none of them counts but the last ones
 
 
 @pytest.mark.parametrize(("stop_at", "epochs"), [(0.5, 0), (1.0, 1), (1.5, 1), (2.0, 2)])

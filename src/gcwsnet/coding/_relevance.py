@@ -22,8 +22,9 @@ def relevance(X: Matrix, target: NDArray[Any]) -> Floats:
     """Return the share of the targets' variance that each column explains by itself.
 
     At most 16 distinct numbers of a column have a bin each, and more are put into 16 bins of equally many rows, or into
-    fewer where many are equal. Missing numbers have a bin of their own. The variance between the bins, less what as many bins of noise would have, over the
-    whole variance is the relevance. For classes this is the relative decrease of the Gini impurity.
+    fewer where many are equal. Missing numbers have a bin of their own. The variance between the bins, less what as
+    many bins of noise would have, over the whole variance is the relevance. For classes this is the relative decrease
+    of the Gini impurity.
 
     Parameters
     ----------

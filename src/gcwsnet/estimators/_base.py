@@ -26,7 +26,7 @@ from gcwsnet.estimators._fitted_model import FittedModel
 from gcwsnet.estimators._input import check_rows, opened, schema_of
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import progress, show_selection
-from gcwsnet.estimators._table_model import frozen
+from gcwsnet.estimators._table_model import TableModel, frozen
 from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
 from gcwsnet.training import Plan, Targets, Trainer, TrainingSettings
 from gcwsnet.training._candidate_score import CandidateScore
@@ -49,7 +49,7 @@ Callback = Callable[[Any, Record], Any]
 Self = TypeVar("Self", bound="GCWSNetEstimator")
 
 
-class GCWSNetEstimator(FittedModel):
+class GCWSNetEstimator(FittedModel, TableModel):
     """The part of the classifier and of the regressor that is the same for both.
 
     They have a coder and a trainer. Where `fit` goes from here is in ``CONTRIBUTING.md``.
@@ -142,8 +142,9 @@ class GCWSNetEstimator(FittedModel):
 
     def _warm_up_rows(self) -> int:
         """Return the rows of a stream that preprocessing and p are learned from."""
-        learned = self.p == "auto" or self.scale is not None or self.relevance != 0
-        return WARM_UP_ROWS if learned else 1
+        searched = self.search != "off" and "auto" in (self.p, self.relevance)
+        learned = self.scale is not None or self.relevance not in ("auto", 0)
+        return WARM_UP_ROWS if searched or learned else 1
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None) -> Self:
         """Learn from rows in random order, `epochs` times each.

@@ -15,12 +15,12 @@ from gcwsnet.coding._selection import Candidate
 from gcwsnet.estimators._predictor import Predictor
 
 if TYPE_CHECKING:
-    from gcwsnet.estimators._fitted_model import FittedModel
+    from gcwsnet.estimators._base import GCWSNetEstimator
 
 MOST_COLUMNS_NAMED = 5
 
 
-def explain(estimator: FittedModel) -> str:
+def explain(estimator: GCWSNetEstimator) -> str:
     """Return in words what was chosen for a fitted model, and what it was compared with."""
     coder, settings = estimator.coder_, estimator.trainer_.settings
     recipe = coder.preprocessing.recipe
@@ -42,7 +42,7 @@ def explain(estimator: FittedModel) -> str:
     return "\n".join(lines)
 
 
-def _relevance_in_words(estimator: FittedModel) -> str:
+def _relevance_in_words(estimator: GCWSNetEstimator) -> str:
     preprocessing = estimator.coder_.preprocessing
     power = f"columns are multiplied by their relevance to the power {preprocessing.recipe.relevance:g}"
     if isinstance(preprocessing, TablePreprocessing) or preprocessing.weight is None:
@@ -73,7 +73,7 @@ def plot_selection(candidates: list[Candidate], ax: Any = None) -> Any:
 
 
 def permutation_importance(
-    estimator: FittedModel, X: Any, target: NDArray[Any], *, n_repeats: int, max_rows: int
+    estimator: GCWSNetEstimator, X: Any, target: NDArray[Any], *, n_repeats: int, max_rows: int
 ) -> Bunch:
     """Return how much the loss rises when a column is shuffled.
 
@@ -89,7 +89,7 @@ def permutation_importance(
     max_rows : int
         The rows that are used, drawn at random.
     """
-    drawn = random_order(estimator.seed_, SPLIT, X.shape[0])[:max_rows]
+    drawn = random_order(estimator.coder_.seed, SPLIT, X.shape[0])[:max_rows]
     X, target = X[drawn], target[drawn]
     groups = _columns_of_inputs(estimator)
     targets = estimator.trainer_.targets
@@ -98,13 +98,15 @@ def permutation_importance(
     found = np.zeros((len(groups), n_repeats))
     for number, columns in enumerate(groups):
         for repeat in range(n_repeats):
-            order = random_order(estimator.seed_, SPLIT, len(drawn), (1 + number * n_repeats + repeat) * len(drawn))
+            order = random_order(
+                estimator.coder_.seed, SPLIT, len(drawn), (1 + number * n_repeats + repeat) * len(drawn)
+            )
             losses = targets.losses(predictor.outputs_of_checked(_shuffled(X, columns, order)), target)
             found[number, repeat] = losses.mean() - as_they_are
     return Bunch(importances_mean=found.mean(axis=1), importances_std=found.std(axis=1), importances=found)
 
 
-def _columns_of_inputs(estimator: FittedModel) -> list[NDArray[np.int64]]:
+def _columns_of_inputs(estimator: GCWSNetEstimator) -> list[NDArray[np.int64]]:
     """Return the columns of the encoded rows that each column of the input became."""
     schema = estimator.coder_.schema
     if schema is None or not schema.columns:

@@ -9,23 +9,26 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._validation import check_choice, check_integer
-from gcwsnet.coding import Candidate
+from gcwsnet.coding import Candidate, Coder
 from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
 from gcwsnet.estimators._input import check_rows, check_targets, opened
-from gcwsnet.estimators._table_model import TableModel
 from gcwsnet.training import Labels, Trainer
 from gcwsnet.training._history import History
 
 
-class FittedModel(TableModel):
+class FittedModel:
     """The views of a fitted model: all of them read its coder and its trainer, and none changes them.
 
     Attributes
     ----------
+    coder_ : Coder
     trainer_ : Trainer
     """
 
+    coder_: Coder
     trainer_: Trainer
+    _fitted_params: dict[str, Any]
+    n_jobs: int | None
 
     def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True, dtype: str = "float32") -> None:
         """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
@@ -56,12 +59,14 @@ class FittedModel(TableModel):
                 f"dtype={dtype!r} rounds the weights, from which training cannot go on as if nothing had been saved; "
                 "give optimizer=False too"
             )
-        save_model(self, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
+        estimator: Any = self
+        save_model(estimator, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
 
     def explain(self) -> str:
         """Return in words what was chosen for the model: scaling, relevant columns, p, nets, epochs and temperature."""
         check_is_fitted(self)
-        return explain(self)
+        estimator: Any = self
+        return explain(estimator)
 
     def plot_selection(self, ax: Any = None) -> Any:
         """Draw the candidates of the search with their losses on held-out rows; needs matplotlib.
@@ -107,7 +112,8 @@ class FittedModel(TableModel):
         targets = self.trainer_.targets
         target = targets.encode(check_targets(y, are_numbers=not isinstance(targets, Labels)))
         check_consistent_length(rows, target)
-        return permutation_importance(self, rows, target, n_repeats=n_repeats, max_rows=max_rows)
+        estimator: Any = self
+        return permutation_importance(estimator, rows, target, n_repeats=n_repeats, max_rows=max_rows)
 
     @property
     def history_(self) -> History:

@@ -16,7 +16,6 @@ from gcwsnet.estimators._input import set_inputs
 
 if TYPE_CHECKING:
     from gcwsnet.estimators._base import GCWSNetEstimator
-    from gcwsnet.estimators._fitted_model import FittedModel
     from gcwsnet.estimators._kernel_machine import KernelMachine
     from gcwsnet.estimators._table_model import TableModel
     from gcwsnet.training import Net
@@ -30,7 +29,7 @@ TABLE_DTYPES = ("float32", "float16", "int8")
 
 
 def save_model(
-    estimator: FittedModel,
+    estimator: GCWSNetEstimator,
     path: Path,
     *,
     resumable: bool,

@@ -28,8 +28,8 @@ class CandidateScore:
         Encoded targets, and the factors of the rows' losses or None.
     settings : TrainingSettings
         Nets learn as these say, but for their hidden layers and their epochs.
-    epochs : sequence of int
-        The numbers of epochs to compare; empty for a stream.
+    given_epochs : sequence of int
+        The numbers of epochs that may be chosen, the preferred one first; empty for a stream.
     seed : int
     n_jobs : int
         Threads.
@@ -39,9 +39,14 @@ class CandidateScore:
     target: NDArray[Any]
     weight: NDArray[Any] | None
     settings: TrainingSettings
-    epochs: Sequence[int]
+    given_epochs: Sequence[int]
     seed: int
     n_jobs: int
+
+    @property
+    def epochs(self) -> Sequence[int]:
+        """The numbers of epochs that are compared; a single one is worth a run only for its temperature."""
+        return self.given_epochs if len(self.given_epochs) > 1 or isinstance(self.targets, Labels) else ()
 
     @property
     def hidden(self) -> tuple[int, ...]:
