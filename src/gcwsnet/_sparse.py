@@ -14,6 +14,7 @@ def issparse(X: Any) -> bool:
 
     Examples
     --------
+    >>> from scipy.sparse import csr_array
     >>> issparse(np.eye(2)), issparse(csr_array(np.eye(2)))
     (False, True)
     """
