@@ -91,7 +91,7 @@ def load_or_none(dataset: SuiteDataset) -> Split | None:
 
 
 def accuracy_tables(most_rows: int) -> list[str]:
-    """Return the tables of classes and of numbers, as far as there are files of at most so many training rows."""
+    """Return the tables of classes and of numbers, as far as there are files with no more training rows than that."""
     rows: dict[str, list[list[float]]] = {"classification": [], "regression": []}
     names: dict[str, list[str]] = {"classification": [], "regression": []}
     for dataset in select(["tables"]):

@@ -82,7 +82,7 @@ def _file(folder: Path, part: str, learner: str) -> Path:
 
 
 def read_runs(folder: Path) -> list[Run]:
-    """Return the stored runs; where a run was done again, the last one."""
+    """Return the stored runs; where a run was repeated, the last one."""
     lines = [line for path in sorted(folder.glob("*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()]
     runs = [Run(**json.loads(line)) for line in lines if line.endswith("}")]
     return list({run.key: run for run in runs}.values())
@@ -96,7 +96,7 @@ def append_run(folder: Path, run: Run) -> None:
 
 
 def forget_runs(folder: Path, keys: Collection[tuple[str, str, str]]) -> None:
-    """Remove the stored runs with these parts, datasets and learners, so that they are done again."""
+    """Remove the stored runs with these parts, datasets and learners, so that they are repeated."""
     for path in sorted(folder.glob("*.jsonl")):
         lines = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("}\n")]
         kept = [line for line in lines if Run(**json.loads(line)).key[:3] not in keys]

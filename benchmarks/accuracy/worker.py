@@ -123,7 +123,7 @@ def all_runs(
 ) -> Iterator[Run]:
     """Yield the runs that are not done yet, and report what is left out.
 
-    A run that was stopped is done again only with more seconds. What was stopped or has failed with one seed is not
+    A run that was stopped is repeated only with more seconds. What was stopped or has failed with one seed is not
     run with the next.
     """
     by_name = {one.name: one for one in datasets}
