@@ -87,7 +87,7 @@ class TrainingSettings:
     def for_rows(self, n_rows: float) -> TrainingSettings:
         """Return the settings with the ensemble and the hidden layers that suit `n_rows` rows; infinity for a stream.
 
-        Four small nets are better than a large one where rows are few, and take no more time or memory.
+        Where rows are few, four small nets are better than a large one of about the same size.
         """
         ensemble, hidden = self.ensemble, self.hidden
         if ensemble == "auto":
