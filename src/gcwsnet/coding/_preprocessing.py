@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -65,21 +65,17 @@ class Preprocessing:
     incomplete: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
-    def source(self) -> NDArray[np.int64]:
-        """The column of the rows that each column of the result, but for the indicators, is made of."""
-        return self.scaling.source if isinstance(self.scaling, LocalScaling) else np.arange(self.n_features)
-
-    @property
     def n_columns(self) -> int:
         """The columns of the result."""
-        spread = isinstance(self.scaling, LocalScaling)
-        return (len(self.source) if spread else self.n_features) + len(self.incomplete)
+        n_scaled = len(self.scaling.source) if isinstance(self.scaling, LocalScaling) else self.n_features
+        return n_scaled + len(self.incomplete)
 
     def transform(self, X: Matrix) -> Matrix:
         """Return rows as they are hashed, dense or CSR as they came; a missing value stays NaN."""
         out = X if self.scaling is None else self.scaling.transform(X)
         if self.weight is not None:
-            out = _weighted(as_floats(out), self.weight[self.source])
+            weight = self.weight[self.scaling.source] if isinstance(self.scaling, LocalScaling) else self.weight
+            out = _weighted(as_floats(out), weight)
         if not len(self.incomplete):
             return out
         marks = _marks(X, self.incomplete, as_floats(out).dtype)
@@ -195,21 +191,18 @@ def learn_preprocessing(
     numeric : array of bool, shape (D,), optional
         The columns of a CSR matrix that are numbers and treated like dense ones.
     """
+    if not recipe.relevance:
+        target = None
+    elif target is None:
+        raise ValueError("the relevance of columns needs the targets that they may be relevant for")
     if numeric is not None and sparse.issparse(X) and numeric.any():
         numbers, others = _parts(X, numeric)
-        weights = None if not recipe.relevance else _relevance_of_table(numbers, others, target, recipe.relevance)
-        of_numbers, of_others = (None, None) if weights is None else weights
-        for_sparse = "numeric" if recipe.scale in FOR_DENSE_ROWS else recipe.scale
-        return TablePreprocessing(
-            numeric,
-            _learn(numbers, recipe, of_numbers),
-            _learn(others, Recipe(for_sparse, recipe.relevance, recipe.indicators), of_others),
-        )
-    weight = None
-    if recipe.relevance:
-        if target is None:
-            raise ValueError("the relevance of columns needs the targets that they may be relevant for")
-        weight = column_weights(relevance(X, target), recipe.relevance)
+        of_numbers, of_others = None, None
+        if target is not None:
+            of_numbers, of_others = _weights_of_table(numbers, others, target, recipe.relevance)
+        for_sparse = replace(recipe, scale="numeric") if recipe.scale in FOR_DENSE_ROWS else recipe
+        return TablePreprocessing(numeric, _learn(numbers, recipe, of_numbers), _learn(others, for_sparse, of_others))
+    weight = None if target is None else column_weights(relevance(X, target), recipe.relevance)
     return _learn(X, recipe, weight)
 
 
@@ -263,12 +256,10 @@ def _learn(X: Matrix, recipe: Recipe, weight: NDArray[np.float64] | None) -> Pre
     return Preprocessing(recipe, X.shape[1], learn_scaling_of(X, recipe.scale), weight, incomplete)
 
 
-def _relevance_of_table(
-    numbers: NDArray[Any], others: Matrix, target: NDArray[Any] | None, power: float
+def _weights_of_table(
+    numbers: NDArray[Any], others: Matrix, target: NDArray[Any], power: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the weights of the columns of numbers and of the others, by one measure."""
-    if target is None:
-        raise ValueError("the relevance of columns needs the targets that they may be relevant for")
     together = np.concatenate([explained(numbers, target), explained(others, target)])
     weights = column_weights(with_least(together), power)
     return weights[: numbers.shape[1]], weights[numbers.shape[1] :]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -59,6 +59,7 @@ FIRST = Stage("first", 64, (32,), 4, 1600, 1000)
 SECOND = Stage("second", 128, (64,), 4, 4000, 2000)
 LAST_TRAINING_ROWS, LAST_VALIDATION_ROWS = 8000, 2000
 KEPT = {"fast": 3, "thorough": 8}
+CLIMBED = {"fast": 1, "thorough": 8}
 
 
 class Outcome(NamedTuple):
@@ -279,6 +280,20 @@ def clearly_better(losses: Floats, than: Floats) -> bool:
     return bool(difference.mean() > error)
 
 
+def climb_powers(by_loss: dict[Point, float], n_starts: int, loss: Callable[[Point], float]) -> None:
+    """Add other powers of the best points to their losses, downwards and upwards as long as that helps."""
+    for start in sorted(by_loss, key=lambda point: by_loss[point])[:n_starts]:
+        for step in (-1, 1):
+            before, place = by_loss[start], POWERS.index(start.p) + step
+            while 0 <= place < len(POWERS):
+                point = Point(start.recipe, POWERS[place])
+                if point not in by_loss:
+                    by_loss[point] = loss(point)
+                if by_loss[point] >= before:
+                    break
+                before, place = by_loss[point], place + step
+
+
 def describe(candidate: Candidate) -> str:
     """Return a candidate as a line of text."""
     return (
@@ -302,7 +317,7 @@ class _Search:
         """Return the best preprocessing and power by the first two stages."""
         by_loss = {point: self.outcome(FIRST, point).losses.mean() for point in points}
         if self.settings.p == "auto":
-            self._climb(by_loss)
+            climb_powers(by_loss, CLIMBED[self.settings.search], lambda point: self.outcome(FIRST, point).losses.mean())
         best = sorted(by_loss, key=lambda point: by_loss[point])[: KEPT[self.settings.search]]
         if len(best) == 1:
             return best[0]
@@ -310,21 +325,6 @@ class _Search:
         losses = {point: self.outcome(SECOND, point).losses for point in dict.fromkeys([default, *best])}
         least = min(losses, key=lambda point: losses[point].mean())
         return least if clearly_better(losses[least], losses[default]) else default
-
-    def _climb(self, by_loss: dict[Point, float]) -> None:
-        """Compare other powers for the best point, downwards and upwards as long as that helps."""
-        n_starts = 1 if self.settings.search == "fast" else KEPT["thorough"]
-        for start in sorted(by_loss, key=lambda point: by_loss[point])[:n_starts]:
-            for step in (-1, 1):
-                place = POWERS.index(start.p) + step
-                before = by_loss[start]
-                while 0 <= place < len(POWERS):
-                    point = Point(start.recipe, POWERS[place])
-                    if point not in by_loss:
-                        by_loss[point] = self.outcome(FIRST, point).losses.mean()
-                    if by_loss[point] >= before:
-                        break
-                    before, place = by_loss[point], place + step
 
     def best_epochs(self, point: Point) -> tuple[int, float]:
         """Return the number of epochs and the temperature by the last stage.

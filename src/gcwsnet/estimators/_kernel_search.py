@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, without_nan
 from gcwsnet.coding import CoderSettings
 from gcwsnet.coding._preprocessing import AnyPreprocessing, learn_preprocessing
-from gcwsnet.coding._selection import POWERS, Point, open_points
+from gcwsnet.coding._selection import Point, climb_powers, open_points
 from gcwsnet.estimators._ridge import Floats, Ridge, fit_ridge
 from gcwsnet.kernels import pgmm_kernel
 
@@ -144,37 +143,19 @@ class _Search:
     def best_point(self, points: list[Point]) -> Point:
         """Return the best preprocessing and power by the first two stages."""
         few = self.problem.last(FIRST_ROWS)
-        by_loss: dict[Point, float] = {}
 
-        def look(point: Point) -> float:
-            if point not in by_loss:
-                self.score("first", few, point)
-                by_loss[point] = self.found[-1].loss
-            return by_loss[point]
+        def loss(stage: str, problem: Problem, point: Point) -> float:
+            self.score(stage, problem, point)
+            return self.found[-1].loss
 
-        for point in points:
-            look(point)
+        by_loss = {point: loss("first", few, point) for point in points}
         if self.settings.p == "auto":
-            for start in sorted(by_loss, key=look)[:CLIMBED]:
-                for step in (-1, 1):
-                    self._climb(start, step, look)
-        best = sorted(by_loss, key=look)
+            climb_powers(by_loss, CLIMBED, lambda point: loss("first", few, point))
+        best = sorted(by_loss, key=lambda point: by_loss[point])
         if self.problem.n_rows <= FIRST_ROWS:
             return best[0]
-        more, by_loss = self.problem.last(SECOND_ROWS), {}
-        for point in best[:KEPT]:
-            self.score("second", more, point)
-            by_loss[point] = self.found[-1].loss
-        return min(by_loss, key=lambda point: by_loss[point])
-
-    def _climb(self, start: Point, step: int, look: Callable[[Point], float]) -> None:
-        """Compare smaller or larger powers, as long as they are better."""
-        before, place = look(start), POWERS.index(start.p) + step
-        while 0 <= place < len(POWERS):
-            loss = look(Point(start.recipe, POWERS[place]))
-            if loss >= before:
-                break
-            before, place = loss, place + step
+        more = self.problem.last(SECOND_ROWS)
+        return min(best[:KEPT], key=lambda point: loss("second", more, point))
 
     def score(self, stage: str, problem: Problem, point: Point) -> Ridge:
         """Return the fit with the best alpha, and note the candidate; alphas are compared as long as that helps."""
