@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FILE_IN_FOLDER = "model.safetensors"
 NETS, KERNEL_MACHINES = ("GCWSNetClassifier", "GCWSNetRegressor"), ("PGMMClassifier", "PGMMRegressor")
+FIELDS = "FieldsClassifier"
 INCOMPLETE = (KeyError, TypeError, AttributeError, IndexError)
 TABLE = "layers.0.weight"
 SCALES = ".scales"
@@ -115,7 +116,7 @@ def load(path: str | Path) -> Any:
 
     Returns
     -------
-    estimator : GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier or PGMMRegressor
+    estimator : GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor or FieldsClassifier
         It predicts the same bits as the saved one, unless `save` was given a smaller dtype, and goes on with
         `partial_fit`. Without a saved optimizer that starts with fresh averages of gradients. `callbacks`, `verbose`
         and `n_jobs` are not part of a file.
@@ -144,6 +145,11 @@ def load(path: str | Path) -> Any:
 def load_with_description(path: Path) -> tuple[Any, Description]:
     """Return the estimator of a file and all that the file says."""
     path, arrays, description = read_model(path)
+    if description.get("estimator") == FIELDS:
+        from gcwsnet.estimators._fields import fields_classifier_of  # noqa: PLC0415 - not for those who load nets
+
+        with _complete(path):
+            return fields_classifier_of(arrays, description), description
     if description.get("estimator") in KERNEL_MACHINES:
         return kernel_machine_of(path, arrays, description), description
     return estimator_of(path, arrays, description), description
@@ -163,6 +169,8 @@ def read_model(path: Path) -> tuple[Path, Arrays, Description]:
 @contextmanager
 def whole_model(path: Path, description: Description) -> Iterator[None]:
     """Turn errors about what is missing in a file into one that names the file."""
+    if description.get("estimator") == FIELDS:
+        raise ValueError(f"{path} holds a {FIELDS}, which has no net; load it in Python with gcwsnet.load")
     if "machine" in description:
         raise ValueError(f"{path} holds a kernel machine, which has no net; load it in Python with gcwsnet.load")
     if "trainer" not in description:
