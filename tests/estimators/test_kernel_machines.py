@@ -1,5 +1,7 @@
 """The kernel machines: closed forms against refitting, choices, probabilities, files, and the same model everywhere."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -215,15 +217,40 @@ def test_a_file_without_the_rows_is_refused(tmp_path: Path) -> None:
     arrays, description = read_file(tmp_path / "model")
     del arrays["machine.rows"]
     write_file(tmp_path / "model", arrays, description)
-    with pytest.raises(ValueError, match="does not hold a whole model"):
-        gcwsnet.load(tmp_path / "model")
+    for load in (gcwsnet.load, gcwsnet.Predictor.load):
+        with pytest.raises(ValueError, match="does not hold a whole model"):
+            load(tmp_path / "model")
 
 
-def test_the_predictor_of_nets_names_the_way_to_load_a_kernel_machine(tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [lambda X: X, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("kind", [PGMMClassifier, PGMMRegressor])
+def test_the_predictor_of_a_file_predicts_the_same_bits(kind: Any, make: Any, tmp_path: Path) -> None:
     X, y = load_digits(return_X_y=True)
-    PGMMClassifier(p=1.0, scale=None, relevance=0.0).fit(X[:50], y[:50]).save(tmp_path / "model")
-    with pytest.raises(ValueError, match=r"kernel machine, which has no net; load it in Python with gcwsnet\.load"):
-        gcwsnet.Predictor.load(tmp_path / "model")
+    model = kind(p=1.0, random_state=0).fit(make(X[:200]), y[:200])
+    model.save(tmp_path / "model")
+    predictor = gcwsnet.Predictor.load(tmp_path / "model", n_jobs=2)
+    rows = make(X[200:300])
+    np.testing.assert_array_equal(predictor.predict(rows), model.predict(rows))
+    if kind is PGMMClassifier:
+        np.testing.assert_array_equal(predictor.predict_proba(rows), model.predict_proba(rows))
+        np.testing.assert_array_equal(predictor.classes_, model.classes_)
+    else:
+        with pytest.raises(AttributeError, match="a regression has no classes and no probabilities; use predict"):
+            predictor.predict_proba(rows)
+
+
+def test_predicting_imports_neither_scikit_learn_nor_scipy(tmp_path: Path) -> None:
+    X, y = load_digits(return_X_y=True)
+    PGMMClassifier(p=2.0, scale="numeric", random_state=0).fit(X[:100], y[:100]).save(tmp_path / "model")
+    program = (
+        "import sys, numpy, gcwsnet\n"
+        f"predictor = gcwsnet.Predictor.load({str(tmp_path / 'model')!r})\n"
+        "predictor.predict_proba(numpy.zeros((1, 64))), predictor.predict(numpy.ones((2, 64), dtype='f4'))\n"
+        "heavy = {'torch', 'sklearn', 'scipy', 'pandas', 'matplotlib', 'joblib', 'pyarrow'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
 
 
 def test_frames_are_taken_as_they_are(tmp_path: Path) -> None:
@@ -233,7 +260,8 @@ def test_frames_are_taken_as_they_are(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.predict_proba(shuffled(X)), model.predict_proba(X))
     assert "city=Rome" in model.get_feature_names_out()
     model.save(tmp_path / "model")
-    np.testing.assert_array_equal(gcwsnet.load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
+    for load in (gcwsnet.load, gcwsnet.Predictor.load):
+        np.testing.assert_array_equal(load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
 
 
 def test_missing_numbers_follow_the_rule() -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from gcwsnet._validation import Matrix, without_nan
 from gcwsnet.coding import CoderSettings
 from gcwsnet.coding._preprocessing import AnyPreprocessing, learn_preprocessing
 from gcwsnet.coding._selection import Point, climb_powers, open_points
+from gcwsnet.estimators._fitted_machine import KernelCandidate
 from gcwsnet.estimators._ridge import Floats, Ridge, fit_ridge
 from gcwsnet.kernels import pgmm_kernel
 
@@ -33,45 +33,6 @@ MOST_LEFT_OUT = 2000
 CLIMBED, KEPT = 2, 3
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 USUAL_ALPHA = 0.3
-
-
-@dataclass(frozen=True)
-class KernelCandidate:
-    """Settings of a kernel machine that were compared, and how they did.
-
-    Attributes
-    ----------
-    stage : {"first", "second", "last"}
-    scale, relevance, indicators
-        The preprocessing, see `PGMMClassifier`.
-    p : float
-        The power.
-    alpha : float
-        The regularisation.
-    rows : int
-        The rows of the stage.
-    loss : float
-        The weighted mean squared error of the predictions for rows that were left out: of standardised numbers, of
-        labels 1 and -1, or summed over the columns of one-hot labels.
-    error : float
-        The standard error of the loss.
-    seconds : float
-        The time that it took.
-    chosen : bool
-        Whether these are the settings in use.
-    """
-
-    stage: str
-    scale: str | None
-    relevance: float
-    indicators: bool
-    p: float
-    alpha: float
-    rows: int
-    loss: float
-    error: float
-    seconds: float
-    chosen: bool = False
 
 
 class Problem(NamedTuple):
