@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import gcwsnet
 from gcwsnet import PGMMClassifier, PGMMRegressor, pgmm_kernel
 from gcwsnet.coding._tensor_file import read_file, write_file
-from gcwsnet.estimators import _kernel_machine, _ridge
+from gcwsnet.estimators import _kernel_machine, _kernel_search, _ridge
 from gcwsnet.estimators._calibration import learn_calibration
 from gcwsnet.estimators._ridge import fit_ridge
 from tests.estimators.tables import mixed_table, shuffled
@@ -309,3 +309,18 @@ def test_after_an_error_a_model_is_as_it_was() -> None:
         model.set_params(alpha=-1.0).fit(X[:50, :3], y[:50])
     assert model.n_features_in_ == 64
     np.testing.assert_array_equal(model.predict_proba(X[100:120]), before)
+
+
+def test_above_4000_rows_alpha_is_that_of_3000_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_kernel_search, "MOST_ROWS_OF_ALL_ALPHAS", 400)
+    monkeypatch.setattr(_kernel_search, "THIRD_ROWS", 300)
+    X, y, _ = noisy_classes(500, 4)
+    settings: dict[str, Any] = {"p": 1.0, "scale": "numeric", "relevance": 0.0, "random_state": 0}
+    model = PGMMClassifier(**settings).fit(X, y)
+    assert [(one.stage, one.rows) for one in model.selection_] == [("third", 300), ("last", 500)]
+    assert model.selection_[0].alpha == model.alpha_
+    given = PGMMClassifier(**settings, alpha=model.alpha_).fit(X, y)
+    assert [one.stage for one in given.selection_] == ["last"]
+    np.testing.assert_array_equal(given.predict_proba(X), model.predict_proba(X))
+    monkeypatch.setattr(_kernel_search, "MOST_ROWS_OF_ALL_ALPHAS", 4000)
+    assert [one.stage for one in PGMMClassifier(**settings).fit(X, y).selection_] == ["last"]

@@ -60,7 +60,7 @@ def plot_selection(candidates: Sequence[Candidate | KernelCandidate], ax: Any = 
     if ax is None:
         ax = plt.subplots(figsize=(7, 0.6 + 0.25 * len(candidates)), layout="constrained")[1]
     for place, one in enumerate(candidates):
-        color = "C3" if one.chosen else {"first": "C7", "second": "C0"}.get(one.stage, "C1")
+        color = "C3" if one.chosen else {"first": "C7", "second": "C0", "third": "C2"}.get(one.stage, "C1")
         ax.errorbar(one.loss, place, xerr=one.error, fmt="o", color=color, capsize=2)
     ax.set_yticks(range(len(candidates)), [_label(one) for one in candidates], fontsize="small")
     ax.set_ylim(len(candidates) - 0.5, -0.5)

@@ -29,7 +29,7 @@ class KernelCandidate:
 
     Attributes
     ----------
-    stage : {"first", "second", "last"}
+    stage : {"first", "second", "third", "last"}
     scale, relevance, indicators
         The preprocessing, see `PGMMClassifier`.
     p : float
