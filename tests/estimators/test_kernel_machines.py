@@ -1,7 +1,5 @@
 """The kernel machines: closed forms against refitting, choices, probabilities, files, and the same model everywhere."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -237,20 +235,6 @@ def test_the_predictor_of_a_file_predicts_the_same_bits(kind: Any, make: Any, tm
     else:
         with pytest.raises(AttributeError, match="a regression has no classes and no probabilities; use predict"):
             predictor.predict_proba(rows)
-
-
-def test_predicting_imports_neither_scikit_learn_nor_scipy(tmp_path: Path) -> None:
-    X, y = load_digits(return_X_y=True)
-    PGMMClassifier(p=2.0, scale="numeric", random_state=0).fit(X[:100], y[:100]).save(tmp_path / "model")
-    program = (
-        "import sys, numpy, gcwsnet\n"
-        f"predictor = gcwsnet.Predictor.load({str(tmp_path / 'model')!r})\n"
-        "predictor.predict_proba(numpy.zeros((1, 64))), predictor.predict(numpy.ones((2, 64), dtype='f4'))\n"
-        "heavy = {'torch', 'sklearn', 'scipy', 'pandas', 'matplotlib', 'joblib', 'pyarrow'}\n"
-        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
-    )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
 
 
 def test_frames_are_taken_as_they_are(tmp_path: Path) -> None:
