@@ -27,7 +27,7 @@ SUBJECTS = {
         "fit times and accuracy of the kernel machines, next to others", "kernel-machines.md", ("lightgbm",)
     ),
     "kernel-choices": Subject(
-        "nets guided by the search of kernel machines, and ridge on codes for more rows", "kernel-machines.md"
+        "alpha from a part of the rows, nets that kernel machines guide, ridge on codes", "kernel-machines.md"
     ),
     "training": Subject("rows learned per second, and the time of predictions", "training-speed.md"),
     "fitting": Subject(

@@ -1,9 +1,10 @@
-"""Two ideas about kernel machines, measured: their search as a guide for nets, and ridge on codes for more rows.
+"""Three choices about kernel machines, measured: alpha from a part of the rows, nets that are guided, ridge on codes.
 
-The first takes preprocessing and p of the nets from the search of a kernel machine on 1,000 rows, and compares with the
-stored runs of ``python -m benchmarks accuracy``, in which nets search by themselves. The second learns from one-hot
-codes by regularised least squares with conjugate gradients, next to the defaults of the net and to a kernel machine on
-8,000 of the rows. Tables and Covtype are read from the folder that GCWSNET_DATA names.
+The first is the alpha of 3,000 rows next to that of all of them. The second takes preprocessing and p of the nets from
+the search of a kernel machine on 1,000 rows, and compares with the stored runs of ``python -m benchmarks accuracy``, in
+which nets search by themselves. The third learns from one-hot codes by regularised least squares with conjugate
+gradients, next to the defaults of the net and to a kernel machine on 8,000 of the rows. Tables and Covtype are read
+from the folder that GCWSNET_DATA names.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,7 @@ from benchmarks.accuracy.runs import Key, Run, read_runs
 from benchmarks.accuracy.split import Split, SuiteDataset, Task
 from benchmarks.subject import Section, add_count, add_names, environment, log, markdown_table
 from gcwsnet import GCWSHasher, GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
+from gcwsnet.estimators import _kernel_search
 from gcwsnet.estimators._calibration import learn_calibration
 
 ROWS_OF_SEARCH = 1000
@@ -29,7 +32,7 @@ ROWS_OF_MACHINE, HELD_OUT = 8000, 2500
 LARGE = {"covtype": (50_000, 20_000), "krkopt": (25_000, 3_000)}
 """Training rows and test rows of the tables on which ridge on codes is measured."""
 STEPS = 40
-PARTS = ("guided", "hashed")
+PARTS = ("alpha", "guided", "hashed")
 
 
 def scores_of(model: Any, task: Task, split: Split) -> dict[str, float]:
@@ -37,6 +40,25 @@ def scores_of(model: Any, task: Task, split: Split) -> dict[str, float]:
     if task == "regression":
         return regression_scores(split.y_test, model.predict(split.X_test))
     return classification_scores(np.searchsorted(model.classes_, split.y_test), model.predict_proba(split.X_test))
+
+
+def alpha_rows(most_rows: int) -> list[list[str]]:
+    """Return for each table of more than 3,000 rows the alpha of 3,000 rows, that of all rows, and their losses."""
+    found = []
+    for one in select(["tables"]):
+        split = one.load(0)
+        if not _kernel_search.THIRD_ROWS < len(split.y_train) <= most_rows:
+            continue
+        log(one.name)
+        machine: Any = PGMMClassifier if one.task == "classification" else PGMMRegressor
+        last = []
+        for most in (_kernel_search.THIRD_ROWS, most_rows):
+            with mock.patch.object(_kernel_search, "MOST_ROWS_OF_ALL_ALPHAS", most):
+                last.append(machine(random_state=0).fit(split.X_train, split.y_train).selection_[-1])
+        more = 100 * (last[0].loss / last[1].loss - 1)
+        cells = [f"{cell.alpha:g}" for cell in last] + [f"{more:.2f}%"]
+        found.append([one.name, f"{len(split.y_train):,}", *cells])
+    return found
 
 
 def guided(one: SuiteDataset) -> tuple[dict[str, float], str]:
@@ -160,14 +182,17 @@ def hashed_rows(name: str) -> list[list[str]]:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     add_names(parser, "--parts", PARTS, "only these parts")
-    add_count(parser, "--most-rows", 10_000, "the most training rows of a table on which nets are guided")
+    add_count(parser, "--most-rows", 10_000, "the most training rows of a table")
     parser.add_argument("--results", type=Path, default=Path("build/accuracy"), help="the folder of the suite's runs")
 
 
 def run(options: argparse.Namespace) -> Section:
-    """Measure both ideas."""
+    """Measure these choices."""
     parts = options.parts or PARTS
     lines = environment(note=", one thread")
+    if "alpha" in parts:
+        head = ["table", "rows", "alpha of 3,000", "alpha of all", "more squared error"]
+        lines += ["", "Alpha from a part of the rows:", "", markdown_table(head, alpha_rows(options.most_rows))]
     if "guided" in parts:
         own = {one.key: one for one in read_runs(options.results)}
         lines += ["", "Nets that search by themselves, and nets that are guided:"]
