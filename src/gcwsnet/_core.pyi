@@ -302,6 +302,21 @@ def parse_libsvm(text: bytes, begin: int, index_base: int, n_columns: int, missi
     Return the labels, values, columns, index pointer and lines of the rows of a text, the bytes and lines that were read, and the fault that ended it, with its place.
     """
 
+def scan_csv(text: bytes, delimiter: str, state: int, after_return: bool) -> tuple:
+    """
+    Return the end of the last whole row of a CSV text that may begin within a row, the line ends before it and in all, and the state at the end: 2 within quotes; and whether the text ends with a carriage return.
+    """
+
+def split_csv_rows(text: bytes, delimiter: str) -> tuple:
+    """
+    Return where the rows of a CSV text begin and end, without empty ones, and their lines, counted from 0.
+    """
+
+def split_csv_fields(row: bytes, delimiter: str) -> list:
+    """
+    Return the fields of one row of a CSV text as bytes, without the quotes around them.
+    """
+
 def text_keys(texts: bytes, ends: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], state: int, out: Annotated[NDArray, dict(device='cpu')]) -> None:
     """
     Write a key for each of the texts that stand one behind the other: FNV-1a from a state, mixed.

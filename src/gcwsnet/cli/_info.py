@@ -121,17 +121,18 @@ def _of_machine(estimator: Any) -> dict[str, Any]:
 def _of_codes(path: Path) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from gcwsnet.coding._codes_folder import Manifest, read_description
-    from gcwsnet.estimators._file_coder import FileCoder
+    from gcwsnet.coding._codes_folder import Manifest, hashed_files
+    from gcwsnet.estimators._training_rows import coder_of_codes
 
-    file_coder, manifest = FileCoder.from_state(*read_description(path)), Manifest.read(path)
+    file_coder, manifest = coder_of_codes(path), Manifest.read(path)
+    hashed = hashed_files(path, manifest)
     coder = file_coder.coder
     settings = asdict(coder.settings)
     return {
         "kind": "codes",
-        "rows": manifest.n_rows,
-        "files_done": len(manifest.files),
-        "files": manifest.n_files,
+        "rows": sum(one.rows for one in hashed),
+        "files_done": len(hashed),
+        "files": len(manifest.files),
         "columns": coder.n_features,
         **_of_schema(coder.schema),
         "task": file_coder.task,
