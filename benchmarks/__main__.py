@@ -49,6 +49,10 @@ SUBJECTS = {
     ),
     "samplers": Subject("time, bias and variance of each sampler", "samplers.md", ("matplotlib",)),
     "streaming": Subject("memory and time of one pass over large files", "command-line.md"),
+    "streams": Subject(
+        "prequential accuracy, time and memory on streams that change, next to river, Vowpal Wabbit and SGD",
+        "streams-benchmark.md",
+    ),
     "zero-bit": Subject("bias of the 0-bit approximation", "zero-bit.md", ("matplotlib",)),
     "accuracy": Subject(
         "accuracy, calibration, time and size over many datasets, next to other learners",

@@ -77,7 +77,7 @@ class Run:
 
 def _file(folder: Path, part: str, learner: str) -> Path:
     """Return the file of a learner's runs; all pairs share one."""
-    name = learner if part == "learners" else part
+    name = part if part == "pairs" else learner
     return folder / f"{re.sub('[^a-z0-9]+', '-', name.lower())}.jsonl"
 
 
