@@ -21,7 +21,7 @@ def random_codes(n: int, k: int, dtype: Any, seed: int, n_values: int = 4) -> ND
 
 def scan(queries: NDArray[Any], codes: NDArray[Any], **more: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     given: dict[str, Any] = {"live": None, "first": 0, "most": 5, "before": -1, "n_threads": 1} | more
-    given = {"n_hashes": codes.shape[1], "bits": 8 * codes.itemsize} | given
+    given = {"n_hashes": queries.shape[1], "bits": 8 * codes.itemsize} | given
     given.setdefault("least", np.zeros(len(queries), np.uint32))
     return _core.scan(queries, codes, **given)
 
@@ -149,9 +149,12 @@ def test_numbers_of_rows_begin_where_they_are_told_to() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"codes": np.zeros((3, 5), np.uint8)}, "as many codes"),
-        ({"codes": np.zeros((3, 4), np.uint16)}, "as many codes"),
-        ({"codes": np.zeros((3, 4), np.int64)}, "uint8, uint16 or uint32"),
+        ({"codes": np.zeros((3, 5), np.uint8)}, "as many columns"),
+        ({"codes": np.zeros((3, 4), np.uint16), "bits": 8}, "uint8 for up to 8 bits"),
+        ({"codes": np.zeros((3, 4), np.int64), "bits": 8}, "uint8 for up to 8 bits"),
+        ({"bits": 3}, "1, 2, 4, 8, 16 or 32"),
+        ({"n_hashes": 0}, "at least one hash"),
+        ({"bits": 4, "n_hashes": 9}, "as many columns"),
         ({"least": np.zeros(3, np.uint32)}, "least must be"),
         ({"live": np.zeros(2, np.uint8)}, "live must be"),
         ({"first": 2**32 - 2}, "less than"),

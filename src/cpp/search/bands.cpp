@@ -112,10 +112,8 @@ void merge_buckets(const Buckets& a, const Buckets& b, std::uint32_t shift, std:
   });
 }
 
-std::pair<std::size_t, std::size_t> bucket_of(const std::uint32_t* keys, std::size_t n, std::uint32_t key) {
-  if (n == 0) return {0, 0};
-  const std::size_t guess = expected_place(key, n);
-  std::size_t low = guess, high = guess, step = 16;
+std::pair<std::size_t, std::size_t> bucket_of(const std::uint32_t* keys, std::size_t n, std::uint32_t key, std::size_t guess) {
+  std::size_t low = guess, high = guess, step = 4;
   if (keys[guess] < key) {
     while (high < n && keys[high] < key) {
       low = high + 1;

@@ -45,8 +45,15 @@ void merge_buckets(const Buckets& a, const Buckets& b, std::uint32_t shift, std:
 inline std::size_t expected_place(std::uint32_t key, std::size_t n) {
   return static_cast<std::size_t>((static_cast<std::uint64_t>(key) * n) >> 32);
 }
+// The same, counted from the key that is at a place near by: mostly a few places away.
+inline std::size_t nearer_place(const std::uint32_t* keys, std::size_t n, std::uint32_t key, std::size_t place) {
+  const std::int64_t apart = static_cast<std::int64_t>(key) - static_cast<std::int64_t>(keys[place]);
+  const std::size_t step = expected_place(static_cast<std::uint32_t>(apart < 0 ? -apart : apart), n);
+  if (apart < 0) return place > step ? place - step : 0;
+  return n - 1 - place > step ? place + step : n - 1;
+}
 
-// Keys that are equal to `key` are those from the first of the pair to before the second.
-std::pair<std::size_t, std::size_t> bucket_of(const std::uint32_t* keys, std::size_t n, std::uint32_t key);
+// Keys that are equal to `key` are those from the first of the pair to before the second. `guess` is a place near by.
+std::pair<std::size_t, std::size_t> bucket_of(const std::uint32_t* keys, std::size_t n, std::uint32_t key, std::size_t guess);
 
 }  // namespace gcwsnet

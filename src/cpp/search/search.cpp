@@ -119,7 +119,7 @@ Found search_buckets(const CodeRows& queries, const SearchedRows& rows, const Bu
   constexpr std::size_t kQueries = 64, kAhead = 8, kLine = 64;
   const std::size_t n = rows.codes.n_rows, m = queries.n_rows;
   std::vector<BestRanks> best(m);
-  for_each_block((m + kQueries - 1) / kQueries, n_threads, stop_sign, [&] {
+  for_each_block(n == 0 ? 0 : (m + kQueries - 1) / kQueries, n_threads, stop_sign, [&] {
     struct Buffers {
       std::vector<std::uint64_t> seen;  // a bit for each row
       std::vector<std::uint32_t> met[kQueries], candidates;
@@ -132,13 +132,19 @@ Found search_buckets(const CodeRows& queries, const SearchedRows& rows, const Bu
         stop_sign.poll();
         const std::uint32_t *keys = buckets.keys + band * n, *numbers = buckets.rows + band * n;
         std::uint32_t key[kQueries];
+        std::size_t place[kQueries];
         std::pair<std::size_t, std::size_t> bucket[kQueries];
         for (std::size_t q = 0; q < n_here; ++q) {
           key[q] = band_key(queries.row(q0 + q), queries.code_bits, band, buckets.width);
-          __builtin_prefetch(keys + expected_place(key[q], n));
+          place[q] = expected_place(key[q], n);
+          __builtin_prefetch(keys + place[q]);
         }
         for (std::size_t q = 0; q < n_here; ++q) {
-          bucket[q] = bucket_of(keys, n, key[q]);
+          place[q] = nearer_place(keys, n, key[q], place[q]);
+          __builtin_prefetch(keys + place[q]);
+        }
+        for (std::size_t q = 0; q < n_here; ++q) {
+          bucket[q] = bucket_of(keys, n, key[q], place[q]);
           __builtin_prefetch(numbers + bucket[q].first);
         }
         for (std::size_t q = 0; q < n_here; ++q) {

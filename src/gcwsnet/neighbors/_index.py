@@ -24,7 +24,7 @@ from gcwsnet._validation import (
 )
 from gcwsnet.encoding import Codes
 from gcwsnet.encoding._codes import check_comparable
-from gcwsnet.hashing import GCWSHasher
+from gcwsnet.hashing._fitted import FittedHasher
 from gcwsnet.neighbors._bands import Bands
 from gcwsnet.neighbors._files import read_store, write_store
 from gcwsnet.neighbors._ids import Ids
@@ -130,7 +130,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     """
 
     _store: Store
-    _hasher: GCWSHasher
+    _hasher: FittedHasher
 
     def __init__(
         self,
@@ -493,9 +493,8 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X = check_matrix(X, estimator=self, reset=not hasattr(self, "n_features_in_"))
         check_finite(X, columns=getattr(self, "feature_names_in_", None))
         if not hasattr(self, "_hasher"):
-            self._hasher = settings.hasher(self.n_jobs).fit(X)
-        self._hasher.n_jobs = self.n_jobs
-        codes = np.asarray(self._hasher.transform(X))
+            self._hasher = settings.hasher(X.shape[1])
+        codes = self._hasher.codes(X, n_threads(self.n_jobs))
         if not exact:
             return codes, None
         return codes, signs(as_floats(X)) if settings.sets else as_floats(X)

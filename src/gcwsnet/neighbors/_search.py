@@ -131,7 +131,8 @@ class Search(NamedTuple):
                 found = _compared(found, compare)
                 found = found.taken(found.similarity >= threshold)
             parts.append(found)
-        return Candidates.joined(parts).sorted()
+        candidates = Candidates.joined(parts)
+        return candidates if compare is None else candidates.sorted()  # estimates come best first
 
     @property
     def _n_rows(self) -> int:

@@ -12,7 +12,8 @@ import numpy as np
 from gcwsnet._validation import check_choice, check_integer, check_number, check_power, draw_seed
 from gcwsnet.encoding import Origin
 from gcwsnet.hashing import HASH_VERSION, GCWSHasher
-from gcwsnet.hashing._settings import MOST_HASHES
+from gcwsnet.hashing._fitted import FittedHasher
+from gcwsnet.hashing._settings import MOST_HASHES, HasherSettings
 from gcwsnet.neighbors._bands import Bands, choose_bands
 from gcwsnet.neighbors._packing import PackedCodes
 
@@ -95,11 +96,10 @@ class IndexSettings:
     def _sampler(self) -> str:
         return "minwise" if self.sets else "gcws"
 
-    def hasher(self, n_jobs: int | None) -> GCWSHasher:
-        """Return the hasher that makes the codes, not fitted."""
-        return GCWSHasher(
-            self.n_hashes, p=self.p, bits=self.bits, method=self._sampler, random_state=self.seed, n_jobs=n_jobs
-        )
+    def hasher(self, n_features: int) -> FittedHasher:
+        """Return the hasher that makes the codes of rows with so many columns: that of GCWSHasher with its defaults."""
+        hasher = GCWSHasher(self.n_hashes, p=self.p, bits=self.bits, method=self._sampler)
+        return FittedHasher(HasherSettings.checked(hasher.get_params(deep=False)), self.seed, n_features)
 
     def origin(self) -> Origin:
         """Return what decides the codes of a row."""

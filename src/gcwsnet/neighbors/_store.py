@@ -185,6 +185,8 @@ class Store:
 
     def _by_segment(self, numbers: NDArray[np.int64]) -> list[tuple[Segment, NDArray[np.intp], NDArray[np.int64]]]:
         """Return each segment that has some of the rows, which of them, and their numbers in the segment."""
+        if len(self.segments) == 1:
+            return [(self.segments[0], np.arange(len(numbers)), numbers)]
         starts = firsts(self.segments)
         number = np.searchsorted(starts, numbers, side="right") - 1
         found = []
