@@ -57,6 +57,8 @@ class Method(enum.Enum):
 
     EXTREMAL = 3
 
+    MINWISE = 4
+
 class Hasher:
     """
     A hasher of one seed that gives samples and codes of rows of n_columns numbers.
@@ -340,18 +342,20 @@ def column_squares(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', 
     Write the sum of (x 2**-exponent - center)**2 over the rows of each column, without NaN.
     """
 
-def scan(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
+def scan(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], n_hashes: int, bits: int, live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
     """
     Return where the ranks of each query start, and the ranks: equal codes * 2**32 + 2**32 - 1 - row, best first.
     """
 
-def search_buckets(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], width: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
+def search_buckets(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], n_hashes: int, bits: int, live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], width: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
     """Return what scan does, of the rows that share a bucket with the query."""
 
-def build_buckets(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], width: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+def build_buckets(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], n_hashes: int, bits: int, width: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
     """
     Write the keys of the bands of each row, sorted, and the rows in this order.
     """
 
-def merge_buckets(keys_a: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows_a: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], keys_b: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows_b: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], keys: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
-    """Write the buckets of the rows of a followed by those of b."""
+def merge_buckets(keys_a: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows_a: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], keys_b: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows_b: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], shift: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    """
+    Write the buckets of the rows of a and of those of b, whose numbers grow by shift.
+    """
