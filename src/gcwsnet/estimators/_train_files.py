@@ -167,7 +167,7 @@ def train_files(options: TrainingOptions, observer: TrainingObserver) -> Trainin
         fractions=record_fractions(options.records or (RECORDS_WITH_TESTS if options.tests else 1)),
         doubling=True,
         checkpoint_rows=options.checkpoint_rows,
-        averaged=n_rows is None,
+        follows=n_rows is None,
     )
     more = {"files": source.file_coder.file_description()}
     _run(estimator, options, plan, source, _Checkpoints(estimator, checkpoint, observer, more, fingerprint))
