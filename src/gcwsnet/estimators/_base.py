@@ -229,7 +229,7 @@ class GCWSNetEstimator(FittedNet):
                 if self._buffer.is_full:
                     self._buffer = None
             fractions = record_fractions(self._fitted_params["records"])
-            plan = Plan(1, rows.n_rows, scheduled=False, fractions=fractions, averaged=True)
+            plan = Plan(1, rows.n_rows, scheduled=False, fractions=fractions, follows=True)
             self._run(plan, rows, shuffle=False)
         return self
 

@@ -169,7 +169,7 @@ def _train(
         fractions=record_fractions(options.records or (RECORDS_WITH_TESTS if options.tests else 1)),
         doubling=True,
         checkpoint_rows=options.checkpoint_rows,
-        averaged=n_rows is None,
+        follows=n_rows is None,
     )
     more = {"files": source.file_coder.file_description()}
 
