@@ -14,7 +14,7 @@ from gcwsnet._validation import check_choice
 from gcwsnet.coding import Coder
 from gcwsnet.export._graph import Graph, Value
 from gcwsnet.export._hashing import add_codes
-from gcwsnet.export._inputs import MATRIX, add_inputs
+from gcwsnet.export._inputs import MATRIX, add_inputs, input_names
 from gcwsnet.export._net import add_outputs
 from gcwsnet.export._preprocessing import add_preprocessing
 from gcwsnet.export._size import check_size
@@ -81,7 +81,7 @@ def export_onnx(model: Any, path: str | Path, *, dtype: str = "float64", codes: 
     check_choice("dtype", dtype, DTYPES)
     _require_onnx()
     parts = _parts_of(model)
-    graph = Graph()
+    graph = Graph([MATRIX] if isinstance(parts, FittedHasher) else input_names(parts[0]))
     if isinstance(parts, FittedHasher):
         _add_hasher(graph, parts, np.dtype(dtype))
         about = {"estimator": type(model).__name__, **_about_hasher(parts)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -13,9 +13,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 8
 """The oldest versions that have all that is needed: bitwise operators came with opset 18."""
 MOST_BYTES_KEPT_ONCE = 512
-PREFIX = "gcwsnet/"
-"""The names of tensors begin with it, so that none is that of a column."""
-Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +27,9 @@ class Value:
     dtype: np.dtype[Any]
     __array_ufunc__ = None  # a number of NumPy on the left leaves the operator to the value
 
-    def _with(self, operator: str, other: Value | ArrayLike, *, swapped: bool = False, dtype: DTypeLike = None) -> Value:
+    def _with(
+        self, operator: str, other: Value | ArrayLike, *, swapped: bool = False, dtype: DTypeLike = None
+    ) -> Value:
         pair = [self, self.graph.constant(other, self.dtype)]
         return self.graph.add(operator, *(pair[::-1] if swapped else pair), dtype=dtype)
 
@@ -126,9 +125,15 @@ class Value:
 
 
 class Graph:
-    """A graph that grows with every value that is computed from its inputs."""
+    """A graph that grows with every value that is computed from its inputs.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    input_names : sequence of str
+        The names of all inputs, which no other value gets.
+    """
+
+    def __init__(self, input_names: Sequence[str]) -> None:
         from onnx import helper, numpy_helper  # noqa: PLC0415 - it is optional
 
         self._onnx, self._numpy = helper, numpy_helper
@@ -136,6 +141,9 @@ class Graph:
         self._constants: list[Any] = []
         self._kept: dict[tuple[str, tuple[int, ...], bytes], Value] = {}
         self._numbers = count()
+        self._prefix = "gcwsnet/"
+        while any(name.startswith(self._prefix) for name in input_names):
+            self._prefix += "/"
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
 
@@ -208,7 +216,9 @@ class Graph:
         n_blocks = self.add("Max", (n + size - 1) / size, one)
         total, zero = n_blocks * size, self.constant([0], np.int64)
         padding = self.joined([zero, zero, total - n, zero], axis=0)
-        blocks = self.add("Reshape", self.add("Pad", rows, padding), self.joined([n_blocks, size, zero + width], axis=0))
+        blocks = self.add(
+            "Reshape", self.add("Pad", rows, padding), self.joined([n_blocks, size, zero + width], axis=0)
+        )
         of_block = Value(self, self._new_name(), rows.dtype)
         self._scopes.append([])
         results = body(of_block)
@@ -235,7 +245,7 @@ class Graph:
         return model
 
     def _new_name(self) -> str:
-        return f"{PREFIX}{next(self._numbers)}"
+        return f"{self._prefix}{next(self._numbers)}"
 
 
 def tensor_type(dtype: DTypeLike) -> int:

@@ -69,7 +69,9 @@ def _encoded(graph: Graph, i: Value, t: Value, empty: Value, hasher: FittedHashe
     """Return the codes of samples, see `gcwsnet.encoding.reference.encode`; rows that are empty have i = 2**32 - 1."""
     settings = hasher.settings
     if settings.encoding == "mixed":
-        salt_low, salt_high = (salts.astype(np.int64) for salts in keys(hasher.seed, SALTS, np.arange(settings.n_hashes)))
+        salt_low, salt_high = (
+            salts.astype(np.int64) for salts in keys(hasher.seed, SALTS, np.arange(settings.n_hashes))
+        )
         code = scramble(i ^ salt_low) ^ salt_high
         if settings.t_bits == "all":
             code = code ^ graph.constant(int(NAN_BITS), np.int64).where(empty, bits_of_whole_numbers(t))

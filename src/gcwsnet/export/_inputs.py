@@ -20,6 +20,12 @@ TIMES = {
 }
 
 
+def input_names(coder: Coder) -> list[str]:
+    """Return the names of the inputs that rows of a coder have."""
+    schema = coder.schema
+    return [MATRIX] if schema is None or not schema.columns else [column.key for column in schema.columns]
+
+
 def add_inputs(graph: Graph, coder: Coder, dtype: np.dtype) -> Value:
     """Return the rows that the inputs make up, with NaN for missing numbers.
 
