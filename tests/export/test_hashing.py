@@ -17,12 +17,12 @@ from onnx.reference import ReferenceEvaluator
 
 import gcwsnet
 from gcwsnet import GCWSHasher
+from gcwsnet.encoding import reference
 from gcwsnet.export._arithmetic import bits_of_whole_numbers, log_of_data, scramble
 from gcwsnet.export._graph import Graph
-from gcwsnet.encoding import reference
 from gcwsnet.hashing import elementary
-from gcwsnet.hashing.reference import gcws
 from gcwsnet.hashing.parameters import parameters
+from gcwsnet.hashing.reference import gcws
 from tests.export.graphs import ODD, as_type, odd_rows, outputs_of, session_of
 
 D = 7
@@ -93,8 +93,8 @@ def test_another_runtime_gives_the_same_codes(tmp_path: Path) -> None:
 
 
 def test_a_hasher_that_cannot_be_exported_says_what_to_do(tmp_path: Path) -> None:
-    for settings in ({"method": "binwise"}, {"output": "onehot"}):
-        hasher = GCWSHasher(8, **settings).fit(np.ones((1, D)))
+    for other in (GCWSHasher(8, method="binwise"), GCWSHasher(8, output="onehot")):
+        hasher = other.fit(np.ones((1, D)))
         with pytest.raises(ValueError, match=r"only the codes of method='gcws' can be exported, got a hasher with"):
             gcwsnet.export_onnx(hasher, tmp_path / "model.onnx")
 

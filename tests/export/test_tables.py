@@ -11,8 +11,9 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 import gcwsnet
-from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier
 from gcwsnet.data._frames import encode_frame, open_frame
+from tests.cli.command import fail, succeed
 from tests.estimators.tables import mixed_table
 from tests.export.graphs import outputs_of, session_of
 
@@ -89,7 +90,24 @@ def test_a_rank_that_python_refuses_has_no_probabilities(tmp_path: Path) -> None
 def test_hashed_text_is_an_error_that_names_the_column(tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": np.arange(300.0), "street": [f"street {i}" for i in range(300)]})
     model = GCWSNetClassifier(**SMALL).fit(frame, np.arange(300) % 2)
-    with pytest.raises(
-        ValueError, match=r"the column 'street' has more than 100 categories, .* or leave the column out"
-    ):
+    with pytest.raises(ValueError, match=r"the column 'street' has more than 100 .* or leave the column out"):
         gcwsnet.export_onnx(model, tmp_path / "model.onnx")
+
+
+def test_a_type_of_rows_has_no_meaning_for_a_table(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0]})
+    model = GCWSNetClassifier(**SMALL).fit(frame, [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="got dtype='float32' and a model of a table; leave it out"):
+        gcwsnet.export_onnx(model, tmp_path / "model.onnx", dtype="float32")
+
+
+def test_the_command_writes_the_same_graph(tmp_path: Path) -> None:
+    frame, y = mixed_table(200)
+    model = GCWSNetClassifier(**SMALL).fit(frame, y)
+    model.save(tmp_path / "model.safetensors")
+    succeed("export", tmp_path / "model.safetensors", "--onnx", tmp_path / "one.onnx", "--codes")
+    gcwsnet.export_onnx(model, tmp_path / "other.onnx", codes=True)
+    assert (tmp_path / "one.onnx").read_bytes() == (tmp_path / "other.onnx").read_bytes()
+    PGMMClassifier().fit(frame, y).save(tmp_path / "machine.safetensors")
+    message = fail("export", tmp_path / "machine.safetensors", "--onnx", tmp_path / "machine.onnx")
+    assert "a PGMMClassifier cannot be exported" in message

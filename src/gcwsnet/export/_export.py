@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 import gcwsnet
 from gcwsnet._atomic import written_beside
 from gcwsnet._validation import check_choice
 from gcwsnet.coding import Coder
+from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._kernel_machine import KernelMachine
+from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.export._graph import Graph, Value
 from gcwsnet.export._hashing import add_codes
-from gcwsnet.export._inputs import MATRIX, add_inputs, input_names
+from gcwsnet.export._inputs import MATRIX, add_inputs, input_names, is_table
 from gcwsnet.export._net import add_outputs
 from gcwsnet.export._preprocessing import add_preprocessing
 from gcwsnet.export._size import check_size
@@ -32,7 +36,8 @@ def export_onnx(model: Any, path: str | Path, *, dtype: str = "float64", codes: 
     """Write a fitted model as an ONNX graph: from rows to predictions, in standard operators.
 
     The codes of the graph are those of the model, bit for bit, and so are the outputs of the net; probabilities
-    differ by less than 1e-12. It needs opset 18, which onnxruntime has since version 1.14.
+    differ by less than 1e-12. It needs a runtime with opset 18, such as onnxruntime from 1.15
+    on.
 
     Parameters
     ----------
@@ -52,7 +57,7 @@ def export_onnx(model: Any, path: str | Path, *, dtype: str = "float64", codes: 
         If the model cannot be exported exactly, with the column, or the setting, and the way out; also if the graph
         would have more than 2 GiB.
     TypeError
-        If the model is none of these, such as a kernel machine.
+        If the model is none of these.
 
     Notes
     -----
@@ -87,6 +92,8 @@ def export_onnx(model: Any, path: str | Path, *, dtype: str = "float64", codes: 
         about = {"estimator": type(model).__name__, **_about_hasher(parts)}
     else:
         coder, net = parts
+        if dtype != DTYPES[0] and is_table(coder):
+            raise ValueError(f"dtype is for models of arrays, got dtype={dtype!r} and a model of a table; leave it out")
         _add_model(graph, coder, net, np.dtype(dtype), codes=codes)
         about = {"estimator": type(model).__name__, **_about_hasher(coder._hasher), **_about_targets(net.targets)}
         if coder.schema is not None and coder.schema.columns:
@@ -107,17 +114,12 @@ def _require_onnx() -> None:
 
 def _parts_of(model: Any) -> FittedHasher | tuple[Coder, Net]:
     """Return the hasher, or the coder and the net, that a fitted model consists of."""
-    from gcwsnet.estimators._base import GCWSNetEstimator  # noqa: PLC0415
-    from gcwsnet.estimators._kernel_machine import KernelMachine  # noqa: PLC0415
-    from gcwsnet.estimators._predictor import Predictor  # noqa: PLC0415
-    from sklearn.utils.validation import check_is_fitted  # noqa: PLC0415
-
     if isinstance(model, Predictor):
         return model.coder, model.net
     if isinstance(model, KernelMachine):
-        raise TypeError(
-            f"a {type(model).__name__} compares each row with all rows of its training, for which ONNX has no operators "
-            "that give the same sums; export a GCWSNetClassifier or a GCWSNetRegressor, or serve it with gcwsnet.load"
+        raise ValueError(
+            f"a {type(model).__name__} cannot be exported: it compares each row with all rows of its training, and a "
+            "graph would sum in another order; export a GCWSNetClassifier or a GCWSNetRegressor, or use gcwsnet.load"
         )
     if isinstance(model, GCWSNetEstimator):
         check_is_fitted(model)

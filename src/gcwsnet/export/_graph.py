@@ -28,7 +28,7 @@ class Value:
     __array_ufunc__ = None  # a number of NumPy on the left leaves the operator to the value
 
     def _with(
-        self, operator: str, other: Value | ArrayLike, *, swapped: bool = False, dtype: DTypeLike = None
+        self, operator: str, other: Value | ArrayLike, *, swapped: bool = False, dtype: DTypeLike | None = None
     ) -> Value:
         pair = [self, self.graph.constant(other, self.dtype)]
         return self.graph.add(operator, *(pair[::-1] if swapped else pair), dtype=dtype)
@@ -154,11 +154,11 @@ class Graph:
 
     def output(self, name: str, value: Value, width: int | None, description: str) -> None:
         """Make a value an output of shape (n, width), or (n,) without a width."""
-        shape = ["n"] if width is None else ["n", width]
+        shape: list[str | int] = ["n"] if width is None else ["n", width]
         self.outputs.append(self._onnx.make_tensor_value_info(name, tensor_type(value.dtype), shape, description))
         self._scopes[-1].append(self._onnx.make_node("Identity", [value.name], [name]))
 
-    def constant(self, number: Value | ArrayLike, dtype: DTypeLike = None) -> Value:
+    def constant(self, number: Value | ArrayLike, dtype: DTypeLike | None = None) -> Value:
         """Return a constant; a value is returned as it is."""
         if isinstance(number, Value):
             return number
@@ -177,12 +177,19 @@ class Graph:
         return Value(self, name, array.dtype)
 
     def add(
-        self, operator: str, *inputs: Value, dtype: DTypeLike = None, domain: str | None = None, **attributes: Any
+        self,
+        operator: str,
+        *inputs: Value,
+        dtype: DTypeLike | None = None,
+        domain: str | None = None,
+        **attributes: Any,
     ) -> Value:
         """Return what an operator gives, of the type of its first input if none is said."""
         made = Value(self, self._new_name(), np.dtype(inputs[0].dtype if dtype is None else dtype))
         names = [one.name for one in inputs]
-        self._scopes[-1].append(self._onnx.make_node(operator, names, [made.name], domain=domain, **attributes))
+        # a name of its own: some versions of onnxruntime name nodes that they make after those that they replace
+        node = self._onnx.make_node(operator, names, [made.name], name=made.name, domain=domain, **attributes)
+        self._scopes[-1].append(node)
         return made
 
     def joined(self, values: list[Value], axis: int = 1) -> Value:

@@ -20,10 +20,15 @@ TIMES = {
 }
 
 
+def is_table(coder: Coder) -> bool:
+    """Return whether rows of a coder are those of a table with columns of its own kinds."""
+    return coder.schema is not None and bool(coder.schema.columns)
+
+
 def input_names(coder: Coder) -> list[str]:
     """Return the names of the inputs that rows of a coder have."""
     schema = coder.schema
-    return [MATRIX] if schema is None or not schema.columns else [column.key for column in schema.columns]
+    return [MATRIX] if schema is None or not is_table(coder) else [column.key for column in schema.columns]
 
 
 def add_inputs(graph: Graph, coder: Coder, dtype: np.dtype) -> Value:
@@ -37,7 +42,7 @@ def add_inputs(graph: Graph, coder: Coder, dtype: np.dtype) -> Value:
         Of the rows of arrays; those of a table are float64.
     """
     schema = coder.schema
-    if schema is None or not schema.columns:
+    if schema is None or not is_table(coder):
         return graph.input(MATRIX, dtype, coder.n_features, "rows of numbers; NaN is a missing one")
     _check_columns(schema)
     return graph.joined([KINDS[column.kind](graph, column) for column in schema.columns])
@@ -48,8 +53,8 @@ def _check_columns(schema: Schema) -> None:
     for column in schema.columns:
         if column.kind == "hashed":
             raise ValueError(
-                f"the column {column.key!r} has more than 100 categories, which are hashed, and no ONNX operator hashes "
-                "text; put rare categories together so that at most 100 are left, or leave the column out, and fit again"
+                f"the column {column.key!r} has more than 100 categories, which are hashed, and no ONNX operator "
+                "hashes text; merge rare categories so that at most 100 are left, or leave the column out"
             )
         if column.kind not in KINDS:
             raise ValueError(

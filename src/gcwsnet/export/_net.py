@@ -51,7 +51,7 @@ class _Dense(NamedTuple):
     n_inputs: int
 
     def outputs(self, x: Value) -> Value:
-        """Return biases plus inner products, in the order of sums of the native core: sixteen sums, then their halves."""
+        """Return biases plus inner products, summed in the order of the native core: sixteen sums, then halves."""
         graph = x.graph
         if self.n_inputs % LANES:
             x = graph.add("Pad", x, graph.constant([0, 0, 0, -self.n_inputs % LANES], np.int64))

@@ -30,8 +30,8 @@ def check_size(n_features: int, n_codes: int, net: Net | None) -> None:
     smaller = "fewer columns" if of_hashes > of_net else "a larger reduction, fewer bits, fewer hidden units"
     raise ValueError(
         f"an ONNX file has less than 2 GiB, and this one would have {readable(of_hashes + of_net)}: "
-        f"{readable(of_hashes)} for the parameters of {n_codes} hashes of {n_features} features, and {readable(of_net)} "
-        f"for the weights of nets; fit with {smaller} or fewer hashes (n_hashes times ensemble)"
+        f"{readable(of_hashes)} for the parameters of {n_codes} hashes of {n_features} features, and "
+        f"{readable(of_net)} for the weights of nets; fit with {smaller} or fewer hashes (n_hashes times ensemble)"
     )
 
 
