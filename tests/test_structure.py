@@ -32,6 +32,7 @@ FLOW = [
     ("estimators",),
     ("neighbors",),
     ("distributed",),
+    ("export",),
     ("cli",),
     ("__main__",),
 ]
