@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Predictor,
         load,
     )
+    from gcwsnet.export import export_onnx
     from gcwsnet.fourier import RandomFourierFeatures
     from gcwsnet.hashing import HASH_VERSION, GCWSHasher
     from gcwsnet.kernels import gmm_kernel, gmm_transform, pgmm_kernel
@@ -43,6 +44,7 @@ __all__ = [
     "data",
     "datasets",
     "estimate_similarity",
+    "export_onnx",
     "gmm_kernel",
     "gmm_transform",
     "load",
@@ -66,6 +68,7 @@ _HOME = {
     "data": "data",
     "datasets": "datasets",
     "estimate_similarity": "encoding",
+    "export_onnx": "export",
     "gmm_kernel": "kernels",
     "gmm_transform": "kernels",
     "load": "estimators",
