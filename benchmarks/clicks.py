@@ -34,7 +34,7 @@ TEST_SHARE = 4
 DECILES = 10
 PACKAGES = ("scikit-learn", "lightgbm", "vowpalwabbit")
 MANY_ROWS, MANY_FIELDS, MANY_VALUES = 200_000, 12, 1 << 20
-COLUMNS_OF_ONE_HOT = 1 << BITS
+COLUMNS_OF_ONE_HOT = 1 << 20
 
 
 class Clicks(NamedTuple):
