@@ -15,7 +15,7 @@ pytest.importorskip("onnxruntime")
 import onnx
 
 import gcwsnet
-from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, Predictor, Predictor
+from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, Predictor
 from tests.export.graphs import as_type, odd_rows, outputs_of, session_of
 
 SMALL: dict[str, Any] = {"n_hashes": 24, "epochs": 1, "random_state": 0}
