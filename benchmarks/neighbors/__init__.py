@@ -202,8 +202,8 @@ def run(options: argparse.Namespace) -> Section:
     text = [
         *environment("datasketch", "rensa", "faiss-cpu"),
         f"The load of the machine was up to {load.value:.1f}, of which the run itself makes 1: times are rough.",
-        f'One thread. {options.queries} queries at a time, {TEXT_QUERIES * options.queries} of paragraphs; "alone" is the',
-        "mean of queries that are asked one by one. Times are those of the processor, since the machine has other work.",
+        f"One thread. {options.queries} queries at a time, {TEXT_QUERIES * options.queries} of paragraphs; alone is",
+        "the mean of queries that are asked one by one. Times are those of the processor, as the machine has other work.",
         "Recall counts against the exact pGMM kernel.",
         "",
         *parts,
