@@ -203,7 +203,7 @@ def run(options: argparse.Namespace) -> Section:
         *environment("datasketch", "rensa", "faiss-cpu"),
         f"The load of the machine was up to {load.value:.1f}, of which the run itself makes 1: times are rough.",
         f"One thread. {options.queries} queries at a time, {TEXT_QUERIES * options.queries} of paragraphs; alone is",
-        "the mean of queries that are asked one by one. Times are those of the processor, as the machine has other work.",
+        "the mean of queries that are asked one by one. Times are those of the processor.",
         "Recall counts against the exact pGMM kernel.",
         "",
         *parts,
