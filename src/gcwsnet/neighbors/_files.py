@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import gcwsnet
-from gcwsnet._atomic import remove_left_overs, written_beside
+from gcwsnet._atomic import locked, remove_left_overs, write_file, written_beside
 from gcwsnet.data._batch import canonical_csr
 from gcwsnet.hashing import HASH_VERSION
 from gcwsnet.neighbors._ids import Ids
@@ -38,7 +38,12 @@ CHUNK_BYTES = 1 << 24
 def write_store(folder: Path, store: Store, described: dict[str, Any], threads: int) -> None:
     """Write an index with what else is known about it into a folder, in place of the one before."""
     folder.mkdir(parents=True, exist_ok=True)
-    others = [path.name for path in folder.iterdir() if path.suffix != ".part" and not path.name.startswith(".")]
+    with locked(folder, wait=True):
+        _write_store(folder, store, described, threads)
+
+
+def _write_store(folder: Path, store: Store, described: dict[str, Any], threads: int) -> None:
+    others = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
     if others and not (folder / MANIFEST).exists() and not all(name.endswith((".npy", ".npy.new")) for name in others):
         raise ValueError(f"{folder} has other files than those of an index, such as {others[0]}; choose another folder")
     remove_left_overs(folder)
@@ -57,8 +62,8 @@ def write_store(folder: Path, store: Store, described: dict[str, Any], threads: 
         **described,
     }
     text = json.dumps(manifest, indent=1, allow_nan=False, sort_keys=True)
-    with written_beside(folder / MANIFEST) as path:
-        path.write_text(json.dumps({"sha256": _digest(text), "index": json.loads(text)}, indent=1, sort_keys=True))
+    content = json.dumps({"sha256": _digest(text), "index": json.loads(text)}, indent=1, sort_keys=True)
+    write_file(folder / MANIFEST, content.encode())
     used = {MANIFEST, *(one["file"] for one in arrays.values())}
     for path in folder.iterdir():
         if path.name not in used and path.name.endswith((".npy", ".npy.new")):
@@ -119,7 +124,7 @@ def _write_array(
     digest = hashlib.sha256()
     new = folder / f"{name}.npy.new"
     dtype = np.dtype(dtype).newbyteorder("<")
-    with written_beside(new) as path, path.open("wb") as file:
+    with written_beside(new) as file:
         header = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
         npy.write_array_header_1_0(file, header)
         for part in parts:
