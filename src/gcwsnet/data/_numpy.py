@@ -169,16 +169,17 @@ class FileRows:
             self._check()
         begin, self._next = self._next, self._next + n_rows
         if not self.by_columns:
-            row = math.prod(self.shape[1:])
-            return self._numbers(begin * row, n_rows * row).reshape(n_rows, *self.shape[1:])
-        rows = np.empty((n_rows, self.shape[1]), self.dtype)
+            rows = np.empty((n_rows, *self.shape[1:]), self.dtype)
+            self._fill(rows.reshape(-1), begin * math.prod(self.shape[1:]))
+            return rows
+        rows = np.empty((n_rows, self.shape[1]), self.dtype, order="F")
         for column in range(self.shape[1]):
-            rows[:, column] = self._numbers(column * self.shape[0] + begin, n_rows)
+            self._fill(rows[:, column], column * self.shape[0] + begin)
         return rows
 
-    def _numbers(self, begin: int, n: int) -> Array:
-        numbers = np.empty(n, self.dtype)
-        content = numbers.view(np.uint8).data if n and self.dtype.itemsize else memoryview(b"")
+    def _fill(self, numbers: Array, begin: int) -> None:
+        """Read contiguous numbers from number `begin` of the array on."""
+        content = numbers.view(np.uint8).data if numbers.nbytes else memoryview(b"")
         self._file.seek(self._begin + begin * self.dtype.itemsize)
         filled = 0
         while filled < len(content):
@@ -186,7 +187,6 @@ class FileRows:
             if not n_bytes:
                 raise ValueError("it was cut off while it was read")
             filled += n_bytes
-        return numbers
 
 
 class MemberRows:
@@ -265,7 +265,7 @@ def _matrix_chunks(matrix: ArrayRows, label: int | None, weight: int | None) -> 
     for n in _chunk_sizes(matrix):
         rows = matrix.read(n)
         y, weights = (None if number is None else rows[:, number] for number in (label, weight))
-        yield np.delete(rows, others, axis=1), y, weights
+        yield np.delete(rows, others, axis=1) if others else rows, y, weights
 
 
 def _dense_chunks(X: ArrayRows, y: ArrayRows | None, weight: ArrayRows | None) -> Chunks:
