@@ -75,7 +75,7 @@ def test_codes_and_files_give_the_same_model_of_a_search_where_nothing_is_given(
     succeed("train", files / "train.svm", "--out", tmp_path / "raw", *hashing)
     model = gcwsnet.load(tmp_path / "raw")
     assert [one.chosen for one in model.selection_].count(True) == 1
-    assert len(model.trainer_.net.members) == 3
+    assert len(model.trainer_.net.members) == 4
     expected = (tmp_path / "raw" / "model.safetensors").read_bytes()
     assert (tmp_path / "m" / "model.safetensors").read_bytes() == expected
 
@@ -141,6 +141,13 @@ def test_a_stream_is_learned_once_and_in_pipes(files: Path, tmp_path: Path) -> N
         result = run("train", "-", "--n-features", 64, "--out", tmp_path / "x", *SMALL, *option, input=text)
         assert result.exit_code == 1
         assert "can be read only once" in result.stderr
+
+
+def test_text_in_a_stream_needs_no_option(tmp_path: Path) -> None:
+    text = b"size,color,y\n" + b"".join(b"%d,%s,%d\n" % (i % 7, [b"red", b"blue"][i % 2], i % 2) for i in range(200))
+    succeed("train", "-", "--label", "y", "--out", tmp_path / "m", *SMALL, input=text)
+    predicted = succeed("predict", tmp_path / "m", "-", input=b"size,color\n3,blue\n3,red\n").stdout.split()
+    assert predicted == ["predicted", "1", "0"]
 
 
 def test_a_stream_gives_the_model_of_partial_fit(files: Path, tmp_path: Path) -> None:

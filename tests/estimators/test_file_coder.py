@@ -69,9 +69,9 @@ def test_codes_are_those_of_all_nets() -> None:
     X, y = rows()
     alone = coder_of(X, y)
     together = learn_from_files(read((X, y)), alone.coder.settings, TrainingSettings(), "auto", 7, None)
-    assert together.coder.ensemble == 3
+    assert together.coder.ensemble == 4
     codes = together.codes(X, None)
-    assert codes.shape == (500, 48)
+    assert codes.shape == (500, 64)
     assert_array_equal(codes[:, :16], alone.codes(X, None))
 
 

@@ -73,12 +73,12 @@ def test_one_net_with_one_or_two_outputs_is_small(n_outputs: int, hidden: tuple[
 @pytest.mark.parametrize(
     ("given", "n_rows", "ensemble", "hidden"),
     [
-        ({}, 10_000, 3, (64,)),
+        ({}, 10_000, 4, (48,)),
         ({}, 10_001, 1, (200,)),
         ({}, math.inf, 1, (200,)),
         ({"hidden": (9,)}, 100, 1, (9,)),
         ({"hidden": ()}, 100, 1, ()),
-        ({"ensemble": 3}, math.inf, 3, (64,)),
+        ({"ensemble": 3}, math.inf, 3, (48,)),
         ({"ensemble": 1}, 100, 1, (200,)),
         ({"ensemble": 2, "hidden": (9, 5)}, 100, 2, (9, 5)),
     ],

@@ -65,11 +65,11 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         times as long. Fewer than 200 rows are not enough to search for a preprocessing, fewer than 30 for anything.
     hidden : int, sequence of int or "auto", default="auto"
         Units of the hidden layers, or of the one there is; ``()`` is a linear model on the codes, which is faster and
-        less accurate. "auto" is 64 for each net of an ensemble and for one with one or two outputs, as of two classes
-        or a number, and else 200. It is 200 for streams.
+        less accurate. "auto" is 48 for each net of an ensemble, 64 for a net with one or two outputs, as of two
+        classes or a number, and else 200. It is 200 for streams.
     ensemble : int or "auto", default="auto"
-        The number of nets, each with its own `n_hashes` hashes, whose outputs are averaged. "auto" is 3 for at most
-        10,000 rows if `hidden` is "auto", and else 1: where rows are few, three nets of 64 units are more accurate than
+        The number of nets, each with its own `n_hashes` hashes, whose outputs are averaged. "auto" is 4 for at most
+        10,000 rows if `hidden` is "auto", and else 1: where rows are few, four nets of 48 units are more accurate than
         one of 200 and take about as much memory.
     reduction : int, "8bit" or None, default=None
         m: the table is m times smaller, by count-sketch. Some accuracy is lost, little up to 16. None is no reduction.
