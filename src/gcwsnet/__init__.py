@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gcwsnet import data, datasets, neighbors, nn, theory
     from gcwsnet.encoding import CountSketch, estimate_similarity
     from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor, Predictor, load
+    from gcwsnet.export import export_onnx
     from gcwsnet.fourier import RandomFourierFeatures
     from gcwsnet.hashing import HASH_VERSION, GCWSHasher
     from gcwsnet.kernels import gmm_kernel, gmm_transform, pgmm_kernel
@@ -34,6 +35,7 @@ __all__ = [
     "data",
     "datasets",
     "estimate_similarity",
+    "export_onnx",
     "gmm_kernel",
     "gmm_transform",
     "load",
@@ -56,6 +58,7 @@ _HOME = {
     "data": "data",
     "datasets": "datasets",
     "estimate_similarity": "encoding",
+    "export_onnx": "export",
     "gmm_kernel": "kernels",
     "gmm_transform": "kernels",
     "load": "estimators",

@@ -31,7 +31,8 @@ from benchmarks.accuracy.report import (
 )
 from benchmarks.accuracy.runs import Key, Run, append_run, forget_runs, read_runs, run_learner
 from benchmarks.accuracy.split import Split, SuiteDataset, same_for_all_seeds, split_rows
-from benchmarks.accuracy.worker import Worker, all_runs
+from benchmarks.accuracy.worker import all_runs, suite_work
+from benchmarks.worker import Worker
 
 LEARNERS = {one.name: one for one in all_learners()}
 
@@ -131,7 +132,7 @@ def test_what_is_missing_or_fails_is_reported_and_the_others_run() -> None:
     assert [run.dataset for run in found] == ["wine"]
     assert lines == ["nothing is left out: there is no such file"]
     broken = Learner("broken", "1", lambda *_: DummyClassifier(strategy="nothing"))
-    with Worker({"wine": WINE}, {("learners", "broken"): broken}, 600) as worker:
+    with Worker(suite_work({"wine": WINE}, {("learners", "broken"): broken}), 600) as worker:
         kind, error = worker.run(Key("learners", "wine", "broken", 0))
     assert kind == "failed"
     assert "nothing" in error

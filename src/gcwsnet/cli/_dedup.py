@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from pathlib import Path
 from typing import IO, Annotated
@@ -92,7 +93,8 @@ def dedup(
         lines: IO[str] | None = None
         if kept is not None:
             beside = stack.enter_context(written_beside(kept))
-            lines = stack.enter_context(beside.open("w", encoding="utf-8", errors="surrogateescape", newline="\n"))
+            lines = io.TextIOWrapper(beside, encoding="utf-8", errors="surrogateescape", newline="\n")
+            stack.callback(lines.detach)
         for batch in rows.batches(files, reading, None):
             found = deduplicate(batch.X)
             write([found.rows, found.originals, np.round(found.similarities, 6)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import sys
@@ -51,8 +52,9 @@ def writer_for(out: Path | None, names: list[str], *, as_json: bool) -> Iterator
         raise typer.BadParameter("The option is for standard output. Leave out --json or --out.", param_hint="--json")
     with written_beside(out) as beside:
         if out.suffix == ".csv":
-            with beside.open("w", encoding="utf-8", newline="") as file:
-                yield _text_writer(file, names, as_json=False)
+            file = io.TextIOWrapper(beside, encoding="utf-8", newline="")
+            yield _text_writer(file, names, as_json=False)
+            file.detach()
         else:
             with _parquet_writer(beside, names) as write:
                 yield write
@@ -72,7 +74,7 @@ def _text_writer(file: IO[str], names: list[str], as_json: bool) -> Write:
 
 
 @contextmanager
-def _parquet_writer(path: Path, names: list[str]) -> Iterator[Write]:
+def _parquet_writer(file: IO[bytes], names: list[str]) -> Iterator[Write]:
     from gcwsnet.data._errors import require_pyarrow
 
     pyarrow, parquet = require_pyarrow("Parquet"), require_pyarrow("Parquet", "pyarrow.parquet")
@@ -81,7 +83,7 @@ def _parquet_writer(path: Path, names: list[str]) -> Iterator[Write]:
     def write(columns: Columns) -> None:
         table = pyarrow.table(dict(zip(names, columns, strict=True)))
         if not made:
-            made.append(parquet.ParquetWriter(path, table.schema))
+            made.append(parquet.ParquetWriter(file, table.schema))
         made[0].write_table(table)
 
     try:

@@ -144,9 +144,13 @@ def load(path: str | Path) -> Any:
 def load_with_description(path: Path) -> tuple[Any, Description]:
     """Return the estimator of a file and all that the file says."""
     path, arrays, description = read_model(path)
-    if description.get("estimator") in KERNEL_MACHINES:
-        return kernel_machine_of(path, arrays, description), description
-    return estimator_of(path, arrays, description), description
+    of_file = kernel_machine_of if is_kernel_machine(description) else estimator_of
+    return of_file(path, arrays, description), description
+
+
+def is_kernel_machine(description: Description) -> bool:
+    """Return whether a file holds a kernel machine, and no net."""
+    return "machine" in description
 
 
 def read_model(path: Path) -> tuple[Path, Arrays, Description]:
@@ -163,16 +167,8 @@ def read_model(path: Path) -> tuple[Path, Arrays, Description]:
 @contextmanager
 def whole_model(path: Path, description: Description) -> Iterator[None]:
     """Turn errors about what is missing in a file into one that names the file."""
-    if "machine" in description:
-        raise ValueError(f"{path} holds a kernel machine, which has no net; load it in Python with gcwsnet.load")
-    if "trainer" not in description:
+    if "trainer" not in description and not is_kernel_machine(description):
         raise ValueError(f"{path} says how codes were made and holds no net; train one on the codes beside it")
-    with _complete(path):
-        yield
-
-
-@contextmanager
-def _complete(path: Path) -> Iterator[None]:
     try:
         yield
     except INCOMPLETE as error:
@@ -193,9 +189,9 @@ def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNe
 
 def kernel_machine_of(path: Path, arrays: Arrays, description: Description) -> KernelMachine:
     """Return the kernel machine that was read from `path`."""
-    from gcwsnet.estimators._kernel_machine import FittedMachine  # noqa: PLC0415 - not for those who load nets
+    from gcwsnet.estimators._fitted_machine import FittedMachine  # noqa: PLC0415 - not for those who load nets
 
-    with _complete(path):
+    with whole_model(path, description):
         estimator: KernelMachine = _with_coder(arrays, description, KERNEL_MACHINES)
         estimator._use(FittedMachine.from_state(arrays, description["machine"], estimator.coder_))
     return estimator

@@ -20,7 +20,7 @@ class Queries(NamedTuple):
     ----------
     store : Store
     codes, rows : arrays or None
-        The codes of the queries, and the queries if they are compared exactly. Without codes, the rows of the store are
+        The codes of the queries, as the store holds codes, and the queries if they are compared exactly. Without codes, the rows of the store are
         the queries.
     fetch_rows : callable or None
     method : {"auto", "scan", "bands"}

@@ -20,6 +20,7 @@ MEMBERS_FOR_FEW_ROWS, FEW_ROWS = 4, 10_000
 LAYERS_OF_A_MEMBER, LAYERS_OF_ONE_NET = (48,), (200,)
 LAYERS_FOR_FEW_OUTPUTS, FEW_OUTPUTS = (64,), 2
 BATCH, BATCH_OF_MANY_ROWS, MANY_ROWS = 32, 128, 200_000
+BATCH_OF_A_STREAM = 8
 OPTIMIZERS = ("lazy", "adam")
 
 Floats = NDArray[np.float64]
@@ -127,10 +128,13 @@ class TrainingSettings:
     def rows_of_a_step(self, n_rows: float) -> int:
         """Return the rows of a step of a run over `n_rows` rows, all epochs together; infinity for a stream.
 
-        Larger batches are faster. They cost accuracy where there are few steps, and none where there are many.
+        Larger batches are faster. They cost accuracy where there are few steps, and none where there are many. Rows of
+        a stream are learned once, and averaged weights smooth what small steps make rough.
         """
         if self.batch_size == "auto":
-            return BATCH_OF_MANY_ROWS if MANY_ROWS <= n_rows < math.inf else BATCH
+            if n_rows == math.inf:
+                return BATCH_OF_A_STREAM
+            return BATCH_OF_MANY_ROWS if n_rows >= MANY_ROWS else BATCH
         return int(self.batch_size)
 
     def rate(self, n_steps: float = math.inf, n_hashes: int = 256) -> float:

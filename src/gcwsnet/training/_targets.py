@@ -160,8 +160,11 @@ class Labels(Targets):
         """Return the most probable labels."""
         return self.classes[outputs.argmax(axis=1)]
 
-    def probabilities(self, outputs: NDArray[np.float32]) -> Floats:
-        """Return the probability of each class."""
+    def probabilities(self, outputs: NDArray[Any]) -> Floats:
+        """Return the probability of each class: of outputs of float32 the same bytes on every machine."""
+        if outputs.dtype == np.float64:
+            shares: Floats = np.exp((outputs - outputs.max(axis=1, keepdims=True)) / self.temperature)
+            return shares / shares.sum(axis=1, keepdims=True)
         return _core.softmax(outputs if self.temperature == 1 else outputs / np.float32(self.temperature))
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
