@@ -48,6 +48,19 @@ def test_every_scaling_gives_the_same_codes(scale: str | None, relevance: float,
     assert_same(model, rows, tmp_path, dtype)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("relevance", [0.0, 0.5])
+def test_codes_of_a_table_give_the_same_codes(relevance: float, dtype: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    shop = rng.integers(0, 40, 600)
+    train = as_type(np.column_stack([rng.normal(size=600), shop]), dtype)
+    model = GCWSNetClassifier(scale="codes", relevance=relevance, p=1.0, hidden=(8,), **SMALL)
+    model.fit(train, rng.integers(0, 3, 40)[shop])
+    assert len(model.scaling_.values) == 40
+    odd = [[0.5, 3.5], [0.5, 41.0], [0.5, -1.0], [np.nan, 7.0], [0.5, np.nan], [np.nan, np.nan]]
+    assert_same(model, as_type(np.concatenate([train, odd]), dtype), tmp_path, dtype)
+
+
 @pytest.mark.parametrize("scale", ["quantile", "local"])
 def test_numbers_at_the_boundaries_of_quantiles_give_the_same_codes(scale: str, tmp_path: Path) -> None:
     train = np.random.default_rng(0).normal(size=(60, 2)) * [1e-290, 1e307]

@@ -82,7 +82,8 @@ TBits = Annotated[
 ]
 Power = Annotated[str, _hashing("--p", metavar="NUMBER|auto", help="The power of the pGMM kernel.")]
 Scale = Annotated[
-    str, _hashing(metavar="NAME", help="auto, numeric, standard, minmax, quantile, local, idf, unit, tfidf or none.")
+    str,
+    _hashing(metavar="NAME", help="auto, numeric, standard, minmax, quantile, local, codes, idf, unit, tfidf or none."),
 ]
 Relevance = Annotated[
     str, _hashing(metavar="NUMBER|auto", help="The power of the columns' relevance that they are multiplied by.")
