@@ -112,7 +112,7 @@ class OneHot(Fields):
 
     def prepare(self, X: NDArray[np.int64]) -> Any:
         """Return CSR rows."""
-        columns = (X * MANY_FIELDS + np.arange(X.shape[1])) * 2654435761 % COLUMNS_OF_ONE_HOT
+        columns = (X * X.shape[1] + np.arange(X.shape[1])) * 2654435761 % COLUMNS_OF_ONE_HOT
         starts = np.arange(0, X.size + 1, X.shape[1])
         made = sparse.csr_matrix((np.ones(X.size, np.float32), columns.ravel(), starts), (len(X), COLUMNS_OF_ONE_HOT))
         made.sum_duplicates()
