@@ -57,6 +57,7 @@ SUBJECTS = {
         "prequential accuracy, time and memory on streams that change, next to river, Vowpal Wabbit and SGD",
         "streams-benchmark.md",
     ),
+    "clicks": Subject("fields with many values, learned once, next to Vowpal Wabbit and LightGBM", "clicks.md"),
     "zero-bit": Subject("bias of the 0-bit approximation", "zero-bit.md", ("matplotlib",)),
     "accuracy": Subject(
         "accuracy, calibration, time and size over many datasets, next to other learners",
