@@ -39,6 +39,9 @@ SUBJECTS = {
     "first-layer": Subject(
         "rows learned per second by the first layer of gcwsnet.nn, next to torch", "training-speed.md", ("torch",)
     ),
+    "boost": Subject(
+        "accuracy of a net in training, and with a last layer on codes", "trained-networks.md", ("torch",)
+    ),
     "reading": Subject(
         "rows read per second from files, next to scikit-learn and pandas", "reading.md", ("pandas", "pyarrow")
     ),
@@ -47,6 +50,7 @@ SUBJECTS = {
         "neighbors.md",
         ("datasketch", "faiss", "matplotlib", "pandas", "rensa", "torch"),
     ),
+    "routes": Subject("ways to serve a model: needs, size, cold start and time for a row", "onnx.md", ("onnxruntime",)),
     "samplers": Subject("time, bias and variance of each sampler", "samplers.md", ("matplotlib",)),
     "streaming": Subject("memory and time of one pass over large files", "command-line.md"),
     "streams": Subject(

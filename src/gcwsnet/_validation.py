@@ -155,9 +155,9 @@ def _is_number(text: str | bytes) -> bool:
 
 
 def _plainly_fits(X: Any, estimator: Any) -> bool:
-    """Return whether X is a float array of the fitted shape, without names, so that scikit-learn need not check it."""
+    """Return whether X is a float array or canonical CSR of the fitted width, which scikit-learn need not check."""
     return (
-        type(X) is np.ndarray
+        (type(X) is np.ndarray or (sparse.issparse(X) and X.format == "csr" and X.has_canonical_format))
         and X.ndim == 2
         and X.dtype in FLOATS
         and X.shape[0] > 0

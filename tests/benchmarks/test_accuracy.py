@@ -21,6 +21,7 @@ from benchmarks.accuracy.pairs import fixed_pairs
 from benchmarks.accuracy.picture import draw
 from benchmarks.accuracy.report import (
     SuiteResults,
+    choice_summary,
     choice_table,
     comparison,
     fit_times,
@@ -221,8 +222,15 @@ def test_the_choice_is_next_to_the_best_fixed_pair() -> None:
         a_run(part="pairs", learner="numeric 1", scores=scores(80.0)),
         a_run(part="pairs", learner="None 1", scores=scores(83.0)),
     ]
-    line = choice_table(SuiteResults(runs, [WINE], "classification", "pairs")).splitlines()[2]
+    results = SuiteResults(runs, [WINE], "classification", "pairs")
+    line = choice_table(results).splitlines()[2]
     assert line == "| wine | 1 times numeric 1 | 80.0 | 83.0 (None 1) | -3.0 | 80.0 | 83.0 |"
+    near = "at most 2 points below the best of them"
+    assert choice_summary(results) == f"On 0 of 1 datasets it is {near}; the others: wine (3.0)."
+    better = [*runs, a_run(part="pairs", learner="auto auto", seed=1, scores=scores(82.0), chosen="None 1")]
+    assert (
+        choice_summary(SuiteResults(better, [WINE], "classification", "pairs")) == f"On 1 of 1 datasets it is {near}."
+    )
 
 
 def test_each_pair_is_run_on_the_rows_it_is_for() -> None:
@@ -234,6 +242,7 @@ def test_each_pair_is_run_on_the_rows_it_is_for() -> None:
     assert {one.name for one in fixed_pairs() if not can_learn(one, "classification", X, y)} == {
         "quantile 1",
         "quantile 2",
+        "local 1",
     }
 
 

@@ -183,7 +183,7 @@ class GCWSNetEstimator(FittedNet):
                 epochs = (
                     () if self.early_stopping else training_settings.epochs_to_compare(rows.n_rows, thorough=thorough)
                 )
-                training_settings = training_settings.for_rows(rows.n_rows)
+                training_settings = training_settings.for_rows(rows.n_rows, targets.n_outputs)
                 self._begin(rows, targets, coder_settings, training_settings, schema, seed, epochs)
             else:
                 fitted = self.trainer_.settings

@@ -283,14 +283,15 @@ def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: in
     """Return an estimator with the coder and the targets of files, and with a net that has learned nothing."""
     make: Any = GCWSNetClassifier if isinstance(file_coder.targets, Labels) else GCWSNetRegressor
     coder = file_coder.coder
-    training = replace(training, ensemble=coder.ensemble).for_rows(math.inf)
+    assert file_coder.targets is not None  # noqa: S101
+    n_outputs = math.inf if file_coder.n_rows is None else file_coder.targets.n_outputs
+    training = replace(training, ensemble=coder.ensemble).for_rows(math.inf, n_outputs)
     settings = asdict(coder.settings) | vars(training)
     estimator: GCWSNetEstimator = make(random_state=coder.seed, n_jobs=n_jobs, **settings)
     estimator._freeze_parameters()
     estimator.coder_ = coder
     names = file_coder.schema.input_names
     set_inputs(estimator, coder.n_inputs, None if not names or None in names else names)
-    assert file_coder.targets is not None  # noqa: S101
     made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.code_bits, "seed": coder.seed}
     estimator._use(Trainer.begin(training, file_coder.targets, **made, device="cpu"))
     return estimator
