@@ -132,8 +132,14 @@ def test_double_names_are_an_error(form: str, kind: str, tmp_path: Path) -> None
 
 
 OF_TABLES: dict[str, Any] = {
-    **{"label": 0, "weight": 0, "columns": [0], "exclude": [0], "categorical": [0], "hash_columns": 3},
-    **{"header": True, "index_base": 0},
+    "label": 0,
+    "weight": 0,
+    "columns": [0],
+    "exclude": [0],
+    "categorical": [0],
+    "hash_columns": 3,
+    "header": True,
+    "index_base": 0,
 }
 
 
