@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from gcwsnet.estimators._base import Callback, GCWSNetEstimator
 from gcwsnet.estimators._table_model import without_targets
 from gcwsnet.training import LabelIndicators, Labels, Targets, Trainer
-from gcwsnet.training._targets import check_labels, is_indicator_matrix
+from gcwsnet.training._targets import UnknownLabelError, check_labels, is_indicator_matrix
 
 
 class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
@@ -250,16 +250,18 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSNetClassifier:
         """Learn from further rows, once and in their order; they may come in pieces of any size.
 
-        Where preprocessing or p are learned from the rows, the first 2,600 are kept in a warm-up buffer. Whenever these
-        rows have doubled, the model is fitted to all of them again. What the columns of a frame become, with their
-        categories, is learned from the rows of the first call.
+        The model follows a stream that changes: ``docs/streams.md`` says how. Where preprocessing or p are learned from
+        the rows, the first 2,600 are kept in a warm-up buffer, and what is learned from them is learned again whenever
+        they have doubled; the search for a preprocessing is spread over the calls. What the columns of a frame become,
+        with their categories, is learned from the rows of the first call.
 
         Parameters
         ----------
         X : array, CSR matrix or array, or frame, of shape (n, D)
         y : array of shape (n,), or of 0 and 1 of shape (n, labels)
         classes : array, optional
-            All labels that the stream can have; needed at the first call, unless y has a column for each label.
+            All labels that the stream can have, at the first call; any other label is an error then. Without them, a
+            label that is new becomes a class when it comes.
         sample_weight : array of shape (n,), optional
 
         Returns
@@ -282,10 +284,8 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
                 targets = Labels(classes) if targets is None else targets
             elif not np.array_equal(classes, self.classes_):
                 raise ValueError(f"classes must be those of the first call, {self.classes_}, got {classes}")
-        elif not fitted and targets is None:
-            raise ValueError(
-                "classes must be passed on the first call to partial_fit: all labels that the stream can have"
-            )
+        if not fitted:
+            self._grows = classes is None
         return self._partial_fit(X, y, targets, sample_weight)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -306,6 +306,25 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         outputs = self._outputs(X)
         return self.trainer_.targets.predictions(outputs)
 
+    def _meet_targets(self, y: Any) -> None:
+        targets = self.trainer_.targets
+        if not self._grows or type(targets) is not Labels:
+            targets.encode(y)
+            return
+        try:
+            targets.encode(y)
+        except UnknownLabelError:
+            labels = np.unique(check_labels(y))
+            if (labels.dtype.kind == "U") != (targets.classes.dtype.kind == "U"):
+                raise
+            for label in np.setdiff1d(labels, targets.classes):
+                place = int(np.searchsorted(targets.classes, label))
+                classes = np.insert(np.append(targets.classes, label)[:-1], place, label)
+                targets = Labels(classes, targets.temperature)
+                self.trainer_.insert_output(place, targets)
+                self._note("label", label=label.item(), classes=len(classes))
+            self._use(self.trainer_)
+
     def _targets_of(self, y: Any) -> Targets:
         if is_indicator_matrix(y):
             return LabelIndicators(np.arange(y.shape[1]))
@@ -324,6 +343,8 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
             raise ValueError(
                 "class_weight is for one label in each row, and y has a column for each label; leave it out"
             )
+        if self._stream is not None and self._grows:  # a class that has a weight may come later
+            class_weight = {label: class_weight.get(label, 1.0) for label in targets.classes.tolist()}
         of_class = class_weights(class_weight, target, targets.classes)
         return of_class[target] if weight is None else weight * of_class[target]
 

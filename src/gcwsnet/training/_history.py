@@ -20,6 +20,7 @@ Arrays = dict[str, NDArray[Any]]
 AUC_SHIFT = 12
 AUC_BINS = 1 << (32 - AUC_SHIFT)
 MOST_RECORDS = 512
+FEW_NUMBERS = 32
 
 
 def record_fractions(records: Any) -> list[float]:
@@ -114,6 +115,10 @@ class RunningMetrics:
 
 def _plus(total: float, numbers: NDArray[np.float64]) -> float:
     """Return a sum made number by number, which is the same however the numbers are cut into parts."""
+    if len(numbers) <= FEW_NUMBERS:
+        for number in numbers.tolist():
+            total += number
+        return total
     return float(np.add.accumulate(np.concatenate([[total], numbers]))[-1])
 
 
