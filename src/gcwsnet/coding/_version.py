@@ -13,10 +13,13 @@ from gcwsnet._validation import as_floats, rounded
 
 BLOCK_ROWS, SETTLED_BLOCKS = 32, 8
 """Columns are looked at in blocks of 32 rows; a version is corrected once, by the 8 blocks after it."""
-MOVED = 4.0
-"""A column has moved if its interquartile range is 4 times as large or as small, or its median is 4 ranges away."""
+MOVED, MOVED_FAR = 8.0, 64.0
+"""A column has moved if its interquartile range is 8 times as large or its median is 8 ranges away in two blocks that
+are alike, or 64 times and 64 ranges in one block."""
 ALIKE = 2.0
 """Two blocks are alike if their interquartile ranges differ by a factor of at most 2."""
+BLOCKS_OF_SHRINKING = 16
+"""A column has shrunk if all numbers of 16 blocks lie 8 times as close: rows that follow each other are often alike."""
 
 NAMES = ("shift", "factor", "place", "awake", "mean", "deviation")
 
@@ -112,22 +115,26 @@ class ColumnWatch:
     learned, now : arrays of float64, shape (2, D)
         Medians and interquartile ranges: of the rows that the preprocessing was learned from, and of the rows that the
         present version is for. A range of 0 is not followed.
-    before : array of float64, shape (2, D), or None
-        Those of the block before.
+    latest : list of arrays of float64, shape (2, D)
+        Those of the latest blocks, at most 16.
     parts : list of arrays
         The rows of the block that is not full yet.
     settling : list of arrays
         The blocks since the last version.
+    unsettled : array of bool, shape (D,)
+        The columns that the last version changed, which are corrected once.
     blocks_to_settle : int
+        The blocks until then.
     """
 
     constant: NDArray[np.bool_]
     value: Floats
     learned: Floats
     now: Floats
-    before: Floats | None = None
+    latest: list[Floats] = field(default_factory=list)
     parts: list[NDArray[Any]] = field(default_factory=list)
     settling: list[NDArray[Any]] = field(default_factory=list)
+    unsettled: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     blocks_to_settle: int = 0
 
     @classmethod
@@ -135,7 +142,7 @@ class ColumnWatch:
         """Return the watch of columns that a preprocessing was learned from, of which it drops the constant ones."""
         learned = _median_and_range(X)
         value = np.where(constant & ~np.isnan(X[0]), X[0], 0.0).astype(np.float64)
-        return cls(constant, value, learned, learned.copy())
+        return cls(constant, value, learned, learned.copy(), unsettled=np.zeros(len(constant), dtype=bool))
 
     def add(self, X: NDArray[Any], version: ColumnVersion) -> ColumnVersion | None:
         """Take note of rows; return a new version if one is due."""
@@ -153,32 +160,38 @@ class ColumnWatch:
 
     def _look(self, block: Floats, version: ColumnVersion) -> ColumnVersion | None:
         found = _median_and_range(block)
+        moved = _moved(self.now, found, MOVED_FAR)
+        if self.latest:
+            before = self.latest[-1]
+            moved |= _moved(self.now, found, MOVED) & _moved(self.now, before, MOVED) & _alike(before, found)
+        self.latest = [*self.latest[1 - BLOCKS_OF_SHRINKING :], found]
+        moved |= self._shrunk()
+        waking = self.constant & ~version.awake & ((block != self.value) & ~np.isnan(block)).any(axis=0)
+        made = self._aligned(version, moved, found) if moved.any() else version
+        made = _awake(made, waking, block) if waking.any() else made
+        if made is not version:
+            self.unsettled = self.unsettled | moved | waking if self.blocks_to_settle else moved | waking
+            self.blocks_to_settle, self.settling = SETTLED_BLOCKS, []
+            return made
         if self.blocks_to_settle:
             self.settling.append(block)
             self.blocks_to_settle -= 1
             if not self.blocks_to_settle:
                 rows, self.settling = np.concatenate(self.settling), []
                 return self._corrected(rows, version)
-            return None
-        asleep = self.constant & ~version.awake & ((block != self.value) & ~np.isnan(block)).any(axis=0)
-        before, self.before, made = self.before, found, version
-        if before is not None:
-            moved = _moved(self.now, found) & _moved(self.now, before) & _alike(before, found)
-            made = self._aligned(made, moved, found) if moved.any() else version
-        if asleep.any():
-            made = _awake(made, asleep, block)
-        if made is version:
-            return None
-        self.blocks_to_settle, self.settling = SETTLED_BLOCKS, []
-        return made
+        return None
 
-    def _corrected(self, rows: Floats, version: ColumnVersion) -> ColumnVersion | None:
+    def _shrunk(self) -> NDArray[np.bool_]:
+        if len(self.latest) < BLOCKS_OF_SHRINKING:
+            return np.zeros(len(self.constant), dtype=bool)
+        medians, ranges = np.stack(self.latest, axis=1)
+        spread = medians.max(axis=0) - medians.min(axis=0) + ranges.max(axis=0)
+        return (ranges[-1] > 0) & (self.now[1] > 0) & (MOVED * spread < self.now[1])
+
+    def _corrected(self, rows: Floats, version: ColumnVersion) -> ColumnVersion:
         found = _median_and_range(rows)
-        changed = (version.factor != 1) & (found[1] > 0)
-        made = self._aligned(version, changed, found) if changed.any() else version
-        made = _awake(made, version.awake, rows) if version.awake.any() else made
-        self.before = None
-        return None if made is version else made
+        made = self._aligned(version, self.unsettled & ~version.awake & (found[1] > 0), found)
+        return _awake(made, self.unsettled & version.awake, rows)
 
     def _aligned(self, version: ColumnVersion, moved: NDArray[np.bool_], found: Floats) -> ColumnVersion:
         self.now = np.where(moved, found, self.now)
@@ -195,8 +208,8 @@ class ColumnWatch:
     def state(self) -> tuple[Arrays, int]:
         """Return the arrays, with the rows of unfinished blocks, and the number of blocks to settle."""
         arrays: Arrays = {"constant": self.constant.astype(np.uint8), "value": self.value, "learned": self.learned}
-        arrays |= {"now": self.now} | ({} if self.before is None else {"before": self.before})
-        for name, parts in (("parts", self.parts), ("settling", self.settling)):
+        arrays |= {"now": self.now, "unsettled": self.unsettled.astype(np.uint8)}
+        for name, parts in (("parts", self.parts), ("settling", self.settling), ("latest", self.latest)):
             arrays |= {name: np.concatenate(parts).astype(np.float64)} if parts else {}
         return {f"watch.{name}": value for name, value in arrays.items()}, self.blocks_to_settle
 
@@ -205,13 +218,15 @@ class ColumnWatch:
         """Return the watch whose state this is."""
         own = {name.removeprefix("watch."): value for name, value in arrays.items() if name.startswith("watch.")}
         kept = {name: [own[name]] if name in own else [] for name in ("parts", "settling")}
+        latest = list(own["latest"].reshape(-1, *own["now"].shape)) if "latest" in own else []
         return cls(
             own["constant"].astype(bool),
             own["value"],
             own["learned"],
             own["now"],
-            own.get("before"),
+            latest,
             **kept,
+            unsettled=own["unsettled"].astype(bool),
             blocks_to_settle=blocks_to_settle,
         )
 
@@ -222,12 +237,11 @@ def _median_and_range(X: NDArray[Any]) -> Floats:
     return np.stack([middle, upper - lower])
 
 
-def _moved(now: Floats, found: Floats) -> NDArray[np.bool_]:
+def _moved(now: Floats, found: Floats, limit: float) -> NDArray[np.bool_]:
     live = (now[1] > 0) & (found[1] > 0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = found[1] / now[1]
-        far = np.abs(found[0] - now[0]) > MOVED * np.maximum(found[1], now[1])
-    return live & ((ratio > MOVED) | (ratio < 1 / MOVED) | far)
+        far = np.abs(found[0] - now[0]) > limit * np.maximum(found[1], now[1])
+        return live & ((found[1] > limit * now[1]) | far)
 
 
 def _alike(one: Floats, other: Floats) -> NDArray[np.bool_]:

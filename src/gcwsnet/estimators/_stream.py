@@ -24,8 +24,6 @@ FIRST_SEARCH, NEXT_SEARCH = 200, 4
 """The rows of the first search, and by which factor they grow until the next one."""
 ROWS_LEARNED_AGAIN = 128
 """Up to this number of rows all are learned again when their preprocessing is."""
-MANY_AWAKE = 0.1
-"""The share of columns that wake up from which on a preprocessing is searched for again."""
 
 Search = Callable[[Batch, Callable[[], None]], Coder]
 
@@ -125,7 +123,8 @@ class Stream:
         version = self.watch.add(X, before)
         if version is None:
             return None
-        if version.awake.sum() > before.awake.sum() and version.awake.mean() >= MANY_AWAKE:
+        live = np.count_nonzero(~self.watch.constant)
+        if np.count_nonzero(before.awake) < live + 1 <= np.count_nonzero(version.awake):
             self.buffer = WarmUpBuffer(self.capacity, n_used=ROWS_LEARNED_AGAIN)
             self.searched, self.watch = 0, None
         return replace(coder, version=version)
