@@ -315,8 +315,7 @@ class GCWSNetEstimator(FittedModel, TableModel):
         if self._stream is not None:
             coder = self._stream.look_at(rows.X, self.coder_)
             if coder is not None:
-                self.coder_ = coder
-                self._note("preprocessing", version=0 if coder.version is None else coder.version.number)
+                self._use_version(coder)
         if self.callbacks or self.verbose or rows.n_rows > rows_at_once(rows.X):
             fractions = record_fractions(self._fitted_params["records"])
             plan = Plan(1, rows.n_rows, scheduled=False, fractions=fractions, follows=True)
@@ -332,6 +331,12 @@ class GCWSNetEstimator(FittedModel, TableModel):
         target = targets.encode(rows.y)
         codes = self.coder_.codes(rows.X, n_jobs=threads)
         return Batch(codes, target, self._row_weights(rows.weight, target, targets))
+
+    def _use_version(self, coder: Coder) -> None:
+        """Use a coder with a new version of its preprocessing."""
+        assert coder.version is not None  # noqa: S101
+        self.coder_ = coder
+        self._note("preprocessing", version=coder.version.number, awake=int(np.count_nonzero(coder.version.awake)))
 
     def _note(self, event: str, **more: Any) -> None:
         """Note an event of a stream."""

@@ -34,6 +34,8 @@ class Stream:
 
     Attributes
     ----------
+    capacity : int
+        The first rows that a preprocessing is learned from; 0 if it is never searched for again.
     buffer : WarmUpBuffer or None
         The first rows, while they are few.
     searched : int
@@ -111,6 +113,10 @@ class Stream:
         assert self.buffer is not None  # noqa: S101
         X = joined(self.buffer.with_weights()).X
         self.buffer = None
+        self.watch_rows(X, coder)
+
+    def watch_rows(self, X: Any, coder: Coder) -> None:
+        """Watch the columns of a stream whose first rows were X, if they are dense and scaled."""
         dropped = dropped_columns(coder)
         if isinstance(X, np.ndarray) and dropped is not None:
             self.watch = ColumnWatch.of(X, dropped)
@@ -124,7 +130,7 @@ class Stream:
         if version is None:
             return None
         live = np.count_nonzero(~self.watch.constant)
-        if np.count_nonzero(before.awake) < live + 1 <= np.count_nonzero(version.awake):
+        if self.capacity and np.count_nonzero(before.awake) < live + 1 <= np.count_nonzero(version.awake):
             self.buffer = WarmUpBuffer(self.capacity, n_used=ROWS_LEARNED_AGAIN)
             self.searched, self.watch = 0, None
         return replace(coder, version=version)

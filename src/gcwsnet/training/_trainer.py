@@ -272,13 +272,14 @@ class Trainer:
     def _predicted_values(self) -> Record:
         return {f"predicted_{name}": value for name, value in self.predicted.values().items()}
 
-    def start_run(self, *, with_auc: bool = False) -> None:
+    def start_run(self, *, with_auc: bool = False, with_last_label: bool = False) -> None:
         """Forget where an earlier run stood; the next one begins with its first epoch."""
         if self._not_recorded:
             self._record_stream()
         self.epoch = self.rows_of_epoch = 0
-        self.since_record = RunningMetrics(self.targets, with_auc=with_auc)
-        self.first_epoch = RunningMetrics(self.targets, with_auc=with_auc)
+        counted = {"with_auc": with_auc, "with_last_label": with_last_label}
+        self.since_record = RunningMetrics(self.targets, **counted)
+        self.first_epoch = RunningMetrics(self.targets, **counted)
         self.predicted = RunningMetrics(self.targets)
 
     def evaluate(self, batches: Coded, *, n_jobs: int = 1, check: Callable[[], None] = lambda: None) -> Record:
