@@ -45,6 +45,7 @@ SUBJECTS = {
         ("datasketch", "faiss", "matplotlib", "pandas", "rensa", "torch"),
     ),
     "samplers": Subject("time, bias and variance of each sampler", "samplers.md", ("matplotlib",)),
+    "stream-latency": Subject("time of single rows of a stream", "streams.md"),
     "streaming": Subject("memory and time of one pass over large files", "command-line.md"),
     "zero-bit": Subject("bias of the 0-bit approximation", "zero-bit.md", ("matplotlib",)),
     "accuracy": Subject(
