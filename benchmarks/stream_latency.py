@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> Section:
     head = ["k", "median", "of the last quarter", "predict_proba", "99%", "99.9%", "worst", "SGD's"]
     head += ["MB, half way and at the end", "records"]
     what = (
-        f"{options.rows:,} calls with one row each, in microseconds of the processor; the first call is left out. SGD's: "
-        "times the median call of SGDClassifier."
+        f"{options.rows:,} calls with one row each, in microseconds of the processor; the first call is left out. "
+        "SGD's: times the median call of SGDClassifier."
     )
     return Section("\n".join([*environment("scikit-learn"), what, "", markdown_table(head, lines)]))

@@ -76,7 +76,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         most 53,000, and is once for more. Where labels are noisy, fewer are better.
     batch_size : int or "auto", default="auto"
         Rows of a step. More are faster and learn less from few rows. "auto" is 128 for a `fit` over at least 200,000
-        rows, all epochs together, and 32 for others and for streams.
+        rows, all epochs together, 32 for others, and 8 for streams.
     learning_rate : float or "auto", default="auto"
         The learning rate of Adam at the beginning. "auto" is 0.005 for a `fit` of at most 3,000 steps and 0.003 for
         longer ones and for streams, with more than 256 hashes times the root of 256 / k; without hidden layers 0.01.
@@ -96,9 +96,10 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     weight_decay : float, default=0.0
         Decoupled, as in AdamW.
     average : bool, default=True
-        Whether predictions after `partial_fit` are those of weights averaged over the last half of the stream, or
-        somewhat more. That is as good as a rate that falls to zero, for a stream whose end nobody knows, and much
-        better than the last weights; it takes the memory of two more nets.
+        Whether predictions after `partial_fit` may be those of averaged weights: over recent rows, or over the last half
+        of the stream, or somewhat more. Where a stream stays as it is, that is as good as a rate that falls to zero,
+        and much better than the last weights; which of the three predict is decided by their recent losses. It takes
+        the memory of three more nets.
     encoding : {"mixed", "lowbits"}, default="mixed"
         How samples become codes, see `GCWSHasher`.
     missing : {"auto", "error", "zero", "mean"}, default="auto"
@@ -155,7 +156,9 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     history_ : dict of lists
         The records: "epoch", "rows" learned so far, "seconds", "learning_rate"; "loss" and "accuracy" on the rows since
         the record before, each taken before it was learned; "eval_loss" and "eval_accuracy" on an `eval_set`. A call
-        of `partial_fit` counts as an epoch.
+        of `partial_fit` counts as an epoch. Of a stream there are at most 512 records, see ``docs/streams.md``.
+    stream_events_ : list of dict
+        What happened while a stream was followed: "drift", "preprocessing" and "label", with the "rows" seen.
     schema_ : Schema or None
         What the columns of a frame became; None for arrays. ``get_feature_names_out()`` has the names of the columns
         that are hashed.
