@@ -57,6 +57,8 @@ class Method(enum.Enum):
 
     EXTREMAL = 3
 
+    MINWISE = 4
+
 class Hasher:
     """
     A hasher of one seed that gives samples and codes of rows of n_columns numbers.
@@ -283,6 +285,52 @@ def softmax(outputs: numpy.typing.NDArray) -> numpy.typing.NDArray[numpy.float64
     Return the softmax of each row of outputs: the same bytes on every machine.
     """
 
+class FieldTable:
+    """
+    A linear model on rows of hashed values and of their pairs, which learns each row once.
+    """
+
+    def __init__(self, bits: int, n_outputs: int, *, pairs: bool = True, rate: float, pair_rate: float, min_count: int = 1, forget_after: int = 0, seed: int = 0) -> None:
+        """Make a table of 2**bits slots that are all empty."""
+
+    def train(self, starts: numpy.typing.NDArray, keys: numpy.typing.NDArray, classes: numpy.typing.NDArray, weights: numpy.typing.NDArray | None = None) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Learn from rows one after the other, and return the outputs for each before it was learned.
+        """
+
+    def outputs(self, starts: numpy.typing.NDArray, keys: numpy.typing.NDArray) -> numpy.typing.NDArray[numpy.float64]:
+        """Return the outputs for rows: log odds."""
+
+    def table(self) -> numpy.typing.NDArray[numpy.float32]:
+        """
+        Return a view of the slots: the weights of the outputs, then their sums of squared gradients.
+        """
+
+    def bias(self) -> numpy.typing.NDArray[numpy.float32]:
+        """Return a view of the biases and their sums of squared gradients."""
+
+    def calibration(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Return a view of the factor of the outputs, and of the information about it.
+        """
+
+    def counts(self) -> numpy.typing.NDArray[numpy.uint32] | None:
+        """
+        Return a view of the occurrences of each slot, up to min_count; None where min_count is 1.
+        """
+
+    def last(self) -> numpy.typing.NDArray[numpy.int64] | None:
+        """
+        Return a view of the rows seen at the last occurrence of each slot; None where nothing is forgotten.
+        """
+
+    @property
+    def rows_seen(self) -> int:
+        """The rows learned so far."""
+
+    @rows_seen.setter
+    def rows_seen(self, arg: int, /) -> None: ...
+
 class LibsvmFault(enum.Enum):
     """The rule that a line of the LIBSVM format breaks."""
 
@@ -328,6 +376,21 @@ def parse_libsvm(text: bytes, begin: int, index_base: int, n_columns: int, missi
     Return the labels, values, columns, index pointer and lines of the rows of a text, the bytes and lines that were read, and the fault that ended it, with its place.
     """
 
+def scan_csv(text: bytes, delimiter: str, state: int, after_return: bool) -> tuple:
+    """
+    Return the end of the last whole row of a CSV text that may begin within a row, the line ends before it and in all, and the state at the end: 2 within quotes; and whether the text ends with a carriage return.
+    """
+
+def split_csv_rows(text: bytes, delimiter: str) -> tuple:
+    """
+    Return where the rows of a CSV text begin and end, without empty ones, and their lines, counted from 0.
+    """
+
+def split_csv_fields(row: bytes, delimiter: str) -> list:
+    """
+    Return the fields of one row of a CSV text as bytes, without the quotes around them.
+    """
+
 def text_keys(texts: bytes, ends: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], state: int, out: Annotated[NDArray, dict(device='cpu')]) -> None:
     """
     Write a key for each of the texts that stand one behind the other: FNV-1a from a state, mixed.
@@ -351,18 +414,20 @@ def column_squares(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', 
     Write the sum of (x 2**-exponent - center)**2 over the rows of each column, without NaN.
     """
 
-def scan(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
+def scan(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], n_hashes: int, bits: int, live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
     """
     Return where the ranks of each query start, and the ranks: equal codes * 2**32 + 2**32 - 1 - row, best first.
     """
 
-def search_buckets(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], width: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
+def search_buckets(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], n_hashes: int, bits: int, live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], width: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
     """Return what scan does, of the rows that share a bucket with the query."""
 
-def build_buckets(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], width: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+def build_buckets(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], n_hashes: int, bits: int, width: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
     """
     Write the keys of the bands of each row, sorted, and the rows in this order.
     """
 
-def merge_buckets(keys_a: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows_a: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], keys_b: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows_b: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], keys: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
-    """Write the buckets of the rows of a followed by those of b."""
+def merge_buckets(keys_a: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows_a: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], keys_b: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows_b: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], shift: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    """
+    Write the buckets of the rows of a and of those of b, whose numbers grow by shift.
+    """

@@ -27,7 +27,10 @@ def add(watch: ColumnWatch, version: ColumnVersion, X: Any, size: int) -> tuple[
 @pytest.mark.parametrize("size", [1, 7, 100])
 def test_columns_that_stay_as_they_are_have_one_version(size: int) -> None:
     rng = np.random.default_rng(0)
-    make = lambda n: np.stack([rng.normal(size=n), rng.exponential(size=n), rng.random(n) < 0.3, np.ones(n)], axis=1)  # noqa: E731
+
+    def make(n: int) -> Any:
+        return np.stack([rng.normal(size=n), rng.exponential(size=n), rng.random(n) < 0.3, np.ones(n)], axis=1)
+
     watch, version = watched(make(2000))
     made, times = add(watch, version, make(20_000), size)
     assert times == []

@@ -30,11 +30,11 @@ def test_a_stream_that_stays_as_it_is_gives_no_alarm(losses: str) -> None:
     """By Wald's bound there is one in more than exp(0.37 * 50) = 1e8 rows of 5% errors, the worst of the three."""
     rng = np.random.default_rng(0)
     drawn = {
-        "normal": lambda: rng.normal(1, 0.3, 100_000),
-        "errors": lambda: (rng.random(100_000) < 0.05) * 3.0 + 0.05,
-        "exponential": lambda: rng.exponential(0.4, 100_000),
+        "normal": rng.normal(1, 0.3, 100_000),
+        "errors": (rng.random(100_000) < 0.05) * 3.0 + 0.05,
+        "exponential": rng.exponential(0.4, 100_000),
     }
-    assert rows_until_alarm(drawn[losses](), DriftTest()) is None
+    assert rows_until_alarm(drawn[losses], DriftTest()) is None
 
 
 @pytest.mark.parametrize("shift", [0.75, 1.0, 2.0, 10.0])
