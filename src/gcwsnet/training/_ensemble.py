@@ -69,7 +69,7 @@ class EnsembleNet(Net):
         return np.add.reduceat(losses, np.arange(0, len(losses), batch_size)), outputs
 
     @property
-    def predicts_with(self) -> str:  # type: ignore[override]
+    def predicts_with(self) -> str:
         """The weights that predict, the same of all members."""
         return self.members[0].predicts_with
 

@@ -275,7 +275,8 @@ class NativeNet(Net):
 
     def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
         """Average the weights from here on."""
-        self.core.rows_seen = rows_seen
+        if not from_now:  # else the clock of the means goes on
+            self.core.rows_seen = rows_seen
         self.core.start_averaging(from_now=from_now)
         if recent and not self.core.has_recent_mean:
             self.core.start_recent_mean(1 - 1 / RECENT_ROWS)
@@ -291,13 +292,14 @@ class NativeNet(Net):
         arrays: Arrays = dict(self.core.averages())
         if self.core.has_recent_mean:
             arrays |= {f"recent.{name}": value for name, value in self.core.recent_mean().items()}
-        return arrays, list(self.core.averaging_rows)
+        return arrays, [*self.core.averaging_rows, self.core.rows_seen]
 
     def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
         """Take averages back."""
         recent = _starting_with("recent.", arrays)
-        self.start_averaging(rows_seen, recent=bool(recent))
-        self.core.averaging_rows = rows[0], rows[1], rows[2], rows[3]
+        start, older, newer, origin, clock = rows if len(rows) == 5 else (*rows, 0, rows_seen)
+        self.start_averaging(clock, recent=bool(recent))
+        self.core.averaging_rows = start, older, newer, origin
         _fill(self.core.averages(), {name: value for name, value in arrays.items() if not name.startswith("recent.")})
         if recent:
             _fill(self.core.recent_mean(), recent)
@@ -377,7 +379,7 @@ def net_from_state(arrays: Arrays, description: dict[str, Any], *, device: str =
     net.load(_starting_with("net.", arrays), _starting_with("optimizer.", arrays) if resumable else None)
     if "averages" in description:
         net.load_averages(_starting_with("averages.", arrays), description["averages"], description["rows_seen"])
-        net.predicts_with = description["predicts_with"]
+        net.predicts_with = description.get("predicts_with", AVERAGE)
     return net
 
 

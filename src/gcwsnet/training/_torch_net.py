@@ -163,11 +163,11 @@ class TorchNet(Net):
 
     def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
         """Average the weights from here on."""
-        origin = rows_seen if from_now else 0
-        start = rows_seen - origin
+        self._rows_seen = self._rows_seen if from_now else rows_seen
+        origin = self._rows_seen if from_now else 0
+        start = self._rows_seen - origin
         older = start - start // 2
         now = self._last_weights()
-        self._rows_seen = rows_seen
         self._averages = (
             {name: value * older for name, value in now.items()},
             {name: torch.zeros_like(value) for name, value in now.items()},
@@ -187,16 +187,18 @@ class TorchNet(Net):
         assert self._averages is not None  # noqa: S101
         parts = {"older": self._averages[0], "newer": self._averages[1], "recent": self._recent or {}}
         arrays = {f"{part}.{name}": value for part, kept in parts.items() for name, value in _arrays(kept).items()}
-        return arrays, list(self._averaging_rows)
+        return arrays, [*self._averaging_rows, self._rows_seen]
 
     def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
         """Take averages back."""
-        self.start_averaging(rows_seen, recent=any(name.startswith("recent.") for name in arrays))
+        self.start_averaging(
+            rows[4] if len(rows) == 5 else rows_seen, recent=any(name.startswith("recent.") for name in arrays)
+        )
         assert self._averages is not None  # noqa: S101
         for which, kept in zip(("older", "newer", "recent"), (*self._averages, self._recent or {}), strict=True):
             for name, value in kept.items():
                 value.copy_(torch.from_numpy(np.ascontiguousarray(arrays[f"{which}.{name}"])))
-        self._averaging_rows = list(rows)
+        self._averaging_rows = [*rows, 0][:4]
 
     def insert_output(self, place: int, targets: Targets) -> None:
         """Make room for one more output: a net of the same weights, with zeros for the new output."""
