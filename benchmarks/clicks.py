@@ -25,7 +25,7 @@ from scipy import sparse
 from benchmarks.accuracy.generated import GENERATED
 from benchmarks.accuracy.runs import Key, Run, append_run, read_runs
 from benchmarks.subject import Section, add_count, add_names, environment, log, markdown_table
-from benchmarks.timing import one_thread, peak_bytes
+from benchmarks.timing import one_thread
 from benchmarks.worker import Outcome, Worker
 from gcwsnet import FieldsClassifier, GCWSNetClassifier
 
@@ -224,15 +224,14 @@ def run_learner(key: Key, most: int) -> Run:
         warm.learn(warm.prepare(X[:200]), y[:200])  # imports are not measured
         model = make()
         train, test = model.prepare(X[:n]), model.prepare(X[n:])
-        before, start = peak_bytes(), time.process_time()
+        start = time.process_time()
         model.learn(train, y[:n])
         learned = time.process_time()
         p = np.clip(model.predict(test), 1e-6, 1 - 1e-6)
         end = time.process_time()
     scores = {"log_loss": float(log_loss(y[n:], p)), "auc": float(roc_auc_score(y[n:], p))}
     scores |= {"decile_error": decile_error(p, y[n:]), "accuracy": 100 * float(((p > 0.5) == y[n:]).mean())}
-    memory = peak_bytes() - before
-    return Run(*key, n, X.shape[1], scores, learned - start, 1000 * (end - learned) / (len(y) - n), memory)
+    return Run(*key, n, X.shape[1], scores, learned - start, 1000 * (end - learned) / (len(y) - n))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -295,7 +294,7 @@ def run(options: argparse.Namespace) -> Section:
                 one = of_set[learner]
                 cells = [f"{one.scores['log_loss']:.4f}", f"{one.scores['auc']:.4f}", f"{one.scores['accuracy']:.2f}"]
                 cells += [f"{one.scores['decile_error']:.4f}", f"{one.fit_seconds / max(ours, 1e-3):.2g}"]
-                rows.append([learner, *cells, f"{(one.bytes or 0) / 1e6:.0f}"])
-        head = ["", "log loss", "AUC", "accuracy, %", "error by decile", "time of learning", "memory, MB"]
+                rows.append([learner, *cells])
+        head = ["", "log loss", "AUC", "accuracy, %", "error by decile", "time of learning"]
         lines += ["", markdown_table(head, rows)]
     return Section("\n".join(lines))
