@@ -114,7 +114,8 @@ def run(options: argparse.Namespace) -> Section:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_models(folder, left_out)
-        lines, first = [], {}
+        lines: list[list[str]] = []
+        first: dict[str, Any] = {}
         for route in ROUTES:
             if not (folder / route.file).exists():
                 continue

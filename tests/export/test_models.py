@@ -48,6 +48,19 @@ def test_every_scaling_gives_the_same_codes(scale: str | None, relevance: float,
     assert_same(model, rows, tmp_path, dtype)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("relevance", [0.0, 0.5])
+def test_codes_of_a_table_give_the_same_codes(relevance: float, dtype: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    shop = rng.integers(0, 40, 600)
+    train = as_type(np.column_stack([rng.normal(size=600), shop]), dtype)
+    model = GCWSNetClassifier(scale="codes", relevance=relevance, p=1.0, hidden=(8,), **SMALL)
+    model.fit(train, rng.integers(0, 3, 40)[shop])
+    assert len(model.scaling_.values) == 40
+    odd = [[0.5, 3.5], [0.5, 41.0], [0.5, -1.0], [np.nan, 7.0], [0.5, np.nan], [np.nan, np.nan]]
+    assert_same(model, as_type(np.concatenate([train, odd]), dtype), tmp_path, dtype)
+
+
 @pytest.mark.parametrize("scale", ["quantile", "local"])
 def test_numbers_at_the_boundaries_of_quantiles_give_the_same_codes(scale: str, tmp_path: Path) -> None:
     train = np.random.default_rng(0).normal(size=(60, 2)) * [1e-290, 1e307]
@@ -178,8 +191,11 @@ def test_a_graph_that_is_too_large_names_its_size_and_the_way_out(tmp_path: Path
 
 def test_what_cannot_be_exported_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
+    machine = PGMMClassifier().fit(X[:30], Y[:30])
     with pytest.raises(ValueError, match=r"a PGMMClassifier cannot be exported: .* or use gcwsnet.load"):
-        gcwsnet.export_onnx(PGMMClassifier().fit(X[:30], Y[:30]), path)
+        gcwsnet.export_onnx(machine, path)
+    with pytest.raises(ValueError, match="a Predictor of a kernel machine cannot be exported"):
+        gcwsnet.export_onnx(Predictor(machine.coder_, machine.machine_), path)
     with pytest.raises(TypeError, match=r"model must be a GCWSNetClassifier, .* got a str"):
         gcwsnet.export_onnx("model", path)
     with pytest.raises(ValueError, match="not fitted yet"):

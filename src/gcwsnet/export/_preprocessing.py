@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from gcwsnet._validation import LARGEST
 from gcwsnet.coding import Coder
+from gcwsnet.coding._codes import CodeScaling
 from gcwsnet.coding._local import LocalScaling
-from gcwsnet.coding._preprocessing import Preprocessing, TablePreprocessing
+from gcwsnet.coding._preprocessing import WIDER, Preprocessing, TablePreprocessing
 from gcwsnet.coding._quantiles import QuantileScaling, normal_places
 from gcwsnet.coding._scaling import CONSTANT, NUMERIC, ColumnScaling
 from gcwsnet.coding._terms import TermScaling
@@ -75,8 +76,8 @@ def _preprocessed(graph: Graph, rows: Rows, preprocessing: Preprocessing) -> Has
     scaling, weight, incomplete = preprocessing.scaling, preprocessing.weight, preprocessing.incomplete
     dtype = rows.numbers.dtype
     out = _scaled(graph, rows, scaling)
-    source = scaling.source if isinstance(scaling, LocalScaling) else np.arange(preprocessing.n_features)
-    never_negative = np.arange(len(source)) >= preprocessing.n_features  # hat functions
+    source = scaling.source if isinstance(scaling, WIDER) else np.arange(preprocessing.n_features)
+    never_negative = np.arange(len(source)) >= preprocessing.n_features  # hat functions and values of codes
     if weight is not None:
         out = _rounded(graph, out.cast(np.float64) * weight[source], dtype)
         never_negative &= weight[source] >= 0
@@ -103,6 +104,8 @@ def _scaled(graph: Graph, rows: Rows, scaling: object) -> Value:
         return _quantiles(graph, x, scaling)
     if isinstance(scaling, LocalScaling):
         return _local(graph, rows, scaling)
+    if isinstance(scaling, CodeScaling):
+        return _codes(graph, rows, scaling)
     raise NotImplementedError(
         f"a scaling of the type {type(scaling).__name__} cannot be exported; fit with scale='numeric'"
     )
@@ -190,3 +193,13 @@ def _local(graph: Graph, rows: Rows, scaling: LocalScaling) -> Value:
     hats = (1.0 - share).where(left.with_axis(2).equals(place), share.where((left + 1).with_axis(2).equals(place), 0.0))
     hats = nothing.where(some.missing.with_axis(2), hats).reshaped(0, n_columns * n_knots)
     return graph.joined([standardised, hats.cast(rows.numbers.dtype)])
+
+
+def _codes(graph: Graph, rows: Rows, scaling: CodeScaling) -> Value:
+    """Return standardised columns and those of the values of codes; see `CodeScaling.transform`."""
+    standardised = _scaled(graph, rows, scaling.standardised)
+    if not len(scaling.values):
+        return standardised
+    numbers = rows.numbers.cast(np.float64).take(np.repeat(scaling.columns, scaling.counts))
+    there = numbers.equals(graph.constant(scaling.values))
+    return graph.joined([standardised, there.cast(rows.numbers.dtype)])
