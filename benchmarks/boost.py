@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> Section:
     n_train, n_columns = data.X_train.shape
     about = (
         f"DailySports: {n_train} rows of {n_columns} numbers for training, {len(data.y_test)} for testing; batches of "
-        f"{BATCH}, Adam with the rate {RATE}; k = 256, b = 8, p = 1; means over {options.seeds} seed{'s' * (options.seeds > 1)}."
+        f"{BATCH}, Adam with the rate {RATE}; k = 256, b = 8, p = 1; number of seeds: {options.seeds}."
     )
     return Section("\n\n".join([" ".join(environment("torch")), about, *tables]))
 
