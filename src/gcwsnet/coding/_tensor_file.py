@@ -18,6 +18,8 @@ from gcwsnet.hashing import HASH_VERSION
 
 FORMAT_VERSION = 3
 KEY = "gcwsnet"  # in the header: a checksum, a space and the description
+TYPES = ("BOOL", "I8", "U8", "I16", "U16", "I32", "U32", "I64", "U64", "F16", "F32", "F64")
+"""The types of arrays that are read, as safetensors calls them."""
 
 Arrays = dict[str, NDArray[Any]]
 Description = dict[str, Any]
@@ -45,16 +47,23 @@ def read_file(path: Path) -> tuple[Arrays, Description]:
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            names = list(file.keys())
+            odd = [name for name in names if KEY in metadata and file.get_slice(name).get_dtype() not in TYPES]
+            if odd:
+                raise ValueError(
+                    f"{path} holds the array {odd[0]!r:.80} of the type {file.get_slice(odd[0]).get_dtype()}, which no "
+                    "model of gcwsnet has"
+                )
+            arrays = {name: file.get_tensor(name) for name in names} if KEY in metadata else {}
     except SafetensorError as error:
         raise ValueError(f"{path} is damaged, cut off or not a model of gcwsnet: {error}") from error
     if KEY not in metadata:
         raise ValueError(f"{path} is a safetensors file, but not a model of gcwsnet: it was not written by save()")
     digest, _, text = metadata[KEY].partition(" ")
     try:
-        description = json.loads(text)
+        description = json.loads(text, parse_constant=_refuse_constant)
         version = description["format_version"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: its description cannot be read") from error
     if version != FORMAT_VERSION or description.get("hash_version") != HASH_VERSION:
         raise ValueError(
@@ -65,6 +74,10 @@ def read_file(path: Path) -> tuple[Arrays, Description]:
     if digest != digest_of(text, arrays):
         raise ValueError(f"{path} is damaged: its content does not fit its checksum; take another copy")
     return arrays, description
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def digest_of(text: str, arrays: Arrays) -> str:

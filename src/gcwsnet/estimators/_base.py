@@ -24,6 +24,7 @@ from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.data import Batch, Schema
 from gcwsnet.estimators._fitted_model import FittedModel
 from gcwsnet.estimators._input import check_rows, opened, schema_of
+from gcwsnet.estimators._model_format import READ_WHEN_USED
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import progress, show_selection
 from gcwsnet.estimators._table_model import TableModel, frozen
@@ -34,8 +35,6 @@ from gcwsnet.training._history import Record, record_fractions
 
 CODER_SETTINGS = tuple(CoderSettings.__dataclass_fields__)
 TRAINING_SETTINGS = tuple(TrainingSettings.__dataclass_fields__)
-READ_WHEN_USED = frozenset({"callbacks", "verbose", "n_jobs"})
-"""Parameters that change no model: they are read whenever they are needed, and are not part of a model file."""
 MAY_CHANGE_WITH_WARM_START = frozenset(
     {
         *("epochs", "batch_size", "learning_rate", "schedule", "class_weight", "average", "shuffle", "records"),

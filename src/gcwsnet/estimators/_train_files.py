@@ -17,7 +17,6 @@ from gcwsnet._atomic import remove_left_overs, written_beside
 from gcwsnet._threads import n_threads
 from gcwsnet.coding import CoderSettings
 from gcwsnet.coding._codes_folder import CODER, Manifest, is_codes_folder, read_description, stored_codes
-from gcwsnet.coding._tensor_file import read_file
 from gcwsnet.data import Batch, Batches, read
 from gcwsnet.data._batches import shuffled
 from gcwsnet.data._sources import find_sources
@@ -32,7 +31,7 @@ from gcwsnet.estimators._file_coder import (
     read_with_schema,
 )
 from gcwsnet.estimators._input import set_inputs
-from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, save_model
+from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, read_model, save_model
 from gcwsnet.estimators._regressor import GCWSNetRegressor
 from gcwsnet.training import Labels, Observer, Plan, Trainer, TrainingSettings
 from gcwsnet.training._history import Record, record_fractions
@@ -346,7 +345,7 @@ def _resume(
     options: TrainingOptions, checkpoint: Path, fingerprint: dict[str, Any]
 ) -> tuple[_Source, GCWSNetEstimator]:
     """Return the rows and the estimator of an unfinished run."""
-    arrays, description = read_file(checkpoint)
+    _, arrays, description = read_model(checkpoint)
     for name, value in fingerprint.items():
         before = description["fingerprint"].get(name)
         if before != value:

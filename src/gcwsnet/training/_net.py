@@ -257,7 +257,9 @@ class NativeNet(Net):
         """Take averages back."""
         self.start_averaging(rows_seen)
         self.core.averaging_rows = rows[0], rows[1], rows[2]
-        _fill(self.core.averages(), arrays)
+        views = self.core.averages()
+        up_to_date = {"taken": np.full_like(views["taken"], rows[0] + rows[2])}  # as those of torch always are
+        _fill(views, up_to_date | arrays)
 
 
 def make_net(

@@ -81,7 +81,8 @@ class Targets(ABC):
             temperature = check_number("temperature", description["temperature"], 1e-3, 1e3)
             return LabelIndicators(np.arange(check_integer("n_labels", description["n_labels"], 1, 2**31)), temperature)
         if "classes" in description:
-            classes = np.array(description["classes"], dtype=np.dtype(description["dtype"]))
+            dtype = np.dtype(description["dtype"])  # that of texts is as wide as they are, whatever a file says
+            classes = np.array(description["classes"], dtype=str if dtype.kind == "U" else dtype)
             return Labels(classes, check_number("temperature", description["temperature"], 1e-3, 1e3))
         mean, deviation = arrays["targets.mean"], arrays["targets.deviation"]
         return Numbers(mean, deviation, description["one_column"], description["loss"])
@@ -170,7 +171,8 @@ class Labels(Targets):
         odd = [value for value in values if not isinstance(value, str | bool | int | float)]
         if odd:
             raise ValueError(f"labels must be strings, numbers or bools to be saved, got {odd[0]!r}; use other labels")
-        return {}, {"classes": values, "dtype": self.classes.dtype.str, "temperature": self.temperature}
+        dtype = np.array(values).dtype if self.classes.dtype.kind == "U" else self.classes.dtype
+        return {}, {"classes": values, "dtype": dtype.str, "temperature": self.temperature}
 
 
 class LabelIndicators(Labels):

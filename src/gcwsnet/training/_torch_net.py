@@ -189,6 +189,10 @@ class TorchNet(Net):
         for which, sums in zip(("older", "newer"), self._averages, strict=True):
             for name, value in sums.items():
                 value.copy_(torch.from_numpy(np.ascontiguousarray(arrays[f"{which}.{name}"])))
+        if "taken" in arrays:  # rows of the table that the native core has not brought up to date
+            behind = torch.from_numpy(rows[0] + rows[2] - arrays["taken"]).to(self.device)
+            table, weight = next(iter(self._averages[1].values())), next(iter(self.module.parameters())).detach()
+            table.add_(behind[:, None] * weight)
         self._averaging_rows = list(rows)
 
     def _average(self, n_rows: int) -> None:
