@@ -5,6 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -169,3 +172,34 @@ def test_states_whose_parts_do_not_fit() -> None:
         check_preprocessing(arrays | {"preprocessing.numeric": others}, fields, n)
     with pytest.raises(ValueError, match="numeric must hold 0 and 1"):
         check_preprocessing(arrays | {"preprocessing.numeric": odd}, fields, n)
+
+
+EXTREMES = [0.0, 1.0, -1.0, 5e-324, 1e-300, -1e-310, 1e300, 1.7e308, -1.7e308, 3e38, float("nan")]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    scale=st.sampled_from([None, *KINDS]),
+    learned=arrays(np.float64, (6, 2), elements=st.sampled_from(EXTREMES)),
+    rows=arrays(np.float64, (4, 2), elements=st.sampled_from(EXTREMES)),
+    as_csr=st.booleans(),
+)
+def test_no_scaling_makes_a_nan_or_an_infinity(scale: str | None, learned: Any, rows: Any, as_csr: bool) -> None:
+    """A row that overflowed was NaN after the scaling "tfidf", and dropped after "minmax"."""
+    as_csr = as_csr and scale not in FOR_DENSE_ROWS
+    form = sparse.csr_array if as_csr else np.asarray
+    scaling = learn_scaling_of(form(learned), scale)
+    with np.errstate(all="raise", under="ignore"):
+        found = form(rows) if scaling is None else scaling.transform(form(rows))
+    found = dense(found)
+    assert not (np.isnan(found[:, :2]) & ~np.isnan(rows)).any()
+    assert not np.isinf(found).any()
+
+
+def test_the_range_of_a_column_may_be_more_than_a_double_holds() -> None:
+    X = np.array([[-1.7e308], [0.0], [1.7e308]])
+    for scale in ("minmax", "numeric", "standard"):
+        scaling = learn_scaling_of(X, scale)
+        assert scaling is not None
+        first, middle, last = scaling.transform(X)[:, 0]
+        assert -2 < first < middle < last < 2

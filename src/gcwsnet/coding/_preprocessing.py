@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
+from gcwsnet._memory import require_columns
 from gcwsnet._validation import Matrix, as_floats, check_choice, rounded
 from gcwsnet.coding._local import LocalScaling, learn_local
 from gcwsnet.coding._quantiles import QuantileScaling, learn_quantiles
@@ -260,6 +261,7 @@ def _weights_of_table(
 
 def _parts(X: Matrix, numeric: NDArray[np.bool_]) -> tuple[NDArray[Any], Matrix]:
     """Return the columns of numbers as a dense array, and the others."""
+    require_columns(X.shape[1], 32, "a table")
     return X[:, np.flatnonzero(numeric)].toarray(), X[:, np.flatnonzero(~numeric)]
 
 

@@ -384,7 +384,10 @@ class GCWSNetEstimator(FittedModel, TableModel):
 
 @contextmanager
 def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
-    """After an error before a net has learned from any row, leave the estimator as it was, with the net that it had."""
+    """After an error before a net has learned from any row, leave the estimator as it was, with the net that it had.
+
+    A net with weights that are not finite is dropped: what it had learned before is lost.
+    """
     now: dict[str, Any] = estimator.__dict__
     before = dict(now)
     trainer = before.get("trainer_")
@@ -393,11 +396,14 @@ def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
         yield
     except BaseException:
         current = now.get("trainer_")
-        if current is None or current.rows_seen == (rows_seen if current is trainer else 0):
+        finite = current is None or current.net.is_finite()
+        if current is None or not finite or current.rows_seen == (rows_seen if current is trainer else 0):
             now.clear()
             now.update(before)
             if trainer is not None:
                 trainer.net.settings = settings
+            if current is trainer and not finite:
+                now.pop("trainer_")
         raise
 
 

@@ -232,12 +232,13 @@ def _check_averages(arrays: Arrays, trainer: Fields, first: tuple[str, ...], sha
         refuse_others(arrays, "averages.", ())
         return
     rows = trainer.items("averages")
-    counts = len(rows) == 3 and all(type(one) is int and 0 <= one <= rows_seen for one in rows)
-    trainer.require(counts, "averages", f"be three numbers of rows up to rows_seen={rows_seen}")
-    last = rows[0] + rows[2]
+    counts = len(rows) >= 3 and all(type(one) is int and 0 <= one <= rows_seen for one in rows)
+    trainer.require(counts, "averages", f"be at least three numbers of rows up to rows_seen={rows_seen}")
     known = set()
     for member in first:
-        for which in ("older", "newer"):
+        for which in ("older", "newer", "recent"):
+            if which == "recent" and not any(name.startswith(f"averages.{member}recent.") for name in arrays):
+                continue
             for parameter, shape in shapes.of_parameters().items():
                 name = f"averages.{member}{which}.{parameter}"
                 array_of(arrays, name, "float32", shape)
@@ -245,7 +246,8 @@ def _check_averages(arrays: Arrays, trainer: Fields, first: tuple[str, ...], sha
         name = f"averages.{member}taken"
         if name in arrays:  # those of torch are up to date at every row
             taken = array_of(arrays, name, "int64", (shapes.n_rows,))
-            require_array((taken >= 0).all() and (taken <= last).all(), name, f"hold numbers of rows up to {last}")
+            sound = (taken >= 0).all() and (taken <= rows_seen).all()
+            require_array(sound, name, f"hold numbers of rows up to {rows_seen}")
             known.add(name)
     refuse_others(arrays, "averages.", known)
 

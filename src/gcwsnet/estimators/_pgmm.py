@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from gcwsnet._validation import check_weights
 from gcwsnet.estimators._classifier import class_weights
 from gcwsnet.estimators._kernel_machine import FittedMachine, KernelMachine
 from gcwsnet.estimators._ridge import Floats
@@ -119,7 +120,8 @@ class PGMMClassifier(ClassifierMixin, KernelMachine):
     def _row_weights(self, weight: Floats, target: NDArray[Any], targets: Any) -> Floats:
         if self.class_weight is None:
             return weight
-        return weight * class_weights(self._fitted_params["class_weight"], target, targets.classes)[target]
+        of_row = class_weights(self._fitted_params["class_weight"], target, targets.classes)[target]
+        return check_weights(weight * of_row, "sample_weight times class_weight")
 
     def _use(self, machine: FittedMachine) -> None:
         super()._use(machine)

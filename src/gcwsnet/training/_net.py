@@ -79,6 +79,18 @@ class Net(ABC):
     def optimizer_state(self) -> Arrays:
         """Return all that the optimizer keeps."""
 
+    def require_finite(self) -> None:
+        """Raise a ValueError if a weight is infinite or NaN: such a net is not a model."""
+        if not self.is_finite():
+            raise ValueError(
+                "the weights of the net are not finite any more: the training diverges; use a smaller learning_rate, "
+                "or smaller weights of rows"
+            )
+
+    def is_finite(self) -> bool:
+        """Return whether no weight is infinite or NaN."""
+        return all(bool(np.isfinite(weights).all()) for weights in self.weights().values())
+
     @abstractmethod
     def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
         """Take weights and the optimizer's state, which must be whole; without a state the optimizer keeps its own."""
@@ -172,7 +184,7 @@ class NativeNet(Net):
             self.core.train(
                 np.ascontiguousarray(codes),
                 np.ascontiguousarray(target, dtype=np.int64 if labels else np.float32),
-                weights=None if weight is None else np.ascontiguousarray(weight, dtype=np.float32),
+                weights=None if weight is None else _as_float32(weight),
                 batch_size=batch_size,
                 rates=rates,
                 losses=losses,
@@ -358,6 +370,11 @@ def diverged(rate: float) -> ValueError:
         "the loss of a batch is not finite any more: the training diverges; use a smaller learning_rate, now about "
         f"{rate:g}, or smaller weights"
     )
+
+
+def _as_float32(weight: NDArray[Any]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # what becomes infinite is refused by the native core
+        return np.ascontiguousarray(weight, dtype=np.float32)
 
 
 def _fill(views: Arrays, arrays: Arrays) -> None:
