@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -187,16 +188,13 @@ def _read_array(folder: Path, described: dict[str, Any], verify: bool) -> NDArra
     path = folder / Path(described["file"]).name
     if not path.exists():
         raise ValueError(f"{path} is missing, which {folder / MANIFEST} names; take another copy")
-    empty = 0 in described["shape"]  # nothing to map
     try:
-        array: NDArray[Any] = _empty(path) if empty else np.load(path, mmap_mode="r", allow_pickle=False)
+        _check_header(path, described)
+        array: NDArray[Any] = np.empty(described["shape"] if 0 in described["shape"] else 0, described["dtype"])
+        if 0 not in described["shape"]:  # else there is nothing to map
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
         raise ValueError(f"{path} is damaged or truncated: {error}; take another copy") from error
-    if array.dtype.str != described["dtype"] or list(array.shape) != described["shape"] or not array.flags.c_contiguous:
-        raise ValueError(
-            f"{path} is damaged: it must have the type {described['dtype']} and the shape {described['shape']}, got "
-            f"{array.dtype.str} and {list(array.shape)}; take another copy"
-        )
     if verify:
         digest = hashlib.sha256()
         for chunk in _chunks(array):
@@ -206,14 +204,18 @@ def _read_array(folder: Path, described: dict[str, Any], verify: bool) -> NDArra
     return array.view(np.ndarray)
 
 
-def _empty(path: Path) -> NDArray[Any]:
-    """Return the array without an entry that a file holds."""
+def _check_header(path: Path, described: dict[str, Any]) -> None:
+    """Raise a ValueError unless a file begins with the very header that `_write_array` writes for an array.
+
+    NumPy reads many others, some of them by parsing Python.
+    """
+    beginning = io.BytesIO()
+    header = {"descr": described["dtype"], "fortran_order": False, "shape": tuple(described["shape"])}
+    npy.write_array_header_1_0(beginning, header)
+    expected = beginning.getvalue()
     with path.open("rb") as file:
-        npy.read_magic(file)
-        shape, _, dtype = npy.read_array_header_1_0(file)
-    if 0 not in shape:
-        raise ValueError(f"it must hold no entry, and has the shape {shape}")
-    return np.empty(shape, dtype)
+        if file.read(len(expected)) != expected:
+            raise ValueError(f"it must begin with the type {described['dtype']} and the shape {described['shape']}")
 
 
 def _digest(text: str) -> str:
