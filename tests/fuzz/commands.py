@@ -1,7 +1,7 @@
 """Commands that meet faults and kills: each runs in a child of a process that has imported all it needs.
 
-``python -m tests.fuzz.commands FOLDER`` is that process, with the shim loaded before the C library. It reads lines of JSON
-and answers with lines of JSON.
+``python -m tests.fuzz.commands FOLDER SHIM`` is that process, with the shim loaded before the C library. It reads lines of
+JSON and answers with lines of JSON.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Runner:
 
 
 def check_end(runner: Runner, command: Command, expected: str, ended: dict[str, Any], what: str) -> str:
-    """Return how a run ended. The result is there whole or not at all, an error is one line, and it can be done again."""
+    """Return how a run ended: the result is there whole or not at all, an error is said, and it can be done again."""
     assert "Traceback" not in ended["stderr"], f"{what}: {ended['stderr']}"
     found = runner.digest(command)
     if ended["code"] == 0:
