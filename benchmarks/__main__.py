@@ -24,7 +24,10 @@ SUBJECTS = {
     "hashing": Subject("rows hashed per second, next to other libraries", "hashing-speed.md"),
     "kernels": Subject("time of the exact kernels, next to scikit-learn's"),
     "kernel-machines": Subject(
-        "fit times and accuracy of the kernel machines, next to LightGBM", "kernel-machines.md", ("lightgbm",)
+        "fit times and accuracy of the kernel machines, next to others", "kernel-machines.md", ("lightgbm",)
+    ),
+    "kernel-choices": Subject(
+        "alpha from a part of the rows, nets that kernel machines guide, ridge on codes", "kernel-machines.md"
     ),
     "training": Subject("rows learned per second, and the time of predictions", "training-speed.md"),
     "fitting": Subject(
@@ -36,6 +39,9 @@ SUBJECTS = {
     "first-layer": Subject(
         "rows learned per second by the first layer of gcwsnet.nn, next to torch", "training-speed.md", ("torch",)
     ),
+    "boost": Subject(
+        "accuracy of a net in training, and with a last layer on codes", "trained-networks.md", ("torch",)
+    ),
     "reading": Subject(
         "rows read per second from files, next to scikit-learn and pandas", "reading.md", ("pandas", "pyarrow")
     ),
@@ -44,8 +50,13 @@ SUBJECTS = {
         "neighbors.md",
         ("datasketch", "faiss", "matplotlib", "pandas", "rensa", "torch"),
     ),
+    "routes": Subject("ways to serve a model: needs, size, cold start and time for a row", "onnx.md", ("onnxruntime",)),
     "samplers": Subject("time, bias and variance of each sampler", "samplers.md", ("matplotlib",)),
     "streaming": Subject("memory and time of one pass over large files", "command-line.md"),
+    "streams": Subject(
+        "prequential accuracy, time and memory on streams that change, next to river, Vowpal Wabbit and SGD",
+        "streams-benchmark.md",
+    ),
     "zero-bit": Subject("bias of the 0-bit approximation", "zero-bit.md", ("matplotlib",)),
     "accuracy": Subject(
         "accuracy, calibration, time and size over many datasets, next to other learners",

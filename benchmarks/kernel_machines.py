@@ -1,28 +1,33 @@
-"""Fit times of the kernel machines, and their accuracy on tables, next to LightGBM.
+"""Fit times of the kernel machines, next to LightGBM, and their accuracy on small tables, next to others.
 
 Times are of whole fits with default settings, on generated rows of 20 columns and 3 classes, on one thread and on two.
-LightGBM has its defaults and the same rows and threads, and they take turns. Accuracy, log loss and R2 are those of one
-split of each table of PMLB that is in the folder that GCWSNET_DATA names; without the folder that part is left out.
+LightGBM has its defaults and the same rows and threads, and they take turns. Accuracy, log loss and R2 are those of the
+stored runs of ``python -m benchmarks accuracy``; without them that part is left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import lightgbm
 import numpy as np
 from sklearn.datasets import make_classification
 
+from benchmarks.accuracy import KINDS
 from benchmarks.accuracy.datasets import select
-from benchmarks.accuracy.metrics import classification_scores, regression_scores
-from benchmarks.accuracy.split import Split, SuiteDataset
+from benchmarks.accuracy.learners import all_learners
+from benchmarks.accuracy.report import OTHER_SCORES, SuiteResults, score_table, summary_table
+from benchmarks.accuracy.runs import Run, read_runs
 from benchmarks.subject import Section, add_count, environment, log, markdown_table
 from benchmarks.timing import HighestLoad
-from gcwsnet import PGMMClassifier, PGMMRegressor
+from gcwsnet import PGMMClassifier
 
 THREADS = (1, 2)
+LEARNERS = ("PGMM", "GCWSNet", "LightGBM", "CatBoost")
 
 
 def generated(n: int) -> tuple[Any, Any]:
@@ -65,59 +70,50 @@ def times_table(sizes: list[int], repetitions: int) -> str:
     return markdown_table(head, rows, "rr")
 
 
-def compared(task: str, split: Split) -> list[list[float]]:
-    """Return for the kernel machine and for LightGBM accuracy, log loss and calibration error, or R2."""
-    found = []
-    classes = task == "classification"
-    kernel, trees = (PGMMClassifier, lightgbm.LGBMClassifier) if classes else (PGMMRegressor, lightgbm.LGBMRegressor)
-    models: list[Any] = [kernel(random_state=0), trees(random_state=0, n_jobs=1, verbose=-1)]
-    for model in models:
-        model.fit(split.X_train, split.y_train)
-        if classes:
-            known = np.searchsorted(model.classes_, split.y_test)
-            scores = classification_scores(known, model.predict_proba(split.X_test))
-        else:
-            scores = regression_scores(split.y_test, model.predict(split.X_test))
-        found.append(list(scores.values()))
-    return found
+def common_runs(runs: Sequence[Run], most_rows: int) -> list[Run]:
+    """Return the runs of the learners that are compared, on small tables, with the seeds that all of them have run.
+
+    Examples
+    --------
+    >>> runs = [Run("learners", "iris", name, seed, 100, 4, {"accuracy": 95.0}) for name in LEARNERS for seed in (0, 1)]
+    >>> len(common_runs(runs[:-1], 1000)), len(common_runs(runs[:-1], 50))
+    (4, 0)
+    """
+    seeds: dict[str, dict[str, set[int]]] = {}
+    kept = [run for run in runs if run.learner in LEARNERS and run.scores and run.rows <= most_rows]
+    for run in kept:
+        seeds.setdefault(run.dataset, {name: set() for name in LEARNERS})[run.learner].add(run.seed)
+    return [run for run in kept if run.seed in set.intersection(*seeds[run.dataset].values())]
 
 
-def load_or_none(dataset: SuiteDataset) -> Split | None:
-    """Return the rows of a dataset, or None where its file is missing."""
-    try:
-        return dataset.load(0)
-    except FileNotFoundError:
-        return None
+def better_table(results: SuiteResults) -> str:
+    """Return on how many tables the kernel machine is better than each of the others, by each score."""
+    ours, rivals = LEARNERS[0], LEARNERS[1:]
+    rows = []
+    for score in (results.main_score, *OTHER_SCORES[results.task]):
+        cells = []
+        for rival in rivals:
+            pairs = [
+                (results.mean(one.name, ours, score), results.mean(one.name, rival, score)) for one in results.datasets
+            ]
+            known = [(mine, theirs) for mine, theirs in pairs if mine is not None and theirs is not None]
+            better = [(mine > theirs) == (score == results.main_score) for mine, theirs in known if mine != theirs]
+            cells.append(f"{sum(better)} of {len(known)}")
+        rows.append([{"r2": "R2"}.get(score, score.replace("_", " ")), *cells])
+    return markdown_table([f"{ours} is better than", *rivals], rows)
 
 
-def accuracy_tables(most_rows: int) -> list[str]:
-    """Return the tables of classes and of numbers, as far as there are files with no more training rows than that."""
-    rows: dict[str, list[list[float]]] = {"classification": [], "regression": []}
-    names: dict[str, list[str]] = {"classification": [], "regression": []}
-    for dataset in select(["tables"]):
-        split = load_or_none(dataset)
-        if split is None or len(split.y_train) > most_rows:
-            continue
-        log(dataset.name)
-        kernel, trees = compared(dataset.task, split)
-        rows[dataset.task].append([len(split.y_train), *(x for pair in zip(kernel, trees, strict=True) for x in pair)])
-        names[dataset.task].append(dataset.name)
-    lines = []
-    heads = {
-        "classification": ["accuracy", "LightGBM", "log loss", "LightGBM", "ECE", "LightGBM"],
-        "regression": ["R2", "LightGBM"],
-    }
-    digits = {"classification": [0, 1, 1, 3, 3, 3, 3], "regression": [0, 3, 3]}
-    for task, numbers in rows.items():
-        if not numbers:
-            continue
-        table = [
-            [name, *(f"{x:,.{d}f}" for x, d in zip(row, digits[task], strict=True))]
-            for name, row in zip(names[task], numbers, strict=True)
-        ]
-        means = np.mean(numbers, axis=0)[1:]
-        table.append(["mean", "", *(f"{x:.{d}f}" for x, d in zip(means, digits[task][1:], strict=True))])
-        lines += ["", markdown_table(["table", "training rows", *heads[task]], table)]
+def accuracy_tables(folder: Path, most_rows: int) -> list[str]:
+    """Return the tables of the stored runs of the suite, judges first; nothing where there are none."""
+    runs = common_runs(read_runs(folder), most_rows)
+    learners = [one for name in LEARNERS for one in all_learners() if one.name == name]
+    lines: list[str] = []
+    for title, (task, judge) in KINDS.items():
+        datasets = [one for one in select(["tables", "judges"]) if one.judge == judge]
+        results = SuiteResults(runs, datasets, task)
+        if results.datasets:
+            lines += ["", f"### {title}", "", summary_table(results, learners), "", better_table(results)]
+            lines += ["", score_table(results, learners)]
     return lines
 
 
@@ -133,6 +129,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_count(parser, "--repetitions", 3, "timed fits of each kind")
     add_count(parser, "--most-rows", 10_000, "the most training rows of a table")
+    parser.add_argument("--results", type=Path, default=Path("build/accuracy"), help="the folder of the suite's runs")
 
 
 def run(options: argparse.Namespace) -> Section:
@@ -142,7 +139,7 @@ def run(options: argparse.Namespace) -> Section:
     load.update()
     lines = environment("lightgbm", note=f", load up to {load.value:.1f}")
     lines += ["", f"Whole fits, the least of {options.repetitions}:", "", table]
-    tables = accuracy_tables(options.most_rows)
+    tables = accuracy_tables(options.results, options.most_rows)
     if tables:
-        lines += ["", "One split of each table, all settings at their defaults:", *tables]
+        lines += ["", "Tables of the accuracy suite, with the seeds that all four have run:", *tables]
     return Section("\n".join(lines))

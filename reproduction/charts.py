@@ -1,4 +1,4 @@
-"""Charts: series of numbers that dashes, markers and shades tell apart, so that no colors are needed."""
+"""Charts: series of numbers that colors tell apart, and dashes and markers where there is no color."""
 
 from __future__ import annotations
 
@@ -21,30 +21,22 @@ class Style(NamedTuple):
         The kind of line; "" draws none.
     marker : {"o", "s", "^", "D", "v", "x", ""}
         The mark at each point; "" draws none.
-    shade : float
-        The gray, from 0 (black) to 1 (white).
+    color : str
+        One of the colors of this module.
     """
 
     dashes: str = "-"
     marker: str = ""
-    shade: float = 0.0
+    color: str = "#000000"
 
 
-ORIGINAL = Style("--", "", 0.0)
-BY_K = {
-    64: Style("-", "o", 0.55),
-    128: Style("-", "s", 0.45),
-    256: Style("-", "^", 0.25),
-    512: Style("-", "D", 0.0),
-}
-BY_NUMBER = (
-    Style("-", "o", 0.0),
-    Style("-", "s", 0.3),
-    Style("-", "^", 0.45),
-    Style("-", "D", 0.55),
-    Style("-", "v", 0.2),
-    Style("-", "x", 0.4),
-)
+BLACK, BLUE, RED, GREEN, ORANGE, PURPLE = "#000000", "#0067b1", "#c8371f", "#2a8c55", "#e09a00", "#7d4698"
+COLORS = (BLUE, RED, GREEN, ORANGE, PURPLE, BLACK)
+"""Colors that people with any color vision tell apart."""
+
+ORIGINAL = Style("--", "", BLACK)
+BY_NUMBER = tuple(Style("-", marker, color) for marker, color in zip("os^Dvx", COLORS, strict=True))
+BY_K = dict(zip((64, 128, 256, 512), BY_NUMBER, strict=False))
 
 
 @dataclass(frozen=True)
@@ -56,6 +48,16 @@ class Series:
     y: tuple[float, ...]
     style: Style
     errors: tuple[float, ...] = ()
+
+    @property
+    def bars(self) -> list[tuple[float, float]]:
+        """The ends of the bars of errors."""
+        return [(value - error, value + error) for value, error in zip(self.y, self.errors, strict=False)]
+
+    @property
+    def reach(self) -> list[float]:
+        """All values that have a place on the vertical axis."""
+        return [*self.y, *(end for bar in self.bars for end in bar)]
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,11 @@ class Figure:
 
     charts: tuple[Chart, ...]
     columns: int = 3
+
+    def y_values(self, chart: Chart) -> list[float]:
+        """Return the values that the vertical axis of a chart must show: those of all charts with the same label."""
+        alike = [one for one in self.charts if (one.y_label, one.log_y) == (chart.y_label, chart.log_y)]
+        return [value for one in alike for series in one.series for value in series.reach]
 
 
 def figure(charts: Iterable[Chart], columns: int = 3) -> Figure:

@@ -209,22 +209,15 @@ def run_experiment(
 
 
 def listing(results: Results) -> Iterator[str]:
-    """Yield a line for each experiment and for each of its datasets that is not as published, then what is missing."""
-    missing: dict[str, str] = {}
+    """Yield a line for each experiment: how many of its runs the results hold, and which datasets the others lack."""
     for experiment in EXPERIMENTS.values():
-        counts = []
-        for kind, quick in (("quick", True), ("full", False)):
-            grid = experiment.grid(quick)
-            if grid:
-                todo = [settings for settings in grid if settings not in results]
-                left = f", about {duration(sum(expected_seconds(todo, results)))} left" if todo else ""
-                counts.append(f"{kind} {len(grid) - len(todo)} of {len(grid)} runs{left}")
-        done = "; ".join(counts) or "a formula, nothing to run"
-        yield f"{experiment.name:<24} {experiment.place:<10} {experiment.title} ({done})"
-        for name in experiment.datasets:
-            dataset = availability(name)
-            if dataset.state != "available":
-                yield f"{'':<24} {name}: {dataset.state}"
-            if not dataset.available:
-                missing[name] = dataset.way_out
-    yield from missing.values()
+        grid = experiment.grid(False)
+        todo = [settings for settings in grid if settings not in results]
+        done = f"{len(grid) - len(todo)} of {len(grid)} runs" if grid else "a formula, nothing to run"
+        if todo:
+            done += f", about {duration(sum(expected_seconds(todo, results)))} left"
+            lacking = {
+                one["dataset"] for one in todo if "dataset" in one and not availability(one["dataset"]).available
+            }
+            done += f"; not available: {', '.join(sorted(lacking))}" if lacking else ""
+        yield f"{experiment.name:<24} {experiment.place:<11} {experiment.title} ({done})"

@@ -52,6 +52,10 @@ CLOSE = 2.0
 """Points of accuracy within which a number agrees with the paper's."""
 
 
+BY_FORMULA = "by the formula"
+"""The verdict on what follows from a formula, without a run that could contradict it."""
+
+
 class Comparison(NamedTuple):
     """A number of the paper beside ours."""
 

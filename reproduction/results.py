@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from gcwsnet._atomic import written_beside
+from gcwsnet._atomic import write_file
 from reproduction.settings import Settings, key
 
 SINGLE, PACKED = ".json", ".jsonl"
@@ -150,8 +150,7 @@ def save_single(outcome: Outcome, folder: Path) -> Path:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    with written_beside(path) as beside:
-        beside.write_text(text, encoding="utf-8")
+    write_file(path, text.encode())
 
 
 def _read_single(path: Path) -> Outcome:

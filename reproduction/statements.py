@@ -1,27 +1,97 @@
-"""Statements of the paper, checked against results."""
+"""Statements of the paper, checked against results: in how many of the cases that a statement covers it holds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
 from typing import NamedTuple
 
+from reproduction.datasets import DISPLAY_NAMES
 from reproduction.results import Outcome, Results
-from reproduction.settings import Settings
+from reproduction.settings import Settings, key
 
 HOLDS, FAILS, NOT_MEASURED = "holds", "does not hold", "not measured"
-NO_RUNS = "the runs that it is about have not been done"
+SIMULATION = "simulation"
+"""The origin of cases that come from a simulation, without a dataset."""
+
+
+class Share(NamedTuple):
+    """The share of the cases in which a statement must hold, and the words of the paper that ask for it."""
+
+    words: str
+    least: float
+
+
+ALL = Share("all cases, where the paper makes no reservation", 1.0)
+TYPICALLY = Share('at least 80% of the cases, where it says "typically"', 0.8)
+OFTEN = Share('at least half of the cases, where it says "often"', 0.5)
+SHARES = (ALL, TYPICALLY, OFTEN)
+
+MUCH = 5.0
+"""The points of accuracy that are "much", "considerable", "substantial" or "obvious"."""
+SIMILAR = 1.0
+"""The points of accuracy within which two results are "similar"."""
+NO_LOSS = 2.0
+"""The points of accuracy up to which a loss is not "obvious"."""
+REASONABLE = 85.0
+"""The percentage of the accuracy to compare with from which an accuracy is "reasonable"."""
+CLOSE_TO_BEST = 95.0
+"""The percentage of the best accuracy from which an accuracy is "close to the best"."""
+LIMITS = (
+    f'"much", "considerably", "substantially" and "obviously" better: by more than {MUCH:g} points of accuracy',
+    '"much faster": at most half of the epochs for the accuracy with which training on the original data ends',
+    f'"similar": within {SIMILAR:g} point; no "obvious" loss: at most {NO_LOSS:g} points',
+    f'"reasonable": at least {REASONABLE:g}% of the accuracy that it is compared with',
+    f'"close to the best": at least {CLOSE_TO_BEST:g}% of the best',
+)
+"""What words of the paper mean in numbers, for all statements alike."""
 
 
 class NotMeasuredError(Exception):
     """An error for a statement whose results are missing."""
 
 
+@dataclass(frozen=True)
+class Case:
+    """One of the cases that a statement covers.
+
+    Attributes
+    ----------
+    what : str
+        What it is about, for example "k = 64, b = 8, L = 2".
+    value : float
+        The number that decides, for example a difference of accuracies.
+    holds : bool
+    outcomes : tuple of Outcome
+        The runs that the number comes from; none for a simulation.
+    """
+
+    what: str
+    value: float
+    holds: bool
+    outcomes: tuple[Outcome, ...] = ()
+
+
 class Verdict(NamedTuple):
-    """A verdict on a statement: "holds", "does not hold" or "not measured", and the numbers behind it."""
+    """A verdict on a statement.
+
+    Attributes
+    ----------
+    state : {"holds", "does not hold", "not measured"}
+    numbers : str
+        In how many cases it holds, and the range of the numbers that decide; or what is missing.
+    against : tuple of str
+        The cases in which it does not hold, with their numbers.
+    origins : dict
+        For each dataset behind it where its rows are from; "simulation" without a dataset.
+    """
 
     state: str
     numbers: str
+    against: tuple[str, ...] = ()
+    origins: dict[str, str] = {}  # noqa: RUF012 - a default that nobody changes
 
 
 @dataclass(frozen=True)
@@ -33,54 +103,119 @@ class Statement:
     text : str
         What the paper says.
     rule : str
-        What is checked: the statement with its limits as numbers.
-    check : callable
-        Takes the results, and returns whether the statement holds and the numbers; raises NotMeasuredError without
-        results.
+        What is checked in each case: the statement with its limits as numbers.
+    cases : callable
+        Takes the results, and returns all cases that the statement covers; raises NotMeasuredError if a run that one
+        of them needs is missing.
+    unit : str
+        What the number of a case is, for example "points".
+    share : Share
+        In how many of the cases it must hold.
+    why : str
+        Our best explanation of cases against it, and what would settle it.
     """
 
     text: str
     rule: str
-    check: Callable[[Results], tuple[bool, str]]
+    cases: Callable[[Results], Sequence[Case]]
+    unit: str = "points"
+    share: Share = field(default=ALL)
+    why: str = ""
 
     def verdict(self, results: Results) -> Verdict:
         """Return the verdict that results give."""
         try:
-            holds, numbers = self.check(results)
+            cases = self.cases(results)
         except NotMeasuredError as error:
             return Verdict(NOT_MEASURED, str(error))
-        return Verdict(HOLDS if holds else FAILS, numbers)
+        holding = [case.holds for case in cases]
+        state = HOLDS if sum(holding) >= self.share.least * len(cases) else FAILS
+        numbers = f"{tally(holding)}, {spread([case.value for case in cases], self.unit)}"
+        origins = _origins(cases)
+        against = tuple(
+            f"{_place(case, origins)}{case.what}: {number(case.value, self.unit)}" for case in cases if not case.holds
+        )
+        return Verdict(state, numbers, against, origins)
 
 
-def required(results: Results, settings: Settings) -> Outcome:
-    """Return the outcome of a run without which a statement cannot be checked."""
-    outcome = results.get(settings)
-    if outcome is None:
-        raise NotMeasuredError(NO_RUNS)
-    return outcome
+def _origins(cases: Iterable[Case]) -> dict[str, str]:
+    outcomes = [outcome for case in cases for outcome in case.outcomes]
+    found = {outcome.settings["dataset"]: outcome.origin or SIMULATION for outcome in outcomes}
+    return found or {SIMULATION: SIMULATION}
 
 
-def completed(results: Results, runs: Iterable[Settings]) -> list[Outcome]:
-    """Return the outcomes of the runs that are done; an error if none is."""
-    outcomes = [outcome for one in runs if (outcome := results.get(one))]
-    if not outcomes:
-        raise NotMeasuredError(NO_RUNS)
+def _place(case: Case, origins: dict[str, str]) -> str:
+    """Return the dataset of a case, if the statement covers several of them."""
+    return f"{DISPLAY_NAMES[case.outcomes[0].settings['dataset']]}, " if len(origins) > 1 else ""
+
+
+def all_done(results: Results, runs: Iterable[Settings]) -> list[Outcome]:
+    """Return the outcomes of runs; an error that counts those that are missing if not all of them are done."""
+    wanted = list(runs)
+    outcomes = [outcome for one in wanted if (outcome := results.get(one)) is not None]
+    if len(outcomes) < len(wanted):
+        missing, covered = ({key(one) for one in some} for some in ([s for s in wanted if s not in results], wanted))
+        raise NotMeasuredError(f"{len(missing)} of the {len(covered)} runs that it covers are not done")
     return outcomes
 
 
-def completed_pairs(results: Results, runs: Iterable[tuple[Settings, Settings]]) -> list[tuple[Outcome, Outcome]]:
-    """Return the pairs of outcomes of those pairs of runs that are both done; an error if none is."""
-    outcomes = [(a, b) for one, other in runs if (a := results.get(one)) and (b := results.get(other))]
-    if not outcomes:
-        raise NotMeasuredError(NO_RUNS)
-    return outcomes
+def all_pairs_done(results: Results, runs: Iterable[tuple[Settings, Settings]]) -> list[tuple[Outcome, Outcome]]:
+    """Return the pairs of outcomes of pairs of runs; an error if not all of them are done."""
+    pairs = list(runs)
+    outcomes = iter(all_done(results, [one for pair in pairs for one in pair]))
+    return list(zip(outcomes, outcomes, strict=True))
 
 
-def always_better(outcomes: Iterable[tuple[Outcome, Outcome]], epoch: float | None = None) -> tuple[bool, str]:
-    """Return whether the first of each pair is better than the second, at the end or at an epoch, and the numbers."""
-    gains = [a.accuracy - b.accuracy if epoch is None else a.at(epoch) - b.at(epoch) for a, b in outcomes]
-    better = [gain > 0 for gain in gains]
-    return all(better), f"better in {tally(better)} cases, by {span(gains)} points"
+def better(pairs: Iterable[tuple[Outcome, Outcome]], by: float = 0.0, epoch: float | None = None) -> list[Case]:
+    """Return cases in which the first of a pair must be better by more than `by` points, at the end or at an epoch."""
+    cases = []
+    for ours, theirs in pairs:
+        gain = ours.accuracy - theirs.accuracy if epoch is None else ours.at(epoch) - theirs.at(epoch)
+        cases.append(Case(case_name(ours.settings), gain, gain > by, (ours, theirs)))
+    return cases
+
+
+def faster(pairs: Iterable[tuple[Outcome, Outcome]]) -> list[Case]:
+    """Return cases in which the first of a pair must need half as long for the accuracy with which the second ends.
+
+    The number of a case is the epochs that it needs; infinite if it never gets there.
+    """
+    cases = []
+    for ours, theirs in pairs:
+        curve, wanted = ours.result["curve"], theirs.result["curve"]["accuracy"][-1]
+        steps = zip(curve["epoch"], curve["accuracy"], strict=True)
+        needed = next((epoch for epoch, accuracy in steps if accuracy >= wanted), math.inf)
+        enough = needed <= ours.settings["epochs"] / 2 + 0.01  # a checkpoint is at the end of a batch
+        cases.append(Case(case_name(ours.settings), needed, enough, (ours, theirs)))
+    return cases
+
+
+def reaches(outcomes: Iterable[Outcome], epoch: float, percent: float, last: float | None = None) -> list[Case]:
+    """Return cases in which the accuracy at an epoch must be some percent of the best, or of that at epoch `last`."""
+    cases = []
+    for outcome in outcomes:
+        reference = max(outcome.result["curve"]["accuracy"]) if last is None else outcome.at(last)
+        reached = 100 * outcome.at(epoch) / reference
+        cases.append(Case(case_name(outcome.settings), reached, reached >= percent, (outcome,)))
+    return cases
+
+
+def case_name(settings: Settings) -> str:
+    """Return what tells a run from the others of an experiment.
+
+    Examples
+    --------
+    >>> from reproduction.settings import gcws, original
+    >>> from reproduction.statements import case_name
+    >>> case_name(gcws("semg", k=64, b=8, L=2)), case_name(original("semg", L=1))
+    ('k = 64, b = 8, L = 2, H = 200', 'L = 1')
+    """
+    numbers = [f"{name} = {settings[name]:g}" for name in ("k", "b", "m", "L", "H") if _differs(settings, name)]
+    return ", ".join(numbers)
+
+
+def _differs(settings: Settings, name: str) -> bool:
+    return name in settings and (name, settings[name]) not in {("H", 0), ("m", 1)}
 
 
 def tally(holds: Iterable[bool]) -> str:
@@ -90,20 +225,27 @@ def tally(holds: Iterable[bool]) -> str:
     --------
     >>> from reproduction.statements import tally
     >>> tally([True, False, True])
-    '2 of 3'
+    '2 of 3 cases'
     """
     cases = list(holds)
-    return f"{sum(cases)} of {len(cases)}"
+    return f"{sum(cases)} of {len(cases)} case{'s' * (len(cases) > 1)}"
 
 
-def span(values: Iterable[float]) -> str:
-    """Return the smallest and the largest of some numbers.
+def spread(values: Iterable[float], unit: str) -> str:
+    """Return the smallest, the median and the largest of some numbers.
 
     Examples
     --------
-    >>> from reproduction.statements import span
-    >>> span([3, 1.25, 2]), span([2])
-    ('1.2 to 3.0', '2.0')
+    >>> from reproduction.statements import spread
+    >>> spread([3, 1.25, 2], "points"), spread([2], "%")
+    ('from 1.25 to 3, median 2 points', '2 %')
     """
     numbers = list(values)
-    return f"{min(numbers):.1f} to {max(numbers):.1f}" if len(numbers) > 1 else f"{numbers[0]:.1f}"
+    if len(numbers) == 1:
+        return number(numbers[0], unit)
+    return f"from {number(min(numbers))} to {number(max(numbers))}, median {number(median(numbers), unit)}"
+
+
+def number(value: float, unit: str = "") -> str:
+    """Return a number with three digits and its unit; what is infinite is never reached."""
+    return f"{value:.3g} {unit}".rstrip() if math.isfinite(value) else "never"

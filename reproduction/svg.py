@@ -1,4 +1,4 @@
-"""Charts as small SVG: no colors, no scripts, text that scales.
+"""Charts as small SVG: no scripts, text that scales, and axes that the charts of a figure share.
 
 The page of the report has more than a hundred of them. Files of matplotlib are five times as large, and take much
 longer to draw.
@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from reproduction.charts import Chart, Figure, Series, Style
 
@@ -92,13 +92,14 @@ DASHES = {"-": "", "--": "7 4", "-.": "8 3 2 3", ":": "2 3"}
 MOST_MARKERS = 20
 
 
-def svg(chart: Chart) -> str:
-    """Return a chart as an SVG element."""
+def svg(chart: Chart, y_values: Iterable[float] | None = None) -> str:
+    """Return a chart as an SVG element; its vertical axis shows `y_values`, or those of its own series."""
     height = _height(chart)
     name = escape(chart.title, quote=True)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-        f'role="img" aria-label="{name}" font-family="sans-serif" font-size="11">{"".join(_parts(chart))}</svg>'
+        f'role="img" aria-label="{name}" font-family="sans-serif" font-size="11">'
+        f"{''.join(_parts(chart, y_values))}</svg>"
     )
 
 
@@ -110,7 +111,7 @@ def svg_of_figure(figure: Figure) -> str:
     parts, top = [], 0
     for row, height in zip(rows, heights, strict=True):
         parts += [
-            f'<g transform="translate({WIDTH * column} {top})">{"".join(_parts(chart))}</g>'
+            f'<g transform="translate({WIDTH * column} {top})">{"".join(_parts(chart, figure.y_values(chart)))}</g>'
             for column, chart in enumerate(row)
         ]
         top += height
@@ -145,12 +146,11 @@ def _height(chart: Chart) -> int:
     return _top(chart) + PLOT + BELOW + ROW * -(-len(_labelled(chart)) // _columns(chart)) + 6
 
 
-def _parts(chart: Chart) -> Iterator[str]:
+def _parts(chart: Chart, y_values: Iterable[float] | None) -> Iterator[str]:
     """Yield the elements of a chart."""
     top, right = _top(chart), WIDTH - RIGHT
     bottom = top + PLOT
-    low_to_high = (v for series in chart.series for v in (*series.y, *chain(*_bars(series))))
-    y = scale_of(low_to_high, bottom, top, log=chart.log_y)
+    y = scale_of(Figure((chart,)).y_values(chart) if y_values is None else y_values, bottom, top, log=chart.log_y)
     left = round(22 + LETTER * max(len(tick_label(value)) for value in y.ticks()))
     x = scale_of((v for series in chart.series for v in series.x), left, right, log=chart.log_x)
     for place, text in enumerate(_title(chart)):
@@ -179,43 +179,34 @@ def _axes(chart: Chart, x: Scale, y: Scale) -> Iterator[str]:
     yield f'<text {turned} text-anchor="middle">{escape(chart.y_label)}</text>'
 
 
-def _grey(style: Style) -> str:
-    return "#" + 3 * f"{round(255 * style.shade):02x}"
-
-
 def _series(series: Series, x: Scale, y: Scale) -> Iterator[str]:
     points = [
         (x.place(a), y.place(b))
         for a, b in zip(series.x, series.y, strict=True)
         if (a > 0 or not x.log) and (b > 0 or not y.log)
     ]
-    grey = _grey(series.style)
+    color = series.style.color
     if series.style.dashes and len(points) > 1:
         path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in points)
-        yield f'<path d="{path}" fill="none" stroke="{grey}" stroke-width="1.4"{_dashed(series.style)}/>'
-    for value, low, high in zip(series.x, *_bars(series), strict=False):
+        yield f'<path d="{path}" fill="none" stroke="{color}" stroke-width="1.4"{_dashed(series.style)}/>'
+    for value, (low, high) in zip(series.x, series.bars, strict=False):
         if low > 0 or not y.log:
-            yield f'<path d="M{x.place(value):.1f} {y.place(low):.1f}V{y.place(high):.1f}" stroke="{grey}"/>'
+            yield f'<path d="M{x.place(value):.1f} {y.place(low):.1f}V{y.place(high):.1f}" stroke="{color}"/>'
     every = -(-len(points) // MOST_MARKERS)
     marked = points[::every] if series.style.dashes else points
     if series.style.marker or len(points) == 1:
-        yield from (_marker(series.style.marker or "o", a, b, grey) for a, b in marked)
-
-
-def _bars(series: Series) -> tuple[list[float], list[float]]:
-    pairs = list(zip(series.y, series.errors, strict=False))
-    return [value - error for value, error in pairs], [value + error for value, error in pairs]
+        yield from (_marker(series.style.marker or "o", a, b, color) for a, b in marked)
 
 
 def _dashed(style: Style) -> str:
     return f' stroke-dasharray="{DASHES[style.dashes]}"' if DASHES[style.dashes] else ""
 
 
-def _marker(kind: str, a: float, b: float, grey: str) -> str:
+def _marker(kind: str, a: float, b: float, color: str) -> str:
     if kind == "o":
-        return f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.8" fill="{grey}"/>'
+        return f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.8" fill="{color}"/>'
     if kind == "x":
-        return f'<path d="M{a - 3:.1f} {b - 3:.1f}l6 6m0 -6l-6 6" stroke="{grey}" stroke-width="1.4"/>'
+        return f'<path d="M{a - 3:.1f} {b - 3:.1f}l6 6m0 -6l-6 6" stroke="{color}" stroke-width="1.4"/>'
     corners = {
         "s": ((-2.6, -2.6), (2.6, -2.6), (2.6, 2.6), (-2.6, 2.6)),
         "^": ((0, -3.4), (3.2, 2.4), (-3.2, 2.4)),
@@ -224,7 +215,7 @@ def _marker(kind: str, a: float, b: float, grey: str) -> str:
     }[kind]
     start = f"M{a + corners[0][0]:.1f} {b + corners[0][1]:.1f}"
     steps = "".join(f"l{d[0] - c[0]:g} {d[1] - c[1]:g}" for c, d in pairwise(corners))
-    return f'<path d="{start}{steps}z" fill="{grey}"/>'
+    return f'<path d="{start}{steps}z" fill="{color}"/>'
 
 
 def _legend(chart: Chart, top: int) -> Iterator[str]:
@@ -232,10 +223,10 @@ def _legend(chart: Chart, top: int) -> Iterator[str]:
     width = (WIDTH - 20) / columns
     for place, series in enumerate(_labelled(chart)):
         left, middle = 10 + width * (place % columns), top + 8 + ROW * (place // columns)
-        grey = _grey(series.style)
+        color = series.style.color
         if series.style.dashes:
-            path = f'd="M{left:.1f} {middle}h26" stroke="{grey}" stroke-width="1.4"'
+            path = f'd="M{left:.1f} {middle}h26" stroke="{color}" stroke-width="1.4"'
             yield f"<path {path}{_dashed(series.style)}/>"
         if series.style.marker:
-            yield _marker(series.style.marker, left + 13, middle, grey)
+            yield _marker(series.style.marker, left + 13, middle, color)
         yield f'<text x="{left + 31:.1f}" y="{middle + 4}">{escape(series.label)}</text>'

@@ -42,12 +42,18 @@ class Curve:
     formula: tuple[float, ...]
 
     @property
-    def errors_off(self) -> float:
-        """The standard errors by which the worst number is off; infinite if it is off and its error is 0."""
+    def each_off(self) -> list[float]:
+        """The standard errors by which each number is off; infinite if it is off and its error is 0."""
         off = np.abs(np.subtract(self.simulated, self.formula))
         off = np.where(off <= 1e-9, 0.0, off)  # what rounding does
         with np.errstate(divide="ignore", invalid="ignore"):
-            return float(np.max(np.where(off == 0, 0.0, off / np.asarray(self.error))))
+            errors: list[float] = np.where(off == 0, 0.0, off / np.asarray(self.error)).tolist()
+        return errors
+
+    @property
+    def errors_off(self) -> float:
+        """The standard errors by which the worst number is off."""
+        return max(self.each_off)
 
 
 def curve(label: str, x: ArrayLike, simulated: ArrayLike, error: ArrayLike, formula: ArrayLike) -> Curve:

@@ -19,7 +19,7 @@ from benchmarks.accuracy.learners import Learner, all_learners
 from benchmarks.accuracy.metrics import BINS, LEAST_PROBABILITY
 from benchmarks.accuracy.pairs import fixed_pairs
 from benchmarks.accuracy.picture import draw
-from benchmarks.accuracy.report import SuiteResults, choice_table, comparison, stopped
+from benchmarks.accuracy.report import SuiteResults, choice_summary, choice_table, comparison, stopped
 from benchmarks.accuracy.runs import Run, append_run, forget_runs, read_runs
 from benchmarks.accuracy.split import SuiteDataset, Task
 from benchmarks.accuracy.worker import all_runs
@@ -100,6 +100,6 @@ def run(options: argparse.Namespace) -> Section:
         lines += ["", "Runs that took too long and were stopped:", "", *given_up]
     pairs = SuiteResults(runs, datasets, "classification", "pairs")
     if pairs.datasets:
-        lines += ["", "### What GCWSNet chose", "", "Next to each fixed pair of scaling and p, on at most 20,000 rows:"]
-        lines += ["", choice_table(pairs)]
+        lines += ["", "### What GCWSNet chose", "", "Next to each fixed pair of scaling and p, on at most 20,000 rows."]
+        lines += [choice_summary(pairs), "", choice_table(pairs)]
     return Section("\n".join(lines), {PICTURE: partial(draw, results, learners)})

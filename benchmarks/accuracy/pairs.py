@@ -6,7 +6,7 @@ from benchmarks.accuracy.learners import Learner, gcwsnet_maker
 
 BOTH = [("numeric", 1.0), ("numeric", 0.5), ("numeric", 2.0), (None, 1.0), (None, 5.0), (None, 20.0), (None, 80.0)]
 BOTH += [("standard", 1.0), ("minmax", 1.0)]
-DENSE = [("quantile", 1.0), ("quantile", 2.0)]
+DENSE = [("quantile", 1.0), ("quantile", 2.0), ("local", 1.0)]
 SPARSE = [("tfidf", 1.0), ("tfidf", 0.5), ("unit", 1.0), ("idf", 1.0)]
 
 

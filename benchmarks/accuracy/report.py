@@ -16,6 +16,7 @@ from benchmarks.subject import markdown_table
 OURS, RIVAL = "GCWSNet", "LightGBM"
 QUICK_SECONDS = 2.0
 AUTOMATIC = "auto auto"
+MOST_POINTS_BELOW = 2.0
 LEAST_SHARE = 2 / 3
 """The share of the datasets that a learner has learned from, to be among those whose means are compared."""
 MAIN_SCORE: dict[Task, str] = {"classification": "accuracy", "regression": "r2"}
@@ -201,15 +202,29 @@ def choice_table(results: SuiteResults) -> str:
     """Return a table of the scaling and p that GCWSNet chose, next to the best fixed pair and to the default one."""
     head = ["rows", "chosen", "automatic", "best fixed pair", "difference", "numeric, p = 1", "as they are, p = 1"]
     rows = []
-    for one in results.datasets:
-        runs = results.of(one.name)
-        means = {run.learner: results.mean(one.name, run.learner) or 0.0 for run in runs}
-        if not {AUTOMATIC, "numeric 1", "None 1"} <= set(means):
-            continue
-        automatic = means.pop(AUTOMATIC)
-        best = max(means, key=lambda name: means[name])
-        counts = Counter(run.chosen for run in runs if run.learner == AUTOMATIC)
-        rows.append([one.name, ", ".join(f"{count} times {name}" for name, count in counts.most_common())])
+    for name, (automatic, means) in _choices(results).items():
+        best = max(means, key=lambda pair: means[pair])
+        counts = Counter(run.chosen for run in results.of(name) if run.learner == AUTOMATIC)
+        rows.append([name, ", ".join(f"{count} times {pair}" for pair, count in counts.most_common())])
         rows[-1] += [f"{automatic:.1f}", f"{means[best]:.1f} ({best})", f"{automatic - means[best]:+.1f}"]
         rows[-1] += [f"{means['numeric 1']:.1f}", f"{means['None 1']:.1f}"]
     return markdown_table(head, rows, align="llrl")
+
+
+def choice_summary(results: SuiteResults) -> str:
+    """Return in a sentence how often the choice of GCWSNet is close to the best fixed pair."""
+    below = {name: max(means.values()) - automatic for name, (automatic, means) in _choices(results).items()}
+    near = sum(points <= MOST_POINTS_BELOW for points in below.values())
+    far = ", ".join(f"{name} ({points:.1f})" for name, points in below.items() if points > MOST_POINTS_BELOW)
+    sentence = f"On {near} of {len(below)} datasets it is at most {MOST_POINTS_BELOW:g} points below the best of them"
+    return f"{sentence}; the others: {far}." if far else f"{sentence}."
+
+
+def _choices(results: SuiteResults) -> dict[str, tuple[float, dict[str, float]]]:
+    """Return for each dataset the score of GCWSNet's own choice, and those of the fixed pairs."""
+    found = {}
+    for one in results.datasets:
+        means = {run.learner: results.mean(one.name, run.learner) or 0.0 for run in results.of(one.name)}
+        if {AUTOMATIC, "numeric 1", "None 1"} <= set(means):
+            found[one.name] = means.pop(AUTOMATIC), means
+    return found

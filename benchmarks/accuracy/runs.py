@@ -17,7 +17,7 @@ from benchmarks.accuracy.learners import Learner, can_learn
 from benchmarks.accuracy.metrics import classification_scores, model_bytes, regression_scores
 from benchmarks.accuracy.split import Split, SuiteDataset, Task
 from benchmarks.timing import one_thread
-from gcwsnet._atomic import written_beside
+from gcwsnet._atomic import write_file
 
 LARGE = 50_000
 MOST_TRAINING_ROWS_OF_PAIRS, MOST_TEST_ROWS_OF_PAIRS = 20_000, 10_000
@@ -77,7 +77,7 @@ class Run:
 
 def _file(folder: Path, part: str, learner: str) -> Path:
     """Return the file of a learner's runs; all pairs share one."""
-    name = learner if part == "learners" else part
+    name = part if part == "pairs" else learner
     return folder / f"{re.sub('[^a-z0-9]+', '-', name.lower())}.jsonl"
 
 
@@ -101,8 +101,7 @@ def forget_runs(folder: Path, keys: Collection[tuple[str, str, str]]) -> None:
         lines = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("}\n")]
         kept = [line for line in lines if Run(**json.loads(line)).key[:3] not in keys]
         if len(kept) < len(lines):
-            with written_beside(path) as unfinished:
-                unfinished.write_text("".join(kept), encoding="utf-8")
+            write_file(path, "".join(kept).encode())
 
 
 def run_learner(part: str, one: SuiteDataset, learner: Learner, seed: int) -> Run | None:

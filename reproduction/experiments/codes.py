@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from statistics import fmean
@@ -13,7 +14,7 @@ from reproduction.experiment import NETS, B, Experiment, K, net_label
 from reproduction.experiments.one_epoch import POWERS
 from reproduction.results import Results
 from reproduction.settings import Settings, gcws
-from reproduction.statements import Statement, completed_pairs
+from reproduction.statements import NO_LOSS, SIMILAR, Case, Statement, all_pairs_done, better
 
 DATASETS = ("m-noise1", "m-image")
 T_BITS = (0, 1, 2)
@@ -51,35 +52,29 @@ def _t_bits_charts(results: Results) -> Iterator[Chart]:
             yield Chart(title, tuple(series), x_label="k, after one epoch", log_x=True)
 
 
-def _gain(results: Results, bits: tuple[int, ...], more: int, less: int) -> float:
-    """Return by how many points more bits of t* are better, on average over datasets, k and L."""
-    settings = [
-        (
-            gcws(name, k=k, b=b, L=L, H=H, p=POWERS[name], t_bits=more),
-            gcws(name, k=k, b=b, L=L, H=H, p=POWERS[name], t_bits=less),
-        )
-        for name in DATASETS
-        for L, H in NETS
-        for b in bits
-        for k in K
-    ]
-    gains = [a.accuracy - b.accuracy for a, b in completed_pairs(results, settings)]
-    return sum(gains) / len(gains)
+def _gains(results: Results, bits: tuple[int, ...], more: int, less: int) -> list[Case]:
+    """Return for each dataset, b and L by how many points more bits of t* are better, on average over k."""
+    cases = []
+    for name in DATASETS:
+        for b in bits:
+            for L, H in NETS:
+                runs = [[gcws(name, k=k, b=b, L=L, H=H, p=POWERS[name], t_bits=t) for t in (more, less)] for k in K]
+                pairs = all_pairs_done(results, [(one, other) for one, other in runs])
+                gain = fmean(one.accuracy - other.accuracy for one, other in pairs)
+                cases.append(Case(f"b = {b}, {net_label((L, H))}", gain, True, tuple(chain(*pairs))))
+    return cases
 
 
-def _helps_few_bits(results: Results) -> tuple[bool, str]:
-    gain = _gain(results, (1, 2), 1, 0)
-    return gain > 0.3, f"{gain:+.2f} points on average with b = 1 and b = 2"
+def _helps_few_bits(results: Results) -> list[Case]:
+    return [replace(case, holds=case.value > 0) for case in _gains(results, (1, 2), 1, 0)]
 
 
-def _second_bit(results: Results) -> tuple[bool, str]:
-    gain = _gain(results, B, 2, 1)
-    return gain < 0.5, f"{gain:+.2f} points on average from 1 to 2 bits of t*"
+def _second_bit(results: Results) -> list[Case]:
+    return [replace(case, holds=case.value <= SIMILAR) for case in _gains(results, B, 2, 1)]
 
 
-def _helps_many_bits(results: Results) -> tuple[bool, str]:
-    gain = _gain(results, (4, 8), 1, 0)
-    return abs(gain) < 0.5, f"{gain:+.2f} points on average with b = 4 and b = 8"
+def _many_bits(results: Results) -> list[Case]:
+    return [replace(case, holds=abs(case.value) <= SIMILAR) for case in _gains(results, (4, 8), 1, 0)]
 
 
 FIGURE_11 = Experiment(
@@ -92,18 +87,18 @@ FIGURE_11 = Experiment(
     (
         Statement(
             "Adding 1 bit of t* indeed helps slightly when only b = 1 or b = 2 bits are used for i*.",
-            "1 bit of t* with b = 1 and b = 2: more than 0.3 points better on average",
+            "b = 1 and 2: better with 1 bit of t*, on average over k; both datasets, all L",
             _helps_few_bits,
         ),
         Statement(
             "Using 2 bits for t* does not lead to further improvements.",
-            "2 bits instead of 1: less than 0.5 points better on average",
+            f"2 bits are better than 1 by at most {SIMILAR:g} point, on average over k; both datasets, all b and L",
             _second_bit,
         ),
         Statement(
             "With b = 4 or b = 8 bits for i*, adding 1 bit of t* does not help in a noticeable manner.",
-            "1 bit of t* with b = 4 and b = 8: within 0.5 points on average",
-            _helps_many_bits,
+            f"b = 4 and 8: within {SIMILAR:g} point with 1 bit of t*, on average over k; both datasets, all L",
+            _many_bits,
         ),
     ),
     note="0 bits of t* are solid, 1 bit dashed and 2 bits dash-dotted, as in the paper. The paper does not say what "
@@ -142,32 +137,18 @@ def _sketch_charts(results: Results) -> Iterator[Chart]:
             yield Chart(title, tuple(series), x_label="m, after one epoch", log_x=True)
 
 
-def _losses(results: Results, m: int) -> dict[int, list[float]]:
-    """Return the points that m instead of 1 loses, for each k."""
-    settings = [(_sketched(name, k, L, m), _sketched(name, k, L, 1)) for name in DATASETS for L, _ in NETS for k in K]
-    losses: dict[int, list[float]] = {}
-    for reduced, full in completed_pairs(results, settings):
-        losses.setdefault(full.settings["k"], []).append(full.accuracy - reduced.accuracy)
-    return losses
-
-
 def _no_loss(m: int) -> Statement:
-    def check(results: Results) -> tuple[bool, str]:
-        losses = _losses(results, m)
-        mean = fmean(chain(*losses.values()))
-        numbers = ", ".join(f"{fmean(some):.1f} with k = {k}" for k, some in losses.items())
-        return mean <= 2, f"m = {m} loses {mean:.1f} points on average ({numbers})"
+    def cases(results: Results) -> list[Case]:
+        runs = [(_sketched(name, k, L, m), _sketched(name, k, L, 1)) for name in DATASETS for L, _ in NETS for k in K]
+        return better(all_pairs_done(results, runs), by=-NO_LOSS)
 
     return Statement(
         f"With m = {m} there is no obvious loss of accuracy.",
-        f"m = {m} instead of m = 1 costs at most 2 points on average over datasets, k and L",
-        check,
+        f"m = {m} costs less than {NO_LOSS:g} points, compared with m = 1; both datasets, all k and L",
+        cases,
+        why="The loss is that of few hashes: it shrinks as k grows, as Theorem 4 says it should, and is about 1 point "
+        "for k = 512 and m = 16. What the paper would call obvious is not known.",
     )
-
-
-def _eight_bits_of_more(results: Results) -> tuple[bool, str]:
-    small, large = (fmean(chain(*_losses(results, m).values())) for m in (8, 256))
-    return large > small, f"m = 8 loses {small:.1f} points, m = 256 loses {large:.1f}"
 
 
 FIGURE_14 = Experiment(
@@ -177,14 +158,6 @@ FIGURE_14 = Experiment(
     DATASETS,
     _sketch_grid,
     lambda results: figure(_sketch_charts(results)),
-    (
-        _no_loss(8),
-        _no_loss(16),
-        Statement(
-            "With b = 8 a saving by an order of magnitude is to be expected, but not by more.",
-            "m = 256 loses more than m = 8, on average",
-            _eight_bits_of_more,
-        ),
-    ),
+    (*map(_no_loss, (2, 4, 8, 16)),),
     note="The paper does not say what its six panels differ in: the nets L = 1, 2 and 3 here, with b = 8 and H = 200.",
 )

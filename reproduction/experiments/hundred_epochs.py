@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import pairwise
 
 from reproduction.charts import BY_NUMBER, Chart, Figure, accuracy_against, figure
 from reproduction.experiment import (
+    CLOSE,
     COVTYPE_GCWS_1,
     COVTYPE_GCWS_100,
     COVTYPE_ORIGINAL_1,
@@ -22,7 +24,7 @@ from reproduction.experiment import (
 )
 from reproduction.results import Results
 from reproduction.settings import Settings, gcws, original
-from reproduction.statements import Statement, always_better, completed_pairs, required
+from reproduction.statements import MUCH, REASONABLE, Case, Statement, all_done, all_pairs_done, better, faster, reaches
 
 COVTYPE, PAMAP101 = "covtype", "pamap101"
 EPOCHS, QUICK_EPOCHS = 100, 3
@@ -98,53 +100,81 @@ def _of_text(epochs: int) -> tuple[Settings, Settings]:
     return gcws(COVTYPE, k=64, b=8, L=2, epochs=epochs), original(COVTYPE, L=2, epochs=epochs)
 
 
-def _stopping_early_costs_less(results: Results) -> tuple[bool, str]:
-    ours, theirs = (required(results, settings) for settings in _of_text(EPOCHS))
+def _stopping_early_costs_less(results: Results) -> list[Case]:
+    ours, theirs = all_done(results, _of_text(EPOCHS))
     drops = [100 * (1 - outcome.at(1) / outcome.accuracy) for outcome in (ours, theirs)]
-    return drops[0] < drops[1], f"stopping after one epoch costs {drops[0]:.1f}% with GCWS and {drops[1]:.1f}% without"
+    what = f"stopping after one epoch costs {drops[0]:.1f}% with GCWSNet and {drops[1]:.1f}% without"
+    return [Case(what, drops[1] - drops[0], drops[0] < drops[1], (ours, theirs))]
 
 
-def _better(epochs: int, fraction: float) -> Statement:
-    def check(results: Results) -> tuple[bool, str]:
-        settings = [
-            (gcws(COVTYPE, k=k, b=8, L=L, H=H, epochs=epochs), original(COVTYPE, L=L, H=H, epochs=epochs))
-            for L, H in NETS
-            for k in K
-        ]
-        return always_better(completed_pairs(results, settings), fraction)
+def _pairs(dataset: str, bits: tuple[int, ...], epochs: int) -> list[tuple[Settings, Settings]]:
+    """Return all that a figure shows: GCWSNet with each k, b and net, and the same net on the original data."""
+    return [
+        (gcws(dataset, k=k, b=b, L=L, H=H, epochs=epochs), original(dataset, L=L, H=H, epochs=epochs))
+        for L, H in NETS
+        for b in bits
+        for k in K
+    ]
 
+
+def _faster(dataset: str, bits: tuple[int, ...], epochs: int) -> Statement:
     return Statement(
-        "GCWSNet converges substantially faster than training on the original data, which is substantially worse.",
-        f"b = 8: better than the original data after {fraction:g} epoch{'s' * (fraction > 1)}, for all k and nets",
-        check,
+        FASTER,
+        f"at most {epochs / 2:g} epochs for the accuracy with which the same net on the original data ends; all k, b "
+        "and nets",
+        lambda results: faster(all_pairs_done(results, _pairs(dataset, bits, epochs))),
+        "epochs",
+        why=FEW_BITS,
     )
 
 
-def _eighty_four(results: Results) -> tuple[bool, str]:
-    ours, theirs = (required(results, settings).accuracy for settings in _of_text(1))
-    close = abs(ours - COVTYPE_GCWS_1.value) <= 2 and abs(theirs - COVTYPE_ORIGINAL_1.value) <= 2
-    return close, f"GCWSNet {ours:.1f}%, original data {theirs:.1f}%"
-
-
-def _linear_as_in_table(results: Results) -> tuple[bool, str]:
-    found = required(results, original(COVTYPE, L=1)).accuracy
-    return abs(found - TABLE_1[COVTYPE].linear) <= 3, f"L = 1 on the original data: {found:.1f}%"
-
-
-def _more_is_better(what: str, less: int, more: int) -> Statement:
-    def check(results: Results) -> tuple[bool, str]:
-        other, values = ("b", COVTYPE_B) if what == "k" else ("k", K)
-        both = [
-            tuple(gcws(COVTYPE, L=L, H=H, **{what: number, other: value}) for number in (more, less))
-            for value in values
-            for L, H in NETS
-        ]
-        return always_better(completed_pairs(results, [(one, two) for one, two in both]))
-
+def _ahead(dataset: str, bits: tuple[int, ...], epochs: int, at: float) -> Statement:
     return Statement(
-        f"The summary illustrates the impact of {what}: more is better.",
-        f"after one epoch, {what} = {more} is better than {what} = {less} in all cases",
-        check,
+        FASTER,
+        f"better than the same net on the original data after {at:g} epochs; all k, b and nets",
+        lambda results: better(all_pairs_done(results, _pairs(dataset, bits, epochs)), epoch=at),
+        why=FEW_BITS,
+    )
+
+
+def _worse_in_the_end(results: Results) -> list[Case]:
+    return better(all_pairs_done(results, _pairs(COVTYPE, COVTYPE_B, EPOCHS)), MUCH)
+
+
+FASTER = "GCWSNet converges much faster than training on the original data."
+FEW_BITS = (
+    "Cases against it have few hashes of few bits. The figures of the paper cannot be read to a point, so it is not "
+    "known whether they show the same; more seeds would tell chance from effect."
+)
+
+
+def _eighty_four(results: Results) -> list[Case]:
+    runs = zip(("GCWSNet", "original data"), (COVTYPE_GCWS_1, COVTYPE_ORIGINAL_1), _of_text(1), strict=True)
+    cases = []
+    for what, number, settings in runs:
+        (outcome,) = all_done(results, [settings])
+        off = outcome.accuracy - number.value
+        cases.append(Case(f"{what} {outcome.accuracy:.1f}%", off, abs(off) <= CLOSE, (outcome,)))
+    return cases
+
+
+def _linear_as_in_table(results: Results) -> list[Case]:
+    (outcome,) = all_done(results, [original(COVTYPE, L=1)])
+    off = outcome.accuracy - TABLE_1[COVTYPE].linear
+    return [Case("L = 1 on the original data", off, abs(off) <= 3, (outcome,))]
+
+
+def _large_b(results: Results) -> list[Case]:
+    return better(
+        all_pairs_done(
+            results,
+            [
+                (gcws(COVTYPE, k=k, b=more, L=L, H=H), gcws(COVTYPE, k=k, b=less, L=L, H=H))
+                for less, more in pairwise(COVTYPE_B)
+                for k in K
+                for L, H in NETS
+            ],
+        )
     )
 
 
@@ -156,7 +186,13 @@ FIGURE_3 = Experiment(
     _covtype_100_grid,
     _covtype_100_figure,
     (
-        _better(EPOCHS, EPOCHS),
+        Statement(
+            "The results for the original data are substantially worse than those of GCWSNet.",
+            f"better than the same net on the original data by more than {MUCH:g} points after 100 epochs; all k, b "
+            "and nets",
+            _worse_in_the_end,
+        ),
+        _faster(COVTYPE, COVTYPE_B, EPOCHS),
         Statement(
             "If training stops after one epoch, the accuracy drops from 91% to 84% with GCWSNet (by 7.7%), and from "
             "89% to 77% on the original data (by 13.5%).",
@@ -175,8 +211,8 @@ FIGURE_4 = Experiment(
     _covtype_1_grid,
     _covtype_1_figure,
     (
-        _better(1, 1),
-        _better(1, 0.1),
+        _faster(COVTYPE, COVTYPE_B, 1),
+        _ahead(COVTYPE, COVTYPE_B, 1, 0.1),
         Statement(
             "After one epoch the accuracy is 84% with GCWSNet and 77% on the original data.",
             "k = 64, b = 8, L = 2, H = 200: both within 2 points",
@@ -198,8 +234,15 @@ FIGURE_5 = Experiment(
     (COVTYPE,),
     _covtype_1_grid,
     lambda results: figure(_summary_charts(results)),
-    (_more_is_better("k", 64, 256), _more_is_better("b", 2, 8)),
-    note="The same runs as in Figure 4. The paper does not say what its six panels differ in. " + COVTYPE_NOTE,
+    (
+        Statement(
+            "A large b is recommended.",
+            "after one epoch, b = 4 is better than b = 2, and b = 8 than b = 4; all k and nets",
+            _large_b,
+        ),
+    ),
+    note="The paper says no more about this figure than that it illustrates the impact of b, H, k and L. The same "
+    "runs as in Figure 4. The paper does not say what its six panels differ in. " + COVTYPE_NOTE,
 )
 
 
@@ -213,20 +256,9 @@ def _pamap101_figure(results: Results, epochs: int) -> Figure:
     return figure(curves(results, PAMAP101, p=1, epochs=epochs, panels=PAMAP101_PANELS, title="PAMAP101"))
 
 
-def _faster(epochs: int) -> Statement:
-    def check(results: Results) -> tuple[bool, str]:
-        settings = [
-            (gcws(PAMAP101, k=k, b=4, L=L, H=H, epochs=epochs), original(PAMAP101, L=L, H=H, epochs=epochs))
-            for L, H in NETS
-            for k in K
-        ]
-        return always_better(completed_pairs(results, settings), epoch=1)
-
-    return Statement(
-        "GCWSNet converges much faster and can reach a reasonable accuracy even with only one epoch of training.",
-        "b = 4: better than the original data after one epoch, for all k and nets",
-        check,
-    )
+def _one_epoch_is_reasonable(results: Results) -> list[Case]:
+    runs = [ours for ours, _ in _pairs(PAMAP101, PAMAP101_B, EPOCHS)]
+    return reaches(all_done(results, runs), 1, REASONABLE)
 
 
 FIGURE_6 = Experiment(
@@ -240,7 +272,15 @@ FIGURE_6 = Experiment(
         if _pamap101_figure(results, EPOCHS).charts
         else _pamap101_figure(results, QUICK_EPOCHS)
     ),
-    (_faster(EPOCHS),),
+    (
+        _faster(PAMAP101, PAMAP101_B, EPOCHS),
+        Statement(
+            "GCWSNet can reach a reasonable accuracy even with only one epoch of training.",
+            f"after one epoch at least {REASONABLE:g}% of the best accuracy in 100 epochs; all k, b and nets",
+            _one_epoch_is_reasonable,
+            "%",
+        ),
+    ),
     note=PAMAP101_NOTE,
 )
 FIGURE_7 = Experiment(
@@ -250,6 +290,6 @@ FIGURE_7 = Experiment(
     (PAMAP101,),
     lambda quick: _pamap101_grid(1, 1, quick),
     lambda results: _pamap101_figure(results, 1),
-    (_faster(1),),
+    (_faster(PAMAP101, PAMAP101_B, 1),),
     note=PAMAP101_NOTE,
 )

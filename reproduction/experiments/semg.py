@@ -15,11 +15,29 @@ from reproduction.experiment import (
     curves,
     gcws_and_original_grid,
 )
+from reproduction.experiments.table_1 import best
 from reproduction.results import Results
 from reproduction.settings import Settings, gcws, original
-from reproduction.statements import Statement, always_better, completed, completed_pairs, required, span, tally
+from reproduction.statements import (
+    CLOSE_TO_BEST,
+    MUCH,
+    REASONABLE,
+    TYPICALLY,
+    Case,
+    NotMeasuredError,
+    Statement,
+    all_done,
+    all_pairs_done,
+    better,
+    reaches,
+)
 
 NAME, EPOCHS = "semg", 5
+OTHER_ROWS = "The rows are derived, and not the paper's; the published rows would settle it."
+HALF_AS_MANY = (
+    "An epoch of the derived rows has half as many batches as the paper's, and initial weights differ (0.3 / sqrt(k) "
+    "here, Xavier there), which counts for so few steps. The published rows and Xavier's weights would tell."
+)
 PANELS_1 = [(b, net) for b in B for net in NETS]
 PANELS_2 = [(8, net) for net in NETS]
 
@@ -55,58 +73,60 @@ def _compare(results: Results) -> list[Comparison]:
     return compare_runs(results, [(SEMG_ORIGINAL_L1, _original(1)), (SEMG_ORIGINAL_L2, _original(2))])
 
 
-def _linear_is_poor(results: Results) -> tuple[bool, str]:
-    found = required(results, _original(1)).accuracy
-    return found < 20, f"{found:.1f}% with L = 1"
+def _linear_as_in_table(results: Results) -> list[Case]:
+    (net,), machine = all_done(results, [_original(1)]), best(results, NAME, "linear")
+    if machine is None:
+        raise NotMeasuredError("the linear support vector machine has not been run")
+    off = net.accuracy - machine.accuracy
+    return [Case("L = 1", off, abs(off) <= 3, (net, machine))]
 
 
-def _one_layer_helps(results: Results) -> tuple[bool, str]:
-    one, two = (required(results, _original(L)).accuracy for L in (1, 2))
-    return two >= one + 2, f"L = 1: {one:.1f}%, L = 2: {two:.1f}%"
+def _one_layer_helps(results: Results) -> list[Case]:
+    return better(all_pairs_done(results, [(_original(2), _original(1))]), by=2)
 
 
-def _third_layer_helps_little(results: Results) -> tuple[bool, str]:
-    two, three = (required(results, _original(L)).accuracy for L in (2, 3))
-    return three <= two + 3, f"L = 2: {two:.1f}%, L = 3: {three:.1f}%"
+def _third_layer_helps_little(results: Results) -> list[Case]:
+    two, three = all_done(results, [_original(L) for L in (2, 3)])
+    gain = three.accuracy - two.accuracy
+    return [Case("L = 3 instead of L = 2", gain, gain <= 3, (two, three))]
 
 
 def _all_gcws(p: float, b: tuple[int, ...] = B) -> list[Settings]:
     return [gcws(NAME, k=k, b=some_b, L=L, H=H, p=p, epochs=EPOCHS) for L, H in NETS for some_b in b for k in K]
 
 
-def _beats_original(results: Results) -> tuple[bool, str]:
-    return always_better(completed_pairs(results, [(one, _original(one["L"])) for one in _all_gcws(1)]))
+def _beats_original(p: float, b: tuple[int, ...] = B) -> Statement:
+    def cases(results: Results) -> list[Case]:
+        return better(all_pairs_done(results, [(one, _original(one["L"])) for one in _all_gcws(p, b)]), by=MUCH)
+
+    return Statement(
+        "The results for the original data are substantially worse than those of GCWSNet.",
+        f"GCWSNet is better by more than {MUCH:g} points after five epochs; all k and L, b = {', '.join(map(str, b))}",
+        cases,
+    )
 
 
 def _one_epoch_is_enough(p: float) -> Statement:
-    def check(results: Results) -> tuple[bool, str]:
-        found = completed(results, _all_gcws(p, b=(8,)))
-        shares = [100 * outcome.at(1) / max(outcome.result["curve"]["accuracy"]) for outcome in found]
-        later = [100 * outcome.at(2) / max(outcome.result["curve"]["accuracy"]) for outcome in found]
-        close = [share >= 85 for share in shares]
-        numbers = f"after one epoch {span(shares)}%, after two {span(later)}% of the best of five epochs"
-        return all(close), f"{tally(close)} cases; {numbers}"
-
     return Statement(
-        "With b = 8 bits, regardless of H and k and the number of hidden layers, GCWSNet reaches a reasonable, "
-        "close-to-the-best accuracy at the end of one epoch.",
-        "b = 8: the accuracy after one epoch is at least 85% of the best in five epochs, for all k and L",
-        check,
+        "With b = 8 bits, regardless of H and k and the number of hidden layers, GCWSNet typically reaches a "
+        "reasonable accuracy at the end of one epoch.",
+        f"b = 8: after one epoch at least {REASONABLE:g}% of the best accuracy in five epochs; all k and L",
+        lambda results: reaches(all_done(results, _all_gcws(p, b=(8,))), 1, REASONABLE),
+        "%",
+        TYPICALLY,
+        HALF_AS_MANY,
     )
 
 
-def _second_power_helps(results: Results) -> tuple[bool, str]:
-    found = completed_pairs(
-        results, [(two, one) for two, one in zip(_all_gcws(2, b=(8,)), _all_gcws(1, b=(8,)), strict=True)]
-    )
-    gains = [two.accuracy - one.accuracy for two, one in found]
-    return sum(gains) / len(gains) > 1, f"mean gain {sum(gains) / len(gains):.1f} points ({span(gains)})"
+def _second_power_helps(results: Results) -> list[Case]:
+    pairs = zip(_all_gcws(2, b=(8,)), _all_gcws(1, b=(8,)), strict=True)
+    return better(all_pairs_done(results, pairs), by=1)
 
 
-def _power_of_original(results: Results) -> tuple[bool, str]:
-    found = completed_pairs(results, [(_original(L, power=2), _original(L)) for L in (1, 2, 3)])
-    off = [powered.accuracy - plain.accuracy for powered, plain in found]
-    return max(map(abs, off)) <= 5, f"p = 2 minus p = 1: {span(off)} points"
+def _power_of_original(results: Results) -> list[Case]:
+    pairs = all_pairs_done(results, [(_original(L, power=2), _original(L)) for L in (1, 2, 3)])
+    off = [powered.accuracy - plain.accuracy for powered, plain in pairs]
+    return [Case(f"L = {L}", one, abs(one) <= MUCH, pair) for L, one, pair in zip((1, 2, 3), off, pairs, strict=True)]
 
 
 FIGURE_1 = Experiment(
@@ -118,24 +138,28 @@ FIGURE_1 = Experiment(
     _figure_1,
     (
         Statement(
-            "On the original data, L = 1 has an accuracy of less than 20%, as a linear classifier in Table 1.",
-            "original data, L = 1: below 20%",
-            _linear_is_poor,
+            "On the original data, L = 1 is consistent with the linear classifier of Table 1.",
+            "original data: L = 1 is within 3 points of the linear support vector machine on the same rows",
+            _linear_as_in_table,
         ),
         Statement(
             "One layer of hidden units improves the accuracy on the original data quite noticeably, to about 25%.",
-            "original data: L = 2 is better than L = 1 by at least 2 points",
+            "original data: L = 2 is better than L = 1 by more than 2 points",
             _one_layer_helps,
+            why=OTHER_ROWS,
         ),
         Statement(
             "Two layers of hidden units improve the accuracy on the original data only very little, if at all.",
             "original data: L = 3 is better than L = 2 by at most 3 points",
             _third_layer_helps_little,
         ),
+        _beats_original(1),
         Statement(
-            "The results for the original data are substantially worse than those of GCWSNet.",
-            "after five epochs GCWSNet is better for all k, b and L",
-            _beats_original,
+            "GCWSNet reaches the close-to-the-best accuracy after finishing merely one epoch.",
+            f"after one epoch at least {CLOSE_TO_BEST:g}% of the best accuracy in five epochs; all k, b and L",
+            lambda results: reaches(all_done(results, _all_gcws(1)), 1, CLOSE_TO_BEST),
+            "%",
+            why=HALF_AS_MANY,
         ),
         _one_epoch_is_enough(1),
     ),
@@ -152,15 +176,18 @@ FIGURE_2 = Experiment(
     _grid_2,
     _figure_2,
     (
+        _beats_original(2, (8,)),
         Statement(
             "Compared with p = 1 the improvements with p = 2 are quite obvious.",
-            "b = 8, after five epochs: better than p = 1 by more than 1 point on average over k and L",
+            "b = 8, after five epochs: p = 2 is better than p = 1 by more than 1 point; all k and L",
             _second_power_helps,
+            why="Both cases against it are within the noise of one seed; more seeds would tell.",
         ),
         Statement(
             "On the original data, the power transformation with p = 2 does not make much of a difference.",
-            "the square of the original data is within 5 points of the original data for all L",
+            f"the square of the original data is within {MUCH:g} points of the original data; all L",
             _power_of_original,
+            why=OTHER_ROWS,
         ),
         _one_epoch_is_enough(2),
     ),

@@ -10,7 +10,7 @@ from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import TABLE_1, Comparison, Experiment, compare_accuracy, not_compared
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, svm
-from reproduction.statements import NotMeasuredError, Statement
+from reproduction.statements import Case, NotMeasuredError, Statement, all_done
 
 C = (0.1, 1.0, 10.0, 100.0)
 C_LINEAR = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -23,6 +23,9 @@ POWERS = {
     "m-image": (1.0, 10.0, 20.0, 30.0, 50.0, 80.0),
 }
 """Candidates for p; 1 is the GMM kernel. The paper does not list its own."""
+SEMG_ROWS = (
+    "SEMG is derived here: other rows, on which p = 1 is best for the kernel. The published rows would settle it."
+)
 COLUMNS = {"linear": "linear", "rbf": "RBF", "gmm": "GMM", "pgmm": "pGMM"}
 QUICK = {"semg": (1.0, 2.0)}
 QUICK_GAMMAS = (2.0, 10.0)
@@ -47,15 +50,19 @@ def _machine(name: str, kernel: str, parameter: float | None) -> Settings:
     return svm(name, kernel=kernel, parameter=parameter, C=C_LINEAR if kernel == "linear" else C)
 
 
-def best(results: Results, name: str, column: str) -> Outcome | None:
-    """Return the best machine of a column of the table: "linear", "rbf", "gmm" or "pgmm"."""
-    machines = {
+def _machines(name: str, column: str) -> list[Settings]:
+    """Return the machines of a column of the table."""
+    return {
         "linear": [_machine(name, "linear", None)],
         "rbf": [_machine(name, kernel, gamma) for kernel in RBF for gamma in GAMMAS],
         "gmm": [_machine(name, "pgmm", 1.0)],
         "pgmm": [_machine(name, "pgmm", p) for p in POWERS.get(name, ())],
     }[column]
-    found = [results.get(machine) for machine in machines]
+
+
+def best(results: Results, name: str, column: str) -> Outcome | None:
+    """Return the best machine of a column of the table: "linear", "rbf", "gmm" or "pgmm"."""
+    found = [results.get(machine) for machine in _machines(name, column)]
     return max((o for o in found if o is not None), key=lambda outcome: outcome.accuracy, default=None)
 
 
@@ -98,48 +105,48 @@ def _charts(results: Results) -> Iterator[Chart]:
         yield Chart(f"{DISPLAY_NAMES[name]}: RBF at its best C", tuple(series), x_label="gamma", log_x=True)
 
 
-def _both(results: Results, name: str, one: str, other: str) -> tuple[float, float]:
-    """Return the accuracies of two columns."""
+def _both(results: Results, name: str, one: str, other: str) -> tuple[Outcome, Outcome]:
+    """Return the best machines of two columns; an error if not all machines of both are done."""
+    all_done(results, [machine for column in (one, other) for machine in _machines(name, column)])
     found = best(results, name, one), best(results, name, other)
     if found[0] is None or found[1] is None:
-        raise NotMeasuredError(f"not both {COLUMNS[one]} and {COLUMNS[other]} have been run on {DISPLAY_NAMES[name]}")
-    return found[0].accuracy, found[1].accuracy
+        raise NotMeasuredError(f"{DISPLAY_NAMES[name]} has no results for both {COLUMNS[one]} and {COLUMNS[other]}")
+    return found[0], found[1]
 
 
 def _at_least(name: str, better: str, worse: str, points: float, text: str) -> Statement:
-    def check(results: Results) -> tuple[bool, str]:
-        ours, theirs = _both(results, name, better, worse)
-        return ours >= theirs + points, f"{COLUMNS[better]} {ours:.1f}%, {COLUMNS[worse]} {theirs:.1f}%"
+    def cases(results: Results) -> list[Case]:
+        ours, theirs = pair = _both(results, name, better, worse)
+        gain = ours.accuracy - theirs.accuracy
+        what = f"{COLUMNS[better]} {ours.accuracy:.1f}%, {COLUMNS[worse]} {theirs.accuracy:.1f}%"
+        return [Case(what, gain, gain >= points, pair)]
 
     rule = f"{DISPLAY_NAMES[name]}: {COLUMNS[better]} is better than {COLUMNS[worse]} by at least {points:g} points"
-    return Statement(text, rule, check)
+    return Statement(text, rule, cases, why=SEMG_ROWS if name == "semg" else "")
 
 
-def _never_worse_than_rbf(results: Results) -> tuple[bool, str]:
-    numbers, holds = [], []
+def _never_worse_than_rbf(results: Results) -> list[Case]:
+    cases = []
     for name in POWERS:
-        try:
-            ours, theirs = _both(results, name, "pgmm", "rbf")
-        except NotMeasuredError:
-            continue
-        holds.append(ours >= theirs - 1)
-        numbers.append(f"{DISPLAY_NAMES[name]}: {ours:.1f}% and {theirs:.1f}%")
-    if not holds:
-        raise NotMeasuredError("no dataset has both kernels")
-    return all(holds), "; ".join(numbers)
+        pair = _both(results, name, "pgmm", "rbf")
+        gain = pair[0].accuracy - pair[1].accuracy
+        cases.append(Case(DISPLAY_NAMES[name], gain, gain >= -1, pair))
+    return cases
 
 
 def _best_p(name: str, least: float, most: float) -> Statement:
-    def check(results: Results) -> tuple[bool, str]:
-        outcome = best(results, name, "pgmm")
-        if outcome is None or sum(_machine(name, "pgmm", p) in results for p in POWERS[name]) < 3:
-            raise NotMeasuredError("fewer than three p have been run")
+    def cases(results: Results) -> list[Case]:
+        outcome = max(all_done(results, _machines(name, "pgmm")), key=lambda one: one.accuracy)
         p = outcome.settings["parameter"]
-        return least <= p <= most, f"best of those that were run: p = {p:g} with {outcome.accuracy:.1f}%"
+        return [Case(f"best with {outcome.accuracy:.1f}%", p, least <= p <= most, (outcome,))]
 
     paper = TABLE_1[name].p
     return Statement(
-        f"The best p for {DISPLAY_NAMES[name]} is {paper:g}.", f"the best p is from {least:g} to {most:g}", check
+        f"The best p for {DISPLAY_NAMES[name]} is {paper:g}.",
+        f"the best p is from {least:g} to {most:g}",
+        cases,
+        "as the best p",
+        why=SEMG_ROWS if name == "semg" else "",
     )
 
 
@@ -162,7 +169,7 @@ TABLE = Experiment(
         _best_p("m-image", 20, 80),
         Statement(
             "The pGMM kernel achieves comparable or better accuracy than the RBF kernel on a wide range of datasets.",
-            "pGMM is at most 1 point worse than RBF on any dataset",
+            "pGMM is at most 1 point worse than RBF; four datasets",
             _never_worse_than_rbf,
         ),
     ),

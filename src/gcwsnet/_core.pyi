@@ -57,6 +57,8 @@ class Method(enum.Enum):
 
     EXTREMAL = 3
 
+    MINWISE = 4
+
 class Hasher:
     """
     A hasher of one seed that gives samples and codes of rows of n_columns numbers.
@@ -213,9 +215,9 @@ class Net:
         Written are, for each batch before its step, the sum of the losses of its rows (without weights), the sums of their successes (rows whose largest output is their class, or the squared error of each output) and, if wanted, the outputs for each row. The gradient is that of the sum of weights times losses over the number of rows. A loss that is not finite is a FloatingPointError. After it, and after a KeyboardInterrupt, the net is that after the last whole step, which `n_steps` counts.
         """
 
-    def outputs(self, codes: numpy.typing.NDArray, n_threads: int = 1) -> numpy.typing.NDArray[numpy.float32]:
+    def outputs(self, codes: numpy.typing.NDArray, n_threads: int = 1, weights: str = 'last') -> numpy.typing.NDArray[numpy.float32]:
         """
-        Return the outputs for each row of codes. They do not depend on the other rows.
+        Return the outputs for each row of codes. They do not depend on the other rows. `weights` are the 'last' ones, or the means 'recent' or 'average', of which only what is needed is computed: the same bits as those of `averaged`, in less time for few rows.
         """
 
     def evaluate(self, codes: numpy.typing.NDArray, targets: numpy.typing.NDArray, *, loss: str = 'cross_entropy', n_threads: int = 1) -> tuple[float, list[float]]:
@@ -223,20 +225,22 @@ class Net:
         Return the sum of the losses of rows and the sums of their successes, as `train` counts them.
         """
 
-    def start_averaging(self) -> None:
+    def start_averaging(self, from_now: bool = False) -> None:
         """
-        Average the weights from now on, over the last half to three quarters of the rows seen. The weights as they are count as the mean over the second half of `rows_seen`.
+        Average the weights from now on, over the last half to three quarters of the rows seen. The weights as they are count as the mean over the second half of `rows_seen`; with `from_now` earlier rows do not count.
         """
 
     def stop_averaging(self) -> None:
-        """Forget all averages."""
+        """Forget all averages, and the mean of recent weights."""
 
     @property
     def is_averaging(self) -> bool:
         """Whether the weights are averaged."""
 
-    def averaged(self, n_threads: int = 1) -> Net:
-        """Return a net with the mean weights, to predict with."""
+    def averaged(self, n_threads: int = 1, weights: str = 'average') -> Net:
+        """
+        Return a net with the mean weights, to predict with: 'average' over the last half of the stream, or 'recent'.
+        """
 
     def averages(self) -> dict[str, numpy.typing.NDArray]:
         """
@@ -244,18 +248,88 @@ class Net:
         """
 
     @property
-    def averaging_rows(self) -> tuple[int, int, int]:
+    def averaging_rows(self) -> tuple[int, int, int, int]:
         """
-        Rows before the newer part of the averages, and those of its older and newer part; set them to load a net.
+        Rows before the newer part of the averages, those of its older and newer part, and the rows seen before the averages began; set them to load a net.
         """
 
     @averaging_rows.setter
-    def averaging_rows(self, arg: tuple[int, int, int], /) -> None: ...
+    def averaging_rows(self, arg: tuple[int, int, int, int], /) -> None: ...
+
+    def start_recent_mean(self, keep: float) -> None:
+        """
+        Keep a mean of the weights over recent rows, each of which counts `keep` times as much as the next one.
+        """
+
+    @property
+    def has_recent_mean(self) -> bool:
+        """Whether there is such a mean."""
+
+    def recent_mean(self) -> dict[str, numpy.typing.NDArray]:
+        """
+        Return views of what the mean of recent weights is made of, by name: all that has to be saved of it. They are of no use after a step of training.
+        """
+
+    def insert_output(self, place: int) -> None:
+        """
+        Make room for one more output in front of output number `place`. Its weights, and all that is kept of them, are zero. Views of the last layer that were made before are of no use any more.
+        """
+
+def row_losses(outputs: numpy.typing.NDArray, targets: numpy.typing.NDArray, loss: str = 'cross_entropy') -> numpy.typing.NDArray[numpy.float64]:
+    """
+    Return the loss of each row of outputs as a column: the same bytes on every machine.
+    """
 
 def softmax(outputs: numpy.typing.NDArray) -> numpy.typing.NDArray[numpy.float64]:
     """
     Return the softmax of each row of outputs: the same bytes on every machine.
     """
+
+class FieldTable:
+    """
+    A linear model on rows of hashed values and of their pairs, which learns each row once.
+    """
+
+    def __init__(self, bits: int, n_outputs: int, *, pairs: bool = True, rate: float, pair_rate: float, min_count: int = 1, forget_after: int = 0, seed: int = 0) -> None:
+        """Make a table of 2**bits slots that are all empty."""
+
+    def train(self, starts: numpy.typing.NDArray, keys: numpy.typing.NDArray, classes: numpy.typing.NDArray, weights: numpy.typing.NDArray | None = None) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Learn from rows one after the other, and return the outputs for each before it was learned.
+        """
+
+    def outputs(self, starts: numpy.typing.NDArray, keys: numpy.typing.NDArray) -> numpy.typing.NDArray[numpy.float64]:
+        """Return the outputs for rows: log odds."""
+
+    def table(self) -> numpy.typing.NDArray[numpy.float32]:
+        """
+        Return a view of the slots: the weights of the outputs, then their sums of squared gradients.
+        """
+
+    def bias(self) -> numpy.typing.NDArray[numpy.float32]:
+        """Return a view of the biases and their sums of squared gradients."""
+
+    def calibration(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Return a view of the factor of the outputs, and of the information about it.
+        """
+
+    def counts(self) -> numpy.typing.NDArray[numpy.uint32] | None:
+        """
+        Return a view of the occurrences of each slot, up to min_count; None where min_count is 1.
+        """
+
+    def last(self) -> numpy.typing.NDArray[numpy.int64] | None:
+        """
+        Return a view of the rows seen at the last occurrence of each slot; None where nothing is forgotten.
+        """
+
+    @property
+    def rows_seen(self) -> int:
+        """The rows learned so far."""
+
+    @rows_seen.setter
+    def rows_seen(self, arg: int, /) -> None: ...
 
 class LibsvmFault(enum.Enum):
     """The rule that a line of the LIBSVM format breaks."""
@@ -302,6 +376,21 @@ def parse_libsvm(text: bytes, begin: int, index_base: int, n_columns: int, missi
     Return the labels, values, columns, index pointer and lines of the rows of a text, the bytes and lines that were read, and the fault that ended it, with its place.
     """
 
+def scan_csv(text: bytes, delimiter: str, state: int, after_return: bool) -> tuple:
+    """
+    Return the end of the last whole row of a CSV text that may begin within a row, the line ends before it and in all, and the state at the end: 2 within quotes; and whether the text ends with a carriage return.
+    """
+
+def split_csv_rows(text: bytes, delimiter: str) -> tuple:
+    """
+    Return where the rows of a CSV text begin and end, without empty ones, and their lines, counted from 0.
+    """
+
+def split_csv_fields(row: bytes, delimiter: str) -> list:
+    """
+    Return the fields of one row of a CSV text as bytes, without the quotes around them.
+    """
+
 def text_keys(texts: bytes, ends: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], state: int, out: Annotated[NDArray, dict(device='cpu')]) -> None:
     """
     Write a key for each of the texts that stand one behind the other: FNV-1a from a state, mixed.
@@ -325,18 +414,20 @@ def column_squares(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', 
     Write the sum of (x 2**-exponent - center)**2 over the rows of each column, without NaN.
     """
 
-def scan(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
+def scan(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], n_hashes: int, bits: int, live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
     """
     Return where the ranks of each query start, and the ranks: equal codes * 2**32 + 2**32 - 1 - row, best first.
     """
 
-def search_buckets(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], width: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
+def search_buckets(queries: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], n_hashes: int, bits: int, live: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, first: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], width: int, most: int, least: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], before: int, n_threads: int) -> tuple:
     """Return what scan does, of the rows that share a bucket with the query."""
 
-def build_buckets(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], width: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+def build_buckets(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], n_hashes: int, bits: int, width: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
     """
     Write the keys of the bands of each row, sorted, and the rows in this order.
     """
 
-def merge_buckets(keys_a: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows_a: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], keys_b: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows_b: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], keys: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
-    """Write the buckets of the rows of a followed by those of b."""
+def merge_buckets(keys_a: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows_a: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], keys_b: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows_b: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], shift: int, keys: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    """
+    Write the buckets of the rows of a and of those of b, whose numbers grow by shift.
+    """

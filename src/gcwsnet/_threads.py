@@ -1,10 +1,14 @@
-"""The number of threads that a scikit-learn `n_jobs` stands for."""
+"""The number of threads that a scikit-learn `n_jobs` stands for, and the one thread of BLAS."""
 
 from __future__ import annotations
 
 import numbers
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
 MOST_THREADS = 1024
 LIMIT = "OMP_NUM_THREADS"
@@ -34,3 +38,18 @@ def n_threads(n_jobs: int | None) -> int:
     if (n_jobs is None or n_jobs < 0) and limit.isdecimal() and int(limit) > 0:
         threads = min(threads, int(limit))
     return threads
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS use one thread: with several, the bits of its results would depend on how many there are."""
+    with _blas("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _blas(with_scipy: bool) -> Any:  # noqa: ARG001 - SciPy has a BLAS of its own, which is found once it is imported
+    """Return what limits the threads of the BLAS libraries that are loaded."""
+    from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - not needed by most
+
+    return ThreadpoolController()

@@ -21,6 +21,7 @@ from benchmarks.accuracy.pairs import fixed_pairs
 from benchmarks.accuracy.picture import draw
 from benchmarks.accuracy.report import (
     SuiteResults,
+    choice_summary,
     choice_table,
     comparison,
     fit_times,
@@ -30,7 +31,8 @@ from benchmarks.accuracy.report import (
 )
 from benchmarks.accuracy.runs import Key, Run, append_run, forget_runs, read_runs, run_learner
 from benchmarks.accuracy.split import Split, SuiteDataset, same_for_all_seeds, split_rows
-from benchmarks.accuracy.worker import Worker, all_runs
+from benchmarks.accuracy.worker import all_runs, suite_work
+from benchmarks.worker import Worker
 
 LEARNERS = {one.name: one for one in all_learners()}
 
@@ -130,7 +132,7 @@ def test_what_is_missing_or_fails_is_reported_and_the_others_run() -> None:
     assert [run.dataset for run in found] == ["wine"]
     assert lines == ["nothing is left out: there is no such file"]
     broken = Learner("broken", "1", lambda *_: DummyClassifier(strategy="nothing"))
-    with Worker({"wine": WINE}, {("learners", "broken"): broken}, 600) as worker:
+    with Worker(suite_work({"wine": WINE}, {("learners", "broken"): broken}), 600) as worker:
         kind, error = worker.run(Key("learners", "wine", "broken", 0))
     assert kind == "failed"
     assert "nothing" in error
@@ -220,8 +222,15 @@ def test_the_choice_is_next_to_the_best_fixed_pair() -> None:
         a_run(part="pairs", learner="numeric 1", scores=scores(80.0)),
         a_run(part="pairs", learner="None 1", scores=scores(83.0)),
     ]
-    line = choice_table(SuiteResults(runs, [WINE], "classification", "pairs")).splitlines()[2]
+    results = SuiteResults(runs, [WINE], "classification", "pairs")
+    line = choice_table(results).splitlines()[2]
     assert line == "| wine | 1 times numeric 1 | 80.0 | 83.0 (None 1) | -3.0 | 80.0 | 83.0 |"
+    near = "at most 2 points below the best of them"
+    assert choice_summary(results) == f"On 0 of 1 datasets it is {near}; the others: wine (3.0)."
+    better = [*runs, a_run(part="pairs", learner="auto auto", seed=1, scores=scores(82.0), chosen="None 1")]
+    assert (
+        choice_summary(SuiteResults(better, [WINE], "classification", "pairs")) == f"On 1 of 1 datasets it is {near}."
+    )
 
 
 def test_each_pair_is_run_on_the_rows_it_is_for() -> None:
@@ -233,6 +242,7 @@ def test_each_pair_is_run_on_the_rows_it_is_for() -> None:
     assert {one.name for one in fixed_pairs() if not can_learn(one, "classification", X, y)} == {
         "quantile 1",
         "quantile 2",
+        "local 1",
     }
 
 

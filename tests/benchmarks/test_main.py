@@ -227,3 +227,11 @@ def test_accuracy(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     some = ["--seeds", "1", "--datasets", "diabetes", "--learners", "ridge", "--results", str(tmp_path)]
     lines = table_of("accuracy", some, capsys)
     assert [line.split(" | ")[0] for line in lines].count("| diabetes") == 1
+
+
+def test_streams(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    module_of("streams")
+    some = ["--rows", "100", "--streams", "abrupt", "--learners", "SGD", "last label", "--results", str(tmp_path)]
+    lines = table_of("streams", some, capsys)
+    assert [line.split(" | ")[0] for line in lines].count("| abrupt") == 3
+    assert table_of("streams", [*some, "--report"], capsys) == lines

@@ -143,6 +143,13 @@ def test_a_stream_is_learned_once_and_in_pipes(files: Path, tmp_path: Path) -> N
         assert "can be read only once" in result.stderr
 
 
+def test_text_in_a_stream_needs_no_option(tmp_path: Path) -> None:
+    text = b"size,color,y\n" + b"".join(b"%d,%s,%d\n" % (i % 7, [b"red", b"blue"][i % 2], i % 2) for i in range(200))
+    succeed("train", "-", "--label", "y", "--out", tmp_path / "m", *SMALL, input=text)
+    predicted = succeed("predict", tmp_path / "m", "-", input=b"size,color\n3,blue\n3,red\n").stdout.split()
+    assert predicted == ["predicted", "1", "0"]
+
+
 def test_a_stream_gives_the_model_of_partial_fit(files: Path, tmp_path: Path) -> None:
     """Its weights are averaged in both."""
     text = (files / "train.svm").read_bytes()

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from safetensors import safe_open
+from safetensors.numpy import save
 
 import gcwsnet
 from gcwsnet import HASH_VERSION
-from gcwsnet.coding._tensor_file import FORMAT_VERSION, KEY, read_file, write_file
+from gcwsnet.coding._tensor_file import DTYPES, FORMAT_VERSION, KEY, read_file, serialized, write_file
 
 NUMBERS = np.arange(12, dtype=np.float64).reshape(3, 4)
 ARRAYS: dict[str, Any] = {
@@ -61,3 +62,11 @@ def test_a_description_that_json_cannot_hold_writes_nothing(tmp_path: Path) -> N
 def test_a_file_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
         write_file(tmp_path / "nowhere" / "file", ARRAYS, {})
+
+
+def test_the_bytes_are_those_of_the_safetensors_library() -> None:
+    rng = np.random.default_rng(0)
+    arrays = {f"{i}é.{name}": (rng.random((3, i)) * 2).astype(name) for i, name in enumerate(DTYPES)}
+    arrays |= {"scalar": np.array(3.0), "none": np.empty((0, 2), np.float32)}
+    metadata = {"gcwsnet": 'abc {"x": "\\u00e9é\n\t\x7f"}'}
+    assert b"".join(serialized(arrays, metadata)) == save(arrays, metadata)

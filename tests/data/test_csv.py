@@ -1,18 +1,14 @@
 """CSV and TSV files: the rows that are read, and the errors for rows that break a rule."""
 
-import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gcwsnet.data import DataError, read
 from gcwsnet.data._csv import is_header
-from gcwsnet.data._sources import line_blocks
 from tests.data.conftest import Write, fault, same, whole
 
 PEOPLE = 'age,city,label,w\n30,Rome,yes,1\n40.5,Oslo,no,2\n-5e1,"New ""York"", NY",yes,0.5\n+7,Rome,no,1\n'
@@ -212,30 +208,3 @@ def test_files_of_one_stream_may_have_their_columns_in_any_order(write: Write) -
     assert whole(read(paths, label="y")).X.tolist() == [[1, 1, 0], [3, 0, 1]]
     with pytest.raises(DataError, match=r"b\.csv: there must be a column 'x', got y, c"):
         list(read([paths[0], write("b.csv", "y,c\n4,u\n")], label="y", hash_columns=2))
-
-
-rows = st.lists(st.lists(st.text(alphabet='ab,"\n\r é', max_size=6), min_size=2, max_size=2), min_size=1, max_size=6)
-
-
-@given(rows, st.integers(1, 40))
-def test_newlines_between_quotes_belong_to_their_row_wherever_blocks_end(rows: list[list[str]], block: int) -> None:
-    text = "".join(",".join('"' + field.replace('"', '""') + '"' for field in row) + "\n" for row in rows).encode()
-    blocks = list(line_blocks(io.BytesIO(text).read, path="", longest_line=1 << 20, quoted=True, block_bytes=block))
-    assert b"".join(one.text for one in blocks) == text
-    start = 0
-    for one in blocks:
-        assert one.text.count(b'"') % 2 == 0
-        assert one.first_line == 1 + text[:start].count(b"\n")
-        start += len(one.text)
-
-
-def test_rows_do_not_depend_on_where_blocks_end(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "x,c\n" + "".join(f'{i},"c{i % 3}\n"\n' for i in range(60))
-    path = write("a.csv", text)
-    expected = whole(read(path)).X
-    for block in (1, 7, 64):
-        monkeypatch.setattr(
-            "gcwsnet.data._csv.line_blocks",
-            lambda read, block=block, **given: line_blocks(read, block_bytes=block, **given),
-        )
-        assert np.array_equal(whole(read(path)).X, expected)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gcwsnet._keys import _mix64_one
 from gcwsnet.data import Schema, read
 from gcwsnet.data._encode import hash_to_columns
+from gcwsnet.data._schema import HASH_COLUMNS
 from tests.data.conftest import Write, whole
 
 PEOPLE = "age,city,label,w\n30,Rome,yes,1\n40.5,Oslo,no,2\n-5e1,Paris,yes,0.5\n+7,Rome,no,1\n"
@@ -30,6 +31,16 @@ def test_categories_of_a_stream_are_hashed_without_a_survey(monkeypatch: pytest.
     assert found.X[:, 0].tolist() == [30, 40.5, -50, 7]
     assert found.X[:, 1:].sum(axis=1).tolist() == [1, 1, 1, 1]
     assert np.array_equal(found.X[0, 1:], found.X[3, 1:])
+
+
+def test_a_stream_with_text_needs_no_option(monkeypatch: pytest.MonkeyPatch, write: Write) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PEOPLE.encode())))
+    batches = read("-", label="label", weight="w")
+    assert batches.n_features == 1 + HASH_COLUMNS
+    of_file = whole(read(write("people.csv", PEOPLE), label="label", weight="w", hash_columns=HASH_COLUMNS))
+    assert np.array_equal(whole(batches).X, of_file.X)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,2\n")))
+    assert whole(read("-")).X.tolist() == [[1, 2]]
 
 
 def test_categories_that_hash_to_one_column_add_up(write: Write) -> None:

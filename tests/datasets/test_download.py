@@ -136,7 +136,7 @@ FAILURES: list[tuple[str, Answer | None, str]] = [
     ("too long", whole(CONTENT * 3), "it has more than 2,000,000 bytes, which no published file has"),
     ("silent", silent, "timed out"),
     ("a local file", moved("file:///etc/hostname"), "file:///etc/hostname.* is not allowed"),
-    ("another protocol", moved("ftp://127.0.0.1/a"), "moved to ftp://127.0.0.1/a, and only http and https"),
+    ("another protocol", moved("ftp://127.0.0.1/a"), "moved to ftp://127.0.0.1/a, and only https is followed"),
     ("in a circle", moved("/a"), "redirect"),
 ]
 
@@ -167,9 +167,11 @@ def test_a_refused_connection_is_named(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "folder") == []
 
 
-@pytest.mark.parametrize("url", ["file:///etc/hostname", "ftp://127.0.0.1/a", "data:,a", "/etc/hostname"])
-def test_only_http_and_https_are_downloaded(url: str, tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match="only http and https are downloaded"):
+@pytest.mark.parametrize(
+    "url", ["http://example.org/a", "file:///etc/hostname", "ftp://127.0.0.1/a", "data:,a", "/etc/hostname"]
+)
+def test_only_https_is_downloaded(url: str, tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match="only https is downloaded"):
         fetch(published_file(url, checksum=None), tmp_path / "folder")
 
 
@@ -177,12 +179,23 @@ def test_https_is_not_redirected_to_http() -> None:
     def follow(old: str, new: str) -> Request | None:
         return _files._SecureRedirects().redirect_request(Request(old), io.BytesIO(), 302, "", Message(), new)
 
-    for old, new in (("http://a/x", "http://b/y"), ("http://a/x", "https://b/y"), ("https://a/x", "https://b/y")):
+    for old, new in (("http://localhost/x", "http://127.0.0.1/y"), ("https://a/x", "https://b/y")):
         followed = follow(old, new)
         assert followed is not None
         assert followed.full_url == new
-    with pytest.raises(DownloadError, match="it is moved to http://b/y, and only https is followed"):
-        follow("https://a/x", "http://b/y")
+    for old in ("https://a/x", "http://localhost/x"):
+        with pytest.raises(DownloadError, match="it is moved to http://b/y, and only https is followed"):
+            follow(old, "http://b/y")
+
+
+@pytest.mark.parametrize("checksum", [SHA256, None, f"sha1:{hashlib.sha1(CONTENT, usedforsecurity=False).hexdigest()}"])
+def test_a_file_without_a_known_sha256_is_announced(
+    checksum: str | None, server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.answers["/a"] = whole(CONTENT)
+    fetch(published_file(f"{server.url}/a", checksum=checksum), tmp_path)
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert ["a.bin has no known SHA-256" in one for one in warned] == ([] if checksum == SHA256 else [True])
 
 
 def test_the_next_mirror_is_asked(server: Server, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_few_rows_get_four_small_nets_and_more_one_large_one(three_classes: Rows
     settings: dict[str, Any] = {"hidden": "auto", "ensemble": "auto", "epochs": 1, "search": "off"}
     few = small(**settings).fit(X, y)
     assert isinstance(few.trainer_.net, EnsembleNet)
-    assert (len(members(few)), few.trainer_.settings.hidden) == (4, (64,))
+    assert (len(members(few)), few.trainer_.settings.hidden) == (4, (48,))
     more = small(**settings).fit(np.tile(X, (17, 1)), np.tile(y, 17))
     assert more.trainer_.settings.hidden == (200,)
     assert not isinstance(more.trainer_.net, EnsembleNet)

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import gcwsnet
 from gcwsnet import PGMMClassifier, PGMMRegressor, pgmm_kernel
 from gcwsnet.coding._tensor_file import read_file, write_file
-from gcwsnet.estimators import _kernel_machine, _ridge
+from gcwsnet.estimators import _kernel_machine, _kernel_search, _ridge
 from gcwsnet.estimators._calibration import learn_calibration
 from gcwsnet.estimators._ridge import fit_ridge
 from tests.estimators.tables import mixed_table, shuffled
@@ -215,15 +215,26 @@ def test_a_file_without_the_rows_is_refused(tmp_path: Path) -> None:
     arrays, description = read_file(tmp_path / "model")
     del arrays["machine.rows"]
     write_file(tmp_path / "model", arrays, description)
-    with pytest.raises(ValueError, match="does not hold a whole model"):
-        gcwsnet.load(tmp_path / "model")
+    for load in (gcwsnet.load, gcwsnet.Predictor.load):
+        with pytest.raises(ValueError, match="does not hold a whole model"):
+            load(tmp_path / "model")
 
 
-def test_the_predictor_of_nets_names_the_way_to_load_a_kernel_machine(tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [lambda X: X, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("kind", [PGMMClassifier, PGMMRegressor])
+def test_the_predictor_of_a_file_predicts_the_same_bits(kind: Any, make: Any, tmp_path: Path) -> None:
     X, y = load_digits(return_X_y=True)
-    PGMMClassifier(p=1.0, scale=None, relevance=0.0).fit(X[:50], y[:50]).save(tmp_path / "model")
-    with pytest.raises(ValueError, match=r"kernel machine, which has no net; load it in Python with gcwsnet\.load"):
-        gcwsnet.Predictor.load(tmp_path / "model")
+    model = kind(p=1.0, random_state=0).fit(make(X[:200]), y[:200])
+    model.save(tmp_path / "model")
+    predictor = gcwsnet.Predictor.load(tmp_path / "model", n_jobs=2)
+    rows = make(X[200:300])
+    np.testing.assert_array_equal(predictor.predict(rows), model.predict(rows))
+    if kind is PGMMClassifier:
+        np.testing.assert_array_equal(predictor.predict_proba(rows), model.predict_proba(rows))
+        np.testing.assert_array_equal(predictor.classes_, model.classes_)
+    else:
+        with pytest.raises(AttributeError, match="a regression has no classes and no probabilities; use predict"):
+            predictor.predict_proba(rows)
 
 
 def test_frames_are_taken_as_they_are(tmp_path: Path) -> None:
@@ -233,7 +244,8 @@ def test_frames_are_taken_as_they_are(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.predict_proba(shuffled(X)), model.predict_proba(X))
     assert "city=Rome" in model.get_feature_names_out()
     model.save(tmp_path / "model")
-    np.testing.assert_array_equal(gcwsnet.load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
+    for load in (gcwsnet.load, gcwsnet.Predictor.load):
+        np.testing.assert_array_equal(load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
 
 
 def test_missing_numbers_follow_the_rule() -> None:
@@ -281,3 +293,18 @@ def test_after_an_error_a_model_is_as_it_was() -> None:
         model.set_params(alpha=-1.0).fit(X[:50, :3], y[:50])
     assert model.n_features_in_ == 64
     np.testing.assert_array_equal(model.predict_proba(X[100:120]), before)
+
+
+def test_above_4000_rows_alpha_is_that_of_3000_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_kernel_search, "MOST_ROWS_OF_ALL_ALPHAS", 400)
+    monkeypatch.setattr(_kernel_search, "THIRD_ROWS", 300)
+    X, y, _ = noisy_classes(500, 4)
+    settings: dict[str, Any] = {"p": 1.0, "scale": "numeric", "relevance": 0.0, "random_state": 0}
+    model = PGMMClassifier(**settings).fit(X, y)
+    assert [(one.stage, one.rows) for one in model.selection_] == [("third", 300), ("last", 500)]
+    assert model.selection_[0].alpha == model.alpha_
+    given = PGMMClassifier(**settings, alpha=model.alpha_).fit(X, y)
+    assert [one.stage for one in given.selection_] == ["last"]
+    np.testing.assert_array_equal(given.predict_proba(X), model.predict_proba(X))
+    monkeypatch.setattr(_kernel_search, "MOST_ROWS_OF_ALL_ALPHAS", 4000)
+    assert [one.stage for one in PGMMClassifier(**settings).fit(X, y).selection_] == ["last"]

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 import gcwsnet
-from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, Predictor
+from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, Predictor
 
 rng = np.random.default_rng(0)
 X = np.column_stack([rng.normal(size=(400, 3)), rng.integers(0, 2, (400, 2))])
@@ -99,10 +99,12 @@ def test_a_file_without_a_net_is_refused(tmp_path: Path) -> None:
             load(tmp_path)
 
 
-def test_predicting_imports_neither_scikit_learn_nor_scipy(saved: tuple[GCWSNetClassifier, Path]) -> None:
+@pytest.mark.parametrize("model", [classifier(), PGMMClassifier(p=2.0, scale="numeric")], ids=["net", "machine"])
+def test_predicting_imports_neither_scikit_learn_nor_scipy(model: Any, tmp_path: Path) -> None:
+    model.fit(X, LABELS).save(tmp_path / "model.safetensors")
     program = (
         "import sys, numpy, gcwsnet\n"
-        f"predictor = gcwsnet.Predictor.load({str(saved[1])!r})\n"
+        f"predictor = gcwsnet.Predictor.load({str(tmp_path)!r})\n"
         "predictor.predict_proba(numpy.zeros((1, 5))), predictor.predict(numpy.zeros((2, 5), dtype='f4'))\n"
         "heavy = {'torch', 'sklearn', 'scipy', 'pandas', 'matplotlib', 'joblib', 'pyarrow'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"

@@ -1,7 +1,7 @@
 """Commands that meet faults and kills: each runs in a child of a process that has imported all it needs.
 
-``python -m tests.fuzz.commands FOLDER SHIM`` is that process, with the shim loaded before the C library. It reads lines of
-JSON and answers with lines of JSON.
+``python -m tests.fuzz.commands FOLDER SHIM`` is that process, with the shim loaded before the C library. It reads lines
+of JSON and answers with lines of JSON.
 """
 
 from __future__ import annotations

@@ -252,4 +252,4 @@ def test_no_pickle_is_ever_read(tmp_path: Path) -> None:
     np.save(path, np.array([object()] * 400, dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match="damaged"):
         GCWSIndex.load(tmp_path, verify=False)
-    assert _files.FORMAT_VERSION == 1
+    assert _files.FORMAT_VERSION == 2

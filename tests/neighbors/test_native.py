@@ -21,6 +21,7 @@ def random_codes(n: int, k: int, dtype: Any, seed: int, n_values: int = 4) -> ND
 
 def scan(queries: NDArray[Any], codes: NDArray[Any], **more: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     given: dict[str, Any] = {"live": None, "first": 0, "most": 5, "before": -1, "n_threads": 1} | more
+    given = {"n_hashes": queries.shape[1], "bits": 8 * codes.itemsize} | given
     given.setdefault("least", np.zeros(len(queries), np.uint32))
     return _core.scan(queries, codes, **given)
 
@@ -98,7 +99,7 @@ def test_buckets_are_the_stable_sort_of_keys(
 ) -> None:
     codes = random_codes(n, n_bands * width + 1, dtype, seed)
     keys, rows = np.empty((n_bands, n), np.uint32), np.empty((n_bands, n), np.uint32)
-    _core.build_buckets(codes, width, keys, rows, threads)
+    _core.build_buckets(codes, codes.shape[1], 8 * codes.itemsize, width, keys, rows, threads)
     wanted = buckets(codes, n_bands, width)
     np.testing.assert_array_equal(keys, wanted[0])
     np.testing.assert_array_equal(rows, wanted[1])
@@ -109,7 +110,7 @@ def test_merged_buckets_are_those_of_all_rows(n_a: int, n_b: int, n_bands: int, 
     codes = random_codes(n_a + n_b, 2 * n_bands, np.uint8, seed)
     a, b = buckets(codes[:n_a], n_bands, 2), buckets(codes[n_a:], n_bands, 2)
     keys, rows = np.empty((n_bands, n_a + n_b), np.uint32), np.empty((n_bands, n_a + n_b), np.uint32)
-    _core.merge_buckets(*a, *b, keys, rows, 2)
+    _core.merge_buckets(*a, *b, n_a, keys, rows, 2)
     wanted = buckets(codes, n_bands, 2)
     np.testing.assert_array_equal(keys, wanted[0])
     np.testing.assert_array_equal(rows, wanted[1])
@@ -133,7 +134,8 @@ def test_a_search_of_buckets_finds_the_rows_that_share_one(
     keys_q, keys = band_keys(queries, n_bands, width), band_keys(codes, n_bands, width)
     share = (keys_q[:, :, np.newaxis] == keys[:, np.newaxis]).any(axis=0)
     start, rank = expected(equal_codes(queries, codes), 7, least, share & (live > 0))
-    found = _core.search_buckets(queries, codes, live, 0, *buckets(codes, n_bands, width), width, 7, least, -1, 3)
+    how = k, 8 * codes.itemsize, live, 0
+    found = _core.search_buckets(queries, codes, *how, *buckets(codes, n_bands, width), width, 7, least, -1, 3)
     np.testing.assert_array_equal(found[0], start)
     np.testing.assert_array_equal(found[1], rank)
 
@@ -147,9 +149,12 @@ def test_numbers_of_rows_begin_where_they_are_told_to() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"codes": np.zeros((3, 5), np.uint8)}, "as many codes"),
-        ({"codes": np.zeros((3, 4), np.uint16)}, "as many codes"),
-        ({"codes": np.zeros((3, 4), np.int64)}, "uint8, uint16 or uint32"),
+        ({"codes": np.zeros((3, 5), np.uint8)}, "as many columns"),
+        ({"codes": np.zeros((3, 4), np.uint16), "bits": 8}, "uint8 for up to 8 bits"),
+        ({"codes": np.zeros((3, 4), np.int64), "bits": 8}, "uint8 for up to 8 bits"),
+        ({"bits": 3}, "1, 2, 4, 8, 16 or 32"),
+        ({"n_hashes": 0}, "at least one hash"),
+        ({"bits": 4, "n_hashes": 9}, "as many columns"),
         ({"least": np.zeros(3, np.uint32)}, "least must be"),
         ({"live": np.zeros(2, np.uint8)}, "live must be"),
         ({"first": 2**32 - 2}, "less than"),
@@ -166,4 +171,4 @@ def test_a_bucket_that_names_a_row_that_is_not_there_is_an_error() -> None:
     keys, rows = buckets(codes, 2, 2)
     least = np.zeros(3, np.uint32)
     with pytest.raises(ValueError, match="damaged"):
-        _core.search_buckets(codes, codes, None, 0, keys, rows + np.uint32(7), 2, 5, least, -1, 1)
+        _core.search_buckets(codes, codes, 4, 8, None, 0, keys, rows + np.uint32(7), 2, 5, least, -1, 1)

@@ -2,19 +2,20 @@
 
 import math
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproduction.charts import Chart, Figure, Series, Style, figure
+from reproduction.charts import ORIGINAL, RED, Chart, Figure, Series, Style, figure
 from reproduction.svg import scale_of, svg, svg_of_figure
 
 NAMES = {"svg": "http://www.w3.org/2000/svg"}
 SERIES = (
-    Series("k = 64 & <more>", (1.0, 2.0, 4.0), (10.0, 30.0, 20.0), Style("-", "o", 0.5)),
-    Series("original data", (1.0, 4.0), (5.0, 6.0), Style("--", "", 0.0)),
+    Series("k = 64 & <more>", (1.0, 2.0, 4.0), (10.0, 30.0, 20.0), Style("-", "o", RED)),
+    Series("original data", (1.0, 4.0), (5.0, 6.0), ORIGINAL),
 )
 
 
@@ -30,10 +31,10 @@ def test_a_chart_is_xml_with_its_title_labels_and_markers() -> None:
     assert len(text) < 4000
 
 
-def test_series_are_told_apart_by_dashes_and_shades() -> None:
+def test_series_are_told_apart_by_dashes_and_colors() -> None:
     paths = [e for e in elements(svg(Chart("", SERIES)), "path") if e.get("fill") == "none"]
     assert [(path.get("stroke"), path.get("stroke-dasharray")) for path in paths] == [
-        ("#808080", None),
+        (RED, None),
         ("#000000", "7 4"),
     ]
 
@@ -48,7 +49,7 @@ def test_all_points_are_inside_the_frame() -> None:
 
 
 def test_bars_of_errors_are_inside_the_frame_and_a_single_point_is_seen() -> None:
-    line = Series("", (1.0, 2.0), (3.0, 4.0), Style("", "s", 0.0), (5.0, 0.5))
+    line = Series("", (1.0, 2.0), (3.0, 4.0), Style("", "s"), (5.0, 0.5))
     text = svg(Chart("", (line,)))
     (frame,) = elements(text, "rect")
     top, height = (float(frame.get(name, "")) for name in ("y", "height"))
@@ -73,6 +74,16 @@ def test_long_numbers_find_room_left_of_the_frame() -> None:
         float(elements(svg(Chart("", (one,), log_y=True)), "rect")[0].get("x", "")) for one in (line, SERIES[0])
     )
     assert wide > narrow + 20
+
+
+def test_charts_of_a_figure_share_the_axis_of_what_they_show() -> None:
+    low, high = (Chart("", (Series("", (1.0, 2.0), (y, y + 1), Style()),)) for y in (0.0, 90.0))
+    other = replace(high, y_label="variance")
+    shared = Figure((low, high, other))
+    assert shared.y_values(low) == shared.y_values(high) == [0, 1, 90, 91]
+    assert shared.y_values(other) == [90, 91]
+    assert ">80</text>" in svg(low, shared.y_values(low))
+    assert ">80</text>" not in svg(low)
 
 
 def test_a_figure_puts_its_charts_side_by_side() -> None:

@@ -79,7 +79,7 @@ def state(net: Any) -> dict[str, Any]:
     if net.has_second_moments:
         found |= {f"second.{name}": array for name, array in net.second_moments().items()}
     if net.is_averaging:
-        found |= net.averages() | {"averaging_rows": np.array(net.averaging_rows)}
+        found |= net.averages() | {"averaging_rows": np.array(net.averaging_rows[:3])}
     found |= {"n_steps": np.array(net.n_steps), "rows_seen": np.array(net.rows_seen)}
     return {name: np.array(array) for name, array in found.items()}
 

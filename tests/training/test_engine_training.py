@@ -270,7 +270,7 @@ def load(net: Any, saved: dict[str, Any]) -> None:
         net.start_averaging()
         for name, array in net.averages().items():
             array[...] = saved[name]
-        net.averaging_rows = tuple(saved["averaging_rows"].tolist())
+        net.averaging_rows = (*saved["averaging_rows"].tolist(), 0)
     for name, array in net.weights().items():
         array[...] = saved[f"weights.{name}"]
     for which in ("first", "second"):

@@ -50,7 +50,7 @@ def test_more_hashes_than_256_have_a_smaller_rate() -> None:
 def test_all_epochs_together_have_at_most_160_000_rows() -> None:
     settings = TrainingSettings()
     assert [settings.epochs_to_compare(n) for n in (1, 20_000, 20_001, 53_333, 53_334)] == [
-        *[(8, 3)] * 2,
+        *[(8, 3, 1)] * 2,
         *[(3, 1)] * 2,
         (1,),
     ]
@@ -64,15 +64,21 @@ def test_all_epochs_together_have_at_most_160_000_rows() -> None:
     )
 
 
+@pytest.mark.parametrize(("n_outputs", "hidden"), [(1, (64,)), (2, (64,)), (3, (200,))])
+def test_one_net_with_one_or_two_outputs_is_small(n_outputs: int, hidden: tuple[int, ...]) -> None:
+    assert TrainingSettings().for_rows(10_001, n_outputs).layers() == hidden
+    assert TrainingSettings(hidden=(9,)).for_rows(10_001, n_outputs).layers() == (9,)
+
+
 @pytest.mark.parametrize(
     ("given", "n_rows", "ensemble", "hidden"),
     [
-        ({}, 10_000, 4, (64,)),
+        ({}, 10_000, 4, (48,)),
         ({}, 10_001, 1, (200,)),
         ({}, math.inf, 1, (200,)),
         ({"hidden": (9,)}, 100, 1, (9,)),
         ({"hidden": ()}, 100, 1, ()),
-        ({"ensemble": 3}, math.inf, 3, (64,)),
+        ({"ensemble": 3}, math.inf, 3, (48,)),
         ({"ensemble": 1}, 100, 1, (200,)),
         ({"ensemble": 2, "hidden": (9, 5)}, 100, 2, (9, 5)),
     ],
@@ -90,7 +96,7 @@ def test_layers_that_are_left_open_are_not_known_before_the_rows() -> None:
 
 
 def test_many_rows_are_learned_in_larger_batches_and_streams_in_small_ones() -> None:
-    assert [TrainingSettings().rows_of_a_step(n) for n in (1, 199_999, 200_000, math.inf)] == [32, 32, 128, 32]
+    assert [TrainingSettings().rows_of_a_step(n) for n in (1, 199_999, 200_000, math.inf)] == [32, 32, 128, 8]
     assert TrainingSettings(batch_size=7).rows_of_a_step(1e9) == 7
 
 

@@ -46,6 +46,8 @@ struct InstructionSet {
   void (*weights_above_cells)(const float* L, std::size_t n, float* above);
   void (*lowest_points)(const PointEntries& row, const CellKeys& cells, std::uint32_t most_lag, const HashKeys& hashes,
                         const Samples& samples);
+  // least_words.hpp
+  void (*least_words)(const Entries& row, const HashKeys& hashes, std::int32_t* least, std::uint32_t* feature);
   // encode.hpp
   void (*encode)(const Encoding& how, const std::uint32_t* i_star, const float* t_star, const std::uint32_t* salt_low,
                  const std::uint32_t* salt_high, std::uint32_t* high, std::uint32_t* low);
@@ -72,7 +74,7 @@ struct InstructionSet {
   void (*rectify_gradient)(const float* outputs, std::size_t n, float* gradient);
   void (*add_multiple)(const float* row, float factor, std::size_t n, float* sum);
   // equal_codes.hpp
-  void (*equal_codes)(const void* query, const void* rows, std::size_t n_rows, std::size_t n_hashes, int code_bytes,
+  void (*equal_codes)(const void* query, const void* rows, std::size_t n_rows, std::size_t n_hashes, int code_bits,
                       std::uint32_t* counts);
 };
 

@@ -9,6 +9,7 @@
 #include "layer/dense_rows.hpp"
 #include "layer/row_sums.hpp"
 #include "samplers/encode.hpp"
+#include "samplers/least_words.hpp"
 #include "samplers/pairs.hpp"
 #include "samplers/points.hpp"
 #include "samplers/trials.hpp"
@@ -43,6 +44,7 @@ const InstructionSet kFunctions = {
     scan_tabled_pairs,
     weights_above_cells,
     lowest_points,
+    least_words,
     encode,
     minima<true>,
     minima<false>,

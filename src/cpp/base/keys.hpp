@@ -32,6 +32,8 @@ class KeyStream {
     kPoints = 10,
     kExtremalSalts = 11,
     kInitialWeights = 14,
+    kMinwiseSalts = 18,
+    kFields = 19,
   };
 
   KeyStream(std::uint64_t seed, Purpose purpose)

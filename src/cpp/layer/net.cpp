@@ -133,34 +133,94 @@ void Net::forward(const RowPick* picks, std::size_t pick_stride, std::size_t fir
                    n_hashes - j, outputs.row(0, first + i));
     }
   }
+  std::vector<const float*> dense;
+  for (std::size_t number = 0; number < parameters_.size(); ++number) dense.push_back(weights[number]);
+  forward_behind_table(dense, first, n, outputs);
+}
+
+void Net::forward_behind_table(const std::vector<const float*>& dense, std::size_t first, std::size_t n,
+                               const LayerOutputs& outputs) const {
+  const InstructionSet& set = chosen_instruction_set();
   for (std::size_t l = 1; l < layers_.size(); ++l) {
     const MatrixRows inputs = outputs.rows(l - 1, first, n);
     set.rectify(outputs.row(l - 1, first), n * inputs.stride);
-    set.inner_products(inputs, {weights[2 * l], layers_[l].n_out, inputs.stride}, inputs.stride, weights[2 * l + 1],
+    set.inner_products(inputs, {dense[2 * l], layers_[l].n_out, inputs.stride}, inputs.stride, dense[2 * l + 1],
                        outputs.row(l, first), layers_[l].out_stride);
   }
 }
 
+// Means of weights, computed where they are needed: all but the table at once, and rows of the table when they are picked.
+class Net::Means {
+ public:
+  Means(const Net& net, WhichWeights which) : net_(net), which_(which) {
+    if (which == WhichWeights::kLast) return;
+    for (std::size_t number = 0; number < net.parameters_.size(); ++number) {
+      const Parameter& parameter = net.parameters_[number];
+      arrays_.push_back(aligned<float>(number == 0 ? 0 : parameter.size()));
+      dense_.push_back(arrays_.back().get());
+      for (std::size_t row = 0; number != 0 && row < parameter.n_rows; ++row) {
+        net.write_row(which, number, row, arrays_[number].get() + row * parameter.stride);
+      }
+    }
+  }
+  const std::vector<const float*>& dense() const { return dense_; }
+  Aligned<float> room() const {
+    return aligned<float>(which_ == WhichWeights::kLast ? 0 : kHashes * net_.parameters_[0].stride);
+  }
+  // Writes the outputs of the first layer for n samples.
+  void add_picked(const RowPick* picks, std::size_t n, float* mean_rows, const LayerOutputs& outputs) const {
+    const InstructionSet& set = chosen_instruction_set();
+    const std::size_t n_hashes = net_.settings_.n_hashes, width = net_.parameters_[0].stride;
+    RowPick here[kHashes];
+    for (std::size_t i = 0; i < n; ++i) {
+      std::copy_n(dense_[1], width, outputs.row(0, i));
+      for (std::size_t j = 0; j < n_hashes; j += kHashes) {
+        const std::size_t n_here = std::min(kHashes, n_hashes - j);
+        for (std::size_t q = 0; q < n_here; ++q) {
+          const RowPick pick = picks[i * n_hashes + j + q];
+          net_.write_row(which_, 0, pick >> 1, mean_rows + q * width);
+          here[q] = static_cast<RowPick>(2 * q) | (pick & 1);
+        }
+        set.add_rows(mean_rows, width, {here, n_here, net_.rows_.has_signs()}, 0, n_here, outputs.row(0, i));
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kHashes = 64;
+  const Net& net_;
+  WhichWeights which_;
+  std::vector<Aligned<float>> arrays_;
+  std::vector<const float*> dense_;
+};
+
 // work(first, n, outputs) for some samples at a time, of which the outputs of number `first` come first.
 template <class Work>
-void Net::for_each_chunk(const CodeRows& codes, int n_threads, StopSign& stop_sign, Work work) const {
+void Net::for_each_chunk(const CodeRows& codes, WhichWeights which, int n_threads, StopSign& stop_sign, Work work) const {
   const std::size_t n_hashes = settings_.n_hashes;
+  const Means means(*this, which);
   n_threads = useful_threads(n_threads, codes.n * n_hashes * layers_[0].out_stride / kNumbersWorthAThread);
   const std::size_t share = codes.n / (2 * static_cast<std::size_t>(n_threads));
   const std::size_t step = std::clamp<std::size_t>(n_threads == 1 ? codes.n : share, 1, kSamplesAtOnce);
   for_each_block((codes.n + step - 1) / step, n_threads, stop_sign, [&] {
-    return [&, picks = aligned<RowPick>(step * n_hashes), outputs = LayerOutputs(*this, step)](std::size_t block) {
+    return [&, picks = aligned<RowPick>(step * n_hashes), outputs = LayerOutputs(*this, step),
+            mean_rows = means.room()](std::size_t block) {
       const std::size_t first = block * step, n = std::min(step, codes.n - first);
       for (std::size_t i = 0; i < n; ++i) codes.picks(rows_, first + i, picks.get() + i * n_hashes);
-      forward(picks.get(), n_hashes, 0, n, outputs);
+      if (which == WhichWeights::kLast) {
+        forward(picks.get(), n_hashes, 0, n, outputs);
+      } else {
+        means.add_picked(picks.get(), n, mean_rows.get(), outputs);
+        forward_behind_table(means.dense(), 0, n, outputs);
+      }
       work(first, n, outputs);
     };
   });
 }
 
-void Net::outputs(const CodeRows& codes, float* out, int n_threads, StopSign& stop_sign) const {
+void Net::outputs(const CodeRows& codes, WhichWeights which, float* out, int n_threads, StopSign& stop_sign) const {
   const std::size_t n_out = n_outputs();
-  for_each_chunk(codes, n_threads, stop_sign, [&](std::size_t first, std::size_t n, const LayerOutputs& outputs) {
+  for_each_chunk(codes, which, n_threads, stop_sign, [&](std::size_t first, std::size_t n, const LayerOutputs& outputs) {
     for (std::size_t i = 0; i < n; ++i) std::copy_n(outputs.last_row(i), n_out, out + (first + i) * n_out);
   });
 }
@@ -169,7 +229,8 @@ double Net::evaluate(const CodeRows& codes, const Targets& targets, Loss loss, d
                      StopSign& stop_sign) const {
   const std::size_t n_out = n_outputs(), n_kinds = n_successes(loss, n_out);
   std::vector<double> losses(codes.n), of_rows(codes.n * n_kinds);
-  for_each_chunk(codes, n_threads, stop_sign, [&](std::size_t first, std::size_t n, const LayerOutputs& outputs) {
+  constexpr WhichWeights kLast = WhichWeights::kLast;
+  for_each_chunk(codes, kLast, n_threads, stop_sign, [&](std::size_t first, std::size_t n, const LayerOutputs& outputs) {
     for (std::size_t i = first; i < first + n; ++i) {
       losses[i] = row_loss(loss, outputs.last_row(i - first), n_out, targets, i, 1.0, &of_rows[i * n_kinds], nullptr);
     }
@@ -179,64 +240,192 @@ double Net::evaluate(const CodeRows& codes, const Targets& targets, Loss loss, d
   return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
-void Net::start_averaging() {
+void Net::start_averaging(bool from_now) {
   const std::int64_t seen = rows_seen.load();
-  Averaging made;
-  made.older.make_zero(parameters_);
-  made.newer.make_zero(parameters_);
-  made.taken = aligned<std::int64_t>(parameters_[0].n_rows);
-  std::fill_n(made.taken.get(), parameters_[0].n_rows, seen);
-  made.start = seen;
-  made.older_rows = seen - seen / 2;  // the weights now count as the mean over the second half of what has been seen
-  made.is_on = true;
-  const InstructionSet& set = chosen_instruction_set();
-  for (std::size_t number = 0; number < parameters_.size(); ++number) {
-    set.add_multiple(weights[number], static_cast<float>(made.older_rows), parameters_[number].size(), made.older[number]);
+  const std::size_t n_rows = parameters_[0].n_rows;
+  if (!averaging.is_on) {
+    averaging.older.make_zero(parameters_);
+    averaging.newer.make_zero(parameters_);
+    averaging.taken = aligned<std::int64_t>(n_rows);
+    averaging.newer_since = aligned<std::int64_t>(n_rows);
   }
-  averaging = std::move(made);
+  averaging.origin = from_now ? seen : 0;
+  averaging.start = seen - averaging.origin;
+  averaging.older_rows = averaging.start - averaging.start / 2;
+  averaging.newer_rows = 0;
+  averaging.is_on = true;
+  std::fill_n(averaging.taken.get(), n_rows, averaging.start);
+  std::fill_n(averaging.newer_since.get(), n_rows, std::int64_t{-1});  // their sums are those of the row as it is
+  for (std::size_t number = 1; number < parameters_.size(); ++number) {
+    for (std::size_t x = 0; x < parameters_[number].size(); ++x) {
+      averaging.older[number][x] = weights[number][x] * static_cast<float>(averaging.older_rows);
+      averaging.newer[number][x] = 0.0f;
+    }
+  }
 }
 
-void Net::stop_averaging() { averaging = Averaging(); }
+void Net::stop_averaging() {
+  averaging = Averaging();
+  recent = RecentMean();
+}
 
-// Whether `newer` now covers half of the stream, so that it becomes `older`.
-bool Net::take_all_but_table(std::int64_t rows) {
+void Net::start_recent_mean(double keep) {
+  if (!recent.is_on) {
+    recent.mean.make_zero(parameters_);
+    recent.taken = aligned<std::int64_t>(parameters_[0].n_rows);
+  }
+  recent.keep = keep;
+  recent.is_on = true;
+  std::fill_n(recent.taken.get(), parameters_[0].n_rows, std::int64_t{-1});
+  for (std::size_t number = 1; number < parameters_.size(); ++number) {
+    std::copy_n(weights[number], parameters_[number].size(), recent.mean[number]);
+  }
+}
+
+void Net::note_rows_seen(std::size_t n) {
   const InstructionSet& set = chosen_instruction_set();
+  const std::int64_t seen = rows_seen.load(std::memory_order_relaxed);
+  if (recent.is_on) {
+    const auto share = static_cast<float>(power(recent.keep, static_cast<std::int64_t>(n)));
+    for (std::size_t number = 1; number < parameters_.size(); ++number) {
+      float* mean = recent.mean[number];
+      const float* now = weights[number];
+      for (std::size_t x = 0; x < parameters_[number].size(); ++x) mean[x] = now[x] + share * (mean[x] - now[x]);
+    }
+  }
+  if (!averaging.is_on || !averaging.is_due(seen)) return;
+  const std::int64_t rows = seen - averaging.origin - averaging.last();
   for (std::size_t number = 1; number < parameters_.size(); ++number) {
     set.add_multiple(weights[number], static_cast<float>(rows), parameters_[number].size(), averaging.newer[number]);
   }
   averaging.newer_rows += rows;
-  return averaging.last() >= 2 * averaging.start;
-}
-
-void Net::begin_newer() {
-  averaging.older.swap(averaging.newer);
-  for (std::size_t number = 0; number < parameters_.size(); ++number) {
-    std::fill_n(averaging.newer[number], parameters_[number].size(), 0.0f);
+  if (averaging.last() < 2 * averaging.start) return;
+  // `newer` covers half of the stream and becomes `older`, of rows of the table when they are met next.
+  for (std::size_t number = 1; number < parameters_.size(); ++number) {
+    const std::size_t size = parameters_[number].size();
+    std::copy_n(averaging.newer[number], size, averaging.older[number]);
+    std::fill_n(averaging.newer[number], size, 0.0f);
   }
   averaging.start = averaging.last();
   averaging.older_rows = averaging.newer_rows;
   averaging.newer_rows = 0;
 }
 
-void Net::write_averaged(Net& to, int n_threads) const {
-  const float total = static_cast<float>(averaging.older_rows + averaging.newer_rows);
-  const bool any = averaging.older_rows + averaging.newer_rows > 0;
+void Net::settle_row(std::size_t row) {
+  if (averaging.newer_since[row] == averaging.start) return;
+  const std::size_t width = parameters_[0].stride, at = row * width;
+  const float* now = weights[0] + at;
+  float* older = averaging.older[0] + at;
+  float* newer = averaging.newer[0] + at;
+  if (averaging.newer_since[row] == averaging.start - averaging.older_rows) {
+    const auto rows = static_cast<float>(averaging.start - averaging.taken[row]);
+    for (std::size_t x = 0; x < width; ++x) older[x] = newer[x] + rows * now[x];
+  } else {  // the row has not changed for longer than `older` is long
+    const auto rows = static_cast<float>(averaging.older_rows);
+    for (std::size_t x = 0; x < width; ++x) older[x] = rows * now[x];
+  }
+  std::fill_n(newer, width, 0.0f);
+  averaging.taken[row] = averaging.newer_since[row] = averaging.start;
+}
+
+void Net::settle_averages() {
+  for (std::size_t row = 0; row < parameters_[0].n_rows; ++row) settle_row(row);
+}
+
+void Net::take_into_average(const InstructionSet& set, std::size_t row) {
+  settle_row(row);
+  const std::int64_t rows = averaging.n_not_taken(row);
+  if (rows == 0) return;
+  const std::size_t width = parameters_[0].stride, at = row * width;
+  set.add_multiple(weights[0] + at, static_cast<float>(rows), width, averaging.newer[0] + at);
+  averaging.taken[row] = averaging.last();
+}
+
+void Net::take_into_recent_mean(std::size_t row) {
+  write_row(WhichWeights::kRecent, 0, row, recent.mean[0] + row * parameters_[0].stride);
+  recent.taken[row] = rows_seen.load(std::memory_order_relaxed);
+}
+
+void Net::write_row(WhichWeights which, std::size_t number, std::size_t row, float* to) const {
+  const std::size_t width = parameters_[number].stride, at = row * width;
+  const float* now = weights[number] + at;
+  if (which == WhichWeights::kRecent) {
+    const float* mean = recent.mean[number] + at;
+    if (number != 0 || recent.taken[row] < 0) {
+      std::copy_n(number != 0 ? mean : now, width, to);
+      return;
+    }
+    const std::int64_t rows = rows_seen.load(std::memory_order_relaxed) - recent.taken[row];
+    const auto share = static_cast<float>(power(recent.keep, rows));
+    for (std::size_t x = 0; x < width; ++x) to[x] = now[x] + share * (mean[x] - now[x]);
+    return;
+  }
+  const auto total = static_cast<float>(averaging.total());
+  if (which == WhichWeights::kLast || averaging.total() == 0) {
+    std::copy_n(now, width, to);
+    return;
+  }
+  const float* older = averaging.older[number] + at;
+  const float* newer = averaging.newer[number] + at;
+  if (number != 0 || averaging.newer_since[row] == averaging.start) {
+    const float rows = number == 0 ? static_cast<float>(averaging.n_not_taken(row)) : 0.0f;
+    for (std::size_t x = 0; x < width; ++x) to[x] = (older[x] + (newer[x] + rows * now[x])) / total;
+    return;
+  }
+  const auto rows = static_cast<float>(averaging.newer_rows);
+  if (averaging.newer_since[row] == averaging.start - averaging.older_rows) {
+    const auto before = static_cast<float>(averaging.start - averaging.taken[row]);
+    for (std::size_t x = 0; x < width; ++x) to[x] = ((newer[x] + before * now[x]) + rows * now[x]) / total;
+  } else {
+    const auto before = static_cast<float>(averaging.older_rows);
+    for (std::size_t x = 0; x < width; ++x) to[x] = (before * now[x] + rows * now[x]) / total;
+  }
+}
+
+void Net::insert_output(std::size_t place) {
+  const std::size_t l = layers_.size() - 1;
+  Layer layer = layers_[l];
+  layer.n_out += 1;
+  layer.out_stride = l == 0 ? stride_of_table(layer.n_out, true) : whole_packs(layer.n_out);
+  Parameter weight = parameters_[2 * l], bias = parameters_[2 * l + 1];
+  (l == 0 ? weight.n_columns : weight.n_rows) += 1;
+  if (l == 0) weight.stride = layer.out_stride;
+  bias.n_columns += 1;
+  bias.stride = layer.out_stride;
+  // Numbers of a parameter with zeros in front of row or column `place`.
+  const auto widened = [&](const float* from, const Parameter& before, const Parameter& after, bool by_row) {
+    std::shared_ptr<float[]> made = aligned<float>(after.size());
+    std::fill_n(made.get(), after.size(), 0.0f);
+    for (std::size_t row = 0; row < before.n_rows; ++row) {
+      for (std::size_t x = 0; x < before.n_columns; ++x) {
+        const std::size_t to_row = row + (by_row && row >= place ? 1 : 0), to_x = x + (!by_row && x >= place ? 1 : 0);
+        made[to_row * after.stride + to_x] = from[row * before.stride + x];
+      }
+    }
+    return made;
+  };
+  for (ParameterArrays* arrays :
+       {&weights, &first_moments, &second_moments, &averaging.older, &averaging.newer, &recent.mean}) {
+    if (!arrays->are_there()) continue;
+    arrays->set(2 * l, widened((*arrays)[2 * l], parameters_[2 * l], weight, l != 0));
+    arrays->set(2 * l + 1, widened((*arrays)[2 * l + 1], parameters_[2 * l + 1], bias, false));
+  }
+  layers_[l] = layer;
+  parameters_[2 * l] = weight;
+  parameters_[2 * l + 1] = bias;
+  settings_.n_outputs += 1;
+}
+
+void Net::write_weights(WhichWeights which, Net& to, int n_threads) const {
+  constexpr std::size_t kRows = 1024;
   for (std::size_t number = 0; number < parameters_.size(); ++number) {
     const std::size_t width = parameters_[number].stride, n_rows = parameters_[number].n_rows;
-    constexpr std::size_t kRows = 1024;
     StopSign stop_sign = StopSign::never();
     n_threads = useful_threads(n_threads, n_rows * width / kNumbersWorthAThread);
     for_each_block((n_rows + kRows - 1) / kRows, n_threads, stop_sign, [&] {
       return [&](std::size_t block) {
         for (std::size_t row = block * kRows; row < std::min((block + 1) * kRows, n_rows); ++row) {
-          const float* now = weights[number] + row * width;
-          const float* older = averaging.older[number] + row * width;
-          const float* newer = averaging.newer[number] + row * width;
-          const float rows = number == 0 ? static_cast<float>(averaging.n_not_taken(row)) : 0.0f;
-          float* mean = to.weights[number] + row * width;
-          for (std::size_t x = 0; x < width; ++x) {
-            mean[x] = any ? (older[x] + (newer[x] + rows * now[x])) / total : now[x];
-          }
+          write_row(which, number, row, to.weights[number] + row * width);
         }
       };
     });

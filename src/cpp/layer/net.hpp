@@ -62,28 +62,54 @@ class ParameterArrays {
   float* operator[](std::size_t number) const { return arrays_[number].get(); }
   // For views of the numbers, which may live longer than they do here.
   std::shared_ptr<float[]> shared(std::size_t number) const { return arrays_[number]; }
-  void swap(ParameterArrays& other) { arrays_.swap(other.arrays_); }
+  void set(std::size_t number, std::shared_ptr<float[]> numbers) { arrays_[number] = std::move(numbers); }
 
  private:
   std::vector<std::shared_ptr<float[]>> arrays_;
 };
 
 // Sums of weights times rows over two parts of a stream, one after the other: the mean over both covers at least the last
-// half of what has been seen. `newer` of a row of the table is only brought up to date before the row changes: taken[row]
-// says up to which number of rows seen it is.
+// half of what has been seen since `origin`. All other numbers of rows are counted from there.
+//
+// The sums of a row of the table are only brought up to date before the row changes: newer_since[row] is the `start` that they
+// are of, and taken[row] says up to which number of rows `newer` is. So no step has to go over the whole table.
 struct Averaging {
   ParameterArrays older, newer;
-  std::shared_ptr<std::int64_t[]> taken;
+  std::shared_ptr<std::int64_t[]> taken, newer_since;
+  std::int64_t origin = 0;
   std::int64_t start = 0, older_rows = 0, newer_rows = 0;  // rows before `newer`, and those of the sums
   bool is_on = false;
 
   std::int64_t last() const { return start + newer_rows; }
+  std::int64_t total() const { return older_rows + newer_rows; }
   // By which `newer` of a row of the table is behind. Unsigned, since `taken` may have come from a file.
   std::int64_t n_not_taken(std::size_t row) const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(last()) - static_cast<std::uint64_t>(taken[row]));
   }
-  bool is_due(std::int64_t rows_seen) const { return 32 * rows_seen >= 33 * last(); }
+  bool is_due(std::int64_t rows_seen) const { return 32 * (rows_seen - origin) >= 33 * last(); }
 };
+
+// The mean of the weights over the last rows of a stream, each of which counts `keep` times as much as the next one. While a
+// row of the table stays as it is, its mean moves towards it by a power of `keep`: it is brought up to date before the row
+// changes. taken[row] is the number of rows seen that it is of; below 0 the mean is the row itself.
+struct RecentMean {
+  ParameterArrays mean;
+  std::shared_ptr<std::int64_t[]> taken;
+  double keep = 0.0;
+  bool is_on = false;
+};
+
+// x to the power n by squaring, not by the C library: the same bits on every machine.
+inline double power(double x, std::int64_t n) {
+  double product = 1.0;
+  for (; n > 0; n >>= 1, x *= x) {
+    if (n & 1) product *= x;
+  }
+  return product;
+}
+
+// The weights of a net: as they are, their mean over recent rows, or over the last half of a stream.
+enum class WhichWeights { kLast, kRecent, kAverage };
 
 class LayerOutputs;
 
@@ -109,42 +135,51 @@ class Net {
   void forward(const RowPick* picks, std::size_t pick_stride, std::size_t first, std::size_t n,
                const LayerOutputs& outputs) const;
 
-  // [n][n_outputs]
-  void outputs(const CodeRows& codes, float* out, int n_threads, StopSign& stop_sign) const;
+  // [n][n_outputs]. Of means only the rows of the table that are picked are computed.
+  void outputs(const CodeRows& codes, WhichWeights which, float* out, int n_threads, StopSign& stop_sign) const;
 
   // The sum of the losses of rows, and the sums of their successes.
   double evaluate(const CodeRows& codes, const Targets& targets, Loss loss, double* successes, int n_threads,
                   StopSign& stop_sign) const;
 
-  void start_averaging();
+  // Averages what is learned from here on. The weights as they are count as the mean over the second half of the rows seen, or
+  // not at all if the average begins `from_now`.
+  void start_averaging(bool from_now);
   void stop_averaging();
-  // To be called after a step, outside of all work on the table. `for_each(n, work)` does work(begin, end) on all ranges of
-  // the n rows of the table.
-  template <class ForEachRange>
-  void note_rows_seen(ForEachRange for_each);
-  // Brings the sum of a row of the table up to date, before the row changes.
-  void take_into_average(const InstructionSet& set, std::size_t row) {
-    const std::int64_t rows = averaging.n_not_taken(row);
-    if (rows == 0) return;
-    const std::size_t width = parameters_[0].stride, at = row * width;
-    set.add_multiple(weights[0] + at, static_cast<float>(rows), width, averaging.newer[0] + at);
-    averaging.taken[row] = averaging.last();
+  void start_recent_mean(double keep);
+  // To be called after a step on n rows, outside of all work on the table.
+  void note_rows_seen(std::size_t n);
+  // Brings the means of a row of the table up to date, before the row changes.
+  void take_into_means(const InstructionSet& set, std::size_t row) {
+    if (averaging.is_on) take_into_average(set, row);
+    if (recent.is_on) take_into_recent_mean(row);
   }
-  // Writes the mean weights into a net with the same settings.
-  void write_averaged(Net& to, int n_threads) const;
+  // Brings all sums of averages to the present `start`, to save them.
+  void settle_averages();
+  // Makes room for one more output, in front of output number `place`. Its weights and all that is kept of them are zero.
+  void insert_output(std::size_t place);
+  // Writes means of weights into a net with the same settings.
+  void write_weights(WhichWeights which, Net& to, int n_threads) const;
 
   ParameterArrays weights, first_moments, second_moments;
   Averaging averaging;
+  RecentMean recent;
   std::atomic<std::int64_t> n_steps{0}, rows_seen{0};
   Pace pace;  // of steps of training
   mutable std::shared_mutex mutex;  // held alone by what changes the net, shared by what reads it
 
  private:
+  class Means;
   template <class Work>
-  void for_each_chunk(const CodeRows& codes, int n_threads, StopSign& stop_sign, Work work) const;
+  void for_each_chunk(const CodeRows& codes, WhichWeights which, int n_threads, StopSign& stop_sign, Work work) const;
   void initialize();
-  bool take_all_but_table(std::int64_t rows);
-  void begin_newer();
+  void settle_row(std::size_t row);
+  void take_into_average(const InstructionSet& set, std::size_t row);
+  void take_into_recent_mean(std::size_t row);
+  // One row of a parameter, of shape [stride].
+  void write_row(WhichWeights which, std::size_t number, std::size_t row, float* to) const;
+  void forward_behind_table(const std::vector<const float*>& dense, std::size_t first, std::size_t n,
+                            const LayerOutputs& outputs) const;
 
   NetSettings settings_;
   RowOfCode rows_;
@@ -167,17 +202,5 @@ class LayerOutputs {
   std::vector<std::size_t> strides_;
   std::vector<Aligned<float>> rows_;
 };
-
-template <class ForEachRange>
-void Net::note_rows_seen(ForEachRange for_each) {
-  const std::int64_t seen = rows_seen.load(std::memory_order_relaxed);
-  if (!averaging.is_on || !averaging.is_due(seen)) return;
-  if (!take_all_but_table(seen - averaging.last())) return;
-  const InstructionSet& set = chosen_instruction_set();
-  for_each(parameters_[0].n_rows, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t row = begin; row < end; ++row) take_into_average(set, row);
-  });
-  begin_newer();
-}
 
 }  // namespace gcwsnet

@@ -191,14 +191,27 @@ nb::object matrix(std::unique_ptr<Number[]> numbers, std::size_t n_rows, std::si
   return nb::cast(nb::ndarray<nb::numpy, Number, nb::ndim<2>>(data, {n_rows, n_columns}, owner));
 }
 
-nb::object outputs_from_python(const Net& net, const Matrix& codes, int n_threads) {
+// The weights that a name stands for, which must be there.
+WhichWeights weights_named(const Net& net, const std::string& name) {
+  if (name == "last") return WhichWeights::kLast;
+  if (name == "average") {
+    require(net.averaging.is_on, "the net does not average its weights; call start_averaging first");
+    return WhichWeights::kAverage;
+  }
+  require(name == "recent", "weights must be 'last', 'recent' or 'average'");
+  require(net.recent.is_on, "the net has no mean of recent weights; call start_recent_mean first");
+  return WhichWeights::kRecent;
+}
+
+nb::object outputs_from_python(const Net& net, const Matrix& codes, int n_threads, const std::string& weights) {
   const CodeRows rows = code_rows(net, codes);
+  const WhichWeights which = weights_named(net, weights);
   const std::size_t n_outputs = net.n_outputs();
   auto out = std::make_unique<float[]>(rows.n * n_outputs);
   without_gil([&](StopSign& stop_sign) {
     for (std::size_t row = 0; row < rows.n; ++row) RowCheck::check_codes(rows, net.settings().bits, row);
     const std::shared_lock<std::shared_mutex> lock(net.mutex);
-    net.outputs(rows, out.get(), n_threads, stop_sign);
+    net.outputs(rows, which, out.get(), n_threads, stop_sign);
   });
   return matrix(std::move(out), rows.n, n_outputs);
 }
@@ -263,38 +276,40 @@ void require_rows(std::int64_t n) {
   require(n >= 0 && n <= std::int64_t{1} << 56, "numbers of rows seen must be from 0 to 2**56");
 }
 
-void require_averaging(const Net& net) {
-  require(net.averaging.is_on, "the net does not average its weights; call start_averaging first");
-}
+void require_averaging(const Net& net) { weights_named(net, "average"); }
 
-using AveragingRows = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+using AveragingRows = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
 void bind_averaging(nb::class_<Net>& net) {
   net.def(
-         "start_averaging", [](Net& self) { alone(self, [&] { self.start_averaging(); }); },
+         "start_averaging", [](Net& self, bool from_now) { alone(self, [&] { self.start_averaging(from_now); }); },
+         "from_now"_a = false,
          "Average the weights from now on, over the last half to three quarters of the rows seen. The weights as they are "
-         "count as the mean over the second half of `rows_seen`.")
+         "count as the mean over the second half of `rows_seen`; with `from_now` earlier rows do not count.")
       .def(
-          "stop_averaging", [](Net& self) { alone(self, [&] { self.stop_averaging(); }); }, "Forget all averages.")
+          "stop_averaging", [](Net& self) { alone(self, [&] { self.stop_averaging(); }); },
+          "Forget all averages, and the mean of recent weights.")
       .def_prop_ro(
           "is_averaging", [](const Net& self) { return self.averaging.is_on; }, "Whether the weights are averaged.")
       .def(
           "averaged",
-          [](const Net& self, int n_threads) {
-            require_averaging(self);
+          [](const Net& self, int n_threads, const std::string& weights) {
+            const WhichWeights which = weights_named(self, weights);
             auto mean = std::make_unique<Net>(self.settings(), false);
             nb::gil_scoped_release released;
             const std::shared_lock<std::shared_mutex> lock(self.mutex);
-            self.write_averaged(*mean, n_threads);
+            self.write_weights(which, *mean, n_threads);
             mean->rows_seen.store(self.rows_seen.load());
             mean->n_steps.store(self.n_steps.load());
             return mean;
           },
-          "n_threads"_a = 1, "Return a net with the mean weights, to predict with.")
+          "n_threads"_a = 1, "weights"_a = "average",
+          "Return a net with the mean weights, to predict with: 'average' over the last half of the stream, or 'recent'.")
       .def(
           "averages",
-          [](const Net& self) {
+          [](Net& self) {
             require_averaging(self);
+            alone(self, [&] { self.settle_averages(); });
             nb::dict named = views(self, self.averaging.older, "older.");
             named.update(views(self, self.averaging.newer, "newer."));
             named["taken"] = view(self.averaging.taken, {self.rows().n_rows()}, {1});
@@ -306,19 +321,53 @@ void bind_averaging(nb::class_<Net>& net) {
           "averaging_rows",
           [](const Net& self) {
             require_averaging(self);
-            return AveragingRows(self.averaging.start, self.averaging.older_rows, self.averaging.newer_rows);
+            const Averaging& of = self.averaging;
+            return AveragingRows(of.start, of.older_rows, of.newer_rows, of.origin);
           },
           [](Net& self, const AveragingRows& rows) {
             require_averaging(self);
-            const auto [start, older, newer] = rows;
-            for (const std::int64_t n : {start, older, newer}) require_rows(n);
+            const auto [start, older, newer, origin] = rows;
+            for (const std::int64_t n : {start, older, newer, origin}) require_rows(n);
             alone(self, [&] {
               self.averaging.start = start;
               self.averaging.older_rows = older;
               self.averaging.newer_rows = newer;
+              self.averaging.origin = origin;
+              std::fill_n(self.averaging.newer_since.get(), self.rows().n_rows(), start);
             });
           },
-          "Rows before the newer part of the averages, and those of its older and newer part; set them to load a net.");
+          "Rows before the newer part of the averages, those of its older and newer part, and the rows seen before the "
+          "averages began; set them to load a net.")
+      .def(
+          "start_recent_mean",
+          [](Net& self, double keep) {
+            require(keep > 0.0 && keep < 1.0, "keep must be between 0 and 1");
+            alone(self, [&] { self.start_recent_mean(keep); });
+          },
+          "keep"_a,
+          "Keep a mean of the weights over recent rows, each of which counts `keep` times as much as the next one.")
+      .def_prop_ro(
+          "has_recent_mean", [](const Net& self) { return self.recent.is_on; }, "Whether there is such a mean.")
+      .def(
+          "recent_mean",
+          [](const Net& self) {
+            weights_named(self, "recent");
+            nb::dict named = views(self, self.recent.mean);
+            named["taken"] = view(self.recent.taken, {self.rows().n_rows()}, {1});
+            return named;
+          },
+          nb::sig("def recent_mean(self) -> dict[str, numpy.typing.NDArray]"),
+          "Return views of what the mean of recent weights is made of, by name: all that has to be saved of it. They are "
+          "of no use after a step of training.")
+      .def(
+          "insert_output",
+          [](Net& self, std::size_t place) {
+            require(place <= self.n_outputs(), "place must be from 0 to n_outputs");
+            alone(self, [&] { self.insert_output(place); });
+          },
+          "place"_a,
+          "Make room for one more output in front of output number `place`. Its weights, and all that is kept of them, are "
+          "zero. Views of the last layer that were made before are of no use any more.");
 }
 
 }  // namespace
@@ -401,16 +450,40 @@ void bind_training(nb::module_& m) {
            "wanted, the outputs for each row. The gradient is that of the sum of weights times losses over the number of "
            "rows. A loss that is not finite is a FloatingPointError. After it, and after a KeyboardInterrupt, the net is "
            "that after the last whole step, which `n_steps` counts.")
-      .def("outputs", &outputs_from_python, "codes"_a.noconvert(), "n_threads"_a = 1,
-           nb::sig("def outputs(self, codes: numpy.typing.NDArray, n_threads: int = 1) -> "
+      .def("outputs", &outputs_from_python, "codes"_a.noconvert(), "n_threads"_a = 1, "weights"_a = "last",
+           nb::sig("def outputs(self, codes: numpy.typing.NDArray, n_threads: int = 1, weights: str = 'last') -> "
                    "numpy.typing.NDArray[numpy.float32]"),
-           "Return the outputs for each row of codes. They do not depend on the other rows.")
+           "Return the outputs for each row of codes. They do not depend on the other rows. `weights` are the 'last' ones, "
+           "or the means 'recent' or 'average', of which only what is needed is computed: the same bits as those of "
+           "`averaged`, in less time for few rows.")
       .def("evaluate", &evaluate_from_python, "codes"_a.noconvert(), "targets"_a.noconvert(), nb::kw_only(),
            "loss"_a = "cross_entropy", "n_threads"_a = 1,
            nb::sig("def evaluate(self, codes: numpy.typing.NDArray, targets: numpy.typing.NDArray, *, loss: str = "
                    "'cross_entropy', n_threads: int = 1) -> tuple[float, list[float]]"),
            "Return the sum of the losses of rows and the sums of their successes, as `train` counts them.");
   bind_averaging(net);
+
+  m.def(
+      "row_losses",
+      [](const Array& outputs, const Array& targets, const std::string& loss_name) {
+        const Loss loss = loss_of(loss_name);
+        require(outputs.ndim() == 2 && outputs.shape(1) >= 1, "outputs must be rows x outputs, at least one of them");
+        const std::size_t n_rows = outputs.shape(0), n = outputs.shape(1);
+        const float* from = shaped<const float>(outputs, {n_rows, n}, "outputs must be float32 and contiguous");
+        const Targets wanted = targets_of(targets, loss, n_rows, n);
+        std::vector<double> successes(n_successes(loss, n));
+        auto out = std::make_unique<double[]>(n_rows);
+        for (std::size_t row = 0; row < n_rows; ++row) {
+          require(!is_of_classes(loss) || (wanted.classes[row] >= 0 && wanted.classes[row] < static_cast<std::int64_t>(n)),
+                  "targets must be class numbers, one of the outputs each");
+          out[row] = row_loss(loss, from + row * n, n, wanted, row, 1.0, successes.data(), nullptr);
+        }
+        return matrix(std::move(out), n_rows, 1);
+      },
+      "outputs"_a.noconvert(), "targets"_a.noconvert(), "loss"_a = "cross_entropy",
+      nb::sig("def row_losses(outputs: numpy.typing.NDArray, targets: numpy.typing.NDArray, loss: str = 'cross_entropy') "
+              "-> numpy.typing.NDArray[numpy.float64]"),
+      "Return the loss of each row of outputs as a column: the same bytes on every machine.");
 
   m.def(
       "softmax",

@@ -15,15 +15,6 @@ constexpr RowPick kOnly = 0;  // picks the only row of a gradient that has one
 
 std::size_t blocks_of(std::size_t n, std::size_t per_block) { return (n + per_block - 1) / per_block; }
 
-// By squaring, not by the C library: the same bits on every machine.
-double power(double x, std::int64_t n) {
-  double product = 1.0;
-  for (; n > 0; n >>= 1, x *= x) {
-    if (n & 1) product *= x;
-  }
-  return product;
-}
-
 // The factors of step number `step`, from 1 on. Rows of the table that are updated lazily have epsilon beside the root that
 // has not been corrected, as torch.optim.SparseAdam has it; everywhere else it is as in torch.optim.AdamW.
 struct AdamFactors {
@@ -125,12 +116,7 @@ class Training {
     });
     net_.rows_seen.fetch_add(static_cast<std::int64_t>(n), std::memory_order_relaxed);
     net_.n_steps.fetch_add(1, std::memory_order_relaxed);
-    net_.note_rows_seen([&](std::size_t n_rows, const auto& work) {
-      constexpr std::size_t kRows = 1024;
-      team_.for_each_block(blocks_of(n_rows, kRows), [&](std::size_t block, int) {
-        work(block * kRows, std::min((block + 1) * kRows, n_rows));
-      });
-    });
+    net_.note_rows_seen(n);
   }
 
   static constexpr std::size_t kMostGroupsPerBlock = 8;  // the picks of which are sorted before their rows are updated
@@ -264,7 +250,7 @@ class Training {
 
   void update_row(const AdamStep& step, const float* gradient, const Picks& picks, std::size_t row,
                   Workspace& workspace) {
-    if (net_.averaging.is_on) net_.take_into_average(set_, row);
+    net_.take_into_means(set_, row);
     set_.adam_row(step, gradient, width(), picks, workspace.sum.get(), row_of_parameter(0, row));
   }
 

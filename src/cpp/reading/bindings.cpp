@@ -4,6 +4,7 @@
 
 #include "base/bindings.hpp"
 #include "reading/content_keys.hpp"
+#include "reading/csv.hpp"
 #include "reading/libsvm.hpp"
 
 namespace gcwsnet {
@@ -69,6 +70,42 @@ void bind_reading(nb::module_& m) {
       "text"_a, "begin"_a, "index_base"_a, "n_columns"_a, "missing"_a, "float32"_a,
       "Return the labels, values, columns, index pointer and lines of the rows of a text, the bytes and lines that were "
       "read, and the fault that ended it, with its place.");
+  m.def(
+      "scan_csv",
+      [](const nb::bytes& text, char delimiter, int state, bool after_return) {
+        require(state >= 0 && state <= static_cast<int>(CsvState::kAfterReturn), "state must be one of a scan");
+        CsvScan scan;
+        {
+          nb::gil_scoped_release released;
+          scan = scan_csv(text.c_str(), text.size(), delimiter, static_cast<CsvState>(state), after_return);
+        }
+        return nb::make_tuple(scan.end, scan.end_lines, scan.lines, static_cast<int>(scan.state), scan.after_return);
+      },
+      "text"_a, "delimiter"_a, "state"_a, "after_return"_a,
+      "Return the end of the last whole row of a CSV text that may begin within a row, the line ends before it and in "
+      "all, and the state at the end: 2 within quotes; and whether the text ends with a carriage return.");
+  m.def(
+      "split_csv_rows",
+      [](const nb::bytes& text, char delimiter) {
+        CsvRows rows;
+        {
+          nb::gil_scoped_release released;
+          rows = split_csv_rows(text.c_str(), text.size(), delimiter);
+        }
+        return nb::make_tuple(owned(std::move(rows.begins)), owned(std::move(rows.ends)), owned(std::move(rows.lines)));
+      },
+      "text"_a, "delimiter"_a,
+      "Return where the rows of a CSV text begin and end, without empty ones, and their lines, counted from 0.");
+  m.def(
+      "split_csv_fields",
+      [](const nb::bytes& row, char delimiter) {
+        nb::list fields;
+        for (const std::string& field : split_csv_fields(row.c_str(), row.size(), delimiter)) {
+          fields.append(nb::bytes(field.data(), field.size()));
+        }
+        return fields;
+      },
+      "row"_a, "delimiter"_a, "Return the fields of one row of a CSV text as bytes, without the quotes around them.");
   m.def(
       "text_keys",
       [](const nb::bytes& texts, const Vector& ends, std::uint64_t state, const OutArray& out) {

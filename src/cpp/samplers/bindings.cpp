@@ -104,7 +104,8 @@ void bind_samplers(nb::module_& m) {
       .value("GCWS", Hasher::Method::kGcws)
       .value("REJECTION", Hasher::Method::kRejection)
       .value("BINWISE", Hasher::Method::kBinwise)
-      .value("EXTREMAL", Hasher::Method::kExtremal);
+      .value("EXTREMAL", Hasher::Method::kExtremal)
+      .value("MINWISE", Hasher::Method::kMinwise);
 
   nb::class_<Hasher>(m, "Hasher", "A hasher of one seed that gives samples and codes of rows of n_columns numbers.")
       .def(

@@ -2,6 +2,7 @@
 
 #include "samplers/binwise.hpp"
 #include "samplers/extremal.hpp"
+#include "samplers/minwise.hpp"
 #include "samplers/rejection.hpp"
 
 namespace gcwsnet {
@@ -14,6 +15,7 @@ std::unique_ptr<Sampler> make_sampler(Hasher::Method method, const SampleKeys& k
     case Hasher::Method::kRejection: return std::make_unique<Rejection>(keys, table_bytes);
     case Hasher::Method::kBinwise: return std::make_unique<Binwise>(keys, table_bytes);
     case Hasher::Method::kExtremal: return std::make_unique<Extremal>(keys);
+    case Hasher::Method::kMinwise: return std::make_unique<Minwise>(keys);
     default: return std::make_unique<GcwsSampler>(keys, table_bytes, scan);
   }
 }
@@ -23,6 +25,7 @@ KeyStream::Purpose salts_of(Hasher::Method method) {
     case Hasher::Method::kRejection: return KeyStream::Purpose::kRejectionSalts;
     case Hasher::Method::kBinwise: return KeyStream::Purpose::kBinwiseSalts;
     case Hasher::Method::kExtremal: return KeyStream::Purpose::kExtremalSalts;
+    case Hasher::Method::kMinwise: return KeyStream::Purpose::kMinwiseSalts;
     default: return KeyStream::Purpose::kSalts;
   }
 }

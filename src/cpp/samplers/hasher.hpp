@@ -10,7 +10,7 @@ namespace gcwsnet {
 
 class Hasher {
  public:
-  enum class Method { kGcws, kRejection, kBinwise, kExtremal };
+  enum class Method { kGcws, kRejection, kBinwise, kExtremal, kMinwise };
 
   // Tables take at most `table_bytes`. `scan` is for GCWS.
   Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes,

@@ -23,6 +23,14 @@ std::uint32_t key_of(const unsigned char* codes, std::size_t width) {
   return static_cast<std::uint32_t>(mix64(state) >> 32);
 }
 
+std::uint32_t key_of_packed(const unsigned char* row, std::size_t first, std::size_t width, unsigned bits) {
+  std::uint64_t state = kFnvBasis;
+  for (std::size_t place = first * bits; place < (first + width) * bits; place += bits) {
+    state = (state ^ (row[place / 8] >> place % 8 & ((1u << bits) - 1))) * kFnvPrime;
+  }
+  return static_cast<std::uint32_t>(mix64(state) >> 32);
+}
+
 // Rows by key, equal keys in their order: three passes over 11 bits.
 class RadixSort {
  public:
@@ -56,11 +64,12 @@ class RadixSort {
 
 }  // namespace
 
-std::uint32_t band_key(const unsigned char* row, int code_bytes, std::size_t band, std::size_t width) {
-  const unsigned char* codes = row + band * width * static_cast<std::size_t>(code_bytes);
-  if (code_bytes == 1) return key_of<std::uint8_t>(codes, width);
-  if (code_bytes == 2) return key_of<std::uint16_t>(codes, width);
-  return key_of<std::uint32_t>(codes, width);
+std::uint32_t band_key(const unsigned char* row, int code_bits, std::size_t band, std::size_t width) {
+  const std::size_t first = band * width;
+  if (code_bits < 8) return key_of_packed(row, first, width, static_cast<unsigned>(code_bits));
+  if (code_bits == 8) return key_of<std::uint8_t>(row + first, width);
+  if (code_bits == 16) return key_of<std::uint16_t>(row + 2 * first, width);
+  return key_of<std::uint32_t>(row + 4 * first, width);
 }
 
 void build_buckets(const CodeRows& codes, std::size_t n_bands, std::size_t width, std::uint32_t* keys, std::uint32_t* rows,
@@ -72,7 +81,7 @@ void build_buckets(const CodeRows& codes, std::size_t n_bands, std::size_t width
       const std::size_t end = std::min((block + 1) * kRows, n);
       for (std::size_t i = block * kRows; i < end; ++i) {
         for (std::size_t band = 0; band < n_bands; ++band) {
-          keys[band * n + i] = band_key(codes.row(i), codes.code_bytes, band, width);
+          keys[band * n + i] = band_key(codes.row(i), codes.code_bits, band, width);
         }
       }
     };
@@ -85,8 +94,8 @@ void build_buckets(const CodeRows& codes, std::size_t n_bands, std::size_t width
   });
 }
 
-void merge_buckets(const Buckets& a, const Buckets& b, std::uint32_t* keys, std::uint32_t* rows, int n_threads,
-                   StopSign& stop_sign) {
+void merge_buckets(const Buckets& a, const Buckets& b, std::uint32_t shift, std::uint32_t* keys, std::uint32_t* rows,
+                   int n_threads, StopSign& stop_sign) {
   const std::size_t n = a.n_rows + b.n_rows;
   for_each_block(a.n_bands, n_threads, stop_sign, [&] {
     return [&](std::size_t band) {
@@ -96,18 +105,15 @@ void merge_buckets(const Buckets& a, const Buckets& b, std::uint32_t* keys, std:
       for (std::size_t to = band * n; to < (band + 1) * n; ++to) {
         const bool from_a = j == b.n_rows || (i < a.n_rows && keys_a[i] <= keys_b[j]);
         keys[to] = from_a ? keys_a[i] : keys_b[j];
-        rows[to] = from_a ? rows_a[i] : rows_b[j] + static_cast<std::uint32_t>(a.n_rows);
+        rows[to] = from_a ? rows_a[i] : rows_b[j] + shift;
         (from_a ? i : j) += 1;
       }
     };
   });
 }
 
-std::pair<std::size_t, std::size_t> bucket_of(const std::uint32_t* keys, std::size_t n, std::uint32_t key) {
-  if (n == 0) return {0, 0};
-  // Keys are nearly uniform: the place is near where it would be if they were, some sqrt(n) away.
-  const std::size_t guess = static_cast<std::size_t>((static_cast<std::uint64_t>(key) * n) >> 32);
-  std::size_t low = guess, high = guess, step = 16;
+std::pair<std::size_t, std::size_t> bucket_of(const std::uint32_t* keys, std::size_t n, std::uint32_t key, std::size_t guess) {
+  std::size_t low = guess, high = guess, step = 4;
   if (keys[guess] < key) {
     while (high < n && keys[high] < key) {
       low = high + 1;

@@ -11,18 +11,18 @@ namespace {
 
 constexpr std::size_t kMostRows = 0xfffffffe;
 
-CodeRows code_rows(const Matrix& codes) {
-  int code_bytes = 0;
-  if (codes.dtype() == nb::dtype<std::uint8_t>()) code_bytes = 1;
-  if (codes.dtype() == nb::dtype<std::uint16_t>()) code_bytes = 2;
-  if (codes.dtype() == nb::dtype<std::uint32_t>()) code_bytes = 4;
-  require(code_bytes > 0, "codes must be uint8, uint16 or uint32");
-  require(codes.shape(1) >= 1, "codes must have at least one column");
+CodeRows code_rows(const Matrix& codes, std::size_t n_hashes, int bits) {
+  require(bits == 1 || bits == 2 || bits == 4 || bits == 8 || bits == 16 || bits == 32, "bits must be 1, 2, 4, 8, 16 or 32");
+  const auto type = bits <= 8 ? nb::dtype<std::uint8_t>() : bits == 16 ? nb::dtype<std::uint16_t>() : nb::dtype<std::uint32_t>();
+  require(codes.dtype() == type, "codes must be uint8 for up to 8 bits, uint16 for 16 and uint32 for 32");
+  require(n_hashes >= 1, "there must be at least one hash");
+  const std::size_t share = bits < 8 ? 8 / static_cast<std::size_t>(bits) : 1;  // codes in a number
+  require(codes.shape(1) == (n_hashes + share - 1) / share, "codes must have as many columns as n_hashes codes fill");
   require(codes.size() == 0 || codes.shape(0) == 1 ||
               (codes.stride(1) == 1 && codes.stride(0) == static_cast<std::int64_t>(codes.shape(1))),
           "codes must be contiguous");
   require(codes.shape(0) <= kMostRows, "there must be less than 2**32 - 1 rows");
-  return {static_cast<const unsigned char*>(codes.data()), codes.shape(0), codes.shape(1), code_bytes};
+  return {static_cast<const unsigned char*>(codes.data()), codes.shape(0), n_hashes, bits};
 }
 
 Buckets buckets_of(const Matrix& keys, const Matrix& rows, std::size_t width) {
@@ -34,9 +34,7 @@ Buckets buckets_of(const Matrix& keys, const Matrix& rows, std::size_t width) {
 
 SearchedRows searched_rows(const CodeRows& queries, const Matrix& codes, const std::optional<Vector>& live,
                            std::size_t first) {
-  const CodeRows rows = code_rows(codes);
-  require(rows.n_hashes == queries.n_hashes && rows.code_bytes == queries.code_bytes,
-          "queries and rows must have as many codes of the same type");
+  const CodeRows rows = code_rows(codes, queries.n_hashes, queries.code_bits);
   require(first + rows.n_rows <= kMostRows, "there must be less than 2**32 - 1 rows");
   const std::uint8_t* mask =
       live ? contiguous<const std::uint8_t>(*live, rows.n_rows, "live must be uint8, one number for each row") : nullptr;
@@ -65,24 +63,24 @@ nb::tuple as_tuple(Found&& found) {
 void bind_search(nb::module_& m) {
   m.def(
       "scan",
-      [](const Matrix& queries, const Matrix& codes, const std::optional<Vector>& live, std::size_t first, std::size_t most,
-         const Vector& least, std::int64_t before, int n_threads) {
-        const CodeRows asked = code_rows(queries);
+      [](const Matrix& queries, const Matrix& codes, std::size_t n_hashes, int bits, const std::optional<Vector>& live,
+         std::size_t first, std::size_t most, const Vector& least, std::int64_t before, int n_threads) {
+        const CodeRows asked = code_rows(queries, n_hashes, bits);
         const SearchedRows rows = searched_rows(asked, codes, live, first);
         const Wanted wanted = wanted_of(asked, most, least, before);
         Found found;
         without_gil([&](StopSign& stop_sign) { found = scan(asked, rows, wanted, n_threads, stop_sign); });
         return as_tuple(std::move(found));
       },
-      "queries"_a.noconvert(), "codes"_a.noconvert(), "live"_a.noconvert().none(), "first"_a, "most"_a,
-      "least"_a.noconvert(), "before"_a, "n_threads"_a,
+      "queries"_a.noconvert(), "codes"_a.noconvert(), "n_hashes"_a, "bits"_a, "live"_a.noconvert().none(), "first"_a,
+      "most"_a, "least"_a.noconvert(), "before"_a, "n_threads"_a,
       "Return where the ranks of each query start, and the ranks: equal codes * 2**32 + 2**32 - 1 - row, best first.");
   m.def(
       "search_buckets",
-      [](const Matrix& queries, const Matrix& codes, const std::optional<Vector>& live, std::size_t first,
-         const Matrix& keys, const Matrix& rows, std::size_t width, std::size_t most, const Vector& least,
-         std::int64_t before, int n_threads) {
-        const CodeRows asked = code_rows(queries);
+      [](const Matrix& queries, const Matrix& codes, std::size_t n_hashes, int bits, const std::optional<Vector>& live,
+         std::size_t first, const Matrix& keys, const Matrix& rows, std::size_t width, std::size_t most,
+         const Vector& least, std::int64_t before, int n_threads) {
+        const CodeRows asked = code_rows(queries, n_hashes, bits);
         const SearchedRows searched = searched_rows(asked, codes, live, first);
         const Buckets buckets = buckets_of(keys, rows, width);
         require(buckets.n_rows == searched.codes.n_rows, "there must be as many rows in each band as there are codes");
@@ -93,13 +91,14 @@ void bind_search(nb::module_& m) {
             [&](StopSign& stop_sign) { found = search_buckets(asked, searched, buckets, wanted, n_threads, stop_sign); });
         return as_tuple(std::move(found));
       },
-      "queries"_a.noconvert(), "codes"_a.noconvert(), "live"_a.noconvert().none(), "first"_a, "keys"_a.noconvert(),
+      "queries"_a.noconvert(), "codes"_a.noconvert(), "n_hashes"_a, "bits"_a, "live"_a.noconvert().none(), "first"_a, "keys"_a.noconvert(),
       "rows"_a.noconvert(), "width"_a, "most"_a, "least"_a.noconvert(), "before"_a, "n_threads"_a,
       "Return what scan does, of the rows that share a bucket with the query.");
   m.def(
       "build_buckets",
-      [](const Matrix& codes, std::size_t width, const OutMatrix& keys, const OutMatrix& rows, int n_threads) {
-        const CodeRows from = code_rows(codes);
+      [](const Matrix& codes, std::size_t n_hashes, int bits, std::size_t width, const OutMatrix& keys,
+         const OutMatrix& rows, int n_threads) {
+        const CodeRows from = code_rows(codes, n_hashes, bits);
         const char* rule = "keys and rows of buckets must be bands x rows, uint32 and contiguous";
         const std::size_t n_bands = keys.shape(0);
         auto* keys_to = contiguous<std::uint32_t>(keys, n_bands, from.n_rows, rule);
@@ -108,22 +107,23 @@ void bind_search(nb::module_& m) {
         without_gil(
             [&](StopSign& stop_sign) { build_buckets(from, n_bands, width, keys_to, rows_to, n_threads, stop_sign); });
       },
-      "codes"_a.noconvert(), "width"_a, "keys"_a.noconvert(), "rows"_a.noconvert(), "n_threads"_a,
+      "codes"_a.noconvert(), "n_hashes"_a, "bits"_a, "width"_a, "keys"_a.noconvert(), "rows"_a.noconvert(), "n_threads"_a,
       "Write the keys of the bands of each row, sorted, and the rows in this order.");
   m.def(
       "merge_buckets",
-      [](const Matrix& keys_a, const Matrix& rows_a, const Matrix& keys_b, const Matrix& rows_b, const OutMatrix& keys,
-         const OutMatrix& rows, int n_threads) {
+      [](const Matrix& keys_a, const Matrix& rows_a, const Matrix& keys_b, const Matrix& rows_b, std::uint32_t shift,
+         const OutMatrix& keys, const OutMatrix& rows, int n_threads) {
         const Buckets a = buckets_of(keys_a, rows_a, 1), b = buckets_of(keys_b, rows_b, 1);
         require(a.n_bands == b.n_bands, "both must have as many bands");
         const std::size_t n = a.n_rows + b.n_rows;
         const char* rule = "keys and rows must be bands x all rows, uint32 and contiguous";
         auto* keys_to = contiguous<std::uint32_t>(keys, a.n_bands, n, rule);
         auto* rows_to = contiguous<std::uint32_t>(rows, a.n_bands, n, rule);
-        without_gil([&](StopSign& stop_sign) { merge_buckets(a, b, keys_to, rows_to, n_threads, stop_sign); });
+        without_gil([&](StopSign& stop_sign) { merge_buckets(a, b, shift, keys_to, rows_to, n_threads, stop_sign); });
       },
-      "keys_a"_a.noconvert(), "rows_a"_a.noconvert(), "keys_b"_a.noconvert(), "rows_b"_a.noconvert(), "keys"_a.noconvert(),
-      "rows"_a.noconvert(), "n_threads"_a, "Write the buckets of the rows of a followed by those of b.");
+      "keys_a"_a.noconvert(), "rows_a"_a.noconvert(), "keys_b"_a.noconvert(), "rows_b"_a.noconvert(), "shift"_a,
+      "keys"_a.noconvert(), "rows"_a.noconvert(), "n_threads"_a,
+      "Write the buckets of the rows of a and of those of b, whose numbers grow by shift.");
 }
 
 }  // namespace gcwsnet

@@ -92,7 +92,7 @@ Found scan(const CodeRows& queries, const SearchedRows& rows, const Wanted& want
         for (std::size_t q = q0; q < q1; ++q) {
           const std::size_t r1 = std::min({r0 + tile, end, rows_before(rows, wanted, q)});
           if (r1 <= r0) continue;
-          set.equal_codes(queries.row(q), rows.codes.row(r0), r1 - r0, queries.n_hashes, queries.code_bytes, counts);
+          set.equal_codes(queries.row(q), rows.codes.row(r0), r1 - r0, queries.n_hashes, queries.code_bits, counts);
           BestRanks& keep = best[q * n_parts + part];
           for (std::size_t r = r0; r < r1; ++r) {
             if (counts[r - r0] < keep.floor() || (rows.live && !rows.live[r])) continue;
@@ -116,42 +116,65 @@ Found scan(const CodeRows& queries, const SearchedRows& rows, const Wanted& want
 Found search_buckets(const CodeRows& queries, const SearchedRows& rows, const Buckets& buckets, const Wanted& wanted,
                      int n_threads, StopSign& stop_sign) {
   const InstructionSet& set = chosen_instruction_set();
-  constexpr std::size_t kQueries = 16, kAhead = 8, kLine = 64;
+  constexpr std::size_t kQueries = 64, kAhead = 8, kLine = 64;
   const std::size_t n = rows.codes.n_rows, m = queries.n_rows;
   std::vector<BestRanks> best(m);
-  for_each_block((m + kQueries - 1) / kQueries, n_threads, stop_sign, [&] {
+  for_each_block(n == 0 ? 0 : (m + kQueries - 1) / kQueries, n_threads, stop_sign, [&] {
     struct Buffers {
       std::vector<std::uint64_t> seen;  // a bit for each row
-      std::vector<std::uint32_t> candidates;
+      std::vector<std::uint32_t> met[kQueries], candidates;
     };
-    return [&, b = Buffers{std::vector<std::uint64_t>(n / 64 + 1), {}}](std::size_t block) mutable {
-      const std::size_t end = std::min((block + 1) * kQueries, m);
-      for (std::size_t q = block * kQueries; q < end; ++q) {
+    return [&, b = Buffers{std::vector<std::uint64_t>(n / 64 + 1), {}, {}}](std::size_t block) mutable {
+      const std::size_t q0 = block * kQueries, n_here = std::min(kQueries, m - q0);
+      for (std::size_t q = 0; q < n_here; ++q) b.met[q].clear();
+      // A band at a time for all queries, so that what the next ones need is on its way.
+      for (std::size_t band = 0; band < buckets.n_bands; ++band) {
         stop_sign.poll();
-        const std::size_t n_before = rows_before(rows, wanted, q);
-        b.candidates.clear();
-        for (std::size_t band = 0; band < buckets.n_bands; ++band) {
-          const std::uint32_t key = band_key(queries.row(q), queries.code_bytes, band, buckets.width);
-          const auto [first, last] = bucket_of(buckets.keys + band * n, n, key);
-          for (std::size_t at = first; at < last; ++at) {
-            const std::uint32_t row = buckets.rows[band * n + at];
-            if (row >= n) throw std::invalid_argument("a bucket names a row that is not there: the index is damaged");
-            const std::uint64_t bit = std::uint64_t{1} << (row % 64);
-            if (row >= n_before || (b.seen[row / 64] & bit) || (rows.live && !rows.live[row])) continue;
-            b.seen[row / 64] |= bit;
-            b.candidates.push_back(row);
-          }
+        const std::uint32_t *keys = buckets.keys + band * n, *numbers = buckets.rows + band * n;
+        std::uint32_t key[kQueries];
+        std::size_t place[kQueries];
+        std::pair<std::size_t, std::size_t> bucket[kQueries];
+        for (std::size_t q = 0; q < n_here; ++q) {
+          key[q] = band_key(queries.row(q0 + q), queries.code_bits, band, buckets.width);
+          place[q] = expected_place(key[q], n);
+          __builtin_prefetch(keys + place[q]);
         }
-        BestRanks& keep = best[q];
-        keep.start(wanted.most, wanted.least[q]);
+        for (std::size_t q = 0; q < n_here; ++q) {
+          place[q] = nearer_place(keys, n, key[q], place[q]);
+          __builtin_prefetch(keys + place[q]);
+        }
+        for (std::size_t q = 0; q < n_here; ++q) {
+          bucket[q] = bucket_of(keys, n, key[q], place[q]);
+          __builtin_prefetch(numbers + bucket[q].first);
+        }
+        for (std::size_t q = 0; q < n_here; ++q) {
+          b.met[q].insert(b.met[q].end(), numbers + bucket[q].first, numbers + bucket[q].second);
+        }
+      }
+      for (std::size_t q = 0; q < n_here; ++q) {
+        stop_sign.poll();
+        const std::size_t n_before = rows_before(rows, wanted, q0 + q);
+        b.candidates.clear();
+        for (const std::uint32_t row : b.met[q]) {
+          if (row >= n) throw std::invalid_argument("a bucket names a row that is not there: the index is damaged");
+          const std::uint64_t bit = std::uint64_t{1} << (row % 64);
+          if (row >= n_before || (b.seen[row / 64] & bit) || (rows.live && !rows.live[row])) continue;
+          b.seen[row / 64] |= bit;
+          b.candidates.push_back(row);
+        }
+        BestRanks& keep = best[q0 + q];
+        keep.start(wanted.most, wanted.least[q0 + q]);
+        const auto prefetch = [&](std::size_t c) {
+          if (c >= b.candidates.size()) return;
+          const unsigned char* next = rows.codes.row(b.candidates[c]);
+          for (std::size_t byte = 0; byte < rows.codes.row_bytes(); byte += kLine) __builtin_prefetch(next + byte);
+        };
+        for (std::size_t c = 0; c < kAhead; ++c) prefetch(c);
         for (std::size_t c = 0; c < b.candidates.size(); ++c) {
-          if (c + kAhead < b.candidates.size()) {
-            const unsigned char* next = rows.codes.row(b.candidates[c + kAhead]);
-            for (std::size_t byte = 0; byte < rows.codes.row_bytes(); byte += kLine) __builtin_prefetch(next + byte);
-          }
+          prefetch(c + kAhead);
           const std::uint32_t row = b.candidates[c];
           std::uint32_t count;
-          set.equal_codes(queries.row(q), rows.codes.row(row), 1, queries.n_hashes, queries.code_bytes, &count);
+          set.equal_codes(queries.row(q0 + q), rows.codes.row(row), 1, queries.n_hashes, queries.code_bits, &count);
           keep.offer(count, rows.first + row);
           b.seen[row / 64] = 0;
         }

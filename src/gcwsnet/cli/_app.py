@@ -18,6 +18,7 @@ import gcwsnet
 from gcwsnet.cli._bench import bench
 from gcwsnet.cli._dedup import dedup
 from gcwsnet.cli._evaluate import evaluate
+from gcwsnet.cli._export import export
 from gcwsnet.cli._hash import hash_command
 from gcwsnet.cli._index import index
 from gcwsnet.cli._info import info
@@ -30,6 +31,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "train": train,
     "predict": predict,
     "evaluate": evaluate,
+    "export": export,
     "hash": hash_command,
     "kernel": kernel,
     "index": index,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from pathlib import Path
 from typing import IO, Annotated
@@ -24,6 +25,7 @@ def dedup(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each near-duplicate.")] = False,
     recall: options.Recall = 0.95,
+    sets: options.Sets = False,
     n_hashes: options.NHashes = 256,
     bits: options.Bits = 8,
     p: Annotated[float, typer.Option("--p", help="The power of the pGMM kernel.")] = 1.0,
@@ -83,7 +85,14 @@ def dedup(
     if kept is not None and not rows.lines:
         raise typer.BadParameter("The option is for files with a text on each line.", param_hint="--kept")
     deduplicate = Deduplicator(
-        threshold, n_hashes=n_hashes, bits=bits, p=p, recall=recall, random_state=random_state, n_jobs=n_jobs
+        threshold,
+        n_hashes=n_hashes,
+        bits=bits,
+        p=p,
+        recall=recall,
+        sets=sets,
+        random_state=random_state,
+        n_jobs=n_jobs,
     )
     n_found = 0
     with contextlib.ExitStack() as stack:
@@ -92,7 +101,8 @@ def dedup(
         lines: IO[str] | None = None
         if kept is not None:
             beside = stack.enter_context(written_beside(kept))
-            lines = stack.enter_context(beside.open("w", encoding="utf-8", errors="surrogateescape", newline="\n"))
+            lines = io.TextIOWrapper(beside, encoding="utf-8", errors="surrogateescape", newline="\n")
+            stack.callback(lines.detach)
         for batch in rows.batches(files, reading, None):
             found = deduplicate(batch.X)
             write([found.rows, found.originals, np.round(found.similarities, 6)])

@@ -49,8 +49,8 @@ def hash_command(
 ) -> None:
     """Hash files into a folder of codes, which gcwsnet train learns from as from the files themselves.
 
-    The folder gets coder.safetensors (how rows become codes), codes.json, and the codes, labels and weights of each
-    file.
+    The folder gets coder.safetensors (how rows become codes), codes.json, and of each file its codes, labels and
+    weights and a manifest with their checksums. With several files, --rejects has a file for each of them.
 
     For example:
       gcwsnet hash train.svm --n-hashes 64 --out codes
@@ -101,14 +101,17 @@ def hash_command(
         restart=restart,
         n_jobs=n_jobs,
     )
-    file_coder, manifest = hash_files(given, lambda line: None if quiet or as_json else print(line, file=sys.stderr))
+    file_coder, hashed = hash_files(given, lambda line: None if quiet or as_json else print(line, file=sys.stderr))
     summary = {
         "codes": str(out),
-        "rows": manifest.n_rows,
-        "files": len(manifest.files),
+        "rows": sum(one.rows for one in hashed),
+        "files": len(hashed),
         "n_hashes": n_hashes,
         "bits": bits,
         "scale": file_coder.coder.scale,
         "p": file_coder.coder.p,
     }
+    skipped = sum(one.skipped for one in hashed)
+    if skipped:
+        summary["skipped"] = skipped
     print_values(summary, as_json=as_json)

@@ -76,9 +76,6 @@ def _of_model(path: Path) -> dict[str, Any]:
     from gcwsnet.estimators._model_file import load_with_description
 
     estimator, description = load_with_description(path)
-    settings, trainer = estimator.get_params(deep=False), estimator.trainer_
-    history = description["trainer"]["history"]
-    last = {name: values[-1] for name, values in history.items() if values and values[-1] is not None}
     values: dict[str, Any] = {
         "kind": "model",
         "estimator": description["estimator"],
@@ -87,34 +84,55 @@ def _of_model(path: Path) -> dict[str, Any]:
         **_of_schema(estimator.schema_),
         "scaling": repr(estimator.scaling_),
         "p": estimator.p_,
+        **(_of_machine(estimator) if "machine" in description else _of_net(estimator)),
+    }
+    classes = getattr(estimator, "classes_", None)
+    if classes is not None:
+        values["classes"] = classes.tolist()
+    if "machine" in description:
+        return values
+    history = description["trainer"]["history"]
+    return values | {"last_record": {name: all_[-1] for name, all_ in history.items() if all_ and all_[-1] is not None}}
+
+
+def _of_net(estimator: Any) -> dict[str, Any]:
+    settings, trainer = estimator.get_params(deep=False), estimator.trainer_
+    return {
         **{name: settings[name] for name in OF_CODES},
-        "hidden": list(settings["hidden"]),
+        "hidden": list(trainer.settings.layers()),
         "reduction": settings["reduction"],
         "parameters": sum(value.size for value in trainer.net.weights().values()),
         "seed": estimator.seed_,
         "rows_seen": trainer.rows_seen,
         "epochs": trainer.epochs_seen,
     }
-    classes = getattr(estimator, "classes_", None)
-    if classes is not None:
-        values["classes"] = classes.tolist()
-    return values | {"last_record": last}
+
+
+def _of_machine(estimator: Any) -> dict[str, Any]:
+    machine = estimator.machine_
+    return {
+        "alpha": estimator.alpha_,
+        "parameters": machine.coefficients.size + machine.bias.size,
+        "seed": estimator.seed_,
+        "rows_seen": len(machine.coefficients),
+    }
 
 
 def _of_codes(path: Path) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from gcwsnet.coding._codes_folder import Manifest, read_description
-    from gcwsnet.estimators._file_coder import FileCoder
+    from gcwsnet.coding._codes_folder import Manifest, hashed_files
+    from gcwsnet.estimators._training_rows import coder_of_codes
 
-    file_coder, manifest = FileCoder.from_state(*read_description(path)), Manifest.read(path)
+    file_coder, manifest = coder_of_codes(path), Manifest.read(path)
+    hashed = hashed_files(path, manifest)
     coder = file_coder.coder
     settings = asdict(coder.settings)
     return {
         "kind": "codes",
-        "rows": manifest.n_rows,
-        "files_done": len(manifest.files),
-        "files": manifest.n_files,
+        "rows": sum(one.rows for one in hashed),
+        "files_done": len(hashed),
+        "files": len(manifest.files),
         "columns": coder.n_features,
         **_of_schema(coder.schema),
         "task": file_coder.task,

@@ -53,7 +53,8 @@ def check_coder(arrays: Arrays, description: Any) -> int:
       ``others``, with the array ``preprocessing.numeric`` that says which columns are numbers.
 
     The arrays of a preprocessing of D columns: ``kind``, ``shift`` and ``divisor`` (D,) of a scaling by columns;
-    ``knots`` (numeric columns, knots) with "local"; ``kind`` and ``quantiles`` (numeric columns, quantiles) with
+    ``knots`` (numeric columns, knots) with "local"; ``codes``, ``code_counts`` (codes,) and ``code_values`` (sum of
+    counts,) with "codes"; ``kind`` and ``quantiles`` (numeric columns, quantiles) with
     "quantile"; ``term_weight`` (D,) of terms; ``weight`` (D,) and ``incomplete`` (columns with an indicator) where
     there are such.
     """
@@ -176,6 +177,9 @@ def _checked_arrays(arrays: Arrays, part: Fields, prefix: str, n_columns: int) -
         require_array((divisor > 0).all(), f"{prefix}divisor", "hold numbers above 0, or infinity")
         known |= {f"{prefix}shift", f"{prefix}divisor"}
     n_numeric = int((kind == KINDS_OF_COLUMNS.index(NUMERIC)).sum())
+    if scale == "codes":
+        names, n_values = _checked_codes(arrays, prefix, n_columns)
+        return known | names, n_made + n_values
     if scale in FOR_DENSE_ROWS and n_numeric:
         name = f"{prefix}knots" if scale == "local" else f"{prefix}quantiles"
         points = array_of(arrays, name, "float64", (n_numeric, None), finite=False)
@@ -185,3 +189,18 @@ def _checked_arrays(arrays: Arrays, part: Fields, prefix: str, n_columns: int) -
         known.add(name)
         n_made += points.size if scale == "local" else 0
     return known, n_made
+
+
+def _checked_codes(arrays: Arrays, prefix: str, n_columns: int) -> tuple[set[str], int]:
+    """Return the names of the arrays of columns of codes, and how many values these have; there may be none."""
+    names = {f"{prefix}codes", f"{prefix}code_counts", f"{prefix}code_values"}
+    if not names & arrays.keys():
+        return set(), 0
+    codes = array_of(arrays, f"{prefix}codes", "int64", (None,))
+    counts = array_of(arrays, f"{prefix}code_counts", "int64", codes.shape)
+    values = array_of(arrays, f"{prefix}code_values", "float64", (None,))
+    within = len(codes) > 0 and bool(codes[0] >= 0 and codes[-1] < n_columns) and (np.diff(codes) > 0).all()
+    require_array(within, f"{prefix}codes", f"hold ascending columns below {n_columns}")
+    sound = (counts >= 1).all() and (counts <= len(values)).all() and counts.sum() == len(values)
+    require_array(sound, f"{prefix}code_counts", f"hold numbers above 0 that add up to {len(values)}")
+    return names, len(values)

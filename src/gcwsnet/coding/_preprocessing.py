@@ -11,16 +11,18 @@ from numpy.typing import NDArray
 from gcwsnet import _sparse as sparse
 from gcwsnet._memory import require_columns
 from gcwsnet._validation import Matrix, as_floats, check_choice, rounded
+from gcwsnet.coding._codes import CodeScaling, code_columns, learn_codes
 from gcwsnet.coding._local import LocalScaling, learn_local
 from gcwsnet.coding._quantiles import QuantileScaling, learn_quantiles
-from gcwsnet.coding._relevance import column_weights, explained, relevance, with_least
+from gcwsnet.coding._relevance import column_weights, explained, explained_by_values, with_least
 from gcwsnet.coding._scaling import KINDS_OF_COLUMNS, SCALINGS, ColumnScaling, kinds_of_columns, learn_scaling
 from gcwsnet.coding._terms import KINDS_OF_TERMS, TermScaling, learn_terms
 
-Scaling: TypeAlias = "ColumnScaling | QuantileScaling | LocalScaling | TermScaling"
+Scaling: TypeAlias = "ColumnScaling | QuantileScaling | LocalScaling | CodeScaling | TermScaling"
 Arrays = dict[str, NDArray[Any]]
 
-FOR_DENSE_ROWS = ("quantile", "local")
+FOR_DENSE_ROWS = ("quantile", "local", "codes")
+WIDER = (LocalScaling, CodeScaling)
 KINDS = (*SCALINGS, *FOR_DENSE_ROWS, *KINDS_OF_TERMS)
 
 
@@ -52,7 +54,7 @@ class Preprocessing:
     recipe : Recipe
     n_features : int
         The columns of the rows.
-    scaling : ColumnScaling, QuantileScaling, LocalScaling, TermScaling or None
+    scaling : ColumnScaling, QuantileScaling, LocalScaling, CodeScaling, TermScaling or None
     weight : array of float64, shape (n_features,), or None
         The factor of each column after scaling.
     incomplete : array of int64
@@ -68,14 +70,14 @@ class Preprocessing:
     @property
     def n_columns(self) -> int:
         """The columns of the result."""
-        n_scaled = len(self.scaling.source) if isinstance(self.scaling, LocalScaling) else self.n_features
+        n_scaled = len(self.scaling.source) if isinstance(self.scaling, WIDER) else self.n_features
         return n_scaled + len(self.incomplete)
 
     def transform(self, X: Matrix) -> Matrix:
         """Return rows as they are hashed, dense or CSR as they came; a missing value stays NaN."""
         out = X if self.scaling is None else self.scaling.transform(X)
         if self.weight is not None:
-            weight = self.weight[self.scaling.source] if isinstance(self.scaling, LocalScaling) else self.weight
+            weight = self.weight[self.scaling.source] if isinstance(self.scaling, WIDER) else self.weight
             out = _weighted(as_floats(out), weight)
         if not len(self.incomplete):
             return out
@@ -172,6 +174,7 @@ def learn_preprocessing(
     recipe: Recipe,
     target: NDArray[Any] | None = None,
     numeric: NDArray[np.bool_] | None = None,
+    codes: NDArray[np.int64] | None = None,
 ) -> AnyPreprocessing:
     """Return the preprocessing of rows like X.
 
@@ -181,45 +184,56 @@ def learn_preprocessing(
         Real numbers; NaN is a missing one.
     recipe : Recipe
     target : array of shape (n,) or (n, m), optional
-        The numbers of classes, or numbers, that columns may be relevant for; needed if their relevance counts.
+        The numbers of classes, or numbers, that columns may be relevant for; needed if their relevance counts. "codes"
+        are told by them.
     numeric : array of bool, shape (D,), optional
         The columns of a CSR matrix that are numbers and treated like dense ones.
+    codes : array of int64, optional
+        The columns of codes, counted among the columns of numbers, where they are known.
     """
-    if not recipe.relevance:
-        target = None
-    elif target is None:
+    if recipe.relevance and target is None:
         raise ValueError("the relevance of columns needs the targets that they may be relevant for")
-    if numeric is not None and sparse.issparse(X) and numeric.any():
-        numbers, others = _parts(X, numeric)
-        of_numbers, of_others = None, None
-        if target is not None:
-            of_numbers, of_others = _weights_of_table(numbers, others, target, recipe.relevance)
-        for_sparse = replace(recipe, scale="numeric") if recipe.scale in FOR_DENSE_ROWS else recipe
-        return TablePreprocessing(numeric, _learn(numbers, recipe, of_numbers), _learn(others, for_sparse, of_others))
-    weight = None if target is None else column_weights(relevance(X, target), recipe.relevance)
-    return _learn(X, recipe, weight)
+    is_table = numeric is not None and sparse.issparse(X) and numeric.any()
+    parts = [X] if numeric is None or not is_table else list(_parts(X, numeric))
+    if recipe.scale == "codes" and codes is None and target is not None and not sparse.issparse(parts[0]):
+        codes = code_columns(parts[0], target)
+    scalings = [learn_scaling_of(parts[0], recipe.scale, codes)]
+    for_sparse = replace(recipe, scale="numeric") if recipe.scale in FOR_DENSE_ROWS else recipe
+    scalings += [learn_scaling_of(others, for_sparse.scale) for others in parts[1:]]
+    weights: list[NDArray[np.float64] | None] = [None] * len(parts)
+    if recipe.relevance and target is not None:
+        shares = [_explained_by(*part, target) for part in zip(parts, scalings, strict=True)]
+        together = column_weights(with_least(np.concatenate(shares)), recipe.relevance)
+        weights = list(np.split(together, [len(shares[0])])) if is_table else [together]
+    first = _fitted(parts[0], recipe, scalings[0], weights[0])
+    if numeric is None or not is_table:
+        return first
+    return TablePreprocessing(numeric, first, _fitted(parts[1], for_sparse, scalings[1], weights[1]))
 
 
-def learn_scaling_of(X: Matrix, scale: str | None) -> Scaling | None:
+def learn_scaling_of(X: Matrix, scale: str | None, codes: NDArray[np.int64] | None = None) -> Scaling | None:
     """Return the scaling that suits the columns of X.
 
     Parameters
     ----------
     X : array or CSR of shape (n, D)
         Real numbers; NaN is left out of account.
-    scale : {"numeric", "standard", "minmax", "quantile", "local", "idf", "unit", "tfidf"} or None
+    scale : {"numeric", "standard", "minmax", "quantile", "local", "codes", "idf", "unit", "tfidf"} or None
         "numeric": numeric columns get mean 0 and standard deviation 1, binary ones stay 0 and 1, constant ones are
         dropped. "standard": binary columns are treated like numeric ones. "minmax": columns are put into [0, 1].
         "quantile": numeric columns are made normal by their ranks, for dense rows only. "local": "numeric", and numeric
-        columns also as hat functions over their quantiles, for dense rows only. "idf": columns weigh the more
-        the fewer rows have them. "unit": rows get length 1. "tfidf": both.
+        columns also as hat functions over their quantiles, for dense rows only. "codes": "numeric", and a column of 0
+        and 1 for each value of columns of codes, for dense rows only. "idf": columns weigh the more the fewer rows have
+        them. "unit": rows get length 1. "tfidf": both.
         Sparse rows are not shifted, only divided: by the root mean square of all entries of the column, zeros
         included, or with "minmax" by the largest absolute value. A sparse column without an entry is divided by the
         median of what the others are divided by.
+    codes : array of int64, optional
+        The columns of codes; without them all columns that may be codes.
 
     Returns
     -------
-    scaling : ColumnScaling, QuantileScaling, LocalScaling, TermScaling or None
+    scaling : ColumnScaling, QuantileScaling, LocalScaling, CodeScaling, TermScaling or None
 
     Examples
     --------
@@ -241,22 +255,24 @@ def learn_scaling_of(X: Matrix, scale: str | None) -> Scaling | None:
     if scale in FOR_DENSE_ROWS:
         if sparse.issparse(X):
             raise ValueError(f"scale={scale!r} is for dense rows; use 'numeric' or None for sparse ones")
+        if scale == "codes":
+            return learn_codes(X, codes)
         return learn_local(X) if scale == "local" else learn_quantiles(X, kinds_of_columns(X))
     return learn_scaling(X, scale)
 
 
-def _learn(X: Matrix, recipe: Recipe, weight: NDArray[np.float64] | None) -> Preprocessing:
+def _fitted(X: Matrix, recipe: Recipe, scaling: Scaling | None, weight: NDArray[np.float64] | None) -> Preprocessing:
     incomplete = incomplete_columns(X) if recipe.indicators else np.empty(0, dtype=np.int64)
-    return Preprocessing(recipe, X.shape[1], learn_scaling_of(X, recipe.scale), weight, incomplete)
+    return Preprocessing(recipe, X.shape[1], scaling, weight, incomplete)
 
 
-def _weights_of_table(
-    numbers: NDArray[Any], others: Matrix, target: NDArray[Any], power: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weights of the columns of numbers and of the others, by one measure."""
-    together = np.concatenate([explained(numbers, target), explained(others, target)])
-    weights = column_weights(with_least(together), power)
-    return weights[: numbers.shape[1]], weights[numbers.shape[1] :]
+def _explained_by(X: Matrix, scaling: Scaling | None, target: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the share of the targets' variance that each column explains; a code explains what its values do."""
+    shares = explained(X, target)
+    if isinstance(scaling, CodeScaling) and len(scaling.columns):
+        by_value, _ = explained_by_values(X[:, scaling.columns], target)
+        shares[scaling.columns] = np.maximum(shares[scaling.columns], by_value)
+    return shares
 
 
 def _parts(X: Matrix, numeric: NDArray[np.bool_]) -> tuple[NDArray[Any], Matrix]:
@@ -300,8 +316,10 @@ def _scaling_state(scaling: Scaling | None) -> Arrays:
     kind = np.array([KINDS_OF_COLUMNS.index(one) for one in scaling.kind], dtype=np.uint8)
     if isinstance(scaling, QuantileScaling):
         return {"kind": kind, "quantiles": scaling.quantiles}
-    columns = scaling.standardised if isinstance(scaling, LocalScaling) else scaling
+    columns = scaling.standardised if isinstance(scaling, WIDER) else scaling
     arrays: Arrays = {"kind": kind, "shift": columns.shift, "divisor": columns.divisor}
+    if isinstance(scaling, CodeScaling):
+        return arrays | {"codes": scaling.columns, "code_counts": scaling.counts, "code_values": scaling.values}
     return arrays | {"knots": scaling.knots} if isinstance(scaling, LocalScaling) else arrays
 
 
@@ -316,5 +334,9 @@ def _scaling_from_state(scale: str | None, arrays: Arrays) -> Scaling | None:
     if scale == "quantile":
         return QuantileScaling(kind, arrays.get("quantiles", np.empty((0, 1))))
     shift, divisor = arrays.get("shift", none), arrays.get("divisor", none)
-    columns = ColumnScaling("numeric" if scale == "local" else scale, kind, shift, divisor)
+    columns = ColumnScaling("numeric" if scale in FOR_DENSE_ROWS else scale, kind, shift, divisor)
+    if scale == "codes":
+        whole = none.astype(np.int64)
+        codes, counts = arrays.get("codes", whole), arrays.get("code_counts", whole)
+        return CodeScaling(columns, codes, counts, arrays.get("code_values", none))
     return LocalScaling(columns, arrays.get("knots", np.empty((0, 8)))) if scale == "local" else columns

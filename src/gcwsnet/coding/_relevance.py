@@ -64,6 +64,22 @@ def explained(X: Matrix, target: NDArray[Any]) -> Floats:
     return _of_sparse(X, targets) if sparse.issparse(X) else _of_dense(as_floats(X), targets)
 
 
+def explained_by_values(X: NDArray[Any], target: NDArray[Any], together: int = 1) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the share of the targets' variance that the values of each dense column explain, and their number.
+
+    Each value has a bin of its own, or as many neighbouring ones `together` have one. All rows count.
+    """
+    targets = _Targets.of(target)
+    found, n_values = np.empty(X.shape[1]), np.empty(X.shape[1], dtype=np.int64)
+    for column in range(X.shape[1]):
+        values, bins = np.unique(X[:, column], return_inverse=True)
+        bins, n_bins = bins // together, -(-len(values) // together)
+        counts = np.bincount(bins, minlength=n_bins)
+        found[column] = _explained(counts[None], targets.sums(bins, slice(None), n_bins)[None], targets)[0]
+        n_values[column] = len(values)
+    return found, n_values
+
+
 def column_weights(relevance: Floats, power: float) -> Floats:
     """Return the factors of columns: a power of their relevance, 1 for the most relevant column."""
     share = relevance / relevance.max(initial=1e-300)

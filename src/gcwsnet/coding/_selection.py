@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from gcwsnet import _sparse as sparse
 from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._validation import Matrix
+from gcwsnet.coding._codes import code_columns
 from gcwsnet.coding._local import MOST_COLUMNS
-from gcwsnet.coding._preprocessing import Recipe, incomplete_columns, learn_preprocessing
+from gcwsnet.coding._preprocessing import FOR_DENSE_ROWS, Recipe, incomplete_columns, learn_preprocessing
 from gcwsnet.coding._scaling import is_binary
 
 if TYPE_CHECKING:
@@ -206,10 +207,11 @@ def select(
     numeric : array of bool, optional
         See `learn_preprocessing`.
     """
-    points = open_points(settings, X, numeric)
     if score is None or settings.search == "off":
-        return Selection(points[0])
-    search = _Search(X, settings, seed, score, numeric)
+        return Selection(open_points(settings, X, numeric)[0])
+    codes = _codes(X, numeric, score.target)
+    points = open_points(settings, X, numeric, has_codes=len(codes) > 0)
+    search = _Search(X, settings, seed, score, numeric, codes)
     point = points[0]
     if X.shape[0] >= LEAST_ROWS and (len(points) > 1 or settings.p == "auto"):
         point = search.best_point(points)
@@ -223,7 +225,13 @@ def select(
     return Selection(point, epochs, temperature, tuple(search.found))
 
 
-def open_points(settings: CoderSettings, X: Matrix, numeric: NDArray[np.bool_] | None = None) -> list[Point]:
+def open_points(
+    settings: CoderSettings,
+    X: Matrix,
+    numeric: NDArray[np.bool_] | None = None,
+    *,
+    has_codes: bool = False,
+) -> list[Point]:
     """Return what the first stage compares for rows like X; the default comes first, and p is 1 unless it is given."""
     p = 1.0 if settings.p == "auto" else float(settings.p)
     indicators = settings.missing == "auto"
@@ -235,6 +243,8 @@ def open_points(settings: CoderSettings, X: Matrix, numeric: NDArray[np.bool_] |
     scales += ["tfidf", "unit", "idf"] if is_sparse else ["quantile"]
     if not is_sparse and X.shape[1] <= MOST_COLUMNS:
         scales.append("local")
+    if has_codes:
+        scales.append("codes")
     if numeric is None:
         scales += [None, "minmax"]
     if is_binary(X).any():
@@ -243,7 +253,7 @@ def open_points(settings: CoderSettings, X: Matrix, numeric: NDArray[np.bool_] |
         Point(Recipe(scale, power, indicators), p)
         for scale in scales
         for power in powers
-        if power == powers[0] or (scale == "numeric" or (scale in ("quantile", "local") and power < 1))
+        if power == powers[0] or (scale == "numeric" or (scale in FOR_DENSE_ROWS and power < 1))
     ]
     if settings.p == "auto":
         points += [Point(Recipe(None, powers[0], indicators), 20.0)] if numeric is None else []
@@ -251,6 +261,15 @@ def open_points(settings: CoderSettings, X: Matrix, numeric: NDArray[np.bool_] |
     if indicators and len(incomplete_columns(X)):
         points.append(Point(Recipe("numeric", powers[0], False), p))
     return points
+
+
+def _codes(X: Matrix, numeric: NDArray[np.bool_] | None, target: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the columns of codes among those of numbers, by all rows: few rows say little about many codes."""
+    if sparse.issparse(X):
+        if numeric is None:
+            return np.empty(0, dtype=np.int64)
+        X = X[:, np.flatnonzero(numeric)].toarray()
+    return code_columns(X, target) if X.shape[1] <= MOST_COLUMNS else np.empty(0, dtype=np.int64)
 
 
 def has_last_stage(n: int, epochs: Sequence[int]) -> bool:
@@ -307,9 +326,16 @@ class _Search:
     """One search: the rows, and the candidates that were found so far."""
 
     def __init__(
-        self, X: Matrix, settings: CoderSettings, seed: int, score: Score, numeric: NDArray[np.bool_] | None
+        self,
+        X: Matrix,
+        settings: CoderSettings,
+        seed: int,
+        score: Score,
+        numeric: NDArray[np.bool_] | None,
+        codes: NDArray[np.int64],
     ) -> None:
-        self.X, self.settings, self.seed, self.score, self.numeric = X, settings, seed, score, numeric
+        self.X, self.settings, self.seed, self.score = X, settings, seed, score
+        self.numeric, self.codes = numeric, codes
         self.found: list[Candidate] = []
         self._prepared: tuple[Any, list[Any]] = (None, [])
 
@@ -322,14 +348,16 @@ class _Search:
         if len(best) == 1:
             return best[0]
         default = points[0]
-        losses = {point: self.outcome(SECOND, point).losses for point in dict.fromkeys([default, *best])}
+        codes = [point for point in points if point.recipe.scale == "codes"]  # they need more rows than others
+        losses = {point: self.outcome(SECOND, point).losses for point in dict.fromkeys([default, *best, *codes])}
         least = min(losses, key=lambda point: losses[point].mean())
         return least if clearly_better(losses[least], losses[default]) else default
 
     def best_epochs(self, point: Point) -> tuple[int, float]:
         """Return the number of epochs and the temperature by the last stage.
 
-        Fewer epochs than the preferred number must have a clearly lower loss, and must not have a lower accuracy.
+        Fewer epochs must have a clearly lower loss, and must not have a lower accuracy. The fast search looks at still
+        fewer only if that was so.
         """
         stage = Stage(
             "last",
@@ -344,6 +372,8 @@ class _Search:
             found = self.outcome(stage._replace(epochs=epochs), point)
             if best is None or (clearly_better(found.losses, best.losses) and found.accuracy >= best.accuracy):
                 best, chosen = found, first + number
+            elif self.settings.search == "fast":
+                break
         self._mark(chosen)
         return self.found[chosen].epochs, self.found[chosen].temperature
 
@@ -407,7 +437,7 @@ class _Search:
             parts = []
             for training, validation in splits(self.X.shape[0], self.seed, *key[:2]):
                 rows = self.X[training]
-                preprocessing = learn_preprocessing(rows, recipe, self.score.target[training], self.numeric)
+                preprocessing = learn_preprocessing(rows, recipe, self.score.target[training], self.numeric, self.codes)
                 transformed = preprocessing.transform(rows), preprocessing.transform(self.X[validation])
                 parts.append((training, validation, *transformed))
             self._prepared = key, parts

@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 import gcwsnet
-from gcwsnet._atomic import written_beside
+from gcwsnet._atomic import write_file as write_bytes
 from gcwsnet.hashing import HASH_VERSION
 
 FORMAT_VERSION = 3
 KEY = "gcwsnet"  # in the header: a checksum, a space and the description
-TYPES = ("BOOL", "I8", "U8", "I16", "U16", "I32", "U32", "I64", "U64", "F16", "F32", "F64")
-"""The types of arrays that are read, as safetensors calls them."""
+DTYPES = (  # in the order of the format, from small items to large ones
+    *("bool", "uint8", "int8", "int16", "uint16", "float16"),
+    *("int32", "uint32", "float32", "float64", "int64", "uint64"),
+)
+TYPE_NAMES = {name: name[0].upper() + name.lstrip("uintfloa") for name in DTYPES} | {"bool": "BOOL"}
 
 Arrays = dict[str, NDArray[Any]]
 Description = dict[str, Any]
@@ -34,12 +36,35 @@ def write_file(path: Path, arrays: Arrays, description: Description) -> None:
     }
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}  # as safetensors needs them
     text = json.dumps(versions | description, allow_nan=False)
-    metadata = {KEY: f"{digest_of(text, arrays)} {text}"}
-    try:
-        with written_beside(path) as beside:
-            save_file(arrays, beside, metadata=metadata)
-    except SafetensorError as error:
-        raise OSError(f"{path} could not be written, and is as it was before: {error}") from error
+    write_bytes(path, *serialized(arrays, {KEY: f"{digest_of(text, arrays)} {text}"}))
+
+
+def serialized(arrays: Arrays, metadata: dict[str, str]) -> list[bytes | memoryview]:
+    r"""Return the parts of a safetensors file of contiguous arrays: the same bytes that `safetensors` makes of them.
+
+    A file is the length of its header in 8 bytes, the header in JSON, and the bytes of the arrays, which begin at
+    multiples of their item sizes.
+
+    Examples
+    --------
+    >>> serialized({"x": np.arange(3, dtype=np.uint8)}, {})[-1].tobytes()
+    b'\x00\x01\x02'
+    """
+    header: dict[str, Any] = {"__metadata__": metadata}
+    names = sorted(arrays, key=lambda name: (-DTYPES.index(arrays[name].dtype.name), name))
+    end = 0
+    for name in names:
+        array, begin = arrays[name], end
+        end = begin + array.nbytes
+        dtype = TYPE_NAMES[array.dtype.name]
+        header[name] = {"dtype": dtype, "shape": list(array.shape), "data_offsets": [begin, end]}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return [
+        len(text).to_bytes(8, "little"),
+        text,
+        *(arrays[name].reshape(-1).view(np.uint8).data for name in names),
+    ]
 
 
 def read_file(path: Path) -> tuple[Arrays, Description]:
@@ -48,11 +73,11 @@ def read_file(path: Path) -> tuple[Arrays, Description]:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
             names = list(file.keys())
-            odd = [name for name in names if KEY in metadata and file.get_slice(name).get_dtype() not in TYPES]
+            types = {name: file.get_slice(name).get_dtype() for name in names if KEY in metadata}
+            odd = [name for name, dtype in types.items() if dtype not in TYPE_NAMES.values()]
             if odd:
                 raise ValueError(
-                    f"{path} holds the array {odd[0]!r:.80} of the type {file.get_slice(odd[0]).get_dtype()}, which no "
-                    "model of gcwsnet has"
+                    f"{path} holds the array {odd[0]!r:.80} of the type {types[odd[0]]}, which no model of gcwsnet has"
                 )
             arrays = {name: file.get_tensor(name) for name in names} if KEY in metadata else {}
     except SafetensorError as error:

@@ -81,7 +81,8 @@ def _lengths(X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the Euclidean length of each row, as a column; 1 for rows of zeros, and NaN counts as zero."""
     largest = np.fmax.reduce(np.abs(X), axis=1, initial=0.0, keepdims=True)
     largest[largest == 0] = 1.0
-    length = largest * np.sqrt(np.nansum((X / largest) ** 2, axis=1, keepdims=True))  # so no square overflows
+    squares = np.nan_to_num(X / largest) ** 2  # of shares, so none overflows
+    length = largest * np.sqrt(np.cumsum(squares, axis=1)[:, -1:])  # one order of sums, whatever the layout of X
     return np.where(length > 0, length, 1.0)
 
 

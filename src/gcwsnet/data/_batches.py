@@ -66,6 +66,11 @@ class Batches(ABC):
         return self._error_handler().skipped
 
     @property
+    def skipped_rows(self) -> NDArray[np.int64]:
+        """The numbers of the rows that the last loop has skipped so far, counted from 0 among all rows of all files."""
+        return self._error_handler().skipped_rows
+
+    @property
     def reasons(self) -> list[str]:
         """The error messages of the first skipped rows."""
         return list(self._error_handler().reasons)

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
+from gcwsnet import _core
 from gcwsnet.data._columns import kind_of_texts
+from gcwsnet.data._csv_rows import (
+    MISSING_VALUES,
+    NUMBERS,
+    START_OF_ROW,
+    STRINGS,
+    WITHIN_QUOTES,
+    BlockRepair,
+    CsvRow,
+    RepairedBlock,
+    csv_blocks,
+    is_number,
+    open_quote,
+    split_fields,
+    split_rows,
+    without_first_row,
+)
 from gcwsnet.data._encode import Table
-from gcwsnet.data._errors import DataError, ErrorHandler, RowOrigin, quote, require_pyarrow
+from gcwsnet.data._errors import DataError, ErrorHandler, RowOrigin, require_pyarrow
 from gcwsnet.data._options import ReadOptions
 from gcwsnet.data._reader import TableReader
 from gcwsnet.data._schema import ColumnSelection, FileColumn, Schema
-from gcwsnet.data._sources import BYTE_ORDER_MARK, LineBlock, Source, line_blocks, line_too_long
+from gcwsnet.data._sources import BYTE_ORDER_MARK, HEAD_BYTES, LineBlock, Source, line_too_long
 
-HEAD_LINES, HEAD_ROWS = 3, 1000
-NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "n/a")
-NOT_A_NUMBER = ("-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "NaN", "nan")
-MISSING_VALUES = ("", "NULL", "None", "null", *NOT_AVAILABLE, *NOT_A_NUMBER)  # the defaults of pandas.read_csv
-NUMBER = re.compile(r"[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
-NUMBERS, STRINGS = "numbers", "strings"
+HEAD_ROWS = 1000
 
 
 class CsvHead(NamedTuple):
@@ -68,7 +76,7 @@ class CsvReader(TableReader):
 
     def is_empty(self, source: Source) -> bool:
         """Return whether there is nothing in the file."""
-        return not source.head().strip()
+        return not source.head().strip(b" \r\n")
 
     def text_label_type(self, source: Source, label: int) -> str | None:
         """Return the type of the first label."""
@@ -83,44 +91,54 @@ class CsvReader(TableReader):
         types = _column_types(schema, selection, label_type or NUMBERS)
         parse = BlockParser(self.delimiter, head.n_columns, types)
         repair = BlockRepair(source.name, self.delimiter, head.column_names, types)
+        for block in self._blocks(source, with_header=head.names is None):
+            arrays, repaired = parse(block.text), None
+            if arrays is None:
+                repaired = repair(block, errors)
+                arrays = parse(repaired.text)
+            if arrays is None or (repaired and arrays and len(next(iter(arrays.values()))) != len(repaired.rows)):
+                raise DataError(
+                    f"rows must be CSV, got some that pyarrow cannot parse: {parse.last_error}",
+                    path=source.name,
+                    line=block.first_line,
+                )
+            if arrays:
+                yield Table.from_arrays(arrays, selection), _row_origin(source.name, block, self.delimiter, repaired)
+            elif repaired:
+                errors.advance(repaired.n_rows)
+            if repaired and repaired.error is not None:
+                raise repaired.error
+
+    def _blocks(self, source: Source, *, with_header: bool) -> Iterator[LineBlock]:
+        longest_line = self.options.longest_line
         with source.open() as stream:
-            blocks = line_blocks(stream.read, path=source.name, longest_line=self.options.longest_line, quoted=True)
-            for block in blocks if head.names is None else _without_header(blocks):
-                arrays, rows, error = parse(block.text), None, None
-                if arrays is None:
-                    text, rows, error = repair(block, errors)
-                    arrays = parse(text)
-                if arrays is None:
-                    raise DataError(
-                        f"rows must be CSV, got some that pyarrow cannot parse: {parse.last_error}",
-                        path=source.name,
-                        line=block.first_line,
-                    )
-                if arrays:
-                    yield Table.from_arrays(arrays, selection), _row_origin(source.name, block, rows)
-                if error is not None:
-                    raise error
+            blocks = csv_blocks(stream.read, delimiter=self.delimiter, path=source.name, longest_line=longest_line)
+            yield from blocks if with_header else _without_header(blocks, self.delimiter)
 
     def _head(self, source: Source) -> CsvHead:
         if source.name not in self._heads:
-            longest_line = self.options.longest_line
-            text = source.head(HEAD_LINES, longest_line + 1).removeprefix(BYTE_ORDER_MARK)
-            end = text.rfind(b"\n") + 1 if text.count(b"\n") >= HEAD_LINES else len(text)
-            if b"\n" not in text and len(text) > longest_line:
-                raise line_too_long(text, source.name, 1, longest_line, quoted=True)
-            first_rows = islice(split_rows(LineBlock(text[:end], 1)), HEAD_ROWS)
-            fields = [self._head_fields(row, source.name) for row in first_rows]
-            self._heads[source.name] = self._parse_head([one for one in fields if one is not None], source.name)
+            rows = self._first_rows(source)[:HEAD_ROWS]
+            fields = [split_fields(row.text, self.delimiter) for row in rows]
+            self._heads[source.name] = self._parse_head(fields, source.name)
         return self._heads[source.name]
 
-    def _head_fields(self, row: CsvRow, path: str) -> list[str] | None:
-        """Return the fields of a row, or None for a later row that is not CSV; its error comes when it is read."""
-        try:
-            return split_fields(row.text, self.delimiter)
-        except csv.Error as error:
-            if row.line > 1:
-                return None
-            raise _not_csv(row, error, path) from error
+    def _first_rows(self, source: Source) -> list[CsvRow]:
+        """Return the whole rows of the first 64 KiB, and of more until there are two."""
+        longest_line, n_bytes = self.options.longest_line, HEAD_BYTES
+        while True:
+            head = source.head(n_bytes)
+            text = head.removeprefix(BYTE_ORDER_MARK)
+            end, _, _, state, _ = _core.scan_csv(text, self.delimiter, START_OF_ROW, False)
+            if len(head) < n_bytes:
+                if state == WITHIN_QUOTES:
+                    raise open_quote(LineBlock(text, 1), self.delimiter, source.name)
+                return split_rows(LineBlock(text, 1), self.delimiter)
+            rows = split_rows(LineBlock(text[:end], 1), self.delimiter)
+            if len(rows) >= 2 or (rows and n_bytes > longest_line):
+                return rows
+            if n_bytes > longest_line:
+                raise line_too_long(source.name, 1, longest_line, open_quote=state == WITHIN_QUOTES)
+            n_bytes = min(2 * n_bytes, longest_line + 1)
 
     def _parse_head(self, rows: list[list[str]], path: str) -> CsvHead:
         if not rows:
@@ -141,38 +159,6 @@ class TsvReader(CsvReader):
     """A reader of TSV files: CSV with tabs."""
 
     delimiter = "\t"
-
-
-class CsvRow(NamedTuple):
-    """A row as it is written, and the number of its first line."""
-
-    line: int
-    text: bytes
-
-
-def split_rows(block: LineBlock) -> Iterator[CsvRow]:
-    """Yield the rows of a block that are not blank. A newline between double quotes does not end a row."""
-    pending, line = b"", block.first_line
-    for number, text in enumerate(block.text.split(b"\n"), block.first_line):
-        pending = pending + b"\n" + text if pending else text
-        if pending.count(b'"') % 2:
-            continue
-        if pending.strip(b"\r"):
-            yield CsvRow(line, pending)
-        pending, line = b"", number + 1
-    if pending:
-        yield CsvRow(line, pending)
-
-
-def split_fields(text: bytes, delimiter: str) -> list[str]:
-    """Return the fields of a row; bytes that are not UTF-8 become surrogates."""
-    decoded = text.rstrip(b"\r").decode("utf-8", errors="surrogateescape")
-    return next(csv.reader(io.StringIO(decoded, newline=""), delimiter=delimiter))
-
-
-def is_number(field: str) -> bool:
-    """Return whether a field is a number; a missing value is not."""
-    return NUMBER.fullmatch(field.strip()) is not None
 
 
 def is_header(first: Sequence[str], second: Sequence[str] | None) -> bool:
@@ -225,7 +211,7 @@ class BlockParser:
 
     def __call__(self, text: bytes) -> dict[int, Any] | None:
         """Return the columns by their numbers, an empty dict if there are no rows, or None if a row is invalid."""
-        if not text.strip():
+        if not text.strip(b"\r\n"):
             return {}
         read_options = self._csv.ReadOptions(column_names=self._names, block_size=len(text) + 1, use_threads=False)
         try:
@@ -243,92 +229,6 @@ class BlockParser:
         return {number: column.combine_chunks() for number, column in zip(self._numbers, table.columns, strict=True)}
 
 
-class RepairedBlock(NamedTuple):
-    """The valid rows of a block as text, the same rows as they are in the file, and the error that ended them."""
-
-    text: bytes
-    rows: list[CsvRow]
-    error: DataError | None
-
-
-class BlockRepair:
-    """A slow parser of blocks, which finds the invalid rows and writes the valid ones so that pyarrow can parse them.
-
-    Parameters
-    ----------
-    path : str
-    delimiter : str
-    names : list of str or None
-        The names of the columns.
-    types : dict of int to {"numbers", "strings"}
-        The columns that are read, and what they must hold.
-    """
-
-    def __init__(self, path: str, delimiter: str, names: Sequence[str | None], types: dict[int, str]) -> None:
-        self._path, self._delimiter, self._names, self._types = path, delimiter, names, types
-
-    def __call__(self, block: LineBlock, errors: ErrorHandler) -> RepairedBlock:
-        """Return the valid rows: all of them, or those before the first invalid one where reading stops at it."""
-        text, rows = io.StringIO(newline=""), []
-        writer = csv.writer(text, delimiter=self._delimiter, lineterminator="\n")
-        error = None
-        for row in split_rows(block):
-            fields = self._parse_or_error(row)
-            if not isinstance(fields, DataError):
-                writer.writerow(fields)
-                rows.append(row)
-            elif errors.on_error == "stop":
-                error = fields
-                break
-            else:
-                errors.handle(fields, row.text)
-        return RepairedBlock(text.getvalue().encode("utf-8", errors="surrogateescape"), rows, error)
-
-    def _parse_or_error(self, row: CsvRow) -> list[str] | DataError:
-        try:
-            return self._parse(row)
-        except DataError as error:
-            return error
-
-    def _parse(self, row: CsvRow) -> list[str]:
-        """Return the fields of a row, with numbers as pyarrow parses them."""
-        try:
-            fields = split_fields(row.text, self._delimiter)
-        except csv.Error as error:
-            raise _not_csv(row, error, self._path) from error
-        if len(fields) != len(self._names):
-            raise self._error(f"a row must have {len(self._names)} columns, got {len(fields)}; drop the row", row)
-        for number, kind in self._types.items():
-            if kind == NUMBERS:
-                fields[number] = self._normalize_number(fields[number], row, number)
-            if not fields[number].isascii() and any("\ud800" <= letter <= "\udfff" for letter in fields[number]):
-                raise self._error(
-                    "a text must be UTF-8, got other bytes; convert the file, or drop the row", row, number
-                )
-        return fields
-
-    def _normalize_number(self, field: str, row: CsvRow, number: int) -> str:
-        if field.strip() in MISSING_VALUES:
-            return ""
-        if not is_number(field):
-            got = quote(field.encode("utf-8", errors="surrogateescape"))
-            raise self._error(
-                f"a value must be a number, got {got}; if the column has categories, name it in categorical",
-                row,
-                number,
-            )
-        return repr(float(field))
-
-    def _error(self, message: str, row: CsvRow, number: int | None = None) -> DataError:
-        column = None if number is None else self._names[number] or number + 1
-        return DataError(message, path=self._path, line=row.line, column=column)
-
-
-def _not_csv(row: CsvRow, error: csv.Error, path: str) -> DataError:
-    message = f"a row must be CSV, got {quote(row.text)} ({error}); correct it, or drop the row"
-    return DataError(message, path=path, line=row.line)
-
-
 def _column_types(schema: Schema, selection: ColumnSelection, label_type: str) -> dict[int, str]:
     """Return what the columns that are read must hold, by their numbers."""
     types = {
@@ -342,24 +242,24 @@ def _column_types(schema: Schema, selection: ColumnSelection, label_type: str) -
     return types
 
 
-def _without_header(blocks: Iterator[LineBlock]) -> Iterator[LineBlock]:
+def _without_header(blocks: Iterator[LineBlock], delimiter: str) -> Iterator[LineBlock]:
     """Yield the blocks without the first row that is not blank."""
     for block in blocks:
-        header = next(split_rows(block), None)
-        if header is not None:
-            end = block.text.index(header.text) + len(header.text) + 1
-            if block.text[end:]:
-                yield LineBlock(block.text[end:], block.first_line + block.text.count(b"\n", 0, end))
+        rest = without_first_row(block, delimiter)
+        if rest is not None:
+            yield rest
             break
     yield from blocks
 
 
-def _row_origin(path: str, block: LineBlock, rows: list[CsvRow] | None) -> RowOrigin:
+def _row_origin(path: str, block: LineBlock, delimiter: str, repaired: RepairedBlock | None) -> RowOrigin:
     """Return the origin of the rows of a block, which is split into rows only if an error asks for one."""
+    rows = None if repaired is None else repaired.rows
 
     def find(row: int) -> CsvRow:
         nonlocal rows
-        rows = list(split_rows(block)) if rows is None else rows
+        rows = split_rows(block, delimiter) if rows is None else rows
         return rows[row]
 
-    return RowOrigin(path, lambda row: find(row).line, lambda row: find(row).text)
+    origin = RowOrigin(path, lambda row: find(row).line, lambda row: find(row).text)
+    return origin if repaired is None else origin._replace(positions=repaired.positions, n_rows=repaired.n_rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
 from gcwsnet.data._batch import Batch
@@ -75,14 +77,25 @@ class ErrorHandler:
         self.on_error = on_error
         self.skipped = self.unknown_categories = 0
         self.reasons: list[str] = []
+        self._n_rows, self._skipped_rows = 0, array("q")
         self._rejects = None if rejects is None else Path(rejects)
         self._file: BinaryIO | None = None
 
-    def handle(self, error: DataError, text: bytes) -> None:
-        """Raise the error, or count it and save the text of the row."""
+    @property
+    def skipped_rows(self) -> NDArray[np.int64]:
+        """The numbers of the skipped rows among all rows so far, counted from 0."""
+        return np.sort(np.array(self._skipped_rows, dtype=np.int64))
+
+    def advance(self, n_rows: int) -> None:
+        """Take note that these rows, valid or not, have been gone over."""
+        self._n_rows += n_rows
+
+    def handle(self, error: DataError, text: bytes, row: int) -> None:
+        """Raise the error, or count it and save the text of the row, which is number `row` since the last `advance`."""
         if self.on_error == "stop":
             raise error
         self.skipped += 1
+        self._skipped_rows.append(self._n_rows + row)
         if len(self.reasons) < MAX_REASONS:
             self.reasons.append(str(error))
         if self._rejects is not None:
@@ -128,11 +141,23 @@ def require_pyarrow(needed_by: str, module: str = "pyarrow") -> Any:
 
 
 class RowOrigin(NamedTuple):
-    """The place in a file that the rows of a batch come from: functions from a row to its line and to its text."""
+    """The place in a file that the rows of a batch come from.
+
+    Attributes
+    ----------
+    path : str or None
+    line, text : function of a row
+    positions : sequence of int, optional
+        The numbers of the rows among all that were gone over, where some of these were skipped before.
+    n_rows : int, optional
+        The number of rows that were gone over in that case.
+    """
 
     path: str | None
     line: Callable[[int], int]
     text: Callable[[int], bytes]
+    positions: Sequence[int] | None = None
+    n_rows: int | None = None
 
     @classmethod
     def numbered(cls, path: str | None, first: int) -> RowOrigin:
@@ -167,11 +192,11 @@ class InvalidRows:
 
     def drop_from(self, batch: Batch, origin: RowOrigin, errors: ErrorHandler) -> Batch:
         """Hand the invalid rows to the error handler, first row first, and return the batch without them."""
-        if not self._reasons:
-            return batch
         for row, (column, message) in sorted(self._reasons.items()):
-            errors.handle(DataError(message, path=origin.path, line=origin.line(row), column=column), origin.text(row))
-        return batch.take(self.valid_mask(batch.n_rows))
+            error = DataError(message, path=origin.path, line=origin.line(row), column=column)
+            errors.handle(error, origin.text(row), row if origin.positions is None else origin.positions[row])
+        errors.advance(batch.n_rows if origin.n_rows is None else origin.n_rows)
+        return batch.take(self.valid_mask(batch.n_rows)) if self._reasons else batch
 
 
 def check_batch(

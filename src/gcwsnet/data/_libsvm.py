@@ -88,13 +88,14 @@ class LibsvmReader(Reader):
             column = fault_begin - n_bytes
             token = line[column : column + fault_end - fault_begin]
             message = fault_message(fault, token, schema, self.options.dtype or "float64")
-            errors.handle(DataError(message, path=path, line=line_number, column=column + 1), line)
+            errors.handle(DataError(message, path=path, line=line_number, column=column + 1), line, 0)
+            errors.advance(1)
             begin, line_number = begin + len(line), line_number + 1
 
     def _check_labels(self, batch: Batch, schema: Schema, origin: RowOrigin, errors: ErrorHandler) -> Batch:
-        if self.options.labels is None:  # the native parser has checked everything else
-            return batch
         invalid = InvalidRows()
+        if self.options.labels is None:  # the native parser has checked everything else
+            return invalid.drop_from(batch, origin, errors)
         without_features = batch._replace(X=batch.X[:, :0])
         check_batch(without_features, invalid, missing=schema.missing, known_labels=self.options.labels)
         return invalid.drop_from(batch, origin, errors)

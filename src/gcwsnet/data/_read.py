@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,10 @@ from gcwsnet.data._numpy import NpyReader, NpzReader
 from gcwsnet.data._options import LONGEST_LINE, ColumnName, ReadOptions
 from gcwsnet.data._parquet_arrow import ArrowReader, ParquetReader
 from gcwsnet.data._reader import Reader
-from gcwsnet.data._schema import Schema
+from gcwsnet.data._schema import HASH_COLUMNS, Schema
 from gcwsnet.data._sources import detect_format, find_sources
 
+TABLES = ("csv", "tsv", "arrow")
 READERS: dict[str, type[Reader]] = {
     "libsvm": LibsvmReader,
     "csv": CsvReader,
@@ -100,7 +102,8 @@ def read(
     hash_columns : int, optional
         Hash all categories to this number of columns at the end of X, which all categorical columns share. By default
         all rows are read once to find the categories, each has a column of its own in columns of up to 100 categories,
-        and those of other columns are hashed to 16,384.
+        and those of other columns are hashed to 16,384. A stream cannot be read twice: all its categories are hashed to
+        16,384 columns.
     missing : {"error", "zero", "nan"}, optional
         The rule for missing values. "error", the default, raises a DataError. With "zero" a missing value counts as 0,
         before any preprocessing. With "nan" it stays NaN in X, for the next step to deal with. In the last two cases a
@@ -166,7 +169,10 @@ def read(
     )
     if schema is not None:
         schema = schema.with_options(options)
-    reader = _file_reader(sources, format, options) if _are_paths(sources) else _arrays_reader(sources, options)
+    if _are_paths(sources):
+        reader = _file_reader(sources, format, options, schema_is_known=schema is not None)
+    else:
+        reader = _arrays_reader(sources, options)
     return ReaderBatches(reader, batch_rows=batch_rows, on_error=on_error, rejects=rejects, schema=schema)
 
 
@@ -176,17 +182,22 @@ def _are_paths(sources: Any) -> bool:
     return isinstance(sources, list | tuple) and all(isinstance(source, str | os.PathLike) for source in sources)
 
 
-def _file_reader(paths: Any, format: str, options: ReadOptions) -> Reader:  # noqa: A002
+def _file_reader(paths: Any, format: str, options: ReadOptions, *, schema_is_known: bool) -> Reader:  # noqa: A002
+    """Return the reader of files; the categories of a stream are hashed, since nobody knows which will come."""
     sources = find_sources(paths)
     if sum(not source.reusable for source in sources) > 1:
         raise ValueError("sources may have one stream, such as standard input, got several")
     if format == "auto":
         format = detect_format(sources)  # noqa: A001
     options.check_format(format)
+    is_stream = not all(source.reusable for source in sources)
+    if is_stream and format in TABLES and options.hash_columns is None and not schema_is_known:
+        options = replace(options, hash_columns=HASH_COLUMNS)
     return READERS[format](sources, options)
 
 
 def _arrays_reader(sources: Any, options: ReadOptions) -> Reader:
+    options.check_format("arrays")
     is_matrix = isinstance(sources, np.ndarray) or sparse.issparse(sources)
     if is_matrix or (isinstance(sources, tuple) and getattr(sources[0], "ndim", None) == 2):
         return ArraysReader([sources], options)

@@ -73,10 +73,10 @@ class Source:
         self._pending: ByteStream | None = None
         self._opened = False
 
-    def head(self, n_lines: int = 0, max_bytes: int = HEAD_BYTES) -> bytes:
-        """Return the first 64 KiB, decompressed, and more until there are `n_lines` lines or `max_bytes` bytes."""
+    def head(self, n_bytes: int = HEAD_BYTES) -> bytes:
+        """Return the first 64 KiB or more, decompressed: at least `n_bytes` bytes, fewer only if there are no more."""
         with self._peek() as stream:
-            return stream.head(n_lines, max_bytes)
+            return stream.head(n_bytes)
 
     def compression(self) -> str | None:
         """Return the compression: "gz", "bz2", "xz", "zstd" or None."""
@@ -128,13 +128,10 @@ class ByteStream:
             raise
         self._buffer = b""
 
-    def head(self, n_lines: int, max_bytes: int) -> bytes:
+    def head(self, n_bytes: int) -> bytes:
         """Return the first bytes without consuming them; see `Source.head`."""
-        while len(self._buffer) < HEAD_BYTES or (len(self._buffer) < max_bytes and self._buffer.count(b"\n") < n_lines):
-            more = read_fully(self._read, max(HEAD_BYTES, len(self._buffer)))
-            if not more:
-                break
-            self._buffer += more
+        if len(self._buffer) < n_bytes:
+            self._buffer += read_fully(self._read, n_bytes - len(self._buffer))
         return self._buffer
 
     def read(self, n_bytes: int) -> bytes:
@@ -276,8 +273,17 @@ class LineBlock(NamedTuple):
     first_line: int
 
 
+def chunks_of_text(read: ReadBytes, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """Yield the bytes of a text some at a time, without a byte order mark at its beginning."""
+    start = read_fully(read, len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
+    if chunk := start + read(block_bytes):
+        yield chunk
+    while chunk := read(block_bytes):
+        yield chunk
+
+
 def line_blocks(
-    read: ReadBytes, *, path: str, longest_line: int, quoted: bool = False, block_bytes: int = BLOCK_BYTES
+    read: ReadBytes, *, path: str, longest_line: int, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[LineBlock]:
     """Yield blocks of whole lines; the last line need not end with a newline.
 
@@ -289,46 +295,32 @@ def line_blocks(
         The file that errors name.
     longest_line : int
         The most bytes that a line may have. Memory stays within a small multiple of it.
-    quoted : bool
-        Whether a newline between double quotes belongs to its line.
     block_bytes : int
         The bytes that are read at a time.
     """
-    pending, line = b"", 1
-    while chunk := read(block_bytes):
-        text = pending + chunk
-        if line == 1 and not pending:
-            text = text.removeprefix(BYTE_ORDER_MARK)
-        end = _end_of_last_line(text, len(pending), quoted)
+    pending: list[bytes] = []
+    n_pending, line = 0, 1
+    for chunk in chunks_of_text(read, block_bytes):
+        end = chunk.rfind(b"\n") + 1
         if end > 0:
-            yield LineBlock(text[:end], line)
-            line += text.count(b"\n", 0, end)
-        pending = text[end:]
-        if len(pending) > longest_line:
-            raise line_too_long(pending, path, line, longest_line, quoted)
-    if pending:
-        yield LineBlock(pending, line)
+            text = b"".join([*pending, chunk[:end]])
+            yield LineBlock(text, line)
+            line += text.count(b"\n")
+            pending, n_pending = [], 0
+        pending.append(chunk[end:])
+        n_pending += len(chunk) - end
+        if n_pending > longest_line:
+            raise line_too_long(path, line, longest_line)
+    if n_pending:
+        yield LineBlock(b"".join(pending), line)
 
 
-def line_too_long(text: bytes, path: str, line: int, longest_line: int, quoted: bool) -> DataError:
+def line_too_long(path: str, line: int, longest_line: int, *, open_quote: bool = False) -> DataError:
     """Return the error for a line that does not end within `longest_line` bytes."""
-    open_quote = " (a double quote may be left open)" if quoted and text.count(b'"') % 2 else ""
+    may_be_open = " (a double quote may be left open)" if open_quote else ""
     return DataError(
-        f"a line must have at most longest_line={longest_line} bytes, got more{open_quote}; is this a text file? If it "
-        "is, raise longest_line",
+        f"a line must have at most longest_line={longest_line} bytes, got more{may_be_open}; is this a text file? If "
+        "it is, raise longest_line",
         path=path,
         line=line,
     )
-
-
-def _end_of_last_line(text: bytes, searched: int, quoted: bool) -> int:
-    """Return the end of the last whole line, 0 if there is none; no line ends in the first `searched` bytes."""
-    if not quoted:
-        return text.rfind(b"\n", searched) + 1
-    end = text.rfind(b"\n") + 1
-    inside_quotes = text.count(b'"', 0, end) % 2
-    while end > 0 and inside_quotes:
-        start = text.rfind(b"\n", 0, end - 1) + 1
-        inside_quotes ^= text.count(b'"', start, end) % 2
-        end = start
-    return end

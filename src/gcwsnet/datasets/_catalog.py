@@ -12,7 +12,7 @@ from gcwsnet.datasets._archives import DataFile
 from gcwsnet.datasets._layouts import Part
 
 UCI = "https://archive.ics.uci.edu/static/public"
-LAROCHELLE = "http://www.iro.umontreal.ca/~lisa/icml2007data"
+LAROCHELLE = "https://www.iro.umontreal.ca/~lisa/icml2007data"
 MNIST_MIRRORS = ("https://ossci-datasets.s3.amazonaws.com/mnist", "https://storage.googleapis.com/cvdf-datasets/mnist")
 
 
@@ -47,7 +47,8 @@ class PublishedFile:
         The addresses, in the order in which they are tried.
     checksum : str or None
         A hash function and its value, such as ``sha256:440fca...``, where both are known for certain. An archive
-        without a checksum must be undamaged by the checksums inside it, and its content is checked when it is read.
+        without a checksum must be undamaged by the checksums inside it, and its content is checked when it is read. A
+        download without a SHA-256 is announced by a warning in the log.
     """
 
     file: str

@@ -30,6 +30,7 @@ TIMEOUT_SECONDS = 30
 """How long a server may be silent."""
 
 CHUNK_BYTES = 1 << 18
+THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 Folder = str | os.PathLike[str]
 logger = logging.getLogger("gcwsnet")
 
@@ -132,8 +133,7 @@ def fetch(published: PublishedFile, folder: Path) -> Path:
     for url in published.urls:
         try:
             with written_beside(path) as part:
-                _copy(url, part, published.file)
-                _check_content(part, published)
+                _copy(url, part, published)
         except DOWNLOAD_FAILURES as error:  # noqa: PERF203
             failures.append(f"{url}: {_reason(error)}")
         else:
@@ -142,22 +142,19 @@ def fetch(published: PublishedFile, folder: Path) -> Path:
     raise DownloadError("; ".join(failures))
 
 
-def _copy(url: str, part: Path, name: str) -> None:
-    """Write the content of a URL to a file; raise a DownloadError if fewer bytes come than the server announced."""
-    if urlsplit(url).scheme not in ("http", "https"):
-        raise DownloadError("only http and https are downloaded")
+def _copy(url: str, file: IO[bytes], published: PublishedFile) -> None:
+    """Write the content of a URL to a file, and check it; an incomplete or a wrong one raises a DownloadError."""
+    if not _is_secure(url):
+        raise DownloadError("only https is downloaded")
     logger.info("downloading %s", url)
     headers = {"User-Agent": "gcwsnet", "Accept-Encoding": "identity"}
     opener = request.build_opener(_SecureRedirects)
-    with (
-        part.open("xb") as file,
-        opener.open(request.Request(url, headers=headers), timeout=TIMEOUT_SECONDS) as response,  # noqa: S310
-    ):
+    with opener.open(request.Request(url, headers=headers), timeout=TIMEOUT_SECONDS) as response:  # noqa: S310
         announced = response.headers.get("Content-Length", "")
         total = int(announced) if announced.isdecimal() else None
         _check_length(total or 0)
         length = 0
-        with _progress_bar(name, total) as advance:
+        with _progress_bar(published.file, total) as advance:
             while chunk := response.read(CHUNK_BYTES):
                 length += len(chunk)
                 _check_length(length)
@@ -165,6 +162,13 @@ def _copy(url: str, part: Path, name: str) -> None:
                 advance(len(chunk))
     if total is not None and length != total:
         raise DownloadError(f"{length:,} of {total:,} bytes came")
+    _check_content(file, published)
+
+
+def _is_secure(url: str) -> bool:
+    """Return whether nobody can change what a URL brings on its way: by https, or from this machine."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in THIS_MACHINE)
 
 
 def _check_length(length: int) -> None:
@@ -172,32 +176,37 @@ def _check_length(length: int) -> None:
         raise DownloadError(f"it has more than {MAX_BYTES:,} bytes, which no published file has")
 
 
-def _check_content(part: Path, published: PublishedFile) -> None:
+def _check_content(file: IO[bytes], published: PublishedFile) -> None:
     """Raise an error if the checksum differs or, for a zip archive without a checksum, if the archive is damaged."""
+    if published.checksum is None or not published.checksum.startswith("sha256:"):
+        logger.warning(
+            "%s has no known SHA-256: nothing proves that it is the published file. Its content is checked when it is "
+            "read.",
+            published.file,
+        )
+    file.seek(0)
     if published.checksum is not None:
         function, expected = published.checksum.split(":")
         digest = hashlib.new(function, usedforsecurity=False)
-        with part.open("rb") as file:
-            while chunk := file.read(CHUNK_BYTES):
-                digest.update(chunk)
+        while chunk := file.read(CHUNK_BYTES):
+            digest.update(chunk)
         if digest.hexdigest() != expected:
             raise DownloadError(f"its {function} must be {expected}, got {digest.hexdigest()}")
     elif published.file.endswith(".zip"):
-        with wrap_read_errors("the zip archive"), ZipFile(part) as archive:
+        with wrap_read_errors("the zip archive"), ZipFile(file) as archive:
             damaged = archive.testzip()
             if damaged is not None:
                 raise ValueError(f"{damaged} is damaged")
 
 
 class _SecureRedirects(request.HTTPRedirectHandler):
-    """A handler that follows redirects from http to http or https, and from https to https only."""
+    """A handler that follows redirects to https only, or within this machine."""
 
     def redirect_request(
         self, req: request.Request, fp: IO[bytes], code: int, msg: str, headers: object, newurl: str
     ) -> request.Request | None:
-        allowed = ("https",) if urlsplit(req.full_url).scheme == "https" else ("http", "https")
-        if urlsplit(newurl).scheme not in allowed:
-            raise DownloadError(f"it is moved to {newurl}, and only {' and '.join(allowed)} is followed")
+        if not _is_secure(newurl):
+            raise DownloadError(f"it is moved to {newurl}, and only https is followed")
         return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
 
 

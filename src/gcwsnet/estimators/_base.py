@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._keys import EPOCH_ORDER, random_order
 from gcwsnet._memory import available_bytes
@@ -22,12 +21,11 @@ from gcwsnet._validation import check_integer, check_number, draw_seed
 from gcwsnet.coding import CoderSettings, fit_coder
 from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.data import Batch, Schema
-from gcwsnet.estimators._fitted_model import FittedModel
-from gcwsnet.estimators._input import check_rows, opened, schema_of
+from gcwsnet.estimators._fitted_model import FittedNet
+from gcwsnet.estimators._input import opened, schema_of
 from gcwsnet.estimators._model_format import READ_WHEN_USED
-from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import progress, show_selection
-from gcwsnet.estimators._table_model import TableModel, frozen
+from gcwsnet.estimators._table_model import frozen
 from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
 from gcwsnet.training import Plan, Targets, Trainer, TrainingSettings
 from gcwsnet.training._candidate_score import CandidateScore
@@ -48,7 +46,7 @@ Callback = Callable[[Any, Record], Any]
 Self = TypeVar("Self", bound="GCWSNetEstimator")
 
 
-class GCWSNetEstimator(FittedModel, TableModel):
+class GCWSNetEstimator(FittedNet):
     """The part of the classifier and of the regressor that is the same for both.
 
     They have a coder and a trainer. Where `fit` goes from here is in ``CONTRIBUTING.md``.
@@ -184,7 +182,7 @@ class GCWSNetEstimator(FittedModel, TableModel):
                 epochs = (
                     () if self.early_stopping else training_settings.epochs_to_compare(rows.n_rows, thorough=thorough)
                 )
-                training_settings = training_settings.for_rows(rows.n_rows)
+                training_settings = training_settings.for_rows(rows.n_rows, targets.n_outputs)
                 self._begin(rows, targets, coder_settings, training_settings, schema, seed, epochs)
             else:
                 fitted = self.trainer_.settings
@@ -230,7 +228,7 @@ class GCWSNetEstimator(FittedModel, TableModel):
                 if self._buffer.is_full:
                     self._buffer = None
             fractions = record_fractions(self._fitted_params["records"])
-            plan = Plan(1, rows.n_rows, scheduled=False, fractions=fractions, averaged=True)
+            plan = Plan(1, rows.n_rows, scheduled=False, fractions=fractions, follows=True)
             self._run(plan, rows, shuffle=False)
         return self
 
@@ -370,16 +368,6 @@ class GCWSNetEstimator(FittedModel, TableModel):
         """Return whether a callback wants to stop; all of them are called."""
         answers = [callback(self, dict(record)) for callback in self.callbacks or ()]
         return any(answer is True for answer in answers)
-
-    def _outputs(self, X: Any) -> NDArray[np.float32]:
-        """Return the outputs of the net for rows as users give them."""
-        if not self.__sklearn_is_fitted__():
-            check_is_fitted(self)
-        rows = check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False)
-        return Predictor(self.coder_, self.trainer_.net, n_jobs=self.n_jobs).outputs_of_checked(rows)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "trainer_" in vars(self)
 
 
 @contextmanager

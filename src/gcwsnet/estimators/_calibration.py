@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import log_softmax
 
 Floats = NDArray[np.float64]
 
@@ -64,6 +62,9 @@ def learn_calibration(scores: Floats, target: NDArray[np.integer], weight: Float
     >>> bool(calibration.logits(np.array([[0.9]]))[0].argmax() == 1)
     True
     """
+    from scipy.optimize import minimize  # noqa: PLC0415 - predictions do without SciPy
+    from scipy.special import log_softmax  # noqa: PLC0415
+
     start = np.concatenate([[0.0, 1.0], np.zeros(n_classes)])
     if n_classes == 1 or not len(scores):
         return Calibration(start[:2], start[2:])

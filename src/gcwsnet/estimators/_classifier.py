@@ -43,15 +43,16 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         The power of the pGMM kernel. A large one lets the largest entries of a row decide. Without a search it is 1.
     scale : str or None, default="auto"
         The scaling of the columns, which can decide everything: "numeric", "standard", "minmax", "quantile", "local",
-        "idf", "unit", "tfidf", "auto" or None. "numeric" standardises numeric columns, leaves
+        "codes", "idf", "unit", "tfidf", "auto" or None. "numeric" standardises numeric columns, leaves
         binary ones as they are and drops constant ones; sparse rows are divided and not shifted. "standard" treats
         binary columns like numeric ones, "minmax" puts columns into [0, 1], "quantile" makes numeric ones normal by
         their ranks, "local" adds hat functions over their quantiles to "numeric", so that the neighbourhood of a number
-        counts, and None takes rows as they come, which suits columns that share one unit, such as pixels. For
-        counts of words or clicks, "idf" makes rare columns weigh more, "unit" gives rows length 1, and "tfidf" does
-        both. "auto" selects among these ("quantile" and "local" for dense rows alone, the last three for sparse
-        ones); without a search it is "numeric". It is learned in `fit`, or from the first rows of a stream, see
-        `partial_fit`. For any other preprocessing, put a transformer before the model in a `Pipeline`.
+        counts, "codes" adds a column of 0 and 1 for each value of integer columns that are codes, and None takes rows
+        as they come, which suits columns that share one unit, such as pixels. For counts of words or clicks, "idf"
+        makes rare columns weigh more, "unit" gives rows length 1, and "tfidf" does both. "auto" selects among these
+        ("quantile", "local" and "codes" for dense rows alone, the last three for sparse ones); without a search it is
+        "numeric". It is learned in `fit`, or from the first rows of a stream, see `partial_fit`. For any other
+        preprocessing, put a transformer before the model in a `Pipeline`.
     relevance : float or "auto", default="auto"
         The power of the relevance that columns are multiplied by, after they were scaled. In pGMM the size of a column
         is its weight, and columns that say nothing dilute the kernel. The relevance of a column is the share of the
@@ -65,16 +66,17 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         times as long. Fewer than 200 rows are not enough to search for a preprocessing, fewer than 30 for anything.
     hidden : int, sequence of int or "auto", default="auto"
         Units of the hidden layers, or of the one there is; ``()`` is a linear model on the codes, which is faster and
-        less accurate. "auto" is 200, or 64 for each net of an ensemble.
+        less accurate. "auto" is 48 for each net of an ensemble, 64 for a net with one or two outputs, as of two
+        classes or a number, and else 200. It is 200 for streams.
     ensemble : int or "auto", default="auto"
         The number of nets, each with its own `n_hashes` hashes, whose outputs are averaged. "auto" is 4 for at most
-        10,000 rows if `hidden` is "auto", and else 1: where rows are few, four nets of 64 units are more accurate than
+        10,000 rows if `hidden` is "auto", and else 1: where rows are few, four nets of 48 units are more accurate than
         one of 200 and take about as much memory.
     reduction : int, "8bit" or None, default=None
         m: the table is m times smaller, by count-sketch. Some accuracy is lost, little up to 16. None is no reduction.
     epochs : int or "auto", default="auto"
-        How often `fit` goes over the rows. "auto" selects 8 or 3 times for at most 20,000 rows, 3 times or once for at
-        most 53,000, and is once for more. Where labels are noisy, fewer are better.
+        How often `fit` goes over the rows. "auto" selects 8 times, 3 times or once for at most 20,000 rows, 3 times or
+        once for at most 53,000, and is once for more. Where labels are noisy, fewer are better.
     batch_size : int or "auto", default="auto"
         Rows of a step. More are faster and learn less from few rows. "auto" is 128 for a `fit` over at least 200,000
         rows, all epochs together, and 32 for others and for streams.
@@ -137,7 +139,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     ----------
     classes_ : array
         The labels, ascending; where y has a column for each label, the numbers of the columns.
-    scaling_ : ColumnScaling, QuantileScaling, LocalScaling, TermScaling or None
+    scaling_ : ColumnScaling, QuantileScaling, LocalScaling, CodeScaling, TermScaling or None
         The scaling of columns in use; ``coder_.preprocessing`` has the relevance and the indicators of missing values,
         too, and `explain` says it in words.
     p_ : float

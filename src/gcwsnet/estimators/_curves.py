@@ -6,7 +6,7 @@ import json
 import math
 from pathlib import Path
 
-from gcwsnet._atomic import written_beside
+from gcwsnet._atomic import write_file, written_beside
 from gcwsnet.estimators._base import GCWSNetEstimator
 
 JSON, PICTURE = "curves.json", "curves.png"
@@ -19,8 +19,7 @@ def write_curves(folder: Path, estimator: GCWSNetEstimator) -> None:
     records = [
         {name: values[i] for name, values in history.items() if not math.isnan(values[i])} for i in range(length)
     ]
-    with written_beside(folder / JSON) as path:
-        path.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+    write_file(folder / JSON, (json.dumps(records, indent=1) + "\n").encode())
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError:
@@ -37,5 +36,5 @@ def write_curves(folder: Path, estimator: GCWSNetEstimator) -> None:
         axes.set_ylabel(name)
         axes.grid(alpha=0.3)
         axes.legend()
-    with written_beside(folder / PICTURE) as path:
-        figure.savefig(path, dpi=100, format="png")
+    with written_beside(folder / PICTURE) as file:
+        figure.savefig(file, dpi=100, format="png")

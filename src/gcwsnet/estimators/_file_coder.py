@@ -167,13 +167,15 @@ def _learn(
     score = None
     thorough = settings.search == "thorough"
     epochs = () if n_rows is None else training.epochs_to_compare(n_rows, thorough=thorough)
-    training = training.for_rows(math.inf if n_rows is None else n_rows)
-    if label_type is not None:
+    if label_type is None:
+        training = training.for_rows(math.inf if n_rows is None else n_rows)
+    else:
         y = as_labels(rows.y, label_type)
         if find_task(task, label_type, labels) == "classification":
             targets = Labels(np.unique(as_labels(np.array(labels), label_type)))
         else:
             targets = Numbers.learn(y, "squared_error")
+        training = training.for_rows(*(math.inf,) if n_rows is None else (n_rows, targets.n_outputs))
         weight = None if rows.weight is None else np.asarray(rows.weight)
         score = CandidateScore(targets, _encode(targets, y), weight, training, epochs, seed, n_threads(n_jobs))
     coder = fit_coder(rows.X, settings, seed, score, numeric=schema.numeric, schema=schema, ensemble=training.members())

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gcwsnet._atomic import remove_left_overs
+from gcwsnet._atomic import locked, remove_left_overs
 from gcwsnet.coding import CoderSettings
 from gcwsnet.coding._codes_folder import (
-    CODER,
-    MANIFEST,
-    PART,
+    HashedFile,
     Manifest,
+    coder_digest,
+    file_manifest,
+    hashed_files,
     is_codes_folder,
-    read_description,
+    remove_codes,
     write_description,
     write_parts,
 )
-from gcwsnet.data import Batch, read
+from gcwsnet.data import Batch, DataError, read
+from gcwsnet.data._fingerprint import Inputs, difference
 from gcwsnet.data._sources import find_sources
 from gcwsnet.estimators._file_coder import FileCoder, learn_from_files, read_with_schema
+from gcwsnet.estimators._training_rows import coder_of_codes
 from gcwsnet.training import TrainingSettings
 
 
@@ -55,62 +57,115 @@ class HashingOptions:
     restart: bool
     n_jobs: int | None
 
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what must be the same for hashing to be resumed."""
-        inputs = find_sources(self.files)
-        if not all(one.reusable for one in inputs):
-            raise ValueError("hash reads files more than once, which standard input cannot be; give files")
+    def settings(self) -> dict[str, Any]:
+        """Return what must be the same for hashing to be resumed, besides the files."""
         given = {name: getattr(self, name) for name in ("reading", "task", "seed", "format")}
-        files = [[one.name, os.path.getsize(one.name)] for one in inputs]
-        return json.loads(
-            json.dumps({**given, "hashing": asdict(self.coder), "net": self.training.state(), "files": files})
-        )
+        return json.loads(json.dumps({**given, "hashing": asdict(self.coder), "net": self.training.state()}))
 
 
-def hash_files(options: HashingOptions, report: Callable[[str], None]) -> tuple[FileCoder, Manifest]:
+def hash_files(options: HashingOptions, report: Callable[[str], None]) -> tuple[FileCoder, list[HashedFile]]:
     """Write the codes of all files that are not finished yet; `report` is called with lines for people."""
     options.coder.check()
     options.training.check()
-    fingerprint = options.fingerprint()
+    sources = find_sources(options.files)
+    if not all(one.reusable for one in sources):
+        raise ValueError("hash reads files more than once, which standard input cannot be; give files")
     options.out.mkdir(parents=True, exist_ok=True)
-    remove_left_overs(options.out)
-    manifest = _unfinished(options, fingerprint)
-    names = [name for name, _ in fingerprint["files"]]
-    if manifest is None:
-        file_coder = learn_from_files(
-            read(names, **options.reading),
-            options.coder,
-            options.training,
-            options.task,
-            options.seed,
-            options.n_jobs,
+    with locked(options.out):
+        remove_left_overs(options.out)
+        inputs = Inputs(one.name for one in sources)
+        manifest = _unfinished(options, inputs)
+        if manifest is None:
+            file_coder, manifest = _begin(options, inputs, report)
+        else:
+            file_coder = coder_of_codes(options.out)
+            finished = len(hashed_files(options.out, manifest))
+            report(f"{finished} of {len(manifest.files)} files are finished")
+        hashed = []
+        for number in range(len(manifest.files)):
+            is_new = not file_manifest(options.out, number).exists()
+            hashed.append(hash_file(options.out, number, n_jobs=options.n_jobs, loaded=(manifest, file_coder)))
+            if is_new:
+                report(_line(hashed[-1]))
+    return file_coder, hashed
+
+
+def _line(hashed: HashedFile) -> str:
+    skipped = f", {hashed.skipped:,} skipped" if hashed.skipped else ""
+    return f"{hashed.input['name']}: {hashed.rows:,} rows{skipped}"
+
+
+def hash_file(
+    folder: Path, number: int, *, n_jobs: int | None = None, loaded: tuple[Manifest, FileCoder] | None = None
+) -> HashedFile:
+    """Write the codes of one file of a folder of codes, and return what was written.
+
+    It depends on the coder, on the manifest and on the file alone, and leaves the same bytes whenever and however often
+    it is called, by whichever process. A file that is finished already is not read again. What it writes counts from
+    the moment when the manifest of the file is moved into place, as the last of all.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder with the coder and the manifest, which `hash_files` writes first.
+    number : int
+        The number of the file in the manifest.
+    n_jobs : int, optional
+        Threads.
+    loaded : tuple of Manifest and FileCoder, optional
+        What is in the folder, if it is known already.
+    """
+    manifest = Manifest.read(folder) if loaded is None else loaded[0]
+    finished = HashedFile.read(folder, manifest, number)
+    if finished is not None and all((folder / name).is_file() for part in finished.parts for name in part.files):
+        return finished
+    file_coder = coder_of_codes(folder) if loaded is None else loaded[1]
+    expected, settings = manifest.files[number], manifest.settings
+    name = expected["name"]
+    inputs = Inputs([name])
+    if inputs.fingerprints != [expected]:
+        raise DataError("the file has other contents than when hashing began; begin again with --restart", path=name)
+    reading = settings["reading"]
+    if "rejects" in reading and len(manifest.files) > 1:
+        reading = reading | {"rejects": f"{reading['rejects']}.{number:05d}"}
+    schema = file_coder.schema
+    label = {} if schema.label is None else {"label": schema.label}
+    batches = read_with_schema([name], reading, schema, **label)
+    codes = (Batch(file_coder.codes(batch.X, n_jobs), batch.y, batch.weight) for batch in batches)
+    parts = write_parts(folder, number, codes, settings["format"])
+    inputs.check()
+    n_rows = sum(part.rows for part in parts)
+    hashed = HashedFile(number, expected, manifest.coder, n_rows, batches.skipped, parts)
+    hashed.write(folder)
+    return hashed
+
+
+def _begin(options: HashingOptions, inputs: Inputs, report: Callable[[str], None]) -> tuple[FileCoder, Manifest]:
+    """Learn how files become codes, and write that and the manifest."""
+    remove_codes(options.out)
+    file_coder = learn_from_files(
+        read([one["name"] for one in inputs.fingerprints], **options.reading),
+        options.coder,
+        options.training,
+        options.task,
+        options.seed,
+        options.n_jobs,
+    )
+    if "auto" in (options.coder.scale, options.coder.p) and file_coder.targets is None:
+        report(
+            "preprocessing and p were not selected, since there are no labels: where they are 'auto', they are "
+            "'numeric' and 1"
         )
-        if "auto" in (options.coder.scale, options.coder.p) and file_coder.targets is None:
-            report(
-                "preprocessing and p were not selected, since there are no labels: where they are 'auto', they are "
-                "'numeric' and 1"
-            )
-        write_description(options.out, *file_coder.state())
-        manifest = Manifest(fingerprint, [], len(names))
-        manifest.write(options.out)
-    else:
-        file_coder = FileCoder.from_state(*read_description(options.out))
-        report(f"{len(manifest.files)} of {len(names)} files are finished")
-    for number, name in enumerate(names[len(manifest.files) :], start=len(manifest.files)):
-        written = write_parts(options.out, number, _codes(name, options, file_coder), options.format)
-        manifest.files.append({"file": name, **written})
-        manifest.write(options.out)
-        report(f"{name}: {written['rows']:,} rows")
+    inputs.check()
+    write_description(options.out, *file_coder.state())
+    manifest = Manifest(options.settings(), inputs.fingerprints, coder_digest(options.out))
+    manifest.write(options.out)
     return file_coder, manifest
 
 
-def _unfinished(options: HashingOptions, fingerprint: dict[str, Any]) -> Manifest | None:
+def _unfinished(options: HashingOptions, inputs: Inputs) -> Manifest | None:
     """Return the manifest of an earlier run that is to be resumed."""
-    if not is_codes_folder(options.out):
-        return None
-    if options.restart:
-        for path in (options.out / MANIFEST, *options.out.glob(f"{PART}-*"), options.out / CODER):
-            path.unlink(missing_ok=True)
+    if not is_codes_folder(options.out) or options.restart:
         return None
     if not options.resume:
         raise ValueError(f"{options.out} has codes; finish them with --resume, or write them again with --restart")
@@ -118,17 +173,16 @@ def _unfinished(options: HashingOptions, fingerprint: dict[str, Any]) -> Manifes
         manifest = Manifest.read(options.out)
     except FileNotFoundError:
         return None  # killed between coder and manifest
-    for name, value in fingerprint.items():
-        if manifest.settings.get(name) != value:
+    for name, value in options.settings().items():
+        before = manifest.settings.get(name)
+        if before != value:
             raise ValueError(
-                f"{options.out} was begun with {name} {manifest.settings.get(name)}, and now it is {value}; codes of a "
-                "folder have the same files and settings, so write them again with --restart"
+                f"{options.out} was begun with {name} {before}, and now it is {value}; codes of a folder have the same "
+                "files and settings, so write them again with --restart"
             )
+    if manifest.files != inputs.fingerprints:
+        raise ValueError(
+            f"{options.out} was begun with other files: {difference(manifest.files, inputs.fingerprints)}; write the "
+            "codes again with --restart"
+        )
     return manifest
-
-
-def _codes(name: str, options: HashingOptions, file_coder: FileCoder) -> Iterator[Batch]:
-    schema = file_coder.schema
-    label = {} if schema.label is None else {"label": schema.label}
-    for batch in read_with_schema([name], options.reading, schema, **label):
-        yield Batch(file_coder.codes(batch.X, options.n_jobs), batch.y, batch.weight)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -13,96 +12,23 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._keys import SELECTION_ROWS, random_order
-from gcwsnet._threads import n_threads
-from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats, check_number, draw_seed, without_nan
+from gcwsnet._threads import n_threads, one_blas_thread
+from gcwsnet._validation import as_floats, check_number, draw_seed, without_nan
 from gcwsnet.coding import Coder, CoderSettings
-from gcwsnet.estimators._calibration import Calibration, learn_calibration
-from gcwsnet.estimators._input import check_rows, opened, schema_of
-from gcwsnet.estimators._kernel_search import KernelCandidate, Problem, fit_kernel_machine
-from gcwsnet.estimators._ridge import Floats, one_blas_thread
-from gcwsnet.estimators._table_model import TableModel, frozen
-from gcwsnet.kernels import pgmm_kernel
+from gcwsnet.estimators._calibration import learn_calibration
+from gcwsnet.estimators._fitted_machine import FittedMachine, Floats, KernelCandidate
+from gcwsnet.estimators._fitted_model import FittedModel
+from gcwsnet.estimators._input import opened, schema_of
+from gcwsnet.estimators._kernel_search import Problem, fit_kernel_machine
+from gcwsnet.estimators._predictor import Predictor
+from gcwsnet.estimators._table_model import frozen
 from gcwsnet.training import Labels, Targets
 
 MOST_ROWS = 20_000
-ROWS, COEFFICIENTS, BIAS = "machine.rows", "machine.coefficients", "machine.bias"
-SLOPES, CLASS_BIAS = "machine.calibration.slopes", "machine.calibration.bias"
-
-Arrays = dict[str, NDArray[Any]]
 Self = TypeVar("Self", bound="KernelMachine")
 
 
-@dataclass(frozen=True, eq=False)
-class FittedMachine:
-    """A fitted kernel machine: f(x) = sum_i c_i pgmm(x, x_i) + b.
-
-    Attributes
-    ----------
-    rows : array or CSR of shape (n, columns)
-        The x_i: training rows as they were preprocessed.
-    p : float
-        The power of the kernel.
-    coefficients : array of shape (n, m)
-        The c_i.
-    bias : array of shape (m,)
-        b.
-    targets : Targets
-        What the outputs stand for.
-    calibration : Calibration or None
-        From scores to the logits of classes; None for numbers.
-    candidates : tuple of KernelCandidate
-        What the settings were chosen from.
-    """
-
-    rows: Matrix
-    p: float
-    coefficients: Floats
-    bias: Floats
-    targets: Targets
-    calibration: Calibration | None
-    candidates: tuple[KernelCandidate, ...]
-
-    def outputs(self, X: Matrix, *, threads: int) -> Floats:
-        """Return the logits of classes, or standardised numbers, for preprocessed rows."""
-        scores = np.empty((X.shape[0], len(self.bias)))
-        step = max(1, BATCH_BYTES // (8 * self.rows.shape[0]))
-        with one_blas_thread():
-            for first in range(0, X.shape[0], step):
-                K = pgmm_kernel(X[first : first + step], self.rows, p=self.p, n_jobs=threads)
-                scores[first : first + step] = K @ self.coefficients + self.bias
-        return scores if self.calibration is None else self.calibration.logits(scores)
-
-    def state(self, *, timings: bool) -> tuple[Arrays, dict[str, Any]]:
-        """Return all of it as arrays and as what JSON can hold."""
-        arrays, targets = self.targets.state()
-        arrays = arrays | {COEFFICIENTS: self.coefficients, BIAS: self.bias}
-        if sparse.issparse(self.rows):
-            arrays |= {f"{ROWS}.{name}": getattr(self.rows, name) for name in ("data", "indices", "indptr")}
-        else:
-            arrays[ROWS] = self.rows
-        if self.calibration is not None:
-            arrays |= {SLOPES: self.calibration.slopes, CLASS_BIAS: self.calibration.bias}
-        found = self.candidates if timings else [replace(one, seconds=0.0) for one in self.candidates]
-        return arrays, {"targets": targets, "selection": [asdict(one) for one in found]}
-
-    @classmethod
-    def from_state(cls, arrays: Arrays, description: dict[str, Any], coder: Coder) -> FittedMachine:
-        """Return the machine whose state this is."""
-        coefficients, bias = arrays[COEFFICIENTS], arrays[BIAS]
-        shape = len(coefficients), coder.preprocessing.n_columns
-        rows = arrays.get(ROWS)
-        if rows is None:
-            parts = [arrays[f"{ROWS}.{name}"] for name in ("data", "indices", "indptr")]
-            rows = sparse.csr_array(tuple(parts), shape=shape)
-        if rows.shape != shape or coefficients.shape[1:] != bias.shape:
-            raise IndexError(f"rows of shape {rows.shape} for {shape} and {coefficients.shape} coefficients")
-        calibration = Calibration(arrays[SLOPES], arrays[CLASS_BIAS]) if SLOPES in arrays else None
-        targets = Targets.from_state(arrays, description["targets"])
-        candidates = tuple(KernelCandidate(**one) for one in description["selection"])
-        return cls(rows, coder.p, coefficients, bias, targets, calibration, candidates)
-
-
-class KernelMachine(TableModel):
+class KernelMachine(FittedModel):
     """The part of the kernel machines that is the same for classes and for numbers."""
 
     machine_: FittedMachine
@@ -226,13 +152,11 @@ class KernelMachine(TableModel):
                 f"{n}; use {name.replace('PGMM', 'GCWSNet')}, or give some of the rows"
             )
 
-    def _outputs(self, X: Any) -> Floats:
-        """Return the logits of classes, or standardised numbers, for rows as users give them."""
-        check_is_fitted(self)
-        rows = check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False)
-        return self.machine_.outputs(
-            without_nan(as_floats(self.coder_.preprocess(rows))), threads=n_threads(self.n_jobs)
-        )
+    def _predictor(self) -> Predictor:
+        return Predictor(self.coder_, self.machine_, n_jobs=self.n_jobs)
+
+    def _explained(self) -> list[str]:
+        return [f"regularisation alpha: {self.alpha_:g}", f"training rows: {len(self.machine_.coefficients)}"]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable label of each row, or numbers of the shape of y."""

@@ -1,20 +1,22 @@
 """The search for a preprocessing, p and alpha of kernel machines, by predictions for rows that are left out.
 
-It goes in three stages, and each has fewer candidates and more rows than the one before:
+It goes in stages, and each has fewer candidates and more rows than the one before:
 
 1. All candidates on 500 rows; then other powers p for the best ones.
 2. The best few on 1,000 rows.
-3. The one that is left on all rows: which alpha, and the model itself.
+3. Where there are more than 4,000 rows: the one that is left on 3,000 rows, which tell its alpha.
+4. The last stage, all rows: the model itself, with that alpha or, up to 4,000 rows, with the alpha that suits them.
 
-Each candidate is scored with the alpha that suits it. What is compared is the squared error of the predictions for
-rows, each made without the row, of a regularised least squares fit on all the others; see `fit_ridge`.
+Each candidate is scored with the alpha that suits it; alphas are tried downwards and upwards from that of the candidate
+before, as long as that helps. The best alpha changes little with the number of rows, and each takes a factorisation,
+whose time grows with the third power of it: hence the third stage. What is compared is the squared error of the
+predictions for rows, each made without the row, of a regularised least squares fit on all the others; see `fit_ridge`.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,53 +27,16 @@ from gcwsnet._validation import Matrix, without_nan
 from gcwsnet.coding import CoderSettings
 from gcwsnet.coding._preprocessing import AnyPreprocessing, learn_preprocessing
 from gcwsnet.coding._selection import Point, climb_powers, open_points
+from gcwsnet.estimators._fitted_machine import KernelCandidate
 from gcwsnet.estimators._ridge import Floats, Ridge, fit_ridge
 from gcwsnet.kernels import pgmm_kernel
 
-FIRST_ROWS, SECOND_ROWS = 500, 1000
+FIRST_ROWS, SECOND_ROWS, THIRD_ROWS = 500, 1000, 3000
+MOST_ROWS_OF_ALL_ALPHAS = 4000
 MOST_LEFT_OUT = 2000
 CLIMBED, KEPT = 2, 3
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 USUAL_ALPHA = 0.3
-
-
-@dataclass(frozen=True)
-class KernelCandidate:
-    """Settings of a kernel machine that were compared, and how they did.
-
-    Attributes
-    ----------
-    stage : {"first", "second", "last"}
-    scale, relevance, indicators
-        The preprocessing, see `PGMMClassifier`.
-    p : float
-        The power.
-    alpha : float
-        The regularisation.
-    rows : int
-        The rows of the stage.
-    loss : float
-        The weighted mean squared error of the predictions for rows that were left out: of standardised numbers, of
-        labels 1 and -1, or summed over the columns of one-hot labels.
-    error : float
-        The standard error of the loss.
-    seconds : float
-        The time that it took.
-    chosen : bool
-        Whether these are the settings in use.
-    """
-
-    stage: str
-    scale: str | None
-    relevance: float
-    indicators: bool
-    p: float
-    alpha: float
-    rows: int
-    loss: float
-    error: float
-    seconds: float
-    chosen: bool = False
 
 
 class Problem(NamedTuple):
@@ -136,6 +101,8 @@ class _Search:
         point = points[0]
         if len(points) > 1 or self.settings.p == "auto":
             point = self.best_point(points)
+        if self.problem.n_rows > MOST_ROWS_OF_ALL_ALPHAS and self.alpha == "auto":
+            self.score("third", self.problem.last(THIRD_ROWS), point)
         ridge = self.score("last", self.problem, point)
         preprocessing, rows = self._prepare("last", self.problem, point)
         return Fitted(point, preprocessing, rows, ridge, tuple(self.found))
@@ -158,7 +125,7 @@ class _Search:
         return min(best[:KEPT], key=lambda point: loss("second", more, point))
 
     def score(self, stage: str, problem: Problem, point: Point) -> Ridge:
-        """Return the fit with the best alpha, and note the candidate; alphas are compared as long as that helps."""
+        """Return the fit with the best alpha, and note the candidate."""
         start = time.perf_counter()
         _, rows = self._prepare(stage, problem, point)
         n = problem.n_rows
@@ -178,7 +145,8 @@ class _Search:
 
         best = self.likely_alpha if self.alpha == "auto" else float(self.alpha) / scale
         look(best)
-        for step in (-1, 1) if self.alpha == "auto" else ():
+        is_open = self.alpha == "auto" and n <= MOST_ROWS_OF_ALL_ALPHAS
+        for step in (-1, 1) if is_open else ():
             place = ALPHAS.index(best) + step
             while 0 <= place < len(ALPHAS) and look(ALPHAS[place]) < fits[best][0]:
                 best, place = ALPHAS[place], place + step

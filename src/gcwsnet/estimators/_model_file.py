@@ -17,12 +17,14 @@ from gcwsnet.estimators._model_format import SCALES, check_model
 
 if TYPE_CHECKING:
     from gcwsnet.estimators._base import GCWSNetEstimator
+    from gcwsnet.estimators._fields import FieldsClassifier
     from gcwsnet.estimators._kernel_machine import KernelMachine
     from gcwsnet.estimators._table_model import TableModel
     from gcwsnet.training import Net
 
 FILE_IN_FOLDER = "model.safetensors"
 NETS, KERNEL_MACHINES = ("GCWSNetClassifier", "GCWSNetRegressor"), ("PGMMClassifier", "PGMMRegressor")
+FIELDS = "FieldsClassifier"
 INCOMPLETE = (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
 TABLE = "layers.0.weight"
 
@@ -117,7 +119,7 @@ def load(path: str | Path, *, device: str = "cpu") -> Any:
 
     Returns
     -------
-    estimator : GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier or PGMMRegressor
+    estimator : GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor or FieldsClassifier
         It predicts the same bits as the saved one, unless `save` was given a smaller dtype, and goes on with
         `partial_fit`. Without a saved optimizer that starts with fresh averages of gradients. `callbacks`, `verbose`
         and `n_jobs` are not part of a file.
@@ -148,9 +150,16 @@ def load(path: str | Path, *, device: str = "cpu") -> Any:
 def load_with_description(path: Path, *, device: str = "cpu") -> tuple[Any, Description]:
     """Return the estimator of a file and all that the file says."""
     path, arrays, description = read_model(path)
-    if description.get("estimator") in KERNEL_MACHINES:
+    if description.get("estimator") == FIELDS:
+        return _fields_classifier_of(path, arrays, description), description
+    if is_kernel_machine(description):
         return kernel_machine_of(path, arrays, description), description
     return estimator_of(path, arrays, description, device=device), description
+
+
+def is_kernel_machine(description: Description) -> bool:
+    """Return whether a file holds a kernel machine, and no net."""
+    return "machine" in description
 
 
 def read_model(path: Path) -> tuple[Path, Arrays, Description]:
@@ -171,9 +180,9 @@ def read_model(path: Path) -> tuple[Path, Arrays, Description]:
 @contextmanager
 def whole_model(path: Path, description: Description) -> Iterator[None]:
     """Turn errors about what is missing in a file into one that names the file."""
-    if "machine" in description:
-        raise ValueError(f"{path} holds a kernel machine, which has no net; load it in Python with gcwsnet.load")
-    if "trainer" not in description:
+    if description.get("estimator") == FIELDS:
+        raise ValueError(f"{path} holds a {FIELDS}, which has no net; load it in Python with gcwsnet.load")
+    if "trainer" not in description and not is_kernel_machine(description):
         raise ValueError(f"{path} says how codes were made and holds no net; train one on the codes beside it")
     with _complete(path):
         yield
@@ -213,12 +222,20 @@ def estimator_of(
 
 def kernel_machine_of(path: Path, arrays: Arrays, description: Description) -> KernelMachine:
     """Return the kernel machine that was read from `path`."""
-    from gcwsnet.estimators._kernel_machine import FittedMachine  # noqa: PLC0415 - not for those who load nets
+    from gcwsnet.estimators._fitted_machine import FittedMachine  # noqa: PLC0415 - not for those who load nets
 
-    with _complete(path):
+    with whole_model(path, description):
         estimator: KernelMachine = _with_coder(arrays, description, KERNEL_MACHINES)
         estimator._use(FittedMachine.from_state(arrays, description["machine"], estimator.coder_))
     return estimator
+
+
+def _fields_classifier_of(path: Path, arrays: Arrays, description: Description) -> FieldsClassifier:
+    """Return the classifier of fields that was read from `path`."""
+    from gcwsnet.estimators._fields import fields_classifier_of  # noqa: PLC0415 - not for those who load nets
+
+    with _complete(path):
+        return fields_classifier_of(arrays, description)
 
 
 def _with_coder(arrays: Arrays, description: Description, names: tuple[str, ...]) -> Any:

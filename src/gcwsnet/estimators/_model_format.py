@@ -232,8 +232,9 @@ def _check_averages(arrays: Arrays, trainer: Fields, first: tuple[str, ...], sha
         refuse_others(arrays, "averages.", ())
         return
     rows = trainer.items("averages")
-    counts = len(rows) >= 3 and all(type(one) is int and 0 <= one <= rows_seen for one in rows)
-    trainer.require(counts, "averages", f"be at least three numbers of rows up to rows_seen={rows_seen}")
+    counts = len(rows) == 4 and all(type(one) is int and 0 <= one <= rows_seen for one in rows)
+    trainer.require(counts, "averages", f"be four numbers of rows up to rows_seen={rows_seen}")
+    trainer.choice("predicts_with", ["last", "recent", "average"])
     known = set()
     for member in first:
         for which in ("older", "newer", "recent"):
@@ -243,12 +244,12 @@ def _check_averages(arrays: Arrays, trainer: Fields, first: tuple[str, ...], sha
                 name = f"averages.{member}{which}.{parameter}"
                 array_of(arrays, name, "float32", shape)
                 known.add(name)
-        name = f"averages.{member}taken"
-        if name in arrays:  # those of torch are up to date at every row
-            taken = array_of(arrays, name, "int64", (shapes.n_rows,))
-            sound = (taken >= 0).all() and (taken <= rows_seen).all()
-            require_array(sound, name, f"hold numbers of rows up to {rows_seen}")
-            known.add(name)
+        for name in (f"averages.{member}taken", f"averages.{member}recent.taken"):
+            if name in arrays:  # those of torch are up to date at every row
+                taken = array_of(arrays, name, "int64", (shapes.n_rows,))
+                sound = (taken >= -1).all() and (taken <= rows_seen).all()
+                require_array(sound, name, f"hold numbers of rows up to {rows_seen}")
+                known.add(name)
     refuse_others(arrays, "averages.", known)
 
 
@@ -265,7 +266,7 @@ def _check_run(arrays: Arrays, run: Fields) -> None:
     for key in ("epoch", "rows_of_epoch"):
         run.integer(key, 0, MOST)
     with_auc = run.choice("with_auc", [True, False])
-    for key in ("since_record", "first_epoch"):
+    for key in run.content.keys() & {"since_record", "first_epoch", "predicted"}:
         part = run.part(key)
         part.integer("rows", 0, MOST)
         for name in ("loss", "success"):

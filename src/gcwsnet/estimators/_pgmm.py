@@ -7,13 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from gcwsnet._validation import check_weights
 from gcwsnet.estimators._classifier import class_weights
-from gcwsnet.estimators._kernel_machine import FittedMachine, KernelMachine
-from gcwsnet.estimators._ridge import Floats
+from gcwsnet.estimators._fitted_machine import FittedMachine, Floats
+from gcwsnet.estimators._kernel_machine import KernelMachine
 from gcwsnet.training import Labels, Numbers, Targets
 from gcwsnet.training._targets import check_labels
 
@@ -107,7 +106,10 @@ class PGMMClassifier(ClassifierMixin, KernelMachine):
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the classes, of shape (n, n_classes)."""
-        return softmax(self._outputs(X), axis=1)
+        outputs = self._outputs(X)
+        targets: Any = self.machine_.targets
+        probabilities: Floats = targets.probabilities(outputs)
+        return probabilities
 
     def _targets_of(self, y: Any) -> Targets:
         return Labels(np.unique(check_labels(y)))

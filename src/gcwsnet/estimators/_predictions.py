@@ -29,7 +29,7 @@ class Predictions:
     probabilities : array of shape (n, n_classes) or None
         None for a regression.
     outputs : array of shape (n, n_outputs)
-        The outputs of the net over the temperature: the logarithms of the probabilities, but for a constant.
+        The outputs of the model over the temperature: the logarithms of the probabilities, but for a constant.
     y : array or None
         The labels of the rows, if they were read.
     weight : array of float64 or None
@@ -108,7 +108,7 @@ class Model:
         y = None if batch.y is None else as_labels(labels_like(batch.y, self.classes), self.label_type)
         self.predictor.coder.settings.check_finite(batch.X)
         outputs = self.predictor.outputs_of_checked(batch.X)
-        targets = self.predictor.net.targets
+        targets = self.predictor.targets
         probabilities = targets.probabilities(outputs) if isinstance(targets, Labels) else None
         scaled = outputs.astype(np.float64) / targets.temperature
         return Predictions(targets.predictions(outputs), probabilities, scaled, y, batch.weight)

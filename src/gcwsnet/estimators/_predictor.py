@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import Matrix
+from gcwsnet._validation import Matrix, as_floats, without_nan
 from gcwsnet.coding import Coder
 from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.coding._tensor_file import Arrays, Description
+from gcwsnet.estimators._fitted_machine import FittedMachine
 from gcwsnet.estimators._input import check_rows, opened, set_inputs
-from gcwsnet.estimators._model_file import check_net_fits, read_model, restored_tables, whole_model
+from gcwsnet.estimators._model_file import check_net_fits, is_kernel_machine, read_model, restored_tables, whole_model
 from gcwsnet.training._net import Net, net_from_state
-from gcwsnet.training._targets import Labels
+from gcwsnet.training._targets import Labels, Targets
 
 
 class Predictor:
@@ -28,9 +29,9 @@ class Predictor:
     Parameters
     ----------
     coder : Coder
-        The way from rows to codes.
-    net : Net
-        The net that learned from these codes.
+        The way from rows to preprocessed rows, and to codes.
+    model : Net or FittedMachine
+        The net that learned from these codes, or the kernel machine that learned from these preprocessed rows.
     feature_names : sequence of str, optional
         The names of the columns, where the model knows them.
     n_jobs : int, default=None
@@ -46,7 +47,8 @@ class Predictor:
     Notes
     -----
     An array of float64 or float32 is checked here. All else that the estimators take, such as a frame, a list or a CSR
-    matrix, is checked by scikit-learn, which is imported then. A model with ``scale="quantile"`` needs SciPy.
+    matrix, is checked by scikit-learn, which is imported then. A model with ``scale="quantile"`` needs SciPy. So does a
+    kernel machine that learned from CSR, or from a frame of many columns.
 
     Examples
     --------
@@ -62,8 +64,10 @@ class Predictor:
     True
     """
 
-    def __init__(self, coder: Coder, net: Net, feature_names: Any = None, *, n_jobs: int | None = None) -> None:
-        self.coder, self.net, self.n_jobs = coder, net, n_jobs
+    def __init__(
+        self, coder: Coder, model: Net | FittedMachine, feature_names: Any = None, *, n_jobs: int | None = None
+    ) -> None:
+        self.coder, self.model, self.n_jobs = coder, model, n_jobs
         set_inputs(self, coder.n_inputs, feature_names)
 
     @classmethod
@@ -90,10 +94,19 @@ class Predictor:
         """Return the predictor of what `read_model` has read."""
         with whole_model(path, description):
             coder = Coder.from_state(arrays, description["coder"])
-            net = net_from_state(restored_tables(arrays), description["trainer"], resumable=False)
-            check_net_fits(coder, net)
+            model: Net | FittedMachine
+            if is_kernel_machine(description):
+                model = FittedMachine.from_state(arrays, description["machine"], coder)
+            else:
+                model = net_from_state(restored_tables(arrays), description["trainer"], resumable=False)
+                check_net_fits(coder, model)
             names = description["feature_names_in"]
-        return cls(coder, net, names, n_jobs=n_jobs)
+        return cls(coder, model, names, n_jobs=n_jobs)
+
+    @property
+    def targets(self) -> Targets:
+        """What the outputs stand for."""
+        return self.model.targets
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -102,28 +115,32 @@ class Predictor:
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable label of each row, or the numbers of a regression."""
-        return self.net.targets.predictions(self.outputs(X))
+        return self.targets.predictions(self.outputs(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the classes, of shape (n, n_classes)."""
         return self._labels.probabilities(self.outputs(X))
 
-    def outputs(self, X: Any) -> NDArray[np.float32]:
-        """Return the outputs of the net, of shape (n, n_outputs)."""
+    def outputs(self, X: Any) -> NDArray[Any]:
+        """Return the outputs of the model, of shape (n, n_outputs): float32 of a net, float64 of a kernel machine."""
         rows = check_rows(opened(X), self, self.coder.settings, self.coder.schema, reset=False)
         return self.outputs_of_checked(rows)
 
-    def outputs_of_checked(self, X: Matrix) -> NDArray[np.float32]:
-        """Return the outputs of the net for rows that `check_rows` returned."""
+    def outputs_of_checked(self, X: Matrix) -> NDArray[Any]:
+        """Return the outputs of the model for rows that `check_rows` returned."""
         n, step, threads = X.shape[0], rows_at_once(X), n_threads(self.n_jobs)
         if n <= step:
-            return self.net.outputs(self.coder.codes(X, n_jobs=threads), n_jobs=threads)
-        parts = (self.coder.codes(X[first : first + step], n_jobs=threads) for first in range(0, n, step))
-        return np.concatenate([self.net.outputs(codes, n_jobs=threads) for codes in parts])
+            return self._outputs_of_some(X, threads)
+        return np.concatenate([self._outputs_of_some(X[first : first + step], threads) for first in range(0, n, step)])
+
+    def _outputs_of_some(self, X: Matrix, threads: int) -> NDArray[Any]:
+        if isinstance(self.model, FittedMachine):
+            return self.model.outputs(without_nan(as_floats(self.coder.preprocess(X))), threads=threads)
+        return self.model.outputs(self.coder.codes(X, n_jobs=threads), n_jobs=threads)
 
     @property
     def _labels(self) -> Labels:
-        targets = self.net.targets
+        targets = self.targets
         if not isinstance(targets, Labels):
             raise AttributeError("a regression has no classes and no probabilities; use predict")
         return targets

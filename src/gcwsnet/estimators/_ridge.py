@@ -11,16 +11,14 @@ So one factorisation, a third of n**3 multiplications, is nearly all the work.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
-from threadpoolctl import ThreadpoolController
+
+from gcwsnet._threads import one_blas_thread
 
 BLOCK = 384
 
@@ -81,18 +79,6 @@ def fit_ridge(K: Floats, targets: Floats, penalty: Floats, n_left_out: int, *, t
         diagonal = _diagonal_of_inverse(K[first:, first:], pivots[first:])[:, np.newaxis] - of_ones[first:] ** 2 / total
         left_out = targets[first:] - coefficients[first:] / diagonal
     return Ridge(coefficients, bias, left_out)
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Let BLAS use one thread: with several, the bits of its results would depend on how many there are."""
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
 
 
 def _blocks(n: int) -> list[slice]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from gcwsnet._atomic import remove_left_overs, written_beside
+from gcwsnet._atomic import locked, remove_left_overs, write_file
 from gcwsnet._threads import n_threads
 from gcwsnet.coding import CoderSettings
-from gcwsnet.coding._codes_folder import CODER, Manifest, is_codes_folder, read_description, stored_codes
 from gcwsnet.data import Batch, Batches, read
 from gcwsnet.data._batches import shuffled
+from gcwsnet.data._fingerprint import Inputs, difference
 from gcwsnet.data._sources import find_sources
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._classifier import GCWSNetClassifier
@@ -33,6 +32,7 @@ from gcwsnet.estimators._file_coder import (
 from gcwsnet.estimators._input import set_inputs
 from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, read_model, save_model
 from gcwsnet.estimators._regressor import GCWSNetRegressor
+from gcwsnet.estimators._training_rows import RowSource, codes_digest, codes_source, files_source, is_codes
 from gcwsnet.training import Labels, Observer, Plan, Trainer, TrainingSettings
 from gcwsnet.training._history import Record, record_fractions
 
@@ -89,14 +89,14 @@ class TrainingOptions:
     restart: bool
     n_jobs: int | None
 
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what must be the same for a run to be resumed: settings, files with sizes, the coder of codes."""
+    def fingerprint(self, inputs: Inputs | None, tests: Inputs) -> dict[str, Any]:
+        """Return what must be the same for a run to be resumed: settings, and the contents of the files."""
         names = ("reading", "task", "seed", "shuffle_rows", "records")
         settings: dict[str, Any] = {name: getattr(self, name) for name in names}
         settings |= {"hashing": asdict(self.coder), "net": self.training.state()}
         if is_codes(self.files):
-            settings["coder"] = hashlib.sha256((Path(self.files[0]) / CODER).read_bytes()).hexdigest()[:16]
-        files = {"files": _names_and_sizes(self.files), "tests": _names_and_sizes(self.tests) if self.tests else []}
+            settings["codes"] = codes_digest(Path(self.files[0]))
+        files = {"files": self.files if inputs is None else inputs.fingerprints, "tests": tests.fingerprints}
         return json.loads(json.dumps(files | settings))
 
 
@@ -125,25 +125,27 @@ class TrainingResult:
     reasons: list[str]
 
 
-@dataclass(frozen=True)
-class _Source:
-    """Rows to learn from: how they are coded, their codes in the order of the files, and what was skipped."""
-
-    file_coder: FileCoder
-    codes: Callable[[], Iterable[Batch]]
-    skipped: Callable[[], tuple[int, list[str]]] = lambda: (0, [])
-
-
 def train_files(options: TrainingOptions, observer: TrainingObserver) -> TrainingResult:
     """Train a net on files and write it into its folder."""
     options.coder.check()
     options.training.check()
-    is_stream = not all(one.reusable for one in find_sources(options.files))
+    sources = find_sources(options.files)
+    is_stream = not all(one.reusable for one in sources)
     if is_stream:
         _check_options_of_a_stream(options)
-    fingerprint = options.fingerprint()
+    tests = Inputs(one.name for one in find_sources(options.tests)) if options.tests else Inputs([])
+    inputs = None if is_stream or is_codes(options.files) else Inputs(one.name for one in sources)
     options.out.mkdir(parents=True, exist_ok=True)
-    remove_left_overs(options.out)
+    with locked(options.out):
+        remove_left_overs(options.out)
+        return _train(
+            options, observer, [one for one in (inputs, tests) if one is not None], options.fingerprint(inputs, tests)
+        )
+
+
+def _train(
+    options: TrainingOptions, observer: TrainingObserver, inputs: list[Inputs], fingerprint: dict[str, Any]
+) -> TrainingResult:
     checkpoint = options.out / CHECKPOINT
     if options.resume and not checkpoint.exists() and _is_finished(options.out, fingerprint):
         return TrainingResult(load_with_description(options.out)[0], 0, [])
@@ -166,14 +168,23 @@ def train_files(options: TrainingOptions, observer: TrainingObserver) -> Trainin
         fractions=record_fractions(options.records or (RECORDS_WITH_TESTS if options.tests else 1)),
         doubling=True,
         checkpoint_rows=options.checkpoint_rows,
-        averaged=n_rows is None,
+        follows=n_rows is None,
     )
     more = {"files": source.file_coder.file_description()}
-    _run(estimator, options, plan, source, _Checkpoints(estimator, checkpoint, observer, more, fingerprint))
-    save_model(estimator, options.out / FILE_IN_FOLDER, resumable=False, timings=False, more=more)
+
+    def check_inputs() -> None:
+        for one in inputs:
+            one.check()
+
+    _run(
+        estimator, options, plan, source, _Checkpoints(estimator, checkpoint, observer, more, fingerprint, check_inputs)
+    )
+    check_inputs()
+    model = options.out / FILE_IN_FOLDER
+    save_model(estimator, model, resumable=False, timings=False, more=more)
     write_curves(options.out, estimator)
-    with written_beside(options.out / RUN) as path:
-        path.write_text(json.dumps(fingerprint, indent=1), encoding="utf-8")
+    run = {"model": _digest(model), "run": fingerprint}
+    write_file(options.out / RUN, json.dumps(run, indent=1).encode())
     checkpoint.unlink(missing_ok=True)
     return TrainingResult(estimator, *source.skipped())
 
@@ -188,8 +199,10 @@ class _Checkpoints(TrainingObserver):
         observer: TrainingObserver,
         more: dict[str, Any],
         fingerprint: dict[str, Any],
+        check_inputs: Callable[[], None],
     ) -> None:
         self._estimator, self._path, self._observer = estimator, path, observer
+        self._check_inputs = check_inputs
         self._more = more | {"fingerprint": fingerprint}
 
     def start(self, estimator: GCWSNetEstimator, n_rows: int | None, epochs: int, done: int) -> None:
@@ -202,11 +215,12 @@ class _Checkpoints(TrainingObserver):
         return self._observer.record(record)
 
     def checkpoint(self) -> None:
+        self._check_inputs()
         save_model(self._estimator, self._path, resumable=True, timings=False, more=self._more)
 
 
 def _run(
-    estimator: GCWSNetEstimator, options: TrainingOptions, plan: Plan, source: _Source, observer: TrainingObserver
+    estimator: GCWSNetEstimator, options: TrainingOptions, plan: Plan, source: RowSource, observer: TrainingObserver
 ) -> None:
     trainer = estimator.trainer_
     held_out = []
@@ -264,32 +278,29 @@ def _check_options_of_a_stream(options: TrainingOptions) -> None:
         raise ValueError("a regression has no classes; leave --classes out, or use --task classification")
 
 
-def _names_and_sizes(files: list[str]) -> list[list[Any]]:
-    return [[one.name, os.path.getsize(one.name) if one.reusable else None] for one in find_sources(files)]
-
-
 def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: int | None) -> GCWSNetEstimator:
     """Return an estimator with the coder and the targets of files, and with a net that has learned nothing."""
     make: Any = GCWSNetClassifier if isinstance(file_coder.targets, Labels) else GCWSNetRegressor
     coder = file_coder.coder
-    training = replace(training, ensemble=coder.ensemble).for_rows(math.inf)
+    assert file_coder.targets is not None  # noqa: S101
+    n_outputs = math.inf if file_coder.n_rows is None else file_coder.targets.n_outputs
+    training = replace(training, ensemble=coder.ensemble).for_rows(math.inf, n_outputs)
     settings = asdict(coder.settings) | vars(training)
     estimator: GCWSNetEstimator = make(random_state=coder.seed, n_jobs=n_jobs, **settings)
     estimator._freeze_parameters()
     estimator.coder_ = coder
     names = file_coder.schema.input_names
     set_inputs(estimator, coder.n_inputs, None if not names or None in names else names)
-    assert file_coder.targets is not None  # noqa: S101
     made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.code_bits, "seed": coder.seed}
     estimator._use(Trainer.begin(training, file_coder.targets, **made, device="cpu"))
     return estimator
 
 
-def _open(options: TrainingOptions) -> _Source:
+def _open(options: TrainingOptions) -> RowSource:
     """Return the rows of a new run."""
     n_jobs = options.n_jobs
     if is_codes(options.files):
-        return _codes_source(Path(options.files[0]), options.training)
+        return codes_source(Path(options.files[0]), options.training)
     batches = read(options.files if len(options.files) > 1 else options.files[0], **options.reading)
     if batches.reusable:
         if options.classes is not None:
@@ -297,57 +308,25 @@ def _open(options: TrainingOptions) -> _Source:
         learned = learn_from_files(batches, options.coder, options.training, options.task, options.seed, n_jobs)
         if learned.targets is None:
             raise ValueError(NO_LABELS)
-        return _files_source(batches, learned, n_jobs)
+        return files_source(batches, learned, n_jobs)
     learned, rows = learn_from_stream(
         batches, options.coder, options.training, options.task, options.classes, options.seed, n_jobs
     )
-    return _Source(learned, lambda: learned.coded(rows, n_jobs), lambda: (batches.skipped, batches.reasons))
-
-
-def _files_source(batches: Batches, file_coder: FileCoder, n_jobs: int | None) -> _Source:
-    return _Source(file_coder, lambda: file_coder.coded(batches, n_jobs), lambda: (batches.skipped, batches.reasons))
-
-
-def _codes_source(folder: Path, training: TrainingSettings) -> _Source:
-    """Return the rows of a folder that `gcwsnet hash` wrote.
-
-    The epochs and the temperature that it selected are those of a net with default settings, and are for no others.
-    """
-    file_coder = FileCoder.from_state(*read_description(folder))
-    if file_coder.targets is not None and replace(training, ensemble="auto") != TrainingSettings():
-        coder = replace(file_coder.coder, epochs=None, temperature=1.0)
-        file_coder = replace(file_coder, coder=coder, targets=file_coder.targets.with_temperature(1.0))
-    manifest = Manifest.read(folder)
-    if file_coder.targets is None:
-        raise ValueError(f"{folder} has codes of rows without labels, and a net cannot be trained on them")
-    if len(manifest.files) < manifest.n_files:
-        raise ValueError(
-            f"{folder} has the codes of {len(manifest.files)} of {manifest.n_files} files; run gcwsnet hash again with "
-            "--resume to finish it"
-        )
-
-    def codes() -> Iterator[Batch]:
-        for batch in stored_codes(folder, manifest):
-            yield Batch(batch.X, file_coder.target(batch.y), batch.weight)
-
-    return _Source(file_coder, codes)
-
-
-def is_codes(files: list[str]) -> bool:
-    """Return whether the one source is a folder of codes; several of them are an error."""
-    folders = [file for file in files if is_codes_folder(Path(file))]
-    if folders and len(files) > 1:
-        raise ValueError(f"a folder of codes is trained on alone, got {', '.join(files)}")
-    return bool(folders)
+    return RowSource(learned, lambda: learned.coded(rows, n_jobs), lambda: (batches.skipped, batches.reasons))
 
 
 def _resume(
     options: TrainingOptions, checkpoint: Path, fingerprint: dict[str, Any]
-) -> tuple[_Source, GCWSNetEstimator]:
+) -> tuple[RowSource, GCWSNetEstimator]:
     """Return the rows and the estimator of an unfinished run."""
     _, arrays, description = read_model(checkpoint)
     for name, value in fingerprint.items():
         before = description["fingerprint"].get(name)
+        if before != value and name in ("files", "tests"):
+            raise ValueError(
+                f"{checkpoint} is of a run with other {'test files' if name == 'tests' else name}: "
+                f"{difference(before, value)}; a run is resumed with the same files, or start again with --restart"
+            )
         if before != value:
             raise ValueError(
                 f"{checkpoint} is of a run with {name} {before}, and now it is {value}; a run is resumed with the same "
@@ -356,16 +335,22 @@ def _resume(
     estimator = estimator_of(checkpoint, arrays, description)
     estimator.n_jobs = options.n_jobs
     if is_codes(options.files):
-        return _codes_source(Path(options.files[0]), options.training), estimator
+        return codes_source(Path(options.files[0]), options.training), estimator
     targets = description["trainer"]["targets"]
     described = description["files"] | {"coder": description["coder"], "targets": targets}
     file_coder = FileCoder.from_state(arrays, described)
     batches = read_with_schema(options.files, options.reading, file_coder.schema)
-    return _files_source(batches, file_coder, options.n_jobs), estimator
+    return files_source(batches, file_coder, options.n_jobs), estimator
 
 
 def _is_finished(out: Path, fingerprint: dict[str, Any]) -> bool:
+    """Return whether the model in a folder is that of a finished run with this fingerprint."""
     try:
-        return json.loads((out / RUN).read_text(encoding="utf-8")) == fingerprint
-    except (OSError, ValueError):
+        run = json.loads((out / RUN).read_bytes())
+        return bool(run["run"] == fingerprint and run["model"] == _digest(out / FILE_IN_FOLDER))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

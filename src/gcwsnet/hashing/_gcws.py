@@ -52,7 +52,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     output : {"codes", "onehot"}, default="codes"
         "codes": array of the smallest unsigned type, (n, k). "onehot": CSR, 2**(bits + t_bits) k columns with
         exactly k ones in each row.
-    method : {"gcws", "rejection", "binwise", "extremal"}, default="gcws"
+    method : {"gcws", "rejection", "binwise", "extremal", "minwise"}, default="gcws"
         The sampler; ``docs/samplers.md`` compares them.
 
         - "gcws": Algorithm 1. Take this one unless there is a reason.
@@ -63,6 +63,9 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
           of hashes. It estimates the mean of the kernels of these shares, which is another number.
         - "extremal": the lowest point of an extremal process. (i*, t*) has the law of "gcws"; i* alone
           (``t_bits=0``) has a law of its own in closed form. Slow.
+        - "minwise": a row is the set of its non-zero entries, and the similarity that of Jaccard: minwise hashing.
+          Quicker than "gcws" for 0/1 rows of many columns. The size of a number does not matter, its sign does. `p`
+          has no effect, and another value than the default is an error.
     missing : {"error", "zero"}, default="error"
         What NaN means: an error, or a zero, that is, an entry that is not there.
     random_state : int, RandomState instance or None, default=None
@@ -74,7 +77,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Bytes that tables may take: 32 D k for the parameters and up to 98304 k for sorted lists of features; for
         0/1 rows only 2 D k, or 4 D k if there are -1 too. They are built when enough rows come. Where they do not
         fit, parameters are generated for every entry again, which is slower. The hash codes are the same for any
-        `table_memory`. With "extremal", which keeps no tables, another value than the default is an error.
+        `table_memory`. With "extremal" and "minwise", which keep no tables, another value than the default is an error.
 
     Attributes
     ----------

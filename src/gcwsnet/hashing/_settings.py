@@ -16,7 +16,9 @@ METHODS = {
     "rejection": _core.Method.REJECTION,
     "binwise": _core.Method.BINWISE,
     "extremal": _core.Method.EXTREMAL,
+    "minwise": _core.Method.MINWISE,
 }
+WITHOUT_TABLES = ("extremal", "minwise")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class HasherSettings:
         method = check_choice("method", parameters["method"], list(METHODS))
         return cls(
             n_hashes=check_integer("n_hashes", parameters["n_hashes"], 1, MOST_HASHES),
-            p=check_power(parameters["p"]),
+            p=_check_p(parameters["p"], method),
             bits=check_integer("bits", parameters["bits"], 1, 32),
             t_bits=_check_t_bits(parameters["t_bits"], encoding),
             encoding=encoding,
@@ -105,9 +107,18 @@ def _check_t_bits(t_bits: Any, encoding: str) -> int | Literal["all"]:
 
 def _check_table_memory(table_memory: Any, method: str) -> int:
     n_bytes = check_integer("table_memory", table_memory, 0, 2**48)
-    if method == "extremal" and n_bytes != DEFAULT_TABLE_MEMORY:
+    if method in WITHOUT_TABLES and n_bytes != DEFAULT_TABLE_MEMORY:
         raise ValueError(
-            f"table_memory has no effect with method='extremal', which keeps no tables, got table_memory={n_bytes}; "
+            f"table_memory has no effect with method={method!r}, which keeps no tables, got table_memory={n_bytes}; "
             "leave it out"
         )
     return n_bytes
+
+
+def _check_p(p: Any, method: str) -> float:
+    power = check_power(p)
+    if method == "minwise" and power != 1:
+        raise ValueError(
+            f"p has no effect with method='minwise', which takes rows as sets, got p={power:g}; leave it out"
+        )
+    return power

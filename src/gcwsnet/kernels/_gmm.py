@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import as_floats, check_finite, check_matrix
 

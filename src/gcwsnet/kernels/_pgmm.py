@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from gcwsnet import _core
+from gcwsnet import _sparse as sparse
 from gcwsnet._memory import require_memory
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import check_finite, check_matrix, check_power
+from gcwsnet._validation import Matrix, check_finite, check_matrix, check_power
 from gcwsnet.kernels._powered import PoweredEntries, PoweredRows, power_dense, power_sparse
 
 BLOCK_BYTES = 1 << 24  # of powered dense rows; besides the result, at most six times this is needed
@@ -100,6 +100,12 @@ def pgmm_kernel(X: Any, Y: Any = None, *, p: float = 1.0, n_jobs: int | None = N
         check_finite(Y, name="Y")
     if X.shape[1] != Y.shape[1]:
         raise ValueError(f"X and Y must have as many columns as each other, got {X.shape[1]} and {Y.shape[1]}")
+    return kernel_of_checked(X, Y, p=p, threads=threads)
+
+
+def kernel_of_checked(X: Matrix, Y: Matrix, *, p: float, threads: int) -> NDArray[np.float64]:
+    """Return the pGMM kernel between rows that were checked before: finite, and with as many columns as each other."""
+    symmetric = Y is X
     shape = (X.shape[0], Y.shape[0])
     require_memory(8 * shape[0] * shape[1], f"the kernel matrix of {shape[0]} x {shape[1]} numbers", "pass fewer rows")
     out = np.empty(shape)

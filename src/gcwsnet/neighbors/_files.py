@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import itertools
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -21,25 +22,30 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import gcwsnet
-from gcwsnet._atomic import remove_left_overs, written_beside
+from gcwsnet._atomic import locked, remove_left_overs, write_file, written_beside
 from gcwsnet.data._batch import canonical_csr
 from gcwsnet.hashing import HASH_VERSION
 from gcwsnet.neighbors._ids import Ids
 from gcwsnet.neighbors._index_format import check_content, check_manifest
-from gcwsnet.neighbors._segments import Segment, bucket_bands
+from gcwsnet.neighbors._segments import Segment, merged_buckets
 from gcwsnet.neighbors._settings import IndexSettings
 from gcwsnet.neighbors._store import Store
 
 MANIFEST = "index.json"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+READABLE_VERSIONS = (1, 2)  # version 1 had a byte for each code of fewer than 8 bits
 CHUNK_BYTES = 1 << 24
-Arrays = dict[str, NDArray[Any]]
 
 
 def write_store(folder: Path, store: Store, described: dict[str, Any], threads: int) -> None:
     """Write an index with what else is known about it into a folder, in place of the one before."""
     folder.mkdir(parents=True, exist_ok=True)
-    others = [path.name for path in folder.iterdir() if path.suffix != ".part" and not path.name.startswith(".")]
+    with locked(folder, wait=True):
+        _write_store(folder, store, described, threads)
+
+
+def _write_store(folder: Path, store: Store, described: dict[str, Any], threads: int) -> None:
+    others = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
     if others and not (folder / MANIFEST).exists() and not all(name.endswith((".npy", ".npy.new")) for name in others):
         raise ValueError(f"{folder} has other files than those of an index, such as {others[0]}; choose another folder")
     remove_left_overs(folder)
@@ -58,8 +64,8 @@ def write_store(folder: Path, store: Store, described: dict[str, Any], threads: 
         **described,
     }
     text = json.dumps(manifest, indent=1, allow_nan=False, sort_keys=True)
-    with written_beside(folder / MANIFEST) as path:
-        path.write_text(json.dumps({"sha256": _digest(text), "index": json.loads(text)}, indent=1, sort_keys=True))
+    content = json.dumps({"sha256": _digest(text), "index": json.loads(text)}, indent=1, sort_keys=True)
+    write_file(folder / MANIFEST, content.encode())
     used = {MANIFEST, *(one["file"] for one in arrays.values())}
     for path in folder.iterdir():
         if path.name not in used and path.name.endswith((".npy", ".npy.new")):
@@ -72,18 +78,29 @@ Content = dict[str, tuple[Any, tuple[int, ...], Iterable[NDArray[Any]]]]
 
 def _content(store: Store, segments: list[Segment], threads: int) -> Content:
     """Return the type, the shape and the parts of each array."""
-    n, k = sum(one.n_rows for one in segments), store.settings.n_hashes
-    content: Content = {"codes": (segments[0].codes.dtype, (n, k), (one.codes for one in segments))}
+    n, packing = sum(one.n_rows for one in segments), store.settings.packing
+    content: Content = {"codes": (packing.dtype, (n, packing.n_columns), (one.codes for one in segments))}
     bands = store.settings.bands
     if bands is not None:
         shape = (bands.n_bands, n)
-        keys = (keys for keys, _ in bucket_bands(segments, bands, threads))
-        rows = (rows for _, rows in bucket_bands(segments, bands, threads))
+        keys = (keys for keys, _ in merged_buckets(segments, bands, threads))
+        rows = (rows for _, rows in merged_buckets(segments, bands, threads))
         content |= {"bucket-keys": (np.uint32, shape, keys), "bucket-rows": (np.uint32, shape, rows)}
-    ids = Ids.joined([one.ids for one in segments])
-    named: Arrays = {"id-texts": ids.content, "id-ends": ids.ends} if ids.numbers is None else {"ids": ids.numbers}
-    content |= {name: (one.dtype, one.shape, [one]) for name, one in named.items()}
+    content |= _id_content([one.ids for one in segments if one.n_rows] or [segments[0].ids])
     return content | (_row_content([one.rows for one in segments]) if store.settings.keep_rows else {})
+
+
+def _id_content(ids: list[Ids]) -> Content:
+    """Return the type, the shape and the parts of the arrays of ids, which are all of one kind."""
+    n = sum(map(len, ids))
+    if not ids[0].is_text:
+        return {"ids": (np.int64, (n,), (one.numbers for one in ids if one.numbers is not None))}
+    before = np.cumsum([0, *(len(one.content) for one in ids)])
+    ends = (one.ends[1:] + first for one, first in zip(ids, before, strict=False))
+    return {
+        "id-texts": (np.uint8, (int(before[-1]),), (one.content for one in ids)),
+        "id-ends": (np.int64, (n + 1,), itertools.chain([before[:1]], ends)),
+    }
 
 
 def _row_content(rows: list[Any]) -> Content:
@@ -93,12 +110,12 @@ def _row_content(rows: list[Any]) -> Content:
         return {"rows": (dtype, (sum(map(len, rows)), rows[0].shape[1]), rows)}
     stored = np.cumsum([0, *(one.nnz for one in rows)])
     index = np.int32 if max(stored[-1], rows[0].shape[1]) < 2**31 else np.int64  # as SciPy wants both, not to copy them
-    starts = [one.indptr[:-1].astype(np.int64) + before for one, before in zip(rows, stored, strict=False)]
-    n = sum(map(len, starts)) + 1
+    starts = (one.indptr[:-1].astype(np.int64) + before for one, before in zip(rows, stored, strict=False))
+    n = sum(one.shape[0] for one in rows) + 1
     return {
         "row-values": (dtype, (int(stored[-1]),), [one.data for one in rows]),
         "row-columns": (index, (int(stored[-1]),), [one.indices for one in rows]),
-        "row-starts": (index, (n,), [*starts, stored[-1:]]),
+        "row-starts": (index, (n,), itertools.chain(starts, [stored[-1:]])),
     }
 
 
@@ -109,7 +126,7 @@ def _write_array(
     digest = hashlib.sha256()
     new = folder / f"{name}.npy.new"
     dtype = np.dtype(dtype).newbyteorder("<")
-    with written_beside(new) as path, path.open("wb") as file:
+    with written_beside(new) as file:
         header = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
         npy.write_array_header_1_0(file, header)
         for part in parts:
@@ -134,7 +151,8 @@ def read_store(folder: Path, *, verify: bool) -> tuple[Store, dict[str, Any]]:
     try:
         settings = IndexSettings(**manifest["settings"])
         arrays = {name: _read_array(folder, one, verify) for name, one in manifest["arrays"].items()}
-        codes = arrays["codes"]
+        packing = settings.packing
+        codes = packing.pack(arrays["codes"]) if manifest["format_version"] == 1 else arrays["codes"]
         ids = Ids(arrays["ids"]) if "ids" in arrays else Ids(None, arrays["id-texts"], arrays["id-ends"])
         kept = manifest["rows"]
         rows = None
@@ -149,13 +167,13 @@ def read_store(folder: Path, *, verify: bool) -> tuple[Store, dict[str, Any]]:
         raise ValueError(f"{folder / MANIFEST} is damaged: {error!r}; take another copy") from error
     except ValueError as error:
         raise ValueError(f"{folder} is damaged, or no index that gcwsnet has written: {error}") from error
-    shapes_fit = codes.shape[1] == settings.n_hashes and len(ids) == len(codes)
+    shapes_fit = codes.shape[1] == packing.n_columns and codes.dtype == packing.dtype and len(ids) == len(codes)
     shapes_fit = shapes_fit and (rows is None or rows.shape[0] == len(codes))
     if settings.bands is not None and buckets is not None:
         shapes_fit = shapes_fit and all(one.shape == (settings.bands.n_bands, len(codes)) for one in buckets)
     if not shapes_fit:
         raise ValueError(f"{folder} is damaged: its arrays do not fit each other; take another copy")
-    return Store(settings, [Segment(codes, ids, rows, buckets, mapped=True)]), manifest
+    return Store(settings, [Segment(codes, packing, ids, rows, buckets, mapped=True)]), manifest
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
@@ -168,7 +186,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         version = manifest["format_version"], manifest["hash_version"]
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: it cannot be read ({error}); take another copy") from error
-    if version != (FORMAT_VERSION, HASH_VERSION):
+    if version[0] not in READABLE_VERSIONS or version[1] != HASH_VERSION:
         raise ValueError(
             f"{path} was written by gcwsnet {manifest.get('gcwsnet_version')} in format {version[0]} with hash version "
             f"{version[1]}; this is gcwsnet {gcwsnet.__version__}, which reads format {FORMAT_VERSION} with hash "

@@ -24,11 +24,12 @@ from gcwsnet._validation import (
 )
 from gcwsnet.encoding import Codes
 from gcwsnet.encoding._codes import check_comparable
-from gcwsnet.hashing import GCWSHasher
+from gcwsnet.hashing._fitted import FittedHasher
 from gcwsnet.neighbors._bands import Bands
 from gcwsnet.neighbors._files import read_store, write_store
 from gcwsnet.neighbors._ids import Ids
 from gcwsnet.neighbors._queries import Queries
+from gcwsnet.neighbors._segments import signs
 from gcwsnet.neighbors._settings import IndexSettings
 from gcwsnet.neighbors._store import FetchRows, Store
 
@@ -74,7 +75,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     p : float, default=1.0
         The power of the pGMM kernel. Rows of 0 and 1 have the Jaccard similarity for any p: minwise hashing.
     bits : int, default=8
-        b, the bits of a code, from 1 to 32. A code is held in 1, 2 or 4 bytes.
+        b, the bits of a code, from 1 to 32. A code is held in 1, 2, 4, 8, 16 or 32 bits.
     threshold : float, default=None
         A similarity. With it the index has buckets, which find pairs that are at least as similar, each with a
         probability of at least `recall`. Without it all searches scan the codes.
@@ -85,6 +86,10 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     fetch_rows : callable, default=None
         Gives rows that are not kept: it is called with an array of ids and returns a matrix with their rows. It is not
         saved.
+    sets : bool, default=False
+        Whether a row is the set of its non-zero entries, so that the similarity is that of Jaccard and the size of a
+        number does not matter. The codes are those of minwise hashing then, which are made several times faster. For
+        rows of 0 and 1 the similarities are the same without it.
     method : {"auto", "scan", "bands"}, default="auto"
         How candidates are found. "auto" scans up to 16,384 rows. With more rows it uses the bands for similarities
         from the threshold on, and scans for others. `query` with "auto" always scans: the k nearest rows may be less
@@ -125,7 +130,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     """
 
     _store: Store
-    _hasher: GCWSHasher
+    _hasher: FittedHasher
 
     def __init__(
         self,
@@ -137,6 +142,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         recall: float = 0.95,
         keep_rows: bool = True,
         fetch_rows: FetchRows | None = None,
+        sets: bool = False,
         method: str = "auto",
         n_neighbors: int = 5,
         random_state: Any = 0,
@@ -149,6 +155,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.recall = recall
         self.keep_rows = keep_rows
         self.fetch_rows = fetch_rows
+        self.sets = sets
         self.method = method
         self.n_neighbors = n_neighbors
         self.random_state = random_state
@@ -486,14 +493,18 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X = check_matrix(X, estimator=self, reset=not hasattr(self, "n_features_in_"))
         check_finite(X, columns=getattr(self, "feature_names_in_", None))
         if not hasattr(self, "_hasher"):
-            self._hasher = settings.hasher(self.n_jobs).fit(X)
-        self._hasher.n_jobs = self.n_jobs
-        return np.asarray(self._hasher.transform(X)), as_floats(X) if exact else None
+            self._hasher = settings.hasher(X.shape[1])
+        codes = self._hasher.codes(X, n_threads(self.n_jobs))
+        if not exact:
+            return codes, None
+        return codes, signs(as_floats(X)) if settings.sets else as_floats(X)
 
     def _queries(self, X: Any) -> Queries:
         """Return the queries of rows, or of all rows of the index if X is None."""
         store = self._filled()
         codes, rows = (None, None) if X is None else self._hashed(X, store.settings)
+        if codes is not None:
+            codes = store.settings.packing.pack(codes)
         return Queries(store, codes, rows, self.fetch_rows, self.method, n_threads(self.n_jobs))
 
 

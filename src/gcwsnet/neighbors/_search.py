@@ -15,7 +15,8 @@ from scipy.special import ndtri
 
 from gcwsnet import _core
 from gcwsnet.neighbors._bands import LOSS_OF_ESTIMATES, Bands
-from gcwsnet.neighbors._segments import Codes, Segment, firsts
+from gcwsnet.neighbors._packing import Codes
+from gcwsnet.neighbors._segments import Segment, firsts
 from gcwsnet.theory import similarity_variance
 
 Compare = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]
@@ -82,7 +83,7 @@ class Search(NamedTuple):
 
     @property
     def _n_hashes(self) -> int:
-        return int(self.segments[0].codes.shape[1])
+        return self.segments[0].packing.n_hashes
 
     def top(self, codes: Codes, k: int, compare: Compare | None) -> Candidates:
         """Return the k most similar rows of each query; there may be fewer if only buckets are searched.
@@ -130,7 +131,8 @@ class Search(NamedTuple):
                 found = _compared(found, compare)
                 found = found.taken(found.similarity >= threshold)
             parts.append(found)
-        return Candidates.joined(parts).sorted()
+        candidates = Candidates.joined(parts)
+        return candidates if compare is None else candidates.sorted()  # estimates come best first
 
     @property
     def _n_rows(self) -> int:
@@ -141,7 +143,7 @@ class Search(NamedTuple):
         least = np.ascontiguousarray(least, np.uint32)
         queries, ranks = [], []
         for first, segment in zip(firsts(self.segments)[:-1].tolist(), self.segments, strict=True):
-            where = (codes, segment.codes, segment.live, first)
+            where = (codes, segment.codes, *segment.packing, segment.live, first)
             if self.bands is None:
                 start, rank = _core.scan(*where, most, least, before, self.threads)
             else:

@@ -17,10 +17,12 @@ from gcwsnet import _core
 from gcwsnet.data._batch import mark_canonical
 from gcwsnet.neighbors._bands import Bands
 from gcwsnet.neighbors._ids import Ids
+from gcwsnet.neighbors._packing import Codes, PackedCodes
 
-Codes = NDArray[np.unsignedinteger]
 Buckets = tuple[NDArray[np.uint32], NDArray[np.uint32]]
 """Keys and rows, of the shape (bands, rows), sorted within each band by key and then by row."""
+MERGED_ROWS = 1 << 20
+"""How many rows of a band are merged at a time when an index is saved."""
 
 
 class Segment:
@@ -28,7 +30,9 @@ class Segment:
 
     Parameters
     ----------
-    codes : array of unsigned integers, shape (n, k)
+    codes : array of unsigned integers, shape (n, columns)
+        Codes as `packing` holds them.
+    packing : PackedCodes
     ids : Ids
     rows : float array, CSR array or None
         The rows themselves, if they are kept.
@@ -39,9 +43,16 @@ class Segment:
     """
 
     def __init__(
-        self, codes: Codes, ids: Ids, rows: Any = None, buckets: Buckets | None = None, *, mapped: bool = False
+        self,
+        codes: Codes,
+        packing: PackedCodes,
+        ids: Ids,
+        rows: Any = None,
+        buckets: Buckets | None = None,
+        *,
+        mapped: bool = False,
     ) -> None:
-        self.codes, self.ids, self.rows, self.mapped = codes, ids, rows, mapped
+        self.codes, self.packing, self.ids, self.rows, self.mapped = codes, packing, ids, rows, mapped
         self._buckets = buckets
         self.live: NDArray[np.uint8] | None = None
 
@@ -65,12 +76,16 @@ class Segment:
             arrays.append(self.rows)
         return sum(one.nbytes for one in arrays) + self.ids.nbytes
 
+    def nbytes_with(self, bands: Bands | None) -> int:
+        """Return the bytes of all arrays once the buckets are built."""
+        return self.nbytes + (8 * bands.n_bands * self.n_rows if bands is not None and self._buckets is None else 0)
+
     def buckets(self, bands: Bands, threads: int) -> Buckets:
         """Return the buckets, and build them first if that was not done yet."""
         if self._buckets is None:
             shape = (bands.n_bands, self.n_rows)
             keys, rows = np.empty(shape, np.uint32), np.empty(shape, np.uint32)
-            _core.build_buckets(self.codes, bands.width, keys, rows, threads)
+            _core.build_buckets(self.codes, *self.packing, bands.width, keys, rows, threads)
             self._buckets = keys, rows
         return self._buckets
 
@@ -82,7 +97,7 @@ class Segment:
 
     def copy(self) -> Segment:
         """Return a segment with the same arrays, from which rows can be removed without removing them here."""
-        same = Segment(self.codes, self.ids, self.rows, self._buckets, mapped=self.mapped)
+        same = Segment(self.codes, self.packing, self.ids, self.rows, self._buckets, mapped=self.mapped)
         same.live = self.live
         return same
 
@@ -101,7 +116,15 @@ class Segment:
                 number[self._buckets[1][keep]].reshape(n_bands, n_live),
             )
         rows = None if self.rows is None else rows_where(self.rows, live)
-        return Segment(self.codes[live], self.ids.kept(live), rows, buckets)
+        return Segment(self.codes[live], self.packing, self.ids.kept(live), rows, buckets)
+
+
+def signs(rows: Any) -> Any:
+    """Return rows as sets: 1 for a number above 0, -1 for one below, in float32."""
+    if not sparse.issparse(rows):
+        return np.sign(rows).astype(np.float32)
+    data = np.sign(rows.data).astype(np.float32)
+    return mark_canonical(sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape))
 
 
 def rows_where(rows: Any, chosen: NDArray[Any]) -> Any:
@@ -132,33 +155,42 @@ def merge(a: Segment, b: Segment, bands: Bands | None, threads: int) -> Segment:
     If the buckets of both are built, they are merged. That gives the buckets that would be built of all rows.
     """
     a, b = a.compacted(), b.compacted()
-    merged = Segment(np.concatenate([a.codes, b.codes]), Ids.joined([a.ids, b.ids]), join_rows([a.rows, b.rows]))
+    codes, ids = np.concatenate([a.codes, b.codes]), Ids.joined([a.ids, b.ids])
+    merged = Segment(codes, a.packing, ids, join_rows([a.rows, b.rows]))
     if bands is not None and a._buckets is not None and b._buckets is not None:
-        merged._buckets = merge_buckets(a._buckets, b._buckets, threads)
+        merged._buckets = merge_buckets(a._buckets, b._buckets, a.n_rows, threads)
     return merged
 
 
-def merge_buckets(a: Buckets, b: Buckets, threads: int) -> Buckets:
-    """Return the buckets of the rows of `a` followed by those of `b`."""
+def merge_buckets(a: Buckets, b: Buckets, shift: int, threads: int) -> Buckets:
+    """Return the buckets of the rows of `a` and of those of `b`, whose numbers grow by `shift`.
+
+    Both may be parts of buckets that have all keys of the same range.
+    """
     shape = (a[0].shape[0], a[0].shape[1] + b[0].shape[1])
     keys, rows = np.empty(shape, np.uint32), np.empty(shape, np.uint32)
-    _core.merge_buckets(*a, *b, keys, rows, threads)
+    _core.merge_buckets(*a, *b, shift, keys, rows, threads)
     return keys, rows
 
 
-def bucket_bands(segments: Sequence[Segment], bands: Bands, threads: int) -> Iterator[Buckets]:
-    """Yield the buckets of all rows band by band, of the shape (1, rows): in memory for one band at a time.
+def merged_buckets(segments: Sequence[Segment], bands: Bands, threads: int) -> Iterator[Buckets]:
+    """Yield the buckets of all rows, band by band and some `MERGED_ROWS` rows at a time, of the shape (1, rows).
 
-    The segments have no removed rows.
+    Keys are nearly uniform, so that a part is what a range of keys has. The segments have no removed rows.
     """
+    starts = firsts(segments)
+    edges = np.linspace(0, 2**32, 1 + max(1, int(starts[-1]) // MERGED_ROWS)).astype(np.uint64)
     for band in range(bands.n_bands):
-        merged: Buckets | None = None
-        for segment in segments:
-            keys, rows = segment.buckets(bands, threads)
-            one = keys[band : band + 1], rows[band : band + 1]
-            merged = one if merged is None else merge_buckets(merged, one, threads)
-        if merged is not None:
-            yield merged
+        places = [np.searchsorted(one.buckets(bands, threads)[0][band], edges) for one in segments]
+        for part in range(len(edges) - 1):
+            merged: Buckets | None = None
+            for segment, place, first in zip(segments, places, starts.tolist(), strict=False):
+                keys, rows = segment.buckets(bands, threads)
+                here = slice(band, band + 1), slice(place[part], place[part + 1])
+                one = keys[here], rows[here]
+                merged = one if merged is None else merge_buckets(merged, one, first, threads)
+            if merged is not None:
+                yield merged
 
 
 def append(segments: list[Segment], new: Segment, bands: Bands | None, threads: int) -> None:

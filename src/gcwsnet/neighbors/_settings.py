@@ -12,8 +12,10 @@ import numpy as np
 from gcwsnet._validation import check_choice, check_integer, check_number, check_power, draw_seed
 from gcwsnet.encoding import Origin
 from gcwsnet.hashing import HASH_VERSION, GCWSHasher
-from gcwsnet.hashing._settings import MOST_HASHES
+from gcwsnet.hashing._fitted import FittedHasher
+from gcwsnet.hashing._settings import MOST_HASHES, HasherSettings
 from gcwsnet.neighbors._bands import Bands, choose_bands
+from gcwsnet.neighbors._packing import PackedCodes
 
 METHODS = ("auto", "scan", "bands")
 ROWS_TO_SCAN = 1 << 14
@@ -31,6 +33,7 @@ class IndexSettings:
     recall: float
     keep_rows: bool
     seed: int
+    sets: bool = False
 
     @classmethod
     def checked(cls, parameters: Mapping[str, Any]) -> IndexSettings:
@@ -42,8 +45,11 @@ class IndexSettings:
             If a parameter is out of its range, or has no effect together with the others.
         """
         threshold, keep_rows = parameters["threshold"], parameters["keep_rows"]
-        if not isinstance(keep_rows, bool | np.bool_):
-            raise TypeError(f"keep_rows must be True or False, got keep_rows={keep_rows!r}")
+        for name in ("keep_rows", "sets"):
+            if not isinstance(parameters[name], bool | np.bool_):
+                raise TypeError(f"{name} must be True or False, got {name}={parameters[name]!r}")
+        if parameters["sets"] and check_power(parameters["p"]) != 1:
+            raise ValueError(f"p has no effect with sets=True, got p={parameters['p']:g}; leave it out")
         if keep_rows and parameters["fetch_rows"] is not None:
             raise ValueError("fetch_rows has no effect with keep_rows=True; give keep_rows=False")
         settings = cls(
@@ -54,6 +60,7 @@ class IndexSettings:
             recall=check_number("recall", parameters["recall"], 0.5, 0.9999),
             keep_rows=bool(keep_rows),
             seed=draw_seed(parameters["random_state"]),
+            sets=bool(parameters["sets"]),
         )
         settings.uses_bands(parameters["method"], 0, None)
         return settings
@@ -80,10 +87,20 @@ class IndexSettings:
             return None
         return choose_bands(self.n_hashes, self.bits, self.threshold, self.recall)
 
-    def hasher(self, n_jobs: int | None) -> GCWSHasher:
-        """Return the hasher that makes the codes, not fitted."""
-        return GCWSHasher(self.n_hashes, p=self.p, bits=self.bits, random_state=self.seed, n_jobs=n_jobs)
+    @cached_property
+    def packing(self) -> PackedCodes:
+        """How the codes of a row are held."""
+        return PackedCodes.of_bits(self.n_hashes, self.bits)
+
+    @property
+    def _sampler(self) -> str:
+        return "minwise" if self.sets else "gcws"
+
+    def hasher(self, n_features: int) -> FittedHasher:
+        """Return the hasher that makes the codes of rows with so many columns: that of GCWSHasher with its defaults."""
+        hasher = GCWSHasher(self.n_hashes, p=self.p, bits=self.bits, method=self._sampler)
+        return FittedHasher(HasherSettings.checked(hasher.get_params(deep=False)), self.seed, n_features)
 
     def origin(self) -> Origin:
         """Return what decides the codes of a row."""
-        return Origin("gcws", HASH_VERSION, self.seed, self.p, self.bits, "all", "mixed")
+        return Origin(self._sampler, HASH_VERSION, self.seed, self.p, self.bits, "all", "mixed")

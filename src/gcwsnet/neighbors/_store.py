@@ -17,7 +17,7 @@ from gcwsnet._validation import as_floats, check_finite, check_matrix
 from gcwsnet.kernels._pgmm import pgmm_pairs
 from gcwsnet.neighbors._ids import Ids
 from gcwsnet.neighbors._search import Compare, Search
-from gcwsnet.neighbors._segments import Segment, append, firsts, in_form_of, rows_where
+from gcwsnet.neighbors._segments import Segment, append, firsts, in_form_of, rows_where, signs
 from gcwsnet.neighbors._settings import IndexSettings
 
 FetchRows = Callable[[NDArray[Any]], Any]
@@ -49,7 +49,8 @@ class Store:
 
     def add(self, codes: NDArray[Any], ids: Ids, rows: Any, threads: int) -> None:
         """Add rows with ids that were checked."""
-        self._append(Segment(codes, ids, rows), threads)
+        packing = self.settings.packing
+        self._append(Segment(packing.pack(codes), packing, ids, rows), threads)
 
     def _append(self, segment: Segment, threads: int) -> None:
         if self.segments and segment.rows is not None:
@@ -61,8 +62,7 @@ class Store:
         if ids is None:
             if any(one.ids.is_text for one in self.segments):
                 raise ValueError("the rows before have texts as ids, which cannot be continued; give ids")
-            numbers = [one.ids.numbers for one in self.segments if one.ids.numbers is not None and one.n_rows]
-            last = max((int(one.max()) for one in numbers), default=-1)
+            last = max((one.ids.largest for one in self.segments if one.n_rows), default=-1)
             return Ids(np.arange(last + 1, last + 1 + n_rows, dtype=np.int64))
         made = Ids.checked(ids, n_rows)
         if any(one.n_live and one.ids.is_text != made.is_text for one in self.segments):
@@ -180,10 +180,12 @@ class Store:
         if rows.shape != shape:
             raise ValueError(f"fetch_rows must return rows of the shape {shape}, got {rows.shape}")
         check_finite(rows, name="the rows of fetch_rows")
-        return rows
+        return signs(rows) if self.settings.sets else rows
 
     def _by_segment(self, numbers: NDArray[np.int64]) -> list[tuple[Segment, NDArray[np.intp], NDArray[np.int64]]]:
         """Return each segment that has some of the rows, which of them, and their numbers in the segment."""
+        if len(self.segments) == 1:
+            return [(self.segments[0], np.arange(len(numbers)), numbers)]
         starts = firsts(self.segments)
         number = np.searchsorted(starts, numbers, side="right") - 1
         found = []

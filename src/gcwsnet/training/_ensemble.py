@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gcwsnet._keys import ENSEMBLE, keys
 from gcwsnet.training._net import Arrays, Net
 from gcwsnet.training._settings import TrainingSettings
+from gcwsnet.training._targets import Targets
 
 Result = TypeVar("Result")
 
@@ -67,9 +68,19 @@ class EnsembleNet(Net):
         losses = self.targets.losses(outputs, target)
         return np.add.reduceat(losses, np.arange(0, len(losses), batch_size)), outputs
 
-    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float32]:
+    @property
+    def predicts_with(self) -> str:  # type: ignore[override]
+        """The weights that predict, the same of all members."""
+        return self.members[0].predicts_with
+
+    @predicts_with.setter
+    def predicts_with(self, weights: str) -> None:
+        for member in self.members:
+            member.predicts_with = weights
+
+    def outputs(self, codes: NDArray[Any], *, n_jobs: int, weights: str | None = None) -> NDArray[np.float32]:
         """Return the mean outputs for codes."""
-        return _mean(self._each(lambda member, own: member.outputs(own, n_jobs=1), codes, n_jobs))
+        return _mean(self._each(lambda member, own: member.outputs(own, n_jobs=1, weights=weights), codes, n_jobs))
 
     def _each(self, task: Callable[[Net, NDArray[Any]], Result], codes: NDArray[Any], n_jobs: int) -> list[Result]:
         """Return what each member makes of its codes."""
@@ -107,10 +118,10 @@ class EnsembleNet(Net):
         """Whether weights are averaged."""
         return self.members[0].is_averaging
 
-    def start_averaging(self, rows_seen: int) -> None:
+    def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
         """Average the weights from here on."""
         for member in self.members:
-            member.start_averaging(rows_seen)
+            member.start_averaging(rows_seen, recent=recent, from_now=from_now)
 
     def stop_averaging(self) -> None:
         """Forget the averages."""
@@ -126,6 +137,12 @@ class EnsembleNet(Net):
         """Take averages back."""
         for number, member in enumerate(self.members):
             member.load_averages(_of_member(number, arrays), rows, rows_seen)
+
+    def insert_output(self, place: int, targets: Targets) -> None:
+        """Make room for one more output of each member."""
+        for member in self.members:
+            member.insert_output(place, targets)
+        self.targets = targets
 
 
 def member_seeds(seed: int, n: int) -> list[int]:

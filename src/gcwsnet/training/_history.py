@@ -19,6 +19,7 @@ Arrays = dict[str, NDArray[Any]]
 
 AUC_SHIFT = 12
 AUC_BINS = 1 << (32 - AUC_SHIFT)
+MOST_RECORDS = 512
 
 
 def record_fractions(records: Any) -> list[float]:
@@ -135,6 +136,28 @@ def append(history: History, record: Record) -> None:
         history.setdefault(name, [math.nan] * length)
     for name, values in history.items():
         values.append(record.get(name, math.nan))
+
+
+def thin(history: History, metric: str) -> None:
+    """Put the older half of more than 512 records together, two by two.
+
+    So a stream has records at distances that grow with their age, and never more than 512. Losses and metrics of two
+    records become those of their rows together; of all else the later one stays.
+    """
+    rows = history["rows"]
+    if len(rows) <= MOST_RECORDS:
+        return
+    half = MOST_RECORDS // 2
+    ends = np.array(rows[:half])
+    n = np.diff(ends, prepend=0.0).reshape(-1, 2)
+    n = np.where(n > 0, n, 1.0)  # rows of another fit, which counted from 0
+    for name, values in history.items():
+        pairs = np.array(values[:half]).reshape(-1, 2)
+        merged = pairs[:, 1]
+        if name.removeprefix("predicted_") in ("loss", metric):
+            power = 2 if metric == "rmse" and name.endswith("rmse") else 1
+            merged = ((pairs**power * n).sum(axis=1) / n.sum(axis=1)) ** (1 / power)
+        values[:half] = merged.tolist()
 
 
 def history_state(history: History, *, timings: bool) -> dict[str, list[float | None]]:

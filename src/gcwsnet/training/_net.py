@@ -17,6 +17,10 @@ from gcwsnet.training._targets import Targets
 
 Arrays = dict[str, NDArray[Any]]
 MOST_TABLE_ROWS = 2**31
+LAST, RECENT, AVERAGE = "last", "recent", "average"
+"""The weights as they are, their mean over recent rows, and that over the last half of a stream."""
+RECENT_ROWS = 500
+"""A row of a stream counts in the mean over recent rows by a factor of e less than the 500th row after it."""
 
 
 class Net(ABC):
@@ -30,7 +34,14 @@ class Net(ABC):
         Of the codes.
     seed : int
         Of the initial weights, and of the count-sketch if there is a reduction.
+
+    Attributes
+    ----------
+    predicts_with : {"last", "recent", "average"}
+        The weights that predict.
     """
+
+    predicts_with: str = LAST
 
     def __init__(
         self, settings: TrainingSettings, targets: Targets, *, n_hashes: int, code_bits: int, seed: int
@@ -64,8 +75,8 @@ class Net(ABC):
         """
 
     @abstractmethod
-    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float32]:
-        """Return the outputs for codes, by the averaged weights while weights are averaged."""
+    def outputs(self, codes: NDArray[Any], *, n_jobs: int, weights: str | None = None) -> NDArray[np.float32]:
+        """Return the outputs for codes, by the given weights or by those that predict."""
 
     @abstractmethod
     def weights(self) -> Arrays:
@@ -73,7 +84,7 @@ class Net(ABC):
 
     @abstractmethod
     def predicting_weights(self) -> Arrays:
-        """Return the weights that predict: the averaged ones while weights are averaged."""
+        """Return the weights that predict."""
 
     @abstractmethod
     def optimizer_state(self) -> Arrays:
@@ -106,8 +117,18 @@ class Net(ABC):
         """Whether weights are averaged."""
 
     @abstractmethod
-    def start_averaging(self, rows_seen: int) -> None:
-        """Average the weights from here on, over the last half of the rows, or somewhat more."""
+    def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
+        """Average the weights from here on, over the last half of the rows, or somewhat more, and predict with that.
+
+        Parameters
+        ----------
+        rows_seen : int
+            The rows learned so far. The weights as they are count as the mean over the second half of them.
+        recent : bool, default=False
+            Whether there is a mean over recent rows too.
+        from_now : bool, default=False
+            Whether earlier rows do not count, as after a change of the stream. A mean over recent rows stays as it is.
+        """
 
     @abstractmethod
     def stop_averaging(self) -> None:
@@ -120,6 +141,10 @@ class Net(ABC):
     @abstractmethod
     def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
         """Take averages back."""
+
+    @abstractmethod
+    def insert_output(self, place: int, targets: Targets) -> None:
+        """Make room for one more output in front of output number `place`, for targets that have one more."""
 
 
 class NativeNet(Net):
@@ -149,7 +174,7 @@ class NativeNet(Net):
             seed=seed,
             initialize=initialize,
         )
-        self._predicts: tuple[int, _core.Net] | None = None
+        self._predicts: tuple[tuple[int, str], _core.Net] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {"made_with": (self.settings, self.targets), "description": self.description()}
@@ -157,6 +182,7 @@ class NativeNet(Net):
         if self.is_averaging:
             averages, rows = self.averages_state()
             state["averages"] = _copies(averages), rows, self.core.rows_seen
+        state["predicts_with"] = self.predicts_with
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -164,6 +190,7 @@ class NativeNet(Net):
         self.load(state["weights"], state["optimizer"])
         if "averages" in state:
             self.load_averages(*state["averages"])
+        self.predicts_with = state["predicts_with"]
 
     def train(
         self,
@@ -200,16 +227,23 @@ class NativeNet(Net):
             raise diverged(rates[0]) from error
         return losses, outputs
 
-    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float32]:
+    def outputs(self, codes: NDArray[Any], *, n_jobs: int, weights: str | None = None) -> NDArray[np.float32]:
         """Return the outputs for codes."""
-        return self._predictor(n_jobs).outputs(np.ascontiguousarray(codes), n_threads=n_jobs)
+        which = self.predicts_with if weights is None else weights
+        codes = np.ascontiguousarray(codes)
+        if which == LAST:
+            return self.core.outputs(codes, n_threads=n_jobs)
+        is_kept = self._predicts is not None and self._predicts[0] == (self.core.n_steps, which)
+        if not is_kept and 2 * codes.size < self.core.n_table_rows:  # fewer rows of the table than all of them
+            return self.core.outputs(codes, n_threads=n_jobs, weights=which)
+        return self._predictor(which, n_jobs).outputs(codes, n_threads=n_jobs)
 
-    def _predictor(self, n_jobs: int) -> _core.Net:
-        """Return the net that predicts; the averaged one is kept until there has been another step."""
-        if not self.core.is_averaging:
+    def _predictor(self, which: str, n_jobs: int) -> _core.Net:
+        """Return a net of the means of weights; it is kept until there has been another step."""
+        if which == LAST:
             return self.core
-        if self._predicts is None or self._predicts[0] != self.core.n_steps:
-            self._predicts = self.core.n_steps, self.core.averaged(n_threads=n_jobs)
+        if self._predicts is None or self._predicts[0] != (self.core.n_steps, which):
+            self._predicts = (self.core.n_steps, which), self.core.averaged(n_threads=n_jobs, weights=which)
         return self._predicts[1]
 
     def weights(self) -> Arrays:
@@ -218,7 +252,7 @@ class NativeNet(Net):
 
     def predicting_weights(self) -> Arrays:
         """Return views of the weights that predict."""
-        return self._predictor(1).weights()
+        return self._predictor(self.predicts_with, 1).weights()
 
     def optimizer_state(self) -> Arrays:
         """Return the moments there are and the number of steps."""
@@ -251,27 +285,42 @@ class NativeNet(Net):
         """Whether weights are averaged."""
         return self.core.is_averaging
 
-    def start_averaging(self, rows_seen: int) -> None:
+    def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
         """Average the weights from here on."""
         self.core.rows_seen = rows_seen
-        self.core.start_averaging()
+        self.core.start_averaging(from_now=from_now)
+        if recent and not self.core.has_recent_mean:
+            self.core.start_recent_mean(1 - 1 / RECENT_ROWS)
+        self._predicts, self.predicts_with = None, AVERAGE
 
     def stop_averaging(self) -> None:
         """Forget the averages."""
         self.core.stop_averaging()
-        self._predicts = None
+        self._predicts, self.predicts_with = None, LAST
 
     def averages_state(self) -> tuple[Arrays, list[int]]:
         """Return the averages."""
-        return self.core.averages(), list(self.core.averaging_rows)
+        arrays: Arrays = dict(self.core.averages())
+        if self.core.has_recent_mean:
+            arrays |= {f"recent.{name}": value for name, value in self.core.recent_mean().items()}
+        return arrays, list(self.core.averaging_rows)
 
     def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
         """Take averages back."""
-        self.start_averaging(rows_seen)
-        self.core.averaging_rows = rows[0], rows[1], rows[2]
+        recent = _starting_with("recent.", arrays)
+        self.start_averaging(rows_seen, recent=bool(recent))
+        self.core.averaging_rows = rows[0], rows[1], rows[2], rows[3]
         views = self.core.averages()
         up_to_date = {"taken": np.full_like(views["taken"], rows[0] + rows[2])}  # as those of torch always are
-        _fill(views, up_to_date | arrays)
+        _fill(views, up_to_date | {name: value for name, value in arrays.items() if not name.startswith("recent.")})
+        if recent:
+            views = self.core.recent_mean()
+            _fill(views, {"taken": np.full_like(views["taken"], rows_seen)} | recent)
+
+    def insert_output(self, place: int, targets: Targets) -> None:
+        """Make room for one more output."""
+        self.core.insert_output(place)
+        self.targets, self._predicts = targets, None
 
 
 def make_net(
@@ -343,6 +392,7 @@ def net_from_state(arrays: Arrays, description: dict[str, Any], *, device: str =
     net.load(_starting_with("net.", arrays), _starting_with("optimizer.", arrays) if resumable else None)
     if "averages" in description:
         net.load_averages(_starting_with("averages.", arrays), description["averages"], description["rows_seen"])
+        net.predicts_with = description["predicts_with"]
     return net
 
 

@@ -17,8 +17,10 @@ FEW_STEPS = 3000
 EPOCHS, THOROUGH_EPOCHS = (8, 3, 1), (20, 8, 3, 1)
 MOST_ROWS_OF_ALL_EPOCHS = 160_000
 MEMBERS_FOR_FEW_ROWS, FEW_ROWS = 4, 10_000
-LAYERS_OF_A_MEMBER, LAYERS_OF_ONE_NET = (64,), (200,)
+LAYERS_OF_A_MEMBER, LAYERS_OF_ONE_NET = (48,), (200,)
+LAYERS_FOR_FEW_OUTPUTS, FEW_OUTPUTS = (64,), 2
 BATCH, BATCH_OF_MANY_ROWS, MANY_ROWS = 32, 128, 200_000
+BATCH_OF_A_STREAM = 8
 OPTIMIZERS = ("lazy", "adam")
 
 Floats = NDArray[np.float64]
@@ -84,16 +86,18 @@ class TrainingSettings:
             check_number("betas", beta, 0.0, math.nextafter(1.0, 0.0))
         check_number("weight_decay", self.weight_decay, 0.0, 1e6)
 
-    def for_rows(self, n_rows: float) -> TrainingSettings:
+    def for_rows(self, n_rows: float, n_outputs: float = math.inf) -> TrainingSettings:
         """Return the settings with the ensemble and the hidden layers that suit `n_rows` rows; infinity for a stream.
 
-        Where rows are few, four small nets are better than a large one of about the same size.
+        Where rows are few, four small nets are better than a large one of about the same size. A net with one or two
+        outputs is as accurate with few hidden units, and learns in half the time.
         """
         ensemble, hidden = self.ensemble, self.hidden
         if ensemble == "auto":
             ensemble = MEMBERS_FOR_FEW_ROWS if hidden == "auto" and n_rows <= FEW_ROWS else 1
         if hidden == "auto":
-            hidden = LAYERS_OF_ONE_NET if ensemble == 1 else LAYERS_OF_A_MEMBER
+            of_one = LAYERS_OF_ONE_NET if n_outputs > FEW_OUTPUTS else LAYERS_FOR_FEW_OUTPUTS
+            hidden = of_one if ensemble == 1 else LAYERS_OF_A_MEMBER
         return replace(self, ensemble=ensemble, hidden=hidden)
 
     def layers(self) -> tuple[int, ...]:
@@ -115,7 +119,7 @@ class TrainingSettings:
             return (int(self.epochs),)
         if thorough:
             return THOROUGH_EPOCHS
-        return tuple(epochs for epochs in EPOCHS if epochs == 1 or epochs * n_rows <= MOST_ROWS_OF_ALL_EPOCHS)[:2]
+        return tuple(epochs for epochs in EPOCHS if epochs == 1 or epochs * n_rows <= MOST_ROWS_OF_ALL_EPOCHS)
 
     def n_epochs(self, n_rows: int) -> int:
         """Return how often `n_rows` rows are learned from where nothing is searched for."""
@@ -124,10 +128,13 @@ class TrainingSettings:
     def rows_of_a_step(self, n_rows: float) -> int:
         """Return the rows of a step of a run over `n_rows` rows, all epochs together; infinity for a stream.
 
-        Larger batches are faster. They cost accuracy where there are few steps, and none where there are many.
+        Larger batches are faster. They cost accuracy where there are few steps, and none where there are many. Rows of
+        a stream are learned once, and averaged weights smooth what small steps make rough.
         """
         if self.batch_size == "auto":
-            return BATCH_OF_MANY_ROWS if MANY_ROWS <= n_rows < math.inf else BATCH
+            if n_rows == math.inf:
+                return BATCH_OF_A_STREAM
+            return BATCH_OF_MANY_ROWS if n_rows >= MANY_ROWS else BATCH
         return int(self.batch_size)
 
     def rate(self, n_steps: float = math.inf, n_hashes: int = 256) -> float:

@@ -146,10 +146,10 @@ class Labels(Targets):
 
     def losses(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
         """Return the cross-entropy of each row."""
-        from scipy.special import logsumexp  # noqa: PLC0415 - it takes long to import
-
         outputs = outputs.astype(np.float64) / self.temperature
-        return logsumexp(outputs, axis=1) - outputs[np.arange(len(target)), target]
+        largest = outputs.max(axis=1, keepdims=True)
+        of_all = largest[:, 0] + np.log(np.exp(outputs - largest).sum(axis=1))
+        return of_all - outputs[np.arange(len(target)), target]
 
     def successes(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
         """Return 1 where the largest output is that of the class."""
@@ -163,8 +163,11 @@ class Labels(Targets):
         """Return the most probable labels."""
         return self.classes[outputs.argmax(axis=1)]
 
-    def probabilities(self, outputs: NDArray[np.float32]) -> Floats:
-        """Return the probability of each class."""
+    def probabilities(self, outputs: NDArray[Any]) -> Floats:
+        """Return the probability of each class: of outputs of float32 the same bytes on every machine."""
+        if outputs.dtype == np.float64:
+            shares: Floats = np.exp((outputs - outputs.max(axis=1, keepdims=True)) / self.temperature)
+            return shares / shares.sum(axis=1, keepdims=True)
         return _core.softmax(outputs if self.temperature == 1 else outputs / np.float32(self.temperature))
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from gcwsnet.nn import GCWSNet, LazyAdam
-from gcwsnet.training._net import Arrays, NativeNet, Net, diverged
+from gcwsnet.training._net import AVERAGE, LAST, RECENT, RECENT_ROWS, Arrays, NativeNet, Net, diverged
 from gcwsnet.training._settings import TrainingSettings
 from gcwsnet.training._targets import Targets
 
@@ -60,7 +60,8 @@ class TorchNet(Net):
         )
         self._rows_seen = 0
         self._averages: tuple[dict[str, Tensor], dict[str, Tensor]] | None = None
-        self._averaging_rows = [0, 0, 0]
+        self._averaging_rows = [0, 0, 0, 0]
+        self._recent: dict[str, Tensor] | None = None
 
     @property
     def device(self) -> torch.device:
@@ -98,12 +99,12 @@ class TorchNet(Net):
                 self._average(len(found))
         return np.array(losses), np.concatenate(outputs)
 
-    def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float32]:
+    def outputs(self, codes: NDArray[Any], *, n_jobs: int, weights: str | None = None) -> NDArray[np.float32]:
         """Return the outputs for codes."""
         with _torch_threads(n_jobs), torch.no_grad():
-            weights = self._predicting_weights()
+            chosen = self._chosen_weights(self.predicts_with if weights is None else weights)
             parts = [
-                torch.func.functional_call(self.module, weights, (self._tensor(codes[first : first + 8192]),))
+                torch.func.functional_call(self.module, chosen, (self._tensor(codes[first : first + 8192]),))
                 for first in range(0, len(codes), 8192)
             ]
             return torch.cat(parts).cpu().numpy()
@@ -114,7 +115,7 @@ class TorchNet(Net):
 
     def predicting_weights(self) -> Arrays:
         """Return the weights that predict."""
-        return _arrays(self._predicting_weights())
+        return _arrays(self._chosen_weights(self.predicts_with))
 
     def optimizer_state(self) -> Arrays:
         """Return the moments there are and the number of steps."""
@@ -160,63 +161,105 @@ class TorchNet(Net):
         """Whether weights are averaged."""
         return self._averages is not None
 
-    def start_averaging(self, rows_seen: int) -> None:
+    def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
         """Average the weights from here on."""
-        older = rows_seen - rows_seen // 2
-        now = {name: value.detach() for name, value in self.module.named_parameters()}
+        origin = rows_seen if from_now else 0
+        start = rows_seen - origin
+        older = start - start // 2
+        now = self._last_weights()
         self._rows_seen = rows_seen
         self._averages = (
             {name: value * older for name, value in now.items()},
             {name: torch.zeros_like(value) for name, value in now.items()},
         )
-        self._averaging_rows = [rows_seen, older, 0]
+        self._averaging_rows = [start, older, 0, origin]
+        if recent and self._recent is None:
+            self._recent = {name: value.clone() for name, value in now.items()}
+        self.predicts_with = AVERAGE
 
     def stop_averaging(self) -> None:
         """Forget the averages."""
-        self._averages = None
+        self._averages = self._recent = None
+        self.predicts_with = LAST
 
     def averages_state(self) -> tuple[Arrays, list[int]]:
-        """Return the averages: sums of weights times rows."""
+        """Return the averages: sums of weights times rows, and the mean over recent rows."""
         assert self._averages is not None  # noqa: S101
-        older, newer = self._averages
-        arrays = {f"older.{name}": value for name, value in _arrays(older).items()}
-        return arrays | {f"newer.{name}": value for name, value in _arrays(newer).items()}, list(self._averaging_rows)
+        parts = {"older": self._averages[0], "newer": self._averages[1], "recent": self._recent or {}}
+        arrays = {f"{part}.{name}": value for part, kept in parts.items() for name, value in _arrays(kept).items()}
+        return arrays, list(self._averaging_rows)
 
     def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
         """Take averages back."""
-        self.start_averaging(rows_seen)
+        self.start_averaging(rows_seen, recent=any(name.startswith("recent.") for name in arrays))
         assert self._averages is not None  # noqa: S101
-        for which, sums in zip(("older", "newer"), self._averages, strict=True):
-            for name, value in sums.items():
+        for which, kept in zip(("older", "newer", "recent"), (*self._averages, self._recent or {}), strict=True):
+            for name, value in kept.items():
                 value.copy_(torch.from_numpy(np.ascontiguousarray(arrays[f"{which}.{name}"])))
         if "taken" in arrays:  # rows of the table that the native core has not brought up to date
             behind = torch.from_numpy(rows[0] + rows[2] - arrays["taken"]).to(self.device)
             table, weight = next(iter(self._averages[1].values())), next(iter(self.module.parameters())).detach()
             table.add_(behind[:, None] * weight)
+        if "recent.taken" in arrays and self._recent is not None:
+            taken = arrays["recent.taken"]
+            share = np.where(taken < 0, 1.0, 1 - (1 - 1 / RECENT_ROWS) ** np.maximum(rows_seen - taken, 0))
+            table, weight = next(iter(self._recent.values())), next(iter(self.module.parameters())).detach()
+            table.lerp_(weight, torch.from_numpy(share.astype(np.float32)).to(self.device)[:, None])
         self._averaging_rows = list(rows)
 
+    def insert_output(self, place: int, targets: Targets) -> None:
+        """Make room for one more output: a net of the same weights, with zeros for the new output."""
+        weights, optimizer = self.weights(), self.optimizer_state()
+        averages = self.averages_state() if self.is_averaging else None
+        last = list(weights)[-2:]
+
+        def widened(arrays: Arrays) -> Arrays:
+            ends = {name: next((end for end in last if name.endswith(end)), None) for name in arrays}
+            axis = 0 if len(weights) > 2 else 1  # the table of a net without hidden layers has outputs as columns
+            return {
+                name: value
+                if ends[name] is None
+                else np.insert(value, place, 0.0, axis=axis if ends[name] == last[0] else 0)
+                for name, value in arrays.items()
+            }
+
+        rows_seen, predicts_with, description = self._rows_seen, self.predicts_with, self.description()
+        self.__init__(self.settings, targets, **description, device=str(self.device))  # type: ignore[misc]
+        self.load(widened(weights), widened(optimizer))
+        self._rows_seen = rows_seen
+        if averages is not None:
+            self.load_averages(widened(averages[0]), averages[1], rows_seen)
+        self.predicts_with = predicts_with
+
     def _average(self, n_rows: int) -> None:
-        """Add the weights to the newer sum, if it is time; once it covers half of the stream, it is the older one."""
+        """Add the weights to the means; once the newer sum covers half of the stream, it is the older one."""
         self._rows_seen += n_rows
         if self._averages is None:
             return
-        start, older_rows, newer_rows = self._averaging_rows
-        last = start + newer_rows
-        if self._rows_seen < (1 + AVERAGING_STEP) * last:
+        now = self._last_weights()
+        for name, mean in (self._recent or {}).items():
+            mean.lerp_(now[name], 1 - (1 - 1 / RECENT_ROWS) ** n_rows)
+        start, older_rows, newer_rows, origin = self._averaging_rows
+        last, seen = start + newer_rows, self._rows_seen - origin
+        if seen < (1 + AVERAGING_STEP) * last:
             return
-        rows = self._rows_seen - last
-        now = {name: value.detach() for name, value in self.module.named_parameters()}
+        rows = seen - last
         for name, value in self._averages[1].items():
             value.add_(now[name], alpha=rows)
-        self._averaging_rows = [start, older_rows, newer_rows + rows]
-        if self._rows_seen >= 2 * start:
+        self._averaging_rows = [start, older_rows, newer_rows + rows, origin]
+        if seen >= 2 * start:
             self._averages = self._averages[1], {name: torch.zeros_like(value) for name, value in now.items()}
-            self._averaging_rows = [self._rows_seen, newer_rows + rows, 0]
+            self._averaging_rows = [seen, newer_rows + rows, 0, origin]
 
-    def _predicting_weights(self) -> dict[str, Tensor]:
-        rows = sum(self._averaging_rows[1:])
-        if self._averages is None or not rows:
-            return {name: value.detach() for name, value in self.module.named_parameters()}
+    def _last_weights(self) -> dict[str, Tensor]:
+        return {name: value.detach() for name, value in self.module.named_parameters()}
+
+    def _chosen_weights(self, which: str) -> dict[str, Tensor]:
+        rows = sum(self._averaging_rows[1:3])
+        if which == RECENT and self._recent is not None:
+            return self._recent
+        if which == LAST or self._averages is None or not rows:
+            return self._last_weights()
         older, newer = self._averages
         return {name: (value + newer[name]) / rows for name, value in older.items()}
 

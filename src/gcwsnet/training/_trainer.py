@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gcwsnet.data import Batch
 from gcwsnet.data._batch import rebatched
+from gcwsnet.training._following import PIECE_ROWS, SCORED_ROWS, Event, Following
 from gcwsnet.training._history import (
     Clock,
     History,
@@ -21,6 +22,7 @@ from gcwsnet.training._history import (
     append,
     history_from_state,
     history_state,
+    thin,
 )
 from gcwsnet.training._interrupt import Interrupt
 from gcwsnet.training._net import Net, make_net, net_from_state
@@ -34,6 +36,7 @@ MOST_UNCHECKED_ROWS = 8192
 """Rows of a stream that are learned before the weights are looked at: that takes as long as learning from hundreds."""
 SECONDS_OF_A_CALL = 0.1
 """Ctrl-C and the progress bar wait for one call of the native core."""
+METRICS_OF_A_RUN = ("since_record", "first_epoch", "predicted")
 
 Arrays = dict[str, NDArray[Any]]
 Coded = Iterable[Batch]
@@ -62,6 +65,9 @@ class Plan:
     averaged : bool
         Whether the weights are averaged from the first step on, if the settings say so; else averages of an earlier
         run are dropped at the first step.
+    follows : bool
+        Whether the rows are a stream that may change, see `Following`: the weights are averaged, those that predict are
+        chosen all the time, the learning rate rises after a change, and the history stays short.
     """
 
     epochs: int
@@ -72,6 +78,7 @@ class Plan:
     patience: int | None = None
     checkpoint_rows: int = 0
     averaged: bool = False
+    follows: bool = False
 
 
 class Observer:
@@ -83,6 +90,9 @@ class Observer:
     def record(self, record: Record) -> bool:  # noqa: ARG002
         """Take note of a record; True ends the run."""
         return False
+
+    def event(self, event: Event) -> None:
+        """Take note of an event of a stream."""
 
     def checkpoint(self) -> None:
         """Save the trainer's state, which is whole now."""
@@ -102,6 +112,8 @@ class Trainer:
         Of all runs together.
     epoch, rows_of_epoch : int
         Where the present run stands.
+    following : Following or None
+        What is known of a stream; None unless the last run was one.
     """
 
     def __init__(self, net: Net) -> None:
@@ -109,8 +121,8 @@ class Trainer:
         self.history: History = {}
         self.rows_seen = self.epochs_seen = 0
         self.epoch = self.rows_of_epoch = 0
-        self.since_record = RunningMetrics(net.targets)
-        self.first_epoch = RunningMetrics(net.targets)
+        self.following: Following | None = None
+        self.start_run()
         self._steps_of_a_call = 1
         self._rows_unchecked = 0
 
@@ -177,6 +189,7 @@ class Trainer:
         self.epoch = self.rows_of_epoch = 0
         self.since_record = RunningMetrics(self.targets, with_auc=with_auc)
         self.first_epoch = RunningMetrics(self.targets, with_auc=with_auc)
+        self.predicted = RunningMetrics(self.targets)
 
     def evaluate(self, batches: Coded, *, n_jobs: int = 1, check: Callable[[], None] = lambda: None) -> Record:
         """Return the metrics of rows that are not learned from; `check` is called before each batch."""
@@ -215,13 +228,16 @@ class Trainer:
             return arrays, description
         if self.net.is_averaging:
             averages, description["averages"] = self.net.averages_state()
+            description["predicts_with"] = self.net.predicts_with
             arrays |= {f"averages.{name}": value for name, value in averages.items()}
         arrays |= {f"optimizer.{name}": value for name, value in self.net.optimizer_state().items()}
         run: dict[str, Any] = {"epoch": self.epoch, "rows_of_epoch": self.rows_of_epoch}
         run["with_auc"] = self.since_record.auc is not None
-        for name in ("since_record", "first_epoch"):
+        for name in METRICS_OF_A_RUN:
             counts, run[name] = getattr(self, name).state(f"{name}.")
             arrays |= counts
+        if self.following is not None:
+            description["following"] = self.following.state()
         return arrays, description | {"run": run}
 
     @classmethod
@@ -234,8 +250,10 @@ class Trainer:
             run = description["run"]
             trainer.start_run(with_auc=run["with_auc"])
             trainer.epoch, trainer.rows_of_epoch = run["epoch"], run["rows_of_epoch"]
-            for name in ("since_record", "first_epoch"):
+            for name in METRICS_OF_A_RUN:
                 getattr(trainer, name).restore(f"{name}.", arrays, run[name])
+        if "following" in description:
+            trainer.following = Following.from_state(description["following"])
         return trainer
 
 
@@ -306,6 +324,7 @@ class _Run:
         trainer, plan = self.trainer, self.plan
         assert block.y is not None  # noqa: S101
         self._average()
+        self._follow(block)
         rates = self._rates(block.n_rows)
         start, steps_before = time.perf_counter(), trainer.net.n_steps
         try:
@@ -326,11 +345,29 @@ class _Run:
 
     def _average(self) -> None:
         """Begin to average the weights, or drop the averages, as the plan says."""
-        net = self.trainer.net
+        trainer, net = self.trainer, self.trainer.net
+        if self.plan.follows:
+            trainer.following = Following() if trainer.following is None else trainer.following
+            trainer.following.begin(net, trainer.rows_seen)
+            return
+        trainer.following = None
         if not self.plan.averaged:
             net.stop_averaging()
         elif net.settings.average and not net.is_averaging:
-            net.start_averaging(self.trainer.rows_seen)
+            net.start_averaging(trainer.rows_seen)
+
+    def _follow(self, piece: Batch) -> None:
+        """Predict some rows of a piece before it is learned."""
+        trainer, following = self.trainer, self.trainer.following
+        if following is None:
+            return
+        assert piece.y is not None  # noqa: S101
+        some = slice(None, None, -(-piece.n_rows // SCORED_ROWS))
+        target = piece.y[some]
+        outputs, event = following.look_at(trainer.net, piece.X[some], target, trainer.rows_seen, self.n_jobs)
+        trainer.predicted.add(outputs, target, trainer.targets.losses(outputs, target))
+        if event is not None:
+            self.observer.event(event)
 
     def _count(self, rows: int) -> None:
         self.trainer.rows_of_epoch += rows
@@ -339,6 +376,8 @@ class _Run:
     def _rates(self, n_rows: int) -> NDArray[np.float64]:
         """Return the learning rate of each of the next steps."""
         firsts = np.arange(0, n_rows, self.batch_size, dtype=np.float64)
+        if self.trainer.following is not None:
+            return self.rate * self.trainer.following.rate_factors(self.trainer.rows_seen + firsts)
         if not self.plan.scheduled or self.plan.n_rows is None:
             return np.full(len(firsts), self.rate)
         done = (self.trainer.epoch + (self.trainer.rows_of_epoch + firsts) / self.plan.n_rows) / self.plan.epochs
@@ -352,12 +391,14 @@ class _Run:
         """Return how many steps can be taken before something is to be done."""
         trainer, plan = self.trainer, self.plan
         events = [self.next_checkpoint - trainer.rows_seen]
-        if plan.n_rows is not None:
+        if plan.n_rows is not None and not plan.follows:
             ends = (math.ceil(fraction * plan.n_rows) - trainer.rows_of_epoch for fraction in plan.fractions)
             events.append(min((rows for rows in ends if rows > 0), default=math.inf))
         if plan.doubling:
             events.append(_next_doubling(trainer.rows_seen) - trainer.rows_seen)
         steps = max(1.0, math.ceil(min(events) / self.batch_size)) if math.isfinite(min(events)) else math.inf
+        if plan.follows:  # a number that no clock decides
+            return int(min(steps, max(1, PIECE_ROWS // self.batch_size)))
         return int(min(steps, trainer._steps_of_a_call))
 
     def _record_is_over(self, before: int) -> bool:
@@ -383,12 +424,17 @@ class _Run:
         }
         if self.plan.doubling and trainer.epoch == 0:
             record |= {f"mean_{name}": value for name, value in trainer.first_epoch.values().items()}
+        if self.plan.follows:
+            record |= {f"predicted_{name}": value for name, value in trainer.predicted.values().items()}
         for number, batches in enumerate(self.held_out if evaluated else ()):
             prefix = f"eval_{number}_" if number else "eval_"
             found = trainer.evaluate(batches(), n_jobs=self.n_jobs, check=self.interrupt.check)
             record |= {f"{prefix}{name}": value for name, value in found.items()}
         append(trainer.history, record)
+        if self.plan.follows:
+            thin(trainer.history, self.trainer.targets.metric)
         trainer.since_record.clear()
+        trainer.predicted.clear()
         over = self._is_stopped()
         return self.observer.record(record) or over
 

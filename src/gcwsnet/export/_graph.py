@@ -1,0 +1,263 @@
+"""A graph of ONNX operators that is written like arithmetic on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+OPSET, ML_OPSET, IR_VERSION = 18, 3, 8
+"""The oldest versions that have all that is needed: bitwise operators came with opset 18."""
+MOST_BYTES_KEPT_ONCE = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A tensor of a graph: an input, a constant, or what an operator gives.
+
+    An operator of Python between values adds a node to the graph. Numbers beside a value are constants of its type.
+    """
+
+    graph: Graph
+    name: str
+    dtype: np.dtype[Any]
+    __array_ufunc__ = None  # a number of NumPy on the left leaves the operator to the value
+
+    def _with(
+        self, operator: str, other: Value | ArrayLike, *, swapped: bool = False, dtype: DTypeLike | None = None
+    ) -> Value:
+        pair = [self, self.graph.constant(other, self.dtype)]
+        return self.graph.add(operator, *(pair[::-1] if swapped else pair), dtype=dtype)
+
+    def __add__(self, other: Value | ArrayLike) -> Value:
+        return self._with("Add", other)
+
+    def __sub__(self, other: Value | ArrayLike) -> Value:
+        return self._with("Sub", other)
+
+    def __rsub__(self, other: ArrayLike) -> Value:
+        return self._with("Sub", other, swapped=True)
+
+    def __mul__(self, other: Value | ArrayLike) -> Value:
+        return self._with("Mul", other)
+
+    def __truediv__(self, other: Value | ArrayLike) -> Value:
+        return self._with("Div", other)
+
+    def __rtruediv__(self, other: ArrayLike) -> Value:
+        return self._with("Div", other, swapped=True)
+
+    def __and__(self, other: Value | ArrayLike) -> Value:
+        return self._with("And" if self.dtype == bool else "BitwiseAnd", other)
+
+    def __or__(self, other: Value | ArrayLike) -> Value:
+        return self._with("Or", other)
+
+    def __xor__(self, other: Value | ArrayLike) -> Value:
+        return self._with("BitwiseXor", other)
+
+    def __invert__(self) -> Value:
+        return self.graph.add("Not", self)
+
+    def __lt__(self, other: Value | ArrayLike) -> Value:
+        return self._with("Less", other, dtype=bool)
+
+    def __le__(self, other: Value | ArrayLike) -> Value:
+        return self._with("LessOrEqual", other, dtype=bool)
+
+    def __gt__(self, other: Value | ArrayLike) -> Value:
+        return self._with("Greater", other, dtype=bool)
+
+    def __ge__(self, other: Value | ArrayLike) -> Value:
+        return self._with("GreaterOrEqual", other, dtype=bool)
+
+    def equals(self, other: Value | ArrayLike) -> Value:
+        """Return where both are equal."""
+        return self._with("Equal", other, dtype=bool)
+
+    def cast(self, dtype: DTypeLike) -> Value:
+        """Return the same numbers in another type."""
+        if self.dtype == dtype:
+            return self
+        return self.graph.add("Cast", self, dtype=dtype, to=tensor_type(dtype))
+
+    def where(self, condition: Value, otherwise: Value | ArrayLike) -> Value:
+        """Return this where a condition holds, and something else elsewhere."""
+        return self.graph.add("Where", condition, self, self.graph.constant(otherwise, self.dtype), dtype=self.dtype)
+
+    def columns(self, first: int, last: int) -> Value:
+        """Return some columns, the last one excluded."""
+        places = [self.graph.constant([place], np.int64) for place in (first, last, 1)]
+        return self.graph.add("Slice", self, *places)
+
+    def take(self, places: Value | ArrayLike, axis: int = 1) -> Value:
+        """Return the entries at places of an axis."""
+        return self.graph.add("Gather", self, self.graph.constant(places, np.int64), axis=axis)
+
+    def with_axis(self, axis: int) -> Value:
+        """Return it with an axis of length 1 more."""
+        return self.graph.add("Unsqueeze", self, self.graph.constant([axis], np.int64))
+
+    def without_axis(self, axis: int) -> Value:
+        """Return it with an axis of length 1 less."""
+        return self.graph.add("Squeeze", self, self.graph.constant([axis], np.int64))
+
+    def reshaped(self, *shape: int) -> Value:
+        """Return it in another shape; 0 stands for the length that an axis has, and -1 for what is left."""
+        return self.graph.add("Reshape", self, self.graph.constant(shape, np.int64))
+
+    def reduced(self, operator: str, axis: int, *, keepdims: bool = True) -> Value:
+        """Return the sum, the largest or the smallest along an axis."""
+        return self.graph.add(operator, self, self.graph.constant([axis], np.int64), keepdims=int(keepdims))
+
+    def any_of_row(self) -> Value:
+        """Return where a row has something that is true, of shape (n, 1)."""
+        return self.cast(np.int32).reduced("ReduceMax", 1) > 0
+
+    def sum_in_order(self, axis: int) -> Value:
+        """Return the sum along an axis, from the first to the last: each partial sum is rounded."""
+        sums = self.graph.add("CumSum", self, self.graph.constant(axis, np.int64))
+        return sums.take(-1, axis)
+
+
+class Graph:
+    """A graph that grows with every value that is computed from its inputs.
+
+    Parameters
+    ----------
+    input_names : sequence of str
+        The names of all inputs, which no other value gets.
+    """
+
+    def __init__(self, input_names: Sequence[str]) -> None:
+        from onnx import helper, numpy_helper  # noqa: PLC0415 - it is optional
+
+        self._onnx, self._numpy = helper, numpy_helper
+        self._scopes: list[list[Any]] = [[]]
+        self._constants: list[Any] = []
+        self._kept: dict[tuple[str, tuple[int, ...], bytes], Value] = {}
+        self._numbers = count()
+        self._prefix = "gcwsnet/"
+        while any(name.startswith(self._prefix) for name in input_names):
+            self._prefix += "/"
+        self.inputs: list[Any] = []
+        self.outputs: list[Any] = []
+
+    def input(self, name: str, dtype: DTypeLike, width: int, description: str) -> Value:
+        """Return a new input of shape (n, width)."""
+        self.inputs.append(self._onnx.make_tensor_value_info(name, tensor_type(dtype), ["n", width], description))
+        return Value(self, name, np.dtype(dtype))
+
+    def output(self, name: str, value: Value, width: int | None, description: str) -> None:
+        """Make a value an output of shape (n, width), or (n,) without a width."""
+        shape: list[str | int] = ["n"] if width is None else ["n", width]
+        self.outputs.append(self._onnx.make_tensor_value_info(name, tensor_type(value.dtype), shape, description))
+        self._scopes[-1].append(self._onnx.make_node("Identity", [value.name], [name]))
+
+    def constant(self, number: Value | ArrayLike, dtype: DTypeLike | None = None) -> Value:
+        """Return a constant; a value is returned as it is."""
+        if isinstance(number, Value):
+            return number
+        array = np.asarray(number, dtype=dtype)
+        array = array if array.dtype.kind == "O" else np.ascontiguousarray(array).reshape(array.shape)
+        key = (array.dtype.str, array.shape, array.tobytes() if array.nbytes <= MOST_BYTES_KEPT_ONCE else b"")
+        if array.dtype.kind == "O" or array.nbytes > MOST_BYTES_KEPT_ONCE:
+            return self._new_constant(array)
+        if key not in self._kept:
+            self._kept[key] = self._new_constant(array)
+        return self._kept[key]
+
+    def _new_constant(self, array: NDArray[Any]) -> Value:
+        name = self._new_name()
+        self._constants.append(self._numpy.from_array(array, name))
+        return Value(self, name, array.dtype)
+
+    def add(
+        self,
+        operator: str,
+        *inputs: Value,
+        dtype: DTypeLike | None = None,
+        domain: str | None = None,
+        **attributes: Any,
+    ) -> Value:
+        """Return what an operator gives, of the type of its first input if none is said."""
+        made = Value(self, self._new_name(), np.dtype(inputs[0].dtype if dtype is None else dtype))
+        names = [one.name for one in inputs]
+        # a name of its own: some versions of onnxruntime name nodes that they make after those that they replace
+        node = self._onnx.make_node(operator, names, [made.name], name=made.name, domain=domain, **attributes)
+        self._scopes[-1].append(node)
+        return made
+
+    def joined(self, values: list[Value], axis: int = 1) -> Value:
+        """Return values side by side."""
+        return values[0] if len(values) == 1 else self.add("Concat", *values, axis=axis)
+
+    def number_of_rows(self, value: Value) -> Value:
+        """Return the length of the first axis, of shape (1,)."""
+        return self.add("Shape", value, dtype=np.int64, start=0, end=1)
+
+    def in_blocks(
+        self, rows: Value, width: int, block: int, body: Callable[[Value], tuple[Value, ...]]
+    ) -> tuple[Value, ...]:
+        """Return what `body` makes of a matrix, computed for some rows at a time.
+
+        What is in between stays as small as a block, however many rows there are. The last block is filled up with
+        zeros, whose results are dropped.
+
+        Parameters
+        ----------
+        rows : Value of shape (n, width)
+        width : int
+        block : int
+            The rows of a block; fewer if there are fewer rows.
+        body : callable
+            From rows to results of shape (rows, ...).
+        """
+        n = self.number_of_rows(rows)
+        one = self.constant([1], np.int64)
+        size = self.add("Max", self.add("Min", n, self.constant([block], np.int64)), one)
+        n_blocks = self.add("Max", (n + size - 1) / size, one)
+        total, zero = n_blocks * size, self.constant([0], np.int64)
+        padding = self.joined([zero, zero, total - n, zero], axis=0)
+        blocks = self.add(
+            "Reshape", self.add("Pad", rows, padding), self.joined([n_blocks, size, zero + width], axis=0)
+        )
+        of_block = Value(self, self._new_name(), rows.dtype)
+        self._scopes.append([])
+        results = body(of_block)
+        graph = self._onnx.make_graph(
+            self._scopes.pop(),
+            of_block.name,
+            [self._onnx.make_tensor_value_info(of_block.name, tensor_type(rows.dtype), [None, width])],
+            [self._onnx.make_tensor_value_info(one.name, tensor_type(one.dtype), None) for one in results],
+        )
+        stacked = [Value(self, self._new_name(), result.dtype) for result in results]
+        names = [one.name for one in stacked]
+        self._scopes[-1].append(self._onnx.make_node("Scan", [blocks.name], names, body=graph, num_scan_inputs=1))
+        shape = self.joined([total, self.constant([-1], np.int64)], axis=0)
+        whole = [self.add("Reshape", one, shape) for one in stacked]
+        return tuple(self.add("Slice", one, zero, n, zero) for one in whole)
+
+    def model(self, metadata: dict[str, str], *, version: str, description: str) -> Any:
+        """Return the ONNX model of the graph."""
+        graph = self._onnx.make_graph(self._scopes[0], "gcwsnet", self.inputs, self.outputs, self._constants)
+        opsets = [self._onnx.make_opsetid("", OPSET), self._onnx.make_opsetid("ai.onnx.ml", ML_OPSET)]
+        model = self._onnx.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="gcwsnet")
+        model.producer_version, model.doc_string = version, description
+        self._onnx.set_model_props(model, metadata)
+        return model
+
+    def _new_name(self) -> str:
+        return f"{self._prefix}{next(self._numbers)}"
+
+
+def tensor_type(dtype: DTypeLike) -> int:
+    """Return the number that ONNX has for a type of NumPy; objects and text are strings."""
+    from onnx import TensorProto, helper  # noqa: PLC0415 - it is optional
+
+    found = np.dtype(dtype)
+    return int(TensorProto.STRING if found.kind in "OU" else helper.np_dtype_to_tensor_dtype(found))

@@ -1,0 +1,98 @@
+"""What nets and kernel machines say about themselves: `explain`, `plot_selection`, `permutation_importance`."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import log_loss
+
+from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
+from tests.estimators.tables import mixed_table
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(700, 4))
+NUMBERS = 2 * X[:, 1] + X[:, 2]
+LABELS = np.where(NUMBERS > 0, "high", "low")
+SMALL: dict[str, Any] = {"n_hashes": 64, "hidden": (16,), "random_state": 0}
+
+
+def fitted(kind: Any, **settings: Any) -> Any:
+    small = SMALL if kind in (GCWSNetClassifier, GCWSNetRegressor) else {"random_state": 0}
+    y = LABELS if kind in (GCWSNetClassifier, PGMMClassifier) else NUMBERS
+    return kind(**small | settings).fit(X[:500], y[:500])
+
+
+KINDS = [GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_explain_says_what_was_chosen_and_what_it_was_compared_with(kind: Any) -> None:
+    model = fitted(kind)
+    said = dict(line.split(": ", 1) for line in model.explain().splitlines()[:-1])
+    assert float(said["power p"]) == model.p_
+    if kind in (PGMMClassifier, PGMMRegressor):
+        assert float(said["regularisation alpha"]) == pytest.approx(model.alpha_, rel=1e-5)
+        assert said["training rows"] == "500"
+    else:
+        assert int(said["epochs"]) == model.n_epochs_seen_
+    chosen = next(one for one in model.selection_ if one.chosen)
+    expected = f"{len(model.selection_)} candidates were compared on held-out rows; the chosen one had a loss of"
+    assert model.explain().splitlines()[-1] == f"{expected} {chosen.loss:.4f}"
+
+
+def test_explain_names_the_most_relevant_columns() -> None:
+    model = fitted(PGMMRegressor, relevance=1.0, scale="numeric")
+    assert "the most: x1 (" in model.explain()
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        (GCWSNetClassifier, {"search": "off"}),
+        (PGMMClassifier, {"p": 1.0, "scale": "numeric", "relevance": 0.0, "alpha": 0.1}),
+    ],
+)
+def test_explain_says_where_nothing_was_compared(kind: Any, settings: dict[str, Any]) -> None:
+    assert fitted(kind, **settings).explain().splitlines()[-1].startswith("nothing was compared")
+
+
+@pytest.mark.parametrize("kind", [GCWSNetClassifier, PGMMClassifier])
+def test_plot_selection_has_a_line_for_each_candidate(kind: Any) -> None:
+    pytest.importorskip("matplotlib").use("agg")
+    model = fitted(kind)
+    axes = model.plot_selection()
+    labels = [text.get_text() for text in axes.get_yticklabels()]
+    assert len(labels) == len(model.selection_)
+    last = model.selection_[-1]
+    particular = f"{last.epochs} epochs" if kind is GCWSNetClassifier else f"alpha {last.alpha:g}"
+    assert labels[-1] == f"last: {last.scale}, relevance {last.relevance:g}, p {last.p:g}, {particular}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_permutation_importance_finds_the_columns_that_tell(kind: Any) -> None:
+    model = fitted(kind)
+    y = LABELS if kind in (GCWSNetClassifier, PGMMClassifier) else NUMBERS
+    found = model.permutation_importance(X[500:], y[500:], n_repeats=3)
+    assert found.importances.shape == (4, 3)
+    assert np.argsort(-found.importances_mean).tolist()[:2] == [1, 2]
+
+
+def test_permutation_importance_is_that_of_scikit_learn_with_the_log_loss() -> None:
+    model = fitted(PGMMClassifier)
+
+    def score(model: Any, X: Any, y: Any) -> float:
+        return -float(log_loss(y, model.predict_proba(X)))
+
+    expected = permutation_importance(model, X[500:], LABELS[500:], scoring=score, n_repeats=20, random_state=0)
+    found = model.permutation_importance(X[500:], LABELS[500:], n_repeats=20)
+    error = np.hypot(expected.importances_std, found.importances_std) / np.sqrt(20)
+    assert (np.abs(found.importances_mean - expected.importances_mean) < 5 * error + 1e-9).all()
+
+
+def test_permutation_importance_of_a_table_has_its_columns() -> None:
+    frame, y = mixed_table(500)
+    model = PGMMClassifier(p=1.0, random_state=0).fit(frame[:300], y[:300])
+    found = model.permutation_importance(frame[300:], y[300:], n_repeats=2)
+    assert found.importances_mean.shape == (frame.shape[1],)
+    assert found.importances_mean[frame.columns.get_loc("city")] > 0
