@@ -123,7 +123,7 @@ def check_libsvm(data: bytes) -> str:
         for X, y, _ in batches
         for label, a, b in zip(np.asarray(y), X.indptr[:-1], X.indptr[1:], strict=True)
     ]
-    lines = [line.partition(b"#")[0].split() for line in data.split(b"\n")]
+    lines = [line.partition(b"#")[0].split() for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
     expected = []
     for tokens in filter(None, lines):
         pairs = [token.split(b":") for token in tokens[1:] if not token.startswith(b"qid:")]
