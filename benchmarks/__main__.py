@@ -39,6 +39,9 @@ SUBJECTS = {
     "first-layer": Subject(
         "rows learned per second by the first layer of gcwsnet.nn, next to torch", "training-speed.md", ("torch",)
     ),
+    "boost": Subject(
+        "accuracy of a net in training, and with a last layer on codes", "trained-networks.md", ("torch",)
+    ),
     "reading": Subject(
         "rows read per second from files, next to scikit-learn and pandas", "reading.md", ("pandas", "pyarrow")
     ),
@@ -47,12 +50,14 @@ SUBJECTS = {
         "neighbors.md",
         ("datasketch", "faiss", "matplotlib", "pandas", "rensa", "torch"),
     ),
+    "routes": Subject("ways to serve a model: needs, size, cold start and time for a row", "onnx.md", ("onnxruntime",)),
     "samplers": Subject("time, bias and variance of each sampler", "samplers.md", ("matplotlib",)),
     "streaming": Subject("memory and time of one pass over large files", "command-line.md"),
     "streams": Subject(
         "prequential accuracy, time and memory on streams that change, next to river, Vowpal Wabbit and SGD",
         "streams-benchmark.md",
     ),
+    "clicks": Subject("fields with many values, learned once, next to Vowpal Wabbit and LightGBM", "clicks.md"),
     "zero-bit": Subject("bias of the 0-bit approximation", "zero-bit.md", ("matplotlib",)),
     "accuracy": Subject(
         "accuracy, calibration, time and size over many datasets, next to other learners",

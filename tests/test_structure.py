@@ -40,7 +40,8 @@ REPRODUCTION = Path(__file__).parent.parent / "reproduction"
 REPRODUCTION_FLOW = [
     ("settings",),
     ("results",),
-    ("datasets", "charts", "statements"),
+    ("datasets",),
+    ("charts", "statements"),
     ("net_runs", "kernel_runs", "theorems", "svg"),
     ("experiment",),
     ("experiments",),

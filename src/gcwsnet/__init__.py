@@ -13,7 +13,15 @@ from gcwsnet._lazy import load_when_used
 if TYPE_CHECKING:
     from gcwsnet import data, datasets, neighbors, nn, theory
     from gcwsnet.encoding import CountSketch, estimate_similarity
-    from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor, Predictor, load
+    from gcwsnet.estimators import (
+        FieldsClassifier,
+        GCWSNetClassifier,
+        GCWSNetRegressor,
+        PGMMClassifier,
+        PGMMRegressor,
+        Predictor,
+        load,
+    )
     from gcwsnet.export import export_onnx
     from gcwsnet.fourier import RandomFourierFeatures
     from gcwsnet.hashing import HASH_VERSION, GCWSHasher
@@ -24,6 +32,7 @@ __version__ = "0.1.0"
 __all__ = [
     "HASH_VERSION",
     "CountSketch",
+    "FieldsClassifier",
     "GCWSHasher",
     "GCWSNetClassifier",
     "GCWSNetRegressor",
@@ -48,6 +57,7 @@ __all__ = [
 _HOME = {
     "HASH_VERSION": "hashing",
     "CountSketch": "encoding",
+    "FieldsClassifier": "estimators",
     "GCWSHasher": "hashing",
     "GCWSNetClassifier": "estimators",
     "GCWSNetRegressor": "estimators",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator, Sequence
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,12 @@ def check_matrix(
         raise ValueError(f"{name} has masked entries; fill them first, for example with {name}.filled(0)")
     from sklearn.utils.validation import check_array, validate_data  # noqa: PLC0415 - it takes long to import
 
+    with_dates = _first_date_column(X)
+    if with_dates is not None:
+        raise TypeError(
+            f"{name} must hold real numbers, got dates or times in the column {with_dates!r}; convert it, for example "
+            "to days (GCWSNetClassifier and GCWSNetRegressor take dates in a frame)"
+        )
     rules = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
     given = X
     try:
@@ -120,6 +127,25 @@ def _first_text(X: Any) -> tuple[int, Any, str] | None:
     return None
 
 
+def _first_date_column(X: Any) -> Any:
+    """Return the first column of a frame of pandas, polars or Arrow with dates, times or durations, None without one.
+
+    Without this, such a column of polars becomes a number of days or microseconds, and one of pandas an error.
+    """
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    dtypes = getattr(X, "dtypes", getattr(getattr(X, "schema", None), "types", None))
+    if names is None or dtypes is None:
+        return None
+    for number, (column, dtype) in enumerate(zip(names, dtypes, strict=True)):
+        text = str(dtype).lower()
+        if text.startswith(("date", "time", "duration", "period")):
+            return column
+        objects = X.iloc[:, number] if text == "object" and hasattr(X, "iloc") else ()
+        if any(isinstance(value, date | time | timedelta) for value in objects):
+            return column
+    return None
+
+
 def _is_number(text: str | bytes) -> bool:
     try:
         float(text)
@@ -129,9 +155,9 @@ def _is_number(text: str | bytes) -> bool:
 
 
 def _plainly_fits(X: Any, estimator: Any) -> bool:
-    """Return whether X is a float array of the fitted shape, without names, so that scikit-learn need not check it."""
+    """Return whether X is a float array or canonical CSR of the fitted width, which scikit-learn need not check."""
     return (
-        type(X) is np.ndarray
+        (type(X) is np.ndarray or (sparse.issparse(X) and X.format == "csr" and X.has_canonical_format))
         and X.ndim == 2
         and X.dtype in FLOATS
         and X.shape[0] > 0

@@ -63,6 +63,24 @@ def test_an_index_of_parts_is_that_of_all_files(folder: Path, tmp_path: Path) ->
         assert path.read_bytes() == (tmp_path / "grown" / path.name).read_bytes()
 
 
+@pytest.mark.parametrize("keep", [[], ["--keep-rows", "--sets"]])
+def test_an_index_larger_than_its_memory_is_the_same(folder: Path, tmp_path: Path, keep: list[str]) -> None:
+    parts = [folder / "parts" / f"{i}.svm" for i in range(3)]
+    options = ["--threshold", 0.7, "--n-features", 64, "--index-base", 1, *keep]
+    succeed("index", *parts, "--out", tmp_path / "once", *options)
+    succeed("index", *parts, "--out", tmp_path / "bounded", *options, "--memory", 1)
+    once, bounded = (
+        {one.name: one.read_bytes() for one in (tmp_path / name).iterdir()} for name in ("once", "bounded")
+    )
+    assert once == bounded
+    assert GCWSIndex.load(tmp_path / "bounded").sets == ("--sets" in keep)
+
+
+def test_texts_as_sets_of_shingles_are_deduplicated(folder: Path) -> None:
+    found = table(succeed("dedup", folder / "texts.txt", "--threshold", 0.9, "--sets").stdout)
+    assert [(one["row"], one["duplicate_of"]) for one in found] == [("2", "0")]
+
+
 def test_tables_have_ids_and_leave_the_label_out(folder: Path, tmp_path: Path) -> None:
     lines = (folder / "digits.csv").read_text().splitlines()
     named = ["name," + lines[0], *(f"digit {i}," + line for i, line in enumerate(lines[1:]))]

@@ -191,8 +191,11 @@ def test_a_graph_that_is_too_large_names_its_size_and_the_way_out(tmp_path: Path
 
 def test_what_cannot_be_exported_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
+    machine = PGMMClassifier().fit(X[:30], Y[:30])
     with pytest.raises(ValueError, match=r"a PGMMClassifier cannot be exported: .* or use gcwsnet.load"):
-        gcwsnet.export_onnx(PGMMClassifier().fit(X[:30], Y[:30]), path)
+        gcwsnet.export_onnx(machine, path)
+    with pytest.raises(ValueError, match="a Predictor of a kernel machine cannot be exported"):
+        gcwsnet.export_onnx(Predictor(machine.coder_, machine.machine_), path)
     with pytest.raises(TypeError, match=r"model must be a GCWSNetClassifier, .* got a str"):
         gcwsnet.export_onnx("model", path)
     with pytest.raises(ValueError, match="not fitted yet"):

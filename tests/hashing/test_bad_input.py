@@ -48,7 +48,7 @@ def bad(value: float, row: int = 6, column: int = 2) -> np.ndarray:
         (
             {"method": "magic"},
             ValueError,
-            "method must be one of 'gcws', 'rejection', 'binwise', 'extremal', got method='magic'",
+            "method must be one of 'gcws', 'rejection', 'binwise', 'extremal', 'minwise', got method='magic'",
         ),
         ({"missing": "drop"}, ValueError, "missing must be one of 'error', 'zero', got missing='drop'"),
         ({"random_state": -1}, ValueError, "random_state must be from 0 to 18446744073709551615, got random_state=-1"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from gcwsnet import _core
-from gcwsnet._keys import BINWISE_SALTS, EXTREMAL_SALTS, REJECTION_SALTS
+from gcwsnet._keys import BINWISE_SALTS, EXTREMAL_SALTS, MINWISE_SALTS, REJECTION_SALTS
 from gcwsnet.encoding.reference import encode
 from gcwsnet.hashing.elementary import log_of_data
 from gcwsnet.hashing.parameters import parameters
@@ -19,6 +19,7 @@ from gcwsnet.hashing.reference import gcws
 from gcwsnet.hashing.samplers.binwise import bins_of_columns, binwise, donors
 from gcwsnet.hashing.samplers.caps import cap_table, column_caps
 from gcwsnet.hashing.samplers.extremal import Uniforms, extremal, lowest_points
+from gcwsnet.hashing.samplers.minwise import minwise
 from gcwsnet.hashing.samplers.rejection import MOST_TRIALS, rejection
 from tests.conftest import using_instruction_set
 from tests.hashing.test_equals_reference import matrices
@@ -33,6 +34,7 @@ METHODS: dict[str, tuple[_core.Method, Callable[..., Samples], int]] = {
     "rejection": (_core.Method.REJECTION, rejection, REJECTION_SALTS),
     "binwise": (_core.Method.BINWISE, binwise, BINWISE_SALTS),
     "extremal": (_core.Method.EXTREMAL, extremal, EXTREMAL_SALTS),
+    "minwise": (_core.Method.MINWISE, lambda X, k, *, p, seed: minwise(X, k, seed=seed), MINWISE_SALTS),  # noqa: ARG005
 }
 
 

@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,8 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 from gcwsnet import GCWSHasher
-from gcwsnet.nn import GCWSLayer, LazyAdam
+from gcwsnet.nn import GCWSLayer, LazyAdam, _tensor_codes
+from gcwsnet.nn._tensor_codes import TensorHasher
 
 ROWS = torch.from_numpy(np.random.default_rng(0).normal(size=(20, 6))).to(torch.float32)
 
@@ -42,6 +45,95 @@ def test_a_state_dict_brings_the_hashes_along() -> None:
     assert torch.equal(saved(ROWS), loaded(ROWS))
 
 
+def test_a_state_dict_brings_the_settings_of_the_hashes_along() -> None:
+    saved = GCWSLayer(6, 3, n_hashes=16, bits=4, p=3.0, t_bits=2, encoding="lowbits", seed=5)
+    loaded = GCWSLayer(6, 3, n_hashes=16, bits=6)
+    loaded.load_state_dict(saved.state_dict())
+    assert torch.equal(saved.codes(ROWS), loaded.codes(ROWS))
+    with pytest.raises(ValueError, match="a state of 16 hashes of 6 bits cannot be loaded into a layer of 8 hashes"):
+        GCWSLayer(6, 3, n_hashes=8, bits=6).load_state_dict(saved.state_dict())
+
+
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"p": 80.0, "bits": 16},
+    {"p": 0.3, "bits": 1, "t_bits": 8},
+    {"p": 1e6, "t_bits": 0},
+    {"bits": 32},
+    {"t_bits": 0, "encoding": "lowbits"},
+    {"t_bits": 3, "bits": 2, "encoding": "lowbits"},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_operations_on_tensors_give_the_codes_of_the_native_core(settings: dict[str, Any], dtype: torch.dtype) -> None:
+    """On a CPU, through the code that other devices run: odd numbers, zeros, signs, and equal sizes that tie."""
+    rng = np.random.default_rng(0)
+    odd = np.array([0.0, -0.0, 1.0, -1.0, 1e-45, -1e-42, 1e-38, 3e38, -3e38, 2.0**24 + 2])
+    rows = np.concatenate([rng.choice(odd, (40, 6)), rng.normal(size=(40, 6)), np.zeros((2, 6)), np.full((2, 6), 1e38)])
+    embeddings = torch.from_numpy(np.concatenate([rows, np.abs(rows)])).to(dtype)
+    hasher = GCWSHasher(48, random_state=5, **settings).fit(rows)
+    for some in (embeddings, embeddings[84:]):  # the second part has no negative numbers
+        found = TensorHasher(hasher._native, some.device).codes(some)
+        np.testing.assert_array_equal(found.numpy(), hasher.transform(some.numpy()))
+
+
+def test_codes_do_not_depend_on_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    hasher = GCWSHasher(32, random_state=5).fit(ROWS.numpy())
+    expected = hasher.transform(ROWS.numpy())
+    for size in (1, 33, 200, 1000):
+        monkeypatch.setattr(_tensor_codes, "EVALUATIONS_AT_ONCE", size)
+        found = TensorHasher(hasher._native, ROWS.device).codes(ROWS)
+        np.testing.assert_array_equal(found.numpy(), expected)
+
+
+def test_operations_on_tensors_refuse_what_is_not_finite() -> None:
+    hasher = GCWSHasher(8, random_state=0).fit(ROWS.numpy())
+    bad = ROWS.clone()
+    bad[3, 2] = torch.nan
+    with pytest.raises(ValueError, match=r"every entry must be finite, not NaN or inf; embeddings\[3, 2\] is nan"):
+        TensorHasher(hasher._native, bad.device).codes(bad)
+
+
+MEMORY = """
+import resource
+import torch
+from gcwsnet.nn import GCWSLayer
+
+layer = GCWSLayer(4096, 2, n_hashes=1024, bits=1)
+rows = torch.rand(1024, 4096) - 0.5
+torch.set_num_threads(1)
+layer._codes_by_tensors(rows[:2])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+layer._codes_by_tensors(rows[:64])
+print(before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+def test_operations_on_tensors_take_little_memory() -> None:
+    """4,096 columns and 1,024 hashes: a block of 2**23 evaluations is the same for 64 rows as for 1,024."""
+    found = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    before, after = (int(word) * 1024 for word in found.stdout.split())
+    assert after < 10**9, (before, after)
+
+
+def test_meta_tensors_have_the_shapes_of_results() -> None:
+    layer = GCWSLayer(6, 3, n_hashes=16, bits=4, device="meta")
+    codes = layer.codes(torch.empty((5, 6), device="meta"))
+    assert (codes.shape, codes.dtype, codes.device.type) == (torch.Size([5, 16]), torch.uint8, "meta")
+    assert layer(torch.empty((5, 6), device="meta")).shape == (5, 3)
+
+
+@pytest.mark.slow
+def test_a_compiled_layer_gives_the_same() -> None:
+    network = nn.Sequential(nn.Linear(6, 6), nn.ReLU(), GCWSLayer(6, 3, n_hashes=16))
+    compiled = torch.compile(network, backend="eager")
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(ROWS), network(ROWS))
+
+
 def test_copies_and_pickles_keep_the_hashes() -> None:
     layer = GCWSLayer(6, 3, bits=4, p=2.0, t_bits=1, seed=7)
     for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
@@ -49,9 +141,10 @@ def test_copies_and_pickles_keep_the_hashes() -> None:
         assert torch.equal(other(ROWS), layer(ROWS))
 
 
-def test_half_precision_is_hashed_as_float32() -> None:
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_is_hashed_as_float32(dtype: torch.dtype) -> None:
     layer = GCWSLayer(6, 3)
-    half = ROWS.to(torch.bfloat16)
+    half = ROWS.to(dtype)
     assert torch.equal(layer.codes(half), layer.codes(half.to(torch.float32)))
 
 

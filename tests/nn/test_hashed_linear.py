@@ -307,3 +307,11 @@ def test_a_compiled_net_gives_the_same() -> None:
     assert torch.equal(compiled(codes), net(codes))
     compiled(codes).sum().backward()
     assert layer.weight.grad.is_sparse
+
+
+def test_a_single_row_may_be_a_part_of_a_longer_one() -> None:
+    layer = HashedLinear(n_hashes=4, bits=2, out_features=3)
+    codes = torch.tensor([[0, 1, 2, 3, 3, 2, 1, 0]], dtype=torch.uint8)
+    for part in codes.split(4, 1):
+        layer(part).sum().backward()
+        assert torch.equal(layer(part), layer(part.clone()))

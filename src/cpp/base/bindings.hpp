@@ -84,11 +84,12 @@ Number* contiguous(const AnyArray& array, std::size_t n, const char* rule) {
   return static_cast<Number*>(array.data());
 }
 
-// One for each folder that Python sees, and two for layer/: single layers for torch, and whole nets.
+// One for each folder that Python sees, and three for layer/: single layers for torch, whole nets, and fields.
 void bind_samplers(nb::module_& m);
 void bind_kernels(nb::module_& m);
 void bind_layer(nb::module_& m);
 void bind_training(nb::module_& m);
+void bind_field_table(nb::module_& m);
 void bind_reading(nb::module_& m);
 void bind_coding(nb::module_& m);
 void bind_search(nb::module_& m);

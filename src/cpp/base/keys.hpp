@@ -33,6 +33,7 @@ class KeyStream {
     kExtremalSalts = 11,
     kInitialWeights = 14,
     kMinwiseSalts = 18,
+    kFields = 19,
   };
 
   KeyStream(std::uint64_t seed, Purpose purpose)

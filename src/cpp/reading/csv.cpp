@@ -38,40 +38,38 @@ std::int64_t count_lines(const char* text, std::size_t n_bytes, bool after_retur
   return lines;
 }
 
-// The scan of a text that has no double quote and does not begin within quotes, but has a newline.
-CsvScan scan_without_quotes(const char* text, std::size_t n_bytes, std::size_t end, char delimiter, bool after_return) {
-  CsvScan scan{end, count_lines(text, end, after_return), 0, CsvState::kFieldStart, text[n_bytes - 1] == '\r'};
-  scan.lines = scan.end_lines + count_lines(text + end, n_bytes - end, false);
-  bool row_ended;
-  for (std::size_t i = end; i < n_bytes; ++i) scan.state = next_state(scan.state, text[i], delimiter, row_ended);
-  return scan;
-}
-
 }  // namespace
 
 CsvScan scan_csv(const char* text, std::size_t n_bytes, char delimiter, CsvState state, bool after_return) {
-  if (state != CsvState::kQuoted && std::memchr(text, '"', n_bytes) == nullptr) {
-    std::size_t end = n_bytes;
-    while (end > 0 && text[end - 1] != '\n') --end;
-    if (end > 0) return scan_without_quotes(text, n_bytes, end, delimiter, after_return);
-  }
-  CsvScan scan{0, 0, 0, state, after_return};
-  for (std::size_t i = 0; i < n_bytes; ++i) {
-    const char byte = text[i];
-    const bool was_after_return = scan.state == CsvState::kAfterReturn;
-    if (was_after_return && byte != '\n' && i > 0) {  // the row before has ended with the return alone
-      scan.end = i;
-      scan.end_lines = scan.lines;
+  std::size_t end = 0, i = 0;
+  if (state != CsvState::kQuoted && std::memchr(text, '"', n_bytes) == nullptr) {  // the last newline ends a row
+    std::size_t last = n_bytes;
+    while (last > 0 && text[last - 1] != '\n') --last;
+    if (last > 0) {
+      end = i = last;
+      state = CsvState::kFieldStart;
     }
-    if (ends_line(byte, scan.after_return)) ++scan.lines;
-    scan.after_return = byte == '\r';
+  }
+  while (i < n_bytes) {
+    if (state == CsvState::kQuoted) {
+      const void* quote = std::memchr(text + i, '"', n_bytes - i);
+      if (quote == nullptr) break;
+      i = static_cast<std::size_t>(static_cast<const char*>(quote) - text);
+    } else if (state == CsvState::kField) {
+      while (i < n_bytes && text[i] != delimiter && text[i] != '\n' && text[i] != '\r') ++i;
+      if (i == n_bytes) break;
+    }
+    const bool was_after_return = state == CsvState::kAfterReturn;
+    if (was_after_return && text[i] != '\n' && i > 0) end = i;  // the row before has ended with the return alone
     bool row_ended;
-    scan.state = next_state(scan.state, byte, delimiter, row_ended);
-    if (byte == '\n' && (row_ended || was_after_return)) {
-      scan.end = i + 1;
-      scan.end_lines = scan.lines;
-    }
+    state = next_state(state, text[i], delimiter, row_ended);
+    if (text[i] == '\n' && (row_ended || was_after_return)) end = i + 1;
+    ++i;
   }
+  CsvScan scan{end, count_lines(text, end, after_return), 0, state, after_return};
+  const bool end_is_after_return = end > 0 ? text[end - 1] == '\r' : after_return;
+  scan.lines = scan.end_lines + count_lines(text + end, n_bytes - end, end_is_after_return);
+  if (n_bytes > 0) scan.after_return = text[n_bytes - 1] == '\r';
   return scan;
 }
 

@@ -22,18 +22,18 @@ template <class Code>
 GCWSNET_INLINE std::uint32_t sum_of_lanes(const typename CodeLanes<Code>::Register& lanes) {
 #if defined(__SSE2__)
   if constexpr (sizeof(Code) == 1) {
-    std::uint64_t sums[kRegisterBytes / 8];
 #if defined(__AVX512BW__)
     const __m512i eights = _mm512_sad_epu8((__m512i)lanes, _mm512_setzero_si512());
-#elif defined(__AVX2__)
-    const __m256i eights = _mm256_sad_epu8((__m256i)lanes, _mm256_setzero_si256());
+    return static_cast<std::uint32_t>(_mm512_reduce_add_epi64(eights));
 #else
-    const __m128i eights = _mm_sad_epu8((__m128i)lanes, _mm_setzero_si128());
+#if defined(__AVX2__)
+    const __m256i eights = _mm256_sad_epu8((__m256i)lanes, _mm256_setzero_si256());
+    const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(eights), _mm256_extracti128_si256(eights, 1));
+#else
+    const __m128i two = _mm_sad_epu8((__m128i)lanes, _mm_setzero_si128());
 #endif
-    __builtin_memcpy(sums, &eights, sizeof sums);
-    std::uint64_t total = 0;
-    for (const std::uint64_t sum : sums) total += sum;
-    return static_cast<std::uint32_t>(total);
+    return static_cast<std::uint32_t>(_mm_cvtsi128_si32(two) + _mm_cvtsi128_si32(_mm_unpackhi_epi64(two, two)));
+#endif
   }
 #endif
   std::uint32_t total = 0;

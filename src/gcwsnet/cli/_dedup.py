@@ -25,6 +25,7 @@ def dedup(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each near-duplicate.")] = False,
     recall: options.Recall = 0.95,
+    sets: options.Sets = False,
     n_hashes: options.NHashes = 256,
     bits: options.Bits = 8,
     p: Annotated[float, typer.Option("--p", help="The power of the pGMM kernel.")] = 1.0,
@@ -60,6 +61,7 @@ def dedup(
     from gcwsnet._atomic import written_beside
     from gcwsnet.cli._rows_progress import rows_progress
     from gcwsnet.cli._writers import writer_for
+    from gcwsnet.data._errors import row_positions
     from gcwsnet.neighbors import Deduplicator
     from gcwsnet.neighbors._file_rows import FileRows
 
@@ -84,7 +86,14 @@ def dedup(
     if kept is not None and not rows.lines:
         raise typer.BadParameter("The option is for files with a text on each line.", param_hint="--kept")
     deduplicate = Deduplicator(
-        threshold, n_hashes=n_hashes, bits=bits, p=p, recall=recall, random_state=random_state, n_jobs=n_jobs
+        threshold,
+        n_hashes=n_hashes,
+        bits=bits,
+        p=p,
+        recall=recall,
+        sets=sets,
+        random_state=random_state,
+        n_jobs=n_jobs,
     )
     n_found = 0
     with contextlib.ExitStack() as stack:
@@ -97,7 +106,8 @@ def dedup(
             stack.callback(lines.detach)
         for batch in rows.batches(files, reading, None):
             found = deduplicate(batch.X)
-            write([found.rows, found.originals, np.round(found.similarities, 6)])
+            numbers = [row_positions(some, batch.skipped) for some in (found.rows, found.originals)]
+            write([*numbers, np.round(found.similarities, 6)])
             n_found += len(found.rows)
             if lines is not None and batch.lines is not None:
                 lines.writelines(f"{one}\n" for one, keep in zip(batch.lines, found.kept.tolist(), strict=True) if keep)

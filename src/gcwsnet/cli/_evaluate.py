@@ -31,7 +31,7 @@ def evaluate(
       gcwsnet evaluate model test.svm
       gcwsnet evaluate model test.svm --json
     """
-    from gcwsnet.cli._writers import to_json
+    from gcwsnet.cli._writers import report_skipped, to_json
     from gcwsnet.estimators._metrics import MOST_CLASSES_SHOWN, ClassificationMetrics, RegressionMetrics
     from gcwsnet.estimators._predictions import Model
 
@@ -46,11 +46,14 @@ def evaluate(
         metrics = RegressionMetrics(weighted=weighted)
     else:
         metrics = ClassificationMetrics(known.classes, weighted=weighted)
+    n_rows = 0
     for found in known.predictions(batches):
+        n_rows += len(found.predicted)
         if found.y is None:
             raise ValueError("there are no labels to compare with; name their column with --label")
         metrics.add(found)
     values = metrics.values() | ({"skipped": batches.skipped} if batches.skipped else {})
+    report_skipped(batches, n_rows + batches.skipped, " and do not count")
     if as_json:
         print(to_json(values))
         return

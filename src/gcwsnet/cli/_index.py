@@ -9,7 +9,7 @@ import typer
 
 from gcwsnet.cli import _options as options
 
-OF_INDEX = ["n_hashes", "bits", "p", "threshold", "recall", "keep_rows", "random_state"]
+OF_INDEX = ["n_hashes", "bits", "p", "threshold", "recall", "keep_rows", "sets", "random_state"]
 
 
 def index(
@@ -24,6 +24,13 @@ def index(
     keep_rows: Annotated[
         bool, typer.Option("--keep-rows", help="Keep the rows, so that the exact kernel decides, not estimates.")
     ] = False,
+    sets: options.Sets = False,
+    memory: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="BYTES", help="Rows are written to the folder when they have filled so much memory."
+        ),
+    ] = 1 << 30,
     append: Annotated[bool, typer.Option("--append", help="Add to the index that is in the folder.")] = False,
     n_hashes: options.NHashes = 256,
     bits: options.Bits = 8,
@@ -50,17 +57,19 @@ def index(
     """Build an index of the rows of files, which gcwsnet search finds near neighbours in.
 
     Only codes are kept, some 270 bytes of a row, unless --keep-rows is given. Files that end with .txt, or
-    --format text, have a text on each line. The column of the label is left out.
+    --format text, have a text on each line. The column of the label is left out. The index may be larger than the
+    memory: the files are the same for any --memory.
 
     For example:
       gcwsnet index train.svm --out neighbors
       gcwsnet index digits.csv --label digit --keep-rows --threshold 0.8 --out digits-neighbors
-      gcwsnet index texts.txt --threshold 0.7 --out texts-neighbors
+      gcwsnet index texts.txt --threshold 0.7 --sets --out texts-neighbors
     """
     from gcwsnet.cli._rows_progress import rows_progress
     from gcwsnet.cli._writers import print_values
     from gcwsnet.neighbors import GCWSIndex
     from gcwsnet.neighbors._file_rows import FileRows
+    from gcwsnet.neighbors._spilling import spilling
 
     reading = options.reading(
         format=format,
@@ -87,6 +96,7 @@ def index(
             threshold=threshold,
             recall=recall,
             keep_rows=keep_rows,
+            sets=sets,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -103,9 +113,10 @@ def index(
         made.metadata["rows"] = rows.to_json()
     if rows.schema is not None:
         options.refuse(context, ["shingle"], "the rows are no texts. Leave it out, or give --text.")
-    with rows_progress(quiet or as_json) as advance:
+    with rows_progress(quiet or as_json) as advance, spilling(made, out, memory) as segments:
         for batch in rows.batches(files, reading, id_column):
             made.add(batch.X, ids=batch.ids)
+            segments.write_if_full()
             advance(batch.X.shape[0])
         made.save(out)
     bands = made.bands_

@@ -95,6 +95,9 @@ Ensemble = Annotated[
     str, _hashing(metavar="NUMBER|auto", help="The nets, each on hashes of its own. auto: 4, or 1 above 10,000 rows.")
 ]
 Recall = Annotated[float, _hashing(min=0.5, max=0.9999, help="The share of the neighbours that are to be found.")]
+Sets = Annotated[
+    bool, _hashing("--sets", help="A row is the set of its non-zero entries: Jaccard similarity, hashed faster.")
+]
 Encoding = Annotated[str, _hashing(metavar="mixed|lowbits", help="lowbits with --t-bits 0 is the paper's practice.")]
 
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder or the file of a model.")]

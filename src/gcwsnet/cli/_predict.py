@@ -27,14 +27,15 @@ def predict(
 ) -> None:
     """Predict the label or the number of each row, in the order of the rows.
 
-    Files are read like those that the model was trained on: columns are found by their names, and need no labels.
+    Files are read like those that the model was trained on: columns are found by their names, and need no labels. With
+    --on-error skip, the prediction of a row that cannot be read is empty: null in JSON and Parquet.
 
     For example:
       gcwsnet predict model test.svm > labels.csv
       gcwsnet predict model test.svm --probabilities --out predictions.parquet
       cat test.svm | gcwsnet predict model - --json
     """
-    from gcwsnet.cli._writers import writer_for
+    from gcwsnet.cli._writers import WriteInPlace, report_skipped, writer_for
     from gcwsnet.estimators._predictions import Model
 
     known = Model(model, n_jobs)
@@ -46,8 +47,11 @@ def predict(
     if probabilities and known.classes is not None:
         names += [f"probability_{label}" for label in known.classes.tolist()]
     with writer_for(out, names, as_json=as_json) as write:
+        write_in_place = WriteInPlace(write, batches)
         for found in known.predictions(batches):
             columns = [found.predicted]
             if probabilities and found.probabilities is not None:
                 columns += list(found.probabilities.T)
-            write(columns)
+            write_in_place(columns)
+        n_rows = write_in_place.finish()
+    report_skipped(batches, n_rows, ", and their predictions are empty")

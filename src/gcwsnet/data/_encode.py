@@ -261,7 +261,11 @@ def _encode_vectors(column: Column, source: TableColumn, invalid: InvalidRows) -
     if not wrong.any():
         return values.reshape(len(source), column.width)
     rule = f"a vector must have {column.width} numbers, got "
-    invalid.add(np.flatnonzero(wrong), column.reference, lambda row: f"{rule}{lengths[row]}; drop the row")
+    invalid.add(
+        np.flatnonzero(wrong),
+        column.reference,
+        lambda row: f"{rule}{lengths[row] or 'none: it is missing or empty'}; drop the row",
+    )
     block = np.zeros((len(source), column.width))
     block[~wrong] = values[np.repeat(~wrong, lengths)].reshape(-1, column.width)
     return block

@@ -92,7 +92,7 @@ def learn_schema(frame: Frame, missing: str) -> Schema:
 
 def _vector_width(source: TableColumn) -> int:
     lengths, _ = source.lists()
-    return int(lengths[0])
+    return int(lengths[np.argmax(lengths > 0)])
 
 
 def encode_frame(frame: Frame, schema: Schema) -> Any:

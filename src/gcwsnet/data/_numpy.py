@@ -1,8 +1,10 @@
-"""npy and npz files: their arrays are mapped into memory, or decompressed some rows at a time."""
+"""npy and npz files: their arrays are read or decompressed some rows at a time, and checksums are compared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Protocol
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
@@ -20,6 +22,7 @@ from gcwsnet.data._schema import Schema
 from gcwsnet.data._sources import Source
 
 CHUNK_BYTES = 1 << 21
+ROWS_BY_COLUMNS, MOST_BYTES_BY_COLUMNS = 512, 1 << 26
 CSR_ROW_BYTES = 1 << 10  # an assumed size: it is not known how many entries a row has
 CSR_MEMBERS = ("data", "indices", "indptr", "shape")
 NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -34,14 +37,14 @@ class NpyReader(Reader):
 
     def known_schema(self) -> Schema | None:
         """Return the schema, which has the width of the first file without label and weight."""
-        with self._open_chunks(self.sources[0]) as (n_features, _):
-            options = self.options
+        options = self.options
+        with self._open_chunks(self.sources[0], None) as (n_features, _):
             return Schema(n_features, options.missing_rule, label=options.label, weight=options.weight)
 
     def read(self, schema: Schema, errors: ErrorHandler) -> Iterator[Batch]:
         """Yield batches of some megabytes."""
         for source in self.sources:
-            with self._open_chunks(source) as (_, chunks):
+            with self._open_chunks(source, schema) as (_, chunks):
                 first_row = 0
                 for chunk in chunks:
                     batch = as_batch(chunk, self.options.dtype)
@@ -49,23 +52,55 @@ class NpyReader(Reader):
                     first_row += batch.n_rows
 
     @contextmanager
-    def _open_chunks(self, source: Source) -> Iterator[tuple[int, Chunks]]:
-        """Open a file, and give its number of features and its rows."""
+    def _open_chunks(self, source: Source, schema: Schema | None) -> Iterator[tuple[int, Chunks]]:
+        """Open a file, and give its number of features and its rows; without a schema the options name the label."""
         _require_file(source, "npy")
-        with _damage_as_data_error(source.name):
-            matrix = MappedRows(np.load(source.name, mmap_mode="r", allow_pickle=False))
-        if len(matrix.shape) != 2:
-            raise DataError(f"an npy file must have two dimensions, got the shape {matrix.shape}", path=source.name)
-        label, weight = (_column_number(name, matrix.shape[1]) for name in (self.options.label, self.options.weight))
-        n_features = matrix.shape[1] - sum(number is not None for number in (label, weight))
-        yield n_features, _matrix_chunks(matrix, label, weight)
+        with _damage_as_data_error(source.name), open(source.name, "rb", buffering=0) as file:
+            shape, fortran_order, dtype = _read_header(file, source.name)
+            matrix = FileRows(file, shape, dtype, fortran_order, file.tell())
+            if file.tell() + matrix.n_bytes != os.fstat(file.fileno()).st_size:
+                raise ValueError("it has fewer or more bytes than its header says")
+            if len(shape) != 2:
+                raise DataError(f"an npy file must have two dimensions, got the shape {shape}", path=source.name)
+            label, weight = self._label_and_weight(schema, shape[1], source.name)
+            n_features = shape[1] - sum(number is not None for number in (label, weight))
+            yield n_features, _matrix_chunks(matrix, label, weight)
+
+    def _label_and_weight(self, schema: Schema | None, width: int, path: str) -> list[int | None]:
+        """Return the numbers of label and weight in a matrix of this width, which need not have those of a schema."""
+        options = self.options
+        if schema is None:
+            return [_column_number(name, width) for name in (options.label, options.weight)]
+        numbers = _numbers_of(schema, width)
+        n_others = sum(number is not None for number in numbers)
+        if width == schema.n_features + n_others:
+            return [_column_number(number, width) for number in numbers]
+        if width == schema.n_features and options.label is None and options.weight is None:
+            return [None, None]
+        with_others = f" and {n_others} of label and weight" if n_others else ""
+        raise DataError(
+            f"rows must have {schema.n_features} columns{with_others}, got {width}; give all rows the same width",
+            path=path,
+            line=1,
+        )
+
+
+def _numbers_of(schema: Schema, width: int) -> list[ColumnName | None]:
+    """Return the numbers of label and weight by a schema, that of a table included if the matrix is as wide as it."""
+    given = ((schema.label, schema.label_number), (schema.weight, schema.weight_number))
+    order = [column.number for column in schema.columns]
+    n_columns = schema.n_features + sum(number is not None for _, number in given)
+    if order and order == sorted(order) and width == schema.n_file_columns == n_columns:
+        return [number for _, number in given]
+    return [name if isinstance(name, int) else None for name, _ in given]
 
 
 class NpzReader(NpyReader):
     """A reader of npz files with X, y and weight, with X_train, y_train and weight_train, or with a CSR matrix."""
 
     @contextmanager
-    def _open_chunks(self, source: Source) -> Iterator[tuple[int, Chunks]]:
+    def _open_chunks(self, source: Source, schema: Schema | None) -> Iterator[tuple[int, Chunks]]:
+        del schema
         _require_file(source, "npz")
         with _open_npz(source.name) as arrays, _damage_as_data_error(source.name):
             if all(name in arrays for name in CSR_MEMBERS):
@@ -91,47 +126,105 @@ class ArrayRows(Protocol):
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    by_columns: bool
 
     def read(self, n_rows: int) -> Array:
         """Return the next rows."""
 
 
-class MappedRows:
-    """The rows of an array that is mapped into memory."""
+class FileRows:
+    """The rows of an array that stands in a file as it is, row by row or column by column.
 
-    def __init__(self, array: Array) -> None:
-        self.shape, self.dtype = array.shape, array.dtype
-        self._array, self._next = np.atleast_1d(array), 0
+    They are read and not mapped into memory: where a file is cut off meanwhile, reading is an error, and looking at a
+    map would end the process.
+
+    Parameters
+    ----------
+    file : binary file
+    shape, dtype, fortran_order
+        Those of the array.
+    begin : int
+        Where the array begins in the file.
+    check : callable, optional
+        Called before the first rows are read.
+    """
+
+    def __init__(
+        self,
+        file: Any,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        fortran_order: bool,
+        begin: int,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.shape, self.dtype = shape, dtype
+        self.by_columns = fortran_order and len(shape) == 2
+        self.n_bytes = math.prod(shape) * dtype.itemsize
+        self._file, self._begin, self._check, self._next = file, begin, check, 0
 
     def read(self, n_rows: int) -> Array:
-        """Return a copy of the next rows."""
+        """Return the next rows."""
+        if self._next == 0:
+            self._check()
         begin, self._next = self._next, self._next + n_rows
-        return np.array(self._array[begin : self._next])
+        if not self.by_columns:
+            rows = np.empty((n_rows, *self.shape[1:]), self.dtype)
+            self._fill(rows.reshape(-1), begin * math.prod(self.shape[1:]))
+            return rows
+        rows = np.empty((n_rows, self.shape[1]), self.dtype, order="F")
+        for column in range(self.shape[1]):
+            self._fill(rows[:, column], column * self.shape[0] + begin)
+        return rows
+
+    def _fill(self, numbers: Array, begin: int) -> None:
+        """Read contiguous numbers from number `begin` of the array on."""
+        content = numbers.view(np.uint8).data if numbers.nbytes else memoryview(b"")
+        self._file.seek(self._begin + begin * self.dtype.itemsize)
+        filled = 0
+        while filled < len(content):
+            n_bytes = self._file.readinto(content[filled:])
+            if not n_bytes:
+                raise ValueError("it was cut off while it was read")
+            filled += n_bytes
 
 
-class CompressedRows:
-    """The rows of an array in a compressed member of an npz file."""
+class MemberRows:
+    """The rows of an array in a member of an npz file, read through zipfile, which compares the checksum at the end."""
+
+    by_columns = False
 
     def __init__(self, member: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.shape, self.dtype = shape, dtype
         self._member, self._remaining = member, shape[0] if shape else 1
 
     def read(self, n_rows: int) -> Array:
-        """Decompress the next rows."""
+        """Read or decompress the next rows."""
         shape = (n_rows, *self.shape[1:])
-        n_bytes = int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
+        n_bytes = math.prod(shape) * self.dtype.itemsize
         content = self._member.read(n_bytes)
         if len(content) < n_bytes:
             raise ValueError("it has fewer numbers than its header says")
         self._remaining -= n_rows
-        if self._remaining == 0 and self._member.read(1):  # zipfile compares the checksum only at the end
+        if self._remaining == 0 and self._member.read(1):
             raise ValueError("it has more numbers than its header says")
         return np.frombuffer(content, dtype=self.dtype).reshape(shape)
 
 
+def _read_header(file: Any, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return the shape, the order and the type of an array in the npy format."""
+    version = npy.read_magic(file)
+    if version not in NPY_HEADERS:
+        raise ValueError(f"the array {name} has the format {version}")
+    shape, fortran_order, dtype = NPY_HEADERS[version](file)
+    if dtype.hasobject:
+        raise ValueError(f"the array {name} holds Python objects")
+    return shape, fortran_order, dtype
+
+
 @contextmanager
 def _open_npz(path: str) -> Iterator[dict[str, ArrayRows]]:
-    """Open an npz file, and give its arrays by name; stored ones are mapped, compressed ones are decompressed."""
+    """Open an npz file, and give its arrays by name."""
     with ExitStack() as stack, _damage_as_data_error(path):
         archive = stack.enter_context(ZipFile(path))
         members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
@@ -140,20 +233,26 @@ def _open_npz(path: str) -> Iterator[dict[str, ArrayRows]]:
 
 def _open_member(archive: ZipFile, info: ZipInfo, path: str, stack: ExitStack) -> ArrayRows:
     member = stack.enter_context(archive.open(info))
-    version = npy.read_magic(member)
-    if version not in NPY_HEADERS:
-        raise ValueError(f"the array {info.filename} has the format {version}")
-    shape, fortran_order, dtype = NPY_HEADERS[version](member)
-    if info.compress_type == ZIP_STORED and np.prod(shape) > 0 and not dtype.hasobject:
-        begin = _content_begin(path, info) + member.tell()
-        return MappedRows(np.memmap(path, dtype, "r", begin, shape, "F" if fortran_order else "C"))
-    if fortran_order and len(shape) > 1:
+    shape, fortran_order, dtype = _read_header(member, info.filename)
+    if not fortran_order or len(shape) < 2:
+        return MemberRows(member, shape, dtype)
+    if info.compress_type != ZIP_STORED:
         raise DataError(
             f"a compressed array must be in C order, row by row, got {info.filename} in Fortran order; save it with "
             "numpy.savez, or save numpy.ascontiguousarray of it",
             path=path,
         )
-    return CompressedRows(member, shape, dtype)
+
+    def compare_checksum() -> None:
+        while member.read(CHUNK_BYTES):
+            pass
+
+    begin = _content_begin(path, info) + member.tell()
+    file = stack.enter_context(open(path, "rb", buffering=0))  # noqa: SIM115
+    rows = FileRows(file, shape, dtype, True, begin, compare_checksum)
+    if member.tell() + rows.n_bytes != info.file_size:
+        raise ValueError(f"the array {info.filename} has fewer or more bytes than its header says")
+    return rows
 
 
 def _content_begin(path: str, info: ZipInfo) -> int:
@@ -169,7 +268,7 @@ def _matrix_chunks(matrix: ArrayRows, label: int | None, weight: int | None) -> 
     for n in _chunk_sizes(matrix):
         rows = matrix.read(n)
         y, weights = (None if number is None else rows[:, number] for number in (label, weight))
-        yield np.delete(rows, others, axis=1), y, weights
+        yield np.delete(rows, others, axis=1) if others else rows, y, weights
 
 
 def _dense_chunks(X: ArrayRows, y: ArrayRows | None, weight: ArrayRows | None) -> Chunks:
@@ -204,12 +303,14 @@ def _read(rows: ArrayRows | None, n: int) -> Array | None:
 
 
 def _chunk_sizes(matrix: ArrayRows) -> Iterator[int]:
-    return _row_counts(matrix.shape[0], matrix.shape[1] * matrix.dtype.itemsize)
+    return _row_counts(matrix.shape[0], matrix.shape[1] * matrix.dtype.itemsize, by_columns=matrix.by_columns)
 
 
-def _row_counts(n_rows: int, row_bytes: int) -> Iterator[int]:
-    """Yield the numbers of rows of chunks of about CHUNK_BYTES bytes."""
+def _row_counts(n_rows: int, row_bytes: int, *, by_columns: bool = False) -> Iterator[int]:
+    """Yield the numbers of rows of chunks of about CHUNK_BYTES bytes, and of more where columns are read one by one."""
     step = max(1, CHUNK_BYTES // max(1, row_bytes))
+    if by_columns:
+        step = max(step, min(ROWS_BY_COLUMNS, MOST_BYTES_BY_COLUMNS // max(1, row_bytes)))
     for begin in range(0, n_rows, step):
         yield min(step, n_rows - begin)
 
@@ -223,8 +324,11 @@ def _column_number(name: ColumnName | None, n_columns: int) -> int | None:
 
 
 def _require_file(source: Source, format: str) -> None:  # noqa: A002
-    if not source.reusable:
-        raise DataError(f"{format} must be a file, not a stream; save it to a file", path=source.name)
+    if not source.reusable or source.compression() is not None:
+        raise DataError(
+            f"{format} must be a file, not a stream, and not compressed as a whole; decompress it into a file",
+            path=source.name,
+        )
 
 
 def _damage_as_data_error(path: str) -> AbstractContextManager[None]:

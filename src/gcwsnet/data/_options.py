@@ -25,6 +25,7 @@ INAPPLICABLE_OPTIONS = {
     "arrow": ("index_base", "header"),
     "npy": ("columns", "exclude", "categorical", "hash_columns", "index_base", "header"),
     "npz": (*TABLE_OPTIONS, "index_base", "header"),
+    "arrays": (*TABLE_OPTIONS, "index_base", "header"),
 }
 
 
@@ -68,13 +69,14 @@ class ReadOptions:
         return self.missing or "error"
 
     def check_format(self, format: str) -> None:  # noqa: A002
-        """Raise ValueError if an option is set that does not apply to files of this format."""
+        """Raise ValueError if an option is set that does not apply to files of this format, or to arrays."""
         defaults = {field.name: field.default for field in fields(self)}
         for name in INAPPLICABLE_OPTIONS[format]:
             if getattr(self, name) != defaults[name]:
+                what = "arrays" if format == "arrays" else f"{format} files"
+                way_out = "" if format == "arrays" else ", or give the format if it is another one"
                 raise ValueError(
-                    f"{name} does not apply to {format} files, got {name}={getattr(self, name)!r}; leave it out, or "
-                    "give the format if it is another one"
+                    f"{name} does not apply to {what}, got {name}={getattr(self, name)!r}; leave it out{way_out}"
                 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from itertools import chain
@@ -38,6 +39,13 @@ class PyarrowReader(TableReader):
         """Return the columns by the types of the file. The first rows tell the width of a vector and dates in text."""
         with _damage_as_data_error(source.name):
             arrow_schema, first = self._arrow_schema(source)
+        twice = [name for name, count in Counter(arrow_schema.names).items() if count > 1]
+        if twice:
+            raise DataError(
+                f"column names must differ, got {twice[0]!r} more than once; rename or drop one of them",
+                path=source.name,
+                column=twice[0],
+            )
         return [_file_column(field, first) for field in arrow_schema]
 
     def text_label_type(self, source: Source, label: int) -> str | None:
@@ -64,7 +72,7 @@ class ParquetReader(PyarrowReader):
 
     def _arrow_schema(self, source: Source) -> tuple[Any, Any]:
         file = self._open_file(source)
-        names = [field.name for field in file.schema_arrow if is_looked_at(field.type)]
+        names = list({field.name: None for field in file.schema_arrow if is_looked_at(field.type)})
         return file.schema_arrow, next(file.iter_batches(FIRST_ROWS, columns=names), None) if names else None
 
     def _record_batches(self, source: Source, numbers: list[int]) -> Iterator[Any]:
@@ -123,12 +131,12 @@ class ArrowReader(PyarrowReader):
 
 
 def _open_arrow(source: Source) -> OpenArrow:
-    """Open an Arrow source: a plain file is mapped into memory, all others are read as streams."""
+    """Open an Arrow source: a plain file is read by its record batches, all others are read as streams."""
     pyarrow = require_pyarrow("Arrow")
     stack = ExitStack()
     head = source.head()
     if source.reusable and source.compression() is None and head.startswith(ARROW_FILE_PREFIX):
-        file = pyarrow.ipc.open_file(stack.enter_context(pyarrow.memory_map(source.name)))
+        file = pyarrow.ipc.open_file(stack.enter_context(pyarrow.OSFile(source.name)))
         schema: Any = file.schema
         batches: Iterator[Any] = (file.get_batch(number) for number in range(file.num_record_batches))
     else:
@@ -179,4 +187,5 @@ def _file_column(field: Any, first: Any) -> FileColumn:
     column = first.column(field.name)
     if kind == "text":
         return FileColumn(field.name, ArrowColumn(column.slice(0, FIRST_ROWS)).file_kind())
-    return FileColumn(field.name, kind, len(column[0].as_py() or ()))
+    width = next((len(value) for value in column if value.is_valid), 0)
+    return FileColumn(field.name, kind, width)

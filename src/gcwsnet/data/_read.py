@@ -197,6 +197,7 @@ def _file_reader(paths: Any, format: str, options: ReadOptions, *, schema_is_kno
 
 
 def _arrays_reader(sources: Any, options: ReadOptions) -> Reader:
+    options.check_format("arrays")
     is_matrix = isinstance(sources, np.ndarray) or sparse.issparse(sources)
     if is_matrix or (isinstance(sources, tuple) and getattr(sources[0], "ndim", None) == 2):
         return ArraysReader([sources], options)

@@ -164,7 +164,7 @@ class Schema:
         changed: dict[str, Any] = {} if options.missing is None else {"missing": options.missing}
         for name in ("label", "weight"):
             value = getattr(options, name)
-            if value is not None:
+            if value is not None and value != getattr(self, name):
                 changed |= {name: value, f"{name}_number": value if isinstance(value, int) else None}
         return replace(self, **changed)
 
@@ -324,6 +324,13 @@ def _infer_columns(
             columns.append(Column(name, number, "onehot" if options.hash_columns is None else "hashed", 0))
         elif kind in NUMBERS:
             columns.append(Column(name, number, kind))
+        elif "vector" in kind and width == 0:
+            raise DataError(
+                "a column of vectors must have one in its first rows, got only missing or empty ones; leave the column "
+                "out, or drop these rows",
+                path=path,
+                column=name,
+            )
         elif "vector" in kind:
             columns.append(Column(name, number, "vector", width))
         else:
@@ -372,7 +379,13 @@ def select_columns(
         found = [None if name is None else (names.require if must else names.find)(name) for name, must in others]
         return ColumnSelection([names.require(name) for name in by_name], *found)
     if len(names) == schema.n_file_columns:
-        return ColumnSelection([column.number for column in schema.columns], schema.label_number, schema.weight_number)
+        given = ((schema.label, schema.label_number), (schema.weight, schema.weight_number))
+        found = [
+            names.require(name) if number is None and name is not None and must else number
+            for (name, number), must in zip(given, required, strict=True)
+        ]
+        found = [None if number is None else names.require(number) for number in found]
+        return ColumnSelection([column.number for column in schema.columns], *found)
     if len(names) == len(schema.columns) and not any(required):
         return ColumnSelection(list(range(len(names))), None, None)
     raise DataError(

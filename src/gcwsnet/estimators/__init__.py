@@ -6,15 +6,25 @@ from gcwsnet._lazy import load_when_used
 
 if TYPE_CHECKING:
     from gcwsnet.estimators._classifier import GCWSNetClassifier
+    from gcwsnet.estimators._fields import FieldsClassifier
     from gcwsnet.estimators._model_file import load
     from gcwsnet.estimators._pgmm import PGMMClassifier, PGMMRegressor
     from gcwsnet.estimators._predictor import Predictor
     from gcwsnet.estimators._regressor import GCWSNetRegressor
 
-__all__ = ["GCWSNetClassifier", "GCWSNetRegressor", "PGMMClassifier", "PGMMRegressor", "Predictor", "load"]
+__all__ = [
+    "FieldsClassifier",
+    "GCWSNetClassifier",
+    "GCWSNetRegressor",
+    "PGMMClassifier",
+    "PGMMRegressor",
+    "Predictor",
+    "load",
+]
 __getattr__ = load_when_used(
     __name__,
     {
+        "FieldsClassifier": "_fields",
         "GCWSNetClassifier": "_classifier",
         "GCWSNetRegressor": "_regressor",
         "PGMMClassifier": "_pgmm",

@@ -16,12 +16,14 @@ from gcwsnet.estimators._input import set_inputs
 
 if TYPE_CHECKING:
     from gcwsnet.estimators._base import GCWSNetEstimator
+    from gcwsnet.estimators._fields import FieldsClassifier
     from gcwsnet.estimators._kernel_machine import KernelMachine
     from gcwsnet.estimators._table_model import TableModel
     from gcwsnet.training import Net
 
 FILE_IN_FOLDER = "model.safetensors"
 NETS, KERNEL_MACHINES = ("GCWSNetClassifier", "GCWSNetRegressor"), ("PGMMClassifier", "PGMMRegressor")
+FIELDS = "FieldsClassifier"
 INCOMPLETE = (KeyError, TypeError, AttributeError, IndexError)
 TABLE = "layers.0.weight"
 SCALES = ".scales"
@@ -115,7 +117,7 @@ def load(path: str | Path) -> Any:
 
     Returns
     -------
-    estimator : GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier or PGMMRegressor
+    estimator : GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor or FieldsClassifier
         It predicts the same bits as the saved one, unless `save` was given a smaller dtype, and goes on with
         `partial_fit`. Without a saved optimizer that starts with fresh averages of gradients. `callbacks`, `verbose`
         and `n_jobs` are not part of a file.
@@ -144,6 +146,8 @@ def load(path: str | Path) -> Any:
 def load_with_description(path: Path) -> tuple[Any, Description]:
     """Return the estimator of a file and all that the file says."""
     path, arrays, description = read_model(path)
+    if description.get("estimator") == FIELDS:
+        return _fields_classifier_of(path, arrays, description), description
     of_file = kernel_machine_of if is_kernel_machine(description) else estimator_of
     return of_file(path, arrays, description), description
 
@@ -167,8 +171,16 @@ def read_model(path: Path) -> tuple[Path, Arrays, Description]:
 @contextmanager
 def whole_model(path: Path, description: Description) -> Iterator[None]:
     """Turn errors about what is missing in a file into one that names the file."""
+    if description.get("estimator") == FIELDS:
+        raise ValueError(f"{path} holds a {FIELDS}, which has no net; load it in Python with gcwsnet.load")
     if "trainer" not in description and not is_kernel_machine(description):
         raise ValueError(f"{path} says how codes were made and holds no net; train one on the codes beside it")
+    with _complete(path):
+        yield
+
+
+@contextmanager
+def _complete(path: Path) -> Iterator[None]:
     try:
         yield
     except INCOMPLETE as error:
@@ -195,6 +207,14 @@ def kernel_machine_of(path: Path, arrays: Arrays, description: Description) -> K
         estimator: KernelMachine = _with_coder(arrays, description, KERNEL_MACHINES)
         estimator._use(FittedMachine.from_state(arrays, description["machine"], estimator.coder_))
     return estimator
+
+
+def _fields_classifier_of(path: Path, arrays: Arrays, description: Description) -> FieldsClassifier:
+    """Return the classifier of fields that was read from `path`."""
+    from gcwsnet.estimators._fields import fields_classifier_of  # noqa: PLC0415 - not for those who load nets
+
+    with _complete(path):
+        return fields_classifier_of(arrays, description)
 
 
 def _with_coder(arrays: Arrays, description: Description, names: tuple[str, ...]) -> Any:

@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import gcwsnet
-from gcwsnet._atomic import written_beside
+from gcwsnet._atomic import write_file
 from gcwsnet._validation import check_choice
 from gcwsnet.coding import Coder
 from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._fitted_machine import FittedMachine
 from gcwsnet.estimators._kernel_machine import KernelMachine
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.export._graph import Graph, Value
@@ -101,8 +102,7 @@ def export_onnx(model: Any, path: str | Path, *, dtype: str = "float64", codes: 
     about |= {"gcwsnet_version": gcwsnet.__version__, "hash_version": HASH_VERSION}
     metadata = {name: json.dumps(value) for name, value in about.items()}
     made = graph.model(metadata, version=gcwsnet.__version__, description=f"{type(model).__name__} of gcwsnet")
-    with written_beside(Path(path)) as beside:
-        beside.write_bytes(made.SerializeToString())
+    write_file(Path(path), made.SerializeToString())
 
 
 def _require_onnx() -> None:
@@ -114,11 +114,12 @@ def _require_onnx() -> None:
 
 def _parts_of(model: Any) -> FittedHasher | tuple[Coder, Net]:
     """Return the hasher, or the coder and the net, that a fitted model consists of."""
-    if isinstance(model, Predictor):
-        return model.coder, model.net
-    if isinstance(model, KernelMachine):
+    if isinstance(model, Predictor) and not isinstance(model.model, FittedMachine):
+        return model.coder, model.model
+    if isinstance(model, KernelMachine | Predictor):
+        name = "Predictor of a kernel machine" if isinstance(model, Predictor) else type(model).__name__
         raise ValueError(
-            f"a {type(model).__name__} cannot be exported: it compares each row with all rows of its training, and a "
+            f"a {name} cannot be exported: it compares each row with all rows of its training, and a "
             "graph would sum in another order; export a GCWSNetClassifier or a GCWSNetRegressor, or use gcwsnet.load"
         )
     if isinstance(model, GCWSNetEstimator):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -32,7 +33,6 @@ MANIFEST = "index.json"
 FORMAT_VERSION = 2
 READABLE_VERSIONS = (1, 2)  # version 1 had a byte for each code of fewer than 8 bits
 CHUNK_BYTES = 1 << 24
-Arrays = dict[str, NDArray[Any]]
 
 
 def write_store(folder: Path, store: Store, described: dict[str, Any], threads: int) -> None:
@@ -84,10 +84,21 @@ def _content(store: Store, segments: list[Segment], threads: int) -> Content:
         keys = (keys for keys, _ in merged_buckets(segments, bands, threads))
         rows = (rows for _, rows in merged_buckets(segments, bands, threads))
         content |= {"bucket-keys": (np.uint32, shape, keys), "bucket-rows": (np.uint32, shape, rows)}
-    ids = Ids.joined([one.ids for one in segments])
-    named: Arrays = {"id-texts": ids.content, "id-ends": ids.ends} if ids.numbers is None else {"ids": ids.numbers}
-    content |= {name: (one.dtype, one.shape, [one]) for name, one in named.items()}
+    content |= _id_content([one.ids for one in segments if one.n_rows] or [segments[0].ids])
     return content | (_row_content([one.rows for one in segments]) if store.settings.keep_rows else {})
+
+
+def _id_content(ids: list[Ids]) -> Content:
+    """Return the type, the shape and the parts of the arrays of ids, which are all of one kind."""
+    n = sum(map(len, ids))
+    if not ids[0].is_text:
+        return {"ids": (np.int64, (n,), (one.numbers for one in ids if one.numbers is not None))}
+    before = np.cumsum([0, *(len(one.content) for one in ids)])
+    ends = (one.ends[1:] + first for one, first in zip(ids, before, strict=False))
+    return {
+        "id-texts": (np.uint8, (int(before[-1]),), (one.content for one in ids)),
+        "id-ends": (np.int64, (n + 1,), itertools.chain([before[:1]], ends)),
+    }
 
 
 def _row_content(rows: list[Any]) -> Content:
@@ -97,12 +108,12 @@ def _row_content(rows: list[Any]) -> Content:
         return {"rows": (dtype, (sum(map(len, rows)), rows[0].shape[1]), rows)}
     stored = np.cumsum([0, *(one.nnz for one in rows)])
     index = np.int32 if max(stored[-1], rows[0].shape[1]) < 2**31 else np.int64  # as SciPy wants both, not to copy them
-    starts = [one.indptr[:-1].astype(np.int64) + before for one, before in zip(rows, stored, strict=False)]
-    n = sum(map(len, starts)) + 1
+    starts = (one.indptr[:-1].astype(np.int64) + before for one, before in zip(rows, stored, strict=False))
+    n = sum(one.shape[0] for one in rows) + 1
     return {
         "row-values": (dtype, (int(stored[-1]),), [one.data for one in rows]),
         "row-columns": (index, (int(stored[-1]),), [one.indices for one in rows]),
-        "row-starts": (index, (n,), [*starts, stored[-1:]]),
+        "row-starts": (index, (n,), itertools.chain(starts, [stored[-1:]])),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,11 @@ class Ids:
     def nbytes(self) -> int:
         """The bytes that the ids take."""
         return self.content.nbytes + self.ends.nbytes if self.numbers is None else self.numbers.nbytes
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest id that is a number, -1 if there is none."""
+        return -1 if self.numbers is None or len(self) == 0 else int(self.numbers.max())
 
     def take(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of rows: an int64 array, or an array of str objects."""

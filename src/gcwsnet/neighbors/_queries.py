@@ -20,8 +20,8 @@ class Queries(NamedTuple):
     ----------
     store : Store
     codes, rows : arrays or None
-        The codes of the queries, as the store holds codes, and the queries if they are compared exactly. Without codes, the rows of the store are
-        the queries.
+        The codes of the queries, as the store holds codes, and the queries if they are compared exactly. Without codes,
+        the rows of the store are the queries.
     fetch_rows : callable or None
     method : {"auto", "scan", "bands"}
     threads : int

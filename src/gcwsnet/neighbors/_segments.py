@@ -76,6 +76,10 @@ class Segment:
             arrays.append(self.rows)
         return sum(one.nbytes for one in arrays) + self.ids.nbytes
 
+    def nbytes_with(self, bands: Bands | None) -> int:
+        """Return the bytes of all arrays once the buckets are built."""
+        return self.nbytes + (8 * bands.n_bands * self.n_rows if bands is not None and self._buckets is None else 0)
+
     def buckets(self, bands: Bands, threads: int) -> Buckets:
         """Return the buckets, and build them first if that was not done yet."""
         if self._buckets is None:

@@ -62,8 +62,7 @@ class Store:
         if ids is None:
             if any(one.ids.is_text for one in self.segments):
                 raise ValueError("the rows before have texts as ids, which cannot be continued; give ids")
-            numbers = [one.ids.numbers for one in self.segments if one.ids.numbers is not None and one.n_rows]
-            last = max((int(one.max()) for one in numbers), default=-1)
+            last = max((one.ids.largest for one in self.segments if one.n_rows), default=-1)
             return Ids(np.arange(last + 1, last + 1 + n_rows, dtype=np.int64))
         made = Ids.checked(ids, n_rows)
         if any(one.n_live and one.ids.is_text != made.is_text for one in self.segments):

@@ -1,4 +1,4 @@
-"""Neural nets on codes, in torch: the hashed first layer, its optimizer, the paper's net, the layer on other nets."""
+"""Neural nets on codes, in torch: the hashed first layer, its optimizer, the paper's net, trained networks boosted."""
 
 try:
     import torch as _torch  # noqa: F401
@@ -7,9 +7,10 @@ except ModuleNotFoundError as _error:
         raise
     raise ImportError("gcwsnet.nn needs torch, which is not installed; pip install 'gcwsnet[torch]'") from _error
 
+from gcwsnet.nn._boost import BoostMonitor, BoostRecord, boost
 from gcwsnet.nn._gcws_layer import GCWSLayer
 from gcwsnet.nn._hashed_linear import HashedLinear
 from gcwsnet.nn._lazy_adam import LazyAdam
 from gcwsnet.nn._net import GCWSNet
 
-__all__ = ["GCWSLayer", "GCWSNet", "HashedLinear", "LazyAdam"]
+__all__ = ["BoostMonitor", "BoostRecord", "GCWSLayer", "GCWSNet", "HashedLinear", "LazyAdam", "boost"]

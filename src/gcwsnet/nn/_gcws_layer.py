@@ -12,6 +12,9 @@ from torch import Tensor, nn
 from gcwsnet._validation import check_integer
 from gcwsnet.hashing import GCWSHasher
 from gcwsnet.nn._hashed_linear import HashedLinear
+from gcwsnet.nn._tensor_codes import CODE_DTYPES, TensorHasher
+
+ENCODINGS = ("mixed", "lowbits")
 
 
 class GCWSLayer(nn.Module):
@@ -43,12 +46,21 @@ class GCWSLayer(nn.Module):
     sparse : bool, default=True
         As in `HashedLinear`: train it with `LazyAdam`.
     device, dtype : default=None
-        Of the table and the bias. Embeddings are hashed on the CPU.
+        Of the table and the bias.
 
     Attributes
     ----------
     linear : HashedLinear
         The layer on codes.
+
+    Notes
+    -----
+    Embeddings are hashed where they are: on a CPU by the native core, elsewhere by operations on tensors, some rows and
+    features at a time, with the same codes. Half precision and bfloat16 are hashed as float32. Embeddings on the device
+    "meta" give codes of the right shape and no values.
+
+    `torch.compile` leaves the hashing out: there is a break in the graph before and after it, since a compiler that
+    fuses a multiplication and an addition would change codes. `state_dict` has the seed and the settings of the hashes.
 
     Examples
     --------
@@ -65,6 +77,8 @@ class GCWSLayer(nn.Module):
     >>> codes.shape, layer.linear(codes).shape
     (torch.Size([5, 128]), torch.Size([5, 10]))
     """
+
+    _tensors: TensorHasher | None
 
     def __init__(
         self,
@@ -95,23 +109,59 @@ class GCWSLayer(nn.Module):
         """Return codes of shape (n, k), on the device of the layer, for embeddings of shape (n, D)."""
         if embeddings.ndim != 2 or embeddings.shape[1] != self.in_features:
             raise ValueError(f"embeddings must be n x {self.in_features}, got the shape {tuple(embeddings.shape)}")
-        self._hasher.n_jobs = torch.get_num_threads()
-        rows = embeddings.detach().to("cpu")
+        hashed = torch.compiler.disable(self._codes) if torch.compiler.is_compiling() else self._codes
+        return hashed(embeddings.detach()).to(self.linear.weight.device)
+
+    def _codes(self, rows: Tensor) -> Tensor:
+        """Return codes on the device of the rows, which the native core computes on a CPU."""
         rows = rows if rows.dtype in (torch.float32, torch.float64) else rows.to(torch.float32)
-        return torch.from_numpy(self._hasher.transform(rows.numpy())).to(self.linear.weight.device)
+        if rows.is_cpu:
+            self._hasher.n_jobs = torch.get_num_threads()
+            return torch.from_numpy(self._hasher.transform(rows.numpy()))
+        return self._codes_by_tensors(rows)
+
+    def _codes_by_tensors(self, rows: Tensor) -> Tensor:
+        """Return the same codes by operations on tensors."""
+        fitted = self._hasher._native
+        if rows.is_meta:
+            dtype = CODE_DTYPES[fitted.code_dtype.itemsize]
+            return torch.empty((len(rows), fitted.settings.n_hashes), dtype=dtype, device="meta")
+        if self._tensors is None or self._tensors.device != rows.device:
+            self._tensors = TensorHasher(fitted, rows.device)
+        return self._tensors.codes(rows)
 
     def forward(self, embeddings: Tensor) -> Tensor:
         """Return outputs of shape (n, out_features) for embeddings of shape (n, D)."""
         return self.linear(self.codes(embeddings))
 
     def get_extra_state(self) -> Tensor:
-        """Return the seed of the hashes, for `state_dict`: a uint64 as the int64 of the same bits."""
-        seed = int(self._hasher.seed_)
-        return torch.tensor(seed - (seed >> 63 << 64))
+        """Return the seed and the settings of the hashes, for `state_dict`: six numbers of int64.
+
+        They are the seed, as the int64 of the same bits, k, b, `t_bits` with -1 for "all", the number of the encoding,
+        and the bits of p as a float64.
+        """
+        hasher, seed = self._hasher, int(self._hasher.seed_)
+        t_bits = -1 if hasher.t_bits == "all" else hasher.t_bits
+        p = int(np.float64(hasher.p).view(np.int64))
+        encoding = ENCODINGS.index(hasher.encoding)
+        return torch.tensor([seed - (seed >> 63 << 64), hasher.n_hashes, hasher.bits, t_bits, encoding, p])
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Take the seed of a `state_dict`."""
-        self._hasher.random_state = int(state) % 2**64
+        """Take the seed and the settings of a `state_dict`, whose codes must have as many hashes and bits."""
+        seed, n_hashes, bits, t_bits, encoding, p = state.tolist()
+        hasher = self._hasher
+        if (n_hashes, bits + max(t_bits, 0)) != (hasher.n_hashes, hasher.code_bits):
+            raise ValueError(
+                f"a state of {n_hashes} hashes of {bits + max(t_bits, 0)} bits cannot be loaded into a layer of "
+                f"{hasher.n_hashes} hashes of {hasher.code_bits} bits; make the layer with the same n_hashes and bits"
+            )
+        hasher.set_params(
+            random_state=seed % 2**64,
+            bits=bits,
+            t_bits="all" if t_bits < 0 else t_bits,
+            encoding=ENCODINGS[encoding],
+            p=float(np.int64(p).view(np.float64)),
+        )
         self._fit()
 
     def extra_repr(self) -> str:
@@ -119,5 +169,10 @@ class GCWSLayer(nn.Module):
         hasher = self._hasher
         return f"in_features={self.in_features}, n_hashes={hasher.n_hashes}, bits={hasher.bits}, p={hasher.p:g}"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is kept of the layer: the tables of a device follow from the rest."""
+        return self.__dict__ | {"_tensors": None}
+
     def _fit(self) -> None:
+        self._tensors = None
         self._hasher.fit(sparse.csr_matrix((1, self.in_features), dtype=np.float32))

@@ -169,7 +169,10 @@ def _sum_of_picks(codes: Tensor, table: Tensor, bias: Tensor, row_of_code: RowOf
         run = _SumOfPicks.apply
         if torch.compiler.is_compiling():  # a compiled net calls the native core as it is
             run = torch.compiler.disable(run)
-        return run(codes.contiguous(), table, bias, row_of_code, sparse)
+        in_one_piece = (
+            codes.contiguous().flatten().view(codes.shape)
+        )  # with the stride of such a row, even a single one
+        return run(in_one_piece, table, bias, row_of_code, sparse)
     return _embedding_bag(codes, table, bias, row_of_code, sparse=sparse)
 
 

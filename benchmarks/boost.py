@@ -1,0 +1,81 @@
+"""Accuracy of a net in training, and with a last layer on codes, along all epochs.
+
+On DailySports, as in Figure 17 of the paper: a net with one hidden layer is trained on the numbers as they are, by
+Adam. After 1, 2, 4, 8, ... batches and at the end of epochs `gcwsnet.nn.BoostMonitor` learns a new last layer from all
+rows for training, in one pass, and measures both on the rows for testing.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from benchmarks.subject import Section, add_count, environment, log, markdown_table
+from gcwsnet import datasets
+
+UNITS = (200, 400)
+BATCH, RATE = 32, 1e-3
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
+    add_count(parser, "--epochs", 20, "the epochs of the net")
+    add_count(parser, "--seeds", 1, "the seeds that accuracies are means over")
+
+
+def run(options: argparse.Namespace) -> Section:
+    """Train nets of both sizes."""
+    data = datasets.load("dailysports")
+    tables = []
+    for units in UNITS:
+        runs = [measure(data, units, options.epochs, seed) for seed in range(options.seeds)]
+        lines = []
+        for records in zip(*runs, strict=True):
+            epoch, batch = records[0][:2]
+            net, boosted = (100 * float(np.mean([record[i] for record in records])) for i in (2, 3))
+            lines.append([f"{epoch:.2f}", str(batch), f"{net:.1f}", f"{boosted:.1f}"])
+        head = ["epoch", "batches", f"the net, H = {units}, %", "boosted, %"]
+        tables.append(markdown_table(head, lines, "rr"))
+    n_train, n_columns = data.X_train.shape
+    about = (
+        f"DailySports: {n_train} rows of {n_columns} numbers for training, {len(data.y_test)} for testing; batches of "
+        f"{BATCH}, Adam with the rate {RATE}; k = 256, b = 8, p = 1; means over {options.seeds} seeds."
+    )
+    return Section("\n\n".join([" ".join(environment("torch")), about, *tables]))
+
+
+def measure(data: Any, units: int, epochs: int, seed: int) -> list[tuple[float, int, float, float]]:
+    """Return the epoch, the batches so far, and the accuracies of the net and of the boosted one."""
+    import torch
+    from torch import nn
+
+    from gcwsnet.nn import BoostMonitor
+
+    torch.manual_seed(seed)
+    classes, labels = np.unique(data.y_train, return_inverse=True)
+    X, y = torch.from_numpy(np.asarray(data.X_train, dtype=np.float32)), torch.from_numpy(labels)
+    X_test = torch.from_numpy(np.asarray(data.X_test, dtype=np.float32))
+    y_test = torch.from_numpy(np.searchsorted(classes, data.y_test))
+    net = nn.Sequential(nn.Linear(X.shape[1], units), nn.ReLU(), nn.Linear(units, len(classes)))
+    optimizer = torch.optim.Adam(net.parameters(), lr=RATE)
+    order = torch.randperm(len(y))
+    loader = list(zip(X[order].split(1024), y[order].split(1024), strict=True))
+    test = list(zip(X_test.split(1024), y_test.split(1024), strict=True))
+    n_batches = -(-len(y) // BATCH)
+    ends = {round(n_batches * share) for share in (1, 2, 3, 5, 8, 12, 20, 50, 100) if share <= epochs}
+    looks = {2**i for i in range(n_batches.bit_length()) if 2**i < n_batches} | ends | {n_batches * epochs}
+    found, batch = [], 0
+    for epoch in range(epochs):
+        for rows in torch.randperm(len(y)).split(BATCH):
+            nn.functional.cross_entropy(net(X[rows]), y[rows]).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            batch += 1
+            if batch in looks:
+                record = BoostMonitor(net, loader, test, seed=seed).step()
+                assert record is not None
+                found.append((batch / n_batches, batch, record.network, record.boosted))
+                log(f"H = {units}, epoch {epoch}, batch {batch}: {record.network:.3f} {record.boosted:.3f}")
+    return found

@@ -1,0 +1,347 @@
+"""Trained networks with a new last layer: a net on the GCWS codes of what the last layer gets."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from gcwsnet import _core
+from gcwsnet._validation import check_integer
+from gcwsnet.nn._gcws_layer import GCWSLayer
+
+BATCH = 32
+RATE = 0.01
+BETAS = (0.0, 0.999)
+
+
+def boost(
+    network: nn.Module,
+    loader: Iterable[Any],
+    layer: str | nn.Module | None = None,
+    *,
+    n_hashes: int = 256,
+    bits: int = 8,
+    p: float = 1.0,
+    epochs: int = 1,
+    learning_rate: float = RATE,
+    seed: int = 0,
+) -> nn.Module:
+    """Return a network that stands in for a trained one, with a new last layer that learned from codes.
+
+    What the last layer gets is hashed by GCWS, and a logistic regression learns from the codes in one pass over the
+    loader, by the native core: the last section of the paper. The network itself is not changed.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        A classifier that is trained already, or that is being trained. It may be on any device.
+    loader : iterable of pairs
+        Inputs and class numbers of rows for training, such as a `DataLoader`. Inputs that are a tuple or a list are
+        several arguments of the network, and a dict has arguments by their names. It is gone over `epochs` times.
+    layer : str or Module, optional
+        The layer to replace, by its name in `network.named_modules()` or itself. It takes a tensor whose last axis are
+        embeddings, and has as many outputs as there are classes. By default the last `torch.nn.Linear` that is called.
+    n_hashes, bits, p : default=256, 8, 1.0
+        Of the hashes, as in `GCWSLayer`.
+    epochs : int, default=1
+        Passes over the loader.
+    learning_rate : float, default=0.01
+        Of the first step of Adam; it falls linearly to 0 over all rows if the loader has a length.
+    seed : int, default=0
+        Of the hashes and of the initial weights.
+
+    Returns
+    -------
+    boosted : torch.nn.Module
+        A copy of the network with a `GCWSLayer` in place of the layer. It shares all other weights with the network:
+        training the network on changes what the boosted one hashes.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn.datasets import load_digits
+    >>> from gcwsnet.nn import boost
+    >>> X, y = (torch.from_numpy(part) for part in load_digits(return_X_y=True))
+    >>> X = X.to(torch.float32)
+    >>> _ = torch.manual_seed(0)
+    >>> network = torch.nn.Sequential(torch.nn.Linear(64, 100), torch.nn.ReLU(), torch.nn.Linear(100, 10))
+    >>> loader = list(zip(X[:1500].split(100), y[:1500].split(100)))
+    >>> boosted = boost(network, loader)
+    >>> boosted[2]
+    GCWSLayer(
+      in_features=100, n_hashes=256, bits=8, p=1
+      (linear): HashedLinear(n_hashes=256, bits=8, out_features=10)
+    )
+    >>> accuracy(network, [(X[1500:], y[1500:])]) < 0.2 < 0.8 < accuracy(boosted, [(X[1500:], y[1500:])])
+    True
+    """
+    check_integer("epochs", epochs, 1, 2**31)
+    place, replaced = _layer_of(network, layer, loader)
+    head = None
+    n_batches = len(loader) if isinstance(loader, Sized) else None
+    for epoch in range(epochs):
+        for number, (embeddings, target) in enumerate(_embeddings(network, replaced, loader)):
+            if head is None:
+                n_classes = _n_classes(replaced)
+                made = GCWSLayer(embeddings.shape[1], n_classes, n_hashes, bits=bits, p=p, seed=seed)
+                head = _Head(made, n_classes, seed)
+            done = None if n_batches is None else (epoch * n_batches + number) / (epochs * n_batches)
+            share = 1 / (epochs * n_batches) if n_batches else 0.0
+            head.learn(embeddings, target, learning_rate, done, share)
+    if head is None:
+        raise ValueError("the loader must have at least one batch of inputs and class numbers, got none")
+    return _with_layer(network, place, head.finished(replaced))
+
+
+class _Head:
+    """A logistic regression on codes that the native core trains."""
+
+    def __init__(self, layer: GCWSLayer, n_classes: int, seed: int) -> None:
+        self._layer, self._n_classes = layer, n_classes
+        linear = layer.linear
+        self._net = _core.Net(linear.n_hashes, linear.bits, [], n_classes, seed=seed)
+
+    def learn(self, embeddings: Tensor, target: Tensor, rate: float, done: float | None, share: float) -> None:
+        """Take steps on the rows of a batch of the loader, 32 at a time."""
+        codes = self._layer.codes(embeddings).cpu().numpy()
+        labels = _labels(target, len(codes), self._n_classes)
+        n_steps = -(-len(codes) // BATCH)
+        left = np.ones(n_steps) if done is None else 1 - done - share * np.arange(n_steps) / n_steps
+        self._net.train(
+            np.ascontiguousarray(codes),
+            labels,
+            weights=None,
+            batch_size=BATCH,
+            rates=rate * left,
+            losses=np.empty(n_steps),
+            successes=np.empty(n_steps),
+            outputs=np.empty((len(codes), self._n_classes), dtype=np.float32),
+            loss="cross_entropy",
+            betas=BETAS,
+            weight_decay=0.0,
+            lazy=True,
+            n_threads=torch.get_num_threads(),
+        )
+
+    def finished(self, replaced: nn.Module) -> GCWSLayer:
+        """Return the layer with what was learned, where the layer that it replaces is."""
+        weights = self._net.weights()
+        with torch.no_grad():
+            self._layer.linear.weight.copy_(torch.from_numpy(weights["layers.0.weight"]))
+            self._layer.linear.bias.copy_(torch.from_numpy(weights["layers.0.bias"]))
+        placed = next(iter(replaced.parameters()), None)
+        return self._layer if placed is None else self._layer.to(placed.device)
+
+
+def _labels(target: Tensor, n: int, n_classes: int) -> NDArray[np.int64]:
+    """Return class numbers as the native core takes them."""
+    if target.is_floating_point() or target.numel() != n:
+        raise ValueError(
+            f"the loader must give one class number for each embedding, an integer, got {target.dtype} of shape "
+            f"{tuple(target.shape)} for {n} embeddings"
+        )
+    labels = target.detach().reshape(-1).to("cpu", torch.int64).numpy()
+    wrong = labels[(labels < 0) | (labels >= n_classes)]
+    if len(wrong):
+        raise ValueError(f"class numbers must be from 0 to {n_classes - 1}, the outputs of the layer, got {wrong[0]}")
+    return np.ascontiguousarray(labels)
+
+
+def _layer_of(network: nn.Module, layer: str | nn.Module | None, loader: Iterable[Any]) -> tuple[str, nn.Module]:
+    """Return the name of the layer to replace, and the layer."""
+    by_name = dict(network.named_modules())
+    if isinstance(layer, str):
+        if layer not in by_name:
+            raise ValueError(f"layer must be one of the network's, {', '.join(filter(None, by_name))}; got {layer!r}")
+        return layer, by_name[layer]
+    if layer is None:
+        layer = _last_called(network, loader)
+    for name, module in by_name.items():
+        if module is layer:
+            return name, module
+    raise ValueError(f"layer must be a module of the network, got {layer}; give its name")
+
+
+def _last_called(network: nn.Module, loader: Iterable[Any]) -> nn.Module:
+    """Return the last linear layer that is called for a batch."""
+    called: list[nn.Module] = []
+    hooks = [
+        module.register_forward_pre_hook(lambda module, _: called.append(module))
+        for module in network.modules()
+        if isinstance(module, nn.Linear)
+    ]
+    try:
+        for inputs, _ in loader:
+            with _as_for_predictions(network):
+                _called_with(network, inputs)
+            break
+    finally:
+        for hook in hooks:
+            hook.remove()
+    if not called:
+        raise ValueError("no torch.nn.Linear of the network is called; give the layer to replace, by its name")
+    return called[-1]
+
+
+def _n_classes(layer: nn.Module) -> int:
+    n_classes = getattr(layer, "out_features", None)
+    if n_classes is None:
+        raise ValueError(f"the layer to replace must have out_features, the number of classes, got {layer}")
+    return int(n_classes)
+
+
+def _embeddings(network: nn.Module, layer: nn.Module, loader: Iterable[Any]) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield what a layer gets for each batch, as rows, with the targets of the batch."""
+    found: list[Tensor] = []
+    for inputs, target in loader:
+        found.clear()
+        hook = layer.register_forward_pre_hook(lambda _, given: found.append(given[0].detach()))
+        try:
+            with _as_for_predictions(network):
+                _called_with(network, inputs)
+        finally:
+            hook.remove()
+        if len(found) != 1:
+            raise ValueError(f"the layer must be called once for a batch, it was called {len(found)} times")
+        yield found[0].reshape(-1, found[0].shape[-1]), target
+
+
+@contextmanager
+def _as_for_predictions(network: nn.Module) -> Iterator[None]:
+    """Let a network predict: no gradients, no dropout, no statistics of batches learned; modules go back after it."""
+    training = [module for module in network.modules() if module.training]
+    network.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for module in training:
+            module.training = True
+
+
+def _called_with(network: nn.Module, inputs: Any) -> Any:
+    if isinstance(inputs, Mapping):
+        return network(**inputs)
+    return network(*inputs) if isinstance(inputs, tuple | list) else network(inputs)
+
+
+def _with_layer(network: nn.Module, place: str, layer: nn.Module) -> nn.Module:
+    """Return a copy of a network with another layer in one place; all tensors of the rest are shared."""
+    if not place:
+        return layer
+    shared = {id(tensor): tensor for tensor in [*network.parameters(), *network.buffers()]}
+    made = copy.deepcopy(network, shared)
+    parent, _, name = place.rpartition(".")
+    setattr(made.get_submodule(parent), name, layer)
+    return made
+
+
+def accuracy(network: nn.Module, loader: Iterable[Any]) -> float:
+    """Return the share of rows whose largest output is that of their class.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+    loader : iterable of pairs
+        Inputs and class numbers, as for `boost`.
+    """
+    right = total = 0
+    for inputs, target in loader:
+        with _as_for_predictions(network):
+            outputs = _called_with(network, inputs)
+        outputs = outputs.reshape(-1, outputs.shape[-1])
+        right += int((outputs.argmax(1) == target.to(outputs.device).reshape(-1)).sum())
+        total += len(outputs)
+    return right / total
+
+
+class BoostRecord(NamedTuple):
+    """The accuracies after some batches, on the rows for testing."""
+
+    batch: int
+    network: float
+    boosted: float
+
+
+class BoostMonitor:
+    """A monitor of a running training that says what the network would reach with a boosted last layer.
+
+    As in the last figure of the paper: every so many batches the last layer is learned from codes, beside the network,
+    whose training goes on as if nothing had been.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        The network in training.
+    loader, test_loader : iterables of pairs
+        Rows to learn the last layer from, and rows to measure both on; see `boost`.
+    every : int, default=100
+        After how many batches it looks; it does so after the first one too.
+    layer : str or Module, optional
+    report : callable, optional
+        Called with each record, such as `print`.
+    **settings
+        Of `boost`.
+
+    Attributes
+    ----------
+    records : list of BoostRecord
+        What was found so far.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from gcwsnet.nn import BoostMonitor
+    >>> X = torch.rand(200, 8)
+    >>> loader = [(X, (X[:, 0] > 0.5).long())]
+    >>> network = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 2))
+    >>> optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+    >>> monitor = BoostMonitor(network, loader, loader, every=2)
+    >>> for step in range(4):
+    ...     for inputs, target in loader:
+    ...         torch.nn.functional.cross_entropy(network(inputs), target).backward()
+    ...         optimizer.step()
+    ...         optimizer.zero_grad()
+    ...         _ = monitor.step()
+    >>> [record.batch for record in monitor.records]
+    [1, 2, 4]
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        loader: Iterable[Any],
+        test_loader: Iterable[Any],
+        *,
+        every: int = 100,
+        layer: str | nn.Module | None = None,
+        report: Callable[[BoostRecord], Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        self._network, self._loader, self._test_loader = network, loader, test_loader
+        self._every, self._layer = check_integer("every", every, 1, 2**31), layer
+        self._report, self._settings = report, settings
+        self._batch = 0
+        self.records: list[BoostRecord] = []
+
+    def step(self) -> BoostRecord | None:
+        """Count a batch, to be called after the optimizer's step; return a record if it is time for one."""
+        self._batch += 1
+        if self._batch != 1 and self._batch % self._every:
+            return None
+        with torch.random.fork_rng():
+            boosted = boost(self._network, self._loader, self._layer, **self._settings)
+            record = BoostRecord(
+                self._batch, accuracy(self._network, self._test_loader), accuracy(boosted, self._test_loader)
+            )
+        self.records.append(record)
+        if self._report is not None:
+            self._report(record)
+        return record
