@@ -90,6 +90,18 @@ class Net(ABC):
     def optimizer_state(self) -> Arrays:
         """Return all that the optimizer keeps."""
 
+    def require_finite(self) -> None:
+        """Raise a ValueError if a weight is infinite or NaN: such a net is not a model."""
+        if not self.is_finite():
+            raise ValueError(
+                "the weights of the net are not finite any more: the training diverges; use a smaller learning_rate, "
+                "or smaller weights of rows"
+            )
+
+    def is_finite(self) -> bool:
+        """Return whether no weight is infinite or NaN."""
+        return all(bool(np.isfinite(weights).all()) for weights in self.weights().values())
+
     @abstractmethod
     def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
         """Take weights and the optimizer's state, which must be whole; without a state the optimizer keeps its own."""
@@ -199,7 +211,7 @@ class NativeNet(Net):
             self.core.train(
                 np.ascontiguousarray(codes),
                 np.ascontiguousarray(target, dtype=np.int64 if labels else np.float32),
-                weights=None if weight is None else np.ascontiguousarray(weight, dtype=np.float32),
+                weights=None if weight is None else _as_float32(weight),
                 batch_size=batch_size,
                 rates=rates,
                 losses=losses,
@@ -298,9 +310,12 @@ class NativeNet(Net):
         recent = _starting_with("recent.", arrays)
         self.start_averaging(rows_seen, recent=bool(recent))
         self.core.averaging_rows = rows[0], rows[1], rows[2], rows[3]
-        _fill(self.core.averages(), {name: value for name, value in arrays.items() if not name.startswith("recent.")})
+        views = self.core.averages()
+        up_to_date = {"taken": np.full_like(views["taken"], rows[0] + rows[2])}  # as those of torch always are
+        _fill(views, up_to_date | {name: value for name, value in arrays.items() if not name.startswith("recent.")})
         if recent:
-            _fill(self.core.recent_mean(), recent)
+            views = self.core.recent_mean()
+            _fill(views, {"taken": np.full_like(views["taken"], rows_seen)} | recent)
 
     def insert_output(self, place: int, targets: Targets) -> None:
         """Make room for one more output."""
@@ -405,6 +420,11 @@ def diverged(rate: float) -> ValueError:
         "the loss of a batch is not finite any more: the training diverges; use a smaller learning_rate, now about "
         f"{rate:g}, or smaller weights"
     )
+
+
+def _as_float32(weight: NDArray[Any]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # what becomes infinite is refused by the native core
+        return np.ascontiguousarray(weight, dtype=np.float32)
 
 
 def _fill(views: Arrays, arrays: Arrays) -> None:

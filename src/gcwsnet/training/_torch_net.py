@@ -196,6 +196,15 @@ class TorchNet(Net):
         for which, kept in zip(("older", "newer", "recent"), (*self._averages, self._recent or {}), strict=True):
             for name, value in kept.items():
                 value.copy_(torch.from_numpy(np.ascontiguousarray(arrays[f"{which}.{name}"])))
+        if "taken" in arrays:  # rows of the table that the native core has not brought up to date
+            behind = torch.from_numpy(rows[0] + rows[2] - arrays["taken"]).to(self.device)
+            table, weight = next(iter(self._averages[1].values())), next(iter(self.module.parameters())).detach()
+            table.add_(behind[:, None] * weight)
+        if "recent.taken" in arrays and self._recent is not None:
+            taken = arrays["recent.taken"]
+            share = np.where(taken < 0, 1.0, 1 - (1 - 1 / RECENT_ROWS) ** np.maximum(rows_seen - taken, 0))
+            table, weight = next(iter(self._recent.values())), next(iter(self.module.parameters())).detach()
+            table.lerp_(weight, torch.from_numpy(share.astype(np.float32)).to(self.device)[:, None])
         self._averaging_rows = list(rows)
 
     def insert_output(self, place: int, targets: Targets) -> None:
