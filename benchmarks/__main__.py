@@ -57,12 +57,14 @@ SUBJECTS = {
         "prequential accuracy, time and memory on streams that change, next to river, Vowpal Wabbit and SGD",
         "streams-benchmark.md",
     ),
+    "clicks": Subject("fields with many values, learned once, next to Vowpal Wabbit and LightGBM", "clicks.md"),
     "zero-bit": Subject("bias of the 0-bit approximation", "zero-bit.md", ("matplotlib",)),
     "accuracy": Subject(
         "accuracy, calibration, time and size over many datasets, next to other learners",
         "accuracy.md",
         ("matplotlib",),
     ),
+    "skewed-targets": Subject("R2 where skewed targets are learned on other scales", "accuracy.md"),
     "paper-settings": Subject("accuracy after one pass with the settings of the paper", "accuracy.md"),
 }
 

@@ -6,6 +6,7 @@ Median times, the machine and the versions are those of ``gcwsnet bench``.
 from __future__ import annotations
 
 import os
+import resource
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,7 @@ __all__ = [
     "medians",
     "n_cores",
     "one_thread",
+    "peak_bytes",
     "seconds",
     "versions",
 ]
@@ -53,6 +55,12 @@ def copies_per_second(n_threads: int, repetitions: int) -> float:
     with ThreadPoolExecutor(n_threads) as pool:
         best = min(seconds(lambda: list(pool.map(lambda pair: np.copyto(*pair), parts))) for _ in range(repetitions))
     return 2 * source.nbytes / best
+
+
+def peak_bytes() -> int:
+    """Return the highest memory of this process so far."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 class HighestLoad:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import gcwsnet
-from gcwsnet import _atomic
 from gcwsnet._atomic import locked, remove_left_overs, write_file, written_beside
 
 WRITING = """
@@ -97,7 +96,7 @@ def test_models_have_the_mode_of_the_umask(mask: int, tmp_path: Path) -> None:
 def test_a_symbolic_link_in_the_way_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody who could guess a name might put a link there; then writing fails, and what it shows is untouched."""
     (tmp_path / "victim").write_bytes(b"precious")
-    monkeypatch.setattr(_atomic.secrets, "token_hex", lambda n: "0" * 2 * n)
+    monkeypatch.setattr("gcwsnet._atomic.secrets.token_hex", lambda n: "0" * 2 * n)
     (tmp_path / f".gcwsnet-{'0' * 16}.part").symlink_to(tmp_path / "victim")
     with pytest.raises(FileExistsError):
         write_file(tmp_path / "a", b"x")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchmarks.accuracy.development import development_datasets
 from benchmarks.accuracy.files import file_datasets
 from benchmarks.accuracy.generated import generated_datasets
 from benchmarks.accuracy.judges import judge_datasets
@@ -12,7 +13,8 @@ from benchmarks.accuracy.split import SuiteDataset
 
 def suite_datasets() -> dict[str, SuiteDataset]:
     """Return the datasets by name: first those that were looked at while defaults were chosen, then the judges."""
-    return {one.name: one for one in [*generated_datasets(), *file_datasets(), *judge_datasets()]}
+    looked_at = [*generated_datasets(), *file_datasets(), *development_datasets()]
+    return {one.name: one for one in [*looked_at, *judge_datasets()]}
 
 
 def groups() -> list[str]:

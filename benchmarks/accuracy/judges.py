@@ -165,7 +165,8 @@ def table_of(judge: Judge) -> tuple[Any, Any]:
     return frame.iloc[rows].reset_index(drop=True), chosen.to_numpy(np.float64 if numbers else np.dtype(str))
 
 
-def _loader(judge: Judge) -> Callable[[int], Split]:
+def loader(judge: Judge) -> Callable[[int], Split]:
+    """Return what loads a table, split by the seed."""
     table = cache(lambda: table_of(judge))
 
     def load(seed: int) -> Split:
@@ -178,6 +179,6 @@ def _loader(judge: Judge) -> Callable[[int], Split]:
 def judge_datasets() -> list[SuiteDataset]:
     """Return the datasets that were not looked at while defaults were chosen."""
     return [
-        SuiteDataset(one.name, "judges", one.origin, _loader(one), one.task, judge=True, by_seed=not one.large)
+        SuiteDataset(one.name, "judges", one.origin, loader(one), one.task, judge=True, by_seed=not one.large)
         for one in JUDGES
     ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -15,7 +13,7 @@ from benchmarks.accuracy.metrics import classification_scores
 from benchmarks.accuracy.runs import Key, Run
 from benchmarks.streams.learners import StreamLearner
 from benchmarks.streams.streams import Rows, Stream
-from benchmarks.timing import one_thread
+from benchmarks.timing import one_thread, peak_bytes
 from benchmarks.worker import Outcome, Worker
 
 ROWS_AFTER_A_CHANGE = 2_000
@@ -64,7 +62,7 @@ def run_learner(key: Key, learner: StreamLearner, rows: Rows, batch: int) -> Run
     with warnings.catch_warnings(), one_thread():
         warnings.simplefilter("ignore")
         prequential(learner, Rows(rows.X[:IMPORTED], rows.y[:IMPORTED] % 2), batch, key.seed)
-        before = _peak_bytes()
+        before = peak_bytes()
         probabilities, seconds, processor = prequential(learner, rows, batch, key.seed)
     scores = classification_scores(rows.y, probabilities)
     if rows.changes:
@@ -79,13 +77,8 @@ def run_learner(key: Key, learner: StreamLearner, rows: Rows, batch: int) -> Run
         columns=rows.X.shape[1],
         scores=scores,
         fit_seconds=processor,
-        bytes=_peak_bytes() - before,
+        bytes=peak_bytes() - before,
     )
-
-
-def _peak_bytes() -> int:
-    unit = 1 if sys.platform == "darwin" else 1024
-    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def missing_runs(

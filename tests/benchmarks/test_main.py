@@ -235,3 +235,11 @@ def test_streams(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     lines = table_of("streams", some, capsys)
     assert [line.split(" | ")[0] for line in lines].count("| abrupt") == 3
     assert table_of("streams", [*some, "--report"], capsys) == lines
+
+
+def test_clicks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    module_of("clicks")
+    some = ["--rows", "800", "--datasets", "clicks of the suite", "--learners", "FieldsClassifier", "SGD"]
+    lines = table_of("clicks", [*some, "--results", str(tmp_path)], capsys)
+    assert [line.split(" | ")[0] for line in lines[2:]] == ["| FieldsClassifier", "| SGD"]
+    assert table_of("clicks", [*some, "--results", str(tmp_path)], capsys) == lines

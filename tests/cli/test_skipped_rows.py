@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcwsnet.cli._writers import positions_of_rows
+from gcwsnet.data._errors import row_positions
 from tests.cli.command import fail, succeed
 from tests.cli.test_nothing_lost import SMALL
 
@@ -120,4 +120,19 @@ def test_positions_are_those_of_the_valid_rows(valid: list[bool], step: int) -> 
     expected = [place for place, one in enumerate(valid) if one]
     for first in range(0, len(expected), step):
         some = expected[first : first + step]
-        assert positions_of_rows(skipped, first, len(some)).tolist() == some
+        assert row_positions(np.arange(first, first + len(some)), skipped).tolist() == some
+
+
+def test_search_and_dedup_number_the_rows_of_the_file(tmp_path: Path) -> None:
+    lines = ["a,b", "1,2", "x,2", "5,1", "1,2", "inf,1", "5,1"]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "good.csv").write_text("a,b\n1,2\n5,1\n")
+    small = ["--n-hashes", 64, "--threshold", 0.9]
+    succeed("index", tmp_path / "good.csv", "--out", tmp_path / "i", *small, "--quiet")
+    skip = ["--on-error", "skip", "--json"]
+    done = succeed("search", tmp_path / "i", tmp_path / "rows.csv", "--threshold", 0.9, *skip)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(one["query"], one["id"]) for one in found] == [(0, 0), (2, 1), (3, 0), (5, 1)]
+    done = succeed("dedup", tmp_path / "rows.csv", *small, *skip)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(one["row"], one["duplicate_of"]) for one in found] == [(3, 0), (5, 2)]

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.coding._codes import MOST_DENSE_COLUMNS, code_columns, learn_codes, possible_codes
+from gcwsnet.coding._codes import LEAST_ROWS_OF_A_VALUE, MOST_DENSE_COLUMNS, code_columns, learn_codes, possible_codes
 from gcwsnet.coding._preprocessing import Recipe, learn_preprocessing, learn_scaling_of, preprocessing_from_state
 
 RNG = np.random.default_rng(0)
@@ -38,12 +38,12 @@ def test_possible_codes_are_integers_with_many_values_that_rows_share() -> None:
 
 
 @pytest.mark.parametrize("n_codes", [20, 2 * MOST_DENSE_COLUMNS])
-def test_each_shared_value_has_a_column_beside_the_number(n_codes: int) -> None:
+def test_each_value_of_enough_rows_has_a_column_beside_the_number(n_codes: int) -> None:
     rows = np.column_stack([RNG.normal(size=2000), RNG.integers(0, n_codes, 2000)])
-    rows[0, 1] = 1e6  # the value of a single row
+    rows[:3, 1] = 1e6  # the value of three rows
     scaling = learn_codes(rows)
     values, counts = np.unique(rows[:, 1], return_counts=True)
-    values = values[counts > 1]
+    values = values[counts >= LEAST_ROWS_OF_A_VALUE]
     assert_array_equal(scaling.values, values)
     assert_array_equal(scaling.source, [0, 1, *[1] * len(values)])
     new = np.array([[0.5, values[3]], [0.5, -7.0], [0.5, np.nan], [0.5, 1e6]])

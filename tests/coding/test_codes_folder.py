@@ -25,7 +25,7 @@ from gcwsnet.coding._codes_folder import (
 )
 from gcwsnet.data import Batch, DataError
 
-FILE = {"name": "a.csv", "bytes": 1, "blake2b": "00"}
+FILE = {"name": "a.csv", "bytes": 1, "sha256": "00"}
 
 
 def rows() -> tuple[np.ndarray, np.ndarray]:
@@ -157,7 +157,7 @@ def rewrite(path: Path, change: Callable[[Any], None]) -> None:
     change(content)
     text = json.dumps(content, sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    path.write_text(json.dumps({"version": 2, "sha256": digest, "content": content}))
+    path.write_text(json.dumps({"version": 4, "sha256": digest, "content": content}))
 
 
 CHANGES: list[tuple[str, str, Callable[[Any], Any]]] = [
@@ -178,7 +178,7 @@ CHANGES: list[tuple[str, str, Callable[[Any], Any]]] = [
     ),
     ("file-00000.json", "file number 0", lambda one: one.update(number=1)),
     ("file-00000.json", "names", lambda one: one.update(input={"name": "b.csv"})),
-    ("codes.json", "names", lambda one: one["files"][0].update(blake2b="ff")),
+    ("codes.json", "names", lambda one: one["files"][0].update(sha256="ff")),
     ("codes.json", "files must be a list", lambda one: one.update(files=3)),
     ("codes.json", "files must be a list", lambda one: one.update(files=[{}])),
     ("codes.json", "settings and the coder", lambda one: one.pop("settings")),
@@ -199,7 +199,7 @@ def test_a_manifest_that_lies_is_an_error(
 @pytest.mark.parametrize("name", ["codes.json", "file-00000.json"])
 @pytest.mark.parametrize(
     "content",
-    [b"", b"null", b"3", b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"version": 2, "content": ' + b'{"a":' * 100_000],
+    [b"", b"null", b"3", b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"version": 4, "content": ' + b'{"a":' * 100_000],
 )
 def test_a_manifest_that_is_none_is_an_error(name: str, content: bytes, folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(folder, tmp_path / "copy")
@@ -211,5 +211,5 @@ def test_a_manifest_that_is_none_is_an_error(name: str, content: bytes, folder: 
 def test_a_folder_of_another_format_says_what_to_do(folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(folder, tmp_path / "copy")
     (copy / "codes.json").write_text('{"version": 1, "settings": {}, "files": [], "n_files": 0}')
-    with pytest.raises(DataError, match="it is of format 1, and this gcwsnet reads 2; hash the files again"):
+    with pytest.raises(DataError, match="it is of format 1, and this gcwsnet reads 4; hash the files again"):
         read_folder(copy)

@@ -70,3 +70,9 @@ def test_the_bytes_are_those_of_the_safetensors_library() -> None:
     arrays |= {"scalar": np.array(3.0), "none": np.empty((0, 2), np.float32)}
     metadata = {"gcwsnet": 'abc {"x": "\\u00e9é\n\t\x7f"}'}
     assert b"".join(serialized(arrays, metadata)) == save(arrays, metadata)
+
+
+def test_numbers_of_another_byte_order_stay_the_same_numbers(tmp_path: Path) -> None:
+    write_file(tmp_path / "a", {"x": np.arange(5, dtype=">f4")}, {})
+    arrays, _ = read_file(tmp_path / "a")
+    assert arrays["x"].tolist() == [0, 1, 2, 3, 4]

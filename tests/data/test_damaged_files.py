@@ -1,11 +1,13 @@
 """Files from strangers: damaged arrays, null lists, double names, and options that do not apply are clear errors."""
 
 import gzip
+import io
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -78,6 +80,17 @@ def test_an_npy_file_has_the_length_that_its_header_says(length: int, tmp_path: 
     assert "fewer or more bytes than its header says" in str(fault(read(path)))
 
 
+@pytest.mark.parametrize("rows", [b"(40000, 20)", b"(60000, 20)"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_member_of_an_npz_file_has_the_length_that_its_header_says(rows: bytes, order: str, tmp_path: Path) -> None:
+    content = io.BytesIO()
+    np.save(content, ORDERS[order](X))
+    with ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("X.npy", content.getvalue().replace(b"(50000, 20)", rows))
+        archive.writestr("z.npy", content.getvalue())
+    assert "than its header says" in str(fault(read(tmp_path / "a.npz")))
+
+
 @pytest.mark.parametrize("name", ["a.npz", "a.npy"])
 def test_arrays_that_are_compressed_as_a_whole_are_not_called_damaged(name: str, tmp_path: Path) -> None:
     plain = tmp_path / name
@@ -132,8 +145,14 @@ def test_double_names_are_an_error(form: str, kind: str, tmp_path: Path) -> None
 
 
 OF_TABLES: dict[str, Any] = {
-    **{"label": 0, "weight": 0, "columns": [0], "exclude": [0], "categorical": [0], "hash_columns": 3},
-    **{"header": True, "index_base": 0},
+    "label": 0,
+    "weight": 0,
+    "columns": [0],
+    "exclude": [0],
+    "categorical": [0],
+    "hash_columns": 3,
+    "header": True,
+    "index_base": 0,
 }
 
 

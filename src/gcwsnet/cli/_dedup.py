@@ -61,6 +61,7 @@ def dedup(
     from gcwsnet._atomic import written_beside
     from gcwsnet.cli._rows_progress import rows_progress
     from gcwsnet.cli._writers import writer_for
+    from gcwsnet.data._errors import row_positions
     from gcwsnet.neighbors import Deduplicator
     from gcwsnet.neighbors._file_rows import FileRows
 
@@ -105,7 +106,8 @@ def dedup(
             stack.callback(lines.detach)
         for batch in rows.batches(files, reading, None):
             found = deduplicate(batch.X)
-            write([found.rows, found.originals, np.round(found.similarities, 6)])
+            numbers = [row_positions(some, batch.skipped) for some in (found.rows, found.originals)]
+            write([*numbers, np.round(found.similarities, 6)])
             n_found += len(found.rows)
             if lines is not None and batch.lines is not None:
                 lines.writelines(f"{one}\n" for one, keep in zip(batch.lines, found.kept.tolist(), strict=True) if keep)

@@ -43,6 +43,7 @@ def search(
 
     from gcwsnet.cli._rows_progress import rows_progress
     from gcwsnet.cli._writers import writer_for
+    from gcwsnet.data._errors import row_positions
     from gcwsnet.neighbors import GCWSIndex
     from gcwsnet.neighbors._file_rows import FileRows
 
@@ -57,7 +58,8 @@ def search(
     with writer_for(out, ["query", "id", "similarity"], as_json=as_json) as write, rows_progress(quiet) as advance:
         for batch in rows.batches(files, reading, options.name_or_number(ids)):
             n_rows = batch.X.shape[0]
-            names = np.arange(first, first + n_rows) if batch.ids is None else batch.ids
+            numbers = row_positions(np.arange(first, first + n_rows), batch.skipped)
+            names = numbers if batch.ids is None else batch.ids
             found: tuple[Any, Any, Any]
             if threshold is None:
                 k = min(top, found_in.n_samples_fit_)

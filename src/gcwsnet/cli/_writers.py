@@ -17,6 +17,7 @@ import typer
 from numpy.typing import NDArray
 
 from gcwsnet._atomic import written_beside
+from gcwsnet.data._errors import row_positions
 
 if TYPE_CHECKING:
     from gcwsnet.data import Batches
@@ -125,7 +126,7 @@ class WriteInPlace:
     def __call__(self, columns: Columns) -> None:
         """Write the columns of the next valid rows."""
         n = len(columns[0])
-        positions = positions_of_rows(self._batches.skipped_rows, self._n_valid, n)
+        positions = row_positions(np.arange(self._n_valid, self._n_valid + n), self._batches.skipped_rows)
         self._write_up_to(int(positions[-1]) + 1, columns, positions - self._n_written)
         self._n_valid += n
         self._last = [column[:0] for column in columns]
@@ -148,18 +149,6 @@ class WriteInPlace:
                 one[places] = column
             self._write(filled, missing)
         self._n_written = end
-
-
-def positions_of_rows(skipped: NDArray[np.int64], first: int, n: int) -> NDArray[np.int64]:
-    """Return the numbers, among all rows, of `n` valid rows from number `first` of the valid ones on.
-
-    Examples
-    --------
-    >>> positions_of_rows(np.array([0, 3, 4]), 0, 4)
-    array([1, 2, 5, 6])
-    """
-    valid = np.arange(first, first + n)
-    return valid + np.searchsorted(skipped - np.arange(len(skipped)), valid, side="right")
 
 
 def report_skipped(batches: Batches, n_rows: int, consequence: str) -> None:

@@ -18,6 +18,8 @@ MOST_ROWS = 20_000
 """The most rows that tell whether a column is of codes."""
 MOST_DENSE_COLUMNS = 256
 """With more columns for values the result is sparse."""
+LEAST_ROWS_OF_A_VALUE = 4
+"""Fewer rows say little about a value, and would have as many columns as they are."""
 LEAST_SHARE, LEAST, ERRORS = 0.2, 0.002, 3.0
 
 Floats = NDArray[np.float64]
@@ -100,16 +102,16 @@ class CodeScaling:
 def learn_codes(X: Matrix, columns: NDArray[np.int64] | None = None) -> CodeScaling:
     """Return the scaling of dense rows, with these columns as codes, or all that may be codes.
 
-    Values of single rows have no column.
+    Values of fewer than four rows have no column.
     """
     X = as_floats(X)
     columns = possible_codes(X) if columns is None else columns
     values: list[Floats] = [np.empty(0)]
     for column in columns:
         distinct, counts = np.unique(X[:, column].astype(np.float64), return_counts=True)
-        values.append(distinct[(counts > 1) & ~np.isnan(distinct)])
+        values.append(distinct[(counts >= LEAST_ROWS_OF_A_VALUE) & ~np.isnan(distinct)])
     n_values = np.array([len(one) for one in values[1:]], dtype=np.int64)
-    known = n_values > 0  # a sample may have each value of a column once
+    known = n_values > 0  # a sample may have too few rows of each value
     return CodeScaling(learn_scaling(X, "numeric"), columns[known], n_values[known], np.concatenate(values))
 
 

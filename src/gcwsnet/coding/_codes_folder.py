@@ -38,7 +38,7 @@ CODER, MANIFEST = "coder.safetensors", "codes.json"
 FORMATS = ("npy", "parquet")
 BYTES_OF_A_PART = 1 << 26
 ROWS_OF_A_BATCH = 8192
-VERSION = 2
+VERSION = 4
 PART_FILE = re.compile(r"part-\d{5,9}-\d{5,9}\.(codes\.npy|labels\.npy|weights\.npy|parquet)")
 AGAIN = "hash the files again"
 

@@ -34,7 +34,7 @@ def write_file(path: Path, arrays: Arrays, description: Description) -> None:
         "gcwsnet_version": gcwsnet.__version__,
         "hash_version": HASH_VERSION,
     }
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}  # as safetensors needs them
+    arrays = {name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in arrays.items()}
     text = json.dumps(versions | description, allow_nan=False)
     write_bytes(path, *serialized(arrays, {KEY: f"{digest_of(text, arrays)} {text}"}))
 

@@ -112,6 +112,17 @@ class ErrorHandler:
             self._rejects.write_bytes(b"")
 
 
+def row_positions(valid: NDArray[np.int64], skipped: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers among all rows of rows that are given by their numbers among the valid ones, all from 0.
+
+    Examples
+    --------
+    >>> row_positions(np.arange(4), np.array([0, 3, 4]))
+    array([1, 2, 5, 6])
+    """
+    return valid + np.searchsorted(skipped - np.arange(len(skipped)), valid, side="right")
+
+
 def quote(value: bytes | str) -> str:
     """Return a value of a file as errors show it: in quotes, shortened, and on one line."""
     text = value.decode("utf-8", errors="backslashreplace") if isinstance(value, bytes) else value

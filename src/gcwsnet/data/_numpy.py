@@ -249,7 +249,10 @@ def _open_member(archive: ZipFile, info: ZipInfo, path: str, stack: ExitStack) -
 
     begin = _content_begin(path, info) + member.tell()
     file = stack.enter_context(open(path, "rb", buffering=0))  # noqa: SIM115
-    return FileRows(file, shape, dtype, True, begin, compare_checksum)
+    rows = FileRows(file, shape, dtype, True, begin, compare_checksum)
+    if member.tell() + rows.n_bytes != info.file_size:
+        raise ValueError(f"the array {info.filename} has fewer or more bytes than its header says")
+    return rows
 
 
 def _content_begin(path: str, info: ZipInfo) -> int:

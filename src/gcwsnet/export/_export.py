@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import gcwsnet
-from gcwsnet._atomic import written_beside
+from gcwsnet._atomic import write_file
 from gcwsnet._validation import check_choice
 from gcwsnet.coding import Coder
 from gcwsnet.estimators._base import GCWSNetEstimator
@@ -102,8 +102,7 @@ def export_onnx(model: Any, path: str | Path, *, dtype: str = "float64", codes: 
     about |= {"gcwsnet_version": gcwsnet.__version__, "hash_version": HASH_VERSION}
     metadata = {name: json.dumps(value) for name, value in about.items()}
     made = graph.model(metadata, version=gcwsnet.__version__, description=f"{type(model).__name__} of gcwsnet")
-    with written_beside(Path(path)) as beside:
-        beside.write_bytes(made.SerializeToString())
+    write_file(Path(path), made.SerializeToString())
 
 
 def _require_onnx() -> None:

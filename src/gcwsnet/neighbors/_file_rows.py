@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet.data import Schema, read
@@ -15,15 +16,28 @@ from gcwsnet.data._texts import Texts, read_lines, read_text_column, shingle_row
 from gcwsnet.estimators._file_coder import read_with_schema
 
 TEXT = "text"
+NONE_SKIPPED = np.empty(0, np.int64)
 ColumnName = str | int
 
 
 class FileBatch(NamedTuple):
-    """Rows of a file, their ids if a column has them, and the lines of a text file."""
+    """Rows of a file.
+
+    Attributes
+    ----------
+    X : array or CSR array
+    ids : array or None
+        The ids, if a column has them.
+    lines : list of str or None
+        The lines of a text file.
+    skipped : array of int64
+        The numbers, among all rows so far, of those that could not be read.
+    """
 
     X: Any
     ids: NDArray[Any] | None
     lines: list[str] | None
+    skipped: NDArray[np.int64] = NONE_SKIPPED
 
 
 @dataclass(frozen=True)
@@ -78,8 +92,9 @@ class FileRows:
         """Yield the rows of files."""
         if self.schema is not None:
             label = {} if ids is None else {"label": ids}
-            for batch in read_with_schema(files, reading, Schema.from_json(self.schema), **label):
-                yield FileBatch(batch.X, batch.y if ids is not None else None, None)
+            batches = read_with_schema(files, reading, Schema.from_json(self.schema), **label)
+            for batch in batches:
+                yield FileBatch(batch.X, batch.y if ids is not None else None, None, batches.skipped_rows)
             return
         texts: Iterator[Texts]
         texts = read_lines(files) if self.lines else read_text_column(files, self.column or 0, ids, **reading)
