@@ -78,7 +78,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         once for at most 53,000, and is once for more. Where labels are noisy, fewer are better.
     batch_size : int or "auto", default="auto"
         Rows of a step. More are faster and learn less from few rows. "auto" is 128 for a `fit` over at least 200,000
-        rows, all epochs together, 32 for others, and 8 for streams.
+        rows, all epochs together, 32 for others, and 16 for streams.
     learning_rate : float or "auto", default="auto"
         The learning rate of Adam at the beginning. "auto" is 0.005 for a `fit` of at most 3,000 steps and 0.003 for
         longer ones and for streams, with more than 256 hashes times the root of 256 / k; without hidden layers 0.01.
