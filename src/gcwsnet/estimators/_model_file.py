@@ -12,8 +12,10 @@ import numpy as np
 from gcwsnet import estimators, training
 from gcwsnet.coding import Coder
 from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
+from gcwsnet.coding._version import ColumnWatch
 from gcwsnet.estimators._input import set_inputs
 from gcwsnet.estimators._model_format import SCALES, check_model
+from gcwsnet.estimators._stream import Stream
 
 if TYPE_CHECKING:
     from gcwsnet.estimators._base import GCWSNetEstimator
@@ -42,7 +44,28 @@ def save_model(
     coder_arrays, coder = estimator.coder_.state(timings=timings)
     trainer_arrays, trainer = estimator.trainer_.state(resumable=resumable, timings=timings)
     description = _described(estimator) | {"coder": coder, "trainer": trainer}
+    if resumable:
+        stream_arrays, description["stream"] = stream_state(estimator)
+        coder_arrays = coder_arrays | stream_arrays
     write_file(path, coder_arrays | rounded_tables(trainer_arrays, dtype), description | (more or {}))
+
+
+def stream_state(estimator: GCWSNetEstimator) -> tuple[Arrays, Description]:
+    """Return what is kept of a stream beside coder and trainer: the watch over columns, and whether classes grow."""
+    stream: Description = {"grows": estimator._grows}
+    watch = None if estimator._stream is None else estimator._stream.watch
+    if watch is None:
+        return {}, stream
+    arrays, stream["watch"] = watch.state()
+    return arrays, stream
+
+
+def _restore_stream(estimator: Any, arrays: Arrays, stream: Description) -> None:
+    """Take back what `stream_state` returned."""
+    estimator._grows = stream.get("grows", True)
+    if "watch" in stream:
+        watch = ColumnWatch.from_state(arrays, stream["watch"])
+        estimator._stream = Stream(estimator._warm_up_rows(), watch=watch)
 
 
 def save_kernel_machine(estimator: KernelMachine, path: Path, *, timings: bool) -> None:
@@ -217,6 +240,7 @@ def estimator_of(
         )
         check_net_fits(estimator.coder_, trainer.net)
         estimator._use(trainer)
+        _restore_stream(estimator, arrays, description.get("stream", {}))
     return estimator
 
 

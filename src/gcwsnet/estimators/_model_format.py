@@ -232,8 +232,8 @@ def _check_averages(arrays: Arrays, trainer: Fields, first: tuple[str, ...], sha
         refuse_others(arrays, "averages.", ())
         return
     rows = trainer.items("averages")
-    counts = len(rows) == 4 and all(type(one) is int and 0 <= one <= rows_seen for one in rows)
-    trainer.require(counts, "averages", f"be four numbers of rows up to rows_seen={rows_seen}")
+    counts = len(rows) == 5 and all(type(one) is int and 0 <= one <= rows_seen for one in rows)
+    trainer.require(counts, "averages", f"be five numbers of rows up to rows_seen={rows_seen}")
     trainer.choice("predicts_with", ["last", "recent", "average"])
     known = set()
     for member in first:

@@ -139,7 +139,7 @@ class Net(ABC):
         """Return the averages and the numbers of rows that belong to them."""
 
     @abstractmethod
-    def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
+    def load_averages(self, arrays: Arrays, rows: list[int]) -> None:
         """Take averages back."""
 
     @abstractmethod
@@ -181,7 +181,7 @@ class NativeNet(Net):
         state |= {"weights": _copies(self.weights()), "optimizer": _copies(self.optimizer_state())}
         if self.is_averaging:
             averages, rows = self.averages_state()
-            state["averages"] = _copies(averages), rows, self.core.rows_seen
+            state["averages"] = _copies(averages), rows
         state["predicts_with"] = self.predicts_with
         return state
 
@@ -287,7 +287,8 @@ class NativeNet(Net):
 
     def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
         """Average the weights from here on."""
-        self.core.rows_seen = rows_seen
+        if not from_now:  # else the clock of the means goes on
+            self.core.rows_seen = rows_seen
         self.core.start_averaging(from_now=from_now)
         if recent and not self.core.has_recent_mean:
             self.core.start_recent_mean(1 - 1 / RECENT_ROWS)
@@ -303,19 +304,20 @@ class NativeNet(Net):
         arrays: Arrays = dict(self.core.averages())
         if self.core.has_recent_mean:
             arrays |= {f"recent.{name}": value for name, value in self.core.recent_mean().items()}
-        return arrays, list(self.core.averaging_rows)
+        return arrays, [*self.core.averaging_rows, self.core.rows_seen]
 
-    def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
+    def load_averages(self, arrays: Arrays, rows: list[int]) -> None:
         """Take averages back."""
         recent = _starting_with("recent.", arrays)
-        self.start_averaging(rows_seen, recent=bool(recent))
-        self.core.averaging_rows = rows[0], rows[1], rows[2], rows[3]
+        start, older, newer, origin, clock = rows
+        self.start_averaging(clock, recent=bool(recent))
+        self.core.averaging_rows = start, older, newer, origin
         views = self.core.averages()
-        up_to_date = {"taken": np.full_like(views["taken"], rows[0] + rows[2])}  # as those of torch always are
+        up_to_date = {"taken": np.full_like(views["taken"], start + newer)}  # as those of torch always are
         _fill(views, up_to_date | {name: value for name, value in arrays.items() if not name.startswith("recent.")})
         if recent:
             views = self.core.recent_mean()
-            _fill(views, {"taken": np.full_like(views["taken"], rows_seen)} | recent)
+            _fill(views, {"taken": np.full_like(views["taken"], clock)} | recent)
 
     def insert_output(self, place: int, targets: Targets) -> None:
         """Make room for one more output."""
@@ -391,8 +393,8 @@ def net_from_state(arrays: Arrays, description: dict[str, Any], *, device: str =
     net = make_net(settings, targets, **description["net"], device=device, initialize=False)
     net.load(_starting_with("net.", arrays), _starting_with("optimizer.", arrays) if resumable else None)
     if "averages" in description:
-        net.load_averages(_starting_with("averages.", arrays), description["averages"], description["rows_seen"])
-        net.predicts_with = description["predicts_with"]
+        net.load_averages(_starting_with("averages.", arrays), description["averages"])
+        net.predicts_with = description.get("predicts_with", AVERAGE)
     return net
 
 

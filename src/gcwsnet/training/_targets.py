@@ -90,6 +90,10 @@ class Targets(ABC):
         return Numbers(mean, deviation, description["one_column"], description["loss"])
 
 
+class UnknownLabelError(ValueError):
+    """The error for a label that is none of the classes."""
+
+
 class Labels(Targets):
     """Classes, with the cross-entropy and the accuracy.
 
@@ -138,9 +142,9 @@ class Labels(Targets):
         if len(unknown):
             row = int(unknown[0])
             label = y[row : row + 1].tolist()[0]
-            raise ValueError(
+            raise UnknownLabelError(
                 f"every label must be one of the {self.n_outputs} classes known so far, y[{row}] is {label!r}; "
-                "give all classes at the first call of partial_fit, or fit again"
+                "give all classes at the first call of partial_fit, or none, or fit again"
             )
         return place.astype(np.int32)
 
@@ -307,6 +311,8 @@ class Numbers(Targets):
 
 def check_labels(y: Any) -> NDArray[Any]:
     """Return labels as a vector of any type."""
+    if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biuU":
+        return y
     from sklearn.utils import assert_all_finite, column_or_1d  # noqa: PLC0415 - it takes long to import
     from sklearn.utils.multiclass import check_classification_targets  # noqa: PLC0415
 
