@@ -79,7 +79,7 @@ def test_a_stream_of_small_pieces_gets_the_scaling_of_its_first_rows(three_class
 
 def test_a_stream_of_single_rows_chooses_scaling_and_p() -> None:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 6)) * [1, 1, 1e5, 1e5, 1e5, 1e5]
+    X = rng.normal(size=(600, 6)) * [1, 1, 1e5, 1e5, 1e5, 1e5]  # the search goes on from row 256 in turns with learning
     y = X[:, 0] * X[:, 1] > 0
     stream = in_pieces(small(p="auto", scale="auto", relevance="auto"), X, y, 1, classes=[False, True])
     assert len(stream.selection_) > 5

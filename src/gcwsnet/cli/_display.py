@@ -10,7 +10,9 @@ from types import TracebackType
 from typing import Any
 
 from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._progress import describe_event
 from gcwsnet.estimators._train_files import CHECKPOINT, TrainingObserver, TrainingResult
+from gcwsnet.training._following import Event
 from gcwsnet.training._history import Record
 
 WIDTH = 11
@@ -94,6 +96,11 @@ class TrainingDisplay(TrainingObserver):
             self._print(record)
         return False
 
+    def event(self, event: Event) -> None:
+        """Show an event of a stream as a line."""
+        if not self.quiet:
+            self._print_line(describe_event(event))
+
     def _print(self, record: Record) -> None:
         names = [name for name in record if name not in ("learning_rate", "seconds")]
         lines = []
@@ -102,14 +109,28 @@ class TrainingDisplay(TrainingObserver):
             lines.append(" ".join(f"{_short(name):>{WIDTH}}" for name in self._header))
         lines.append(" ".join(f"{_formatted(name, record.get(name)):>{WIDTH}}" for name in self._header))
         for line in lines:
-            if self._bars is not None:
-                self._bars.console.print(line, markup=False, highlight=False)
-            else:
-                print(line, file=sys.stderr, flush=True)
+            self._print_line(line)
+
+    def _print_line(self, line: str) -> None:
+        if self._bars is not None:
+            self._bars.console.print(line, markup=False, highlight=False)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+
+SHORT = {
+    "last_label_accuracy": "last label",
+    "predicted_": "pred. ",
+    "mean_": "all ",
+    "eval_": "test ",
+    "accuracy": "acc",
+}
 
 
 def _short(name: str) -> str:
-    return name.replace("mean_", "all ").replace("eval_", "test ").replace("accuracy", "acc")
+    for long, short in SHORT.items():
+        name = name.replace(long, short)
+    return name
 
 
 def _formatted(name: str, value: float | None) -> str:
@@ -132,7 +153,7 @@ def summary(result: TrainingResult, out: Path) -> dict[str, Any]:
         "scale": getattr(estimator.scaling_, "scale", None),
         "p": estimator.p_,
     }
-    names = ("loss", "accuracy", "rmse", "auc")
+    names = ("loss", "accuracy", "rmse", "auc", "last_label_accuracy")
     values |= {f"progressive_{name}": last[f"mean_{name}"] for name in names if f"mean_{name}" in last}
     values |= {
         f"test_{name}": last[f"eval_{name}"] for name in names if not math.isnan(last.get(f"eval_{name}", math.nan))

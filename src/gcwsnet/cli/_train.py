@@ -34,7 +34,7 @@ def train(
     ] = "none",
     epochs: Annotated[str, _net(metavar="NUMBER|auto", help="auto: 8, 3 or 1, by a search.")] = "auto",
     batch_size: Annotated[
-        str, _net(metavar="NUMBER|auto", help="The rows of a step. auto: 32, or 128 from 200,000 rows.")
+        str, _net(metavar="NUMBER|auto", help="The rows of a step. auto: 32, 128 from 200,000 rows, 16 for a stream.")
     ] = "auto",
     learning_rate: Annotated[str, _net(metavar="NUMBER|auto", help="The rate of Adam at the beginning.")] = "auto",
     schedule: Annotated[
@@ -44,8 +44,13 @@ def train(
     betas: Annotated[str, _net(metavar="A,B", help="The betas of Adam; the paper has 0.9,0.999.")] = "0.0,0.999",
     weight_decay: Annotated[float, _net(min=0.0, help="The weight decay of Adam, decoupled as in AdamW.")] = 0.0,
     shuffle_rows: Annotated[
-        int, _run(min=0, help="The rows of the buffer that shuffles; 0 keeps the order of the files.")
-    ] = 65_536,
+        int | None,
+        _run(
+            min=0,
+            help="The rows of the buffer that shuffles; 0 keeps the order of the files.",
+            show_default="65536, and 0 for a stream",
+        ),
+    ] = None,
     classes: Annotated[
         str | None, _run(metavar="A,B,...", help="All labels of a stream. By default, those of its first rows.")
     ] = None,

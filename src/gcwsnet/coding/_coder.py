@@ -22,14 +22,15 @@ from gcwsnet._validation import (
     check_power,
     without_nan,
 )
+from gcwsnet.coding._coder_format import check_coder
 from gcwsnet.coding._preprocessing import (
     KINDS,
     AnyPreprocessing,
-    check_columns,
     learn_preprocessing,
     preprocessing_from_state,
 )
 from gcwsnet.coding._selection import SEARCHES, Candidate, Score, select
+from gcwsnet.coding._version import ColumnVersion
 from gcwsnet.data import Schema
 from gcwsnet.hashing._fitted import FittedHasher
 from gcwsnet.hashing._settings import DEFAULT_TABLE_MEMORY, HasherSettings
@@ -105,6 +106,8 @@ class Coder:
         The candidates that all this was selected from; empty where nothing was.
     schema : Schema or None
         How the columns of a table become the columns of a row; None for arrays.
+    version : ColumnVersion or None
+        What has been changed while a stream was followed; None for nothing.
     code_bits : int
         The bits of a code.
     hasher : GCWSHasher
@@ -121,6 +124,7 @@ class Coder:
     temperature: float = 1.0
     selection: tuple[Candidate, ...] = ()
     schema: Schema | None = None
+    version: ColumnVersion | None = None
     _hasher: FittedHasher = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -197,7 +201,9 @@ class Coder:
         """Return rows as they are hashed."""
         if self.settings.missing == "zero":
             X = without_nan(as_floats(X))
-        return self.preprocessing.transform(X)
+        if self.version is None or sparse.issparse(X):
+            return self.preprocessing.transform(X)
+        return self.version.wake(X, self.preprocessing.transform(self.version.align(X)))
 
     def state(self, *, timings: bool = True) -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays and as what JSON can hold.
@@ -217,15 +223,20 @@ class Coder:
             "schema": None if self.schema is None else self.schema.to_json(),
         }
         arrays, description["preprocessing"] = self.preprocessing.state()
+        if self.version is not None:
+            more, description["version"] = self.version.state()
+            arrays = arrays | more
         return arrays, description
 
     @classmethod
     def from_state(cls, arrays: Arrays, description: dict[str, Any]) -> Coder:
-        """Return the coder whose state this is."""
+        """Return the coder whose state this is, which may come from a file of a stranger."""
+        check_coder(arrays, description)
         preprocessing = preprocessing_from_state(arrays, description["preprocessing"])
-        check_columns(preprocessing.n_features, description["n_features"])
+        settings = CoderSettings(**description["settings"])
+        settings.check()
         return cls(
-            settings=CoderSettings(**description["settings"]),
+            settings=settings,
             seed=description["seed"],
             n_features=description["n_features"],
             preprocessing=preprocessing,
@@ -235,6 +246,7 @@ class Coder:
             temperature=description["temperature"],
             selection=tuple(Candidate(**candidate) for candidate in description["selection"]),
             schema=None if description["schema"] is None else Schema.from_json(description["schema"]),
+            version=ColumnVersion.from_state(arrays, description["version"]) if "version" in description else None,
         )
 
 

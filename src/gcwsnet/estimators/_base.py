@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,14 @@ from gcwsnet._keys import EPOCH_ORDER, random_order
 from gcwsnet._memory import available_bytes
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_integer, check_number, draw_seed
-from gcwsnet.coding import CoderSettings, fit_coder
+from gcwsnet.coding import Coder, CoderSettings, fit_coder
 from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.data import Batch, Schema
 from gcwsnet.estimators._fitted_model import FittedNet
 from gcwsnet.estimators._input import opened, schema_of
-from gcwsnet.estimators._progress import progress, show_selection
+from gcwsnet.estimators._model_format import READ_WHEN_USED
+from gcwsnet.estimators._progress import describe_event, logger, progress, show_selection
+from gcwsnet.estimators._stream import ROWS_LEARNED_AGAIN, Stream, is_same_point
 from gcwsnet.estimators._table_model import frozen
 from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
 from gcwsnet.training import Plan, Targets, Trainer, TrainingSettings
@@ -32,8 +34,6 @@ from gcwsnet.training._history import Record, record_fractions
 
 CODER_SETTINGS = tuple(CoderSettings.__dataclass_fields__)
 TRAINING_SETTINGS = tuple(TrainingSettings.__dataclass_fields__)
-READ_WHEN_USED = frozenset({"callbacks", "verbose", "n_jobs"})
-"""Parameters that change no model: they are read whenever they are needed, and are not part of a model file."""
 MAY_CHANGE_WITH_WARM_START = frozenset(
     {
         *("epochs", "batch_size", "learning_rate", "schedule", "class_weight", "average", "shuffle", "records"),
@@ -53,7 +53,8 @@ class GCWSNetEstimator(FittedNet):
     They have a coder and a trainer. Where `fit` goes from here is in ``CONTRIBUTING.md``.
     """
 
-    _buffer: WarmUpBuffer | None = None
+    _stream: Stream | None = None
+    _grows: bool = True
 
     def __init__(
         self,
@@ -130,6 +131,10 @@ class GCWSNetEstimator(FittedNet):
         """Return the targets of a stream, once it has shown more of y."""
         return targets
 
+    def _meet_targets(self, y: Any) -> None:
+        """Raise an error for targets that the net cannot learn, unless it can be changed so that it can."""
+        self.trainer_.targets.encode(y)
+
     def _row_weights(self, weight: NDArray[Any] | None, target: NDArray[Any], targets: Any) -> NDArray[Any] | None:  # noqa: ARG002
         """Return the factor of each row's loss."""
         return weight
@@ -177,8 +182,9 @@ class GCWSNetEstimator(FittedNet):
             targets = self._targets_of(rows.y) if fresh else self.trainer_.targets
             if self.early_stopping and not held_out:
                 rows, *held_out = self._split(rows, seed)
-            self._buffer = None
+            self._stream = None
             if fresh:
+                self._grows = True
                 thorough = coder_settings.search == "thorough"
                 epochs = (
                     () if self.early_stopping else training_settings.epochs_to_compare(rows.n_rows, thorough=thorough)
@@ -205,33 +211,138 @@ class GCWSNetEstimator(FittedNet):
         with _unchanged_unless_it_learns(self):
             fresh = not self.__sklearn_is_fitted__()
             if fresh:
-                coder_settings, training_settings = self._freeze_parameters()
+                coder_settings, _ = self._freeze_parameters()
                 self._check_unused("early_stopping", why="partial_fit does not know when the rows end")
             else:
-                coder_settings, training_settings = self.coder_.settings, self.trainer_.settings
+                coder_settings = self.coder_.settings
             X = opened(X)
             schema = schema_of(X, coder_settings) if fresh else self.coder_.schema
             rows = self._check_rows(X, y, sample_weight, coder_settings, schema, reset=fresh)
             if fresh:
-                seed = draw_seed(self.random_state)
-                self._buffer = WarmUpBuffer(self._warm_up_rows())
                 targets = self._targets_of(rows.y) if targets is None else targets
+                targets.encode(rows.y)  # an error before anything changes
+                capacity = self._warm_up_rows()
+                self._stream = Stream(capacity, WarmUpBuffer(capacity))
+                self._warm_up(rows, _Beginning(targets, coder_settings, schema, draw_seed(self.random_state)))
             else:
-                seed, targets = self.seed_, self.trainer_.targets
-            targets.encode(rows.y)  # an error before the net or the buffer change
-            if self._buffer is not None:
-                self._buffer, together = self._buffer.add(rows)
-                if together is not None:
-                    rows = together
-                    targets = self._targets_with(targets, rows.y)
-                    of_stream = training_settings.for_rows(math.inf)
-                    self._begin(rows, targets, coder_settings, of_stream, schema, seed)
-                if self._buffer.is_full:
-                    self._buffer = None
+                self._meet_targets(rows.y)
+                if self._stream is not None and self._stream.is_busy:
+                    self._warm_up(rows)
+            self._learn_stream(rows)
+        return self
+
+    def _warm_up(self, rows: Batch, beginning: _Beginning | None = None) -> None:
+        """Choose a preprocessing by the first rows of a stream, in turns with learning; see `Stream`."""
+        stream = self._stream
+        assert stream is not None  # noqa: S101
+        n_before = 0 if stream.buffer is None else stream.buffer.n_used
+        together = None
+        if stream.buffer is not None and not stream.buffer.is_full:
+            stream.buffer, together = stream.buffer.add(rows)
+        if together is not None and self._is_searched() and stream.is_search_due(together.n_rows):
+            stream.search(together)
+        found = stream.advance(rows.n_rows, lambda first, pause: self._fitted_coder(first, beginning, pause))
+        if found is None and together is not None and (beginning is not None or stream.waiting is None):
+            found = self._fitted_coder(together, beginning)
+        if found is not None:
+            self._take_coder(found, beginning, rows.n_rows, learned_again=n_before <= ROWS_LEARNED_AGAIN)
+        again = stream.next_again(rows.n_rows)
+        if again is not None:
+            threads = n_threads(self.n_jobs)
+            self.trainer_.relearn(self._encoded(again, threads), n_jobs=threads)
+        full = stream.buffer is not None and stream.buffer.is_full
+        if full and stream.waiting is None and stream.again is None:
+            stream.finish(self.coder_)
+
+    def _is_searched(self) -> bool:
+        """Return whether the preprocessing of a stream, or p, is searched for."""
+        given = self._fitted_params
+        return given["search"] != "off" and "auto" in (given["p"], given["relevance"], given["scale"])
+
+    def _fitted_coder(
+        self, rows: Batch, beginning: _Beginning | None, pause: Callable[[], None] | None = None
+    ) -> Coder:
+        """Return the coder of first rows of a stream: with `pause` by a search, else with what was chosen so far."""
+        if beginning is None:
+            coder = self.coder_
+            targets, settings, schema, seed = self.trainer_.targets, coder.settings, coder.schema, coder.seed
+        else:
+            targets, settings, schema, seed = beginning
+        training = self._training_settings().for_rows(math.inf)
+        target = targets.encode(rows.y)
+        weight = self._row_weights(rows.weight, target, targets)
+        score = CandidateScore(targets, target, weight, training, (), seed, n_threads(self.n_jobs), pause)
+        asked = settings
+        if pause is None and beginning is None:
+            recipe = coder.preprocessing.recipe
+            asked = replace(asked, scale=recipe.scale, relevance=recipe.relevance, p=coder.p, search="off")
+        elif pause is None:
+            asked = replace(asked, search="off")
+        numeric = None if schema is None else schema.numeric
+        members = training.members()
+        made = fit_coder(rows.X, asked, seed, score, numeric=numeric, schema=schema, ensemble=members)
+        selection = coder.selection if pause is None and beginning is None else made.selection
+        return replace(made, settings=settings, selection=selection)
+
+    def _take_coder(self, coder: Coder, beginning: _Beginning | None, n_rows: int, *, learned_again: bool) -> None:
+        """Use another coder; rows that it changes much are learned again, but for the `n_rows` that come next."""
+        stream = self._stream
+        assert stream is not None  # noqa: S101
+        if coder.selection and (beginning is not None or coder.selection != self.coder_.selection):
+            show_selection(self.verbose, list(coder.selection))
+        if beginning is not None:
+            self.coder_ = coder
+            settings = self._training_settings().for_rows(math.inf)
+            self._use(self._new_trainer(settings, beginning.targets))
+            return
+        changed = not is_same_point(self.coder_, coder)
+        self.coder_ = coder
+        self._note("preprocessing", scale=coder.scale, p=coder.p, chosen_again=changed)
+        if changed or learned_again:
+            stream.again = stream.rows_before(n_rows)
+        together = stream.buffer.parts if stream.buffer is not None else ()
+        if together:
+            y = np.concatenate([part.y for part in together if part.y is not None])
+            self.trainer_.net.targets = self._targets_with(self.trainer_.targets, y)
+            self.trainer_.start_run()
+            self._use(self.trainer_)
+
+    def _learn_stream(self, rows: Batch) -> None:
+        """Learn from rows of a stream in their order."""
+        if self._stream is not None:
+            coder = self._stream.look_at(rows.X, self.coder_)
+            if coder is not None:
+                self._use_version(coder)
+        if self.callbacks or self.verbose or rows.n_rows > rows_at_once(rows.X):
             fractions = record_fractions(self._fitted_params["records"])
             plan = Plan(1, rows.n_rows, scheduled=False, fractions=fractions, follows=True)
             self._run(plan, rows, shuffle=False)
-        return self
+            return
+        threads = n_threads(self.n_jobs)
+        for event in self.trainer_.follow_quietly(self._encoded(rows, threads), n_jobs=threads):
+            logger.debug("%s", describe_event(event))
+
+    def _encoded(self, rows: Batch, threads: int) -> Batch:
+        """Return the codes of rows, with encoded targets and weights."""
+        targets = self.trainer_.targets
+        target = targets.encode(rows.y)
+        codes = self.coder_.codes(rows.X, n_jobs=threads)
+        return Batch(codes, target, self._row_weights(rows.weight, target, targets))
+
+    def _use_version(self, coder: Coder) -> None:
+        """Use a coder with a new version of its preprocessing."""
+        assert coder.version is not None  # noqa: S101
+        self.coder_ = coder
+        self._note("preprocessing", version=coder.version.number, awake=int(np.count_nonzero(coder.version.awake)))
+
+    def _note(self, event: str, **more: Any) -> None:
+        """Note an event of a stream."""
+        following = self.trainer_.following
+        if following is not None:
+            logger.debug("%s", describe_event(following.note(event, self.trainer_.rows_seen, **more)))
+
+    def _training_settings(self) -> TrainingSettings:
+        return TrainingSettings(**{name: self._fitted_params[name] for name in TRAINING_SETTINGS})
 
     def _freeze_parameters(self, *, continued: bool = False) -> tuple[CoderSettings, TrainingSettings]:
         """Check the parameters and keep them for the model that is fitted next; return what coder and trainer need.
@@ -308,16 +419,13 @@ class GCWSNetEstimator(FittedNet):
         members = training_settings.members()
         self.coder_ = fit_coder(rows.X, coder_settings, seed, score, numeric=numeric, schema=schema, ensemble=members)
         show_selection(self.verbose, self.selection_)
-        self._use(
-            Trainer.begin(
-                training_settings,
-                targets.with_temperature(self.coder_.temperature),
-                n_hashes=coder_settings.n_hashes,
-                code_bits=self.coder_.code_bits,
-                seed=seed,
-                device=str(self.device),
-            )
-        )
+        self._use(self._new_trainer(training_settings, targets))
+
+    def _new_trainer(self, settings: TrainingSettings, targets: Targets) -> Trainer:
+        """Return a trainer whose net has learned nothing from the codes of the coder."""
+        coder = self.coder_
+        made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.code_bits, "seed": coder.seed}
+        return Trainer.begin(settings, targets.with_temperature(coder.temperature), **made, device=str(self.device))
 
     def _n_epochs(self, settings: TrainingSettings, n_rows: int) -> int:
         """Return how often `fit` goes over the rows: as often as was given or, if it was left open, selected."""
@@ -371,9 +479,21 @@ class GCWSNetEstimator(FittedNet):
         return any(answer is True for answer in answers)
 
 
+class _Beginning(NamedTuple):
+    """What a stream begins with, before there is a coder."""
+
+    targets: Targets
+    settings: CoderSettings
+    schema: Schema | None
+    seed: int
+
+
 @contextmanager
 def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
-    """After an error before a net has learned from any row, leave the estimator as it was, with the net that it had."""
+    """After an error before a net has learned from any row, leave the estimator as it was, with the net that it had.
+
+    A net with weights that are not finite is dropped: what it had learned before is lost.
+    """
     now: dict[str, Any] = estimator.__dict__
     before = dict(now)
     trainer = before.get("trainer_")
@@ -382,11 +502,14 @@ def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
         yield
     except BaseException:
         current = now.get("trainer_")
-        if current is None or current.rows_seen == (rows_seen if current is trainer else 0):
+        finite = current is None or current.net.is_finite()
+        if current is None or not finite or current.rows_seen == (rows_seen if current is trainer else 0):
             now.clear()
             now.update(before)
             if trainer is not None:
                 trainer.net.settings = settings
+            if current is trainer and not finite:
+                now.pop("trainer_")
         raise
 
 

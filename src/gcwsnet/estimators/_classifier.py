@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from gcwsnet._validation import MOST_WEIGHT, check_weights
 from gcwsnet.estimators._base import Callback, GCWSNetEstimator
 from gcwsnet.estimators._table_model import without_targets
 from gcwsnet.training import LabelIndicators, Labels, Targets, Trainer
-from gcwsnet.training._targets import check_labels, is_indicator_matrix
+from gcwsnet.training._targets import UnknownLabelError, check_labels, is_indicator_matrix
 
 
 class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
@@ -78,7 +79,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         once for at most 53,000, and is once for more. Where labels are noisy, fewer are better.
     batch_size : int or "auto", default="auto"
         Rows of a step. More are faster and learn less from few rows. "auto" is 128 for a `fit` over at least 200,000
-        rows, all epochs together, and 32 for others and for streams.
+        rows, all epochs together, 32 for others, and 16 for streams.
     learning_rate : float or "auto", default="auto"
         The learning rate of Adam at the beginning. "auto" is 0.005 for a `fit` of at most 3,000 steps and 0.003 for
         longer ones and for streams, with more than 256 hashes times the root of 256 / k; without hidden layers 0.01.
@@ -98,9 +99,10 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     weight_decay : float, default=0.0
         Decoupled, as in AdamW.
     average : bool, default=True
-        Whether predictions after `partial_fit` are those of weights averaged over the last half of the stream, or
-        somewhat more. That is as good as a rate that falls to zero, for a stream whose end nobody knows, and much
-        better than the last weights; it takes the memory of two more nets.
+        Whether predictions after `partial_fit` may be those of averaged weights: over recent rows, or over the last
+        half of the stream, or somewhat more. Where a stream stays as it is, that is as good as a rate that falls to
+        zero, and much better than the last weights; which of the three predict is decided by their recent losses. It
+        takes the memory of three more nets.
     encoding : {"mixed", "lowbits"}, default="mixed"
         How samples become codes, see `GCWSHasher`.
     missing : {"auto", "error", "zero", "mean"}, default="auto"
@@ -157,7 +159,9 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     history_ : dict of lists
         The records: "epoch", "rows" learned so far, "seconds", "learning_rate"; "loss" and "accuracy" on the rows since
         the record before, each taken before it was learned; "eval_loss" and "eval_accuracy" on an `eval_set`. A call
-        of `partial_fit` counts as an epoch.
+        of `partial_fit` counts as an epoch. Of a stream there are at most 512 records, see ``docs/streams.md``.
+    stream_events_ : list of dict
+        What happened while a stream was followed: "drift", "preprocessing" and "label", with the "rows" seen.
     schema_ : Schema or None
         What the columns of a frame became; None for arrays. ``get_feature_names_out()`` has the names of the columns
         that are hashed.
@@ -252,16 +256,18 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSNetClassifier:
         """Learn from further rows, once and in their order; they may come in pieces of any size.
 
-        Where preprocessing or p are learned from the rows, the first 2,600 are kept in a warm-up buffer. Whenever these
-        rows have doubled, the model is fitted to all of them again. What the columns of a frame become, with their
-        categories, is learned from the rows of the first call.
+        The model follows a stream that changes: ``docs/streams.md`` says how. Where preprocessing or p are learned from
+        the rows, the first 2,600 are kept in a warm-up buffer, and what is learned from them is learned again whenever
+        they have doubled; the search for a preprocessing is spread over the calls. What the columns of a frame become,
+        with their categories, is learned from the rows of the first call.
 
         Parameters
         ----------
         X : array, CSR matrix or array, or frame, of shape (n, D)
         y : array of shape (n,), or of 0 and 1 of shape (n, labels)
         classes : array, optional
-            All labels that the stream can have; needed at the first call, unless y has a column for each label.
+            All labels that the stream can have, at the first call; any other label is an error then. Without them, a
+            label that is new becomes a class when it comes.
         sample_weight : array of shape (n,), optional
 
         Returns
@@ -284,10 +290,8 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
                 targets = Labels(classes) if targets is None else targets
             elif not np.array_equal(classes, self.classes_):
                 raise ValueError(f"classes must be those of the first call, {self.classes_}, got {classes}")
-        elif not fitted and targets is None:
-            raise ValueError(
-                "classes must be passed on the first call to partial_fit: all labels that the stream can have"
-            )
+        if not fitted:
+            self._grows = classes is None
         return self._partial_fit(X, y, targets, sample_weight)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -308,6 +312,25 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         outputs = self._outputs(X)
         return self.trainer_.targets.predictions(outputs)
 
+    def _meet_targets(self, y: Any) -> None:
+        targets = self.trainer_.targets
+        if not self._grows or type(targets) is not Labels:
+            targets.encode(y)
+            return
+        try:
+            targets.encode(y)
+        except UnknownLabelError:
+            labels = np.unique(check_labels(y))
+            if (labels.dtype.kind == "U") != (targets.classes.dtype.kind == "U"):
+                raise
+            for label in np.setdiff1d(labels, targets.classes):
+                place = int(np.searchsorted(targets.classes, label))
+                classes = np.insert(np.append(targets.classes, label)[:-1], place, label)
+                targets = Labels(classes, targets.temperature)
+                self.trainer_.insert_output(place, targets)
+                self._note("label", label=label.item(), classes=len(classes))
+            self._use(self.trainer_)
+
     def _targets_of(self, y: Any) -> Targets:
         if is_indicator_matrix(y):
             return LabelIndicators(np.arange(y.shape[1]))
@@ -326,8 +349,10 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
             raise ValueError(
                 "class_weight is for one label in each row, and y has a column for each label; leave it out"
             )
-        of_class = class_weights(class_weight, target, targets.classes)
-        return of_class[target] if weight is None else weight * of_class[target]
+        if self._stream is not None and self._grows:  # a class that has a weight may come later
+            class_weight = {label: class_weight.get(label, 1.0) for label in targets.classes.tolist()}
+        of_row = class_weights(class_weight, target, targets.classes)[target]
+        return check_weights(of_row if weight is None else weight * of_row, "sample_weight times class_weight")
 
     def _strata(self, y: Any, n_held_out: int) -> Any:
         if y.ndim > 1:
@@ -351,5 +376,9 @@ def class_weights(class_weight: Any, target: NDArray[Any], classes: NDArray[Any]
         unknown = set(class_weight) - set(classes.tolist())
         if unknown:
             raise ValueError(f"class_weight must be for classes of y, got {unknown} that are none of them")
-        return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+        weights = {label: float(class_weight.get(label, 1.0)) for label in classes.tolist()}
+        for label, weight in weights.items():
+            if not 0 <= weight <= MOST_WEIGHT:
+                raise ValueError(f"class_weight must be from 0 to {MOST_WEIGHT:g}, that of {label!r} is {weight:g}")
+        return np.array(list(weights.values()))
     raise ValueError(f"class_weight must be a dict, 'balanced' or None, got class_weight={class_weight!r}")

@@ -116,7 +116,7 @@ class FittedNet(FittedModel):
             The file. It is written beside it first and then moved into its place.
         optimizer : bool, default=True
             Whether the state of the optimizer and of the averaging is saved too, so that `partial_fit` goes on as if
-            nothing had been saved. The file is two to four times as large then. The warm-up buffer of a stream (see
+            nothing had been saved. The file is two to five times as large then. The warm-up buffer of a stream (see
             `partial_fit`) is never saved: what has been learned from it is final then.
         timings : bool, default=True
             Whether the seconds of `history_` and `selection_` are saved. Without them they are 0, and equal fits give
@@ -127,7 +127,8 @@ class FittedNet(FittedModel):
             has a scale, and its weights are rounded to 1/127 of the row's largest. Predictions change by that rounding;
             ``docs/training-speed.md`` has the accuracy. The loaded net computes in float32 with what was stored.
         """
-        from gcwsnet.estimators._model_file import TABLE_DTYPES, save_model  # noqa: PLC0415
+        from gcwsnet.estimators._model_file import save_model  # noqa: PLC0415
+        from gcwsnet.estimators._model_format import TABLE_DTYPES  # noqa: PLC0415
 
         check_is_fitted(self)
         check_choice("dtype", dtype, TABLE_DTYPES)
@@ -158,6 +159,12 @@ class FittedNet(FittedModel):
     def history_(self) -> History:
         """The records of the training."""
         return self.trainer_.history
+
+    @property
+    def stream_events_(self) -> list[dict[str, Any]]:
+        """What happened while a stream was followed, the latest 1,000 events: "drift", "preprocessing" and "label"."""
+        following = self.trainer_.following
+        return [] if following is None else list(following.events)
 
     @property
     def selection_(self) -> list[Candidate]:

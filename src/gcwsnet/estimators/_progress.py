@@ -11,9 +11,20 @@ from typing import Any
 from gcwsnet.coding import Candidate
 from gcwsnet.coding._selection import describe
 from gcwsnet.training import Observer
+from gcwsnet.training._following import Event
 from gcwsnet.training._history import Record
 
 logger = logging.getLogger("gcwsnet")
+
+
+def describe_event(event: Event) -> str:
+    """Return an event of a stream as a line of text."""
+    more = ", ".join(
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in event.items()
+        if name not in ("event", "rows")
+    )
+    return f"{event['event']} at row {event['rows']}: {more}"
 
 
 class LogObserver(Observer):
@@ -34,6 +45,10 @@ class LogObserver(Observer):
         """Write a record to the log."""
         logger.log(self._level, "%s", ", ".join(f"{name} {value:.6g}" for name, value in record.items()))
         return self._call_back(record)
+
+    def event(self, event: Event) -> None:
+        """Write an event to the log."""
+        logger.log(self._level, "%s", describe_event(event))
 
 
 class _BarObserver(LogObserver):

@@ -129,8 +129,9 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSNetRegressor:
         """Learn from further rows, once and in their order; they may come in pieces of any size.
 
-        The first 2,600 rows are kept in a warm-up buffer. Whenever these rows have doubled, preprocessing, p, the mean
-        and the standard deviation of y and the net are fitted to all of them again.
+        The model follows a stream that changes: ``docs/streams.md`` says how. The first 2,600 rows are kept in a
+        warm-up buffer. Whenever these rows have doubled, preprocessing and the mean and the standard deviation of y are
+        learned from all of them again; the search for a preprocessing and p is spread over the calls.
 
         Parameters
         ----------

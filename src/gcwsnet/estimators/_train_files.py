@@ -15,7 +15,6 @@ import numpy as np
 from gcwsnet._atomic import locked, remove_left_overs, write_file
 from gcwsnet._threads import n_threads
 from gcwsnet.coding import CoderSettings
-from gcwsnet.coding._tensor_file import read_file
 from gcwsnet.data import Batch, Batches, read
 from gcwsnet.data._batches import shuffled
 from gcwsnet.data._fingerprint import Inputs, difference
@@ -31,15 +30,18 @@ from gcwsnet.estimators._file_coder import (
     read_with_schema,
 )
 from gcwsnet.estimators._input import set_inputs
-from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, save_model
+from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, read_model, save_model
 from gcwsnet.estimators._regressor import GCWSNetRegressor
+from gcwsnet.estimators._stream import Stream
 from gcwsnet.estimators._training_rows import RowSource, codes_digest, codes_source, files_source, is_codes
 from gcwsnet.training import Labels, Observer, Plan, Trainer, TrainingSettings
+from gcwsnet.training._following import PIECE_ROWS, Event
 from gcwsnet.training._history import Record, record_fractions
 
 CHECKPOINT = "checkpoint.safetensors"
 RUN = "run.json"
 RECORDS_WITH_TESTS = 10
+SHUFFLED_ROWS = 65_536
 MOST_BYTES_OF_HELD_OUT_CODES = 1 << 28
 
 
@@ -62,8 +64,9 @@ class TrainingOptions:
     classes : list of str or None
         All labels that a stream can have.
     seed : int
-    shuffle_rows : int
-        The rows of the shuffle buffer; 0 keeps the order of the files.
+    shuffle_rows : int or None
+        The rows of the shuffle buffer; 0 keeps the order of the files. None is 65,536 for files, and 0 for a stream,
+        which is followed in its order.
     records : int or None
         Records in an epoch; None for ten with test files, and else one.
     checkpoint_rows : int
@@ -83,7 +86,7 @@ class TrainingOptions:
     task: str
     classes: list[str] | None
     seed: int
-    shuffle_rows: int
+    shuffle_rows: int | None
     records: int | None
     checkpoint_rows: int
     resume: bool
@@ -134,6 +137,8 @@ def train_files(options: TrainingOptions, observer: TrainingObserver) -> Trainin
     is_stream = not all(one.reusable for one in sources)
     if is_stream:
         _check_options_of_a_stream(options)
+    if options.shuffle_rows is None:
+        options = replace(options, shuffle_rows=0 if is_stream else SHUFFLED_ROWS)
     tests = Inputs(one.name for one in find_sources(options.tests)) if options.tests else Inputs([])
     inputs = None if is_stream or is_codes(options.files) else Inputs(one.name for one in sources)
     options.out.mkdir(parents=True, exist_ok=True)
@@ -161,7 +166,10 @@ def _train(
     else:
         source = _open(options)
         estimator = make_estimator(source.file_coder, options.training, options.n_jobs)
-        estimator.trainer_.start_run(with_auc=True)
+        is_stream = source.file_coder.n_rows is None
+        estimator.trainer_.start_run(with_auc=True, with_last_label=is_stream)
+        if isinstance(source.codes, _FollowedRows):
+            source.codes.estimator = estimator
     n_rows = source.file_coder.n_rows
     plan = Plan(
         1 if n_rows is None else estimator._n_epochs(options.training, n_rows),
@@ -214,6 +222,9 @@ class _Checkpoints(TrainingObserver):
 
     def record(self, record: Record) -> bool:
         return self._observer.record(record)
+
+    def event(self, event: Event) -> None:
+        self._observer.event(event)
 
     def checkpoint(self) -> None:
         self._check_inputs()
@@ -313,14 +324,44 @@ def _open(options: TrainingOptions) -> RowSource:
     learned, rows = learn_from_stream(
         batches, options.coder, options.training, options.task, options.classes, options.seed, n_jobs
     )
-    return RowSource(learned, lambda: learned.coded(rows, n_jobs), lambda: (batches.skipped, batches.reasons))
+    return RowSource(learned, _FollowedRows(learned, rows, n_jobs), lambda: (batches.skipped, batches.reasons))
+
+
+class _FollowedRows:
+    """The codes of a stream, whose columns are watched: a new version of the preprocessing is that of the estimator.
+
+    Attributes
+    ----------
+    estimator : GCWSNetEstimator or None
+        The model that learns from the codes.
+    """
+
+    def __init__(self, learned: FileCoder, rows: Iterator[Batch], n_jobs: int | None) -> None:
+        self._learned, self._rows, self._n_jobs = learned, rows, n_jobs
+        self.estimator: GCWSNetEstimator | None = None
+
+    def __call__(self) -> Iterator[Batch]:
+        estimator, learned = self.estimator, self._learned
+        assert estimator is not None  # noqa: S101
+        stream: Stream | None = None
+        for batch in self._rows:
+            if stream is None:
+                stream = estimator._stream = Stream(0)
+                stream.watch_rows(batch.X, learned.coder)
+            for first in range(0, batch.n_rows, PIECE_ROWS):
+                piece = batch.rows(first, first + PIECE_ROWS)
+                coder = stream.look_at(piece.X, learned.coder)
+                if coder is not None:
+                    learned = replace(learned, coder=coder)
+                    estimator._use_version(coder)
+                yield from learned.coded([piece], self._n_jobs)
 
 
 def _resume(
     options: TrainingOptions, checkpoint: Path, fingerprint: dict[str, Any]
 ) -> tuple[RowSource, GCWSNetEstimator]:
     """Return the rows and the estimator of an unfinished run."""
-    arrays, description = read_file(checkpoint)
+    _, arrays, description = read_model(checkpoint)
     for name, value in fingerprint.items():
         before = description["fingerprint"].get(name)
         if before != value and name in ("files", "tests"):

@@ -42,12 +42,16 @@ class WarmUpBuffer:
         n = sum(part.n_rows for part in parts)
         if n < min(2 * self.n_used, self.capacity):
             return replace(self, parts=parts), None
-        if any(part.weight is not None for part in parts):
-            parts = tuple(
-                part if part.weight is not None else part._replace(weight=np.ones(part.n_rows)) for part in parts
-            )
-        together = joined(parts)
+        together = joined(replace(self, parts=parts).with_weights())
         return replace(self, parts=(together,), n_used=n), together
+
+    def with_weights(self) -> tuple[Batch, ...]:
+        """Return the parts, all of them with weights if one has some."""
+        if all(part.weight is None for part in self.parts):
+            return self.parts
+        return tuple(
+            part if part.weight is not None else part._replace(weight=np.ones(part.n_rows)) for part in self.parts
+        )
 
     @property
     def is_full(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,19 @@ from gcwsnet.coding._selection import Outcome
 from gcwsnet.data import Batch
 from gcwsnet.training._settings import TrainingSettings
 from gcwsnet.training._targets import Labels, Targets
-from gcwsnet.training._trainer import Plan, Trainer
+from gcwsnet.training._trainer import Observer, Plan, Trainer
+
+ROWS_BETWEEN_PAUSES = 128
+
+
+class _Pausing(Observer):
+    """An observer that pauses whenever rows have been learned."""
+
+    def __init__(self, pause: Callable[[], None]) -> None:
+        self._pause = pause
+
+    def advance(self, rows: int, loss: float) -> None:  # noqa: ARG002
+        self._pause()
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +45,8 @@ class CandidateScore:
     seed : int
     n_jobs : int
         Threads.
+    pause : callable, optional
+        Called after every 128 rows that a net has learned, and after it has predicted.
     """
 
     targets: Targets
@@ -42,6 +56,7 @@ class CandidateScore:
     given_epochs: Sequence[int]
     seed: int
     n_jobs: int
+    pause: Callable[[], None] | None = None
 
     @property
     def epochs(self) -> Sequence[int]:
@@ -74,7 +89,12 @@ class CandidateScore:
         def epoch(number: int) -> list[Batch]:
             return [rows.take(random_order(self.seed, EPOCH_ORDER, rows.n_rows, number * rows.n_rows))]
 
-        trainer.run(Plan(epochs, rows.n_rows), epoch, n_jobs=self.n_jobs)
+        if self.pause is None:
+            trainer.run(Plan(epochs, rows.n_rows), epoch, n_jobs=self.n_jobs)
+            return trainer.net.outputs(held_out, n_jobs=self.n_jobs)
+        self.pause()
+        plan = Plan(epochs, rows.n_rows, rows_at_once=ROWS_BETWEEN_PAUSES)
+        trainer.run(plan, epoch, observer=_Pausing(self.pause), n_jobs=self.n_jobs)
         return trainer.net.outputs(held_out, n_jobs=self.n_jobs)
 
     def outcome(self, outputs: NDArray[np.float32], rows: NDArray[np.int64]) -> Outcome:

@@ -21,7 +21,7 @@ MEMORY_OF_TEST = 2000
 """The same for the mean loss and its deviation in the drift test."""
 LEAST_ROWS_OF_TEST = 100
 ALLOWANCE, ALARM, LARGEST = 0.25, 50.0, 4.0
-"""The drift test, in standard deviations of a row's loss: what is allowed, what is too much, and what one row counts."""
+"""Of the drift test, in standard deviations of a row's loss: the allowance, the alarm, and the most of one row."""
 RATE_AFTER_CHANGE, ROWS_OF_HIGH_RATE = 2.0, 1000
 MOST_EVENTS = 1000
 
@@ -113,13 +113,15 @@ class Following:
 
     def look_at(
         self, net: Net, codes: NDArray[Any], target: NDArray[Any], rows_seen: int, n_jobs: int
-    ) -> tuple[NDArray[np.float32], Event | None]:
+    ) -> tuple[NDArray[np.float32], list[float], Event | None]:
         """Predict rows before they are learned, and let the best weights predict from here on.
 
         Returns
         -------
         outputs : array of shape (n, n_outputs)
             By the weights that predicted so far.
+        losses : list of float
+            Of each row.
         event : dict or None
             The event, if the stream has changed.
         """
@@ -136,7 +138,7 @@ class Following:
             now = sum(losses[predicted]) / len(codes)
             event = self.note("drift", rows_seen, loss_before=before, loss=now)
             self.restart(net, rows_seen)
-        return outputs[predicted], event
+        return outputs[predicted], losses[predicted], event
 
     def restart(self, net: Net, rows_seen: int) -> None:
         """Begin again to average, to compare and to test: what was is over."""
@@ -154,7 +156,7 @@ class Following:
         return made
 
     def rate_factors(self, rows: Floats) -> Floats:
-        """Return what the learning rate is multiplied by at numbers of rows seen: 2 after a change, then less, then 1."""
+        """Return the factors of the learning rate at numbers of rows seen: 2 after a change, then less, then 1."""
         if self.changed_at is None:
             return np.ones(len(rows))
         left = np.maximum(1 - (rows - self.changed_at) / ROWS_OF_HIGH_RATE, 0.0)
@@ -180,6 +182,8 @@ class Following:
 def row_losses(net: Net, outputs: NDArray[np.float32], target: NDArray[Any]) -> list[float]:
     """Return the loss of each row, the same bits on every machine; infinite ones as large numbers."""
     kind = np.int64 if target.ndim == 1 else np.float32
+    if net.targets.temperature != 1:
+        outputs = outputs / np.float32(net.targets.temperature)
     losses = _core.row_losses(outputs, np.ascontiguousarray(target, dtype=kind), net.targets.loss)
     found: list[float] = losses[:, 0].tolist()
     return [loss if loss < 1e6 else 1e6 for loss in found]

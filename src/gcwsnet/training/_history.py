@@ -20,6 +20,7 @@ Arrays = dict[str, NDArray[Any]]
 AUC_SHIFT = 12
 AUC_BINS = 1 << (32 - AUC_SHIFT)
 MOST_RECORDS = 512
+FEW_NUMBERS = 32
 
 
 def record_fractions(records: Any) -> list[float]:
@@ -72,10 +73,15 @@ class RunningMetrics:
     targets : Targets
     with_auc : bool
         Whether the AUC is counted, which only two classes have.
+    with_last_label : bool
+        Whether the rows are counted whose class is that of the row before, which is what a prediction by the last label
+        would get right; for classes only.
     """
 
-    def __init__(self, targets: Targets, *, with_auc: bool = False) -> None:
+    def __init__(self, targets: Targets, *, with_auc: bool = False, with_last_label: bool = False) -> None:
         self.targets = targets
+        self.with_last_label = with_last_label and type(targets) is Labels
+        self.same_as_last, self.last_label = 0, -1
         self.rows, self.loss, self.success = 0, 0.0, 0.0
         two_classes = type(targets) is Labels and targets.n_outputs == 2
         self.auc = BinnedAUC() if with_auc and two_classes else None
@@ -85,6 +91,9 @@ class RunningMetrics:
         self.rows += len(target)
         self.loss = _plus(self.loss, losses)
         self.success = _plus(self.success, self.targets.successes(outputs, target))
+        if self.with_last_label:
+            self.same_as_last += int(np.count_nonzero(target[1:] == target[:-1])) + int(target[0] == self.last_label)
+            self.last_label = int(target[-1])
         if self.auc is not None:
             self.auc.add(outputs[:, 1] - outputs[:, 0], target == 1)
 
@@ -92,11 +101,13 @@ class RunningMetrics:
         """Return the metrics by name."""
         n = max(self.rows, 1)
         values = {"loss": self.loss / n, self.targets.metric: self.targets.metric_of(self.success / n)}
+        if self.with_last_label:
+            values["last_label_accuracy"] = self.same_as_last / n
         return values if self.auc is None else values | {"auc": self.auc.value()}
 
     def clear(self) -> None:
         """Forget all rows."""
-        self.rows, self.loss, self.success = 0, 0.0, 0.0
+        self.rows, self.loss, self.success, self.same_as_last = 0, 0.0, 0.0, 0
         if self.auc is not None:
             self.auc = BinnedAUC()
 
@@ -114,6 +125,10 @@ class RunningMetrics:
 
 def _plus(total: float, numbers: NDArray[np.float64]) -> float:
     """Return a sum made number by number, which is the same however the numbers are cut into parts."""
+    if len(numbers) <= FEW_NUMBERS:
+        for number in numbers.tolist():
+            total += number
+        return total
     return float(np.add.accumulate(np.concatenate([[total], numbers]))[-1])
 
 

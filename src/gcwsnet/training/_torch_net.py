@@ -163,11 +163,11 @@ class TorchNet(Net):
 
     def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
         """Average the weights from here on."""
-        origin = rows_seen if from_now else 0
-        start = rows_seen - origin
+        self._rows_seen = self._rows_seen if from_now else rows_seen
+        origin = self._rows_seen if from_now else 0
+        start = self._rows_seen - origin
         older = start - start // 2
         now = self._last_weights()
-        self._rows_seen = rows_seen
         self._averages = (
             {name: value * older for name, value in now.items()},
             {name: torch.zeros_like(value) for name, value in now.items()},
@@ -187,16 +187,25 @@ class TorchNet(Net):
         assert self._averages is not None  # noqa: S101
         parts = {"older": self._averages[0], "newer": self._averages[1], "recent": self._recent or {}}
         arrays = {f"{part}.{name}": value for part, kept in parts.items() for name, value in _arrays(kept).items()}
-        return arrays, list(self._averaging_rows)
+        return arrays, [*self._averaging_rows, self._rows_seen]
 
-    def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
+    def load_averages(self, arrays: Arrays, rows: list[int]) -> None:
         """Take averages back."""
-        self.start_averaging(rows_seen, recent=any(name.startswith("recent.") for name in arrays))
+        self.start_averaging(rows[4], recent=any(name.startswith("recent.") for name in arrays))
         assert self._averages is not None  # noqa: S101
         for which, kept in zip(("older", "newer", "recent"), (*self._averages, self._recent or {}), strict=True):
             for name, value in kept.items():
                 value.copy_(torch.from_numpy(np.ascontiguousarray(arrays[f"{which}.{name}"])))
-        self._averaging_rows = list(rows)
+        if "taken" in arrays:  # rows of the table that the native core has not brought up to date
+            behind = torch.from_numpy(rows[0] + rows[2] - arrays["taken"]).to(self.device)
+            table, weight = next(iter(self._averages[1].values())), next(iter(self.module.parameters())).detach()
+            table.add_(behind[:, None] * weight)
+        if "recent.taken" in arrays and self._recent is not None:
+            taken = arrays["recent.taken"]
+            share = np.where(taken < 0, 1.0, 1 - (1 - 1 / RECENT_ROWS) ** np.maximum(self._rows_seen - taken, 0))
+            table, weight = next(iter(self._recent.values())), next(iter(self.module.parameters())).detach()
+            table.lerp_(weight, torch.from_numpy(share.astype(np.float32)).to(self.device)[:, None])
+        self._averaging_rows = list(rows[:4])
 
     def insert_output(self, place: int, targets: Targets) -> None:
         """Make room for one more output: a net of the same weights, with zeros for the new output."""
@@ -219,7 +228,7 @@ class TorchNet(Net):
         self.load(widened(weights), widened(optimizer))
         self._rows_seen = rows_seen
         if averages is not None:
-            self.load_averages(widened(averages[0]), averages[1], rows_seen)
+            self.load_averages(widened(averages[0]), averages[1])
         self.predicts_with = predicts_with
 
     def _average(self, n_rows: int) -> None:

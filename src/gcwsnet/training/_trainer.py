@@ -32,6 +32,8 @@ from gcwsnet.training._targets import Targets
 FIRST_RECORD = 1000
 """Rows; further records are made at two, four, eight thousand and so on."""
 ROWS_AT_ONCE = 8192
+MOST_UNCHECKED_ROWS = 8192
+"""Rows of a stream that are learned before the weights are looked at: that takes as long as learning from hundreds."""
 SECONDS_OF_A_CALL = 0.1
 """Ctrl-C and the progress bar wait for one call of the native core."""
 METRICS_OF_A_RUN = ("since_record", "first_epoch", "predicted")
@@ -66,6 +68,8 @@ class Plan:
     follows : bool
         Whether the rows are a stream that may change, see `Following`: the weights are averaged, those that predict are
         chosen all the time, the learning rate rises after a change, and the history stays short.
+    rows_at_once : int
+        The most rows of a call of the native core, after which the observer is told; 0 for as many as take a moment.
     """
 
     epochs: int
@@ -77,6 +81,11 @@ class Plan:
     checkpoint_rows: int = 0
     averaged: bool = False
     follows: bool = False
+    rows_at_once: int = 0
+
+    def __post_init__(self) -> None:
+        if self.follows:
+            object.__setattr__(self, "rows_at_once", PIECE_ROWS)
 
 
 class Observer:
@@ -116,17 +125,31 @@ class Trainer:
 
     def __init__(self, net: Net) -> None:
         self.net = net
-        self.history: History = {}
+        self._history: History = {}
+        self._not_recorded = 0.0
         self.rows_seen = self.epochs_seen = 0
         self.epoch = self.rows_of_epoch = 0
         self.following: Following | None = None
+        self._last_rate = 0.0
         self.start_run()
         self._steps_of_a_call = 1
+        self._rows_unchecked = 0
 
     @property
     def targets(self) -> Targets:
         """The targets of the net."""
         return self.net.targets
+
+    @property
+    def history(self) -> History:
+        """The records, with one of the rows of a stream since the last one."""
+        if self._not_recorded:
+            self._record_stream()
+        return self._history
+
+    @history.setter
+    def history(self, history: History) -> None:
+        self._history, self._not_recorded = history, 0.0
 
     @property
     def settings(self) -> TrainingSettings:
@@ -172,12 +195,102 @@ class Trainer:
                     self.epoch, self.rows_of_epoch = self.epoch + 1, 0
                     self.epochs_seen += 1
             run.finish()
+        self._check_now_and_then(plan)
 
-    def start_run(self, *, with_auc: bool = False) -> None:
+    def _check_now_and_then(self, plan: Plan) -> None:
+        """Raise an error if weights are not finite; after calls with few rows of a stream only every so often."""
+        self._rows_unchecked += plan.n_rows or MOST_UNCHECKED_ROWS
+        if self._rows_unchecked >= MOST_UNCHECKED_ROWS or plan.scheduled:
+            self._rows_unchecked = 0
+            self.net.require_finite()
+
+    def follow(self, piece: Batch, *, n_jobs: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float32], Event | None]:
+        """Learn from a piece of a stream, see `Following`; some of its rows are predicted before.
+
+        Returns
+        -------
+        losses, outputs
+            See `Net.train`.
+        event : dict or None
+            An event, if the stream has changed.
+        """
+        net, settings = self.net, self.settings
+        assert piece.y is not None  # noqa: S101
+        if self.following is None:
+            self.following = Following()
+        following = self.following
+        following.begin(net, self.rows_seen)
+        some = slice(None, None, -(-piece.n_rows // SCORED_ROWS))
+        target = piece.y[some]
+        outputs, found, event = following.look_at(net, piece.X[some], target, self.rows_seen, n_jobs)
+        self.predicted.add(outputs, target, np.array(found))
+        batch_size = settings.rows_of_a_step(math.inf)
+        firsts = np.arange(0, piece.n_rows, batch_size, dtype=np.float64)
+        rates = settings.rate(math.inf, net.n_hashes) * following.rate_factors(self.rows_seen + firsts)
+        steps_before = net.n_steps
+        try:
+            losses, outputs = net.train(piece.X, piece.y, piece.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
+        except BaseException:  # some of the steps may have been taken
+            self.rows_seen += min((net.n_steps - steps_before) * batch_size, piece.n_rows)
+            raise
+        self.rows_seen += piece.n_rows
+        self.since_record.add(outputs, piece.y, losses)
+        self._last_rate = float(rates[-1])
+        return losses, outputs, event
+
+    def insert_output(self, place: int, targets: Targets) -> None:
+        """Make room for one more class in front of number `place`."""
+        self.net.insert_output(place, targets)
+        with_auc = self.since_record.auc is not None
+        self.since_record.targets = self.first_epoch.targets = self.predicted.targets = targets
+        if with_auc:  # it is of two classes
+            self.since_record.auc = self.first_epoch.auc = None
+
+    def relearn(self, rows: Batch, *, n_jobs: int = 1) -> None:
+        """Take steps on rows of a stream that have been counted before, as when their codes have changed."""
+        assert rows.y is not None  # noqa: S101
+        batch_size = self.settings.rows_of_a_step(math.inf)
+        rates = np.full(-(-rows.n_rows // batch_size), self.settings.rate(math.inf, self.net.n_hashes))
+        self.net.train(rows.X, rows.y, rows.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
+
+    def follow_quietly(self, rows: Batch, *, n_jobs: int = 1) -> list[Event]:
+        """Learn from rows of a stream and return its events; there is a record only now and then.
+
+        It is what `run` does with a plan that follows, without an observer, and takes less time for few rows.
+        """
+        start = time.perf_counter()
+        events = []
+        for first in range(0, rows.n_rows, PIECE_ROWS):
+            piece = rows if rows.n_rows <= PIECE_ROWS else rows.rows(first, first + PIECE_ROWS)
+            event = self.follow(piece, n_jobs=n_jobs)[2]
+            events += [] if event is None else [event]
+        self.epochs_seen += 1
+        self._not_recorded += time.perf_counter() - start
+        if 64 * self.since_record.rows >= self.rows_seen:
+            self._record_stream()
+        return events
+
+    def _record_stream(self) -> None:
+        seconds = (self._history["seconds"][-1] if self._history.get("seconds") else 0.0) + self._not_recorded
+        record = {"epoch": float(self.epochs_seen), "rows": float(self.rows_seen), "seconds": seconds}
+        record |= {"learning_rate": self._last_rate, **self.since_record.values(), **self._predicted_values()}
+        append(self._history, record)
+        thin(self._history, self.targets.metric)
+        self.since_record.clear()
+        self.predicted.clear()
+        self._not_recorded = 0.0
+
+    def _predicted_values(self) -> Record:
+        return {f"predicted_{name}": value for name, value in self.predicted.values().items()}
+
+    def start_run(self, *, with_auc: bool = False, with_last_label: bool = False) -> None:
         """Forget where an earlier run stood; the next one begins with its first epoch."""
+        if self._not_recorded:
+            self._record_stream()
         self.epoch = self.rows_of_epoch = 0
-        self.since_record = RunningMetrics(self.targets, with_auc=with_auc)
-        self.first_epoch = RunningMetrics(self.targets, with_auc=with_auc)
+        counted = {"with_auc": with_auc, "with_last_label": with_last_label}
+        self.since_record = RunningMetrics(self.targets, **counted)
+        self.first_epoch = RunningMetrics(self.targets, **counted)
         self.predicted = RunningMetrics(self.targets)
 
     def evaluate(self, batches: Coded, *, n_jobs: int = 1, check: Callable[[], None] = lambda: None) -> Record:
@@ -201,6 +314,7 @@ class Trainer:
         timings : bool, default=True
             Whether the seconds of the history are.
         """
+        self.net.require_finite()
         arrays, described_targets = self.targets.state()
         weights = self.net.weights() if resumable else self.net.predicting_weights()
         arrays = arrays | {f"net.{name}": value for name, value in weights.items()}
@@ -311,10 +425,26 @@ class _Run:
     def _learn(self, block: Batch) -> None:
         trainer, plan = self.trainer, self.plan
         assert block.y is not None  # noqa: S101
+        if plan.follows:
+            losses, outputs, event = trainer.follow(block, n_jobs=self.n_jobs)
+            trainer.rows_of_epoch += block.n_rows
+            self.last_rate = trainer._last_rate
+            if event is not None:
+                self.observer.event(event)
+        else:
+            losses, outputs = self._take_steps(block)
+            trainer.since_record.add(outputs, block.y, losses)
+            self._count(block.n_rows)
+        if plan.doubling and trainer.epoch == 0:
+            trainer.first_epoch.add(outputs, block.y, losses)
+        self.observer.advance(block.n_rows, float(losses.sum()) / block.n_rows)
+
+    def _take_steps(self, block: Batch) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        trainer = self.trainer
         self._average()
-        self._follow(block)
         rates = self._rates(block.n_rows)
         start, steps_before = time.perf_counter(), trainer.net.n_steps
+        assert block.y is not None  # noqa: S101
         try:
             losses, outputs = trainer.net.train(
                 block.X, block.y, block.weight, rates, batch_size=self.batch_size, n_jobs=self.n_jobs
@@ -325,37 +455,16 @@ class _Run:
         self.last_rate = float(rates[-1])
         share = SECONDS_OF_A_CALL / max(time.perf_counter() - start, 1e-9)
         trainer._steps_of_a_call = max(1, min(2 * trainer._steps_of_a_call, int(share * len(rates))))
-        trainer.since_record.add(outputs, block.y, losses)
-        if plan.doubling and trainer.epoch == 0:
-            trainer.first_epoch.add(outputs, block.y, losses)
-        self._count(block.n_rows)
-        self.observer.advance(block.n_rows, float(losses.sum()) / block.n_rows)
+        return losses, outputs
 
     def _average(self) -> None:
         """Begin to average the weights, or drop the averages, as the plan says."""
-        trainer, net = self.trainer, self.trainer.net
-        if self.plan.follows:
-            trainer.following = Following() if trainer.following is None else trainer.following
-            trainer.following.begin(net, trainer.rows_seen)
-            return
-        trainer.following = None
+        net = self.trainer.net
+        self.trainer.following = None
         if not self.plan.averaged:
             net.stop_averaging()
         elif net.settings.average and not net.is_averaging:
-            net.start_averaging(trainer.rows_seen)
-
-    def _follow(self, piece: Batch) -> None:
-        """Predict some rows of a piece before it is learned."""
-        trainer, following = self.trainer, self.trainer.following
-        if following is None:
-            return
-        assert piece.y is not None  # noqa: S101
-        some = slice(None, None, -(-piece.n_rows // SCORED_ROWS))
-        target = piece.y[some]
-        outputs, event = following.look_at(trainer.net, piece.X[some], target, trainer.rows_seen, self.n_jobs)
-        trainer.predicted.add(outputs, target, trainer.targets.losses(outputs, target))
-        if event is not None:
-            self.observer.event(event)
+            net.start_averaging(self.trainer.rows_seen)
 
     def _count(self, rows: int) -> None:
         self.trainer.rows_of_epoch += rows
@@ -364,8 +473,6 @@ class _Run:
     def _rates(self, n_rows: int) -> NDArray[np.float64]:
         """Return the learning rate of each of the next steps."""
         firsts = np.arange(0, n_rows, self.batch_size, dtype=np.float64)
-        if self.trainer.following is not None:
-            return self.rate * self.trainer.following.rate_factors(self.trainer.rows_seen + firsts)
         if not self.plan.scheduled or self.plan.n_rows is None:
             return np.full(len(firsts), self.rate)
         done = (self.trainer.epoch + (self.trainer.rows_of_epoch + firsts) / self.plan.n_rows) / self.plan.epochs
@@ -385,9 +492,8 @@ class _Run:
         if plan.doubling:
             events.append(_next_doubling(trainer.rows_seen) - trainer.rows_seen)
         steps = max(1.0, math.ceil(min(events) / self.batch_size)) if math.isfinite(min(events)) else math.inf
-        if plan.follows:  # a number that no clock decides
-            return int(min(steps, max(1, PIECE_ROWS // self.batch_size)))
-        return int(min(steps, trainer._steps_of_a_call))
+        most = max(1, plan.rows_at_once // self.batch_size) if plan.rows_at_once else trainer._steps_of_a_call
+        return int(min(steps, most))
 
     def _record_is_over(self, before: int) -> bool:
         """Make a record if one is due since `before` rows of the epoch; True if the run is to end."""
@@ -413,7 +519,7 @@ class _Run:
         if self.plan.doubling and trainer.epoch == 0:
             record |= {f"mean_{name}": value for name, value in trainer.first_epoch.values().items()}
         if self.plan.follows:
-            record |= {f"predicted_{name}": value for name, value in trainer.predicted.values().items()}
+            record |= trainer._predicted_values()
         for number, batches in enumerate(self.held_out if evaluated else ()):
             prefix = f"eval_{number}_" if number else "eval_"
             found = trainer.evaluate(batches(), n_jobs=self.n_jobs, check=self.interrupt.check)

@@ -1,0 +1,152 @@
+"""What a stream's model keeps beside coder and net: first rows, a search in turns, and a watch over its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet.coding import Coder
+from gcwsnet.coding._preprocessing import Preprocessing
+from gcwsnet.coding._version import ColumnVersion, ColumnWatch
+from gcwsnet.data import Batch
+from gcwsnet.data._batch import joined
+from gcwsnet.estimators._warm_up import WarmUpBuffer
+from gcwsnet.training._turns import InTurns
+
+TURNS_PER_ROW = 2
+"""Turns of a search for each row of a call: a turn is 128 rows of a small net, or a candidate's codes."""
+ROWS_LEARNED_AGAIN_PER_ROW = 64
+FIRST_SEARCH, NEXT_SEARCH = 200, 4
+"""The rows of the first search, and by which factor they grow until the next one."""
+ROWS_LEARNED_AGAIN = 128
+"""Up to this number of rows all are learned again when their preprocessing is."""
+
+Search = Callable[[Batch, Callable[[], None]], Coder]
+
+
+@dataclass
+class Stream:
+    """The state of a stream between two calls.
+
+    Attributes
+    ----------
+    capacity : int
+        The first rows that a preprocessing is learned from; 0 if it is never searched for again.
+    buffer : WarmUpBuffer or None
+        The first rows, while they are few.
+    searched : int
+        The rows of the last search.
+    waiting : Batch or None
+        Rows that a search is to be done on, or is being done on.
+    turns : int
+        The turns that this search has had.
+    again : Batch or None
+        Rows that are to be learned again, as their codes have changed.
+    watch : ColumnWatch or None
+        Of the columns, once there are enough rows.
+    """
+
+    capacity: int
+    buffer: WarmUpBuffer | None = None
+    searched: int = 0
+    waiting: Batch | None = None
+    turns: int = 0
+    again: Batch | None = None
+    watch: ColumnWatch | None = None
+    _search: InTurns[Coder] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_search": None}  # a copy does the turns of the search again
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is more to do than to learn and to watch."""
+        return self.buffer is not None or self.waiting is not None or self.again is not None
+
+    def is_search_due(self, n_rows: int) -> bool:
+        """Return whether so many first rows are to be searched."""
+        return n_rows >= FIRST_SEARCH and (n_rows >= NEXT_SEARCH * self.searched or n_rows >= self.capacity)
+
+    def search(self, rows: Batch) -> None:
+        """Let a search begin on rows, unless another one is going on."""
+        if self.waiting is None:
+            self.waiting, self.turns, self._search, self.searched = rows, 0, None, rows.n_rows
+
+    def advance(self, n_rows: int, search: Search) -> Coder | None:
+        """Give the search the turns of `n_rows` rows; return its coder once it is done."""
+        rows = self.waiting
+        if rows is None:
+            return None
+        if self._search is None:
+            self._search = InTurns(lambda pause: search(rows, pause))
+            self._search.advance(self.turns)
+        done = self._search.advance(TURNS_PER_ROW * n_rows)
+        self.turns = self._search.n_turns
+        if not done:
+            return None
+        coder = self._search.result
+        self.waiting, self._search = None, None
+        return coder
+
+    def rows_before(self, n_rows: int) -> Batch | None:
+        """Return the rows of the buffer without the last `n_rows`, which are learned next; None if there are none."""
+        if self.buffer is None or not self.buffer.parts:
+            return None
+        together = joined(self.buffer.with_weights())
+        return together.rows(0, together.n_rows - n_rows) if together.n_rows > n_rows else None
+
+    def next_again(self, n_rows: int) -> Batch | None:
+        """Return the rows that are learned again beside `n_rows` new ones."""
+        if self.again is None:
+            return None
+        most = ROWS_LEARNED_AGAIN_PER_ROW * n_rows
+        part, rest = self.again.rows(0, most), self.again.rows(most, self.again.n_rows)
+        self.again = rest if rest.n_rows else None
+        return part
+
+    def finish(self, coder: Coder) -> None:
+        """Forget the first rows, and watch the columns from here on, if they are dense and scaled."""
+        assert self.buffer is not None  # noqa: S101
+        X = joined(self.buffer.with_weights()).X
+        self.buffer = None
+        self.watch_rows(X, coder)
+
+    def watch_rows(self, X: Any, coder: Coder) -> None:
+        """Watch the columns of a stream whose first rows were X, if they are dense and scaled."""
+        dropped = dropped_columns(coder)
+        if isinstance(X, np.ndarray) and dropped is not None:
+            self.watch = ColumnWatch.of(X, dropped)
+
+    def look_at(self, X: Any, coder: Coder) -> Coder | None:
+        """Watch rows; return the coder with a new version if one is due."""
+        if self.watch is None or not isinstance(X, np.ndarray):
+            return None
+        before = ColumnVersion.first(coder.n_features) if coder.version is None else coder.version
+        version = self.watch.add(X, before)
+        if version is None:
+            return None
+        live = np.count_nonzero(~self.watch.constant)
+        if self.capacity and np.count_nonzero(before.awake) < live + 1 <= np.count_nonzero(version.awake):
+            self.buffer = WarmUpBuffer(self.capacity, n_used=ROWS_LEARNED_AGAIN)
+            self.searched, self.watch = 0, None
+        return replace(coder, version=version)
+
+
+def dropped_columns(coder: Coder) -> NDArray[np.bool_] | None:
+    """Return which columns are dropped as constant; None where columns are not scaled one by one."""
+    preprocessing = coder.preprocessing
+    kind = getattr(preprocessing.scaling, "kind", None)
+    return kind == "constant" if isinstance(preprocessing, Preprocessing) and kind is not None else None
+
+
+def is_same_point(one: Coder, other: Coder) -> bool:
+    """Return whether two coders differ in statistics of columns alone."""
+    return (
+        one.p == other.p
+        and one.preprocessing.recipe == other.preprocessing.recipe
+        and one.preprocessing.n_columns == other.preprocessing.n_columns
+    )

@@ -1,0 +1,170 @@
+"""Streams that change: `partial_fit` follows labels, units, columns and classes; models that are saved meanwhile."""
+
+import copy
+import logging
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gcwsnet
+from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
+
+
+def clusters(n: int, seed: int = 0, columns: int = 10, classes: int = 5) -> tuple[Any, Any]:
+    """Rows in three clusters of each class."""
+    rng = np.random.default_rng(seed)
+    centers = np.random.default_rng(99).normal(size=(3 * classes, columns))
+    cluster = rng.integers(0, 3 * classes, n)
+    return centers[cluster] + 0.5 * rng.normal(size=(n, columns)), cluster % classes
+
+
+def small(**settings: Any) -> GCWSNetClassifier:
+    defaults: dict[str, Any] = {"n_hashes": 64, "hidden": (32,), "p": 1.0, "relevance": 0, "random_state": 0}
+    return GCWSNetClassifier(**defaults | {"scale": "numeric"} | settings)
+
+
+def hits(model: Any, X: Any, y: Any, size: int = 32, **first: Any) -> Any:
+    """Return whether each row was predicted before it was learned."""
+    found = np.zeros(len(X), dtype=bool)
+    for begin in range(0, len(X), size):
+        rows = slice(begin, begin + size)
+        if hasattr(model, "trainer_"):
+            found[rows] = model.predict(X[rows]) == y[rows]
+        model.partial_fit(X[rows], y[rows], **first if begin == 0 else {})
+    return found
+
+
+def test_labels_that_are_exchanged_are_noticed_and_learned_again() -> None:
+    X, y = clusters(6000)
+    y[4000:] = (y[4000:] + 1) % 5
+    model = small()
+    found = hits(model, X, y, classes=range(5))
+    assert found[3000:4000].mean() > 0.9
+    assert found[4500:6000].mean() > 0.85
+    drifts = [event["rows"] for event in model.stream_events_ if event["event"] == "drift"]
+    assert len(drifts) == 1
+    assert 4000 <= drifts[0] < 4100
+
+
+def test_a_stream_that_stays_as_it_is_has_no_drift_and_is_averaged() -> None:
+    X, y = clusters(6000)
+    noisy = np.where(np.random.default_rng(0).random(6000) < 0.2, (y + 1) % 5, y)
+    model = small()
+    hits(model, X, noisy, classes=range(5))
+    assert [event for event in model.stream_events_ if event["event"] == "drift"] == []
+    assert model.trainer_.net.predicts_with in ("recent", "average")
+
+
+@pytest.mark.parametrize("size", [1, 32])
+def test_changed_units_cost_little(size: int) -> None:
+    X, y = clusters(4500)
+    X[3500:] *= 1000
+    found = hits(small(), X, y, size, classes=range(5))
+    assert found[3700:].mean() > found[2500:3500].mean() - 0.08
+
+
+def test_columns_that_are_constant_at_first_count_when_they_vary() -> None:
+    X, y = clusters(5500)
+    still = X.copy()
+    still[:2700] = 1.0
+    model = small()
+    found = hits(model, still, y, classes=range(5))
+    fresh = hits(small(), X[2700:], y[2700:], classes=range(5))
+    assert found[:2700].mean() < 0.4
+    assert found[-1000:].mean() > fresh[-1000:].mean() - 0.03
+    assert any(event.get("awake") for event in model.stream_events_)
+
+
+def test_a_label_that_is_new_becomes_a_class_unless_all_classes_were_given() -> None:
+    X, y = clusters(3000)
+    names = np.array(["ash", "beech", "elm", "lime", "oak"])[y]
+    late = np.argsort((names == "elm") & (np.arange(3000) < 1500), kind="stable")  # from half of the stream on
+    X, names = X[late], names[late]
+    model = small()
+    found = hits(model, X, names)
+    assert model.classes_.tolist() == ["ash", "beech", "elm", "lime", "oak"]
+    assert model.predict_proba(X[:3]).shape == (3, 5)
+    assert found[-300:].mean() > 0.85
+    assert [event["label"] for event in model.stream_events_ if event["event"] == "label"] == ["elm"]
+    with pytest.raises(ValueError, match="is 7"):
+        model.partial_fit(X[:1], np.array([7]))
+    given = small().partial_fit(X[:100], names[:100], classes=["ash", "beech", "lime", "oak"])
+    with pytest.raises(ValueError, match="one of the 4 classes"):
+        given.partial_fit(X[:1], np.array(["elm"]))
+
+
+def test_a_fitted_model_takes_new_labels_too() -> None:
+    X, y = clusters(600)
+    model = small(epochs=2).fit(X[y < 4], y[y < 4])
+    hits(model, X, y)
+    assert model.classes_.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("cut", [2900, 3500])
+@pytest.mark.parametrize("size", [1, 50])
+def test_a_stream_that_is_saved_and_loaded_gets_the_same_bytes(cut: int, size: int, tmp_path: Path) -> None:
+    X, y = clusters(3700)
+    X[3200:] *= 100
+    X[:2800, 3] = 5.0
+    model = small(n_hashes=16, hidden=(8,), search="off")
+    hits(model, X[:2600], y[:2600], 100, classes=range(5))
+    hits(model, X[2600:cut], y[2600:cut], size)
+    model.save(tmp_path / "model")
+    loaded = gcwsnet.load(tmp_path / "model")
+    for one, name in ((model, "a"), (loaded, "b")):
+        for first in range(cut, len(X), size):
+            one.partial_fit(X[first : first + size], y[first : first + size])
+        one.save(tmp_path / name, timings=False)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert model.coder_.version is not None
+
+
+def test_a_search_that_is_copied_on_its_way_ends_where_the_other_does() -> None:
+    X, y = clusters(700)
+    model = small(p="auto", relevance="auto", scale="auto", n_hashes=16, hidden=(8,))
+    hits(model, X[:330], y[:330], 10, classes=range(5))
+    assert model._stream is not None
+    assert model._stream.waiting is not None, "the search is over too early for this test"
+    copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    for one in (model, *copies):
+        hits(one, X[330:], y[330:], 10)
+        assert len(one.selection_) > 5
+    for one in copies:
+        np.testing.assert_array_equal(one.predict_proba(X), model.predict_proba(X))
+        assert [vars(a) | {"seconds": 0} for a in one.selection_] == [
+            vars(b) | {"seconds": 0} for b in model.selection_
+        ]
+
+
+def test_a_regression_follows_a_stream() -> None:
+    X, _ = clusters(5000)
+    y = np.where(np.arange(5000) < 3500, 1, -1) * X[:, 0] + 10
+    model = GCWSNetRegressor(n_hashes=64, hidden=(32,), p=1.0, relevance=0, scale="numeric", random_state=0)
+    for first in range(0, 5000, 20):
+        model.partial_fit(X[first : first + 20], y[first : first + 20])
+    assert next(event["rows"] for event in model.stream_events_ if event["event"] == "drift") in range(3500, 3700)
+    assert model.score(X[4500:], y[4500:]) > 0.7
+
+
+def test_events_are_written_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    X, y = clusters(1200)
+    y[800:] = (y[800:] + 1) % 5
+    with caplog.at_level(logging.DEBUG, logger="gcwsnet"):
+        hits(small(), X, y, classes=range(5))
+    assert any(record.message.startswith("drift at row 8") for record in caplog.records)
+
+
+def test_few_rows_at_once_are_learned_as_with_a_callback() -> None:
+    """The path without an observer gives the bytes of the one with it."""
+    X, y = clusters(900)
+    records: list[Any] = []
+    quiet, watched = small(), small(callbacks=[lambda _, record: records.append(record)])
+    for model in (quiet, watched):
+        hits(model, X, y, 7, classes=range(5))
+    for name, value in quiet.trainer_.net.weights().items():
+        np.testing.assert_array_equal(value, watched.trainer_.net.weights()[name])
+    np.testing.assert_array_equal(quiet.predict_proba(X), watched.predict_proba(X))
+    assert records[-1]["rows"] == 900
