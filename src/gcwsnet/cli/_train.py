@@ -34,7 +34,7 @@ def train(
     ] = "none",
     epochs: Annotated[str, _net(metavar="NUMBER|auto", help="auto: 8, 3 or 1, by a search.")] = "auto",
     batch_size: Annotated[
-        str, _net(metavar="NUMBER|auto", help="The rows of a step. auto: 32, or 128 from 200,000 rows.")
+        str, _net(metavar="NUMBER|auto", help="The rows of a step. auto: 32, 128 from 200,000 rows, 16 for a stream.")
     ] = "auto",
     learning_rate: Annotated[str, _net(metavar="NUMBER|auto", help="The rate of Adam at the beginning.")] = "auto",
     schedule: Annotated[
