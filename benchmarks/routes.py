@@ -2,8 +2,8 @@
 
 Models of the digits that scikit-learn brings along, with default settings. Each route runs in a process of its own, on
 one thread. Times are those of the processor, so that other processes on the machine count little. The cold start is all
-that a process takes up to its first prediction, with all imports. Times for a row are medians, for one row at a time and
-for 1,000 rows at once. The last column is the largest difference between a probability of the route and that of the
+that a process takes up to its first prediction, with all imports. Times for a row are medians, for one row at a time
+and for 1,000 rows at once. The last column is the largest difference between a probability of the route and that of the
 same learner in Python.
 """
 
@@ -114,7 +114,8 @@ def run(options: argparse.Namespace) -> Section:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_models(folder, left_out)
-        lines, first = [], {}
+        lines: list[list[str]] = []
+        first: dict[str, Any] = {}
         for route in ROUTES:
             if not (folder / route.file).exists():
                 continue

@@ -29,7 +29,7 @@ FLOW = [
     ("coding",),
     ("training",),
     ("estimators",),
-    ("neighbors",),
+    ("neighbors", "river"),
     ("distributed",),
     ("export",),
     ("cli",),

@@ -13,7 +13,7 @@ from gcwsnet import GCWSHasher, _core
 
 # `right(n_threads)` hashes on that many threads and compares with one.
 PROGRAM = """
-import os, signal, sys, threading
+import os, signal, sys, threading, time
 import numpy as np
 from gcwsnet import _core
 
@@ -73,7 +73,11 @@ def test_threads_are_kept_and_no_new_ones_started() -> None:
 kept = tasks()
 assert all(right(n) for n in (2, 3) * 20)
 assert tasks() == kept
-assert right(5)
+for _ in range(1000):  # where helpers lose their processors, calls begin alone for a while
+    assert right(5)
+    if len(tasks()) == len(kept) + 2:
+        break
+    time.sleep(0.01)
 assert len(tasks()) == len(kept) + 2
 """)
 

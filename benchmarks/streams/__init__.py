@@ -51,7 +51,7 @@ def measure(streams: Sequence[Stream], learners: Sequence[StreamLearner], option
     installed = [one for one in learners if one.installed]
     part = part_of(options.rows, options.batch)
     if options.again:
-        forget_runs(options.results, {(part, learner.name, one.name) for learner in installed for one in streams})
+        forget_runs(options.results, {(part, one.name, learner.name) for learner in installed for one in streams})
     done = {run.key: run for run in read_runs(options.results)}
     settings = (options.rows, options.batch, options.seeds)
     for run in missing_runs(streams, installed, settings, done, options.most_seconds, log):

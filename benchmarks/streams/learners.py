@@ -39,13 +39,14 @@ class OfScikitLearn:
     n_classes : int
         The classes of the whole stream.
     n_known : int
-        The classes that the first call is told; the estimator is to find the others itself.
+        The classes that are known at first. The first call is told them if these are all; else the estimator is to find
+        them itself.
     scaler : transformer, optional
     """
 
     def __init__(self, model: Any, n_classes: int, n_known: int, scaler: Any = None) -> None:
         self.model, self.n_classes, self.scaler = model, n_classes, scaler
-        self._first: dict[str, Any] = {"classes": np.arange(n_known)}
+        self._first: dict[str, Any] = {"classes": np.arange(n_known)} if n_known == n_classes else {}
         self._is_fitted = False
 
     def prepare(self, X: NDArray[np.float64], y: NDArray[np.intp]) -> Any:

@@ -36,6 +36,15 @@ def readable(n_bytes: float) -> str:
     return f"{n_bytes:,.1f} PiB"
 
 
+def require_columns(n_columns: int, bytes_of_one: int, what: str) -> None:
+    """Raise a MemoryError if something that is kept for each column of sparse rows does not fit into memory."""
+    require_memory(
+        n_columns * bytes_of_one,
+        f"{what} with {n_columns} columns",
+        "use scale=None and relevance=0, which keep nothing for each column, or hash the columns to fewer",
+    )
+
+
 def require_memory(n_bytes: int, what: str, way_out: str) -> None:
     """Raise a MemoryError, before anything is allocated, if `n_bytes` are more than are available."""
     if n_bytes <= ALWAYS_THERE:

@@ -18,6 +18,8 @@ Matrix = Any
 
 MOST_COLUMNS = 2**31
 BATCH_BYTES = 1 << 26
+MOST_WEIGHT = 1e15
+MOST_EXACT = 2**53
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 LARGEST = {dtype: float(np.finfo(dtype).max) for dtype in FLOATS}
 
@@ -40,6 +42,27 @@ def check_number(name: str, value: object, least: float, most: float) -> float:
     if not least <= number <= most:
         raise ValueError(f"{name} must be from {least:g} to {most:g}, got {name}={value}")
     return number
+
+
+def check_weights(weight: NDArray[np.float64], what: str) -> NDArray[np.float64]:
+    """Return the weights of rows, if they are numbers that a loss can be multiplied by without overflow.
+
+    They must be finite and not negative, and the largest must be from 1e-15 to 1e15 unless all are 0: gradients are
+    squared in float32.
+    """
+    bad = np.flatnonzero(~((weight >= 0) & (weight <= MOST_WEIGHT)))
+    if len(bad):
+        row = int(bad[0])
+        raise ValueError(
+            f"{what} must be from 0 to {MOST_WEIGHT:g}, that of row {row} is {float(weight[row]):g}; divide all "
+            "weights by a number"
+        )
+    largest = float(weight.max(initial=0.0))
+    if 0 < largest < 1 / MOST_WEIGHT:
+        raise ValueError(
+            f"the largest {what} must be at least {1 / MOST_WEIGHT:g}, got {largest:g}; multiply all by a number"
+        )
+    return weight
 
 
 def check_power(p: object) -> float:
@@ -103,12 +126,36 @@ def check_matrix(
     if X.shape[1] > most_columns:
         most = f"2**{most_columns.bit_length() - 1}"
         raise ValueError(f"{name} must have at most {most} columns, got {X.shape[1]}; feature-hash it to fewer")
+    check_exact(X.data if sparse.issparse(X) else X, name)
     if sparse.issparse(X):
         X = as_floats(X)
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
     return X
+
+
+def check_exact(numbers: Any, name: str) -> None:
+    """Raise a ValueError for an integer that float64 does not hold, as beyond 2**53 not all of them are there.
+
+    Two such integers may become one number. Whoever wants that converts them to float64 before.
+    """
+    if numbers.dtype.kind not in "iu" or numbers.dtype.itemsize < 8 or not numbers.size:
+        return
+    if int(numbers.min()) >= -MOST_EXACT and int(numbers.max()) <= MOST_EXACT:
+        return
+    flat = numbers.reshape(-1)
+    for first in range(0, len(flat), step := BATCH_BYTES // 8):
+        some = flat[first : first + step]
+        floats = some.astype(np.float64)
+        below = floats < 2.0 ** (63 if some.dtype.kind == "i" else 64)  # beyond that they cannot be compared
+        same = below & (np.where(below, floats, 0).astype(some.dtype) == some)
+        if not same.all():
+            value = int(some[np.argmin(same)])
+            raise ValueError(
+                f"integers beyond 2**53 must be numbers that float64 holds, {name} has {value}; subtract an offset, "
+                "make it a category, or convert it to float64 if rounding is fine"
+            )
 
 
 _TEXT_HINT = " (GCWSNetClassifier and GCWSNetRegressor take text in a frame)"

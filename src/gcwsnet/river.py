@@ -92,7 +92,7 @@ class Classifier:
     def _make_learner(self) -> Any:
         from sklearn.base import clone  # noqa: PLC0415 - scikit-learn takes long to import
 
-        from gcwsnet import GCWSNetClassifier  # noqa: PLC0415
+        from gcwsnet.estimators import GCWSNetClassifier  # noqa: PLC0415
 
         return GCWSNetClassifier(random_state=self.seed) if self.model is None else clone(self.model)
 

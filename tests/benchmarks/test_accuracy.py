@@ -305,7 +305,7 @@ def test_only_small_datasets_depend_on_the_seed() -> None:
 
 
 def test_groups_select_datasets() -> None:
-    assert groups() == ["bundled", "generated", "text", "paper", "tables", "judges"]
+    assert groups() == ["bundled", "generated", "text", "paper", "tables", "codes", "skewed", "judges"]
     assert len(select(["tables"])) == 28
     assert [one.name for one in select(["iris", "text"])] == ["iris", "docstrings"]
     assert len(select([])) == len(suite_datasets())

@@ -235,6 +235,9 @@ def test_streams(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     lines = table_of("streams", some, capsys)
     assert [line.split(" | ")[0] for line in lines].count("| abrupt") == 3
     assert table_of("streams", [*some, "--report"], capsys) == lines
+    before = {path.name: path.stat().st_ino for path in tmp_path.iterdir()}
+    table_of("streams", [*some, "--again"], capsys)
+    assert all(path.stat().st_ino != before[path.name] for path in tmp_path.iterdir())  # written again, not added to
 
 
 def test_clicks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -44,8 +44,6 @@ def test_columns_that_wake_up_are_constant_before() -> None:
 def test_each_learner_gives_probabilities_of_all_classes(learner: StreamLearner) -> None:
     pytest.importorskip(learner.needs)
     stream = all_streams()["new class"].load(100)
-    if learner.name == "GCWSNet":
-        stream = Rows(stream.X, stream.y)
     probabilities, _, _ = prequential(learner, stream, 32, 0)
     assert probabilities.shape == (len(stream.y), stream.n_classes)
     assert np.allclose(probabilities.sum(axis=1), 1, atol=1e-6)

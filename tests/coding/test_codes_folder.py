@@ -25,7 +25,7 @@ from gcwsnet.coding._codes_folder import (
 )
 from gcwsnet.data import Batch, DataError
 
-FILE = {"name": "a.csv", "bytes": 1, "blake2b": "00"}
+FILE = {"name": "a.csv", "bytes": 1, "sha256": "00"}
 
 
 def rows() -> tuple[np.ndarray, np.ndarray]:
@@ -178,7 +178,7 @@ CHANGES: list[tuple[str, str, Callable[[Any], Any]]] = [
     ),
     ("file-00000.json", "file number 0", lambda one: one.update(number=1)),
     ("file-00000.json", "names", lambda one: one.update(input={"name": "b.csv"})),
-    ("codes.json", "names", lambda one: one["files"][0].update(blake2b="ff")),
+    ("codes.json", "names", lambda one: one["files"][0].update(sha256="ff")),
     ("codes.json", "files must be a list", lambda one: one.update(files=3)),
     ("codes.json", "files must be a list", lambda one: one.update(files=[{}])),
     ("codes.json", "settings and the coder", lambda one: one.pop("settings")),

@@ -5,9 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from gcwsnet.coding._coder_format import check_preprocessing
+from gcwsnet.coding._fields import Fields
 from gcwsnet.coding._preprocessing import (
     FOR_DENSE_ROWS,
     KINDS,
@@ -143,12 +148,58 @@ def test_a_state_gives_back_the_preprocessing(recipe: Recipe, form: str) -> None
 def test_states_whose_parts_do_not_fit() -> None:
     recipe = Recipe("numeric", 1.0, indicators=True)
     arrays, description = learn_preprocessing(HOLES, recipe, CLASSES).state()
-    with pytest.raises(IndexError, match="3 columns for rows of 4"):
-        preprocessing_from_state(arrays, description | {"n_features": 4})
-    with pytest.raises(IndexError, match="2 columns for rows of 3"):
-        preprocessing_from_state(arrays | {"preprocessing.weight": np.ones(2)}, description)
-    with pytest.raises(IndexError, match="an indicator of a column that is none of the 3"):
-        preprocessing_from_state(arrays | {"preprocessing.incomplete": np.array([3])}, description)
+    fields = Fields(description, "preprocessing")
+    assert check_preprocessing(arrays, fields, 3) == 3 + len(arrays["preprocessing.incomplete"])
+    for changed, message in [
+        ({"weight": np.ones(2)}, r"weight must have the shape \(3\), got \(2,\)"),
+        ({"weight": np.array([1.0, -1.0, 1.0])}, "weight must hold no number below 0"),
+        ({"incomplete": np.array([3])}, "incomplete must hold ascending columns below 3"),
+        ({"incomplete": np.array([-1])}, "incomplete must hold ascending columns below 3"),
+        ({"incomplete": np.array([1, 1])}, "incomplete must hold ascending columns below 3"),
+        ({"divisor": np.array([1.0, 0.0, 1.0])}, "divisor must hold numbers above 0"),
+        ({"divisor": np.ones(3, dtype=np.float32)}, "divisor must be of the type float64, got float32"),
+        ({"shift": np.full(3, np.nan)}, "shift must hold finite numbers"),
+        ({"kind": np.full(3, 4, dtype=np.uint8)}, "kind must be below 4"),
+        ({"colour": np.ones(3)}, "'preprocessing.colour' does not belong"),
+    ]:
+        more = {f"preprocessing.{name}": value for name, value in changed.items()}
+        with pytest.raises(ValueError, match=message):
+            check_preprocessing(arrays | more, fields, 3)
     arrays, description = learn_preprocessing(sparse.csr_array(TABLE), recipe, CLASSES, IS_NUMBER).state()
-    with pytest.raises(IndexError, match="3 columns for rows of 4"):
-        preprocessing_from_state(arrays | {"preprocessing.numeric": (~IS_NUMBER).astype(np.uint8)}, description)
+    n, fields = len(IS_NUMBER), Fields(description, "preprocessing")
+    others, odd = (~IS_NUMBER).astype(np.uint8), np.full(n, 2, dtype=np.uint8)
+    with pytest.raises(ValueError, match=r"preprocessing\.numbers\.n_features must be one of"):
+        check_preprocessing(arrays | {"preprocessing.numeric": others}, fields, n)
+    with pytest.raises(ValueError, match="numeric must hold 0 and 1"):
+        check_preprocessing(arrays | {"preprocessing.numeric": odd}, fields, n)
+
+
+EXTREMES = [0.0, 1.0, -1.0, 5e-324, 1e-300, -1e-310, 1e300, 1.7e308, -1.7e308, 3e38, float("nan")]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    scale=st.sampled_from([None, *KINDS]),
+    learned=arrays(np.float64, (6, 2), elements=st.sampled_from(EXTREMES)),
+    rows=arrays(np.float64, (4, 2), elements=st.sampled_from(EXTREMES)),
+    as_csr=st.booleans(),
+)
+def test_no_scaling_makes_a_nan_or_an_infinity(scale: str | None, learned: Any, rows: Any, as_csr: bool) -> None:
+    """A row that overflowed was NaN after the scaling "tfidf", and dropped after "minmax"."""
+    as_csr = as_csr and scale not in FOR_DENSE_ROWS
+    form = sparse.csr_array if as_csr else np.asarray
+    scaling = learn_scaling_of(form(learned), scale)
+    with np.errstate(all="raise", under="ignore"):
+        found = form(rows) if scaling is None else scaling.transform(form(rows))
+    found = dense(found)
+    assert not (np.isnan(found[:, :2]) & ~np.isnan(rows)).any()
+    assert not np.isinf(found).any()
+
+
+def test_the_range_of_a_column_may_be_more_than_a_double_holds() -> None:
+    X = np.array([[-1.7e308], [0.0], [1.7e308]])
+    for scale in ("minmax", "numeric", "standard"):
+        scaling = learn_scaling_of(X, scale)
+        assert scaling is not None
+        first, middle, last = scaling.transform(X)[:, 0]
+        assert -2 < first < middle < last < 2

@@ -288,3 +288,11 @@ def test_a_missing_label_is_an_error_that_names_it(hole: Any) -> None:
         GCWSNetClassifier(**SETTINGS).fit(np.eye(4), y)
     with pytest.raises(ValueError, match="labels must be all text or all numbers, got text and 1"):
         GCWSNetClassifier(**SETTINGS).fit(np.eye(4), np.array(["a", 1, "b", "a"], dtype=object))
+
+
+def test_a_table_of_texts_alone_is_searched_without_scalings_of_numbers() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"field {n}": rng.integers(0, 400, 400).astype(str) for n in range(4)})
+    y = frame["field 0"].astype(int) % 2
+    model = GCWSNetClassifier(16, hidden=(8,), epochs=1, random_state=0).fit(frame, y)
+    assert {candidate.scale for candidate in model.selection_}.isdisjoint({"quantile", "local"})

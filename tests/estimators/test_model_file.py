@@ -243,18 +243,18 @@ def rewrite(file: Path, **changes: Any) -> None:
         ({"hash_version": 7}, "with hash version 7"),
         ({"estimator": "os.system"}, "does not hold a whole model: KeyError 'os.system'"),
         ({"params__colour": "red"}, "does not hold a whole model: TypeError"),
-        ({"coder__settings__n_hashes": 8}, "does not hold a whole model: IndexError 8 codes of 8 bits for a net of 16"),
-        ({"coder__settings__bits": 4}, "does not hold a whole model: IndexError 16 codes of 4 bits"),
-        ({"coder__settings__bits": 99}, "bits must be from 1"),
-        ({"trainer__net__n_hashes": 8}, "does not hold a whole model: IndexError"),
-        ({"trainer__settings__hidden": [9]}, "does not hold a whole model: IndexError"),
-        ({"trainer__settings__hidden": [4, 4]}, "does not hold a whole model: KeyError"),
+        ({"coder__settings__n_hashes": 8}, "coder.settings makes, 8 of 8 bits, got 16 of 8"),
+        ({"coder__settings__bits": 4}, "coder.settings makes, 16 of 4 bits, got 16 of 8"),
+        ({"coder__settings__bits": 99}, r"coder\.settings\.bits must be a whole number from 1 to 32, got 99"),
+        ({"trainer__net__n_hashes": 8}, r"trainer\.net must have the codes"),
+        ({"trainer__settings__hidden": [9]}, r"net\.layers\.0\.weight must have the shape \(4096, 9\)"),
+        ({"trainer__settings__hidden": [8, 4]}, r"net\.layers\.2\.weight must have the shape \(4, 8\)"),
         ({"params__epochs": -1}, "epochs must be from 1"),
-        ({"without": "net.layers.0.weight"}, "does not hold a whole model"),
-        ({"without": "preprocessing.shift"}, "does not hold a whole model"),
-        ({"without": "optimizer.n_steps"}, "does not hold a whole model"),
-        ({"trainer__targets__classes": ["a"]}, "does not hold a whole model"),
-        ({"coder__n_features": 7}, "does not hold a whole model"),
+        ({"without": "net.layers.0.weight"}, r"the array net\.layers\.0\.weight is missing"),
+        ({"without": "preprocessing.shift"}, r"the array preprocessing\.shift is missing"),
+        ({"without": "optimizer.n_steps"}, r"the array optimizer\.n_steps is missing"),
+        ({"trainer__targets__classes": ["a"]}, r"net\.layers\.2\.weight must have the shape \(1, 8\)"),
+        ({"coder__n_features": 7}, r"coder\.preprocessing\.n_features must be one of 7, got 6"),
     ],
 )
 def test_a_file_of_a_newer_version_or_with_odd_content(changes: dict[str, Any], message: str, file: Path) -> None:
@@ -280,3 +280,31 @@ def test_what_cannot_be_saved_says_so(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not fitted yet"):
         small().save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_model_of_another_device_loads_on_the_cpu(model: GCWSNetClassifier, file: Path, three_classes: Rows) -> None:
+    """One of a machine with a graphics card, which this one need not have."""
+    rewrite(file, params__device="cuda:7")
+    loaded = gcwsnet.load(file)
+    assert loaded.device == "cpu"
+    np.testing.assert_array_equal(loaded.predict_proba(three_classes.X), model.predict_proba(three_classes.X))
+
+
+@pytest.mark.parametrize("ensemble", [1, 2])
+@pytest.mark.parametrize(("before", "after"), [("cpu", "cpu:0"), ("cpu:0", "cpu")])
+def test_a_model_goes_on_learning_on_the_device_it_is_loaded_on(
+    before: str, after: str, ensemble: int, three_classes: Rows, tmp_path: Path
+) -> None:
+    """The averages of a stream too: those of the native core are brought up to date at every row of the table."""
+    pytest.importorskip("torch")
+    X, y = three_classes
+    model = small(ensemble=ensemble, device=before, scale=None)  # so there is no warm-up buffer, which is not saved
+    for first in range(0, 300, 50):
+        model.partial_fit(X[first : first + 50], y[first : first + 50], classes=np.unique(y))
+    model.save(tmp_path / "model")
+    loaded = gcwsnet.load(tmp_path / "model", device=after)
+    assert (loaded.device, loaded.trainer_.net.is_averaging) == (after, True)
+    np.testing.assert_allclose(loaded.predict_proba(X), model.predict_proba(X), rtol=1e-4, atol=1e-6)
+    for one in (model, loaded):
+        one.partial_fit(X[300:], y[300:])
+    np.testing.assert_allclose(loaded.predict_proba(X), model.predict_proba(X), rtol=1e-3, atol=1e-5)

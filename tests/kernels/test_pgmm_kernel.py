@@ -147,12 +147,12 @@ def test_has_the_same_bits_on_any_number_of_threads(density: float) -> None:
 @pytest.mark.parametrize("signed", [True, False])
 @pytest.mark.parametrize("n_columns", [1, 8, 12, 100, 1500])
 @pytest.mark.parametrize("p", [1.0, 2.5])
-def test_agrees_between_instruction_sets(instruction_set: str, signed: bool, n_columns: int, p: float) -> None:
+def test_has_the_same_bits_on_any_instruction_set(instruction_set: str, signed: bool, n_columns: int, p: float) -> None:
     X, Y = random_rows(37, n_columns, signed=signed), random_rows(29, n_columns, signed=signed, seed=1)
     assert _core.instruction_set() == instruction_set
     found = pgmm_kernel(X, Y, p=p)
     _core.use_instruction_set("baseline")
-    np.testing.assert_allclose(found, pgmm_kernel(X, Y, p=p), rtol=1e-12, atol=1e-300)
+    np.testing.assert_array_equal(found, pgmm_kernel(X, Y, p=p))
 
 
 def test_does_not_depend_on_how_numpy_treats_floating_point_errors() -> None:

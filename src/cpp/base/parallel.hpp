@@ -9,6 +9,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -74,6 +75,43 @@ inline int useful_threads(int n_threads, std::size_t n_parts) {
   return static_cast<int>(std::min(static_cast<std::size_t>(std::max(n_threads, 1)), 1 + n_parts));
 }
 
+// Whether calls are faster with several threads, judged by those before. Where other programs use the processors too, a
+// helper may lose its own in the middle of a block, and the caller waits for it longer than it would have worked alone.
+// Then calls begin alone for a while, which doubles with each further loss, and ask for help only if they take long.
+class Sharing {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kShort = std::chrono::milliseconds(5);
+
+  static bool begins_alone() { return Clock::now().time_since_epoch().count() < alone_until().load(std::memory_order_relaxed); }
+
+  // A call took `worked`, while its own thread did `n_own` of `n_blocks` blocks, and then waited.
+  static void record(Clock::duration worked, Clock::duration waited, std::size_t n_own, std::size_t n_blocks) {
+    const double alone = static_cast<double>(worked.count()) * static_cast<double>(n_blocks) /
+                         static_cast<double>(std::max<std::size_t>(n_own, 1));
+    if (static_cast<double>((worked + waited).count()) <= alone) {
+      n_lost().store(0, std::memory_order_relaxed);
+      return;
+    }
+    const int lost = std::min(n_lost().load(std::memory_order_relaxed) + 1, kMostLost);
+    n_lost().store(lost, std::memory_order_relaxed);
+    const auto pause = std::chrono::duration_cast<Clock::duration>(kShort) * (1 << lost);
+    alone_until().store((Clock::now() + pause).time_since_epoch().count(), std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr int kMostLost = 7;  // 640 ms
+
+  static std::atomic<int>& n_lost() {
+    static std::atomic<int> n{0};
+    return n;
+  }
+  static std::atomic<Clock::rep>& alone_until() {
+    static std::atomic<Clock::rep> until{0};
+    return until;
+  }
+};
+
 // work(block) for each block below n_blocks, on at most n_threads threads, this one among them; `make_work` makes one such
 // function per thread, with that thread's buffers. An exception in a block ends the whole and is thrown here.
 template <class MakeWork>
@@ -86,33 +124,45 @@ void for_each_block(std::size_t n_blocks, int n_threads, StopSign& stop_sign, Ma
     const std::lock_guard<std::mutex> lock(mutex);
     if (!failure) failure = std::current_exception();
   };
-  const auto run = [&] {
+  const auto run_until = [&](auto done) {
     try {
       const DefaultFloatEnvironment environment;
       auto work = make_work();
       for (std::size_t block = next++; block < n_blocks; block = next++) {
         stop_sign.poll();
         work(block);
+        done();
       }
     } catch (...) {
       fail();
       stop_sign.stop();
     }
   };
+  const auto run = [&] { run_until([] {}); };
 
   const std::size_t n_useful = std::min(n_blocks, static_cast<std::size_t>(std::max(n_threads, 1)));
   if (n_useful <= 1) {
     run();
   } else {
-    SharedWork work(static_cast<int>(n_useful) - 1, std::ref(run));
-    run();
-    work.close();
-    while (!work.ended_within(std::chrono::milliseconds(50))) {
-      try {
-        stop_sign.poll();
-      } catch (...) {
-        fail();
+    const auto start = Sharing::Clock::now();
+    std::optional<SharedWork> help;
+    std::size_t n_own = 0;
+    if (!Sharing::begins_alone()) help.emplace(static_cast<int>(n_useful) - 1, std::ref(run));
+    run_until([&] {
+      ++n_own;
+      if (!help && Sharing::Clock::now() - start > Sharing::kShort) help.emplace(static_cast<int>(n_useful) - 1, std::ref(run));
+    });
+    if (help) {
+      const auto worked = Sharing::Clock::now();
+      help->close();
+      while (!help->ended_within(std::chrono::milliseconds(50))) {
+        try {
+          stop_sign.poll();
+        } catch (...) {
+          fail();
+        }
       }
+      Sharing::record(worked - start, Sharing::Clock::now() - worked, n_own, n_blocks);
     }
   }
   if (failure) std::rethrow_exception(failure);

@@ -2,6 +2,8 @@
 //
 // A powered row is sign(u_i) |u_i|^p, scaled so that its largest entry is near one. The positive and the negative part of
 // a column are two features of the kernel; of a pair of entries only parts of the same sign have a minimum above zero.
+//
+// A sum has eight lanes whatever the instruction set, added up in one order: the same bits everywhere.
 #pragma once
 
 #include "base/simd.hpp"
@@ -12,6 +14,10 @@ namespace GCWSNET_ISA {
 inline constexpr int kDoubles = kRegisterLanes / 2;
 inline constexpr int kTileX = 2;
 inline constexpr int kTileY = 4;
+// Eight lanes are kParts registers. So many pairs of rows at once that their sums take eight registers.
+inline constexpr int kPairsX = kParts == 4 ? 1 : 2;
+inline constexpr int kPairsY = kParts == 1 ? 4 : 2;
+static_assert(kDoubles * kParts == 8);
 
 typedef std::int64_t LongRegister __attribute__((vector_size(sizeof(DoubleRegister))));
 
@@ -70,21 +76,26 @@ class Entry {
 template <bool kSigned, int X, int Y>
 GCWSNET_INLINE void minima_tile(const double* const* a, const double* const* b, const double (*factor)[kTileY],
                                 std::size_t n, double (*sums)[kTileY]) {
-  DoubleRegister sum[X][Y], scale[X][Y];
+  DoubleRegister sum[X][Y][kParts], scale[X][Y];
 #pragma GCC unroll 2
   for (int x = 0; x < X; ++x) {
 #pragma GCC unroll 4
     for (int y = 0; y < Y; ++y) {
-      sum[x][y] = DoubleRegister{};
+#pragma GCC unroll 4
+      for (int part = 0; part < kParts; ++part) sum[x][y][part] = DoubleRegister{};
       scale[x][y] = factor[x][y] - DoubleRegister{};
     }
   }
-  for (std::size_t i = 0; i < n; i += kDoubles) {
-#pragma GCC unroll 2
-    for (int x = 0; x < X; ++x) {
-      const Entry<kSigned> left(load_doubles(a[x] + i));
+  for (std::size_t i = 0; i < n; i += kDoubles * kParts) {
 #pragma GCC unroll 4
-      for (int y = 0; y < Y; ++y) sum[x][y] += left.minimum(scale[x][y] * load_doubles(b[y] + i));
+    for (int part = 0; part < kParts; ++part) {
+      const std::size_t at = i + static_cast<std::size_t>(part * kDoubles);
+#pragma GCC unroll 2
+      for (int x = 0; x < X; ++x) {
+        const Entry<kSigned> left(load_doubles(a[x] + at));
+#pragma GCC unroll 4
+        for (int y = 0; y < Y; ++y) sum[x][y][part] += left.minimum(scale[x][y] * load_doubles(b[y] + at));
+      }
     }
   }
 #pragma GCC unroll 2
@@ -92,7 +103,7 @@ GCWSNET_INLINE void minima_tile(const double* const* a, const double* const* b, 
 #pragma GCC unroll 4
     for (int y = 0; y < Y; ++y) {
       double total = 0.0;
-      for (int lane = 0; lane < kDoubles; ++lane) total += sum[x][y][lane];
+      for (int lane = 0; lane < kDoubles * kParts; ++lane) total += sum[x][y][lane / kDoubles][lane % kDoubles];
       sums[x][y] += total;
     }
   }
@@ -102,16 +113,22 @@ GCWSNET_INLINE void minima_tile(const double* const* a, const double* const* b, 
 template <bool kSigned>
 inline void minima(const double* const* a, int n_a, const double* const* b, int n_b, const double (*factor)[kTileY],
                    std::size_t n, double (*sums)[kTileY]) {
-  if (n_a == kTileX && n_b == kTileY) {
-    minima_tile<kSigned, kTileX, kTileY>(a, b, factor, n, sums);
-    return;
-  }
-  for (int x = 0; x < n_a; ++x) {
-    for (int y = 0; y < n_b; ++y) {
-      double one[1][kTileY] = {};
-      const double scale[1][kTileY] = {{factor[x][y]}};
-      minima_tile<kSigned, 1, 1>(a + x, b + y, scale, n, one);
-      sums[x][y] += one[0][0];
+  const bool whole = n_a == kTileX && n_b == kTileY;
+  const int step_x = whole ? kPairsX : 1, step_y = whole ? kPairsY : 1;
+  for (int x = 0; x < n_a; x += step_x) {
+    for (int y = 0; y < n_b; y += step_y) {
+      double here[kTileX][kTileY] = {}, scale[kTileX][kTileY] = {};
+      for (int i = 0; i < step_x; ++i) {
+        for (int j = 0; j < step_y; ++j) scale[i][j] = factor[x + i][y + j];
+      }
+      if (whole) {
+        minima_tile<kSigned, kPairsX, kPairsY>(a + x, b + y, scale, n, here);
+      } else {
+        minima_tile<kSigned, 1, 1>(a + x, b + y, scale, n, here);
+      }
+      for (int i = 0; i < step_x; ++i) {
+        for (int j = 0; j < step_y; ++j) sums[x + i][y + j] += here[i][j];
+      }
     }
   }
 }

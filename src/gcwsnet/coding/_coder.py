@@ -22,10 +22,10 @@ from gcwsnet._validation import (
     check_power,
     without_nan,
 )
+from gcwsnet.coding._coder_format import check_coder
 from gcwsnet.coding._preprocessing import (
     KINDS,
     AnyPreprocessing,
-    check_columns,
     learn_preprocessing,
     preprocessing_from_state,
 )
@@ -230,11 +230,13 @@ class Coder:
 
     @classmethod
     def from_state(cls, arrays: Arrays, description: dict[str, Any]) -> Coder:
-        """Return the coder whose state this is."""
+        """Return the coder whose state this is, which may come from a file of a stranger."""
+        check_coder(arrays, description)
         preprocessing = preprocessing_from_state(arrays, description["preprocessing"])
-        check_columns(preprocessing.n_features, description["n_features"])
+        settings = CoderSettings(**description["settings"])
+        settings.check()
         return cls(
-            settings=CoderSettings(**description["settings"]),
+            settings=settings,
             seed=description["seed"],
             n_features=description["n_features"],
             preprocessing=preprocessing,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
+from gcwsnet._memory import require_columns
 from gcwsnet._validation import Matrix, as_floats, check_choice, rounded
 from gcwsnet.coding._codes import CodeScaling, code_columns, learn_codes
 from gcwsnet.coding._local import LocalScaling, learn_local
@@ -101,11 +102,7 @@ class Preprocessing:
         n_features = description["n_features"]
         incomplete = own.pop("incomplete", np.empty(0, dtype=np.int64))
         weight = own.pop("weight", None)
-        scaling = _scaling_from_state(settings["scale"], n_features, own)
-        if weight is not None:
-            check_columns(len(weight), n_features)
-        if len(incomplete) and not 0 <= incomplete.min() <= incomplete.max() < n_features:
-            raise IndexError(f"an indicator of a column that is none of the {n_features}")
+        scaling = _scaling_from_state(settings["scale"], own)
         return cls(Recipe(**settings), n_features, scaling, weight, incomplete)
 
 
@@ -169,10 +166,7 @@ def preprocessing_from_state(arrays: Arrays, description: dict[str, Any]) -> Any
     parts = [
         Preprocessing.from_state(arrays, description[part], f"preprocessing.{part}.") for part in ("numbers", "others")
     ]
-    numeric = arrays["preprocessing.numeric"].astype(bool)
-    check_columns(parts[0].n_features, int(numeric.sum()))
-    check_columns(parts[1].n_features, int((~numeric).sum()))
-    return TablePreprocessing(numeric, *parts)
+    return TablePreprocessing(arrays["preprocessing.numeric"].astype(bool), *parts)
 
 
 def learn_preprocessing(
@@ -283,6 +277,7 @@ def _explained_by(X: Matrix, scaling: Scaling | None, target: NDArray[Any]) -> N
 
 def _parts(X: Matrix, numeric: NDArray[np.bool_]) -> tuple[NDArray[Any], Matrix]:
     """Return the columns of numbers as a dense array, and the others."""
+    require_columns(X.shape[1], 32, "a table")
     return X[:, np.flatnonzero(numeric)].toarray(), X[:, np.flatnonzero(~numeric)]
 
 
@@ -328,32 +323,20 @@ def _scaling_state(scaling: Scaling | None) -> Arrays:
     return arrays | {"knots": scaling.knots} if isinstance(scaling, LocalScaling) else arrays
 
 
-def _scaling_from_state(scale: str | None, n_columns: int, arrays: Arrays) -> Scaling | None:
-    """Return the scaling of `n_columns` columns that arrays were kept of."""
+def _scaling_from_state(scale: str | None, arrays: Arrays) -> Scaling | None:
+    """Return the scaling that arrays were kept of; those of no columns are not kept."""
+    none = np.empty(0)
     if scale is None:
         return None
     if scale in KINDS_OF_TERMS:
-        check_columns(len(arrays["term_weight"]), n_columns)
-        return TermScaling(scale, arrays["term_weight"])
-    kind = np.array(KINDS_OF_COLUMNS)[arrays["kind"]]
-    check_columns(len(kind), n_columns)
+        return TermScaling(scale, arrays.get("term_weight", none))
+    kind = np.array(KINDS_OF_COLUMNS)[arrays.get("kind", none.astype(np.uint8))]
     if scale == "quantile":
         return QuantileScaling(kind, arrays.get("quantiles", np.empty((0, 1))))
-    rule = "numeric" if scale in FOR_DENSE_ROWS else scale
-    columns = ColumnScaling(rule, kind, arrays["shift"], arrays["divisor"])
+    shift, divisor = arrays.get("shift", none), arrays.get("divisor", none)
+    columns = ColumnScaling("numeric" if scale in FOR_DENSE_ROWS else scale, kind, shift, divisor)
     if scale == "codes":
-        none = np.empty(0, dtype=np.int64)
-        codes, counts = arrays.get("codes", none), arrays.get("code_counts", none)
-        values = arrays.get("code_values", np.empty(0))
-        if len(codes) != len(counts) or counts.sum() != len(values) or (len(codes) and counts.min() < 1):
-            raise IndexError(f"{len(codes)} columns of codes with {len(counts)} counts of {len(values)} values")
-        if len(codes) and not 0 <= codes.min() <= codes.max() < n_columns:
-            raise IndexError(f"codes of a column that is none of the {n_columns}")
-        return CodeScaling(columns, codes, counts, values)
+        whole = none.astype(np.int64)
+        codes, counts = arrays.get("codes", whole), arrays.get("code_counts", whole)
+        return CodeScaling(columns, codes, counts, arrays.get("code_values", none))
     return LocalScaling(columns, arrays.get("knots", np.empty((0, 8)))) if scale == "local" else columns
-
-
-def check_columns(found: int, expected: int) -> None:
-    """Raise an IndexError for a state whose parts are of rows of different widths."""
-    if found != expected:
-        raise IndexError(f"a preprocessing of {found} columns for rows of {expected}")

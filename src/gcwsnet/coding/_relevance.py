@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
+from gcwsnet._memory import require_columns
 from gcwsnet._validation import Matrix, as_floats
 
 BINS = 16
@@ -133,6 +134,7 @@ def _of_dense(X: NDArray[np.floating[Any]], targets: _Targets) -> Floats:
 
 def _of_sparse(X: Matrix, targets: _Targets) -> Floats:
     n, D = X.shape
+    require_columns(D, 64 + 32 * len(targets.total), "the relevance of columns")
     there = X.data != 0
     row = np.repeat(np.arange(n), np.diff(X.indptr))[there]
     column = X.indices[there].astype(np.int64)

@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 
 from gcwsnet import _core
 from gcwsnet import _sparse as sparse
-from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats, rounded
+from gcwsnet._memory import require_columns
+from gcwsnet._validation import BATCH_BYTES, LARGEST, Matrix, as_floats, rounded
 
 SCALINGS = ("numeric", "standard", "minmax")
+BYTES_OF_A_COLUMN = 160
+"""What is kept and made for each column while a scaling is learned."""
 NUMERIC, BINARY, CONSTANT, UNSEEN = KINDS_OF_COLUMNS = "numeric", "binary", "constant", "unseen"
 
 
@@ -45,13 +48,20 @@ class ColumnScaling:
                     "fit on sparse rows, or give dense ones"
                 )
             scaled = X.copy()
-            scaled.data = rounded(X.data / self.divisor[X.indices], X.dtype)
+            with np.errstate(over="ignore"):
+                scaled.data = rounded(X.data / self.divisor[X.indices], X.dtype)
             return scaled
         out = np.empty(X.shape, dtype=X.dtype)
         with np.errstate(over="ignore", under="ignore"):
             for first in range(0, len(X), step := _rows_at_once(X.shape[1])):
-                rows = X[first : first + step] - self.shift  # in float64
-                rows /= self.divisor
+                some = X[first : first + step]
+                rows = some - self.shift  # in float64
+                if np.isinf(rows).any():  # halves do not overflow
+                    rows = np.where(
+                        np.isinf(rows), (some / 2 - self.shift / 2) / (self.divisor / 2), rows / self.divisor
+                    )
+                else:
+                    rows /= self.divisor
                 out[first : first + step] = rounded(rows, X.dtype)
         return out
 
@@ -69,6 +79,8 @@ class ColumnScaling:
 
 def learn_scaling(X: Matrix, scale: str) -> ColumnScaling:
     """Return the shift and the divisor of each column of X; see `learn_preprocessing`."""
+    if sparse.issparse(X):
+        require_columns(X.shape[1], BYTES_OF_A_COLUMN, f"scale={scale!r}")
     least, most = _range(X)
     binary, constant = is_binary(X), least == most
     kind = _kinds(binary, constant)
@@ -78,14 +90,17 @@ def learn_scaling(X: Matrix, scale: str) -> ColumnScaling:
     elif sparse.issparse(X):
         shift, divisor = np.zeros(X.shape[1]), largest
     else:
-        shift, divisor = least, most - least
+        with np.errstate(over="ignore"):
+            shift, divisor = least, np.minimum(most - least, LARGEST[np.dtype(np.float64)])
     if scale == "numeric":
         shift, divisor = np.where(binary, 0.0, shift), np.where(binary, 1.0, divisor)
     if sparse.issparse(X):  # a column without an entry may get some later, which are then scaled like those of others
         unseen = largest == 0
         seen = divisor[~constant]
         kind, constant = np.where(unseen, UNSEEN, kind), constant & ~unseen
-        divisor = np.where(unseen, np.median(seen) if len(seen) else 1.0, divisor)
+        with np.errstate(over="ignore"):
+            of_others = min(float(np.median(seen)), LARGEST[np.dtype(np.float64)]) if len(seen) else 1.0
+        divisor = np.where(unseen, of_others, divisor)
     dropped = constant | (divisor == 0)
     return ColumnScaling(scale, kind, np.where(dropped, 0.0, shift), np.where(dropped, np.inf, divisor))
 

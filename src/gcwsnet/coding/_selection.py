@@ -240,8 +240,10 @@ def open_points(
         return [Point(Recipe(settings.scale, power, indicators), p) for power in powers]
     is_sparse = sparse.issparse(X) and numeric is None
     scales: list[str | None] = ["numeric"]
-    scales += ["tfidf", "unit", "idf"] if is_sparse else ["quantile"]
-    if not is_sparse and X.shape[1] <= MOST_COLUMNS:
+    has_numbers = not is_sparse and (numeric is None or bool(numeric.any()))
+    scales += ["tfidf", "unit", "idf"] if is_sparse else []
+    scales += ["quantile"] if has_numbers else []
+    if has_numbers and X.shape[1] <= MOST_COLUMNS:
         scales.append("local")
     if has_codes:
         scales.append("codes")

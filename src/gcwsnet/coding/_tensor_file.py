@@ -72,16 +72,23 @@ def read_file(path: Path) -> tuple[Arrays, Description]:
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            names = list(file.keys())
+            types = {name: file.get_slice(name).get_dtype() for name in names if KEY in metadata}
+            odd = [name for name, dtype in types.items() if dtype not in TYPE_NAMES.values()]
+            if odd:
+                raise ValueError(
+                    f"{path} holds the array {odd[0]!r:.80} of the type {types[odd[0]]}, which no model of gcwsnet has"
+                )
+            arrays = {name: file.get_tensor(name) for name in names} if KEY in metadata else {}
     except SafetensorError as error:
         raise ValueError(f"{path} is damaged, cut off or not a model of gcwsnet: {error}") from error
     if KEY not in metadata:
         raise ValueError(f"{path} is a safetensors file, but not a model of gcwsnet: it was not written by save()")
     digest, _, text = metadata[KEY].partition(" ")
     try:
-        description = json.loads(text)
+        description = json.loads(text, parse_constant=_refuse_constant)
         version = description["format_version"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: its description cannot be read") from error
     if version != FORMAT_VERSION or description.get("hash_version") != HASH_VERSION:
         raise ValueError(
@@ -92,6 +99,10 @@ def read_file(path: Path) -> tuple[Arrays, Description]:
     if digest != digest_of(text, arrays):
         raise ValueError(f"{path} is damaged: its content does not fit its checksum; take another copy")
     return arrays, description
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def digest_of(text: str, arrays: Arrays) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
+from gcwsnet._memory import require_columns
 from gcwsnet._validation import Matrix, as_floats, rounded
 
 KINDS_OF_TERMS = ("idf", "unit", "tfidf")
@@ -32,11 +34,24 @@ class TermScaling:
         """Return X scaled, dense or CSR as it came, float32 if it was; no number becomes infinite."""
         X = as_floats(X)
         if not sparse.issparse(X):
-            weighted = X.astype(np.float64) * self.weight
-            return rounded(weighted if self.scale == "idf" else weighted / _lengths(weighted), X.dtype)
-        weighted = X.data.astype(np.float64) * self.weight[X.indices]
-        if self.scale != "idf":
+            if self.scale == "idf":
+                with np.errstate(over="ignore"):
+                    return rounded(X.astype(np.float64) * self.weight, X.dtype)
+            # A power of two that rows are divided by before they are weighted, so that nothing overflows
+            near_one = np.ldexp(
+                X.astype(np.float64), -_exponents(np.fmax.reduce(np.abs(X), axis=1, initial=0.0))[:, None]
+            )
+            weighted = near_one * self.weight
+            return rounded(weighted / _lengths(weighted), X.dtype)
+        numbers = X.data.astype(np.float64)
+        if self.scale == "idf":
+            with np.errstate(over="ignore"):
+                weighted = numbers * self.weight[X.indices]
+        else:
             row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+            largest = np.zeros(X.shape[0])
+            np.fmax.at(largest, row, np.abs(numbers))
+            weighted = np.ldexp(numbers, -_exponents(largest)[row]) * self.weight[X.indices]
             weighted /= _lengths_of_rows(weighted, row, X.shape[0])[row]
         scaled = X.copy()
         scaled.data = rounded(weighted, X.dtype)
@@ -50,10 +65,16 @@ class TermScaling:
 def learn_terms(X: Matrix, scale: str) -> TermScaling:
     """Return the weights of the columns of X."""
     n, D = X.shape
+    if sparse.issparse(X):
+        require_columns(D, 32, f"scale={scale!r}")
     if scale == "unit":
         return TermScaling(scale, np.ones(D))
     there = np.bincount(X.indices[X.data != 0], minlength=D) if sparse.issparse(X) else np.count_nonzero(X, axis=0)
     return TermScaling(scale, np.log((1 + n) / (1 + there)) + 1)
+
+
+def _exponents(largest: NDArray[Any]) -> NDArray[np.int32]:
+    return np.frexp(largest.astype(np.float64))[1]
 
 
 def _lengths(X: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gcwsnet._validation import check_exact
 from gcwsnet.data._dates import MICROSECONDS_OF_A_DAY, parse_date, parse_duration, to_days
 from gcwsnet.data._errors import require_pyarrow
 
@@ -149,6 +150,8 @@ class ArrowColumn(TableColumn):
         return len(self.array)
 
     def numbers(self) -> Floats:
+        if self.kind == "number" and self.array.type in ("int64", "uint64"):
+            check_exact(self.array.drop_null().to_numpy(zero_copy_only=False), "a column")
         array = self.array if self.array.type == "double" else self.array.cast("double", safe=False)
         if array.null_count:
             array = array.fill_null(float("nan"))
@@ -220,6 +223,8 @@ class PandasColumn(TableColumn):
         return len(self._series)
 
     def numbers(self) -> Floats:
+        if getattr(self._series.dtype, "kind", "") in "iu":
+            check_exact(self._series.dropna().to_numpy(), f"the column {self._series.name!r}")
         return self._series.to_numpy(dtype=np.float64, na_value=np.nan)
 
     def days(self) -> Floats:

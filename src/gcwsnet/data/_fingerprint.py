@@ -12,13 +12,12 @@ from gcwsnet.data._errors import DataError
 WHOLE_BYTES = 1 << 28
 """A larger file is known by its size, its modification time and blocks of it."""
 SAMPLED_BLOCKS, BLOCK_BYTES = 64, 1 << 20
-DIGEST_BYTES = 16
 
 Fingerprint = dict[str, Any]
 
 
 def fingerprint(name: str) -> Fingerprint:
-    """Return the name, the size and the checksum (BLAKE2b) of a file, as JSON can hold it.
+    """Return the name, the size and the checksum (SHA-256) of a file, as JSON can hold it.
 
     The checksum is that of all bytes of a file of up to 256 MiB. That of a larger file is of 64 blocks of a MiB, spread
     evenly from its first to its last byte, and its modification time is a part of the fingerprint.
@@ -26,15 +25,15 @@ def fingerprint(name: str) -> Fingerprint:
     with open(name, "rb") as file:
         status = os.fstat(file.fileno())
         size = status.st_size
-        digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        digest = hashlib.sha256()
         if size <= WHOLE_BYTES:
             while block := file.read(BLOCK_BYTES):
                 digest.update(block)
-            return {"name": name, "bytes": size, "blake2b": digest.hexdigest()}
+            return {"name": name, "bytes": size, "sha256": digest.hexdigest()}
         for number in range(SAMPLED_BLOCKS):
             file.seek(number * (size - BLOCK_BYTES) // (SAMPLED_BLOCKS - 1))
             digest.update(file.read(BLOCK_BYTES))
-    return {"name": name, "bytes": size, "blake2b": digest.hexdigest(), "modified": status.st_mtime_ns}
+    return {"name": name, "bytes": size, "sha256": digest.hexdigest(), "modified": status.st_mtime_ns}
 
 
 class Inputs:
@@ -71,8 +70,8 @@ def difference(before: Any, now: Any) -> str:
 
     Examples
     --------
-    >>> one = {"name": "a.csv", "bytes": 3, "blake2b": "00"}
-    >>> difference([one], [{**one, "blake2b": "01"}])
+    >>> one = {"name": "a.csv", "bytes": 3, "sha256": "00"}
+    >>> difference([one], [{**one, "sha256": "01"}])
     'a.csv has other contents'
     >>> difference([one], [one, {**one, "name": "b.csv"}])
     'they were a.csv, and now they are a.csv, b.csv'

@@ -23,6 +23,7 @@ from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.data import Batch, Schema
 from gcwsnet.estimators._fitted_model import FittedNet
 from gcwsnet.estimators._input import opened, schema_of
+from gcwsnet.estimators._model_format import READ_WHEN_USED
 from gcwsnet.estimators._progress import describe_event, logger, progress, show_selection
 from gcwsnet.estimators._stream import ROWS_LEARNED_AGAIN, Stream, is_same_point
 from gcwsnet.estimators._table_model import frozen
@@ -33,8 +34,6 @@ from gcwsnet.training._history import Record, record_fractions
 
 CODER_SETTINGS = tuple(CoderSettings.__dataclass_fields__)
 TRAINING_SETTINGS = tuple(TrainingSettings.__dataclass_fields__)
-READ_WHEN_USED = frozenset({"callbacks", "verbose", "n_jobs"})
-"""Parameters that change no model: they are read whenever they are needed, and are not part of a model file."""
 MAY_CHANGE_WITH_WARM_START = frozenset(
     {
         *("epochs", "batch_size", "learning_rate", "schedule", "class_weight", "average", "shuffle", "records"),
@@ -491,7 +490,10 @@ class _Beginning(NamedTuple):
 
 @contextmanager
 def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
-    """After an error before a net has learned from any row, leave the estimator as it was, with the net that it had."""
+    """After an error before a net has learned from any row, leave the estimator as it was, with the net that it had.
+
+    A net with weights that are not finite is dropped: what it had learned before is lost.
+    """
     now: dict[str, Any] = estimator.__dict__
     before = dict(now)
     trainer = before.get("trainer_")
@@ -500,11 +502,14 @@ def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
         yield
     except BaseException:
         current = now.get("trainer_")
-        if current is None or current.rows_seen == (rows_seen if current is trainer else 0):
+        finite = current is None or current.net.is_finite()
+        if current is None or not finite or current.rows_seen == (rows_seen if current is trainer else 0):
             now.clear()
             now.update(before)
             if trainer is not None:
                 trainer.net.settings = settings
+            if current is trainer and not finite:
+                now.pop("trainer_")
         raise
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from gcwsnet._validation import MOST_WEIGHT, check_weights
 from gcwsnet.estimators._base import Callback, GCWSNetEstimator
 from gcwsnet.estimators._table_model import without_targets
 from gcwsnet.training import LabelIndicators, Labels, Targets, Trainer
@@ -350,8 +351,8 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
             )
         if self._stream is not None and self._grows:  # a class that has a weight may come later
             class_weight = {label: class_weight.get(label, 1.0) for label in targets.classes.tolist()}
-        of_class = class_weights(class_weight, target, targets.classes)
-        return of_class[target] if weight is None else weight * of_class[target]
+        of_row = class_weights(class_weight, target, targets.classes)[target]
+        return check_weights(of_row if weight is None else weight * of_row, "sample_weight times class_weight")
 
     def _strata(self, y: Any, n_held_out: int) -> Any:
         if y.ndim > 1:
@@ -375,5 +376,9 @@ def class_weights(class_weight: Any, target: NDArray[Any], classes: NDArray[Any]
         unknown = set(class_weight) - set(classes.tolist())
         if unknown:
             raise ValueError(f"class_weight must be for classes of y, got {unknown} that are none of them")
-        return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+        weights = {label: float(class_weight.get(label, 1.0)) for label in classes.tolist()}
+        for label, weight in weights.items():
+            if not 0 <= weight <= MOST_WEIGHT:
+                raise ValueError(f"class_weight must be from 0 to {MOST_WEIGHT:g}, that of {label!r} is {weight:g}")
+        return np.array(list(weights.values()))
     raise ValueError(f"class_weight must be a dict, 'balanced' or None, got class_weight={class_weight!r}")

@@ -127,7 +127,8 @@ class FittedNet(FittedModel):
             has a scale, and its weights are rounded to 1/127 of the row's largest. Predictions change by that rounding;
             ``docs/training-speed.md`` has the accuracy. The loaded net computes in float32 with what was stored.
         """
-        from gcwsnet.estimators._model_file import TABLE_DTYPES, save_model  # noqa: PLC0415
+        from gcwsnet.estimators._model_file import save_model  # noqa: PLC0415
+        from gcwsnet.estimators._model_format import TABLE_DTYPES  # noqa: PLC0415
 
         check_is_fitted(self)
         check_choice("dtype", dtype, TABLE_DTYPES)

@@ -14,6 +14,7 @@ from gcwsnet.coding import Coder
 from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
 from gcwsnet.coding._version import ColumnWatch
 from gcwsnet.estimators._input import set_inputs
+from gcwsnet.estimators._model_format import SCALES, check_model
 from gcwsnet.estimators._stream import Stream
 
 if TYPE_CHECKING:
@@ -26,10 +27,8 @@ if TYPE_CHECKING:
 FILE_IN_FOLDER = "model.safetensors"
 NETS, KERNEL_MACHINES = ("GCWSNetClassifier", "GCWSNetRegressor"), ("PGMMClassifier", "PGMMRegressor")
 FIELDS = "FieldsClassifier"
-INCOMPLETE = (KeyError, TypeError, AttributeError, IndexError)
+INCOMPLETE = (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
 TABLE = "layers.0.weight"
-SCALES = ".scales"
-TABLE_DTYPES = ("float32", "float16", "int8")
 
 
 def save_model(
@@ -130,13 +129,16 @@ def _tables(arrays: Arrays) -> list[str]:
     return [name for name in arrays if name.startswith("net.") and name.endswith(TABLE)]
 
 
-def load(path: str | Path) -> Any:
+def load(path: str | Path, *, device: str = "cpu") -> Any:
     """Return the estimator that `save` wrote.
 
     Parameters
     ----------
     path : str or Path
         The file, or a folder with a file "model.safetensors" in it.
+    device : str, default="cpu"
+        The device that a net predicts and learns on from now on, whatever device it was on when it was saved: "cpu" is
+        the native core, and all else is a device of torch. A kernel machine is always on the CPU.
 
     Returns
     -------
@@ -149,6 +151,8 @@ def load(path: str | Path) -> Any:
     ------
     ValueError
         If the file is damaged, is not a model file of gcwsnet, or was written by a version that this one cannot read.
+        A file may come from a stranger: it is checked before anything is made of it, takes no more memory than a few
+        times its size, and none of its content is run.
 
     Examples
     --------
@@ -163,16 +167,17 @@ def load(path: str | Path) -> Any:
     >>> bool((loaded.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    return load_with_description(Path(path))[0]
+    return load_with_description(Path(path), device=device)[0]
 
 
-def load_with_description(path: Path) -> tuple[Any, Description]:
+def load_with_description(path: Path, *, device: str = "cpu") -> tuple[Any, Description]:
     """Return the estimator of a file and all that the file says."""
     path, arrays, description = read_model(path)
     if description.get("estimator") == FIELDS:
         return _fields_classifier_of(path, arrays, description), description
-    of_file = kernel_machine_of if is_kernel_machine(description) else estimator_of
-    return of_file(path, arrays, description), description
+    if is_kernel_machine(description):
+        return kernel_machine_of(path, arrays, description), description
+    return estimator_of(path, arrays, description, device=device), description
 
 
 def is_kernel_machine(description: Description) -> bool:
@@ -188,7 +193,11 @@ def read_model(path: Path) -> tuple[Path, Arrays, Description]:
         raise FileNotFoundError(
             f"there is no model at {path}; give the folder of a model, or the file that save() wrote"
         )
-    return path, *read_file(path)
+    arrays, description = read_file(path)
+    if description.keys() & {"trainer", "machine"}:
+        with _sound(path):
+            check_model(arrays, description)
+    return path, arrays, description
 
 
 @contextmanager
@@ -210,9 +219,21 @@ def _complete(path: Path) -> Iterator[None]:
         raise ValueError(f"{path} does not hold a whole model: {type(error).__name__} {error}") from error
 
 
-def estimator_of(path: Path, arrays: Arrays, description: Description) -> GCWSNetEstimator:
-    """Return the estimator that was read from `path`."""
+@contextmanager
+def _sound(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path} is not a model that gcwsnet has written: {error}; take another copy") from error
+
+
+def estimator_of(
+    path: Path, arrays: Arrays, description: Description, *, device: str | None = None
+) -> GCWSNetEstimator:
+    """Return the estimator that was read from `path`, on a device; None is the one that it was saved on."""
     with whole_model(path, description):
+        if device is not None:
+            description = description | {"params": description["params"] | {"device": device}}
         estimator: GCWSNetEstimator = _with_coder(arrays, description, NETS)
         trainer = training.Trainer.from_state(
             restored_tables(arrays), description["trainer"], device=str(estimator.device)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from gcwsnet._validation import check_weights
 from gcwsnet.estimators._classifier import class_weights
 from gcwsnet.estimators._fitted_machine import FittedMachine, Floats
 from gcwsnet.estimators._kernel_machine import KernelMachine
@@ -121,7 +122,8 @@ class PGMMClassifier(ClassifierMixin, KernelMachine):
     def _row_weights(self, weight: Floats, target: NDArray[Any], targets: Any) -> Floats:
         if self.class_weight is None:
             return weight
-        return weight * class_weights(self._fitted_params["class_weight"], target, targets.classes)[target]
+        of_row = class_weights(self._fitted_params["class_weight"], target, targets.classes)[target]
+        return check_weights(weight * of_row, "sample_weight times class_weight")
 
     def _use(self, machine: FittedMachine) -> None:
         super()._use(machine)

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
 
+from gcwsnet._validation import check_weights
 from gcwsnet.coding import Coder, CoderSettings
 from gcwsnet.data import Batch, Schema
 from gcwsnet.estimators._input import check_rows, check_targets, opened
@@ -90,6 +91,7 @@ class TableModel(BaseEstimator):
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            check_weights(weight, "sample_weight")
         return Batch(X, y, weight)
 
     def __sklearn_tags__(self) -> Any:

@@ -15,7 +15,6 @@ import numpy as np
 from gcwsnet._atomic import locked, remove_left_overs, write_file
 from gcwsnet._threads import n_threads
 from gcwsnet.coding import CoderSettings
-from gcwsnet.coding._tensor_file import read_file
 from gcwsnet.data import Batch, Batches, read
 from gcwsnet.data._batches import shuffled
 from gcwsnet.data._fingerprint import Inputs, difference
@@ -31,7 +30,7 @@ from gcwsnet.estimators._file_coder import (
     read_with_schema,
 )
 from gcwsnet.estimators._input import set_inputs
-from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, save_model
+from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, read_model, save_model
 from gcwsnet.estimators._regressor import GCWSNetRegressor
 from gcwsnet.estimators._stream import Stream
 from gcwsnet.estimators._training_rows import RowSource, codes_digest, codes_source, files_source, is_codes
@@ -362,7 +361,7 @@ def _resume(
     options: TrainingOptions, checkpoint: Path, fingerprint: dict[str, Any]
 ) -> tuple[RowSource, GCWSNetEstimator]:
     """Return the rows and the estimator of an unfinished run."""
-    arrays, description = read_file(checkpoint)
+    _, arrays, description = read_model(checkpoint)
     for name, value in fingerprint.items():
         before = description["fingerprint"].get(name)
         if before != value and name in ("files", "tests"):

@@ -54,6 +54,11 @@ def pgmm_kernel(X: Any, Y: Any = None, *, p: float = 1.0, n_jobs: int | None = N
     K : float64 array of shape (n, m), or float
         From 0 to 1. Two rows of zeros have 1, a row of zeros and another row have 0.
 
+    Notes
+    -----
+    The sums have the same bits on every instruction set. With p = 1 the whole kernel has. Other powers are formed with
+    NumPy's logarithms, whose last bit may differ from machine to machine.
+
     Examples
     --------
     >>> from gcwsnet import pgmm_kernel

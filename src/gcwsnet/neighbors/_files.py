@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import itertools
 import json
 from collections.abc import Iterable, Iterator
@@ -25,6 +26,7 @@ from gcwsnet._atomic import locked, remove_left_overs, write_file, written_besid
 from gcwsnet.data._batch import canonical_csr
 from gcwsnet.hashing import HASH_VERSION
 from gcwsnet.neighbors._ids import Ids
+from gcwsnet.neighbors._index_format import check_content, check_manifest
 from gcwsnet.neighbors._segments import Segment, merged_buckets
 from gcwsnet.neighbors._settings import IndexSettings
 from gcwsnet.neighbors._store import Store
@@ -154,6 +156,8 @@ def read_store(folder: Path, *, verify: bool) -> tuple[Store, dict[str, Any]]:
         ids = Ids(arrays["ids"]) if "ids" in arrays else Ids(None, arrays["id-texts"], arrays["id-ends"])
         kept = manifest["rows"]
         rows = None
+        if verify:
+            check_content(arrays, None if kept is None else kept["columns"])
         if kept is not None and kept["csr"]:
             rows = canonical_csr(arrays["row-values"], arrays["row-columns"], arrays["row-starts"], kept["columns"])
         elif kept is not None:
@@ -161,6 +165,8 @@ def read_store(folder: Path, *, verify: bool) -> tuple[Store, dict[str, Any]]:
         buckets = (arrays["bucket-keys"], arrays["bucket-rows"]) if settings.bands is not None else None
     except (KeyError, TypeError) as error:
         raise ValueError(f"{folder / MANIFEST} is damaged: {error!r}; take another copy") from error
+    except ValueError as error:
+        raise ValueError(f"{folder} is damaged, or no index that gcwsnet has written: {error}") from error
     shapes_fit = codes.shape[1] == packing.n_columns and codes.dtype == packing.dtype and len(ids) == len(codes)
     shapes_fit = shapes_fit and (rows is None or rows.shape[0] == len(codes))
     if settings.bands is not None and buckets is not None:
@@ -178,7 +184,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
         digest, manifest = content["sha256"], content["index"]
         version = manifest["format_version"], manifest["hash_version"]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: it cannot be read ({error}); take another copy") from error
     if version[0] not in READABLE_VERSIONS or version[1] != HASH_VERSION:
         raise ValueError(
@@ -186,8 +192,13 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             f"{version[1]}; this is gcwsnet {gcwsnet.__version__}, which reads format {FORMAT_VERSION} with hash "
             f"version {HASH_VERSION}: load it with the version that wrote it, or build it again"
         )
-    if digest != _digest(json.dumps(manifest, indent=1, allow_nan=False, sort_keys=True)):
-        raise ValueError(f"{path} is damaged: its content does not fit its checksum; take another copy")
+    try:
+        text = json.dumps(manifest, indent=1, allow_nan=False, sort_keys=True)
+        if digest != _digest(text):
+            raise ValueError("its content does not fit its checksum")
+        check_manifest(manifest)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged: {error}; take another copy") from error
     return dict(manifest)
 
 
@@ -195,16 +206,13 @@ def _read_array(folder: Path, described: dict[str, Any], verify: bool) -> NDArra
     path = folder / Path(described["file"]).name
     if not path.exists():
         raise ValueError(f"{path} is missing, which {folder / MANIFEST} names; take another copy")
-    empty = 0 in described["shape"]  # nothing to map
     try:
-        array: NDArray[Any] = np.load(path, mmap_mode=None if empty else "r", allow_pickle=False)
+        _check_header(path, described)
+        array: NDArray[Any] = np.empty(described["shape"] if 0 in described["shape"] else 0, described["dtype"])
+        if 0 not in described["shape"]:  # else there is nothing to map
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
         raise ValueError(f"{path} is damaged or truncated: {error}; take another copy") from error
-    if array.dtype.str != described["dtype"] or list(array.shape) != described["shape"]:
-        raise ValueError(
-            f"{path} is damaged: it must have the type {described['dtype']} and the shape {described['shape']}, got "
-            f"{array.dtype.str} and {list(array.shape)}; take another copy"
-        )
     if verify:
         digest = hashlib.sha256()
         for chunk in _chunks(array):
@@ -212,6 +220,20 @@ def _read_array(folder: Path, described: dict[str, Any], verify: bool) -> NDArra
         if digest.hexdigest() != described["sha256"]:
             raise ValueError(f"{path} is damaged: its content does not fit its checksum; take another copy")
     return array.view(np.ndarray)
+
+
+def _check_header(path: Path, described: dict[str, Any]) -> None:
+    """Raise a ValueError unless a file begins with the very header that `_write_array` writes for an array.
+
+    NumPy reads many others, some of them by parsing Python.
+    """
+    beginning = io.BytesIO()
+    header = {"descr": described["dtype"], "fortran_order": False, "shape": tuple(described["shape"])}
+    npy.write_array_header_1_0(beginning, header)
+    expected = beginning.getvalue()
+    with path.open("rb") as file:
+        if file.read(len(expected)) != expected:
+            raise ValueError(f"it must begin with the type {described['dtype']} and the shape {described['shape']}")
 
 
 def _digest(text: str) -> str:

@@ -133,10 +133,10 @@ class EnsembleNet(Net):
         states = [member.averages_state() for member in self.members]
         return _joined(arrays for arrays, _ in states), states[0][1]
 
-    def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
+    def load_averages(self, arrays: Arrays, rows: list[int]) -> None:
         """Take averages back."""
         for number, member in enumerate(self.members):
-            member.load_averages(_of_member(number, arrays), rows, rows_seen)
+            member.load_averages(_of_member(number, arrays), rows)
 
     def insert_output(self, place: int, targets: Targets) -> None:
         """Make room for one more output of each member."""

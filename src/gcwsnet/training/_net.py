@@ -90,6 +90,18 @@ class Net(ABC):
     def optimizer_state(self) -> Arrays:
         """Return all that the optimizer keeps."""
 
+    def require_finite(self) -> None:
+        """Raise a ValueError if a weight is infinite or NaN: such a net is not a model."""
+        if not self.is_finite():
+            raise ValueError(
+                "the weights of the net are not finite any more: the training diverges; use a smaller learning_rate, "
+                "or smaller weights of rows"
+            )
+
+    def is_finite(self) -> bool:
+        """Return whether no weight is infinite or NaN."""
+        return all(bool(np.isfinite(weights).all()) for weights in self.weights().values())
+
     @abstractmethod
     def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
         """Take weights and the optimizer's state, which must be whole; without a state the optimizer keeps its own."""
@@ -127,7 +139,7 @@ class Net(ABC):
         """Return the averages and the numbers of rows that belong to them."""
 
     @abstractmethod
-    def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
+    def load_averages(self, arrays: Arrays, rows: list[int]) -> None:
         """Take averages back."""
 
     @abstractmethod
@@ -169,7 +181,7 @@ class NativeNet(Net):
         state |= {"weights": _copies(self.weights()), "optimizer": _copies(self.optimizer_state())}
         if self.is_averaging:
             averages, rows = self.averages_state()
-            state["averages"] = _copies(averages), rows, self.core.rows_seen
+            state["averages"] = _copies(averages), rows
         state["predicts_with"] = self.predicts_with
         return state
 
@@ -199,7 +211,7 @@ class NativeNet(Net):
             self.core.train(
                 np.ascontiguousarray(codes),
                 np.ascontiguousarray(target, dtype=np.int64 if labels else np.float32),
-                weights=None if weight is None else np.ascontiguousarray(weight, dtype=np.float32),
+                weights=None if weight is None else _as_float32(weight),
                 batch_size=batch_size,
                 rates=rates,
                 losses=losses,
@@ -294,15 +306,18 @@ class NativeNet(Net):
             arrays |= {f"recent.{name}": value for name, value in self.core.recent_mean().items()}
         return arrays, [*self.core.averaging_rows, self.core.rows_seen]
 
-    def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
+    def load_averages(self, arrays: Arrays, rows: list[int]) -> None:
         """Take averages back."""
         recent = _starting_with("recent.", arrays)
-        start, older, newer, origin, clock = rows if len(rows) == 5 else (*rows, 0, rows_seen)
+        start, older, newer, origin, clock = rows
         self.start_averaging(clock, recent=bool(recent))
         self.core.averaging_rows = start, older, newer, origin
-        _fill(self.core.averages(), {name: value for name, value in arrays.items() if not name.startswith("recent.")})
+        views = self.core.averages()
+        up_to_date = {"taken": np.full_like(views["taken"], start + newer)}  # as those of torch always are
+        _fill(views, up_to_date | {name: value for name, value in arrays.items() if not name.startswith("recent.")})
         if recent:
-            _fill(self.core.recent_mean(), recent)
+            views = self.core.recent_mean()
+            _fill(views, {"taken": np.full_like(views["taken"], clock)} | recent)
 
     def insert_output(self, place: int, targets: Targets) -> None:
         """Make room for one more output."""
@@ -378,7 +393,7 @@ def net_from_state(arrays: Arrays, description: dict[str, Any], *, device: str =
     net = make_net(settings, targets, **description["net"], device=device, initialize=False)
     net.load(_starting_with("net.", arrays), _starting_with("optimizer.", arrays) if resumable else None)
     if "averages" in description:
-        net.load_averages(_starting_with("averages.", arrays), description["averages"], description["rows_seen"])
+        net.load_averages(_starting_with("averages.", arrays), description["averages"])
         net.predicts_with = description.get("predicts_with", AVERAGE)
     return net
 
@@ -407,6 +422,11 @@ def diverged(rate: float) -> ValueError:
         "the loss of a batch is not finite any more: the training diverges; use a smaller learning_rate, now about "
         f"{rate:g}, or smaller weights"
     )
+
+
+def _as_float32(weight: NDArray[Any]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # what becomes infinite is refused by the native core
+        return np.ascontiguousarray(weight, dtype=np.float32)
 
 
 def _fill(views: Arrays, arrays: Arrays) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -10,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _core
-from gcwsnet._validation import check_integer, check_number
+from gcwsnet._validation import check_integer, check_number, rounded
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
 
 PRIOR_ROWS = 2
+LARGEST = sys.float_info.max
 TEMPERATURES = np.round(2.0 ** (np.arange(-8, 25) / 8), 2)
 """From a half to eight; rounded, so that they are the same numbers on every machine."""
 
@@ -81,7 +83,8 @@ class Targets(ABC):
             temperature = check_number("temperature", description["temperature"], 1e-3, 1e3)
             return LabelIndicators(np.arange(check_integer("n_labels", description["n_labels"], 1, 2**31)), temperature)
         if "classes" in description:
-            classes = np.array(description["classes"], dtype=np.dtype(description["dtype"]))
+            dtype = np.dtype(description["dtype"])  # that of texts is as wide as they are, whatever a file says
+            classes = np.array(description["classes"], dtype=str if dtype.kind == "U" else dtype)
             return Labels(classes, check_number("temperature", description["temperature"], 1e-3, 1e3))
         mean, deviation = arrays["targets.mean"], arrays["targets.deviation"]
         return Numbers(mean, deviation, description["one_column"], description["loss"])
@@ -177,7 +180,8 @@ class Labels(Targets):
         odd = [value for value in values if not isinstance(value, str | bool | int | float)]
         if odd:
             raise ValueError(f"labels must be strings, numbers or bools to be saved, got {odd[0]!r}; use other labels")
-        return {}, {"classes": values, "dtype": self.classes.dtype.str, "temperature": self.temperature}
+        dtype = np.array(values).dtype if self.classes.dtype.kind == "U" else self.classes.dtype
+        return {}, {"classes": values, "dtype": dtype.str, "temperature": self.temperature}
 
 
 class LabelIndicators(Labels):
@@ -248,14 +252,21 @@ class Numbers(Targets):
     def __init__(self, mean: Floats, deviation: Floats, one_column: bool, loss: str) -> None:
         self.mean, self.deviation, self.one_column, self.loss = mean, deviation, one_column, loss
         self.n_outputs = len(mean)
+        # Powers of two near the largest numbers: on their scale nothing overflows, and every bit stays as it was.
+        self._exponents = np.frexp(np.maximum(np.abs(mean), deviation))[1]
+        self._exponent = int(self._exponents.max())
 
     @classmethod
     def learn(cls, y: Any, loss: str) -> Numbers:
         """Return targets like those of y; a constant column has deviation 1."""
         y = check_numbers(y)
         columns = y.reshape(len(y), -1)
-        deviation = columns.std(axis=0)
-        return cls(columns.mean(axis=0), np.where(deviation > 0, deviation, 1.0), y.ndim == 1, loss)
+        exponents = np.frexp(np.abs(columns).max(axis=0))[1]
+        near_one = np.ldexp(columns, -exponents)
+        mean, deviation = (
+            np.ldexp(of_column, exponents) for of_column in (near_one.mean(axis=0), near_one.std(axis=0))
+        )
+        return cls(mean, np.where(deviation > 0, deviation, 1.0), y.ndim == 1, loss)
 
     def encode(self, y: Any) -> NDArray[np.float32]:
         """Return standardised targets as columns."""
@@ -263,7 +274,9 @@ class Numbers(Targets):
         columns = y.reshape(len(y), -1)
         if columns.shape[1] != self.n_outputs:
             raise ValueError(f"y must have {self.n_outputs} columns as before, got {columns.shape[1]}")
-        return ((columns - self.mean) / self.deviation).astype(np.float32)
+        near_one, mean, deviation = (np.ldexp(one, -self._exponents) for one in (columns, self.mean, self.deviation))
+        with np.errstate(over="ignore"):  # as of a row of evaluation that is 1e40 standard deviations away
+            return rounded((near_one - mean) / deviation, np.dtype(np.float32))
 
     def losses(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
         """Return the mean loss of each row's targets."""
@@ -275,16 +288,19 @@ class Numbers(Targets):
         return np.where(distance < 1, 0.5 * distance**2, distance - 0.5).mean(axis=1)
 
     def successes(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
-        """Return the mean square error of each row's targets, in the units of y."""
-        return (((outputs.astype(np.float64) - target) * self.deviation) ** 2).mean(axis=1)
+        """Return the mean square error of each row's targets, in the units of y divided by a power of two."""
+        deviation = np.ldexp(self.deviation, -self._exponent)
+        return (((outputs.astype(np.float64) - target) * deviation) ** 2).mean(axis=1)
 
     def metric_of(self, mean_success: float) -> float:
-        """Return the root mean square error."""
-        return math.sqrt(mean_success)
+        """Return the root mean square error in the units of y."""
+        return float(np.ldexp(math.sqrt(mean_success), self._exponent))
 
     def predictions(self, outputs: NDArray[Any]) -> Floats:
         """Return numbers in the units of y and of its shape."""
-        columns = outputs * self.deviation + self.mean
+        mean, deviation = (np.ldexp(one, -self._exponents) for one in (self.mean, self.deviation))
+        with np.errstate(over="ignore"):
+            columns = np.clip(np.ldexp(outputs * deviation + mean, self._exponents), -LARGEST, LARGEST)
         return columns[:, 0] if self.one_column else columns
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:

@@ -189,16 +189,23 @@ class TorchNet(Net):
         arrays = {f"{part}.{name}": value for part, kept in parts.items() for name, value in _arrays(kept).items()}
         return arrays, [*self._averaging_rows, self._rows_seen]
 
-    def load_averages(self, arrays: Arrays, rows: list[int], rows_seen: int) -> None:
+    def load_averages(self, arrays: Arrays, rows: list[int]) -> None:
         """Take averages back."""
-        self.start_averaging(
-            rows[4] if len(rows) == 5 else rows_seen, recent=any(name.startswith("recent.") for name in arrays)
-        )
+        self.start_averaging(rows[4], recent=any(name.startswith("recent.") for name in arrays))
         assert self._averages is not None  # noqa: S101
         for which, kept in zip(("older", "newer", "recent"), (*self._averages, self._recent or {}), strict=True):
             for name, value in kept.items():
                 value.copy_(torch.from_numpy(np.ascontiguousarray(arrays[f"{which}.{name}"])))
-        self._averaging_rows = [*rows, 0][:4]
+        if "taken" in arrays:  # rows of the table that the native core has not brought up to date
+            behind = torch.from_numpy(rows[0] + rows[2] - arrays["taken"]).to(self.device)
+            table, weight = next(iter(self._averages[1].values())), next(iter(self.module.parameters())).detach()
+            table.add_(behind[:, None] * weight)
+        if "recent.taken" in arrays and self._recent is not None:
+            taken = arrays["recent.taken"]
+            share = np.where(taken < 0, 1.0, 1 - (1 - 1 / RECENT_ROWS) ** np.maximum(self._rows_seen - taken, 0))
+            table, weight = next(iter(self._recent.values())), next(iter(self.module.parameters())).detach()
+            table.lerp_(weight, torch.from_numpy(share.astype(np.float32)).to(self.device)[:, None])
+        self._averaging_rows = list(rows[:4])
 
     def insert_output(self, place: int, targets: Targets) -> None:
         """Make room for one more output: a net of the same weights, with zeros for the new output."""
@@ -221,7 +228,7 @@ class TorchNet(Net):
         self.load(widened(weights), widened(optimizer))
         self._rows_seen = rows_seen
         if averages is not None:
-            self.load_averages(widened(averages[0]), averages[1], rows_seen)
+            self.load_averages(widened(averages[0]), averages[1])
         self.predicts_with = predicts_with
 
     def _average(self, n_rows: int) -> None:

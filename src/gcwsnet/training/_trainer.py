@@ -32,6 +32,8 @@ from gcwsnet.training._targets import Targets
 FIRST_RECORD = 1000
 """Rows; further records are made at two, four, eight thousand and so on."""
 ROWS_AT_ONCE = 8192
+MOST_UNCHECKED_ROWS = 8192
+"""Rows of a stream that are learned before the weights are looked at: that takes as long as learning from hundreds."""
 SECONDS_OF_A_CALL = 0.1
 """Ctrl-C and the progress bar wait for one call of the native core."""
 METRICS_OF_A_RUN = ("since_record", "first_epoch", "predicted")
@@ -131,6 +133,7 @@ class Trainer:
         self._last_rate = 0.0
         self.start_run()
         self._steps_of_a_call = 1
+        self._rows_unchecked = 0
 
     @property
     def targets(self) -> Targets:
@@ -192,6 +195,14 @@ class Trainer:
                     self.epoch, self.rows_of_epoch = self.epoch + 1, 0
                     self.epochs_seen += 1
             run.finish()
+        self._check_now_and_then(plan)
+
+    def _check_now_and_then(self, plan: Plan) -> None:
+        """Raise an error if weights are not finite; after calls with few rows of a stream only every so often."""
+        self._rows_unchecked += plan.n_rows or MOST_UNCHECKED_ROWS
+        if self._rows_unchecked >= MOST_UNCHECKED_ROWS or plan.scheduled:
+            self._rows_unchecked = 0
+            self.net.require_finite()
 
     def follow(self, piece: Batch, *, n_jobs: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float32], Event | None]:
         """Learn from a piece of a stream, see `Following`; some of its rows are predicted before.
@@ -303,6 +314,7 @@ class Trainer:
         timings : bool, default=True
             Whether the seconds of the history are.
         """
+        self.net.require_finite()
         arrays, described_targets = self.targets.state()
         weights = self.net.weights() if resumable else self.net.predicting_weights()
         arrays = arrays | {f"net.{name}": value for name, value in weights.items()}

@@ -1,0 +1,206 @@
+"""What the part of a file must hold that says how rows become codes. It is checked before anything is made of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gcwsnet._validation import MOST_COLUMNS
+from gcwsnet.coding._fields import (
+    Arrays,
+    Fields,
+    array_of,
+    is_ascending,
+    is_number,
+    refuse_others,
+    require_array,
+)
+from gcwsnet.coding._preprocessing import FOR_DENSE_ROWS, KINDS
+from gcwsnet.coding._scaling import KINDS_OF_COLUMNS, NUMERIC
+from gcwsnet.coding._terms import KINDS_OF_TERMS
+from gcwsnet.data._schema import KINDS as KINDS_OF_TABLES
+from gcwsnet.data._schema import NUMBERS
+
+MOST_ENSEMBLE = 1024
+MOST_EPOCHS = 2**31
+SETTINGS = ("n_hashes", "bits", "t_bits", "p", "scale", "relevance", "encoding", "missing", "search")
+CANDIDATE = {
+    "stage": "text",
+    "scale": "text or null",
+    "relevance": "number",
+    "indicators": "flag",
+    "p": "number",
+    "loss": "number",
+    "error": "number",
+    "seconds": "number",
+    "chosen": "flag",
+}
+"""The entries of a candidate that those of nets and of kernel machines share."""
+OF_NETS = {"epochs": "number", "accuracy": "number", "temperature": "number"}
+
+
+def check_coder(arrays: Arrays, description: Any) -> int:
+    """Return the columns that are hashed. A ValueError names the first entry or array that does not fit the others.
+
+    The state is that of `Coder.state`:
+
+    - ``settings``: all of `CoderSettings`, which checks their values itself.
+    - ``seed``, ``n_features`` (columns of a row), ``p``, ``ensemble``, ``epochs`` or null, ``temperature``.
+    - ``selection``: the candidates, each with all entries of `Candidate`.
+    - ``schema``: null, or the columns of a table, which make up ``n_features`` columns.
+    - ``preprocessing``: ``scale``, ``relevance``, ``indicators`` and ``n_features``; or two of them, ``numbers`` and
+      ``others``, with the array ``preprocessing.numeric`` that says which columns are numbers.
+
+    The arrays of a preprocessing of D columns: ``kind``, ``shift`` and ``divisor`` (D,) of a scaling by columns;
+    ``knots`` (numeric columns, knots) with "local"; ``codes``, ``code_counts`` (codes,) and ``code_values`` (sum of
+    counts,) with "codes"; ``kind`` and ``quantiles`` (numeric columns, quantiles) with
+    "quantile"; ``term_weight`` (D,) of terms; ``weight`` (D,) and ``incomplete`` (columns with an indicator) where
+    there are such.
+    """
+    coder = Fields(description, "coder")
+    coder.part("settings").only(SETTINGS)
+    coder.integer("seed", 0, 2**64 - 1)
+    n_features = coder.integer("n_features", 1, MOST_COLUMNS)
+    coder.number("p", 1e-6, 1e6)
+    coder.integer("ensemble", 1, MOST_ENSEMBLE)
+    if coder.get("epochs") is not None:
+        coder.integer("epochs", 1, MOST_EPOCHS)
+    coder.number("temperature", 1e-3, 1e3)
+    check_candidates(coder, OF_NETS)
+    if coder.get("schema") is not None:
+        _check_schema(coder.part("schema"), n_features)
+    return check_preprocessing(arrays, coder.part("preprocessing"), n_features)
+
+
+def check_candidates(part: Fields, more: dict[str, str]) -> None:
+    """Raise a ValueError unless all candidates of a selection have their entries, those of `more` among them."""
+    types = {
+        "text": lambda value: isinstance(value, str),
+        "text or null": lambda value: value is None or isinstance(value, str),
+        "flag": lambda value: isinstance(value, bool),
+        "number": is_number,
+    }
+    expected = CANDIDATE | more
+    for candidate in part.parts("selection"):
+        for key, kind in expected.items():
+            candidate.require(types[kind](candidate.get(key)), key, f"be a {kind}")
+
+
+def _check_schema(schema: Fields, n_features: int) -> None:
+    """Check the columns of a table; `Schema.from_json` checks the version and the names of the entries."""
+    hashed = schema.integer("hash_columns", 0, MOST_COLUMNS)
+    schema.choice("n_features", [n_features])
+    schema.integer("n_file_columns", 0, MOST_COLUMNS)
+    schema.choice("missing", ["error", "zero", "nan"])
+    schema.choice("index_base", [None, 0, 1])
+    schema.choice("label_type", [None, "numbers", "strings"])
+    for key in ("label", "weight"):
+        name, number = schema.get(key), schema.get(f"{key}_number")
+        schema.require(name is None or type(name) in (str, int), key, "be a name, a number or null")
+        schema.require(number is None or type(number) is int, f"{key}_number", "be a number or null")
+    columns = schema.parts("columns")
+    width = hashed + sum(_checked_width(column) for column in columns)
+    if columns and width != n_features:
+        raise ValueError(f"the columns of {schema.name} must make up coder.n_features={n_features}, got {width}")
+    if columns:
+        schema.integer("n_file_columns", len(columns), MOST_COLUMNS)
+
+
+def _checked_width(column: Fields) -> int:
+    """Return how many columns of X a column of a table becomes, once all its entries have been checked."""
+    column.only(("name", "number", "kind", "width", "categories", "values"))
+    for key in ("name", "values"):
+        column.require(column.get(key) is None or isinstance(column.get(key), str), key, "be a text or null")
+    column.integer("number", 0, MOST_COLUMNS)
+    kind, width = column.choice("kind", KINDS_OF_TABLES), column.integer("width", 0, MOST_COLUMNS)
+    categories = column.items("categories")
+    distinct = all(isinstance(one, str) for one in categories) and len(set(categories)) == len(categories)
+    column.require(distinct, "categories", "be distinct texts")
+    if kind in NUMBERS:
+        column.choice("width", [1])
+    elif kind == "onehot":
+        column.choice("width", [len(categories)])
+    elif kind == "hashed":
+        column.choice("width", [0])
+    return width
+
+
+def check_preprocessing(arrays: Arrays, preprocessing: Fields, n_features: int) -> int:
+    """Return the columns that a preprocessing of `n_features` columns makes, once its state has been checked."""
+    if "numbers" not in preprocessing.content:
+        known, n_columns = _checked_arrays(arrays, preprocessing, "preprocessing.", n_features)
+    else:
+        preprocessing.only(("numbers", "others"))
+        name = "preprocessing.numeric"
+        numeric = array_of(arrays, name, "uint8", (n_features,))
+        require_array((numeric <= 1).all(), name, "hold 0 and 1")
+        n_numbers = int(numeric.sum())
+        known, n_columns = {name}, 0
+        for part, n in (("numbers", n_numbers), ("others", n_features - n_numbers)):
+            of_part, n_made = _checked_arrays(arrays, preprocessing.part(part), f"preprocessing.{part}.", n)
+            known, n_columns = known | of_part, n_columns + n_made
+    refuse_others(arrays, "preprocessing.", known)
+    return n_columns
+
+
+def _checked_arrays(arrays: Arrays, part: Fields, prefix: str, n_columns: int) -> tuple[set[str], int]:
+    """Return the names of the arrays of a preprocessing, all of which have been checked, and the columns it makes."""
+    part.only(("scale", "relevance", "indicators", "n_features"))
+    scale = part.choice("scale", [None, *KINDS])
+    part.number("relevance", 0.0, 10.0)
+    part.choice("indicators", [True, False])
+    part.choice("n_features", [n_columns])
+    known = {f"{prefix}{name}" for name in ("weight", "incomplete") if f"{prefix}{name}" in arrays}
+    if f"{prefix}weight" in known:
+        weight = array_of(arrays, f"{prefix}weight", "float64", (n_columns,))
+        require_array((weight >= 0).all(), f"{prefix}weight", "hold no number below 0")
+    n_made = n_columns
+    if f"{prefix}incomplete" in known:
+        name = f"{prefix}incomplete"
+        incomplete = array_of(arrays, name, "int64", (None,))
+        within = len(incomplete) == 0 or bool(incomplete[0] >= 0 and incomplete[-1] < n_columns)
+        n_made += len(incomplete)
+        require_array(within and (np.diff(incomplete) > 0).all(), name, f"hold ascending columns below {n_columns}")
+    if scale is None or not n_columns:
+        return known, n_made
+    if scale in KINDS_OF_TERMS:
+        name = f"{prefix}term_weight"
+        require_array((array_of(arrays, name, "float64", (n_columns,)) >= 0).all(), name, "hold no number below 0")
+        return known | {name}, n_made
+    kind = array_of(arrays, f"{prefix}kind", "uint8", (n_columns,))
+    require_array((kind < len(KINDS_OF_COLUMNS)).all(), f"{prefix}kind", f"be below {len(KINDS_OF_COLUMNS)}")
+    known.add(f"{prefix}kind")
+    if scale != "quantile":
+        array_of(arrays, f"{prefix}shift", "float64", (n_columns,))
+        divisor = array_of(arrays, f"{prefix}divisor", "float64", (n_columns,), finite=False)
+        require_array((divisor > 0).all(), f"{prefix}divisor", "hold numbers above 0, or infinity")
+        known |= {f"{prefix}shift", f"{prefix}divisor"}
+    n_numeric = int((kind == KINDS_OF_COLUMNS.index(NUMERIC)).sum())
+    if scale == "codes":
+        names, n_values = _checked_codes(arrays, prefix, n_columns)
+        return known | names, n_made + n_values
+    if scale in FOR_DENSE_ROWS and n_numeric:
+        name = f"{prefix}knots" if scale == "local" else f"{prefix}quantiles"
+        points = array_of(arrays, name, "float64", (n_numeric, None), finite=False)
+        least = 2 if scale == "local" else 1
+        sound = points.shape[1] >= least and not np.isinf(points).any() and is_ascending(points)
+        require_array(sound, name, f"hold at least {least} finite, ascending numbers for each numeric column")
+        known.add(name)
+        n_made += points.size if scale == "local" else 0
+    return known, n_made
+
+
+def _checked_codes(arrays: Arrays, prefix: str, n_columns: int) -> tuple[set[str], int]:
+    """Return the names of the arrays of columns of codes, and how many values these have; there may be none."""
+    names = {f"{prefix}codes", f"{prefix}code_counts", f"{prefix}code_values"}
+    if not names & arrays.keys():
+        return set(), 0
+    codes = array_of(arrays, f"{prefix}codes", "int64", (None,))
+    counts = array_of(arrays, f"{prefix}code_counts", "int64", codes.shape)
+    values = array_of(arrays, f"{prefix}code_values", "float64", (None,))
+    within = len(codes) > 0 and bool(codes[0] >= 0 and codes[-1] < n_columns) and (np.diff(codes) > 0).all()
+    require_array(within, f"{prefix}codes", f"hold ascending columns below {n_columns}")
+    sound = (counts >= 1).all() and (counts <= len(values)).all() and counts.sum() == len(values)
+    require_array(sound, f"{prefix}code_counts", f"hold numbers above 0 that add up to {len(values)}")
+    return names, len(values)

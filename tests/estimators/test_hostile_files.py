@@ -1,0 +1,288 @@
+"""Model files of strangers: what does not fit is a ValueError that names it, before anything large is made of it."""
+
+import json
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+import gcwsnet
+from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor, Predictor
+from tests.estimators.hostile import change, content, write
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 3))
+Y = np.array(["a", "b", "c", "d"])[np.arange(80) % 4]
+FRAME = pd.DataFrame({"size": X[:, 0], "city": ["Rome", "Oslo", None, "Rome"] * 20, "age": X[:, 1]})
+SMALL: dict[str, Any] = {"n_hashes": 8, "bits": 2, "hidden": (4,), "random_state": 0, "search": "off", "epochs": 1}
+NAN, LONG = np.float32("nan"), "x" * 1000
+
+
+def models() -> dict[str, Any]:
+    stream = GCWSNetClassifier(**SMALL | {"ensemble": 2, "optimizer": "adam", "betas": (0.9, 0.99)})
+    return {
+        "net": GCWSNetClassifier(**SMALL).fit(X, Y),
+        "ensemble": stream.partial_fit(X, Y, classes=list("abcd")),
+        "frame": GCWSNetRegressor(**SMALL).fit(FRAME, X[:, :2]),
+        "local": GCWSNetRegressor(**SMALL, scale="local").fit(X, X[:, 0]),
+        "quantile": GCWSNetRegressor(**SMALL, scale="quantile").fit(X, X[:, 0]),
+        "labels": GCWSNetClassifier(**SMALL).fit(X, X[:, :2] > 0),
+        "machine": PGMMClassifier(random_state=0, p=1.0, scale="numeric", relevance=0, alpha=0.1).fit(X, Y),
+        "numbers": PGMMRegressor(random_state=0, p=1.0, scale="numeric", relevance=0, alpha=0.1).fit(FRAME, X[:, 0]),
+    }
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    for name, model in models().items():
+        model.save(folder / name)
+    return folder
+
+
+@pytest.fixture
+def copies(saved: Path, tmp_path: Path) -> Path:
+    for file in saved.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    return tmp_path
+
+
+def of_shape(*shape: int, dtype: type[Any] = np.float32, value: Any = 1) -> NDArray[Any]:
+    return np.full(shape, value, dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    ("name", "entries", "arrays", "message"),
+    [
+        ("net", {"trainer.settings.hidden": [40000, 40000]}, {}, "net.layers.0.weight must have the shape (32, 40000)"),
+        ("net", {"trainer.settings.hidden": [4, -1]}, {}, "hidden must be from 1"),
+        ("net", {"trainer.settings.hidden": "auto"}, {}, "has no layers"),
+        ("net", {"trainer.settings.reduction": "much"}, {}, "reduction must be"),
+        ("net", {"trainer.settings.ensemble": 1000}, {}, "trainer.settings.ensemble must be one of 1, got 1000"),
+        ("net", {"coder.ensemble": 1000, "trainer.settings.ensemble": 1000}, {}, "net.0.layers.0.weight is missing"),
+        ("net", {"coder.ensemble": 10**9}, {}, "coder.ensemble must be a whole number from 1 to 1024"),
+        ("net", {"coder.settings.n_hashes": 2**30}, {}, "trainer.net must have the codes"),
+        ("net", {"coder.settings.colour": 1}, {}, "coder.settings has an entry 'colour'"),
+        ("net", {"coder.seed": -1}, {}, "coder.seed must be"),
+        ("net", {"coder.p": "much"}, {}, "coder.p must be a number"),
+        ("net", {"coder.temperature": 0}, {}, "coder.temperature must be"),
+        ("net", {"coder.selection": [{"stage": 1}]}, {}, "coder.selection[0].stage must be a text"),
+        ("net", {"coder.n_features": 2**31}, {}, "coder.preprocessing.n_features must be one of 2147483648, got 3"),
+        (
+            "net",
+            {"trainer.targets.classes": list("badc")},
+            {},
+            "trainer.targets.classes must be distinct and ascending",
+        ),
+        (
+            "net",
+            {"trainer.targets.classes": list("aabc")},
+            {},
+            "trainer.targets.classes must be distinct and ascending",
+        ),
+        ("net", {"trainer.targets.classes": [1, "a", "b", "c"]}, {}, "trainer.targets.classes must all be of the type"),
+        ("net", {"trainer.targets.classes": {}}, {}, "trainer.targets.classes must be a list"),
+        ("net", {"trainer.targets.dtype": "O,O,O"}, {}, "trainer.targets.dtype must be a type of"),
+        (
+            "net",
+            {"trainer.targets.classes": [1, 2, 3, 300], "trainer.targets.dtype": "|u1"},
+            {},
+            "trainer.targets.dtype must hold every class exactly",
+        ),
+        ("net", {"trainer.targets.temperature": 1e9}, {}, "trainer.targets.temperature must be"),
+        ("net", {"trainer.history.loss": [1.0] * 9}, {}, "the lists of trainer.history must be equally long"),
+        ("net", {"trainer.history.loss.0": "low"}, {}, "trainer.history.loss must hold numbers and null"),
+        ("net", {"trainer.rows_seen": 1.5}, {}, "trainer.rows_seen must be a whole number"),
+        ("net", {"trainer.run.epoch": None}, {}, "trainer.run.epoch must be a whole number"),
+        ("net", {"trainer": []}, {}, "trainer must be an object with named entries"),
+        ("net", {"feature_names_in": ["a"]}, {}, "model.feature_names_in must have 3 names"),
+        ("net", {"feature_names_in": [1, 2, 3]}, {}, "model.feature_names_in must be null or a list of texts"),
+        ("net", {"params.n_jobs": 10**6}, {}, "model.params must not have callbacks, n_jobs, verbose"),
+        ("net", {"params.hidden": {"a": 1}}, {}, "hidden must be an integer"),
+        (
+            "net",
+            {},
+            {"net.layers.0.weight": of_shape(32, 4, value=NAN)},
+            "net.layers.0.weight must hold finite numbers",
+        ),
+        ("net", {}, {"net.layers.2.bias": of_shape(4, value=np.inf)}, "net.layers.2.bias must hold finite numbers"),
+        ("net", {}, {"net.layers.2.bias": of_shape(4, dtype=np.float64)}, "must be of the type float32, got float64"),
+        ("net", {}, {"net.layers.4.bias": of_shape(4)}, "'net.layers.4.bias' does not belong to a model"),
+        ("net", {}, {"net.layers.0.weight": of_shape(32, 4, dtype=np.int8)}, "net.layers.0.weight.scales is missing"),
+        ("net", {}, {"preprocessing.shift": of_shape(2, dtype=np.float64)}, "preprocessing.shift must have the shape"),
+        ("net", {}, {"preprocessing.kind": of_shape(3, dtype=np.uint8, value=9)}, "preprocessing.kind must be below 4"),
+        ("net", {}, {"optimizer.second_moments.layers.0.weight": of_shape(2, 4)}, "must have the shape (32, 4)"),
+        ("net", {}, {"optimizer.second_moments.layers.0.weight": of_shape(32, 4, value=-1)}, "no number below 0"),
+        ("net", {}, {"optimizer.second_moments.layers.2.bias": None}, "second_moments.layers.2.bias is missing"),
+        ("net", {}, {"optimizer.n_steps": of_shape(1, dtype=np.int64, value=-1)}, "optimizer.n_steps must hold"),
+        ("net", {}, {"optimizer.colour": of_shape(1)}, "'optimizer.colour' does not belong"),
+        ("net", {}, {"averages.older.layers.0.weight": of_shape(32, 4)}, "does not belong"),
+        ("ensemble", {"trainer.averages": [1, 2]}, {}, "trainer.averages must be four numbers of rows"),
+        ("ensemble", {"trainer.averages": [10**9, 0, 0, 0]}, {}, "trainer.averages must be four numbers"),
+        (
+            "ensemble",
+            {},
+            {"averages.0.taken": of_shape(3, dtype=np.int64)},
+            "averages.0.taken must have the shape (32)",
+        ),
+        ("ensemble", {}, {"averages.1.taken": of_shape(32, dtype=np.int64, value=10**9)}, "hold numbers of rows up to"),
+        ("ensemble", {}, {"net.1.layers.0.bias": None}, "net.1.layers.0.bias is missing"),
+        ("ensemble", {}, {"optimizer.1.first_moments.layers.0.bias": of_shape(3)}, "must have the shape (4)"),
+        ("frame", {"coder.schema.columns.0.width": -3}, {}, "coder.schema.columns[0].width must be a whole number"),
+        ("frame", {"coder.schema.columns.0.width": 10**9}, {}, "coder.schema.columns[0].width must be one of 1"),
+        ("frame", {"coder.schema.columns.1.categories": ["Rome", "Rome"]}, {}, "categories must be distinct texts"),
+        ("frame", {"coder.schema.columns.1.categories": ["Rome"]}, {}, "columns[1].width must be one of 1, got 2"),
+        ("frame", {"coder.schema.columns.1.kind": "colour"}, {}, "coder.schema.columns[1].kind must be one of"),
+        ("frame", {"coder.schema.hash_columns": 2**30}, {}, "must make up coder.n_features=4"),
+        ("frame", {"coder.schema.missing": "perhaps"}, {}, "coder.schema.missing must be one of"),
+        ("frame", {"coder.schema.version": 9}, {}, "a schema must have the version 1"),
+        ("frame", {"trainer.targets.loss": "colour"}, {}, "trainer.targets.loss must be one of"),
+        ("frame", {"trainer.targets.one_column": True}, {}, "trainer.targets.one_column must be one of False"),
+        ("frame", {}, {"targets.deviation": of_shape(2, dtype=np.float64, value=0)}, "targets.deviation must hold"),
+        ("frame", {}, {"targets.mean": of_shape(3, dtype=np.float64)}, "targets.deviation must have the shape (3)"),
+        (
+            "local",
+            {},
+            {"preprocessing.knots": of_shape(3, 8, dtype=np.float64)[:2]},
+            "knots must have the shape (3, any)",
+        ),
+        ("local", {}, {"preprocessing.knots": of_shape(3, 1, dtype=np.float64)}, "at least 2 finite, ascending"),
+        ("quantile", {}, {"preprocessing.quantiles": -np.arange(9.0).reshape(3, 3)}, "at least 1 finite, ascending"),
+        ("labels", {"trainer.targets.n_labels": 2**31}, {}, "net.layers.2.weight must have the shape (2147483648, 4)"),
+        (
+            "machine",
+            {},
+            {"machine.coefficients": of_shape(80, 3, dtype=np.float64)},
+            "machine.bias must have the shape",
+        ),
+        ("machine", {}, {"machine.calibration.bias": of_shape(3, dtype=np.float64)}, "must have the shape (4)"),
+        (
+            "machine",
+            {},
+            {"machine.rows": of_shape(80, 9, dtype=np.float64)},
+            "machine.rows must have the shape (80, 3)",
+        ),
+        ("machine", {}, {"machine.rows": of_shape(80, 3, value=NAN)}, "machine.rows must hold finite numbers"),
+        ("machine", {"machine.selection": []}, {}, "machine.selection must hold at least one candidate"),
+        ("machine", {"machine.selection.0.alpha": "a"}, {}, "machine.selection[0].alpha must be a number"),
+        ("numbers", {}, {"machine.coefficients": of_shape(0, 1, dtype=np.float64)}, "hold a row for each training row"),
+    ],
+)
+def test_what_does_not_fit_is_named(
+    name: str, entries: dict[str, Any], arrays: dict[str, Any], message: str, copies: Path
+) -> None:
+    change(copies / name, entries, arrays)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        gcwsnet.load(copies / name)
+    if name not in ("machine", "numbers") and "params.hidden" not in entries:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            Predictor.load(copies / name)
+
+
+def csr_rows(indptr: list[int], indices: list[int], n: int) -> dict[str, Any]:
+    return {
+        "machine.rows": None,
+        "machine.rows.data": of_shape(n, dtype=np.float64),
+        "machine.rows.indices": np.array(indices, dtype=np.int32),
+        "machine.rows.indptr": np.array(indptr, dtype=np.int32),
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (csr_rows([0] * 80 + [3], [0, 1, 2], 3), None),
+        (csr_rows([0] * 80 + [9], [0, 1, 2], 3), "indptr must rise from 0 to 3"),
+        (csr_rows([0] * 79 + [3, 2], [0, 1, 2], 3), "indptr must rise from 0 to 3"),
+        (csr_rows([0] * 80 + [3], [0, 1, 9], 3), "indices must hold the columns below 3"),
+        (csr_rows([0] * 80 + [3], [-1, 1, 2], 3), "indices must hold the columns below 3"),
+        (csr_rows([0] * 80 + [3], [1, 1, 2], 3), "indices must hold the columns below 3"),
+    ],
+)
+def test_sparse_rows_of_a_kernel_machine_are_checked(rows: dict[str, Any], message: str | None, copies: Path) -> None:
+    change(copies / "machine", {}, rows)
+    if message is None:
+        assert gcwsnet.load(copies / "machine").machine_.rows.nnz == 3
+        return
+    with pytest.raises(ValueError, match=message):
+        gcwsnet.load(copies / "machine")
+
+
+def test_the_width_of_labels_is_theirs_and_not_the_file_s(copies: Path) -> None:
+    change(copies / "net", {"trainer.targets.dtype": "<U400000000"})
+    loaded = gcwsnet.load(copies / "net")
+    assert loaded.classes_.dtype == np.dtype("<U1")
+    assert loaded.predict(X).nbytes == 4 * len(X)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 200_000, "its description cannot be read"),
+        ('{"a":' * 200_000 + "1" + "}" * 200_000, "its description cannot be read"),
+        ("[]", "its description cannot be read"),
+        ('{"format_version": NaN}', "its description cannot be read"),
+        ('{"format_version": 3, "hash_version": 1}', "holds no net"),
+        ('{"format_version": 3, "hash_version": 1, "trainer": {}}', "model.coder is missing"),
+    ],
+)
+def test_descriptions_that_are_none(text: str, message: str, copies: Path) -> None:
+    write(copies / "net", content(copies / "net")[0], text)
+    for load in (gcwsnet.load, Predictor.load):
+        with pytest.raises(ValueError, match=message):
+            load(copies / "net")
+
+
+def test_an_array_of_a_type_that_no_model_has(copies: Path) -> None:
+    """bfloat16, which NumPy does not know."""
+    raw = (copies / "net").read_bytes()
+    n = struct.unpack("<Q", raw[:8])[0]
+    header = json.loads(raw[8 : 8 + n])
+    one = header["net.layers.2.weight"]
+    one["dtype"], one["shape"] = "BF16", [2 * one["shape"][0], one["shape"][1]]
+    text = json.dumps(header).encode()
+    (copies / "net").write_bytes(struct.pack("<Q", len(text)) + text + raw[8 + n :])
+    with pytest.raises(ValueError, match=r"'net\.layers\.2\.weight' of the type BF16"):
+        gcwsnet.load(copies / "net")
+
+
+PROGRAM = """
+import resource, sys
+import gcwsnet
+gcwsnet.GCWSNetClassifier, gcwsnet.PGMMClassifier, gcwsnet.Predictor
+with open("/proc/self/statm") as file:
+    now = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (now + (256 << 20), now + (256 << 20)))
+for load in (gcwsnet.load, gcwsnet.Predictor.load):
+    try:
+        load(sys.argv[1])
+    except ValueError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is limited as Linux does")
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"trainer.settings.hidden": [40000, 40000]},
+        {"trainer.settings.hidden": [4] * 100_000},
+        {"coder.ensemble": 1024, "trainer.settings.ensemble": 1024},
+        {"trainer.targets.classes": ["a"] * 100_000, "trainer.targets.dtype": "<U400000000"},
+    ],
+)
+def test_a_small_file_takes_little_memory(entries: dict[str, Any], copies: Path) -> None:
+    """6 GB for hidden=[40000, 40000] before shapes were compared; here 256 MB are an error of another kind."""
+    change(copies / "net", entries)
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(copies / "net")], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.count("is not a model that gcwsnet has written") == 2

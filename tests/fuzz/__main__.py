@@ -1,0 +1,83 @@
+"""The campaign: ``python -m tests.fuzz`` attacks all targets for a while, and keeps what it finds as inputs of tests.
+
+It prints one line of JSON for each target: how many inputs there were and how they ended. The exit code is 1 if one of
+them was a finding. The same seed makes the same inputs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+from tests.fuzz.commands import Runner, commands, faults, kills, prepare
+from tests.fuzz.targets import TARGETS
+
+INPUTS = Path(__file__).parent / "inputs"
+
+
+def attack(name: str, seconds: float, seed: int) -> int:
+    """Attack one target, keep what is found, and return the number of findings."""
+    target, ends, findings = TARGETS[name], Counter[str](), 0
+    end, number = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        data = target.make(Random(f"{name} {seed} {number}"))
+        number += 1
+        try:
+            ends[target.check(data)] += 1
+        except Exception:
+            findings += 1
+            path = INPUTS / name / hashlib.sha256(data).hexdigest()[:16]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            print(f"{path}: found by {name} with seed {seed}, input {number - 1}", file=sys.stderr)
+            traceback.print_exc(limit=-3)
+    print(json.dumps({"target": name, "inputs": number, "findings": findings, "ends": dict(ends)}), flush=True)
+    return findings
+
+
+def attack_commands(n_faults: int, n_kills: int, seed: int) -> int:
+    """Run all commands with faults and kills, and return the number of findings."""
+    findings = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepare(folder)
+        runner = Runner(folder)
+        for command in commands(folder):
+            for attack_by, n in ((faults, n_faults), (kills, n_kills)):
+                said: dict[str, object] = {"command": command, "by": attack_by.__name__, "runs": n}
+                try:
+                    said["ends"] = attack_by(runner, command, Random(f"{command} {seed}"), n)
+                except AssertionError as error:
+                    findings += 1
+                    said["finding"] = str(error)
+                print(json.dumps(said), flush=True)
+        runner.close()
+    return findings
+
+
+def main() -> int:
+    """Attack the targets that are named, or all, and the commands."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], help="by default all")
+    parser.add_argument("--seconds", type=float, default=120.0, help="for all targets together")
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--faults", type=int, default=0, help="faults of the disk in each command")
+    parser.add_argument("--kills", type=int, default=0, help="kills of each command")
+    options = parser.parse_args()
+    names = options.targets or list(TARGETS)
+    findings = sum(attack(name, options.seconds / len(names), options.seed) for name in names)
+    if options.faults or options.kills:
+        findings += attack_commands(options.faults, options.kills, options.seed)
+    return int(findings > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

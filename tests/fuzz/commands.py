@@ -1,0 +1,229 @@
+"""Commands that meet faults and kills: each runs in a child of a process that has imported all it needs.
+
+``python -m tests.fuzz.commands FOLDER SHIM`` is that process, with the shim loaded before the C library. It reads lines
+of JSON and answers with lines of JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+
+SMALL = ["--n-hashes", "16", "--p", "1", "--scale", "numeric"]
+NET = [*SMALL, "--hidden", "8", "--checkpoint-every", "300", "--epochs", "1"]
+OLD = b"what was there before"
+ERRORS = {"ENOSPC": 28, "EIO": 5, "EINTR": 4, "SHORT": -1}
+
+
+class Command(NamedTuple):
+    """A command, how it is finished after a fault, and the files in which its result lies."""
+
+    arguments: list[str]
+    again: list[str]
+    results: list[str]
+    replaces: bool = False  # whether it replaces a file that was there before
+
+
+def commands(folder: Path) -> dict[str, Command]:
+    """Return the commands; FOLDER/data.svm and FOLDER/model are there, and OUT is the folder that they write to."""
+    data, model, out = str(folder / "data.svm"), str(folder / "model"), str(folder / "out")
+    train, hashing = ["train", data, "--out", out, *NET], ["hash", data, "--out", out, *SMALL]
+    predict = ["predict", model, data, "--out", f"{out}/labels.csv"]
+    index = ["index", data, "--out", out, "--threshold", "0.8", "--n-hashes", "32"]
+    return {
+        "train": Command(train, ["--resume"], ["model.safetensors"]),
+        "hash": Command(hashing, ["--resume"], ["coder.safetensors", "part-00000-00000.codes.npy"]),
+        "predict": Command(predict, [], ["labels.csv"], replaces=True),
+        "index": Command(index, [], ["index.json"]),
+        "save": Command(["save", model, f"{out}/copy.safetensors"], [], ["copy.safetensors"], replaces=True),
+    }
+
+
+def prepare(folder: Path) -> None:
+    """Write rows, and train the model that predicts."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1500, 5)), rng.integers(0, 2, 1500)
+    lines = (
+        f"{label} " + " ".join(f"{i + 1}:{x:.3f}" for i, x in enumerate(row)) for label, row in zip(y, X, strict=True)
+    )
+    (folder / "data.svm").write_text("\n".join(lines) + "\n")
+
+
+class Runner:
+    """A process that has imported the package and runs commands in children of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        shim = folder / "shim.so"
+        source = Path(__file__).with_name("shim.c")
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", shim, source, "-ldl"], check=True)
+        self.folder, self.out = folder, folder / "out"
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.fuzz.commands", str(folder), str(shim)],
+            env=os.environ | {"LD_PRELOAD": str(shim)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, arguments: list[str], *, at: int = -1, kind: str = "EIO", kill_after: float = -1.0) -> dict[str, Any]:
+        """Run a command in a child, with a fault at a call or a kill after some seconds, and return how it ended."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        asked = {"arguments": arguments, "at": at, "kind": ERRORS[kind], "kill_after": kill_after}
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        return dict(json.loads(self._process.stdout.readline()))
+
+    def close(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+    def digest(self, command: Command) -> str | None:
+        """Return the checksum of the result; None if a part of it is not there."""
+        paths = [self.out / name for name in command.results]
+        if not all(path.is_file() for path in paths):
+            return None
+        return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+
+    def clear(self, command: Command) -> None:
+        """Remove what commands wrote, and write the files that the command replaces."""
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.out.mkdir()
+        for name in command.results if command.replaces else ():
+            (self.out / name).write_bytes(OLD)
+
+
+def check_end(runner: Runner, command: Command, expected: str, ended: dict[str, Any], what: str) -> str:
+    """Return how a run ended: the result is there whole or not at all, an error is said, and it can be done again."""
+    assert "Traceback" not in ended["stderr"], f"{what}: {ended['stderr']}"
+    found = runner.digest(command)
+    if ended["code"] == 0:
+        assert found == expected, f"{what}: success, and another result"
+        return "success"
+    assert ended["code"] < 0 or ended["stderr"].strip(), f"{what}: an error without a word"
+    if command.replaces:
+        assert found in (expected, hashlib.sha256(OLD).hexdigest()), f"{what}: the file that was there is lost"
+    begun = any(runner.out.iterdir())
+    again = runner.run([*command.arguments, *(command.again if begun else [])])
+    if again["code"] != 0 and command.again:
+        again = runner.run([*command.arguments, "--restart"])
+        assert again["code"] == 0, f"{what}: cannot be done again: {again['stderr']}"
+    assert again["code"] == 0, f"{what}: cannot be done again: {again['stderr']}"
+    assert runner.digest(command) == expected, f"{what}: another result when it was done again"
+    return "killed" if ended["code"] < 0 else "error"
+
+
+def faults(runner: Runner, name: str, random: Random, n: int) -> dict[str, int]:
+    """Run a command with n faults, each of a random kind at a random call, and return how the runs ended."""
+    command = commands(runner.folder)[name]
+    runner.clear(command)
+    whole = runner.run(command.arguments, at=10**9)
+    assert whole["code"] == 0, whole["stderr"]
+    expected, ends = runner.digest(command), {"calls": whole["calls"]}
+    assert expected is not None
+    for _ in range(n):
+        runner.clear(command)
+        at, kind = random.randrange(max(1, whole["calls"])), random.choice(sorted(ERRORS))
+        ended = runner.run(command.arguments, at=at, kind=kind)
+        end = check_end(runner, command, expected, ended, f"{name}, {kind} at call {at}")
+        ends[end] = ends.get(end, 0) + 1
+    return ends
+
+
+def kills(runner: Runner, name: str, random: Random, n: int) -> dict[str, int]:
+    """Kill a command n times at random moments, and return how the runs ended."""
+    command = commands(runner.folder)[name]
+    runner.clear(command)
+    start = time.monotonic()
+    whole = runner.run(command.arguments)
+    seconds = time.monotonic() - start
+    assert whole["code"] == 0, whole["stderr"]
+    expected, ends = runner.digest(command), dict[str, int]()
+    assert expected is not None
+    for _ in range(n):
+        runner.clear(command)
+        after = random.random() * seconds
+        ended = runner.run(command.arguments, kill_after=after)
+        end = check_end(runner, command, expected, ended, f"{name}, killed after {after:.3f} s")
+        ends[end] = ends.get(end, 0) + 1
+    return ends
+
+
+def _run_here(arguments: list[str]) -> int:
+    """Run a command in this process, and return its exit code."""
+    import gcwsnet  # noqa: PLC0415
+    from gcwsnet.cli import app  # noqa: PLC0415
+
+    if arguments[0] == "save":
+        try:
+            gcwsnet.load(arguments[1]).save(arguments[2])
+        except (OSError, ValueError) as error:
+            print(error, file=sys.stderr)
+            return 1
+        return 0
+    try:
+        app(arguments)
+    except SystemExit as ended:
+        return int(ended.code or 0) if not isinstance(ended.code, str) else 1
+    return 0
+
+
+def _child(asked: dict[str, Any], shim: Any, out: str, errors: Path, counted: Path) -> None:
+    with errors.open("w") as file, contextlib.redirect_stderr(file), contextlib.redirect_stdout(io.StringIO()):
+        shim.fault_arm(out.encode(), asked["at"], asked["kind"])
+        code = _run_here(asked["arguments"])
+        counted.write_text(str(shim.fault_calls()))
+    os._exit(code)
+
+
+def _serve(folder: Path, shim_path: str) -> None:
+    from gcwsnet import GCWSNetClassifier  # noqa: PLC0415
+    from gcwsnet.cli import _hash, _index, _predict, _train  # noqa: F401, PLC0415
+    from gcwsnet.estimators import _hash_files, _predictions, _train_files  # noqa: F401, PLC0415
+    from gcwsnet.neighbors import GCWSIndex  # noqa: F401, PLC0415
+
+    shim = ctypes.CDLL(shim_path)
+    shim.fault_arm.argtypes, shim.fault_calls.restype = [ctypes.c_char_p, ctypes.c_long, ctypes.c_int], ctypes.c_long
+    rng = np.random.default_rng(0)
+    settings: dict[str, Any] = {"n_hashes": 16, "hidden": (8,), "epochs": 1, "p": 1.0, "relevance": 0, "scale": None}
+    if not (folder / "model").exists():
+        child = os.fork()
+        if child == 0:
+            model = GCWSNetClassifier(**settings, random_state=0)
+            model.fit(rng.normal(size=(200, 5)), rng.integers(0, 2, 200)).save(folder / "model")
+            os._exit(0)
+        os.waitpid(child, 0)
+    errors, counted = folder / "stderr", folder / "calls"
+    for line in sys.stdin:
+        asked = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            _child(asked, shim, str(folder / "out"), errors, counted)
+        if asked["kill_after"] >= 0:
+            time.sleep(asked["kill_after"])
+            os.kill(child, 9)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        calls = int(counted.read_text()) if counted.exists() else 0
+        print(
+            json.dumps({"code": code, "calls": calls, "stderr": errors.read_text() if errors.exists() else ""}),
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    _serve(Path(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,320 @@
+"""What the campaign attacks: each target makes an input from a seed, and says whether the package stood it.
+
+A check returns how the input ended, "fine" or the name of the error that it may end in, and raises for all else. An
+input is bytes, so that what was found can be kept as a file.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import math
+import tempfile
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+import gcwsnet
+from gcwsnet import GCWSHasher, _core
+from gcwsnet.data import DataError, read
+from gcwsnet.hashing.reference import gcws
+from gcwsnet.neighbors import GCWSIndex
+from gcwsnet.neighbors._files import MANIFEST, _digest
+from tests.estimators.hostile import content, write
+from tests.fuzz.mutate import mutated_bytes, mutated_json
+from tests.training.learners import THREE_CLASSES, begin, coded_rows, numbers, run
+
+FINE = "fine"
+X = np.random.default_rng(0).normal(size=(60, 3))
+CSV_SEEDS = [
+    b"a,b,y\n1,2,0\n3,4,1\n5,6,0\n",
+    b'a,b,y\r\n1,"2",0\r\n"3",4,1\r\n',
+    b'a,b,y\n1,5"x,0\n2,6"x,1\nNA,7x,0\n4,8x,1\n',
+    b'a,b,y\n"1\n2",x,0\n3,"y,""z""",1\n',
+    b"1,2,0\n3,,1\n-1e300,4e-5,2\n",
+]
+LIBSVM_SEEDS = [
+    b"1 1:0.5 3:2\n0 2:1e-3\n2 qid:4 1:7 # 1:1\n",
+    b"-1\n+1 2147483647:1\n\n# all\n3 1:-.5e2\r\n",
+]
+
+
+class Target(NamedTuple):
+    """A part of the package that reads or computes something."""
+
+    make: Callable[[Random], bytes]
+    check: Callable[[bytes], str]
+
+
+def _csv_row(random: Random) -> str:
+    fields = ["1", "-2.5", "3e4", "NA", "", "x", '"q"', '"a,b"', '"l\nm"', '"d""e"', '5"x', " 7", '"8']
+    return ",".join(random.choice(fields) for _ in range(3))
+
+
+def make_csv(random: Random) -> bytes:
+    """Return a small table: a mutated one, or one of fields that are hard to cut."""
+    if random.random() < 0.5:
+        return mutated_bytes(random, random.choice(CSV_SEEDS), CSV_SEEDS)
+    rows = [_csv_row(random) for _ in range(random.randint(1, 8))]
+    return ("a,b,y\n" + random.choice(["\n", "\r\n"]).join(rows) + random.choice(["", "\n"])).encode()
+
+
+def check_csv(data: bytes) -> str:
+    """Python's csv module is the judge of which rows there are; the numbers of plain rows must be the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        path.write_bytes(data)
+        try:
+            batches = read(path, format="csv", header=True, missing="nan")
+            rows = [row for batch in batches for row in np.asarray(_dense(batch.X))]
+        except (DataError, ValueError, UnicodeDecodeError) as error:
+            return type(error).__name__
+    try:
+        text = data.decode("utf-8-sig")
+        expected = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row][1:]
+    except (csv.Error, UnicodeDecodeError):
+        return FINE  # the judge does not know
+    quoted_space = any(field != field.strip() for row in expected for field in row)
+    if "\x00" in text or "\r" in text.replace("\r\n", "") or quoted_space:
+        return FINE
+    assert len(rows) == len(expected), f"{len(rows)} rows, and csv reads {len(expected)}"
+    for found, fields in zip(rows, expected, strict=True):
+        numbers = [_number(field) for field in fields]
+        if len(found) == len(numbers) and None not in numbers:
+            np.testing.assert_array_equal(found, np.array(numbers, dtype=np.float64))
+    return FINE
+
+
+def _dense(X: Any) -> Any:
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text) if math.isfinite(float(text)) else None
+    except ValueError:
+        return None
+
+
+def make_libsvm(random: Random) -> bytes:
+    """Return mutated lines."""
+    return mutated_bytes(random, random.choice(LIBSVM_SEEDS), LIBSVM_SEEDS)
+
+
+def check_libsvm(data: bytes) -> str:
+    """The rows are the same however the bytes are cut into blocks, and plain Python reads the same numbers."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.svm"
+        path.write_bytes(data)
+        try:
+            batches = list(read(path, format="libsvm", n_features=2**31, index_base=1, dtype="float64", batch_rows=2))
+        except (DataError, ValueError) as error:
+            return type(error).__name__
+    rows = [
+        (float(label), X.indices[a:b].tolist(), X.data[a:b].tolist())
+        for X, y, _ in batches
+        for label, a, b in zip(np.asarray(y), X.indptr[:-1], X.indptr[1:], strict=True)
+    ]
+    lines = [line.partition(b"#")[0].split() for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
+    expected = []
+    for tokens in filter(None, lines):
+        pairs = [token.split(b":") for token in tokens[1:] if not token.startswith(b"qid:")]
+        kept = sorted((int(column) - 1, float(value)) for column, value in pairs)
+        expected.append((float(tokens[0]), [one for one, _ in kept], [one for _, one in kept]))
+    assert rows == expected, "plain Python reads other rows"
+    return FINE
+
+
+@cache
+def saved_models() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """Return the arrays and descriptions of some models."""
+    from tests.estimators.test_hostile_files import models  # noqa: PLC0415 - they are fitted once
+
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, model in models().items():
+            model.save(Path(folder) / name, timings=False)
+            found[name] = content(Path(folder) / name)
+    return found
+
+
+def make_model(random: Random) -> bytes:
+    """Return the file of a model with another description or other arrays, and the checksum that fits."""
+    name = random.choice(sorted(saved_models()))
+    arrays, description = saved_models()[name]
+    arrays = dict(arrays)
+    kind = random.randrange(4)
+    if kind < 2:
+        description = mutated_json(random, description)
+    if kind in (1, 2):
+        one = random.choice(sorted(arrays))
+        arrays[one] = _mutated_array(random, arrays[one])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        write(path, arrays, description)
+        data = path.read_bytes()
+    return mutated_bytes(random, data, [data]) if kind == 3 else data
+
+
+def _mutated_array(random: Random, array: Any) -> Any:
+    kind = random.randrange(5)
+    flat = array.reshape(-1).copy()
+    if kind == 0 and len(flat):
+        flat[random.randrange(len(flat))] = (
+            random.choice([np.nan, np.inf, 0, 1, 200]) if array.dtype.kind == "f" else 77
+        )
+        return flat.reshape(array.shape)
+    if kind == 1:
+        return np.ascontiguousarray(array[: len(array) // 2])
+    if kind == 2:
+        return array.astype(random.choice(["float32", "float64", "int8", "int64", "uint8"]))
+    if kind == 3:
+        return np.ascontiguousarray(array.T)
+    return np.concatenate([array, array])
+
+
+def check_model(data: bytes) -> str:
+    """A file is refused by a ValueError, or the model predicts finite numbers."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        path.write_bytes(data)
+        try:
+            model = gcwsnet.load(path)
+        except (ValueError, FileNotFoundError) as error:
+            if str(path) not in str(error) and "must" not in str(error):
+                raise AssertionError(f"an error that names nothing: {error}") from error
+            return type(error).__name__
+    if model.coder_.schema is not None or model.n_features_in_ != X.shape[1]:
+        return FINE
+    if hasattr(model, "feature_names_in_"):
+        return FINE
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            outputs = model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)
+    except ValueError as error:
+        return f"predict: {type(error).__name__}"
+    assert np.isfinite(outputs).all(), "predictions that are not finite"
+    return FINE
+
+
+@cache
+def saved_index() -> dict[str, bytes]:
+    """Return the files of an index."""
+    with tempfile.TemporaryDirectory() as folder:
+        index = GCWSIndex(32, threshold=0.7, random_state=0)
+        index.add(sparse.csr_array(np.abs(X)), ids=[f"row {i}" for i in range(len(X))]).save(folder)
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+def make_index(random: Random) -> bytes:
+    """Return the files of an index, one of which is changed, as JSON."""
+    files = dict(saved_index())
+    if random.random() < 0.7:
+        manifest = mutated_json(random, json.loads(files[MANIFEST])["index"])
+        text = json.dumps(manifest, indent=1, sort_keys=True)
+        files[MANIFEST] = json.dumps({"sha256": _digest(text) if _is_text(text) else "", "index": manifest}).encode()
+    else:
+        name = random.choice(sorted(files))
+        files[name] = mutated_bytes(random, files[name], list(files.values()))
+    return json.dumps({name: base64.b64encode(one).decode() for name, one in files.items()}).encode()
+
+
+def _is_text(text: str) -> bool:
+    return text.isascii() or "\ud800" not in text
+
+
+def check_index(data: bytes) -> str:
+    """An index is refused by a ValueError, or it can be searched."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, some in json.loads(data).items():
+            (Path(folder) / name).write_bytes(base64.b64decode(some))
+        try:
+            index = GCWSIndex.load(folder)
+            _, similarities = index.query(np.abs(X[:5]), 3)
+        except (ValueError, FileNotFoundError) as error:
+            return type(error).__name__
+        assert np.isfinite(similarities).all()
+        return FINE
+
+
+def make_hash(random: Random) -> bytes:
+    """Return rows of extreme numbers and a power."""
+    rng = np.random.default_rng(random.randrange(2**32))
+    n, columns = int(rng.integers(1, 6)), int(rng.integers(1, 40))
+    rows = rng.choice([0.0, 1.0, -1.0, 5e-324, 1e-300, 1e300, -1.7e308, 3.4e38, 1e-40], (n, columns))
+    rows = np.where(rng.random((n, columns)) < 0.6, rng.normal(size=(n, columns)) * 10.0 ** rng.integers(-30, 30), rows)
+    p = random.choice([0.01, 0.5, 1.0, 2.0, 80.0, 1000.0])
+    numbers = [[float(one).hex() for one in row] for row in rows]
+    dtype = random.choice(["float64", "float32"])
+    return json.dumps({"rows": numbers, "p": p, "seed": random.randrange(2**64), "dtype": dtype}).encode()
+
+
+def check_hash(data: bytes) -> str:
+    """The samples are those of the reference, dense or CSR, on every instruction set and with any number of threads."""
+    given = json.loads(data)
+    rows = np.array([[float.fromhex(one) for one in row] for row in given["rows"]])
+    p, seed, dtype = given["p"], given["seed"], given["dtype"]
+    with np.errstate(over="ignore"):
+        rows = np.clip(rows, -3e38, 3e38).astype(dtype) if dtype == "float32" else rows
+    expected = gcws(rows, 20, p=p, seed=seed)
+    before = _core.instruction_set()
+    try:
+        for name in _core.instruction_sets():
+            _core.use_instruction_set(name)
+            for form in (np.asarray, sparse.csr_array):
+                hasher = GCWSHasher(20, p=p, random_state=seed, n_jobs=2).fit(form(rows))
+                for found, wanted in zip(hasher.samples(form(rows)), expected, strict=True):
+                    np.testing.assert_array_equal(found, wanted)
+    finally:
+        _core.use_instruction_set(before)
+    return FINE
+
+
+def make_step(random: Random) -> bytes:
+    """Return the settings of a few steps of training."""
+    hidden = [random.choice([1, 3, 8, 17]) for _ in range(random.randrange(4))]
+    given = {
+        "hidden": hidden,
+        "loss": random.choice(["cross_entropy", "squared_error", "absolute_error", "huber"]),
+        "optimizer": random.choice(["lazy", "adam"]),
+        "betas": [random.choice([0.0, 0.5, 0.9]), random.choice([0.9, 0.999])],
+        "weight_decay": random.choice([0.0, 0.01]),
+        "reduction": random.choice([None, 2, 5]),
+        "batch_size": random.choice([1, 7, 16, 64]),
+        "n_rows": random.choice([1, 50, 200]),
+        "weighted": random.random() < 0.5,
+        "seed": random.randrange(2**16),
+    }
+    return json.dumps(given).encode()
+
+
+def check_step(data: bytes) -> str:
+    """The native net learns what the same net on torch learns, up to the rounding of float32."""
+    given = json.loads(data)
+    targets = THREE_CLASSES if given["loss"] == "cross_entropy" else numbers(2, given["loss"])
+    rows = coded_rows(targets, given["n_rows"], weighted=given["weighted"], seed=given["seed"])
+    settings = {name: given[name] for name in ("optimizer", "weight_decay", "reduction", "batch_size")}
+    settings |= {"hidden": tuple(given["hidden"]), "betas": tuple(given["betas"])}
+    nets = [run(begin(targets, device=device, **settings), rows, epochs=1).net for device in ("cpu", "cpu:0")]
+    found, expected = (net.outputs(rows.X, n_jobs=1) for net in nets)
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+    return FINE
+
+
+TARGETS = {
+    "csv": Target(make_csv, check_csv),
+    "libsvm": Target(make_libsvm, check_libsvm),
+    "model": Target(make_model, check_model),
+    "index": Target(make_index, check_index),
+    "hash": Target(make_hash, check_hash),
+    "step": Target(make_step, check_step),
+}

@@ -1,0 +1,35 @@
+"""Commands on a disk that fails, and commands that are killed: the result is there whole or not at all."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.fuzz.commands import Runner, commands, faults, kills, prepare
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux" or shutil.which("cc") is None, reason="needs a C compiler and Linux"),
+]
+
+
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+    folder = tmp_path_factory.mktemp("commands")
+    prepare(folder)
+    made = Runner(folder)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("name", sorted(commands(Path())))
+def test_a_fault_of_the_disk_leaves_what_was_there_and_the_command_can_be_run_again(runner: Runner, name: str) -> None:
+    assert faults(runner, name, Random(7), 4)["error"] > 0
+
+
+@pytest.mark.parametrize("name", sorted(commands(Path())))
+def test_a_killed_command_can_be_run_again(runner: Runner, name: str) -> None:
+    kills(runner, name, Random(7), 3)
