@@ -42,7 +42,7 @@ def test_the_mean_covers_the_last_half_to_three_quarters(device: str) -> None:
         last = net.averages_state()[1]
         learn(net, 10)
         path.append(float(net.weights()["layers.0.bias"][0]))
-        start, older, newer, _ = net.averages_state()[1]
+        start, older, newer = net.averages_state()[1][:3]
         moments += [start, older, newer] != last[:3]
         if rows > 500 and rows % 500 == 0:
             begin, end = start - older, start + newer
@@ -136,6 +136,7 @@ def test_a_regressor_averages_too() -> None:
         model = GCWSNetRegressor(n_hashes=128, p=1.0, hidden=(50,), search="off", random_state=seed)
         for first in range(0, 4000, 500):
             model.partial_fit(X[first : first + 500], y[first : first + 500])
+        model.trainer_.net.predicts_with = "average"
         averaged = model.score(X[4000:], y[4000:])
         model.trainer_.net.stop_averaging()
         gains.append(averaged - model.score(X[4000:], y[4000:]))

@@ -232,8 +232,10 @@ def _check_averages(arrays: Arrays, trainer: Fields, first: tuple[str, ...], sha
         refuse_others(arrays, "averages.", ())
         return
     rows = trainer.items("averages")
-    counts = len(rows) == 5 and all(type(one) is int and 0 <= one <= rows_seen for one in rows)
-    trainer.require(counts, "averages", f"be five numbers of rows up to rows_seen={rows_seen}")
+    counts = len(rows) == 5 and all(type(one) is int and 0 <= one <= MOST for one in rows)
+    clock = rows[4] if counts else 0  # it also counts rows of a stream that were learned again
+    counts = counts and clock >= rows_seen and all(one <= clock for one in rows)
+    trainer.require(counts, "averages", f"be four numbers of rows up to a fifth, which is at least {rows_seen}")
     trainer.choice("predicts_with", ["last", "recent", "average"])
     known = set()
     for member in first:
@@ -247,8 +249,8 @@ def _check_averages(arrays: Arrays, trainer: Fields, first: tuple[str, ...], sha
         for name in (f"averages.{member}taken", f"averages.{member}recent.taken"):
             if name in arrays:  # those of torch are up to date at every row
                 taken = array_of(arrays, name, "int64", (shapes.n_rows,))
-                sound = (taken >= -1).all() and (taken <= rows_seen).all()
-                require_array(sound, name, f"hold numbers of rows up to {rows_seen}")
+                sound = (taken >= -1).all() and (taken <= clock).all()
+                require_array(sound, name, f"hold numbers of rows up to {clock}")
                 known.add(name)
     refuse_others(arrays, "averages.", known)
 
