@@ -66,6 +66,7 @@ SUBJECTS = {
         ("matplotlib",),
     ),
     "skewed-targets": Subject("R2 where skewed targets are learned on other scales", "accuracy.md"),
+    "early-stopping": Subject("early stopping, next to all of the epochs and to the default", "accuracy.md"),
     "paper-settings": Subject("accuracy after one pass with the settings of the paper", "accuracy.md"),
 }
 

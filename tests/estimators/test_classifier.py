@@ -286,11 +286,16 @@ def test_early_stopping_keeps_the_best_weights() -> None:
     assert min(losses) <= min(model.history_["eval_loss"])
 
 
-def test_early_stopping_without_an_eval_set_holds_rows_out(three_classes: Rows) -> None:
+def test_early_stopping_without_an_eval_set_finds_the_epochs_on_held_out_rows_and_learns_from_all(
+    three_classes: Rows,
+) -> None:
     X, y = three_classes
-    model = small(early_stopping=True, validation_fraction=0.25).fit(X, y)
-    assert model.history_["rows"][-1] == 450
-    assert "eval_loss" in model.history_
+    model = small(early_stopping=True, validation_fraction=0.25, epochs=8, patience=2, records=1).fit(X, y)
+    epochs = model.n_epochs_seen_
+    assert 1 <= epochs <= 8
+    assert model.n_rows_seen_ == 600 * epochs
+    assert model.history_["rows"][0] == 450
+    assert len(model.history_["eval_loss"]) == min(epochs + 2, 8)
 
 
 def test_weights_of_rows_and_of_classes(three_classes: Rows) -> None:

@@ -180,6 +180,7 @@ class GCWSNetEstimator(FittedNet):
             held_out = [self._check_rows(*pair, None, coder_settings, schema, reset=False) for pair in _pairs(eval_set)]
             seed = draw_seed(self.random_state) if fresh else self.seed_
             targets = self._targets_of(rows.y) if fresh else self.trainer_.targets
+            all_rows = rows
             if self.early_stopping and not held_out:
                 rows, *held_out = self._split(rows, seed)
             self._stream = None
@@ -205,7 +206,16 @@ class GCWSNetEstimator(FittedNet):
                 averaged=self.early_stopping,
             )
             self._run(plan, rows, shuffle=self.shuffle, held_out=encoded)
+            if fresh and rows is not all_rows and self.trainer_.best_epoch:
+                self._learn_again(all_rows, self.trainer_.best_epoch)
         return self
+
+    def _learn_again(self, rows: Batch, epochs: int) -> None:
+        """Learn from all rows, those that were held out too, for as many epochs as were best for these."""
+        stopped = self.trainer_
+        self._use(self._new_trainer(stopped.settings, stopped.targets))
+        self._run(Plan(epochs, rows.n_rows), rows, shuffle=self.shuffle)
+        self.trainer_.history = stopped.history
 
     def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
         with _unchanged_unless_it_learns(self):

@@ -114,10 +114,11 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     records : int or sequence of float, default=10
         How often in an epoch `history_` gets a record, or at which fractions of it; always at its end.
     early_stopping : bool, default=False
-        Whether `fit` stops when the loss on held-out rows no longer falls, and then takes the best weights. The rows
-        are the first `eval_set` or, without one, `validation_fraction` of the rows. The learning rate is constant
-        then, weights are averaged as in `partial_fit`, and the loss is that at the best temperature. With
-        ``epochs="auto"`` there are at most 30 epochs.
+        Whether `fit` stops when the loss on held-out rows no longer falls. The learning rate is constant until then,
+        weights are averaged as in `partial_fit`, and the loss is that at the best temperature. With an `eval_set` the
+        first one decides, and the best weights are taken. Without one `validation_fraction` of the rows is held out;
+        a new net then learns from all rows, for as many epochs as were best, and `history_` is that of the net that
+        was stopped. With ``epochs="auto"`` there are at most 30 epochs.
     patience : int, default=5
         The epochs without a lower loss before early stopping.
     validation_fraction : float, default=0.1

@@ -117,6 +117,8 @@ class Trainer:
     history : dict of lists
     rows_seen, epochs_seen : int
         Of all runs together.
+    best_epoch : int
+        The epochs after which early stopping found the lowest loss; 0 without it.
     epoch, rows_of_epoch : int
         Where the present run stands.
     following : Following or None
@@ -127,7 +129,7 @@ class Trainer:
         self.net = net
         self._history: History = {}
         self._not_recorded = 0.0
-        self.rows_seen = self.epochs_seen = 0
+        self.rows_seen = self.epochs_seen = self.best_epoch = 0
         self.epoch = self.rows_of_epoch = 0
         self.following: Following | None = None
         self._last_rate = 0.0
@@ -405,6 +407,7 @@ class _Run:
         """Take the best weights and temperature of early stopping."""
         if self.stopping is not None:
             self.stopping.restore(self.trainer.net)
+            self.trainer.best_epoch = self.stopping.best_epoch
 
     def _is_stopped(self) -> bool:
         """Return whether the loss on held-out rows has been rising for too long; it is looked at after each epoch."""
@@ -552,6 +555,7 @@ class EarlyStopping:
     def __init__(self, patience: int) -> None:
         self.patience = patience
         self.least = math.inf
+        self.best_epoch = 0
         self._since = 0
         self._best: tuple[Arrays, Targets] | None = None
 
@@ -562,7 +566,7 @@ class EarlyStopping:
         targets = net.targets.calibrated(outputs, target, np.ones(len(target)))
         loss = float(targets.losses(outputs, target).mean())
         if loss < self.least:
-            self.least, self._since = loss, 0
+            self.least, self.best_epoch, self._since = loss, self.best_epoch + self._since + 1, 0
             self._best = {name: value.copy() for name, value in net.predicting_weights().items()}, targets
         else:
             self._since += 1
