@@ -1,4 +1,4 @@
-"""Accuracy and log loss of GCWSNet with early stopping, next to all of the epochs and to the search that is the default."""
+"""Accuracy and log loss of GCWSNet with early stopping, next to all of the epochs and to the default."""
 
 from __future__ import annotations
 
@@ -54,11 +54,12 @@ def run(options: argparse.Namespace) -> Section:
         table.append([one.name, f"{len(splits[0][1]):,}", *cells, f"{means[-1][1][2]:.0f}"])
         log(" | ".join(table[-1]))
     accuracy, loss = np.array(means)[:, :, 0], np.array(means)[:, :, 1]
+    better = (accuracy[:, 1] >= accuracy[:, 0]).sum(), (loss[:, 1] <= loss[:, 0]).sum()
     note = (
-        f"Accuracy in percent and log loss, means of {options.seeds} splits. Early stopping against all epochs: accuracy "
-        f"{(accuracy[:, 1] - accuracy[:, 0]).mean():+.2f} points, at least as good on "
-        f"{(accuracy[:, 1] >= accuracy[:, 0]).sum()} of {len(means)}; log loss {(loss[:, 1] - loss[:, 0]).mean():+.3f}, "
-        f"at least as good on {(loss[:, 1] <= loss[:, 0]).sum()} of {len(means)}."
+        f"Accuracy in percent and log loss, means of {options.seeds} splits. Early stopping against all epochs: "
+        f"accuracy {(accuracy[:, 1] - accuracy[:, 0]).mean():+.2f} points, at least as good on {better[0]} of "
+        f"{len(means)}; log loss {(loss[:, 1] - loss[:, 0]).mean():+.3f}, at least as good on {better[1]} of "
+        f"{len(means)}."
     )
     head = ["rows", "train", *ways, "epochs taken by early stopping"]
     return Section("\n".join([*environment("scikit-learn"), "", note, "", markdown_table(head, table, align="lr")]))
