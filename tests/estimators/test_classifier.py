@@ -613,7 +613,7 @@ def test_settings_out_of_range(settings: dict[str, Any], message: str, three_cla
 def test_training_that_diverges_is_an_error(three_classes: Rows) -> None:
     X, y = three_classes
     with pytest.raises(ValueError, match="the training diverges; use a smaller learning_rate"):
-        small(learning_rate=1e3, epochs=200, hidden=(64, 64, 64, 64)).fit(X, y, sample_weight=np.full(600, 1e30))
+        small(learning_rate=1e3, epochs=200, hidden=(64, 64, 64, 64, 64, 64)).fit(X, y)
 
 
 def test_eval_sets_that_are_none(three_classes: Rows) -> None:

@@ -146,4 +146,4 @@ def test_rows_are_not_held_out_beside_an_eval_set_or_of_a_stream(three_classes: 
         model.fit(X, y, eval_set=(X, y))
     with pytest.raises(ValueError, match="early_stopping=True has no effect, since partial_fit"):
         model.partial_fit(X, y, classes=np.unique(y))
-    assert model.fit(X, y).partial_fit(X, y).n_rows_seen_ == 480 + 600
+    assert model.fit(X, y).partial_fit(X, y).n_rows_seen_ == 600 + 600

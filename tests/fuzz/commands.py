@@ -90,8 +90,10 @@ class Runner:
     def close(self) -> None:
         """End the process."""
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait()
+        self._process.stdout.close()
 
     def digest(self, command: Command) -> str | None:
         """Return the checksum of the result; None if a part of it is not there."""

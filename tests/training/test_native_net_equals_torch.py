@@ -110,7 +110,7 @@ def test_an_estimator_on_a_device_of_torch_leaves_its_generator_and_its_threads_
     model = GCWSNetClassifier(**settings, device=TORCH, n_jobs=1).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), native.predict_proba(X), atol=1e-4)
     model.partial_fit(X, y).save(tmp_path / "model")
-    others = [gcwsnet.load(tmp_path / "model"), copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    others = [gcwsnet.load(tmp_path / "model", device=TORCH), copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
     assert torch.get_num_threads() == before[0]
     assert torch.equal(torch.get_rng_state(), before[1])
     further = model.partial_fit(X, y).predict_proba(X)

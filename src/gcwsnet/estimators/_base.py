@@ -506,7 +506,8 @@ def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
     """
     now: dict[str, Any] = estimator.__dict__
     before = dict(now)
-    trainer = before.get("trainer_")
+    trainer, stream = before.get("trainer_"), before.get("_stream")
+    stream_before = {} if stream is None else stream.__getstate__()
     rows_seen, settings = (None, None) if trainer is None else (trainer.rows_seen, trainer.settings)
     try:
         yield
@@ -516,6 +517,8 @@ def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
         if current is None or not finite or current.rows_seen == (rows_seen if current is trainer else 0):
             now.clear()
             now.update(before)
+            if stream is not None:
+                vars(stream).update(stream_before)
             if trainer is not None:
                 trainer.net.settings = settings
             if current is trainer and not finite:

@@ -120,15 +120,36 @@ def _rounded(graph: Graph, numbers: Value, dtype: np.dtype) -> Value:
 
 def _terms(graph: Graph, x: Value, scaling: TermScaling) -> Value:
     """Return columns times their weights, and rows divided by their lengths; see `TermScaling.transform`."""
-    weighted = x * scaling.weight
     if scaling.scale == "idf":
-        return weighted
+        return x * scaling.weight
+    weighted = _near_one(graph, x) * scaling.weight
     one = graph.constant(1.0, np.float64)
     largest = graph.add("Abs", weighted).reduced("ReduceMax", 1)
     largest = one.where(largest.equals(0.0), largest)
     share = weighted / largest
     length = largest * graph.add("Sqrt", (share * share).sum_in_order(1).with_axis(1))
     return weighted / length.where(length > 0.0, one)
+
+
+def _near_one(graph: Graph, x: Value) -> Value:
+    """Return rows times powers of two that bring their largest numbers to between 0.5 and 1, as `numpy.ldexp` does."""
+    one = graph.constant(1.0, np.float64)
+    largest = graph.add("Abs", x).reduced("ReduceMax", 1)
+    is_large = largest >= 1.0
+    down, left = graph.constant(0.5, np.float64).where(is_large, one), largest
+    for bits in POWERS_OF_TWO:
+        above = left >= 2.0**bits
+        factor = graph.constant(2.0**-bits, np.float64).where(above, one)
+        down, left = down * factor, left * factor
+    ups, left = [one, one], largest
+    for place, bits in enumerate((POWERS_OF_TWO[0], *POWERS_OF_TWO)):
+        below = left < 2.0**-bits
+        factor = graph.constant(2.0**bits, np.float64).where(below, one)
+        ups[place > 0], left = ups[place > 0] * factor, left * factor
+    return x * down * ups[0] * ups[1]  # one of them is not 1; two of them for what one cannot bring up
+
+
+POWERS_OF_TWO = (512, 256, 128, 64, 32, 16, 8, 4, 2, 1)
 
 
 def _quantiles(graph: Graph, x: Value, scaling: QuantileScaling) -> Value:

@@ -72,7 +72,7 @@ def _check_settings(settings: Fields, codes: Fields) -> None:
     bits = codes.items("shape")[1] * np.dtype(codes.text("dtype")).itemsize * BITS_OF_A_BYTE
     settings.integer("n_hashes", 1, max(1, bits))
     settings.integer("seed", 0, 2**64 - 1)
-    content = dict(settings.content)
+    content = {"sets": False} | settings.content  # which format 1 does not have
     try:
         parameters = content | {"random_state": content.pop("seed"), "fetch_rows": None, "method": "auto"}
         IndexSettings.checked(parameters)

@@ -62,7 +62,7 @@ def minwise(X: ArrayLike, n_hashes: int, *, seed: int = 0) -> tuple[NDArray[np.i
     --------
     >>> i_star, t_star = minwise([[-3.0, 17.0], [0.0, 0.0]], n_hashes=4)
     >>> i_star
-    array([[ 2,  1,  2,  1],
+    array([[ 1,  2,  2,  2],
            [-1, -1, -1, -1]])
     """
     u = gmm_features(X)
