@@ -216,7 +216,7 @@ def test_a_file_without_the_rows_is_refused(tmp_path: Path) -> None:
     del arrays["machine.rows"]
     write_file(tmp_path / "model", arrays, description)
     for load in (gcwsnet.load, gcwsnet.Predictor.load):
-        with pytest.raises(ValueError, match="the array machine.rows.data is missing"):
+        with pytest.raises(ValueError, match=r"the array machine\.rows\.data is missing"):
             load(tmp_path / "model")
 
 
