@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import lightgbm
 import numpy as np
 from sklearn.datasets import make_classification
 
@@ -55,6 +54,8 @@ def least_costs(models: dict[str, Any], X: Any, y: Any, repetitions: int) -> dic
 
 def times_table(sizes: list[int], repetitions: int) -> str:
     """Return the seconds of fits, and their ratios to LightGBM's."""
+    import lightgbm
+
     rows = []
     for n in sizes:
         X, y = generated(n)
