@@ -194,15 +194,22 @@ def datasketch_forest(n_trees: int, permutations: int = PERMUTATIONS) -> Method:
     return Method(name, "datasketch MinHashLSHForest", "Jaccard of sets", as_token_sets, build, query)
 
 
-def datasketch_lsh(t: float, permutations: int = PERMUTATIONS) -> Method:
-    """Return datasketch's LSH on sets: the rows that share a bucket."""
+def _datasketch_lsh(sets: list[list[bytes]], t: float, permutations: int) -> tuple[Any, list[Any]]:
+    """Return datasketch's LSH on sets, and their hashes."""
     from datasketch import MinHash, MinHashLSH
 
+    lsh, hashes = MinHashLSH(threshold=t, num_perm=permutations), MinHash.bulk(sets, num_perm=permutations)
+    for row, one in enumerate(hashes):
+        lsh.insert(row, one)
+    return lsh, hashes
+
+
+def datasketch_lsh(t: float, permutations: int = PERMUTATIONS) -> Method:
+    """Return datasketch's LSH on sets: the rows that share a bucket."""
+    from datasketch import MinHash
+
     def build(sets: list[list[bytes]]) -> Any:
-        lsh = MinHashLSH(threshold=t, num_perm=permutations)
-        for row, one in enumerate(MinHash.bulk(sets, num_perm=permutations)):
-            lsh.insert(row, one)
-        return lsh
+        return _datasketch_lsh(sets, t, permutations)[0]
 
     def query(lsh: Any, sets: list[list[bytes]]) -> Found:
         return [np.array(lsh.query(one), dtype=np.int64) for one in MinHash.bulk(sets, num_perm=permutations)]
@@ -213,14 +220,10 @@ def datasketch_lsh(t: float, permutations: int = PERMUTATIONS) -> Method:
 
 def datasketch_lsh_top(t: float, permutations: int = PERMUTATIONS) -> Method:
     """Return the nearest of the rows that share a bucket of datasketch's LSH, by the hashes that agree."""
-    from datasketch import MinHash, MinHashLSH
+    from datasketch import MinHash
 
     def build(sets: list[list[bytes]]) -> Any:
-        lsh = MinHashLSH(threshold=t, num_perm=permutations)
-        hashes = MinHash.bulk(sets, num_perm=permutations)
-        for row, one in enumerate(hashes):
-            lsh.insert(row, one)
-        return lsh, hashes
+        return _datasketch_lsh(sets, t, permutations)
 
     def query(index: Any, sets: list[list[bytes]]) -> Found:
         lsh, hashes = index

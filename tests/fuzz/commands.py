@@ -111,7 +111,7 @@ class Runner:
 
 
 def check_end(runner: Runner, command: Command, expected: str, ended: dict[str, Any], what: str) -> str:
-    """Return how a run ended: the result is there whole or not at all, an error is said, and it can be done again."""
+    """Return how a run ended: the result is there whole or not at all, an error is said, and it can be repeated."""
     assert "Traceback" not in ended["stderr"], f"{what}: {ended['stderr']}"
     found = runner.digest(command)
     if ended["code"] == 0:
@@ -124,9 +124,9 @@ def check_end(runner: Runner, command: Command, expected: str, ended: dict[str, 
     again = runner.run([*command.arguments, *(command.again if begun else [])])
     if again["code"] != 0 and command.again:
         again = runner.run([*command.arguments, "--restart"])
-        assert again["code"] == 0, f"{what}: cannot be done again: {again['stderr']}"
-    assert again["code"] == 0, f"{what}: cannot be done again: {again['stderr']}"
-    assert runner.digest(command) == expected, f"{what}: another result when it was done again"
+        assert again["code"] == 0, f"{what}: cannot be repeated: {again['stderr']}"
+    assert again["code"] == 0, f"{what}: cannot be repeated: {again['stderr']}"
+    assert runner.digest(command) == expected, f"{what}: another result when it was repeated"
     return "killed" if ended["code"] < 0 else "error"
 
 

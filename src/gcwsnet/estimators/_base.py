@@ -145,9 +145,8 @@ class GCWSNetEstimator(FittedNet):
 
     def _warm_up_rows(self) -> int:
         """Return the rows of a stream that preprocessing and p are learned from."""
-        searched = self.search != "off" and "auto" in (self.p, self.relevance)
         learned = self.scale is not None or self.relevance not in ("auto", 0)
-        return WARM_UP_ROWS if searched or learned else 1
+        return WARM_UP_ROWS if learned or self._is_searched() else 1
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None) -> Self:
         """Learn from rows in random order, `epochs` times each.

@@ -68,7 +68,7 @@ class Stream:
         return self.buffer is not None or self.waiting is not None or self.again is not None
 
     def is_search_due(self, n_rows: int) -> bool:
-        """Return whether so many first rows are to be searched."""
+        """Return whether it is time for a search, with this number of first rows."""
         return n_rows >= FIRST_SEARCH and (n_rows >= NEXT_SEARCH * self.searched or n_rows >= self.capacity)
 
     def search(self, rows: Batch) -> None:

@@ -97,7 +97,7 @@ class IndexSettings:
         return "minwise" if self.sets else "gcws"
 
     def hasher(self, n_features: int) -> FittedHasher:
-        """Return the hasher that makes the codes of rows with so many columns: that of GCWSHasher with its defaults."""
+        """Return the hasher of rows with a number of columns: that of GCWSHasher with its defaults."""
         hasher = GCWSHasher(self.n_hashes, p=self.p, bits=self.bits, method=self._sampler)
         return FittedHasher(HasherSettings.checked(hasher.get_params(deep=False)), self.seed, n_features)
 

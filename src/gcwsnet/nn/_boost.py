@@ -273,7 +273,7 @@ class BoostRecord(NamedTuple):
 class BoostMonitor:
     """A monitor of a running training that says what the network would reach with a boosted last layer.
 
-    As in the last figure of the paper: every so many batches the last layer is learned from codes, beside the network,
+    As in the last figure of the paper: every few batches the last layer is learned from codes, beside the network,
     whose training goes on as if nothing had been.
 
     Parameters
