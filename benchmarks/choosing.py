@@ -22,7 +22,7 @@ from gcwsnet import GCWSHasher, GCWSNetClassifier, datasets, estimate_similarity
 HASHES = (16, 32, 64, 128, 256, 512)
 BITS = (1, 2, 4, 8)
 POWERS = (0.25, 0.5, 1, 2, 5, 10, 20, 40, 80)
-ESTIMATES = 200
+ESTIMATES = 2000
 """Seeds of the hashes over which the error of an estimate is taken."""
 
 
@@ -117,6 +117,7 @@ def draw_hashes(errors: dict[int, list[float]], found: dict[str, dict[int, list[
     _axes_of(first, HASHES, "k", "error of an estimated similarity")
     first.set(title="Similarity (wide: the formula)", yscale="log", yticks=[0.02, 0.05, 0.1, 0.2])
     first.set_yticklabels(["0.02", "0.05", "0.1", "0.2"])
+    first.minorticks_off()
     first.legend()
     for axes, (title, lines) in zip(others, found.items(), strict=True):
         for (bits, values), style in zip(lines.items(), STYLES, strict=False):
