@@ -20,7 +20,6 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "myst_parser",
-    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
@@ -30,7 +29,6 @@ autodoc_typehints = "none"  # the sections of a docstring have the types
 autodoc_inherit_docstrings = False
 numpydoc_show_class_members = False
 
-myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4  # the anchors of headings are those of GitHub
 
 sphinx_gallery_conf = {
@@ -43,6 +41,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
 }
 
 html_theme = "furo"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
-from collections.abc import Iterator
 from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -19,13 +18,16 @@ from tests.browser import command
 from tests.docs.test_links import MODULES, listed, reference
 
 SITE = Path(__file__).parents[2] / "build" / "docs"
-PAGES = {path.relative_to(SITE).as_posix(): path for path in sorted(SITE.rglob("*.html")) if "_static" not in path.parts}
+PAGES = {
+    path.relative_to(SITE).as_posix(): path for path in sorted(SITE.rglob("*.html")) if "_static" not in path.parts
+}
 PHONE, DESKTOP = 390, 1200
 EXAMPLES = 15
 PATIENCE = 600  # seconds in which a browser must have gone through all pages
 LOADS = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src")}
 WATCH = """<script>
-addEventListener("error", event => parent.problems.push(event.message || `not loaded: ${event.target.src || event.target.href}`), true);
+const loaded = ({src, href}) => `not loaded: ${src || href}`;
+addEventListener("error", event => parent.problems.push(event.message || loaded(event.target)), true);
 addEventListener("unhandledrejection", event => parent.problems.push(String(event.reason)));
 console.error = message => parent.problems.push(String(message));
 </script>"""
@@ -92,19 +94,21 @@ def parsed() -> dict[str, Links]:
     return {name: Links(path.read_text(encoding="utf-8")) for name, path in PAGES.items()}
 
 
+def leads(name: str, link: str, parsed: dict[str, Links]) -> bool:
+    """Return whether a link of a page leads to a file of the site, and to an anchor if it names one."""
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc:
+        return True
+    target = (PAGES[name].parent / unquote(parts.path)).resolve() if parts.path else PAGES[name]
+    if not target.is_relative_to(SITE) or not target.is_file():
+        return False
+    page = parsed.get(target.relative_to(SITE).as_posix())
+    return not parts.fragment or page is None or unquote(parts.fragment) in page.anchors
+
+
 def test_links_lead_to_pages_and_anchors(parsed: dict[str, Links]) -> None:
-    broken = []
-    for name, page in parsed.items():
-        for link in [*page.links, *page.loads]:
-            parts = urlsplit(link)
-            if parts.scheme or parts.netloc:
-                continue
-            target = (PAGES[name].parent / unquote(parts.path)).resolve() if parts.path else PAGES[name]
-            known = target.relative_to(SITE).as_posix() if target.is_relative_to(SITE) else None
-            if known is None or not target.is_file():
-                broken.append(f"{name}: {link}")
-            elif parts.fragment and known in parsed and unquote(parts.fragment) not in parsed[known].anchors:
-                broken.append(f"{name}: {link}")
+    links = [(name, link) for name, page in parsed.items() for link in page.links + page.loads]
+    broken = [f"{name}: {link}" for name, link in links if not leads(name, link, parsed)]
     assert broken == []
 
 
@@ -166,7 +170,7 @@ class Watched(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return what a browser found on each page, wide and narrow."""
     browser = command(tmp_path_factory.mktemp("profile"))
     handler = type("Handler", (Watched,), {"found": {}, "arrived": threading.Event()})
@@ -180,7 +184,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
             walking.terminate()
         server.shutdown()
     assert arrived, f"the browser has not come to the end of {len(PAGES)} pages in {PATIENCE} s"
-    yield handler.found  # type: ignore[attr-defined]
+    return handler.found  # type: ignore[attr-defined]
 
 
 def failing(seen: dict[str, Any], what: str) -> dict[str, Any]:

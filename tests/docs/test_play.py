@@ -65,14 +65,18 @@ for (const step of %s) {
   }
   const row = name => [1, 2, 3, 4, 5].map(column => Number(get(name + column).value));
   const numbers = ids => Object.fromEntries(ids.map(id => [id, get(id).textContent.replace("−", "-")]));
+  const bars = [...document.querySelectorAll("#features .larger")].map(one => one.getBoundingClientRect().height);
   found.push({a: row("a"), b: row("b"), seed: Number(get("seed").value), cells: get("hashes").children.length,
-    bars: [...document.querySelectorAll("#features .larger")].filter(one => one.getBoundingClientRect().height > 2).length,
-    ...numbers(["p-value", "k-value", "b-value", "kernel", "from-samples", "from-codes", "deviation", "n-same", "n-chance"])});
+    bars: bars.filter(height => height > 2).length, ...numbers(["p-value", "k-value", "b-value", "kernel",
+      "from-samples", "from-codes", "deviation", "n-same", "n-chance"])});
 }
 document.body.innerHTML = "<pre>" + JSON.stringify({problems, found}) + "</pre>";
 </script>"""
 PAGE = """<!DOCTYPE html><meta charset="utf-8">
-<script>const problems = []; addEventListener("error", event => problems.push(event.message || "not loaded"), true);</script>
+<script>
+const problems = [];
+addEventListener("error", event => problems.push(event.message || "not loaded"), true);
+</script>
 <body>%s%s</body>"""
 
 
