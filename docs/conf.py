@@ -23,6 +23,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
+smartquotes = False  # a value such as "auto" can be copied
 default_role = "py:obj"  # `name` in a docstring is a link where the reference has the name
 
 autodoc_typehints = "none"  # the sections of a docstring have the types
@@ -50,6 +51,7 @@ html_static_path = ["_static", "play"]
 html_css_files = ["site.css"]
 html_extra_path = ["paper.html"]
 html_copy_source = False
+html_show_copyright = False
 
 
 def link_to_pages(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:

@@ -33,7 +33,6 @@ console.error = message => parent.problems.push(String(message));
 </script>"""
 WALK = """<!DOCTYPE html><meta charset="utf-8"><body><script>
 const found = {}, frame = document.createElement("iframe");
-let problems = [];
 frame.style.border = 0;
 frame.height = 800;
 document.body.append(frame);
@@ -49,17 +48,18 @@ function look(page, width) {
 
 async function walk() {
   for (const path of %s) {
-    problems = [];
+    const problems = window.problems = [];
     frame.width = %d;
     await new Promise(done => { frame.onload = done; frame.src = path; });
     await settled();
-    const page = frame.contentDocument;
+    const page = frame.contentDocument, results = () => page.querySelectorAll("#search-results li a").length;
+    for (let tries = 0; path.includes("?q=") && !results() && tries < 200; tries++) await settled();
     const resources = frame.contentWindow.performance.getEntriesByType("resource").map(one => one.name);
     const images = [...page.images];
     found[path] = {desktop: look(page, %d), phone: look(page, %d), problems,
       title: page.title, elsewhere: resources.filter(name => !name.startsWith(location.origin)),
       missing: images.filter(one => !one.complete || one.naturalWidth === 0).map(one => one.src),
-      results: page.querySelectorAll("#search-results li a").length};
+      results: results()};
   }
   await fetch("/found", {method: "POST", body: JSON.stringify(found)});
 }

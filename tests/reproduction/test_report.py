@@ -149,7 +149,7 @@ def test_a_figure_of_the_story_has_the_charts_that_are_named(name: str, tmp_path
 
 LOOK = """
 <!DOCTYPE html><meta charset="utf-8"><script>
-const problems = [];
+window.problems = [];
 function look(frame) {
   const page = frame.contentDocument;
   const folded = page.documentElement.scrollHeight;
