@@ -1,4 +1,4 @@
-"""Every block of the README and of the tour runs on its own: Python without a warning, the shell without an error."""
+"""Every block of the README runs on its own: Python without a warning, the shell without an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/tour.md")
+PAGES = ("README.md",)
 
 
 def blocks(language: str) -> list[tuple[str, int, str]]:
