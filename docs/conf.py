@@ -60,8 +60,9 @@ def link_to_pages(app: Sphinx, what: str, name: str, obj: object, options: objec
 
 
 def skip_members(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object) -> bool:
-    """Leave what comes from scikit-learn and torch to their documentation."""
-    return skip or str(getattr(obj, "__module__", None)).startswith(("sklearn.", "torch."))
+    """Leave what comes from scikit-learn and torch to their documentation, and the fields of tuples to their class."""
+    elsewhere = str(getattr(obj, "__module__", None)).startswith(("sklearn.", "torch."))
+    return skip or elsewhere or str(obj.__doc__).startswith("Alias for field number")
 
 
 def open_web_pages(app: Sphinx, doctree: nodes.document) -> None:

@@ -129,6 +129,13 @@ def test_every_page_and_every_public_name_is_there(parsed: dict[str, Links]) -> 
     assert set(reference()) <= set(MODULES)
 
 
+def test_no_sentence_of_a_docstring_became_a_list() -> None:
+    """A paragraph that begins with one letter and a full stop is a list to Sphinx."""
+    lists = ('<ol class="loweralpha', '<ol class="upperalpha', '<ol class="lowerroman', '<ol class="upperroman')
+    api = {name: path.read_text(encoding="utf-8") for name, path in PAGES.items() if name.startswith("api/")}
+    assert [name for name, text in api.items() if any(one in text for one in lists)] == []
+
+
 def test_the_gallery_has_examples_with_pictures(parsed: dict[str, Links]) -> None:
     examples = [name for name in parsed if name.startswith("gallery/plot_")]
     assert len(examples) >= EXAMPLES
