@@ -41,7 +41,9 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,
+    "notebook_extensions": set(),
     "show_memory": False,
+    "show_signature": False,
     "write_computation_times": False,
 }
 
