@@ -418,6 +418,8 @@ class _Run:
     def _blocks(self, batches: Coded, skipped: int) -> Iterator[Batch]:
         """Yield whole steps, many at once, from where the epoch stands."""
         block_rows = max(1, ROWS_AT_ONCE // self.batch_size) * self.batch_size
+        if self.plan.follows:  # rows are not coded before those of earlier pieces have been learned
+            block_rows = PIECE_ROWS
         for block in rebatched(batches, block_rows):
             if skipped >= block.n_rows:
                 skipped -= block.n_rows
