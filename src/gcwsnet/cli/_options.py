@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _reading = partial(typer.Option, rich_help_panel="How files are read")
 _hashing = partial(typer.Option, rich_help_panel="How rows become codes")
+_where = partial(typer.Option, rich_help_panel="Where it runs")
 
 FORMATS = "LIBSVM, CSV, TSV, Parquet, Arrow, npz, npy"
 FilesToRead = Annotated[list[str], typer.Argument(metavar="FILE", help=f"Files, folders or patterns: {FORMATS}.")]
@@ -100,6 +101,22 @@ Sets = Annotated[
 ]
 Encoding = Annotated[str, _hashing(metavar="mixed|lowbits", help="lowbits with --t-bits 0 is the paper's practice.")]
 
+Engine = Annotated[
+    str, _where("--engine", metavar="local|dask", help="This process, or the workers of a cluster of Dask.")
+]
+Scheduler = Annotated[
+    str | None,
+    _where(metavar="ADDRESS", help="With --engine dask: the scheduler of a cluster, such as tcp://10.0.0.1:8786."),
+]
+Workers = Annotated[
+    int | None,
+    _where(
+        min=1,
+        help="With --engine dask: start this number of worker processes here. By default one for each core.",
+        show_default=False,
+    ),
+]
+
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder or the file of a model.")]
 Task = Annotated[str, typer.Option(metavar="NAME", help="auto, classification or regression.")]
 RandomState = Annotated[int, typer.Option(min=0, help="The seed of hashes, weights and order.")]
@@ -152,6 +169,22 @@ def refuse_both(resume: bool, restart: bool) -> None:
     """Raise an error if an unfinished run is to be both continued and dropped."""
     if resume and restart:
         raise typer.BadParameter("Give --resume or --restart, and not both.", param_hint="--restart")
+
+
+def check_engine(engine: str, scheduler: str | None, workers: int | None) -> str:
+    """Return the engine that is given, if there is such an engine and each option of a cluster has an effect."""
+    check_choice("--engine", engine, ("local", "dask"))
+    for option, value in (("--scheduler", scheduler), ("--workers", workers)):
+        if engine == "local" and value is not None:
+            raise typer.BadParameter(
+                "The option has no effect without --engine dask. Give both, or neither.", param_hint=option
+            )
+    if scheduler is not None and workers is not None:
+        raise typer.BadParameter(
+            "Give --scheduler, for a cluster that runs, or --workers, to start one here, and not both.",
+            param_hint="--workers",
+        )
+    return engine
 
 
 def name_or_number(given: str | None) -> str | int | None:

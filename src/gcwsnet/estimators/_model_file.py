@@ -13,6 +13,7 @@ from gcwsnet import estimators, training
 from gcwsnet.coding import Coder
 from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
 from gcwsnet.coding._version import ColumnWatch
+from gcwsnet.estimators._fields_format import check_fields
 from gcwsnet.estimators._input import set_inputs
 from gcwsnet.estimators._model_format import SCALES, check_model
 from gcwsnet.estimators._stream import Stream
@@ -152,7 +153,9 @@ def load(path: str | Path, *, device: str = "cpu") -> Any:
     ValueError
         If the file is damaged, is not a model file of gcwsnet, or was written by a version that this one cannot read.
         A file may come from a stranger: it is checked before anything is made of it, takes no more memory than a few
-        times its size, and none of its content is run.
+        times its size, and none of its content is run. A FieldsClassifier takes the memory of its table as well.
+    MemoryError
+        If there is no memory for the table of a FieldsClassifier, whose file holds only the slots that are in use.
 
     Examples
     --------
@@ -194,8 +197,10 @@ def read_model(path: Path) -> tuple[Path, Arrays, Description]:
             f"there is no model at {path}; give the folder of a model, or the file that save() wrote"
         )
     arrays, description = read_file(path)
-    if description.keys() & {"trainer", "machine"}:
-        with _sound(path):
+    with _sound(path):
+        if description.get("estimator") == FIELDS:
+            check_fields(arrays, description)
+        elif description.keys() & {"trainer", "machine"}:
             check_model(arrays, description)
     return path, arrays, description
 
@@ -234,7 +239,8 @@ def estimator_of(
     with whole_model(path, description):
         if device is not None:
             description = description | {"params": description["params"] | {"device": device}}
-        estimator: GCWSNetEstimator = _with_coder(arrays, description, NETS)
+        with _sound(path):
+            estimator: GCWSNetEstimator = _with_coder(arrays, description, NETS)
         trainer = training.Trainer.from_state(
             restored_tables(arrays), description["trainer"], device=str(estimator.device)
         )
@@ -249,7 +255,8 @@ def kernel_machine_of(path: Path, arrays: Arrays, description: Description) -> K
     from gcwsnet.estimators._fitted_machine import FittedMachine  # noqa: PLC0415 - not for those who load nets
 
     with whole_model(path, description):
-        estimator: KernelMachine = _with_coder(arrays, description, KERNEL_MACHINES)
+        with _sound(path):
+            estimator: KernelMachine = _with_coder(arrays, description, KERNEL_MACHINES)
         estimator._use(FittedMachine.from_state(arrays, description["machine"], estimator.coder_))
     return estimator
 

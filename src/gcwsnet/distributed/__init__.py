@@ -1,0 +1,15 @@
+"""Hashing and training on a cluster of Dask, whose results do not depend on how many workers there are or which die."""
+
+try:
+    import distributed as _distributed  # noqa: F401
+except ModuleNotFoundError as _error:
+    if _error.name not in ("dask", "distributed"):
+        raise
+    raise ImportError(
+        "gcwsnet.distributed needs dask, which is not installed; pip install 'gcwsnet[distributed]'"
+    ) from _error
+
+from gcwsnet._lazy import load_when_used
+
+__all__: list[str] = []
+__getattr__ = load_when_used(__name__, {})
