@@ -28,6 +28,8 @@ METHODS = {
     "last-layer": ("net_runs", "run_last_layer"),
     "svm": ("kernel_runs", "run_svm"),
     "zero-bit": ("kernel_runs", "run_zero_bit"),
+    "clusters": ("kernel_runs", "run_clusters"),
+    "regression": ("kernel_runs", "run_regression"),
     "theorem": ("theorems", "run_theorem"),
 }
 """The module and the function that do the runs of a method."""
@@ -65,8 +67,10 @@ def rule_of_thumb(settings: Settings) -> float:
         return _svm_seconds(settings, n_train, n_test, D)
     if method == "zero-bit":
         return 2e-9 * settings["pairs"] * settings["k"] * D + 1
+    if method in ("clusters", "regression"):
+        return 2e-8 * n_test * CLASSES * 100 * (settings.get("k", 0) or D) + 1
     if method == "last-layer":
-        times = n_train / (settings["batch"] * settings["every"]) + 2
+        times = settings["epochs"] * n_train / (settings["batch"] * settings["every"]) + 2
         return times * n_train * (1e-4 + 2.5e-9 * settings["k"] * CLASSES)
     return _net_seconds(settings, n_train, n_test, D)
 

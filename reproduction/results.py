@@ -82,15 +82,19 @@ def mean_over_seeds(outcomes: Sequence[Outcome]) -> Outcome:
         return first
     result: dict[str, Any] = {"accuracy": fmean(one.accuracy for one in outcomes), "seeds": len(outcomes)}
     result["deviation"] = stdev(one.accuracy for one in outcomes)
-    curves = [one.result["curve"] for one in outcomes]
-    curve: dict[str, Any] = {
+    if "curve" in first.result:
+        result["curve"] = _mean_curve([one.result["curve"] for one in outcomes])
+    return replace(first, result={**first.result, **result}, seconds=sum(one.seconds for one in outcomes))
+
+
+def _mean_curve(curves: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    means = {
         name: [fmean(values) for values in zip(*(one[name] for one in curves), strict=True)]
         for name, numbers in curves[0].items()
         if isinstance(numbers, list)
     }
-    columns = zip(*(one["accuracy"] for one in curves), strict=True)
-    result["curve"] = {**curves[0], **curve, "deviation": [stdev(values) for values in columns]}
-    return replace(first, result={**first.result, **result}, seconds=sum(one.seconds for one in outcomes))
+    accuracies = zip(*(one["accuracy"] for one in curves), strict=True)
+    return {**curves[0], **means, "deviation": [stdev(values) for values in accuracies]}
 
 
 _FIELDS = {field.name for field in fields(Outcome)}
