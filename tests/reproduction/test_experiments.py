@@ -91,7 +91,11 @@ def test_best_p_of_the_paper_are_tried() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [name for name, one in EXPERIMENTS.items() if one.datasets and name not in ("last-layer", "zero-bit", "other-tasks")],
+    [
+        name
+        for name, one in EXPERIMENTS.items()
+        if one.datasets and name not in ("last-layer", "zero-bit", "other-tasks")
+    ],
 )
 def test_a_figure_shows_what_has_been_run(name: str, tmp_path: Path) -> None:
     experiment = EXPERIMENTS[name]
