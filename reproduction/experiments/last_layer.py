@@ -21,7 +21,7 @@ from reproduction.statements import Case, Statement, all_done
 NAME = "dailysports"
 UNITS = (200, 400)
 EVERY, EVERY_QUICK = 1, 16
-EPOCHS, BATCHES = 20, 143
+EPOCHS, BATCHES = 10, 143
 """The epochs of the longer history, and the batches of an epoch."""
 DRASTICALLY = 30.0
 """The points of accuracy that are a drastic improvement."""
@@ -34,7 +34,7 @@ def _grid(quick: bool) -> list[Settings]:
 
 
 def _history(H: int) -> tuple[Settings, Settings]:
-    """Return the runs of the entire history: each batch of the first epoch, and each of 20 epochs."""
+    """Return the runs of the entire history: each batch of the first epoch, and each of ten epochs."""
     return (
         last_layer(NAME, k=256, b=8, H=H, every=EVERY),
         last_layer(NAME, k=256, b=8, H=H, every=BATCHES, epochs=EPOCHS),
