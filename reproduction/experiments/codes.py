@@ -219,8 +219,6 @@ SECTION_4 = Experiment(
             f"b = 12 and 16 with 2^8 bins for each hash cost less than {NO_LOSS:g} points, compared with b = 8 and no "
             "count-sketch, whose model is as large; both datasets, all k and L",
             _eight_bits_lose_nothing,
-            why="A count-sketch of 12 or 16 bits spreads all hashes over all bins, so that each bin sums parts of "
-            "several hashes, with few hashes most of all; the low 8 bits of i* leave each hash its own bins.",
         ),
     ),
     note="Not a figure of the paper, which recommends it by its analysis. The largest i* of these rows has 11 bits. "
