@@ -51,6 +51,7 @@ SUBJECTS = {
         ("datasketch", "faiss", "matplotlib", "pandas", "rensa", "torch"),
     ),
     "routes": Subject("ways to serve a model: needs, size, cold start and time for a row", "onnx.md", ("onnxruntime",)),
+    "scaling": Subject("hashing on a cluster of Dask, next to one process", "dask.md", ("distributed",)),
     "samplers": Subject("time, bias and variance of each sampler", "samplers.md", ("matplotlib",)),
     "stream-latency": Subject("time of single rows of a stream", "streams.md"),
     "streaming": Subject("memory and time of one pass over large files", "command-line.md"),
