@@ -8,6 +8,7 @@ new one is started, as a service manager would, and takes part in a second run.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -82,6 +83,7 @@ def n_workers() -> int:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # what was made is removed
     processes = []
     with TemporaryDirectory() as temporary, network():
         folder = Path(temporary)
@@ -116,7 +118,7 @@ def main() -> None:
             print(f"its worker has ended {wait_until(lambda: processes[2].poll() is not None, 'its end'):.0f} s later")
             processes.append(start(HOSTS[1], *worker, "--local-directory", folder / HOSTS[1]))
             print(f"the host is back after {wait_until(lambda: n_workers() == 2, 'a worker that is back'):.0f} s")
-            assert start(CENTER, *arguments, *cluster, "--restart").wait(180) == 0
+            assert start(CENTER, *arguments, *cluster, "--restart").wait(300) == 0
             assert content(out) == content(folder / "local")
             print("a second run has ended with the same bytes")
         finally:
