@@ -56,7 +56,7 @@ endif
 
 docs: setup ## the documentation site in build/docs, with every page looked at in a browser
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[docs]'
-	rm -rf build/docs docs/api/generated
+	rm -rf build/docs build/doctrees docs/api/generated
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
 	$(BIN)/python -m pytest tests/docs/check_site.py
 
