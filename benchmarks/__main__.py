@@ -53,6 +53,7 @@ SUBJECTS = {
     "routes": Subject("ways to serve a model: needs, size, cold start and time for a row", "onnx.md", ("onnxruntime",)),
     "samplers": Subject("time, bias and variance of each sampler", "samplers.md", ("matplotlib",)),
     "stream-latency": Subject("time of single rows of a stream", "streams.md"),
+    "long-stream": Subject("time, memory and size of a model over millions of calls", "streams-benchmark.md"),
     "streaming": Subject("memory and time of one pass over large files", "command-line.md"),
     "streams": Subject(
         "prequential accuracy, time and memory on streams that change, next to river, Vowpal Wabbit and SGD",
