@@ -34,6 +34,7 @@ SUBJECTS = {
         "seconds of a whole fit with default settings, next to LightGBM", "training-speed.md", ("lightgbm",)
     ),
     "fit-parts": Subject("where the time of a fit goes, and its memory traffic", "training-speed.md"),
+    "busy": Subject("two threads against one beside busy processes", "robustness.md"),
     "batch-size": Subject("accuracy after one pass by the rows of a step", "training-speed.md"),
     "model-size": Subject("size of model files and accuracy by the type of the stored table", "training-speed.md"),
     "first-layer": Subject(
