@@ -68,6 +68,8 @@ def codes_source(folder: Path, training: TrainingSettings) -> RowSource:
             f"{folder} has the codes of {len(hashed)} of {len(manifest.files)} files; run gcwsnet hash again with "
             "--resume to finish it"
         )
+    if any("unread" in one for one in manifest.files):  # the coder was learned without them
+        file_coder = replace(file_coder, n_rows=sum(one.rows for one in hashed))
     n_codes, n_values = file_coder.coder.n_codes, 2**file_coder.coder.code_bits
 
     def stored() -> Iterator[Batch]:
