@@ -35,6 +35,7 @@ SUBJECTS = {
     ),
     "fit-parts": Subject("where the time of a fit goes, and its memory traffic", "training-speed.md"),
     "batch-size": Subject("accuracy after one pass by the rows of a step", "training-speed.md"),
+    "shards": Subject("accuracy by the number of shards of a training on a cluster", "dask-training.md"),
     "model-size": Subject("size of model files and accuracy by the type of the stored table", "training-speed.md"),
     "first-layer": Subject(
         "rows learned per second by the first layer of gcwsnet.nn, next to torch", "training-speed.md", ("torch",)

@@ -1,7 +1,7 @@
 """What a worker does in a round: learn a piece of the rows, add up changes, and make the next weights.
 
-Each function is a pure function of its arguments. A worker keeps the weights that it had last, and only saves the work
-to make them again.
+Each function is a pure function of its arguments. A thread of a worker keeps the weights that it had last, which only
+saves the work to make them again.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,6 @@ from gcwsnet.training import Net, Targets, TrainingSettings, _rounds
 from gcwsnet.training._changes import Arrays, ShardChange, Update, apply, merged, n_bytes, net_arrays
 from gcwsnet.training._history import Counts
 from gcwsnet.training._net import make_net
-
-MOST_KEPT = 8
-"""Weights that a process keeps: one for each thread of it and each run, the latest ones."""
 
 
 @dataclass(frozen=True)
@@ -43,19 +41,12 @@ class NetMade:
         return make_net(self.settings, self.targets, **self.description, initialize=initialize)
 
 
-class Version(NamedTuple):
-    """Weights of a run: those of a base, with updates.
+@dataclass(frozen=True, eq=False)
+class Base:
+    """All numbers of a net that learning goes on from. With updates they are those of later rounds."""
 
-    Attributes
-    ----------
-    run : str
-        A name that no other run has.
-    number : int
-        The rounds that made the base.
-    """
-
-    run: str
-    number: int
+    made: NetMade
+    arrays: Arrays
 
 
 @dataclass(frozen=True)
@@ -64,7 +55,6 @@ class Lesson:
 
     Attributes
     ----------
-    made : NetMade
     places : list of arrays
         The rows of the piece in each of its parts.
     order : int64 array
@@ -77,7 +67,6 @@ class Lesson:
         Whether the round has no other piece.
     """
 
-    made: NetMade
     places: list[NDArray[np.int64]]
     order: NDArray[np.int64]
     rates: NDArray[np.float64]
@@ -95,31 +84,31 @@ class Learned(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    version: int
+    n_updates: int
     arrays: Arrays
     net: Net
 
 
-_kept: dict[tuple[str, int], _Kept] = {}
+_kept: WeakKeyDictionary[Base, dict[int, _Kept]] = WeakKeyDictionary()
+"""For a base, as long as the worker has it, the weights that each thread had last."""
 
 
-def initial_arrays(made: NetMade) -> Arrays:
-    """Return the arrays of a net that has learned nothing."""
-    return {name: value.copy() for name, value in net_arrays(made.make(initialize=True)).items()}
+def initial_base(made: NetMade) -> Base:
+    """Return the base of a net that has learned nothing."""
+    return Base(made, {name: value.copy() for name, value in net_arrays(made.make(initialize=True)).items()})
 
 
-def learn_piece(lesson: Lesson, version: Version, base: Arrays, updates: Sequence[Update], parts: list[Any]) -> Learned:
-    """Return what the steps on one piece make of the weights of a version.
+def given_base(base: Base) -> Base:
+    """Return a base that is sent with its task."""
+    return base
 
-    Parameters
-    ----------
-    lesson : Lesson
-    version, base, updates
-        The weights to begin with.
-    parts : list
-        Objects with a method `take` that returns rows by their numbers, such as batches.
+
+def learn_piece(lesson: Lesson, base: Base, updates: Sequence[Update], parts: list[Any]) -> Learned:
+    """Return what the steps on one piece make of the weights that a base and updates give.
+
+    The rows of `parts` are taken by their method `take`, which a batch has.
     """
-    kept = _current(lesson.made, version, base, updates)
+    kept = _current(base, updates)
     taken = [part.take(places) for part, places in zip(parts, lesson.places, strict=True)]
     rows: Batch = joined(taken).take(lesson.order)
     how = {"alone": lesson.alone, "with_auc": lesson.with_auc}
@@ -134,11 +123,9 @@ def add_pieces(pieces: Sequence[Learned]) -> Learned:
     return Learned(merged(changes), counts, sum(piece.bytes_sent for piece in pieces))
 
 
-def next_update(
-    made: NetMade, version: Version, base: Arrays, updates: Sequence[Update], all_pieces: Learned
-) -> Update:
+def next_update(base: Base, updates: Sequence[Update], all_pieces: Learned) -> Update:
     """Return the update that the pieces of a round make together."""
-    return _rounds.next_update(_current(made, version, base, updates).arrays, all_pieces.change)
+    return _rounds.next_update(_current(base, updates).arrays, all_pieces.change)
 
 
 def counted(all_pieces: Learned) -> tuple[list[Counts], int]:
@@ -146,22 +133,13 @@ def counted(all_pieces: Learned) -> tuple[list[Counts], int]:
     return all_pieces.counts, all_pieces.bytes_sent
 
 
-def forget(run: str) -> None:
-    """Drop the weights of a run that this process has kept."""
-    for key in [key for key in list(_kept) if key[0] == run]:
-        _kept.pop(key, None)
-
-
-def _current(made: NetMade, version: Version, base: Arrays, updates: Sequence[Update]) -> _Kept:
-    """Return the weights of a version, made of those that this thread has kept if they are not newer."""
-    key = version.run, threading.get_ident()
-    kept = _kept.pop(key, None)
-    if kept is None or not version.number <= kept.version <= version.number + len(updates):
-        arrays = {name: value.copy() for name, value in base.items()}
-        kept = _Kept(version.number, arrays, made.make() if kept is None else kept.net)
-    for update in updates[kept.version - version.number :]:
+def _current(base: Base, updates: Sequence[Update]) -> _Kept:
+    """Return the weights that a base and updates give, made of those that this thread has kept if they are older."""
+    of_threads = _kept.setdefault(base, {})
+    kept = of_threads.pop(threading.get_ident(), None)
+    if kept is None or kept.n_updates > len(updates):
+        kept = _Kept(0, {name: value.copy() for name, value in base.arrays.items()}, base.made.make())
+    for update in updates[kept.n_updates :]:
         apply(update, kept.arrays)
-    _kept[key] = kept = kept._replace(version=version.number + len(updates))
-    while len(_kept) > MOST_KEPT:
-        _kept.pop(next(iter(_kept)), None)
+    kept = of_threads[threading.get_ident()] = kept._replace(n_updates=len(updates))
     return kept

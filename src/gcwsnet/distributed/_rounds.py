@@ -18,13 +18,13 @@ from gcwsnet._validation import check_integer
 from gcwsnet.data import Batch
 from gcwsnet.data._batches import shuffled
 from gcwsnet.distributed._pieces import (
+    Base,
     Lesson,
     NetMade,
-    Version,
     add_pieces,
     counted,
-    forget,
-    initial_arrays,
+    given_base,
+    initial_base,
     learn_piece,
     next_update,
 )
@@ -76,10 +76,7 @@ class ClusterRounds:
         self._ends = np.cumsum(part_rows, dtype=np.int64)
         self._made = NetMade.of(trainer.net)
         self._arrays = {name: value.copy() for name, value in net_arrays(trainer.net).items()}
-        self._run = uuid.uuid4().hex
-        self._names = count()
-        self._round = 0
-        self._version = Version(self._run, 0)
+        self._run, self._names = uuid.uuid4().hex, count()
         self._updates: list[Future] = []
         self._bytes_of_updates = 0
         self._base: Future | None = None
@@ -90,26 +87,20 @@ class ClusterRounds:
         """Learn the pieces of a round, and put the weights that they make together into the net."""
         with cluster_errors(self._client):
             self._begin_base()
-            weights = self._version, self._base, list(self._updates)
+            weights = self._base, list(self._updates)
             with_auc = self._trainer.since_record.auc is not None
             learned = []
             for rows in pieces:
                 used, places, order = self._places(rows)
-                lesson = Lesson(self._made, places, order, rates, batch_size, with_auc, len(pieces) == 1)
+                lesson = Lesson(places, order, rates, batch_size, with_auc, len(pieces) == 1)
                 learned.append(self._submit(learn_piece, lesson, *weights, [self._parts[part] for part in used]))
             together = in_tree(learned, lambda pair: self._submit(add_pieces, pair))
-            update = self._submit(next_update, self._made, *weights, together)
+            update = self._submit(next_update, *weights, together)
             counts = self._submit(counted, together)
             made, (counts_of_pieces, n_sent) = self._client.gather([update, counts])
         self._take(update, made)
         dense = sum(array.nbytes for array in self._arrays.values())
         return counts_of_pieces, totals_of_round(len(pieces), n_sent + n_bytes(made), dense)
-
-    def close(self) -> None:
-        """Let the workers forget the run."""
-        self._base, self._updates = None, []
-        if self._client.status == "running":
-            self._client.run(forget, self._run, wait=False)
 
     def _begin_base(self) -> None:
         """Give the workers a base if they have none, or if the updates have become more than it."""
@@ -118,12 +109,12 @@ class ClusterRounds:
         if self._base is not None and few:
             return
         if self._trainer.rows_seen == 0:
-            self._base = self._submit(initial_arrays, self._made)
+            self._base = self._submit(initial_base, self._made)
         else:
             with warnings.catch_warnings():  # of a large graph, which is the base
                 warnings.filterwarnings("ignore", category=UserWarning, module="distributed")
-                self._base = self._submit(_same, self._arrays)
-        self._version = Version(self._run, self._round)
+                copies = {name: value.copy() for name, value in self._arrays.items()}
+                self._base = self._submit(given_base, Base(self._made, copies))
         self._updates, self._bytes_of_updates = [], 0
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
@@ -146,11 +137,6 @@ class ClusterRounds:
         load_arrays(self._trainer.net, self._arrays)
         self._updates.append(future)
         self._bytes_of_updates += n_bytes(update)
-        self._round += 1
-
-
-def _same(arrays: Any) -> Any:
-    return arrays
 
 
 def check_sharding(shards: Any, sync_rows: Any) -> dict[str, int]:
@@ -187,5 +173,5 @@ def cluster_errors(client: Client) -> Iterator[None]:
         if isinstance(error, OSError) and client.status == "running":
             raise
         raise ConnectionError(
-            f"the scheduler at {address} was lost; start it again, and continue with --resume"
+            f"the scheduler at {address} was lost; start it again, and continue the command with --resume"
         ) from error
