@@ -1,136 +1,119 @@
-"""Rows in Dask arrays and dataframes: their partitions, a sample of them, and their codes."""
+"""Dask arrays and dataframes hashed chunk by chunk, when they are computed."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import dask
-import dask.array
 import numpy as np
-from distributed import Client, Future
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from gcwsnet import _sparse as sparse
-from gcwsnet.data import Batch
-from gcwsnet.data._batch import joined
-from gcwsnet.estimators._base import GCWSNetEstimator
-from gcwsnet.estimators._file_coder import SAMPLE_BYTES, SAMPLE_ROWS, drawn_rows
-from gcwsnet.training import Targets
-
-MOST_CLASSES = 10_000
+from gcwsnet.hashing import GCWSHasher
 
 
-class Survey(NamedTuple):
-    """The rows of a partition, the bytes of its X, and its labels with their numbers if they are few."""
+def hash_array(hasher: GCWSHasher, X: Any) -> Any:
+    """Return the codes of the rows of a Dask array, which are computed when they are asked for.
 
-    n_rows: int
-    n_bytes: int
-    labels: tuple[NDArray[Any], NDArray[np.int64]] | None
+    Parameters
+    ----------
+    hasher : GCWSHasher
+        A hasher for arrays with as many columns. One that is not fitted is fitted to the columns of X, which need not
+        be computed for it; with ``method="rejection"`` it must be fitted.
+    X : dask.array.Array of shape (n, D)
+        Its chunks may have unknown numbers of rows, and be dense or CSR. Where columns are cut into chunks, they are
+        joined.
 
+    Returns
+    -------
+    codes : dask.array.Array of shape (n, k)
+        Unsigned integers, in the chunks of rows of X: what the hasher makes of all rows.
 
-def partitions(*collections: Any) -> list[tuple[Any, ...]]:
-    """Return the partitions of X, y and the weights side by side, as delayed objects; None is None in all of them.
-
-    The rows come in the order of the partitions. Arrays are cut by rows as X is, if the rows of its chunks are known.
+    Examples
+    --------
+    >>> import dask.array
+    >>> import numpy as np
+    >>> from gcwsnet import GCWSHasher
+    >>> from gcwsnet.distributed import hash_array
+    >>> rows = np.arange(12.0).reshape(6, 2)
+    >>> codes = hash_array(GCWSHasher(3, random_state=0), dask.array.from_array(rows, chunks=(4, 1)))
+    >>> codes.shape, codes.chunks, codes.dtype
+    ((6, 3), ((4, 2), (3,)), dtype('uint8'))
+    >>> bool((codes.compute() == GCWSHasher(3, random_state=0).fit_transform(rows)).all())
+    True
     """
-    X, *others = collections
-    if not dask.is_dask_collection(X):
-        raise TypeError(
-            f"X must be a Dask array or a Dask dataframe, got {type(X).__name__}; use to_local() or a local estimator"
-        )
-    delayed = [_delayed(X)]
-    for name, other in zip(("y", "sample_weight"), others, strict=False):
-        if other is None:
-            delayed.append([None] * len(delayed[0]))
-            continue
-        if not dask.is_dask_collection(other):
-            raise TypeError(f"{name} must be a Dask array or a Dask series, as X is, got {type(other).__name__}")
-        both_known = isinstance(X, dask.array.Array) and isinstance(other, dask.array.Array)
-        if both_known and X.chunks[0] != other.chunks[0] and not np.isnan(X.shape[0] + other.shape[0]):
-            other = other.rechunk({0: X.chunks[0]})  # noqa: PLW2901
-        delayed.append(_delayed(other))
-        if len(delayed[-1]) != len(delayed[0]):
+    if getattr(X, "ndim", None) != 2 or not hasattr(X, "map_blocks"):
+        raise TypeError(f"X must be a Dask array with two dimensions, got {type(X).__name__}; use hasher.transform")
+    hasher = _fitted(hasher, sparse.csr_matrix((1, X.shape[1]), dtype=np.float64))
+    if hasher.n_features_in_ != X.shape[1]:
+        raise ValueError(f"X must have {hasher.n_features_in_} columns as in fit, got {X.shape[1]}")
+    X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
+    meta = _no_codes(hasher)
+    return X.map_blocks(_codes, hasher, dtype=meta.dtype, chunks=(X.chunks[0], (meta.shape[1],)), meta=meta)
+
+
+def hash_dataframe(hasher: GCWSHasher, frame: Any) -> Any:
+    """Return the codes of the rows of a Dask dataframe, which are computed when they are asked for.
+
+    Parameters
+    ----------
+    hasher : GCWSHasher
+        A hasher for frames with the same columns. One that is not fitted is fitted to the columns of the frame, which
+        need not be computed for it; with ``method="rejection"`` it must be fitted.
+    frame : dask.dataframe.DataFrame
+        All columns are numbers.
+
+    Returns
+    -------
+    codes : dask.dataframe.DataFrame
+        k columns of unsigned integers with the names of `get_feature_names_out`, with the index, the partitions and
+        the divisions of the frame.
+
+    Examples
+    --------
+    >>> import dask.dataframe
+    >>> import pandas
+    >>> from gcwsnet import GCWSHasher
+    >>> from gcwsnet.distributed import hash_dataframe
+    >>> rows = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.5, 0.0, -1.0]}, index=[10, 20, 30])
+    >>> codes = hash_dataframe(GCWSHasher(2, random_state=0), dask.dataframe.from_pandas(rows, npartitions=2))
+    >>> list(codes.columns), codes.divisions
+    (['gcwshasher0', 'gcwshasher1'], (10, 30, 30))
+    >>> bool((codes.compute() == GCWSHasher(2, random_state=0).fit_transform(rows)).all(axis=None))
+    True
+    """
+    if not hasattr(frame, "map_partitions") or not hasattr(frame, "columns"):
+        raise TypeError(f"frame must be a Dask dataframe, got {type(frame).__name__}; use hasher.transform")
+    hasher = _fitted(hasher, frame._meta_nonempty)
+    empty = _no_codes(hasher)
+    names = hasher.get_feature_names_out()
+    meta = type(frame._meta)(empty, columns=names, index=frame._meta.index[:0])
+    return frame.map_partitions(_frame_of_codes, hasher, names, meta=meta)
+
+
+def _fitted(hasher: GCWSHasher, rows: Any) -> GCWSHasher:
+    """Return a hasher that is fitted, to the columns of some rows if it was not."""
+    if not hasattr(hasher, "n_features_in_"):
+        if hasher.method == "rejection":
             raise ValueError(
-                f"{name} must have the partitions of X, {len(delayed[0])} of them, got {len(delayed[-1])}; repartition "
-                "one of them"
+                "method='rejection' learns the largest values of all rows; fit the hasher to rows that have them first"
             )
-    return list(zip(*delayed, strict=True))
+        hasher = clone(hasher).fit(rows)
+    if hasher._fitted.output != "codes":
+        raise ValueError(
+            f"output must be 'codes', got output={hasher._fitted.output!r}; one-hot vectors are made of codes"
+        )
+    return hasher
 
 
-def _delayed(collection: Any) -> list[Any]:
-    if isinstance(collection, dask.array.Array):
-        whole_rows = collection.rechunk(dict.fromkeys(range(1, collection.ndim), -1))
-        return list(whole_rows.to_delayed().ravel())
-    return list(collection.to_delayed())
+def _no_codes(hasher: GCWSHasher) -> NDArray[Any]:
+    """Return no rows of codes, with the type and the number of codes of those that there may be."""
+    return np.empty((0, hasher._n_features_out), dtype=np.min_scalar_type((1 << hasher.code_bits) - 1))
 
 
-def load_partition(X: Any, y: Any, weight: Any) -> Batch:
-    """Return a partition as a batch of what the user gave, whose parts must have the same number of rows."""
-    y = np.asarray(y)
-    weight = None if weight is None else np.asarray(weight)
-    lengths = {"X": X.shape[0], "y": len(y)} | ({} if weight is None else {"sample_weight": len(weight)})
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"the partitions of X and y must have the same rows one by one, got one with {lengths}")
-    return Batch(X, y, weight)
+def _codes(X: Any, hasher: GCWSHasher) -> NDArray[Any]:
+    return np.asarray(hasher.transform(X)) if X.shape[0] else _no_codes(hasher)
 
 
-def survey_partition(rows: Batch, of_labels: bool) -> Survey:
-    """Return what has to be known of a partition before rows are drawn."""
-    X = rows.X
-    labels = None
-    if of_labels:
-        found, counts = np.unique(np.asarray(rows.y), return_counts=True)
-        labels = (found[: MOST_CLASSES + 1], counts[: MOST_CLASSES + 1])
-    if hasattr(X, "memory_usage"):
-        n_bytes = int(X.memory_usage().sum())
-    else:
-        n_bytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
-    return Survey(rows.n_rows, n_bytes, labels)
-
-
-def take_rows(rows: Batch, numbers: NDArray[np.int64]) -> Batch:
-    """Return some rows of a partition, as the user gave them."""
-    if hasattr(rows.X, "iloc"):
-        weight = None if rows.weight is None else rows.weight[numbers]
-        return Batch(rows.X.iloc[numbers], np.asarray(rows.y)[numbers], weight)
-    return rows.take(numbers)
-
-
-def draw_sample(client: Client, loaded: Sequence[Future], surveys: Sequence[Survey], seed: int) -> Batch:
-    """Return rows drawn at random from all partitions, in their order: at most 20,000, and not more than 64 MB."""
-    n_rows = sum(one.n_rows for one in surveys)
-    of_a_row = max(1, sum(one.n_bytes for one in surveys) // n_rows)
-    numbers = drawn_rows(n_rows, max(1, min(n_rows, SAMPLE_ROWS, SAMPLE_BYTES // of_a_row)), seed)
-    ends = np.cumsum([one.n_rows for one in surveys])
-    asked = []
-    for partition, end, one in zip(loaded, ends.tolist(), surveys, strict=True):
-        first = end - one.n_rows
-        here = numbers[slice(*np.searchsorted(numbers, [first, end]))] - first
-        if len(here):
-            asked.append(client.submit(take_rows, partition, here, pure=False))
-    parts: list[Batch] = client.gather(asked)
-    if not hasattr(parts[0].X, "iloc"):
-        return joined(parts)
-    import pandas as pd  # noqa: PLC0415 - frames are there only where it is
-
-    y = np.concatenate([np.asarray(part.y) for part in parts])
-    weights = [part.weight for part in parts if part.weight is not None]
-    return Batch(pd.concat([part.X for part in parts]), y, np.concatenate(weights) if weights else None)
-
-
-def without_net(estimator: GCWSNetEstimator) -> GCWSNetEstimator:
-    """Return a copy of an estimator that checks and encodes rows, and has no net to be sent along."""
-    light = copy.copy(estimator)
-    light.__dict__.pop("trainer_", None)
-    light.callbacks = None
-    return light
-
-
-def encode_partition(estimator: GCWSNetEstimator, targets: Targets, rows: Batch) -> Batch:
-    """Return the codes of a partition, with encoded targets and weights."""
-    coder = estimator.coder_
-    checked = estimator._check_rows(rows.X, rows.y, rows.weight, coder.settings, coder.schema, reset=False)
-    target = targets.encode(checked.y)
-    return Batch(coder.codes(checked.X, n_jobs=1), target, estimator._row_weights(checked.weight, target, targets))
+def _frame_of_codes(rows: Any, hasher: GCWSHasher, names: Any) -> Any:
+    return type(rows)(_codes(rows, hasher), columns=names, index=rows.index)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import draw_seed
-from gcwsnet.distributed._collections import (
+from gcwsnet.distributed._partitions import (
     MOST_CLASSES,
     Survey,
     draw_sample,
