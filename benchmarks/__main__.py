@@ -59,12 +59,17 @@ SUBJECTS = {
     "routes": Subject("ways to serve a model: needs, size, cold start and time for a row", "onnx.md", ("onnxruntime",)),
     "samplers": Subject("time, bias and variance of each sampler", "samplers.md", ("matplotlib",)),
     "stream-latency": Subject("time of single rows of a stream", "streams.md"),
+    "long-stream": Subject("time, memory and size of a model over millions of calls", "streams-benchmark.md"),
     "streaming": Subject("memory and time of one pass over large files", "command-line.md"),
     "streams": Subject(
         "prequential accuracy, time and memory on streams that change, next to river, Vowpal Wabbit and SGD",
         "streams-benchmark.md",
     ),
     "clicks": Subject("fields with many values, learned once, next to Vowpal Wabbit and LightGBM", "clicks.md"),
+    "choosing": Subject(
+        "what k, b and p change: estimates, and accuracy after one pass", "choosing.md", ("matplotlib",)
+    ),
+    "how-it-works": Subject("the steps of the method, drawn from its own numbers", "how-it-works.md", ("matplotlib",)),
     "zero-bit": Subject("bias of the 0-bit approximation", "zero-bit.md", ("matplotlib",)),
     "accuracy": Subject(
         "accuracy, calibration, time and size over many datasets, next to other learners",

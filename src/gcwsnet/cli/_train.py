@@ -74,7 +74,7 @@ def train(
         ),
     ] = None,
     classes: Annotated[
-        str | None, _run(metavar="A,B,...", help="All labels of a stream. By default, those of its first rows.")
+        str | None, _run(metavar="A,B,...", help="All labels of a stream. By default, those that it shows.")
     ] = None,
     records: Annotated[
         int | None,

@@ -270,6 +270,9 @@ def _read_part(folder: Path, part: Part) -> Batch:
         raise _damaged(path, f"it must hold codes ({type(error).__name__}: {error})") from error
     codes = batch.X
     _check(codes.ndim == 2 and codes.dtype.kind == "u", path, "codes must be a matrix of unsigned integers")
+    for what, kinds, found in (("labels", "biufUO", batch.y), ("weights", "f", batch.weight)):
+        fits = found is None or (found.ndim == 1 and found.dtype.kind in kinds)
+        _check(fits, path, f"{what} must be a vector of {'numbers' if kinds == 'f' else 'numbers or texts'}")
     lengths = [len(one) for one in batch if one is not None]
     _check(lengths == [part.rows] * len(lengths), path, f"it must have {part.rows} rows, got {lengths}")
     return batch

@@ -18,7 +18,7 @@ from gcwsnet.estimators._warm_up import WarmUpBuffer
 from gcwsnet.training._turns import InTurns
 
 TURNS_PER_ROW = 2
-"""Turns of a search for each row of a call: a turn is 128 rows of a small net, or a candidate's codes."""
+"""Turns of a search for each row of a call: a turn is 128 rows of a small net, or a part of the work for its codes."""
 ROWS_LEARNED_AGAIN_PER_ROW = 64
 FIRST_SEARCH, NEXT_SEARCH = 200, 4
 """The rows of the first search, and by which factor they grow until the next one."""

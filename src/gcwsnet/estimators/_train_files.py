@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,17 @@ from gcwsnet._threads import n_threads
 from gcwsnet.coding import CoderSettings
 from gcwsnet.coding._tensor_file import Arrays, Description
 from gcwsnet.data import Batch, Batches, read
+from gcwsnet.data._batch import rebatched
 from gcwsnet.data._batches import shuffled
 from gcwsnet.data._fingerprint import Inputs, difference
 from gcwsnet.data._sources import find_sources
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._classifier import GCWSNetClassifier
-from gcwsnet.estimators._curves import write_curves
+from gcwsnet.estimators._curves import curve_files, write_curves
 from gcwsnet.estimators._file_coder import (
     NO_LABELS,
     FileCoder,
+    as_labels,
     learn_from_files,
     learn_from_stream,
     read_with_schema,
@@ -246,7 +249,8 @@ def _train(
     _run(estimator, options, engine, plan, source, _Checkpoints(estimator, observer, check_inputs, **written))
     check_inputs()
     model = options.out / FILE_IN_FOLDER
-    save_model(estimator, model, resumable=False, timings=False, more=more)
+    outdated = [options.out / RUN, *curve_files(options.out)]  # of an older model in the folder
+    save_model(estimator, model, resumable=False, timings=False, more=more, outdated=outdated)
     write_curves(options.out, estimator)
     run = {"model": _digest(model), "run": fingerprint}
     write_file(options.out / RUN, json.dumps(run, indent=1).encode())
@@ -385,37 +389,52 @@ def _open(options: TrainingOptions) -> RowSource:
     learned, rows = learn_from_stream(
         batches, options.coder, options.training, options.task, options.classes, options.seed, n_jobs
     )
-    return RowSource(learned, _FollowedRows(learned, rows, n_jobs), lambda: (batches.skipped, batches.reasons))
+    # Rows that wait to be shuffled, and those of tests, have the numbers of the classes that there were.
+    grows = options.classes is None and not options.shuffle_rows and not options.tests
+    followed = _FollowedRows(learned, rows, n_jobs, grows=grows)
+    return RowSource(learned, followed, lambda: (batches.skipped, batches.reasons))
 
 
 class _FollowedRows:
-    """The codes of a stream, whose columns are watched: a new version of the preprocessing is that of the estimator.
+    """The codes of a stream: its columns are watched, and labels that are new become classes.
+
+    Each piece is made when the one before it has been learned: a new class may change the numbers of the others.
+
+    Parameters
+    ----------
+    learned : FileCoder
+    rows : iterator of Batch
+    n_jobs : int or None
+    grows : bool
+        Whether labels that the first rows did not show become classes.
 
     Attributes
     ----------
     estimator : GCWSNetEstimator or None
-        The model that learns from the codes.
+        The model that learns from the codes, and gets new versions of the preprocessing and new classes.
     """
 
-    def __init__(self, learned: FileCoder, rows: Iterator[Batch], n_jobs: int | None) -> None:
-        self._learned, self._rows, self._n_jobs = learned, rows, n_jobs
+    def __init__(self, learned: FileCoder, rows: Iterator[Batch], n_jobs: int | None, *, grows: bool) -> None:
+        self._learned, self._rows, self._n_jobs, self._grows = learned, rows, n_jobs, grows
         self.estimator: GCWSNetEstimator | None = None
 
     def __call__(self) -> Iterator[Batch]:
         estimator, learned = self.estimator, self._learned
         assert estimator is not None  # noqa: S101
-        stream: Stream | None = None
-        for batch in self._rows:
-            if stream is None:
-                stream = estimator._stream = Stream(0)
-                stream.watch_rows(batch.X, learned.coder)
-            for first in range(0, batch.n_rows, PIECE_ROWS):
-                piece = batch.rows(first, first + PIECE_ROWS)
-                coder = stream.look_at(piece.X, learned.coder)
-                if coder is not None:
-                    learned = replace(learned, coder=coder)
-                    estimator._use_version(coder)
-                yield from learned.coded([piece], self._n_jobs)
+        first = next(self._rows)
+        stream = estimator._stream = Stream(0)
+        stream.watch_rows(first.X, learned.coder)
+        for piece in rebatched(chain([first], self._rows), PIECE_ROWS):
+            coder = stream.look_at(piece.X, learned.coder)
+            if coder is not None:
+                learned = replace(learned, coder=coder)
+                estimator._use_version(coder)
+            if self._grows and piece.y is not None and isinstance(learned.targets, Labels):
+                labels = as_labels(piece.y, learned.label_type)
+                if labels.dtype.kind == learned.targets.classes.dtype.kind:
+                    estimator._meet_targets(labels)
+                    learned = replace(learned, targets=estimator.trainer_.targets)
+            yield from learned.coded([piece], self._n_jobs)
 
 
 def _resume(

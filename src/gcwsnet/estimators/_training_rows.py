@@ -19,6 +19,7 @@ from gcwsnet.coding._codes_folder import (
 )
 from gcwsnet.data import Batch, Batches, DataError
 from gcwsnet.estimators._file_coder import FileCoder
+from gcwsnet.estimators._model_format import check_file_coder
 from gcwsnet.training import TrainingSettings
 
 
@@ -102,8 +103,9 @@ def coder_of_codes(folder: Path) -> FileCoder:
     """Return how the codes of a folder are made, or raise DataError if the file does not say it."""
     arrays, description = read_description(folder)
     try:
+        check_file_coder(arrays, description)
         return FileCoder.from_state(arrays, description)
-    except (AttributeError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
+    except (ValueError, AttributeError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise DataError(
             f"the file must say how codes are made ({reason}); hash the files again", path=str(folder / CODER)

@@ -232,8 +232,8 @@ class Trainer:
         outputs, found, event = following.look_at(net, piece.X[some], target, self.rows_seen, n_jobs)
         self.predicted.add(outputs, target, np.array(found))
         batch_size = settings.rows_of_a_step(math.inf)
-        firsts = np.arange(0, piece.n_rows, batch_size, dtype=np.float64)
-        rates = settings.rate(math.inf, net.n_hashes) * following.rate_factors(self.rows_seen + firsts)
+        firsts = range(self.rows_seen, self.rows_seen + piece.n_rows, batch_size)
+        rates = settings.rate(math.inf, net.n_hashes) * np.array([following.rate_factor(first) for first in firsts])
         steps_before = net.n_steps
         try:
             losses, outputs = net.train(piece.X, piece.y, piece.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
@@ -434,6 +434,8 @@ class Run:
     def _blocks(self, batches: Coded, skipped: int) -> Iterator[Batch]:
         """Yield whole steps, many at once, from where the epoch stands."""
         block_rows = max(1, ROWS_AT_ONCE // self.batch_size) * self.batch_size
+        if self.plan.follows:  # rows are not coded before those of earlier pieces have been learned
+            block_rows = PIECE_ROWS
         for block in rebatched(batches, block_rows):
             if skipped >= block.n_rows:
                 skipped -= block.n_rows
