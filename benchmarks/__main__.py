@@ -60,6 +60,10 @@ SUBJECTS = {
         "streams-benchmark.md",
     ),
     "clicks": Subject("fields with many values, learned once, next to Vowpal Wabbit and LightGBM", "clicks.md"),
+    "choosing": Subject(
+        "what k, b and p change: estimates, and accuracy after one pass", "choosing.md", ("matplotlib",)
+    ),
+    "how-it-works": Subject("the steps of the method, drawn from its own numbers", "how-it-works.md", ("matplotlib",)),
     "zero-bit": Subject("bias of the 0-bit approximation", "zero-bit.md", ("matplotlib",)),
     "accuracy": Subject(
         "accuracy, calibration, time and size over many datasets, next to other learners",

@@ -57,7 +57,8 @@ class Manifest:
     settings : dict
         The settings of the run; it is resumed only with the same.
     files : list of dict
-        The fingerprints of the files that are hashed, in their order.
+        The fingerprints of the files that are hashed, in their order. Of a file that could not be read when the coder
+        was learned it is the name alone, with "unread": the coder was learned without it.
     coder : str
         The SHA-256 of the file of the coder.
     """
@@ -86,6 +87,18 @@ class Manifest:
         if coder_digest(folder) != coder:
             raise _damaged(folder / CODER, f"it must be the coder that {MANIFEST} names, and it is another one")
         return cls(settings, files, coder)
+
+
+def unread(name: str) -> dict[str, Any]:
+    """Return what a manifest has in place of the fingerprint of a file that could not be read."""
+    return {"name": name, "unread": True}
+
+
+def is_input(expected: dict[str, Any], given: Any) -> bool:
+    """Return whether a fingerprint is the one that a manifest has; any contents are, of a file that it has unread."""
+    if "unread" in expected:
+        return isinstance(given, dict) and given.get("name") == expected["name"]
+    return given == expected
 
 
 @dataclass(frozen=True)
@@ -132,7 +145,8 @@ class HashedFile:
             return None
         content = _read_json(path)
         _check(content.get("number") == number, path, f"it must be of file number {number}")
-        _check(content.get("input") == manifest.files[number], path, f"it must be of the file that {MANIFEST} names")
+        of_it = is_input(manifest.files[number], content.get("input"))
+        _check(of_it, path, f"it must be of the file that {MANIFEST} names")
         _check(content.get("coder") == manifest.coder, path, f"its codes must be made by the {CODER} beside it")
         rows, skipped, parts = (_get(content, name) for name in ("rows", "skipped", "parts"))
         _check(_is_count(rows) and _is_count(skipped) and isinstance(parts, list), path, "rows must be counted")
@@ -242,6 +256,9 @@ def _read_part(folder: Path, part: Part) -> Batch:
         raise _damaged(path, f"it must hold codes ({type(error).__name__}: {error})") from error
     codes = batch.X
     _check(codes.ndim == 2 and codes.dtype.kind == "u", path, "codes must be a matrix of unsigned integers")
+    for what, kinds, found in (("labels", "biufUO", batch.y), ("weights", "f", batch.weight)):
+        fits = found is None or (found.ndim == 1 and found.dtype.kind in kinds)
+        _check(fits, path, f"{what} must be a vector of {'numbers' if kinds == 'f' else 'numbers or texts'}")
     lengths = [len(one) for one in batch if one is not None]
     _check(lengths == [part.rows] * len(lengths), path, f"it must have {part.rows} rows, got {lengths}")
     return batch

@@ -159,8 +159,8 @@ class GCWSNetEstimator(FittedNet):
             Factors of the rows' losses.
         eval_set : (X, y) or [(X, y), ...], optional
             Held-out rows that are evaluated at each record: `history_` gets their loss and their metric, with the
-            prefix "eval_", for further pairs "eval_1_" and so on. The first pair decides about early stopping. Their
-            codes are kept in memory while the net learns.
+            prefix ``eval_``, for further pairs ``eval_1_`` and so on. The first pair decides about early stopping.
+            Their codes are kept in memory while the net learns.
 
         Returns
         -------

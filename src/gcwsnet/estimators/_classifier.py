@@ -34,9 +34,10 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     Parameters
     ----------
     n_hashes : int, default=256
-        k. More are more accurate, and time and memory grow with them.
+        k, the codes of a row. More are more accurate, and time and memory grow with them.
     bits : int, default=8
-        b. The table of the first layer has 2**b k rows: fewer bits make it smaller and the net less accurate.
+        b, the bits of a code. The table of the first layer has 2**b k rows: fewer bits make it smaller and the net
+        less accurate.
     t_bits : "all" or int from 0 to 8, default="all"
         How much of t* is kept, see `GCWSHasher`. 0 with ``encoding="lowbits"`` is the paper's practice.
     p : float or "auto", default="auto"

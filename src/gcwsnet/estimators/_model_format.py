@@ -62,6 +62,17 @@ def check_model(arrays: Arrays, description: Any) -> None:
         _check_trainer(arrays, Fields(model.get("trainer"), "trainer"), coder)
 
 
+def check_file_coder(arrays: Arrays, description: Any) -> None:
+    """Raise a ValueError that names the first entry of the state of a `FileCoder` that does not fit the others."""
+    state = Fields(description, "codes")
+    check_coder(arrays, state.get("coder"))
+    state.choice("label_type", [None, "integers", "numbers", "strings"])
+    if state.get("n_rows") is not None:
+        state.integer("n_rows", 0, MOST)
+    if state.get("targets") is not None:
+        check_targets_state(arrays, state.part("targets"))
+
+
 def _check_names(model: Fields) -> None:
     names = model.get("feature_names_in")
     if names is not None:

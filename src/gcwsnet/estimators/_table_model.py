@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
 
+from gcwsnet._memory import require_names
 from gcwsnet._validation import check_weights
 from gcwsnet.coding import Coder, CoderSettings
 from gcwsnet.data import Batch, Schema
@@ -42,6 +43,7 @@ class TableModel(BaseEstimator):
             The names of the columns of X, where X is an array. They must be those of `fit` where it had names.
         """
         check_is_fitted(self)
+        require_names(self.coder_.n_features)
         names = _check_feature_names_in(self, input_features)
         schema = self.coder_.schema
         return np.array(schema.feature_names(), dtype=object) if schema is not None and schema.columns else names

@@ -23,7 +23,7 @@ from gcwsnet.data._fingerprint import Inputs, difference
 from gcwsnet.data._sources import find_sources
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._classifier import GCWSNetClassifier
-from gcwsnet.estimators._curves import write_curves
+from gcwsnet.estimators._curves import curve_files, write_curves
 from gcwsnet.estimators._file_coder import (
     NO_LABELS,
     FileCoder,
@@ -193,7 +193,8 @@ def _train(
     )
     check_inputs()
     model = options.out / FILE_IN_FOLDER
-    save_model(estimator, model, resumable=False, timings=False, more=more)
+    outdated = [options.out / RUN, *curve_files(options.out)]  # of an older model in the folder
+    save_model(estimator, model, resumable=False, timings=False, more=more, outdated=outdated)
     write_curves(options.out, estimator)
     run = {"model": _digest(model), "run": fingerprint}
     write_file(options.out / RUN, json.dumps(run, indent=1).encode())

@@ -18,6 +18,7 @@ from gcwsnet.coding._codes_folder import (
 )
 from gcwsnet.data import Batch, Batches, DataError
 from gcwsnet.estimators._file_coder import FileCoder
+from gcwsnet.estimators._model_format import check_file_coder
 from gcwsnet.training import TrainingSettings
 
 
@@ -68,6 +69,8 @@ def codes_source(folder: Path, training: TrainingSettings) -> RowSource:
             f"{folder} has the codes of {len(hashed)} of {len(manifest.files)} files; run gcwsnet hash again with "
             "--resume to finish it"
         )
+    if any("unread" in one for one in manifest.files):  # the coder was learned without them
+        file_coder = replace(file_coder, n_rows=sum(one.rows for one in hashed))
     n_codes, n_values = file_coder.coder.n_codes, 2**file_coder.coder.code_bits
 
     def stored() -> Iterator[Batch]:
@@ -104,8 +107,9 @@ def coder_of_codes(folder: Path) -> FileCoder:
     """Return how the codes of a folder are made, or raise DataError if the file does not say it."""
     arrays, description = read_description(folder)
     try:
+        check_file_coder(arrays, description)
         return FileCoder.from_state(arrays, description)
-    except (AttributeError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
+    except (ValueError, AttributeError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise DataError(
             f"the file must say how codes are made ({reason}); hash the files again", path=str(folder / CODER)
