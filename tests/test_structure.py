@@ -48,7 +48,12 @@ REPRODUCTION_FLOW = [
     ("execution",),
     ("report",),
 ]
-REPRODUCTION_PRIVATE = {"gcwsnet._atomic", "gcwsnet.datasets._catalog", "gcwsnet.datasets._files"}
+REPRODUCTION_PRIVATE = {
+    "gcwsnet._atomic",
+    "gcwsnet.datasets._bunch",
+    "gcwsnet.datasets._catalog",
+    "gcwsnet.datasets._files",
+}
 
 
 def part_of(module: str) -> str:

@@ -125,7 +125,7 @@ def hash_files(
     )
     if over is None:
         return hash_on_cluster(options, report, client=client, scheduler=scheduler, workers=workers)
-    if not (client is scheduler is workers is None):
+    if client is not None or scheduler is not None or workers is not None:
         raise ValueError("over does the tasks in place of a cluster of Dask; give it, or client, scheduler or workers")
     return hash_with(options, report, over)
 
