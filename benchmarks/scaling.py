@@ -154,7 +154,7 @@ def hashing(options: argparse.Namespace) -> str:
         "bytes of the drawn rows",
     ]
     two = middle["dask, 2 workers"]
-    model = HashingModel(cpu_of_a_row=two.cpu / n_rows, bytes_of_a_task=two.exchanged / tasks)
+    model = HashingModel(cpu_of_a_row=local.cpu / n_rows, bytes_of_a_task=two.exchanged / tasks)
     about = (
         f"{options.files} files of {options.rows:,} rows, {COLUMNS} columns, k = {HASHES}: {tasks} tasks. In brackets "
         f"as a multiple of the local command. {n_cores()} cores."
@@ -173,7 +173,7 @@ class HashingModel:
     Attributes
     ----------
     cpu_of_a_row : float
-        The CPU seconds of a row, in all passes together; measured.
+        The CPU seconds of a row in one process, in all passes together; measured. A worker calls the same functions.
     bytes_of_a_task : float
         The bytes of a task with its result; measured.
     cores : int
@@ -243,6 +243,8 @@ class HashingModel:
             f"work at once; the rest is added. {self.storage_bytes(n_rows) / 1e12:.2f} TB are read and written, and "
             f"{self.exchanged(n_rows) / 1e6:.0f} MB are exchanged, 64 MB of them at most for the drawn rows."
         )
+        bound = n_rows * self.cpu_of_a_row / self.cores / (self.storage_bytes(n_rows) / self.storage)
+        about += f" The storage is the bound from {max(1, round(bound))} machines on."
         head = ["machines", "hours", "times as fast", "workers, s", "storage, s", "scheduler, s", "client, s"]
         return [about, "", markdown_table(head, rows)]
 
