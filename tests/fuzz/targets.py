@@ -15,6 +15,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -30,9 +31,9 @@ from gcwsnet.neighbors import GCWSIndex
 from gcwsnet.neighbors._files import MANIFEST, _digest
 from tests.estimators.hostile import content, write
 from tests.fuzz.mutate import mutated_bytes, mutated_json
+from tests.fuzz.written import FINE, check_codes, check_graph, make_codes, make_graph
 from tests.training.learners import THREE_CLASSES, begin, coded_rows, numbers, run
 
-FINE = "fine"
 X = np.random.default_rng(0).normal(size=(60, 3))
 CSV_SEEDS = [
     b"a,b,y\n1,2,0\n3,4,1\n5,6,0\n",
@@ -319,4 +320,7 @@ TARGETS = {
     "index": Target(make_index, check_index),
     "hash": Target(make_hash, check_hash),
     "step": Target(make_step, check_step),
+    "codes": Target(make_codes, check_codes),
 }
+if find_spec("onnx") is not None and find_spec("onnxruntime") is not None:
+    TARGETS["graph"] = Target(make_graph, check_graph)

@@ -65,7 +65,7 @@ def hash_command(
     """
     from gcwsnet.cli._writers import print_values
     from gcwsnet.coding._codes_folder import FORMATS
-    from gcwsnet.estimators._hash_files import HashingOptions, hash_files
+    from gcwsnet.estimators._hash_files import HashingOptions, hash_with
     from gcwsnet.training import TrainingSettings
 
     options.check_choice("--codes-format", codes_format, FORMATS)
@@ -118,7 +118,7 @@ def hash_command(
 
         file_coder, hashed, failures = hash_on_cluster(given, report, scheduler=scheduler, workers=workers)
     else:
-        file_coder, hashed, failures = hash_files(given, report)
+        file_coder, hashed, failures = hash_with(given, report)
     summary = {
         "codes": str(out),
         "rows": sum(one.rows for one in hashed),

@@ -218,10 +218,12 @@ def reading(
     rejects: Path | None = None,
 ) -> dict[str, Any]:
     """Return the settings of `gcwsnet.data.read` that are not its defaults."""
+    from gcwsnet.coding._coder import MISSING_WHEN_READ
+
     check_choice("--index-base", index_base, ("auto", "0", "1"))
     check_choice("--on-error", on_error, ("stop", "skip"))
     if missing is not None:
-        check_choice("--missing", missing, ("auto", "error", "zero", "mean"))
+        check_choice("--missing", missing, MISSING_WHEN_READ)
     if rejects is not None and on_error != "skip":
         raise typer.BadParameter(
             "The option has no effect without --on-error skip. Give both, or neither.", param_hint="--rejects"
@@ -235,7 +237,7 @@ def reading(
         "categorical": listed(categorical),
         "hash_columns": hash_columns,
         "header": header,
-        "missing": {"error": None, "mean": "nan", "auto": "nan"}.get(missing or "error", missing),
+        "missing": MISSING_WHEN_READ[missing or "error"],
         "n_features": n_features,
         "index_base": None if index_base == "auto" else int(index_base),
         "on_error": on_error if on_error != "stop" else None,

@@ -162,6 +162,20 @@ class HashedFile:
                 yield batch.rows(first, first + ROWS_OF_A_BATCH)
 
 
+def check_part(folder: Path, part: Part, *, n_codes: int, n_values: int) -> None:
+    """Raise DataError unless a part has its checksums, and rows of `n_codes` codes below `n_values`."""
+    check_codes(_read_part(folder, part), folder / next(iter(part.files)), n_codes=n_codes, n_values=n_values)
+
+
+def check_codes(batch: Batch, path: Path, *, n_codes: int, n_values: int) -> None:
+    """Raise DataError unless rows have `n_codes` codes below `n_values`, as those of the coder have."""
+    if batch.X.shape[1] != n_codes or int(batch.X.max(initial=0)) >= n_values:
+        raise DataError(
+            f"rows must have {n_codes} codes below {n_values}, as those of the coder have, got others; {AGAIN}",
+            path=str(path),
+        )
+
+
 def file_manifest(folder: Path, number: int) -> Path:
     """Return the path of the manifest of file `number`."""
     return folder / f"file-{number:05d}.json"
@@ -256,6 +270,9 @@ def _read_part(folder: Path, part: Part) -> Batch:
         raise _damaged(path, f"it must hold codes ({type(error).__name__}: {error})") from error
     codes = batch.X
     _check(codes.ndim == 2 and codes.dtype.kind == "u", path, "codes must be a matrix of unsigned integers")
+    for what, kinds, found in (("labels", "biufUO", batch.y), ("weights", "f", batch.weight)):
+        fits = found is None or (found.ndim == 1 and found.dtype.kind in kinds)
+        _check(fits, path, f"{what} must be a vector of {'numbers' if kinds == 'f' else 'numbers or texts'}")
     lengths = [len(one) for one in batch if one is not None]
     _check(lengths == [part.rows] * len(lengths), path, f"it must have {part.rows} rows, got {lengths}")
     return batch

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gcwsnet._memory import require_names
 from gcwsnet._validation import MOST_COLUMNS
 from gcwsnet.data._errors import ColumnReference, DataError
 from gcwsnet.data._options import ColumnName, ReadOptions
@@ -171,6 +172,7 @@ class Schema:
 
     def feature_names(self) -> list[str]:
         """Return the names of the columns of X, such as ``age`` and ``city=Rome``, or their numbers."""
+        require_names(self.n_features)
         names: list[str] = []
         for column in self.columns:
             if column.kind == "onehot":

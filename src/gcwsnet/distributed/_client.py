@@ -47,7 +47,7 @@ def connected(
     else:
         number = check_integer("workers", n_threads(-1) if workers is None else workers, 1, MOST_WORKERS)
         with (
-            LocalCluster(n_workers=number, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+            LocalCluster(n_workers=number, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
             Client(cluster) as connection,
         ):
             yield connection

@@ -98,7 +98,7 @@ class HashedFiles(NamedTuple):
     failures: dict[str, Exception]
 
 
-def hash_files(options: HashingOptions, report: Callable[[str], None], over: Map = one_by_one) -> HashedFiles:
+def hash_with(options: HashingOptions, report: Callable[[str], None], over: Map = one_by_one) -> HashedFiles:
     """Write the codes of all files that are not finished yet, and return what is there.
 
     A file that cannot be read or hashed is left out, and the others are finished. If none can, the error of the first
@@ -166,7 +166,7 @@ def hash_file(folder: Path, number: int, *, base: str = "", n_jobs: int | None =
     Parameters
     ----------
     folder : Path
-        A folder with the coder and the manifest, which `hash_files` writes first.
+        A folder with the coder and the manifest, which `hash_with` writes first.
     number : int
         The number of the file in the manifest.
     base : str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,15 +40,17 @@ def save_model(
     timings: bool,
     dtype: str = "float32",
     more: Description | None = None,
+    outdated: Sequence[Path] = (),
 ) -> None:
-    """Write a fitted estimator to `path`, with more of a description if it is given."""
+    """Write a fitted estimator to `path`, with more of a description if it is given, and remove what is outdated."""
     coder_arrays, coder = estimator.coder_.state(timings=timings)
     trainer_arrays, trainer = estimator.trainer_.state(resumable=resumable, timings=timings)
     description = _described(estimator) | {"coder": coder, "trainer": trainer}
     if resumable:
         stream_arrays, description["stream"] = stream_state(estimator)
         coder_arrays = coder_arrays | stream_arrays
-    write_file(path, coder_arrays | rounded_tables(trainer_arrays, dtype), description | (more or {}))
+    arrays = coder_arrays | rounded_tables(trainer_arrays, dtype)
+    write_file(path, arrays, description | (more or {}), outdated=outdated)
 
 
 def stream_state(estimator: GCWSNetEstimator) -> tuple[Arrays, Description]:
