@@ -10,7 +10,7 @@ import pytest
 from tests.markdown import Block, blocks, same_output
 
 DOCS = Path(__file__).parent.parent / "docs"
-SLOW = {"command-line.md"}
+SLOW = {"command-line.md", "files.md", "from-lightgbm.md", "from-vowpal-wabbit.md", "sparse.md", "start.md"}
 PAGES = {page.name: found for page in sorted(DOCS.glob("*.md")) if (found := blocks(page))}
 
 
