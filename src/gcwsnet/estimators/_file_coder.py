@@ -71,7 +71,7 @@ class FileCoder:
         """Return labels or numbers as they are learned."""
         if y is None or self.targets is None:
             raise ValueError(NO_LABELS)
-        return _encode(self.targets, as_labels(y, self.label_type))
+        return encoded(self.targets, self.label_type, y)
 
     def coded(self, batches: Iterable[Batch], n_jobs: int | None) -> Iterator[Batch]:
         """Yield codes and encoded targets of batches."""
@@ -237,6 +237,11 @@ def _listed_classes(classes: list[str], label_type: str) -> tuple[Any, ...]:
         raise ValueError(
             f"--classes must be numbers, as the labels of the first rows are, got {','.join(classes)}"
         ) from None
+
+
+def encoded(targets: Targets, label_type: str | None, y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels or numbers, as they were read, as they are learned."""
+    return _encode(targets, as_labels(y, label_type))
 
 
 def _encode(targets: Targets, y: NDArray[Any]) -> NDArray[Any]:
