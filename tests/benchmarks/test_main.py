@@ -77,6 +77,11 @@ def test_kernels(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(table_of("kernels", arguments, capsys)) == 2 + 9
 
 
+def test_busy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.busy.NEIGHBOURS", (0, 1))
+    assert len(table_of("busy", ["--rows", "50", "--repetitions", "1"], capsys)) == 2 + 2
+
+
 def test_hashing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "PEERS", peers.PEERS[:1])
     monkeypatch.setattr(speed, "READY_COLUMNS", 20)
