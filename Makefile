@@ -23,7 +23,7 @@ $(VENV)/.installed: $(VENV)/.tools $(NATIVE)
 
 setup: $(VENV)/.installed ## a virtual environment with the package, its native core built, and all tools
 
-demo: setup ## train on hashed and on original data for one pass, and compare
+demo: setup ## which exercise is it, by a smartwatch: one pass, next to a net on the numbers and to LightGBM
 	$(BIN)/python examples/demo.py
 
 TEST_PROCESSES := 2
