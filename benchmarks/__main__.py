@@ -58,6 +58,7 @@ SUBJECTS = {
         ("datasketch", "faiss", "matplotlib", "pandas", "rensa", "torch"),
     ),
     "routes": Subject("ways to serve a model: needs, size, cold start and time for a row", "onnx.md", ("onnxruntime",)),
+    "scaling": Subject("hashing on a cluster of Dask, next to one process", "dask.md", ("distributed",)),
     "samplers": Subject("time, bias and variance of each sampler", "samplers.md", ("matplotlib",)),
     "stream-latency": Subject("time of single rows of a stream", "streams.md"),
     "long-stream": Subject("time, memory and size of a model over millions of calls", "streams-benchmark.md"),

@@ -15,7 +15,7 @@ from gcwsnet.coding._codes_folder import HashedFile, Part, check_part
 from gcwsnet.data import Batch
 from gcwsnet.distributed._map import map_on
 from gcwsnet.estimators._file_coder import FileCoder, encoded
-from gcwsnet.estimators._map_files import Failure
+from gcwsnet.estimators._map_files import Failure, attempt_each
 from gcwsnet.training import Targets
 
 
@@ -74,7 +74,7 @@ def stored_parts(
         )
     coder = file_coder.coder
     check = partial(check_part, folder, n_codes=coder.n_codes, n_values=2**coder.code_bits)
-    for _, result in map_on(client)(check, parts):
+    for _, result in attempt_each(map_on(client), check, parts):
         if isinstance(result, Failure):
             raise result.error
     assert file_coder.targets is not None  # noqa: S101

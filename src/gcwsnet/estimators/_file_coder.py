@@ -192,6 +192,10 @@ def _learn(
         weight = None if rows.weight is None else np.asarray(rows.weight)
         score = CandidateScore(targets, _encode(targets, y), weight, training, epochs, seed, n_threads(n_jobs))
     if isinstance(given, Coder):
+        if rows.X.shape[1] != given.n_features:
+            raise ValueError(
+                f"the coder is for rows of {given.n_features} columns, and those of the files have {rows.X.shape[1]}"
+            )
         coder = replace(given, schema=schema)
     else:
         n_nets = training.members()
