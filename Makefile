@@ -7,7 +7,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard src/cpp/* src/cpp/*/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench paper sanitize sanitize-threads fuzz fuzz-native clean
+.PHONY: help setup demo test lint format bench paper docs sanitize sanitize-threads fuzz fuzz-native clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -23,7 +23,7 @@ $(VENV)/.installed: $(VENV)/.tools $(NATIVE)
 
 setup: $(VENV)/.installed ## a virtual environment with the package, its native core built, and all tools
 
-demo: setup ## train on hashed and on original data for one pass, and compare
+demo: setup ## which exercise is it, by a smartwatch: one pass, next to a net on the numbers and to LightGBM
 	$(BIN)/python examples/demo.py
 
 TEST_PROCESSES := 2
@@ -53,6 +53,12 @@ ifneq ($(strip $(RUN)),)
 endif
 	$(BIN)/python -m reproduction pack
 	$(BIN)/python -m reproduction report
+
+docs: setup ## the documentation site in build/docs, with every page looked at in a browser
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[docs]'
+	rm -rf build/docs build/doctrees docs/api/generated
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
+	$(BIN)/python -m pytest tests/docs/check_site.py
 
 # A second environment that sees the packages of the first one, but not its installed gcwsnet.
 SANITIZED := build/sanitized
@@ -104,4 +110,4 @@ fuzz-native: ## any bytes against the native readers of LIBSVM and CSV, which ne
 	done
 
 clean: ## remove everything that was made
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build docs/api/generated docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

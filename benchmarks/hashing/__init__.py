@@ -4,6 +4,8 @@ Whole calls are timed on one thread. All that hash the same rows take turns with
 timed, and the median counts. Peers that are not installed are left out: pip install '.[bench]'. Real datasets are read
 from the folder that GCWSNET_DATA names, or from the cache folder (see gcwsnet.datasets.load), and left out where they
 are missing.
+
+With --against COMMIT this package is compared with one of its own commits instead: see old_core.py.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.hashing.cases import CASES, QUICK, growing_cases
+from benchmarks.hashing.old_core import compare
 from benchmarks.hashing.report import check_picture, draw
 from benchmarks.hashing.speed import measure
 from benchmarks.subject import Section, add_count, add_names, log
@@ -30,6 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plot", type=_picture, help="also measure the growth with D and k, and draw it", metavar="FILE"
     )
+    parser.add_argument("--against", help="compare with a commit only, built in build/", metavar="COMMIT")
     parser.add_argument("--json", action="store_true", help="JSON instead of Markdown")
 
 
@@ -45,9 +49,17 @@ def run(options: argparse.Namespace) -> Section:
     """Measure the hasher and its peers."""
     if options.json and options.write_docs:
         sys.exit("--write-docs writes Markdown: leave out --json")
-    names = options.rows or (QUICK if options.quick else CASES)
+    cases = [CASES[name] for name in options.rows or (QUICK if options.quick else CASES)]
+    if options.against:
+        if options.plot or options.write_docs:
+            sys.exit("--against compares with a commit only: leave out --plot and --write-docs")
+        try:
+            against = compare(options.against, cases, repetitions=options.repetitions, say=log)
+        except RuntimeError as error:
+            sys.exit(str(error))
+        return Section(json.dumps(against.as_json(), indent=2) if options.json else against.as_markdown())
     report = measure(
-        [CASES[name] for name in names],
+        cases,
         repetitions=options.repetitions,
         growth=growing_cases(options.quick) if options.plot or options.write_docs else {},
         say=log,

@@ -29,11 +29,17 @@ def standardised(X: Floats) -> Floats:
     return (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), np.float32(1e-9))
 
 
+def absolute_normal_rows(n: int, n_columns: int) -> Floats:
+    """Return dense rows of absolute values of standard normal numbers."""
+    return np.abs(np.random.default_rng(0).standard_normal((n, n_columns), dtype=np.float32))
+
+
 CASES = {
     case.name: case
     for case in (
         Case("uniform-784", "uniform, D=784", lambda: uniform_rows(4000, 784)),
         Case("uniform-2500", "uniform, D=2500", lambda: uniform_rows(1500, 2500)),
+        Case("normal-2500", "abs normal, D=2500", lambda: absolute_normal_rows(1500, 2500)),
         Case("uniform-p80", "uniform^80, D=784", lambda: uniform_rows(4000, 784), p=80),
         Case("csr", "CSR, nnz=100, D=1e6, lognormal", lambda: lognormal_rows(2000, 100, 10**6)),
         Case("mnist", "MNIST", lambda: dataset("mnist", 4000)),
@@ -44,6 +50,8 @@ CASES = {
         Case("semg-p2", "SEMG (derived)", lambda: dataset("semg", 900), p=2),
         Case("covtype", "Covtype, standardised", lambda: standardised(dataset("covtype", 20_000))),
         Case("zero-one", "0/1, 100 of 10,000 columns", lambda: binary_rows(4000, 100, 10_000)),
+        Case("zero-one-1e5", "0/1, 100 of 100,000 columns", lambda: binary_rows(4000, 100, 100_000)),
+        Case("zero-one-1e6", "0/1, 100 of 1,000,000 columns", lambda: binary_rows(2000, 100, 10**6)),
     )
 }
 QUICK = ("uniform-784", "uniform-p80", "zero-one")
