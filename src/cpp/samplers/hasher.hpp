@@ -58,8 +58,9 @@ class Hasher {
   }
 
  private:
-  // That a thread has at hand.
-  static constexpr std::size_t kMostRows = 256, kMostEntries = std::size_t{1} << 21, kMostSamples = std::size_t{1} << 18;
+  // That a thread has at hand. Up to kNearEntries rows are read while those before them are still in a cache.
+  static constexpr std::size_t kMostRows = 256, kNearEntries = std::size_t{1} << 16, kMostEntries = std::size_t{1} << 21,
+                               kMostSamples = std::size_t{1} << 18;
 
   // sink(instruction set, row, samples) for each row; there are padded_hashes() samples.
   template <class Rows, class Sink>
@@ -78,10 +79,12 @@ void Hasher::hash(const Rows& rows, const ReadOptions& how, int n_threads, StopS
   const MakeBatchSampler make_sampler = sampler_->start(set, matrix, n_threads, stop_sign);
   // Many rows at a time, since they share the way through the tables; few enough for the threads to end together.
   const std::size_t entries_per_row = rows.most_entries() / rows.n_rows + 1;
-  const std::size_t share = rows.n_rows / (4 * static_cast<std::size_t>(std::max(n_threads, 1))) / kRowGroup * kRowGroup;
+  const auto whole_groups = [](std::size_t n) { return n / kMostRowGroup * kMostRowGroup; };
+  const std::size_t share = whole_groups(rows.n_rows / (4 * static_cast<std::size_t>(std::max(n_threads, 1))));
+  const std::size_t near = std::max<std::size_t>(whole_groups(kNearEntries / entries_per_row), kMostRowGroup);
   const std::size_t rows_per_batch =
-      std::max<std::size_t>(1, std::min({kMostRows, kMostEntries / entries_per_row, kMostSamples / keys_.padded_hashes(),
-                                         std::max<std::size_t>(share, 64)}));
+      std::max<std::size_t>(1, std::min({kMostRows, near, kMostEntries / entries_per_row,
+                                         kMostSamples / keys_.padded_hashes(), std::max<std::size_t>(share, 64)}));
   const std::size_t n_batches = (rows.n_rows + rows_per_batch - 1) / rows_per_batch;
 
   for_each_block(n_batches, n_threads, stop_sign, [&] {
@@ -91,7 +94,7 @@ void Hasher::hash(const Rows& rows, const ReadOptions& how, int n_threads, StopS
       const std::size_t n = std::min(rows_per_batch, rows.n_rows - first);
       batch.clear();
       for (std::size_t row = 0; row < n; ++row) {
-        rows.read(set, first + row, how, batch.entries);
+        batch.summary.push_back(rows.read(set, first + row, how, sampler->takes_zeros(), batch.entries));
         batch.start.push_back(batch.entries.size());
       }
       samples.resize(n);
