@@ -1,8 +1,11 @@
 """Streams that change: `partial_fit` follows labels, units, columns and classes; models that are saved meanwhile."""
 
 import copy
+import gc
 import logging
 import pickle
+import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +163,25 @@ def test_a_model_with_a_version_is_not_exported_without_it(tmp_path: Path) -> No
     hits(model, X, y, 100, classes=range(5))
     with pytest.raises(ValueError, match=r"it has version \d of its preprocessing"):
         gcwsnet.export_onnx(model, tmp_path / "model.onnx")
+
+
+def test_a_model_that_is_dropped_during_its_search_leaves_nothing() -> None:
+    before = threading.enumerate()
+    X, y = clusters(400)
+    model = small(p="auto", relevance="auto", scale="auto", n_hashes=16, hidden=(8,))
+    for first in range(0, 400, 10):
+        model.partial_fit(X[first : first + 10], y[first : first + 10], classes=range(5))
+        if model._stream is not None and model._stream.waiting is not None:
+            break
+    searches = [one for one in threading.enumerate() if one not in before]
+    assert [one.name for one in searches] == ["gcwsnet search"]
+    kept = weakref.ref(model)
+    del model
+    gc.collect()
+    assert kept() is None
+    for one in searches:
+        one.join(timeout=60)
+        assert not one.is_alive()
 
 
 def test_a_search_that_is_copied_on_its_way_ends_where_the_other_does() -> None:
