@@ -1,4 +1,4 @@
-"""What is collected where torch is not installed: everything but `gcwsnet.nn` and what torch judges."""
+"""What is collected where torch or dask are not installed: everything but what needs them, and what torch judges."""
 
 from importlib.util import find_spec
 
@@ -11,4 +11,8 @@ NEED_TORCH = [
     "tests/training/test_engine_equals_torch.py",
     "tests/training/test_native_net_equals_torch.py",
 ]
-collect_ignore = NEED_TORCH if find_spec("torch") is None else []
+NEED_DASK = ["src/gcwsnet/distributed", "tests/distributed"]
+collect_ignore = [
+    *(NEED_TORCH if find_spec("torch") is None else []),
+    *(NEED_DASK if find_spec("distributed") is None else []),
+]

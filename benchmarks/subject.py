@@ -7,8 +7,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.timing import machine, versions
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DOCS = Path(__file__).parents[1] / "docs"
 EXTRA = "pip install '.[bench]'"
@@ -73,6 +77,15 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], align: st
     sides = (align or "l").ljust(len(head), "r")
     marks = [":--" if side == "l" else "--:" for side in sides]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, marks, *rows])
+
+
+def save_svg(figure: Figure, path: Path) -> None:
+    """Write a picture as a small SVG file, whose bytes are the same for the same picture."""
+    from matplotlib import rc_context
+
+    fonts = ["Helvetica", "Arial", "DejaVu Sans", "sans-serif"]
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "gcwsnet", "font.sans-serif": fonts}):
+        figure.savefig(path, format="svg", metadata={"Date": None})
 
 
 def marks(subject: str) -> tuple[str, str]:

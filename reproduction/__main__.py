@@ -34,7 +34,9 @@ def run(options: argparse.Namespace) -> None:
     incomplete = [
         name
         for name in names
-        if not run_experiment(EXPERIMENTS[name], results, quick=options.quick, jobs=options.jobs, say=say)
+        if not run_experiment(
+            EXPERIMENTS[name], results, quick=options.quick, seeds=options.seeds, jobs=options.jobs, say=say
+        )
     ]
     if incomplete:
         say(f"not all datasets were available for: {', '.join(incomplete)}")
@@ -64,6 +66,14 @@ def n_processes(text: str) -> int:
     return int(effective_n_jobs(jobs))
 
 
+def at_least_one(text: str) -> int:
+    """Return the number that a value of ``--seeds`` asks for."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
+    return number
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     shared = argparse.ArgumentParser(add_help=False)
@@ -88,6 +98,13 @@ def parser() -> argparse.ArgumentParser:
     one = add("run", "Run experiments. A run that is done is not repeated, so a stopped command can be started again.")
     one.add_argument("names", nargs="+", choices=[*EXPERIMENTS, "all"], metavar="NAME", help="experiments, or all")
     one.add_argument("--quick", action="store_true", help="run a reduced grid on the same data")
+    one.add_argument(
+        "--seeds",
+        type=at_least_one,
+        default=1,
+        metavar="N",
+        help="how often nets are trained, with the seeds 0 to N - 1 (default: %(default)s)",
+    )
     one.add_argument(
         "--jobs",
         type=n_processes,

@@ -41,7 +41,7 @@ BY_K = dict(zip((64, 128, 256, 512), BY_NUMBER, strict=False))
 
 @dataclass(frozen=True)
 class Series:
-    """Points that belong together; `errors` are standard errors, drawn as bars."""
+    """Points that belong together; `errors` are drawn as a band around a line, and as bars at single points."""
 
     label: str
     x: tuple[float, ...]
@@ -51,7 +51,7 @@ class Series:
 
     @property
     def bars(self) -> list[tuple[float, float]]:
-        """The ends of the bars of errors."""
+        """The ends of the bars, or the edges of the band."""
         return [(value - error, value + error) for value, error in zip(self.y, self.errors, strict=False)]
 
     @property
@@ -97,7 +97,8 @@ def accuracy_over_epochs(results: Results, runs: Iterable[tuple[str, Settings, S
         outcome = results.get(settings)
         if outcome is not None:
             curve = outcome.result["curve"]
-            series.append(Series(label, tuple(curve["epoch"]), tuple(curve["accuracy"]), style))
+            deviations = tuple(curve.get("deviation", ()))
+            series.append(Series(label, tuple(curve["epoch"]), tuple(curve["accuracy"]), style, deviations))
     return tuple(series)
 
 
@@ -108,24 +109,26 @@ def accuracy_against(
     values: Sequence[float],
     settings: Callable[..., Settings],
     style: Style,
-    accuracy: Callable[[Outcome], float] = lambda outcome: outcome.accuracy,
+    epoch: float | None = None,
 ) -> tuple[Series, ...]:
     """Return the accuracy against a number in which runs differ: one series, or none if no run is done.
 
-    The number is the keyword `name` of `settings`.
+    The number is the keyword `name` of `settings`. The accuracy is that at the end, or at an epoch.
     """
     outcomes = [(value, results.get(settings(**{name: value}))) for value in values]
-    return accuracy_series(label, outcomes, style, accuracy)
+    return accuracy_series(label, outcomes, style, epoch)
 
 
 def accuracy_series(
-    label: str,
-    outcomes: Iterable[tuple[float, Outcome | None]],
-    style: Style,
-    accuracy: Callable[[Outcome], float] = lambda outcome: outcome.accuracy,
+    label: str, outcomes: Iterable[tuple[float, Outcome | None]], style: Style, epoch: float | None = None
 ) -> tuple[Series, ...]:
     """Return the accuracies of outcomes by their x: one series, or none if all outcomes are None."""
-    points = [(float(x), accuracy(outcome)) for x, outcome in outcomes if outcome is not None]
+    points = [
+        (float(x), outcome.accuracy if epoch is None else outcome.at(epoch), outcome.deviation(epoch))
+        for x, outcome in outcomes
+        if outcome is not None
+    ]
     if not points:
         return ()
-    return (Series(label, tuple(x for x, _ in points), tuple(y for _, y in points), style),)
+    x, y, deviations = (tuple(numbers) for numbers in zip(*points, strict=True))
+    return (Series(label, x, y, style, deviations if any(deviations) else ()),)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import logging
+import os
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from sklearn.datasets import load_diabetes
+from sklearn.model_selection import train_test_split
 from sklearn.utils import Bunch
 
-from gcwsnet.datasets import load
+from gcwsnet.datasets import load, make_mnist_image, make_mnist_noise
+from gcwsnet.datasets._bunch import standardize
 from gcwsnet.datasets._catalog import DATASETS
 from gcwsnet.datasets._files import find_files
 from reproduction.settings import Settings
@@ -25,10 +31,14 @@ DISPLAY_NAMES = {
     "m-image": "M-Image",
     "pamap101": "PAMAP101",
     "covtype": "Covtype",
+    "covtype-authors": "Covtype (the authors' split)",
     "pendigits": "Pendigits",
     "mnist": "MNIST",
     "digits": "digits",
+    "diabetes": "diabetes",
 }
+BUNDLED = {"digits": (1347, 450, 64), "diabetes": (331, 111, 10)}
+"""Datasets that come with scikit-learn: rows for training, rows for testing, columns."""
 ORIGINS = {
     "exact": "the published numbers",
     "rounded": "the published rows with fewer digits",
@@ -36,6 +46,9 @@ ORIGINS = {
     "rebuilt": "rebuilt by the published recipe with other random numbers, and not the rows of the paper",
     "bundled": "comes with scikit-learn, and is not in the paper",
 }
+AUTHORS_SPLIT = "covtype_authors_train_mask.npy"
+"""The rows for training in a split of Covtype that the authors publish with another package, as packed bits in UCI's
+order. It has the sizes of the paper; whether it is the split of the paper is not known."""
 COMPARABLE = ("exact", "rounded")
 """Origins whose numbers may be compared with those of the paper."""
 
@@ -60,8 +73,12 @@ class Availability(NamedTuple):
 
 def availability(name: str) -> Availability:
     """Return whether a dataset can be loaded without a download, and in which form."""
-    if name == "digits":
+    if name in BUNDLED:
         return Availability(True, "available: comes with scikit-learn")
+    if name == "covtype-authors":
+        if _authors_split() is None:
+            return Availability(False, "split not available", where_to_get(name))
+        return availability("covtype")
     try:
         form, _ = find_files(DATASETS[name], name=name, data_home=None, download=False)
     except FileNotFoundError as missing:
@@ -76,7 +93,7 @@ def availability(name: str) -> Availability:
 def fetch(name: str) -> Availability:
     """Download a dataset that is missing or would be rebuilt, if that is possible, and return its availability."""
     before = availability(name)
-    if before.state in ("available", "available: derived") or name == "digits":
+    if before.state in ("available", "available: derived") or name in (*BUNDLED, "covtype-authors"):
         return before
     try:
         find_files(DATASETS[name], name=name, data_home=None, download=True)
@@ -91,17 +108,25 @@ def fetch(name: str) -> Availability:
 
 def where_to_get(name: str) -> str:
     """Return which file to put where, without the folders of this machine, as a page may be read elsewhere."""
+    if name == "covtype-authors":
+        return f"put {AUTHORS_SPLIT} beside covtype.npz into the folder that GCWSNET_DATA names, and run it"
     files = " and ".join(f"{one.file} from {one.urls[0]}" for one in DATASETS[name].published)
     return f"put {files} into the folder that GCWSNET_DATA names, and run it"
 
 
 def load_rows(settings: Settings) -> Bunch:
     """Return the dataset of a run, split into rows for training and for testing."""
-    return _load(settings["dataset"], settings["standardized"])
+    return _load(settings["dataset"], settings["standardized"], settings.get("draw", 0))
 
 
 @lru_cache(maxsize=1)
-def _load(name: str, standardized: bool) -> Bunch:
+def _load(name: str, standardized: bool, draw: int) -> Bunch:
+    if draw:
+        return draw_again(name, draw)
+    if name == "covtype-authors":
+        return standardize(_covtype_of_authors())
+    if name == "diabetes":
+        return standardize(_diabetes())
     logger = logging.getLogger("gcwsnet")
     level = logger.level
     logger.setLevel(logging.ERROR)  # before the first run it was said that a set is rebuilt
@@ -111,11 +136,42 @@ def _load(name: str, standardized: bool) -> Bunch:
         logger.setLevel(level)
 
 
+def draw_again(name: str, draw: int) -> Bunch:
+    """Return another draw of a dataset that is rebuilt from MNIST."""
+    if name == "m-image":
+        return make_mnist_image(random_state=draw)
+    return make_mnist_noise(NOISE_SETS.index(name) + 1, random_state=draw)
+
+
+def _diabetes() -> Bunch:
+    """Return a regression that comes with scikit-learn; the paper has none."""
+    X, y = load_diabetes(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    rows = {"X_train": X_train, "X_test": X_test, "y_train": y_train, "y_test": y_test}
+    return Bunch(**rows, name="diabetes", origin="bundled", DESCR="")
+
+
+def _authors_split() -> Path | None:
+    path = Path(os.environ.get("GCWSNET_DATA", "")) / AUTHORS_SPLIT
+    return path if path.is_file() else None
+
+
+def _covtype_of_authors() -> Bunch:
+    """Return Covtype with the authors' rows for training; covtype.npz has the rows of UCI in a known random order."""
+    data, path = load("covtype", download=False), _authors_split()
+    if path is None:
+        raise FileNotFoundError(f"{AUTHORS_SPLIT} is missing; {where_to_get('covtype-authors')}")
+    X, y = (np.concatenate([data[f"{name}_train"], data[f"{name}_test"]]) for name in "Xy")
+    chosen = np.unpackbits(np.load(path), count=len(y)).astype(bool)[np.random.default_rng(0).permutation(len(y))]
+    rows = {"X_train": X[chosen], "y_train": y[chosen], "X_test": X[~chosen], "y_test": y[~chosen]}
+    return Bunch(**{**data, **rows, "name": "covtype-authors"})
+
+
 def sizes(name: str) -> tuple[int, int, int]:
     """Return the numbers of rows for training, of rows for testing, and of columns."""
-    if name == "digits":
-        return 1347, 450, 64
-    known = DATASETS[name].sizes
+    if name in BUNDLED:
+        return BUNDLED[name]
+    known = DATASETS[name.removesuffix("-authors")].sizes
     return known.n_train, known.n_test, known.n_columns
 
 

@@ -18,7 +18,7 @@ from reproduction.datasets import availability, fetch, load_rows, sizes
 from reproduction.experiment import Experiment
 from reproduction.experiments import EXPERIMENTS
 from reproduction.results import Outcome, Results, save_single
-from reproduction.settings import Settings, describe, key
+from reproduction.settings import Settings, describe, key, with_seeds
 
 Say = Callable[[str], None]
 METHODS = {
@@ -28,6 +28,8 @@ METHODS = {
     "last-layer": ("net_runs", "run_last_layer"),
     "svm": ("kernel_runs", "run_svm"),
     "zero-bit": ("kernel_runs", "run_zero_bit"),
+    "clusters": ("kernel_runs", "run_clusters"),
+    "regression": ("kernel_runs", "run_regression"),
     "theorem": ("theorems", "run_theorem"),
 }
 """The module and the function that do the runs of a method."""
@@ -65,8 +67,10 @@ def rule_of_thumb(settings: Settings) -> float:
         return _svm_seconds(settings, n_train, n_test, D)
     if method == "zero-bit":
         return 2e-9 * settings["pairs"] * settings["k"] * D + 1
+    if method in ("clusters", "regression"):
+        return 2e-8 * n_test * CLASSES * 100 * (settings.get("k", 0) or D) + 1
     if method == "last-layer":
-        times = n_train / (settings["batch"] * settings["every"]) + 2
+        times = settings["epochs"] * n_train / (settings["batch"] * settings["every"]) + 2
         return times * n_train * (1e-4 + 2.5e-9 * settings["k"] * CLASSES)
     return _net_seconds(settings, n_train, n_test, D)
 
@@ -169,7 +173,7 @@ def execute(grid: Sequence[Settings], results: Results, *, jobs: int, say: Say) 
 
 
 def run_experiment(
-    experiment: Experiment, results: Results, *, quick: bool = False, jobs: int = 1, say: Say = print
+    experiment: Experiment, results: Results, *, quick: bool = False, seeds: int = 1, jobs: int = 1, say: Say = print
 ) -> bool:
     """Do all runs of an experiment that are not among the results yet, and say which of its statements hold.
 
@@ -180,6 +184,8 @@ def run_experiment(
         The results so far. Each new one is saved as soon as its run is done.
     quick : bool, default=False
         Whether the reduced grid is run.
+    seeds : int, default=1
+        How often nets are trained, each time with another seed. Results are means over all seeds that were run.
     jobs : int, default=1
         The number of processes, with one thread each.
     say : callable, default=print
@@ -191,7 +197,8 @@ def run_experiment(
         Whether all datasets were available. Without some of them, the runs on the others are done.
     """
     found = {name: fetch(name) for name in experiment.datasets}
-    grid = [one for one in experiment.grid(quick) if "dataset" not in one or found[one["dataset"]].available]
+    grid = with_seeds(experiment.grid(quick), seeds)
+    grid = [one for one in grid if "dataset" not in one or found[one["dataset"]].available]
     todo = [settings for settings in grid if settings not in results]
     for name, dataset in found.items():
         if dataset.state != "available":

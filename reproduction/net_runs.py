@@ -141,7 +141,7 @@ def train_plain_net(settings: Settings, X_train: Floats, y_train: Any, X_test: F
 
 
 def run_last_layer(settings: Settings, data: Any) -> dict[str, Any]:
-    """Return the accuracies of a net and of GCWS on its hidden layer, after batches of the first epoch.
+    """Return the accuracies of a net and of GCWS on its hidden layer, after its first batch and some of the others.
 
     Each time a new logistic regression learns in one epoch from the codes of all rows for training. It does not change
     the net.
@@ -153,17 +153,21 @@ def run_last_layer(settings: Settings, data: Any) -> dict[str, Any]:
     test = torch.from_numpy(data.X_test), torch.from_numpy(np.searchsorted(classes, data.y_test))
     net = plain_net(X.shape[1], hidden_layers(settings), len(classes))
     optimizer = torch.optim.Adam(net.parameters(), lr=settings["learning_rate"])
-    order = torch.from_numpy(np.random.default_rng([seed, 0]).permutation(len(y)))
+    orders = [
+        torch.from_numpy(np.random.default_rng([seed, epoch]).permutation(len(y)))
+        for epoch in range(settings["epochs"])
+    ]
     curve: dict[str, list[float]] = {"epoch": [], "batch": [], "net": [], "gcws": []}
-    batches = order.split(size)
-    for number, batch in enumerate(batches, start=1):
+    batches = [(epoch, batch) for epoch, order in enumerate(orders) for batch in order.split(size)]
+    each = len(batches) // len(orders)
+    for number, (epoch, batch) in enumerate(batches, start=1):
         _step(net, optimizer, X[batch], y[batch])
         if number == 1 or number == len(batches) or number % settings["every"] == 0:
-            curve["epoch"].append(min(number * size, len(y)) / len(y))
+            curve["epoch"].append(epoch + min((number - epoch * each) * size, len(y)) / len(y))
             curve["batch"].append(number)
             curve["net"].append(accuracy_percent(net, *test))
             with torch.random.fork_rng(devices=[]):
-                curve["gcws"].append(_on_hidden_layer(settings, net, (X, y), test, order))
+                curve["gcws"].append(_on_hidden_layer(settings, net, (X, y), test, orders[0]))
     return {"accuracy": curve["gcws"][-1], "curve": {**curve, "accuracy": curve["gcws"], "rows": len(test[1])}}
 
 

@@ -15,7 +15,7 @@ from reproduction.execution import duration
 from reproduction.experiment import Experiment
 from reproduction.experiments import EXPERIMENTS
 from reproduction.results import Outcome, Results, write_text
-from reproduction.settings import key
+from reproduction.settings import NETS, key
 from reproduction.statements import FAILS, HOLDS, LIMITS, NOT_MEASURED, SHARES, SIMULATION, Statement, Verdict
 from reproduction.svg import svg, svg_of_figure
 
@@ -44,7 +44,8 @@ ABOUT = (
     "Accurate Training of Neural Networks, reproduced with this package. A statement of the paper is checked in all "
     "cases that its sentence or caption covers, and verdicts follow from rules that are the same for all of them. A "
     "statement of which one run is missing is not measured. Accuracies are in percent of the rows for testing; curves "
-    "are measured on at most 10,000 of them, last numbers on all. Each run has one seed."
+    "are measured on at most 10,000 of them, last numbers on all. Where nets have several seeds, numbers are "
+    "means over them, and bands are standard deviations."
 )
 RULES = (
     "The limits are ours; where earlier versions of this page had different ones, the strictest was taken. A statement "
@@ -250,6 +251,9 @@ def _command(experiment: Experiment, outcomes: list[Outcome]) -> str:
     flag = "" if done & (full - quick) or not done else " --quick"
     took = duration(sum(outcome.seconds for outcome in outcomes))
     progress = f"{len(done & full)} of {len(full)} runs of the full grid are done; they took {took} with one thread."
+    seeds = sorted({outcome.seeds for outcome in outcomes if outcome.settings["method"] in NETS})
+    if seeds:
+        progress += f" Seeds of a net: {' to '.join(str(n) for n in (seeds[0], seeds[-1])[: len(seeds)])}."
     return f'<p class="facts"><code>python -m reproduction run {experiment.name}{flag}</code>: {escape(progress)}</p>'
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 from gcwsnet._atomic import write_file
-from reproduction.settings import Settings, key
+from reproduction.settings import Settings, key, key_of_all_seeds
 
 SINGLE, PACKED = ".json", ".jsonl"
 
@@ -27,6 +28,7 @@ class Outcome:
         Where the dataset is from: "exact", "rounded", "derived", "rebuilt" or "bundled"; None without a dataset.
     result : dict
         For nets accuracies in percent: "accuracy" at the end, on all rows for testing, and "curve" along the epochs.
+        In a mean over seeds also their standard deviations: "deviation", here and in the curve, and "seeds".
     seconds : float
         The time it took.
     versions : dict
@@ -49,11 +51,50 @@ class Outcome:
 
     def at(self, epoch: float) -> float:
         """Return the accuracy in percent at the first checkpoint that is not before an epoch."""
+        return self._at(epoch, "accuracy")
+
+    def deviation(self, epoch: float | None = None) -> float:
+        """Return the standard deviation over the seeds of the accuracy at the end, or at an epoch; 0 with one seed."""
+        if self.seeds == 1:
+            return 0.0
+        return float(self.result["deviation"]) if epoch is None else self._at(epoch, "deviation")
+
+    def _at(self, epoch: float, name: str) -> float:
         curve = self.result["curve"]
-        for reached, accuracy in zip(curve["epoch"], curve["accuracy"], strict=True):
+        for reached, number in zip(curve["epoch"], curve[name], strict=True):
             if reached >= epoch - 1e-9:
-                return float(accuracy)
-        return self.accuracy
+                return float(number)
+        return float(self.result[name])
+
+    @property
+    def seeds(self) -> int:
+        """The number of seeds that the accuracy is a mean of."""
+        return int(self.result.get("seeds", 1))
+
+
+def mean_over_seeds(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return the mean of outcomes that differ in the seed, with the settings of the first of them.
+
+    Numbers that are measured along the epochs are averaged at each checkpoint.
+    """
+    first = outcomes[0]
+    if len(outcomes) == 1:
+        return first
+    result: dict[str, Any] = {"accuracy": fmean(one.accuracy for one in outcomes), "seeds": len(outcomes)}
+    result["deviation"] = stdev(one.accuracy for one in outcomes)
+    if "curve" in first.result:
+        result["curve"] = _mean_curve([one.result["curve"] for one in outcomes])
+    return replace(first, result={**first.result, **result}, seconds=sum(one.seconds for one in outcomes))
+
+
+def _mean_curve(curves: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    means = {
+        name: [fmean(values) for values in zip(*(one[name] for one in curves), strict=True)]
+        for name, numbers in curves[0].items()
+        if isinstance(numbers, list)
+    }
+    accuracies = zip(*(one["accuracy"] for one in curves), strict=True)
+    return {**curves[0], **means, "deviation": [stdev(values) for values in accuracies]}
 
 
 _FIELDS = {field.name for field in fields(Outcome)}
@@ -83,7 +124,15 @@ class Results:
         self.folder = Path(folder)
         self._packed = sorted(self.folder.glob(f"*{PACKED}"))
         single = {path.stem: _read_single(path) for path in self.folder.glob(f"*{SINGLE}")}
-        self._outcomes = dict(sorted((_read_packed(self._packed) | single).items()))
+        self._outcomes: dict[str, Outcome] = {}
+        self._alike: dict[str, list[str]] = {}  # the keys of runs that differ in nothing but the seed
+        for name, outcome in sorted((_read_packed(self._packed) | single).items()):
+            self._add(name, outcome)
+
+    def _add(self, name: str, outcome: Outcome) -> None:
+        alike = self._alike.setdefault(key_of_all_seeds(outcome.settings), [])
+        alike += [] if name in self._outcomes else [name]
+        self._outcomes[name] = outcome
 
     def __len__(self) -> int:
         return len(self._outcomes)
@@ -95,19 +144,22 @@ class Results:
         return key(settings) in self._outcomes
 
     def get(self, settings: Settings) -> Outcome | None:
-        """Return the outcome of these settings, or None if there is none."""
-        return self._outcomes.get(key(settings))
+        """Return the outcome of these settings, the mean over all seeds that were run; None if the first is missing."""
+        if settings not in self:
+            return None
+        alike = [self._outcomes[name] for name in self._alike[key_of_all_seeds(settings)]]
+        return mean_over_seeds(sorted(alike, key=lambda outcome: int(outcome.settings.get("seed", 0))))
 
     def save(self, outcome: Outcome) -> Path:
         """Write an outcome to a file of its own, and return the path."""
         path = save_single(outcome, self.folder)
-        self._outcomes[path.stem] = outcome
+        self._add(path.stem, outcome)
         return path
 
     def reload(self, settings: Settings) -> Outcome:
         """Return the outcome that another process has saved."""
         name = key(settings)
-        self._outcomes[name] = _read_single(self.folder / f"{name}{SINGLE}")
+        self._add(name, _read_single(self.folder / f"{name}{SINGLE}"))
         return self._outcomes[name]
 
     def pack(self, experiments: Mapping[str, str]) -> None:
@@ -116,12 +168,12 @@ class Results:
         Parameters
         ----------
         experiments : mapping from str to str
-            For the key of a run the name of the experiment that it is stored with.
+            For the key of a run with the first seed the name of the experiment that it is stored with.
         """
         lines: dict[str, list[str]] = {}
-        for name, outcome in self._outcomes.items():
+        for outcome in self:
             line = json.dumps(asdict(outcome), allow_nan=False) + "\n"
-            lines.setdefault(experiments.get(name, UNLISTED), []).append(line)
+            lines.setdefault(experiments.get(key_of_all_seeds(outcome.settings), UNLISTED), []).append(line)
         packed = {self.folder / f"{name}{PACKED}": "".join(sorted(some)) for name, some in lines.items()}
         for path, text in packed.items():
             write_text(path, text)

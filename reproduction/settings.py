@@ -9,10 +9,10 @@ from typing import Any
 
 Settings = dict[str, Any]
 
-STANDARDIZED = ("covtype",)
+STANDARDIZED = ("covtype", "covtype-authors")
 """Datasets whose numeric columns are standardized before anything else, for all methods."""
 
-BATCH = {"covtype": 128}
+BATCH = {"covtype": 128, "covtype-authors": 128}
 """Rows in a batch, where they are not 32 (section 2 of the paper)."""
 
 RATE = 0.001
@@ -49,18 +49,37 @@ def gcws(
     m: int = 1,
     epochs: int = 1,
     rate: float = RATE,
+    draw: int = 0,
     seed: int = 0,
 ) -> Settings:
-    """Return settings of GCWSNet: the low b bits of i*, `t_bits` bits of t*, and a count-sketch that reduces by m."""
+    """Return settings of GCWSNet: the low b bits of i*, `t_bits` bits of t*, and a count-sketch that reduces by m.
+
+    A rebuilt dataset has a `draw`, the seed of its rows.
+    """
     hashing = {"p": float(p), "k": k, "b": b, "t_bits": t_bits, "m": m, "encoding": "lowbits", "optimizer": "lazy"}
-    return {"method": "gcws", **hashing, **_net(dataset, L, H, epochs, seed), "learning_rate": rate}
+    net = {"method": "gcws", **hashing, **_net(dataset, L, H, epochs, seed), "learning_rate": rate}
+    return {**net, **_drawn(draw)}
 
 
 def original(
-    dataset: str, *, L: int, transform: str = "none", p: float = 1.0, H: int = H, epochs: int = 1, seed: int = 0
+    dataset: str,
+    *,
+    L: int,
+    transform: str = "none",
+    p: float = 1.0,
+    H: int = H,
+    epochs: int = 1,
+    draw: int = 0,
+    seed: int = 0,
 ) -> Settings:
     """Return settings of the net on the original data, with `transform` "none", "power" (u^p) or "log" (p log u)."""
-    return {"method": "original", "transform": transform, "p": float(p), **_net(dataset, L, H, epochs, seed)}
+    net = {"method": "original", "transform": transform, "p": float(p), **_net(dataset, L, H, epochs, seed)}
+    return {**net, **_drawn(draw)}
+
+
+def _drawn(draw: int) -> Settings:
+    """Return the setting of a draw; the first one is the dataset as it is loaded, and has none."""
+    return {"draw": draw} if draw else {}
 
 
 def nrff(
@@ -71,9 +90,20 @@ def nrff(
     return {"method": "nrff", **features, **_net(dataset, L, H, epochs, seed)}
 
 
-def last_layer(dataset: str, *, k: int, b: int, H: int, every: int, seed: int = 0) -> Settings:
-    """Return settings of GCWS on the hidden layer of a net, after each `every`-th batch of its first epoch."""
-    return {"method": "last-layer", "k": k, "b": b, "p": 1.0, "every": every, **_net(dataset, 2, H, 1, seed)}
+def last_layer(dataset: str, *, k: int, b: int, H: int, every: int, epochs: int = 1, seed: int = 0) -> Settings:
+    """Return settings of GCWS on the hidden layer of a net, after its first batch and each `every`-th one."""
+    return {"method": "last-layer", "k": k, "b": b, "p": 1.0, "every": every, **_net(dataset, 2, H, epochs, seed)}
+
+
+def clusters(dataset: str, *, rows: str, k: int = 0, p: float = 1.0, seed: int = 0) -> Settings:
+    """Return settings of k-means on the original rows ("original"), or on the one-hot vectors of k codes ("codes")."""
+    hashing = {"k": k, "b": 8, "p": float(p)} if rows == "codes" else {}
+    return {"method": "clusters", "dataset": dataset, "standardized": False, "rows": rows, **hashing, "seed": seed}
+
+
+def regression(*, rows: str, k: int = 0, p: float = 1.0, seed: int = 0) -> Settings:
+    """Return settings of a ridge regression on the original rows, or on the one-hot vectors of k codes."""
+    return {**clusters("diabetes", rows=rows, k=k, p=p, seed=seed), "method": "regression", "standardized": True}
 
 
 def svm(dataset: str, *, kernel: str, C: Sequence[float], parameter: float | None = None) -> Settings:
@@ -104,9 +134,8 @@ def theorem(name: str, *, size: int, seed: int = 0) -> Settings:
 
 
 def hidden_layers(settings: Settings) -> tuple[int, ...]:
-    """Return the units of the hidden layers: none, H, or H and H / 2."""
-    L, units = settings["L"], settings["H"]
-    return {1: (), 2: (units,), 3: (units, units // 2)}[L]
+    """Return the units of the L - 1 hidden layers: H, H / 2, H / 4 and so on."""
+    return tuple(settings["H"] >> layer for layer in range(settings["L"] - 1))
 
 
 def key(settings: Settings) -> str:
@@ -123,6 +152,25 @@ def key(settings: Settings) -> str:
     return f"{settings['method']}-{what}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
+NETS = ("gcws", "original", "nrff", "last-layer", "clusters", "regression")
+"""Methods whose runs may be repeated with other seeds: what they learn depends on the order of rows and on weights."""
+
+
+def with_seeds(grid: Sequence[Settings], seeds: int) -> list[Settings]:
+    """Return a grid whose nets are trained with the seeds 0 to `seeds` - 1, one seed after the other."""
+    return [
+        {**settings, "seed": seed} if settings["method"] in NETS else settings
+        for seed in range(seeds)
+        for settings in grid
+        if seed == 0 or settings["method"] in NETS
+    ]
+
+
+def key_of_all_seeds(settings: Settings) -> str:
+    """Return the key of the first of the runs that differ from these settings in nothing but the seed."""
+    return key({**settings, "seed": 0} if settings["method"] in NETS else settings)
+
+
 def describe(settings: Settings) -> str:
     """Return the settings in one line, without those that are always the same."""
     hidden = {"method", "dataset", "name", "standardized", "checkpoints", "encoding", "optimizer"}
@@ -131,6 +179,7 @@ def describe(settings: Settings) -> str:
         "t_bits": 0,
         "m": 1,
         "seed": 0,
+        "draw": 0,
         "transform": "none",
         "p": 1.0,
         "parameter": None,

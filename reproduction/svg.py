@@ -189,9 +189,17 @@ def _series(series: Series, x: Scale, y: Scale) -> Iterator[str]:
     if series.style.dashes and len(points) > 1:
         path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in points)
         yield f'<path d="{path}" fill="none" stroke="{color}" stroke-width="1.4"{_dashed(series.style)}/>'
-    for value, (low, high) in zip(series.x, series.bars, strict=False):
-        if low > 0 or not y.log:
-            yield f'<path d="M{x.place(value):.1f} {y.place(low):.1f}V{y.place(high):.1f}" stroke="{color}"/>'
+    bars = [
+        (x.place(a), y.place(low), y.place(high))
+        for a, (low, high) in zip(series.x, series.bars, strict=False)
+        if (a > 0 or not x.log) and (low > 0 or not y.log)
+    ]
+    if series.style.dashes and len(bars) > 1:
+        edge = [(a, high) for a, _, high in bars] + [(a, low) for a, low, _ in reversed(bars)]
+        path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in edge)
+        yield f'<path d="{path}z" fill="{color}" fill-opacity="0.15"/>'
+    else:
+        yield from (f'<path d="M{a:.1f} {low:.1f}V{high:.1f}" stroke="{color}"/>' for a, low, high in bars)
     every = -(-len(points) // MOST_MARKERS)
     marked = points[::every] if series.style.dashes else points
     if series.style.marker or len(points) == 1:

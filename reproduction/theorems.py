@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from gcwsnet import HASH_VERSION, GCWSHasher, RandomFourierFeatures, gmm_kernel, pgmm_kernel, theory
 from gcwsnet.encoding import bins_and_signs
@@ -283,13 +284,73 @@ def _gmm_limit(size: int, seed: int) -> Panels:
     return tuple(panels), {"pairs": n}
 
 
+def _sets(n: int, n_columns: int, seed: int) -> tuple[list[sparse.csr_array], Floats, Floats]:
+    """Return rows of 0 and 1 in triples, and the resemblances of the first two and of all three rows of each."""
+    rng = np.random.default_rng(seed)
+    groups = []
+    for share in np.linspace(0.1, 0.95, n):
+        common, *own = np.array_split(rng.choice(n_columns, 400, replace=False), [round(150 * share) + 1, 200, 300])
+        groups.append([np.concatenate([common, some]) for some in own])
+    pairs = [len(set(a) & set(b)) / len(set(a) | set(b)) for a, b, _ in groups]
+    triples = [len(set(a) & set(b) & set(c)) / len(set(a) | set(b) | set(c)) for a, b, c in groups]
+    rows = []
+    for sets in zip(*groups, strict=True):
+        ends = np.cumsum([0, *map(len, sets)])
+        ones = np.ones(ends[-1])
+        rows.append(sparse.csr_array((ones, np.concatenate(sets), ends), shape=(n, n_columns)))
+    return rows, np.array(pairs), np.array(triples)
+
+
+def _resemblance(size: int, seed: int) -> Panels:
+    """Simulate that samples of rows of 0 and 1 agree with the probability of their resemblance, of 2 and of 3 rows."""
+    n, n_hashes = 12, 500 * size
+    pairs: list[Curve] = []
+    triples: list[Curve] = []
+    for n_columns in (1000, 2**30):
+        rows, two, three = _sets(n, n_columns, seed)
+        hasher = GCWSHasher(n_hashes, random_state=seed).fit(rows[0])
+        a, b, c = (hasher.samples(some)[0] for some in rows)
+        label = f"D = {n_columns:,}" if n_columns < 2**30 else "D = 2^30"
+        for curves, R, agree in ((pairs, two, a == b), (triples, three, (a == b) & (b == c))):
+            curves.append(curve(label, R, agree.mean(axis=1), np.sqrt(R * (1 - R) / n_hashes), R))
+    panels = (
+        Panel("Two rows", "resemblance", "share of hashes that agree", tuple(pairs)),
+        Panel("Three rows", "resemblance", "share of hashes that agree", tuple(triples)),
+    )
+    return panels, {"rows": n, "hashes": n_hashes}
+
+
+def _projections(size: int, seed: int) -> Panels:
+    """Simulate the variances of inner products of count-sketches and of dense random projections."""
+    d, n, some_bins = 8, 400 * size, 2 ** np.arange(9)
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(2, d))
+    sketched, projected = [], []
+    for step, n_bins in enumerate(some_bins.tolist()):
+        positions = np.arange(n * d, dtype=np.uint64).reshape(n, d)
+        bins, signs = bins_and_signs(seed + step, positions, n_bins)
+        sketched.append(_inner_products(x, y, bins, signs.astype(np.float64), n_bins))
+        normal = rng.normal(size=(n, d, n_bins)) / np.sqrt(n_bins)
+        projected.append(((x @ normal) * (y @ normal)).sum(axis=1))
+    dense = (x @ x * (y @ y) + (x @ y) ** 2) / some_bins
+    expected = theory.inner_product_variance(x, y, some_bins)
+    curves = (
+        curve("count-sketch", some_bins, *_variance(np.array(sketched)), expected),
+        curve("dense projections", some_bins, *_variance(np.array(projected)), dense),
+    )
+    panel = Panel("Variance", "B, number of bins or of projections", "variance of <z, w>", curves, log=True)
+    return (panel,), {"dimension": d, "sketches": n}
+
+
 THEOREMS: dict[str, tuple[str, Callable[[int, int], Panels]]] = {
     "theorem1": ("Theorem 1: samples that agree", _theorem_1),
     "theorem2": ("Theorem 2: codes of b bits that agree", _theorem_2),
     "theorem3": ("Theorem 3: inner products of count-sketches", _theorem_3),
     "theorem4": ("Theorem 4: similarity from count-sketches of codes", _theorem_4),
     "theorem5": ("Theorem 5: random Fourier features, plain and normalized", _theorem_5),
-    "gmm-limit": ("The limit of the GMM kernel", _gmm_limit),
+    "gmm-limit": ("Section 1: the limit of the GMM kernel", _gmm_limit),
+    "resemblance": ("Section 1.4: rows of 0 and 1, two and three of them", _resemblance),
+    "projections": ("Section 4: count-sketch beside dense random projections", _projections),
 }
 
 
@@ -298,7 +359,7 @@ def simulate(name: str, *, size: int = 20, random_state: int = 0) -> Simulation:
 
     Parameters
     ----------
-    name : {"theorem1", "theorem2", "theorem3", "theorem4", "theorem5", "gmm-limit"}
+    name : {"theorem1", "theorem2", "theorem3", "theorem4", "theorem5", "gmm-limit", "resemblance", "projections"}
         Which one.
     size : int, default=20
         The amount of simulation, from 1 to 20. Standard errors fall with its square root.

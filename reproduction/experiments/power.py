@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from operator import methodcaller
 
 from reproduction.charts import BLACK, BY_K, RED, Chart, Style, accuracy_against, figure
 from reproduction.datasets import DISPLAY_NAMES
@@ -52,7 +51,7 @@ def _charts(name: str, results: Results) -> Iterator[Chart]:
                 one
                 for (way, k), label, style in zip(WAYS, LABELS, STYLES, strict=True)
                 for one in accuracy_against(
-                    results, label, "p", POWERS[name], partial(run, name, way, k, L), style, methodcaller("at", epochs)
+                    results, label, "p", POWERS[name], partial(run, name, way, k, L), style, epochs
                 )
             ]
             title = f"{DISPLAY_NAMES[name]}: {net_label((L, H))}, after {epochs:g} epoch{'s' * (epochs < 1)}"

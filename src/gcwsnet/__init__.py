@@ -1,7 +1,7 @@
 """Generalized consistent weighted sampling, and learning from it in one pass over the data.
 
 The public names load when they are first used: ``import gcwsnet`` itself is quick and imports neither torch nor
-scikit-learn. `gcwsnet.nn` needs torch, and says how to install it where it is missing.
+scikit-learn. `gcwsnet.nn` needs torch and `gcwsnet.distributed` dask, and say how to install it where it is missing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gcwsnet._lazy import load_when_used
 
 if TYPE_CHECKING:
-    from gcwsnet import data, datasets, neighbors, nn, theory
+    from gcwsnet import data, datasets, distributed, neighbors, nn, theory
     from gcwsnet.encoding import CountSketch, estimate_similarity
     from gcwsnet.estimators import (
         FieldsClassifier,
@@ -43,6 +43,7 @@ __all__ = [
     "__version__",
     "data",
     "datasets",
+    "distributed",
     "estimate_similarity",
     "export_onnx",
     "gmm_kernel",
@@ -67,6 +68,7 @@ _HOME = {
     "RandomFourierFeatures": "fourier",
     "data": "data",
     "datasets": "datasets",
+    "distributed": "distributed",
     "estimate_similarity": "encoding",
     "export_onnx": "export",
     "gmm_kernel": "kernels",

@@ -220,6 +220,11 @@ class Net:
         Return the outputs for each row of codes. They do not depend on the other rows. `weights` are the 'last' ones, or the means 'recent' or 'average', of which only what is needed is computed: the same bits as those of `averaged`, in less time for few rows.
         """
 
+    def score(self, codes: numpy.typing.NDArray, targets: numpy.typing.NDArray, *, weights: Sequence[str], loss: str = 'cross_entropy', temperature: float = 1.0, n_threads: int = 1) -> tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float64]]:
+        """
+        Return the outputs for all rows of codes by each of several weights, those of the first weights first, and the losses of outputs divided by the temperature, a row for each weights: what `outputs` and `row_losses` give, in one call.
+        """
+
     def evaluate(self, codes: numpy.typing.NDArray, targets: numpy.typing.NDArray, *, loss: str = 'cross_entropy', n_threads: int = 1) -> tuple[float, list[float]]:
         """
         Return the sum of the losses of rows and the sums of their successes, as `train` counts them.

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 ALWAYS_THERE = 1 << 24  # less than this is not worth a check
+BYTES_OF_A_NAME = 72  # a short text of Python, and the pointer to it
 
 
 def available_bytes() -> int | None:
@@ -42,6 +43,15 @@ def require_columns(n_columns: int, bytes_of_one: int, what: str) -> None:
         n_columns * bytes_of_one,
         f"{what} with {n_columns} columns",
         "use scale=None and relevance=0, which keep nothing for each column, or hash the columns to fewer",
+    )
+
+
+def require_names(n_columns: int) -> None:
+    """Raise a MemoryError if names for this many columns, one by one, do not fit into memory."""
+    require_memory(
+        n_columns * BYTES_OF_A_NAME,
+        f"the names of {n_columns} columns",
+        "columns without names of their own are known by their numbers",
     )
 
 

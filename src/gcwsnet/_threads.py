@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -25,9 +26,11 @@ def n_threads(n_jobs: int | None) -> int:
     >>> n_threads(None), n_threads(3)
     (1, 3)
     """
+    if n_jobs is None and not _may_be_in_joblib_context():
+        return 1
     if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool)):
         raise TypeError(f"n_jobs must be an integer or None, got n_jobs={n_jobs!r}")
-    if n_jobs == 1 or (n_jobs is None and "joblib" not in sys.modules):  # whose context could say otherwise
+    if n_jobs == 1:
         return 1
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0: None or 1 is one thread, -1 is all processors, got n_jobs=0")
@@ -38,6 +41,18 @@ def n_threads(n_jobs: int | None) -> int:
     if (n_jobs is None or n_jobs < 0) and limit.isdecimal() and int(limit) > 0:
         threads = min(threads, int(limit))
     return threads
+
+
+def _may_be_in_joblib_context() -> bool:
+    """Return whether a joblib context of this thread may say how many threads there are.
+
+    joblib tells that itself, but in a time in which a row can be hashed.
+    """
+    parallel = sys.modules.get("joblib.parallel")
+    if not hasattr(parallel, "default_parallel_config"):  # not imported, or so old that it keeps contexts elsewhere
+        return parallel is not None
+    contexts = getattr(parallel, "_backend", None)
+    return not isinstance(contexts, threading.local) or hasattr(contexts, "config")
 
 
 @contextmanager

@@ -38,7 +38,10 @@ def check_number(name: str, value: object, least: float, most: float) -> float:
     """Return `value` as a float, if it is a number from `least` to `most`."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, got {name}={value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer that no float can be
+        number = math.inf
     if not least <= number <= most:
         raise ValueError(f"{name} must be from {least:g} to {most:g}, got {name}={value}")
     return number

@@ -161,6 +161,22 @@ def test_a_stream_gives_the_model_of_partial_fit(files: Path, tmp_path: Path) ->
     np.testing.assert_array_equal(gcwsnet.load(tmp_path / "m").predict_proba(X), model.predict_proba(X))
 
 
+def test_a_label_that_a_stream_shows_late_becomes_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gcwsnet.estimators._file_coder.SAMPLE_ROWS", 500)
+    labels = ["b", "d"] * 4500 + ["b", "a", "d", "c"] * 300  # rows are read 8,192 at a time
+    text = "x,y,label\n" + "".join(f"{ord(label) - 98},{(ord(label) - 98) ** 2},{label}\n" for label in labels)
+    options = ["--label", "label", "--n-hashes", 32, "--hidden", 16, "--p", 1, "--scale", "numeric"]
+    succeed("train", "-", *options, "--out", tmp_path / "m", input=text)
+    model = gcwsnet.load(tmp_path / "m")
+    assert model.classes_.tolist() == ["a", "b", "c", "d"]
+    predicted = succeed("predict", tmp_path / "m", "-", input="x,y\n-1,1\n0,0\n1,1\n2,4\n").stdout.split()
+    assert predicted == ["predicted", "a", "b", "c", "d"]
+    for fixed in (["--classes", "b,d"], ["--shuffle-rows", 50]):
+        result = run("train", "-", *options, *fixed, "--out", tmp_path / "x", input=text)
+        assert result.exit_code == 1
+        assert "every label must be one of the 2 classes" in result.stderr
+
+
 def test_the_classes_of_a_stream_can_be_given(tmp_path: Path) -> None:
     text = "".join(f"{label} 1:{label + 1}\n" for label in [0, 1] * 50)
     options = [

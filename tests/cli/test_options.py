@@ -22,6 +22,7 @@ PYTHON = {
 OWN = {
     *("files", "model", "path", "a", "b", "out", "test", "task", "shuffle_rows", "classes", "checkpoint_every"),
     *("resume", "restart", "quiet", "as_json", "context", "probabilities", "estimate", "codes_format"),
+    *("engine", "scheduler", "workers"),
 }
 """What only the command has."""
 OTHER_DEFAULTS = {

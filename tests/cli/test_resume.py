@@ -121,7 +121,7 @@ def test_fewer_or_more_rows_than_before_are_an_error(tmp_path: Path) -> None:
     lines = rows.read_text().splitlines(keepends=True)
     for text, got in ((lines[:100], "100"), (lines[:-1], "29,999"), ([*lines, lines[0]], "more")):
         rows.write_text("".join(text))
-        with patch("gcwsnet.data._fingerprint.fingerprint", lambda name: {**known, "name": name}):
+        with patch("gcwsnet.data._fingerprint.fingerprint", lambda name, _: {**known, "name": name}):
             printed = fail(*run, "--resume")
         assert f"there must be 30,000 rows, as when the files were read first, got {got}" in printed
 

@@ -136,3 +136,49 @@ def test_search_and_dedup_number_the_rows_of_the_file(tmp_path: Path) -> None:
     done = succeed("dedup", tmp_path / "rows.csv", *small, *skip)
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(one["row"], one["duplicate_of"]) for one in found] == [(3, 0), (5, 2)]
+
+
+def test_index_keeps_the_numbers_of_the_rows_of_the_file(tmp_path: Path) -> None:
+    """The ids of rows do not move up where rows are skipped; rows of a second file go on from the largest one."""
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\nx,2\n5,1\n7,7\ninf,1\n2,9\ny,1\n")
+    (tmp_path / "more.csv").write_text("a,b\nz,1\n3,8\n")
+    (tmp_path / "all.csv").write_text("a,b\n1,2\n5,1\n7,7\n2,9\n3,8\n")
+    run = ["index", tmp_path / "rows.csv", "--out", tmp_path / "i", "--n-hashes", 64, "--on-error", "skip", "--json"]
+    done = succeed(*run)
+    values = json.loads(done.stdout)
+    assert (values["rows"], values["skipped"]) == (4, 3)
+    assert "rows.csv:3:a: a value must be a number" in values["reasons"][0]
+    assert "gcwsnet: 3 of 7 rows could not be read and are not in the index; the first: " in done.stderr
+    done = succeed("index", tmp_path / "more.csv", "--out", tmp_path / "i", "--append", "--on-error", "skip")
+    assert "gcwsnet: 1 of 2 rows could not be read" in done.stderr
+    done = succeed("search", tmp_path / "i", tmp_path / "all.csv", "--top", 1, "--json")
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [0, 2, 3, 5, 7]
+    assert "rows.csv:3:a" in fail("index", tmp_path / "rows.csv", "--out", tmp_path / "j")
+
+
+def test_search_and_dedup_say_how_many_rows_were_skipped(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\nx,2\n5,1\n")
+    (tmp_path / "good.csv").write_text("a,b\n1,2\n5,1\n")
+    succeed("index", tmp_path / "good.csv", "--out", tmp_path / "i", "--quiet")
+    done = succeed("search", tmp_path / "i", tmp_path / "rows.csv", "--top", 1, "--on-error", "skip")
+    assert "gcwsnet: 1 of 3 rows could not be read and are not searched for; the first: " in done.stderr
+    done = succeed("dedup", tmp_path / "rows.csv", "--threshold", 0.9, "--on-error", "skip")
+    assert "gcwsnet: 1 of 3 rows could not be read and are not compared; the first: " in done.stderr
+
+
+def test_rows_of_a_text_column_that_cannot_be_read_are_skipped(tmp_path: Path) -> None:
+    lines = ["id,text", "u,one two three four", "v", "w,five six seven eight", ",nine ten", "x,one two three four"]
+    (tmp_path / "texts.csv").write_text("\n".join(lines) + "\n")
+    of_text = [tmp_path / "texts.csv", "--text", "text"]
+    skip = ["--on-error", "skip", "--json", "--rejects", tmp_path / "rejects"]
+    done = succeed("dedup", *of_text, "--threshold", 0.9, *skip)
+    assert [(one["row"], one["duplicate_of"]) for one in map(json.loads, done.stdout.splitlines())] == [(4, 0)]
+    assert (tmp_path / "rejects").read_text() == "v\n"
+    done = succeed("index", *of_text, "--out", tmp_path / "i", *skip)
+    assert json.loads(done.stdout)["skipped"] == 1
+    done = succeed("index", *of_text, "--ids", "id", "--out", tmp_path / "j", *skip)
+    assert json.loads(done.stdout)["skipped"] == 2
+    assert (tmp_path / "rejects").read_text() == "v\n,nine ten\n"
+    done = succeed("search", tmp_path / "j", *of_text[:1], "--top", 1, "--ids", "id", *skip)
+    assert [json.loads(line)["query"] for line in done.stdout.splitlines()] == ["u", "w", "x"]
+    assert "texts.csv:3" in fail("index", *of_text, "--out", tmp_path / "k")

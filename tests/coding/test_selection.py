@@ -40,6 +40,7 @@ class MadeUp:
     epochs: Sequence[int] = (8, 3)
     hidden: tuple[int, ...] = (5,)
     noise: float = 0.0
+    rows_at_once: int = 0
     target: NDArray[Any] = field(default_factory=lambda: (X[:, 0] > 3).astype(np.int64))
     calls: list[dict[str, Any]] = field(default_factory=list)
     _outcomes: int = 0
@@ -59,6 +60,9 @@ class MadeUp:
         noise = self.noise * np.random.default_rng(number).normal(size=len(rows))
         losses = self.loss(number, call["epochs"]) + noise - noise.mean()
         return Outcome(losses, self.accuracy(call["epochs"]), 1.5)
+
+    def pause(self) -> None:
+        """Nobody waits."""
 
 
 def test_training_rows_and_validation_rows_are_apart_and_those_of_all_stages_too() -> None:

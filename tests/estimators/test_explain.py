@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import log_loss
 
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
+from gcwsnet.data import Schema
 from tests.estimators.tables import mixed_table
 
 rng = np.random.default_rng(0)
@@ -96,3 +98,45 @@ def test_permutation_importance_of_a_table_has_its_columns() -> None:
     found = model.permutation_importance(frame[300:], y[300:], n_repeats=2)
     assert found.importances_mean.shape == (frame.shape[1],)
     assert found.importances_mean[frame.columns.get_loc("city")] > 0
+
+
+def test_permutation_importance_of_sparse_rows_is_that_of_dense_ones() -> None:
+    rows = np.where(np.abs(X) > 0.5, X, 0.0)
+    settings: dict[str, Any] = {"search": "off", "scale": None, "relevance": 0, "epochs": 1, "random_state": 0}
+    model = GCWSNetClassifier(16, hidden=(4,), **settings).fit(rows[:500], LABELS[:500])
+    expected = model.permutation_importance(rows[500:], LABELS[500:], n_repeats=2)
+    found = model.permutation_importance(sparse.csr_array(rows[500:]), LABELS[500:], n_repeats=2)
+    assert np.array_equal(found.importances, expected.importances)
+
+
+@pytest.fixture(scope="module")
+def wide() -> tuple[Any, GCWSNetClassifier]:
+    """Rows of 2**31 columns, of which few have an entry, and a model of them."""
+    columns = np.array([0, 7, 2**20, 2**31 - 2])
+    entries = np.abs(X.ravel()), np.tile(columns, len(X)), np.arange(0, X.size + 1, 4, dtype=np.int64)
+    rows = sparse.csr_array(entries, shape=(len(X), 2**31 - 1))
+    settings: dict[str, Any] = {"search": "off", "scale": None, "relevance": 0, "p": 1.0, "random_state": 0}
+    return rows, GCWSNetClassifier(8, hidden=(4,), epochs=1, **settings).fit(rows, LABELS)
+
+
+def test_what_there_is_of_each_column_asks_for_its_memory(
+    wide: tuple[Any, GCWSNetClassifier], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gcwsnet._memory.available_bytes", lambda: 1 << 34)
+    rows, model = wide
+    with pytest.raises(MemoryError, match=r"the names of 2147483647 columns would take 144\.0 GiB of memory and 16\.0"):
+        model.get_feature_names_out()
+    with pytest.raises(MemoryError, match=r"importances of 2147483647 columns would take 48\.0 GiB"):
+        model.permutation_importance(rows[:20], LABELS[:20], n_repeats=1)
+    schema = Schema(n_features=2**31 - 1)
+    with pytest.raises(MemoryError, match="the names of 2147483647 columns"):
+        schema.feature_names()
+
+
+def test_columns_without_an_entry_are_not_shuffled() -> None:
+    """Two million shuffles would take hours; that of a column without an entry changes nothing."""
+    rows = sparse.csr_array((np.abs(X[:, :2]).ravel(), (np.arange(2 * len(X)) // 2, [5, 900_000] * len(X))))
+    settings: dict[str, Any] = {"search": "off", "scale": None, "relevance": 0, "epochs": 1, "random_state": 0}
+    model = GCWSNetClassifier(8, hidden=(4,), **settings).fit(rows, LABELS)
+    found = model.permutation_importance(rows[:50], LABELS[:50], n_repeats=2)
+    assert np.flatnonzero(found.importances_mean).tolist() == [5, 900_000]

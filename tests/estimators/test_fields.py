@@ -230,3 +230,8 @@ def test_wrong_rows_are_named() -> None:
         small(negatives_kept=0.5).fit([{"a": 1}] * 3, [0, 1, 2]).predict_proba([{"a": 1}])
     with pytest.raises(TypeError, match="a category must be a text"):
         model.learn_one({"a": [1]}, 0)
+    for weight in (1e39, 1e30, -1.0):  # gradients are squared in float32
+        with pytest.raises(ValueError, match=r"must be from 0 to 1e\+15"):
+            model.partial_fit([[0, 0]], [0], sample_weight=[weight])
+        with pytest.raises(ValueError, match="w must be from 0"):
+            model.learn_one({"a": 1}, 0, w=weight)

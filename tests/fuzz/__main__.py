@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.commands import Runner, commands, faults, kills, prepare
+from tests.fuzz.commands import Runner, allocations, commands, faults, kills, prepare
 from tests.fuzz.targets import TARGETS
 
 INPUTS = Path(__file__).parent / "inputs"
@@ -44,14 +44,14 @@ def attack(name: str, seconds: float, seed: int) -> int:
 
 
 def attack_commands(n_faults: int, n_kills: int, seed: int) -> int:
-    """Run all commands with faults and kills, and return the number of findings."""
+    """Run all commands with faults of disk and memory and with kills, and return the number of findings."""
     findings = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder)
         runner = Runner(folder)
         for command in commands(folder):
-            for attack_by, n in ((faults, n_faults), (kills, n_kills)):
+            for attack_by, n in ((faults, n_faults), (allocations, n_faults), (kills, n_kills)):
                 said: dict[str, object] = {"command": command, "by": attack_by.__name__, "runs": n}
                 try:
                     said["ends"] = attack_by(runner, command, Random(f"{command} {seed}"), n)
@@ -69,7 +69,7 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], help="by default all")
     parser.add_argument("--seconds", type=float, default=120.0, help="for all targets together")
     parser.add_argument("--seed", type=int, default=int(time.time()))
-    parser.add_argument("--faults", type=int, default=0, help="faults of the disk in each command")
+    parser.add_argument("--faults", type=int, default=0, help="faults of the disk, and of memory, in each command")
     parser.add_argument("--kills", type=int, default=0, help="kills of each command")
     options = parser.parse_args()
     names = options.targets or list(TARGETS)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import hashlib
 import io
 import json
 import os
@@ -25,16 +24,32 @@ import numpy as np
 SMALL = ["--n-hashes", "16", "--p", "1", "--scale", "numeric"]
 NET = [*SMALL, "--hidden", "8", "--checkpoint-every", "300", "--epochs", "1"]
 OLD = b"what was there before"
-ERRORS = {"ENOSPC": 28, "EIO": 5, "EINTR": 4, "SHORT": -1}
+ERRORS = {"ENOSPC": 28, "EIO": 5, "EINTR": 4, "SHORT": -1, "ENOMEM": 12}
+OF_THE_DISK = ["EINTR", "EIO", "ENOSPC", "SHORT"]
+SECONDS_UNTIL_IT_HANGS = 120.0
+RUN_FILES = ["model.safetensors", "curves.json", "run.json"]
 
 
 class Command(NamedTuple):
-    """A command, how it is finished after a fault, and the files in which its result lies."""
+    """A command, how it is finished after a fault, and the files in which its result lies.
+
+    Attributes
+    ----------
+    arguments, again : list of str
+        What is run, and what is added when it is run again.
+    results : list of str
+        The names of files.
+    replaces : bool
+        Whether it replaces files that were there before. They are `OLD`, or what `before` wrote.
+    before : list of str or None
+        A command that wrote into the same folder before.
+    """
 
     arguments: list[str]
     again: list[str]
     results: list[str]
-    replaces: bool = False  # whether it replaces a file that was there before
+    replaces: bool = False
+    before: list[str] | None = None
 
 
 def commands(folder: Path) -> dict[str, Command]:
@@ -43,11 +58,15 @@ def commands(folder: Path) -> dict[str, Command]:
     train, hashing = ["train", data, "--out", out, *NET], ["hash", data, "--out", out, *SMALL]
     predict = ["predict", model, data, "--out", f"{out}/labels.csv"]
     index = ["index", data, "--out", out, "--threshold", "0.8", "--n-hashes", "32"]
+    dedup = ["dedup", data, "--threshold", "0.8", "--n-hashes", "32", "--out", f"{out}/pairs.csv"]
+    retrain = [*train, "--random-state", "1"]
     return {
         "train": Command(train, ["--resume"], ["model.safetensors"]),
+        "retrain": Command(retrain, ["--resume"], RUN_FILES, replaces=True, before=train),
         "hash": Command(hashing, ["--resume"], ["coder.safetensors", "part-00000-00000.codes.npy"]),
         "predict": Command(predict, [], ["labels.csv"], replaces=True),
         "index": Command(index, [], ["index.json"]),
+        "dedup": Command(dedup, [], ["pairs.csv"], replaces=True),
         "save": Command(["save", model, f"{out}/copy.safetensors"], [], ["copy.safetensors"], replaces=True),
     }
 
@@ -70,6 +89,7 @@ class Runner:
         source = Path(__file__).with_name("shim.c")
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", shim, source, "-ldl"], check=True)
         self.folder, self.out = folder, folder / "out"
+        self._before: dict[tuple[str, ...], dict[str, bytes]] = {}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz.commands", str(folder), str(shim)],
             env=os.environ | {"LD_PRELOAD": str(shim)},
@@ -95,68 +115,96 @@ class Runner:
         self._process.wait()
         self._process.stdout.close()
 
-    def digest(self, command: Command) -> str | None:
-        """Return the checksum of the result; None if a part of it is not there."""
-        paths = [self.out / name for name in command.results]
-        if not all(path.is_file() for path in paths):
-            return None
-        return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
-
     def clear(self, command: Command) -> None:
         """Remove what commands wrote, and write the files that the command replaces."""
+        old = self.old(command)
         shutil.rmtree(self.out, ignore_errors=True)
         self.out.mkdir()
-        for name in command.results if command.replaces else ():
-            (self.out / name).write_bytes(OLD)
+        for name, content in old.items():
+            (self.out / name).write_bytes(content)
+
+    def old(self, command: Command) -> dict[str, bytes]:
+        """Return the files that a command replaces."""
+        if command.before is None:
+            return dict.fromkeys(command.results, OLD) if command.replaces else {}
+        key = tuple(command.before)
+        if key not in self._before:
+            shutil.rmtree(self.out, ignore_errors=True)
+            assert self.run(command.before)["code"] == 0
+            self._before[key] = {path.name: path.read_bytes() for path in self.out.iterdir()}
+        return self._before[key]
+
+    def found(self, command: Command) -> dict[str, bytes]:
+        """Return the files of the result that are there."""
+        paths = [self.out / name for name in command.results]
+        return {path.name: path.read_bytes() for path in paths if path.is_file()}
 
 
-def check_end(runner: Runner, command: Command, expected: str, ended: dict[str, Any], what: str) -> str:
+def check_end(runner: Runner, command: Command, expected: dict[str, bytes], ended: dict[str, Any], what: str) -> str:
     """Return how a run ended: the result is there whole or not at all, an error is said, and it can be repeated."""
+    assert ended["code"] is not None, f"{what}: it hung: {ended['stderr']}"
     assert "Traceback" not in ended["stderr"], f"{what}: {ended['stderr']}"
-    found = runner.digest(command)
+    found = runner.found(command)
     if ended["code"] == 0:
         assert found == expected, f"{what}: success, and another result"
         return "success"
+    assert ended["code"] in (-9, 1), f"{what}: ended with {ended['code']}: {ended['stderr']}"
     assert ended["code"] < 0 or ended["stderr"].strip(), f"{what}: an error without a word"
     if command.replaces:
-        assert found in (expected, hashlib.sha256(OLD).hexdigest()), f"{what}: the file that was there is lost"
+        old = runner.old(command)
+        assert command.results[0] in found, f"{what}: the file that was there is lost"
+        of_one = any(all(content == one[name] for name, content in found.items()) for one in (old, expected))
+        assert of_one, f"{what}: files of two runs beside each other: {sorted(found)}"
     begun = any(runner.out.iterdir())
     again = runner.run([*command.arguments, *(command.again if begun else [])])
     if again["code"] != 0 and command.again:
         again = runner.run([*command.arguments, "--restart"])
         assert again["code"] == 0, f"{what}: cannot be repeated: {again['stderr']}"
     assert again["code"] == 0, f"{what}: cannot be repeated: {again['stderr']}"
-    assert runner.digest(command) == expected, f"{what}: another result when it was repeated"
+    assert runner.found(command) == expected, f"{what}: another result when it was repeated"
     return "killed" if ended["code"] < 0 else "error"
 
 
-def faults(runner: Runner, name: str, random: Random, n: int) -> dict[str, int]:
-    """Run a command with n faults, each of a random kind at a random call, and return how the runs ended."""
+def _whole(runner: Runner, name: str, kind: str) -> tuple[Command, dict[str, bytes], int]:
+    """Return a command, its result without a fault, and its calls that a fault of a kind can be at."""
     command = commands(runner.folder)[name]
     runner.clear(command)
-    whole = runner.run(command.arguments, at=10**9)
-    assert whole["code"] == 0, whole["stderr"]
-    expected, ends = runner.digest(command), {"calls": whole["calls"]}
-    assert expected is not None
+    ended = runner.run(command.arguments, at=10**9, kind=kind)
+    assert ended["code"] == 0, ended["stderr"]
+    expected = runner.found(command)
+    assert list(expected) == command.results
+    return command, expected, max(1, ended["calls"])
+
+
+def _with_faults(runner: Runner, name: str, random: Random, n: int, kinds: list[str]) -> dict[str, int]:
+    command, expected, calls = _whole(runner, name, kinds[0])
+    ends = {"calls": calls}
     for _ in range(n):
         runner.clear(command)
-        at, kind = random.randrange(max(1, whole["calls"])), random.choice(sorted(ERRORS))
+        at, kind = random.randrange(calls), random.choice(kinds)
         ended = runner.run(command.arguments, at=at, kind=kind)
         end = check_end(runner, command, expected, ended, f"{name}, {kind} at call {at}")
         ends[end] = ends.get(end, 0) + 1
     return ends
 
 
+def faults(runner: Runner, name: str, random: Random, n: int) -> dict[str, int]:
+    """Run a command with n faults of the disk, each of a random kind at a random call, and return how runs ended."""
+    return _with_faults(runner, name, random, n, OF_THE_DISK)
+
+
+def allocations(runner: Runner, name: str, random: Random, n: int) -> dict[str, int]:
+    """Run a command n times without memory from a random allocation of 64 KB or more on, and return how runs ended."""
+    return _with_faults(runner, name, random, n, ["ENOMEM"])
+
+
 def kills(runner: Runner, name: str, random: Random, n: int) -> dict[str, int]:
     """Kill a command n times at random moments, and return how the runs ended."""
-    command = commands(runner.folder)[name]
+    command, expected, _ = _whole(runner, name, "EIO")
     runner.clear(command)
     start = time.monotonic()
-    whole = runner.run(command.arguments)
-    seconds = time.monotonic() - start
-    assert whole["code"] == 0, whole["stderr"]
-    expected, ends = runner.digest(command), dict[str, int]()
-    assert expected is not None
+    runner.run(command.arguments)
+    seconds, ends = time.monotonic() - start, dict[str, int]()
     for _ in range(n):
         runner.clear(command)
         after = random.random() * seconds
@@ -193,12 +241,28 @@ def _child(asked: dict[str, Any], shim: Any, out: str, errors: Path, counted: Pa
     os._exit(code)
 
 
+def _wait(child: int) -> int | None:
+    """Return the exit code of a child; None if it did not end and had to be killed."""
+    end = time.monotonic() + SECONDS_UNTIL_IT_HANGS
+    while time.monotonic() < end:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    return None
+
+
 def _serve(folder: Path, shim_path: str) -> None:
     from gcwsnet import GCWSNetClassifier  # noqa: PLC0415
-    from gcwsnet.cli import _hash, _index, _predict, _train  # noqa: F401, PLC0415
+    from gcwsnet.cli import _dedup, _hash, _index, _predict, _train  # noqa: F401, PLC0415
     from gcwsnet.estimators import _hash_files, _predictions, _train_files  # noqa: F401, PLC0415
-    from gcwsnet.neighbors import GCWSIndex  # noqa: F401, PLC0415
+    from gcwsnet.neighbors import Deduplicator, GCWSIndex  # noqa: F401, PLC0415
 
+    sys.modules["matplotlib.figure"] = None  # type: ignore[assignment]  # pictures would take most of the time
+    with contextlib.redirect_stdout(io.StringIO()):
+        _run_here(["train", "--help"])  # it imports what reads arguments
     shim = ctypes.CDLL(shim_path)
     shim.fault_arm.argtypes, shim.fault_calls.restype = [ctypes.c_char_p, ctypes.c_long, ctypes.c_int], ctypes.c_long
     rng = np.random.default_rng(0)
@@ -219,12 +283,8 @@ def _serve(folder: Path, shim_path: str) -> None:
         if asked["kill_after"] >= 0:
             time.sleep(asked["kill_after"])
             os.kill(child, 9)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        calls = int(counted.read_text()) if counted.exists() else 0
-        print(
-            json.dumps({"code": code, "calls": calls, "stderr": errors.read_text() if errors.exists() else ""}),
-            flush=True,
-        )
+        ended = {"code": _wait(child), "calls": int(counted.read_text()) if counted.exists() else 0}
+        print(json.dumps(ended | {"stderr": errors.read_text() if errors.exists() else ""}), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
-/* Loaded before the C library: the n-th write, sync or rename of a file in one folder fails, as on a full or a bad disk. */
+/* Loaded before the C library: the n-th write, sync or rename of a file in one folder fails, as on a full or a bad disk, or
+   allocations fail from the n-th one of 64 KB or more on. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 static char folder[4096];
-static long at = -1, calls = 0;
+static long at = -1;
+static atomic_long calls = 0;
 static int kind = 0; /* an error number, or -1 for a write of half the bytes */
 
 void fault_arm(const char *in, long n, int what) {
@@ -29,6 +32,7 @@ static int is_ours_by_number(int fd) {
 
 /* A full disk stays full; all else happens once. */
 static int fails(void) {
+  if (kind == ENOMEM) return 0;
   const long now = calls++;
   return kind == ENOSPC ? at >= 0 && now >= at : now == at;
 }
@@ -63,4 +67,28 @@ int rename(const char *from, const char *to) {
     return -1;
   }
   return REAL(rename)(from, to);
+}
+
+/* Memory is used by every thread, and dlsym itself allocates: these are glibc's own names. */
+enum { LARGE = 1 << 16 };
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+static int is_refused(size_t n) {
+  if (kind != ENOMEM || n < LARGE) return 0;
+  if (calls++ < at) return 0;
+  errno = ENOMEM;
+  return 1;
+}
+void *malloc(size_t n) { return is_refused(n) ? NULL : __libc_malloc(n); }
+void *calloc(size_t n, size_t size) { return is_refused(size ? n * size : 0) ? NULL : __libc_calloc(n, size); }
+void *realloc(void *before, size_t n) { return is_refused(n) ? NULL : __libc_realloc(before, n); }
+void *aligned_alloc(size_t alignment, size_t n) { return is_refused(n) ? NULL : __libc_memalign(alignment, n); }
+void *memalign(size_t alignment, size_t n) { return is_refused(n) ? NULL : __libc_memalign(alignment, n); }
+int posix_memalign(void **made, size_t alignment, size_t n) {
+  if (is_refused(n)) return ENOMEM;
+  *made = __libc_memalign(alignment, n);
+  return *made == NULL ? ENOMEM : 0;
 }

@@ -15,6 +15,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -23,16 +24,16 @@ import numpy as np
 from scipy import sparse
 
 import gcwsnet
-from gcwsnet import GCWSHasher, _core
+from gcwsnet import FieldsClassifier, GCWSHasher, _core
 from gcwsnet.data import DataError, read
 from gcwsnet.hashing.reference import gcws
 from gcwsnet.neighbors import GCWSIndex
 from gcwsnet.neighbors._files import MANIFEST, _digest
 from tests.estimators.hostile import content, write
 from tests.fuzz.mutate import mutated_bytes, mutated_json
+from tests.fuzz.written import FINE, check_codes, check_graph, make_codes, make_graph
 from tests.training.learners import THREE_CLASSES, begin, coded_rows, numbers, run
 
-FINE = "fine"
 X = np.random.default_rng(0).normal(size=(60, 3))
 CSV_SEEDS = [
     b"a,b,y\n1,2,0\n3,4,1\n5,6,0\n",
@@ -141,7 +142,8 @@ def saved_models() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, model in models().items():
-            model.save(Path(folder) / name, timings=False)
+            settings = {} if isinstance(model, FieldsClassifier) else {"timings": False}
+            model.save(Path(folder) / name, **settings)
             found[name] = content(Path(folder) / name)
     return found
 
@@ -192,7 +194,8 @@ def check_model(data: bytes) -> str:
             if str(path) not in str(error) and "must" not in str(error):
                 raise AssertionError(f"an error that names nothing: {error}") from error
             return type(error).__name__
-    if model.coder_.schema is not None or model.n_features_in_ != X.shape[1]:
+    has_schema = hasattr(model, "coder_") and model.coder_.schema is not None
+    if has_schema or getattr(model, "n_features_in_", 0) != X.shape[1]:
         return FINE
     if hasattr(model, "feature_names_in_"):
         return FINE
@@ -317,4 +320,7 @@ TARGETS = {
     "index": Target(make_index, check_index),
     "hash": Target(make_hash, check_hash),
     "step": Target(make_step, check_step),
+    "codes": Target(make_codes, check_codes),
 }
+if find_spec("onnx") is not None and find_spec("onnxruntime") is not None:
+    TARGETS["graph"] = Target(make_graph, check_graph)

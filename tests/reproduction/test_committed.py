@@ -105,7 +105,7 @@ def test_whole_grids_are_there(name: str, committed: Results) -> None:
     assert [one for one in grid if one not in committed] == []
 
 
-def test_the_readme_shows_figures_that_are_there() -> None:
-    figures = re.findall(r"\((docs/paper/[^)]*)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+def test_the_page_shows_figures_that_are_there() -> None:
+    figures = re.findall(r"\((paper/[^)]*)\)", (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8"))
     assert len(figures) >= 3
-    assert [path for path in figures if not (ROOT / path).exists()] == []
+    assert [path for path in figures if not (ROOT / "docs" / path).exists()] == []

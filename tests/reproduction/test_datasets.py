@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.utils import Bunch
 
 from reproduction import datasets
 
@@ -50,3 +51,26 @@ def test_some_rows_for_testing_are_spread_over_all_of_them() -> None:
     assert len(X) == len(y) == 90
     np.testing.assert_array_equal(X[1], data.X_test[5])
     assert len(datasets.subsample_test_rows(data.X_test, data.y_test, 450)[1]) == 450
+
+
+def test_the_split_of_the_authors_takes_the_rows_that_it_names(
+    empty_folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows of a small Covtype in a known order, half of which the split has for training."""
+    n = 40
+    order = np.random.default_rng(0).permutation(n)
+    X, y = np.column_stack([order, order % 2]).astype(np.float32), order
+    stored = Bunch(X_train=X[:20], y_train=y[:20], X_test=X[20:], y_test=y[20:], origin="exact", DESCR="")
+    monkeypatch.setattr(datasets, "load", lambda *_, **__: stored)
+    assert not datasets.availability("covtype-authors").available
+    wanted = np.arange(n) % 3 == 0
+    np.save(empty_folders / datasets.AUTHORS_SPLIT, np.packbits(wanted))
+    data = datasets.load_rows({"dataset": "covtype-authors", "standardized": True})
+    assert sorted(data.y_train) == np.flatnonzero(wanted).tolist()
+    assert sorted(data.y_test) == np.flatnonzero(~wanted).tolist()
+    assert np.mean(data.X_train[:, 0]) == pytest.approx(0, abs=1e-6)
+
+
+def test_a_regression_comes_with_scikit_learn() -> None:
+    data = datasets.load_rows({"dataset": "diabetes", "standardized": True})
+    assert datasets.sizes("diabetes") == (*map(len, (data.y_train, data.y_test)), data.X_train.shape[1])

@@ -2,10 +2,6 @@
 
 import html
 import json
-import os
-import re
-import shutil
-import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,10 +11,9 @@ import pytest
 from reproduction import EXPERIMENTS, Results, write_report
 from reproduction.report import STORY, report
 from reproduction.settings import Settings, gcws, key
+from tests.browser import found_by
 from tests.reproduction.outcomes import outcome, results
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-QUIET = ("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
 VOID = {"meta", "br"}
 PHONE, DESKTOP = 360, 1280
 PAGE = Path(__file__).parents[2] / "docs" / "paper.html"
@@ -154,7 +149,7 @@ def test_a_figure_of_the_story_has_the_charts_that_are_named(name: str, tmp_path
 
 LOOK = """
 <!DOCTYPE html><meta charset="utf-8"><script>
-const problems = [];
+window.problems = [];
 function look(frame) {
   const page = frame.contentDocument;
   const folded = page.documentElement.scrollHeight;
@@ -172,23 +167,9 @@ REPORTS_ERRORS = "<script>addEventListener('error', event => parent.problems.pus
 
 @pytest.mark.parametrize("width", [PHONE, DESKTOP])
 def test_a_browser_shows_every_figure_without_scrolling_sideways(width: int, tmp_path: Path) -> None:
-    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
-    if browser is None:
-        pytest.skip(f"no browser is installed: looked for {', '.join(BROWSERS)}")
     text = PAGE.read_text(encoding="utf-8")
     watched = text.replace("<head>", f"<head>{REPORTS_ERRORS}</script>", 1)
-    (tmp_path / "look.html").write_text(LOOK % (width, html.escape(watched)), encoding="utf-8")
-    root = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
-    command = [browser, *QUIET, *root, f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=10000"]
-    dumped = subprocess.run(
-        [*command, "--dump-dom", (tmp_path / "look.html").as_uri()],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    seen = re.search("<pre>({.*})</pre>", dumped.stdout)
-    assert seen is not None
-    found = json.loads(html.unescape(seen[1]))
+    found = found_by(LOOK % (width, html.escape(watched)), tmp_path)
     assert found["problems"] == []
     assert found["pictures"] == found["shown"] == text.count("<svg") > 20
     assert found["width"] <= width

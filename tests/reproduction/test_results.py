@@ -133,3 +133,28 @@ def test_a_line_may_not_repeat_the_settings_of_another(tmp_path: Path) -> None:
     (tmp_path / "two.jsonl").write_bytes((tmp_path / "one.jsonl").read_bytes())
     with pytest.raises(ValueError, match=r"two.jsonl, line 1, must not repeat the settings"):
         Results(tmp_path)
+
+
+def test_the_outcome_of_settings_is_the_mean_over_seeds(tmp_path: Path) -> None:
+    curves = ([10.0, 50.0], [20.0, 56.0], [30.0, 62.0])
+    seeds = [outcome({**SETTINGS, "seed": seed}, curve[-1], curve) for seed, curve in enumerate(curves)]
+    found = single_files(tmp_path, *reversed(seeds)).get(SETTINGS)
+    assert found is not None
+    assert found.settings == SETTINGS
+    assert (found.accuracy, found.deviation(), found.seeds) == (56, 6, 3)
+    assert (found.at(0.5), found.deviation(0.5)) == (20, 10)
+    assert found.seconds == 3
+
+
+def test_a_run_of_one_seed_is_as_it_was_measured(tmp_path: Path) -> None:
+    found = single_files(tmp_path, outcome(SETTINGS, 54.5), outcome({**OTHER, "seed": 1}, 60.0))
+    alone = found.get(SETTINGS)
+    assert alone is not None
+    assert (alone.accuracy, alone.deviation(), alone.seeds) == (54.5, 0, 1)
+    assert found.get(OTHER) is None
+
+
+def test_all_seeds_of_a_run_are_packed_with_its_experiment(tmp_path: Path) -> None:
+    runs = [outcome({**SETTINGS, "epochs": 5, "seed": seed}, 54.5) for seed in range(2)]
+    single_files(tmp_path, *runs).pack({key(runs[0].settings): "semg-p1"})
+    assert len((tmp_path / "semg-p1.jsonl").read_text().splitlines()) == 2

@@ -19,7 +19,7 @@ def test_a_name_tells_method_and_dataset() -> None:
     assert settings_of.key(settings_of.theorem("theorem1", size=1)).startswith("theorem-theorem1-")
 
 
-@pytest.mark.parametrize(("L", "hidden"), [(1, ()), (2, (200,)), (3, (200, 100))])
+@pytest.mark.parametrize(("L", "hidden"), [(1, ()), (2, (200,)), (3, (200, 100)), (4, (200, 100, 50))])
 def test_layers_are_those_of_the_paper(L: int, hidden: tuple[int, ...]) -> None:
     assert settings_of.hidden_layers(settings_of.original("semg", L=L)) == hidden
 
@@ -49,3 +49,14 @@ def test_settings_survive_json() -> None:
 def test_a_description_leaves_out_defaults() -> None:
     line = settings_of.describe(settings_of.gcws("covtype", k=64, b=8, L=2, p=80, m=16))
     assert line == "gcws covtype p=80 k=64 b=8 m=16 L=2 H=200 epochs=1 batch=128"
+
+
+def test_nets_are_trained_with_each_seed_and_other_runs_once() -> None:
+    net, machine = settings_of.gcws("semg", k=64, b=8, L=2), settings_of.svm("semg", kernel="linear", C=(1,))
+    assert settings_of.with_seeds([net, machine], 3) == [net, machine, {**net, "seed": 1}, {**net, "seed": 2}]
+
+
+def test_the_first_draw_of_rows_is_the_dataset_itself() -> None:
+    first, second = (settings_of.gcws("m-noise1", k=64, b=8, L=1, draw=draw) for draw in (0, 1))
+    assert first == settings_of.gcws("m-noise1", k=64, b=8, L=1)
+    assert second == {**first, "draw": 1}

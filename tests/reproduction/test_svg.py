@@ -113,3 +113,13 @@ def test_ticks_are_round_numbers() -> None:
         [0.001, 0.0012, 0.0014, 0.0016, 0.0018, 0.002]
     )
     assert scale_of([math.nan], 0, 1, log=False).ticks()
+
+
+def test_deviations_are_a_band_around_a_line_and_bars_at_points() -> None:
+    line = replace(SERIES[0], errors=(1.0, 2.0, 1.0))
+    bands = [e for e in elements(svg(Chart("", (line,))), "path") if e.get("fill-opacity")]
+    assert [band.get("fill") for band in bands] == [RED]
+    points = replace(line, style=Style("", "o", RED))
+    text = svg(Chart("", (points,)))
+    assert "fill-opacity" not in text
+    assert len([e for e in elements(text, "path") if e.get("stroke") == RED]) == 3

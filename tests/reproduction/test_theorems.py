@@ -39,6 +39,7 @@ WRONG: list[tuple[str, object, str, Callable[..., Any]]] = [
     ("theorem5", theory, "rff_variance", doubled(theory.rff_variance)),
     ("theorem5", theory, "nrff_variance", theory.rff_variance),
     ("gmm-limit", theory, "gmm_limit", lambda rho: (1 + rho) / 2),
+    ("projections", theory, "inner_product_variance", doubled(theory.inner_product_variance)),
 ]
 
 

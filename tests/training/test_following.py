@@ -11,9 +11,9 @@ import pytest
 from gcwsnet import _core
 from gcwsnet.data import Batch
 from gcwsnet.training import Labels, TrainingSettings
-from gcwsnet.training._following import ALARM, ALLOWANCE, LARGEST, DriftTest, Following, row_losses
+from gcwsnet.training._following import ALARM, ALLOWANCE, LARGEST, DriftTest, Following
 from gcwsnet.training._history import MOST_RECORDS, append, thin
-from gcwsnet.training._net import RECENT_ROWS, make_net
+from gcwsnet.training._net import RECENT_ROWS, Net, make_net, row_losses
 from gcwsnet.training._trainer import Trainer
 from gcwsnet.training._turns import InTurns
 
@@ -62,20 +62,43 @@ def test_the_loss_of_rows_is_that_of_the_targets() -> None:
         _core.row_losses(outputs, target + 3)
 
 
+class SlowMean:
+    """The mean over recent rows of one row of the table, which is brought up to date after 16 rows or more."""
+
+    def __init__(self, row: Any) -> None:
+        self.mean, self.taken = row, -1
+
+    def at(self, row: Any, seen: int) -> Any:
+        if self.taken < 0:
+            return row
+        return row + (1 - 1 / RECENT_ROWS) ** (seen - self.taken) * (self.mean - row)
+
+    def take(self, row: Any, seen: int) -> None:
+        if self.taken < 0 or seen - self.taken >= 16:
+            self.mean, self.taken = self.at(row, seen), seen
+
+
 def trained_net(hidden: tuple[int, ...] = (8,), reduction: int | None = None, steps: int = 60) -> Any:
     settings = TrainingSettings(hidden=hidden, reduction=reduction)
     net = make_net(settings, Labels(np.arange(3)), n_hashes=6, code_bits=4, seed=0)
     net.start_averaging(0, recent=True)
     rng = np.random.default_rng(0)
-    means = {name: value.astype(np.float64) for name, value in net.weights().items()}
+    now = {name: value.astype(np.float64) for name, value in net.weights().items()}
+    means, seen = now, 0
+    table = [SlowMean(row) for row in now["layers.0.weight"]]
     for _ in range(steps):
         n = int(rng.integers(1, 9))
         codes = rng.integers(0, 4, (n, 6)).astype(np.uint8)  # many rows of the table are never picked
+        for row in {16 * column + int(code) for one in codes for column, code in enumerate(one)}:
+            if reduction is None:
+                table[row].take(now["layers.0.weight"][row], seen)
         net.train(codes, rng.integers(0, 3, n), None, np.array([0.05]), batch_size=n, n_jobs=1)
+        seen += n
         now = {name: value.astype(np.float64) for name, value in net.weights().items()}
         keep = (1 - 1 / RECENT_ROWS) ** n
         means = {name: now[name] + keep * (means[name] - now[name]) for name in now}
-    return net, means
+    rows = zip(table, now["layers.0.weight"], strict=True)
+    return net, means | {"layers.0.weight": np.array([mean.at(row, seen) for mean, row in rows])}
 
 
 @pytest.mark.parametrize("hidden", [(), (8,), (5, 4)])
@@ -121,9 +144,39 @@ def test_the_weights_with_the_lowest_recent_loss_predict() -> None:
     assert net.predicts_with == min(losses, key=losses.__getitem__)
 
 
+@pytest.mark.parametrize("temperature", [1.0, 1.7])
+def test_outputs_and_losses_of_one_call_are_those_of_several(temperature: float) -> None:
+    net, _ = trained_net()
+    net.targets = Labels(np.arange(3), temperature)
+    codes = np.random.default_rng(1).integers(0, 16, (7, 6)).astype(np.uint8)
+    target = np.arange(7, dtype=np.int32) % 3
+    weights = ["average", "last", "recent"]
+    outputs, losses = net.scored(codes, target, weights, n_jobs=1)
+    expected_outputs, expected_losses = Net.scored(net, codes, target, weights, n_jobs=1)
+    np.testing.assert_array_equal(outputs, expected_outputs)
+    assert losses == expected_losses
+
+
+def test_rows_that_come_one_by_one_are_compared_every_fourth_time() -> None:
+    net, _ = trained_net()
+    following = Following()
+    following.begin(net, 100)
+    codes, target = np.zeros((1, 6), dtype=np.uint8), np.zeros(1, dtype=np.int64)
+    following.look_at(net, codes, target, 100, 1)
+    scores = dict(following.scores)
+    _, losses = net.scored(codes, target, [*scores], n_jobs=1)
+    assert [*scores.values()] == [4 * of_row for (of_row,) in losses]
+    for row in range(101, 104):
+        following.look_at(net, codes, target, row, 1)
+    assert following.scores == scores
+    assert following.test.rows == 4
+    following.look_at(net, codes, target, 104, 1)
+    assert all(following.scores[name] > scores[name] for name in scores)
+
+
 def test_after_a_change_the_rate_rises_and_falls_back() -> None:
     following = Following(changed_at=500)
-    np.testing.assert_allclose(following.rate_factors(np.array([500.0, 1000.0, 1500.0, 9000.0])), [2, 1.5, 1, 1])
+    assert [following.rate_factor(rows) for rows in (500, 1000, 1500, 9000)] == [2, 1.5, 1, 1]
 
 
 def test_a_history_has_at_most_512_records_and_keeps_the_mean_of_all_rows() -> None:

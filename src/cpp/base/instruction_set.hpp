@@ -80,6 +80,9 @@ struct InstructionSet {
   void (*rectify)(float* numbers, std::size_t n);
   void (*rectify_gradient)(const float* outputs, std::size_t n, float* gradient);
   void (*add_multiple)(const float* row, float factor, std::size_t n, float* sum);
+  void (*move_towards)(const float* now, float share, std::size_t n, float* mean);
+  void (*mean_of_sums)(const float* older, const float* newer, const float* now, float rows, float total, std::size_t n,
+                       float* mean);
   // equal_codes.hpp
   void (*equal_codes)(const void* query, const void* rows, std::size_t n_rows, std::size_t n_hashes, int code_bits,
                       std::uint32_t* counts);

@@ -63,6 +63,8 @@ const InstructionSet kFunctions = {
     rectify,
     rectify_gradient,
     add_multiple,
+    move_towards,
+    mean_of_sums,
     equal_codes,
 };
 

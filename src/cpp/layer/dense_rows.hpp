@@ -89,5 +89,16 @@ inline void add_multiple(const float* __restrict row, float factor, std::size_t 
   for (std::size_t x = 0; x < n; ++x) sum[x] = sum[x] + factor * row[x];
 }
 
+// mean = now + share (mean - now)
+inline void move_towards(const float* __restrict now, float share, std::size_t n, float* __restrict mean) {
+  for (std::size_t x = 0; x < n; ++x) mean[x] = now[x] + share * (mean[x] - now[x]);
+}
+
+// mean = (older + (newer + rows now)) / total
+inline void mean_of_sums(const float* __restrict older, const float* __restrict newer, const float* __restrict now,
+                         float rows, float total, std::size_t n, float* __restrict mean) {
+  for (std::size_t x = 0; x < n; ++x) mean[x] = (older[x] + (newer[x] + rows * now[x])) / total;
+}
+
 }  // namespace GCWSNET_ISA
 }  // namespace gcwsnet

@@ -177,7 +177,9 @@ class Net::Means {
       for (std::size_t j = 0; j < n_hashes; j += kHashes) {
         const std::size_t n_here = std::min(kHashes, n_hashes - j);
         for (std::size_t q = 0; q < n_here; ++q) {
-          const RowPick pick = picks[i * n_hashes + j + q];
+          const RowPick* from = picks + i * n_hashes + j + q;
+          if (j + q + kAhead < n_hashes) net_.prefetch_means(which_, from[kAhead] >> 1);
+          const RowPick pick = *from;
           net_.write_row(which_, 0, pick >> 1, mean_rows + q * width);
           here[q] = static_cast<RowPick>(2 * q) | (pick & 1);
         }
@@ -187,7 +189,7 @@ class Net::Means {
   }
 
  private:
-  static constexpr std::size_t kHashes = 64;
+  static constexpr std::size_t kHashes = 16, kAhead = 4;  // the means of so many rows fit into the nearest cache
   const Net& net_;
   WhichWeights which_;
   std::vector<Aligned<float>> arrays_;
@@ -288,9 +290,7 @@ void Net::note_rows_seen(std::size_t n) {
   if (recent.is_on) {
     const auto share = static_cast<float>(power(recent.keep, static_cast<std::int64_t>(n)));
     for (std::size_t number = 1; number < parameters_.size(); ++number) {
-      float* mean = recent.mean[number];
-      const float* now = weights[number];
-      for (std::size_t x = 0; x < parameters_[number].size(); ++x) mean[x] = now[x] + share * (mean[x] - now[x]);
+      set.move_towards(weights[number], share, parameters_[number].size(), recent.mean[number]);
     }
   }
   if (!averaging.is_on || !averaging.is_due(seen)) return;
@@ -341,23 +341,41 @@ void Net::take_into_average(const InstructionSet& set, std::size_t row) {
   averaging.taken[row] = averaging.last();
 }
 
-void Net::take_into_recent_mean(std::size_t row) {
-  write_row(WhichWeights::kRecent, 0, row, recent.mean[0] + row * parameters_[0].stride);
+float Net::share_of_recent_mean(std::size_t row) const {
+  const std::int64_t rows = rows_seen.load(std::memory_order_relaxed) - recent.taken[row];
+  return static_cast<float>(power(recent.keep, rows));
+}
+
+void Net::take_into_recent_mean(const InstructionSet& set, std::size_t row) {
+  const std::size_t width = parameters_[0].stride, at = row * width;
+  if (recent.taken[row] < 0) {
+    std::copy_n(weights[0] + at, width, recent.mean[0] + at);
+  } else {
+    set.move_towards(weights[0] + at, share_of_recent_mean(row), width, recent.mean[0] + at);
+  }
   recent.taken[row] = rows_seen.load(std::memory_order_relaxed);
 }
 
+void Net::prefetch_means(WhichWeights which, std::size_t row) const {
+  const std::size_t width = parameters_[0].stride, at = row * width;
+  const auto ask_for = [&](const float* numbers) {
+    for (std::size_t x = 0; x < width; x += kCacheLine / sizeof(float)) __builtin_prefetch(numbers + at + x);
+  };
+  ask_for(weights[0]);
+  if (which == WhichWeights::kRecent) ask_for(recent.mean[0]);
+  if (which != WhichWeights::kAverage) return;
+  ask_for(averaging.older[0]);
+  ask_for(averaging.newer[0]);
+}
+
 void Net::write_row(WhichWeights which, std::size_t number, std::size_t row, float* to) const {
+  const InstructionSet& set = chosen_instruction_set();
   const std::size_t width = parameters_[number].stride, at = row * width;
   const float* now = weights[number] + at;
   if (which == WhichWeights::kRecent) {
-    const float* mean = recent.mean[number] + at;
-    if (number != 0 || recent.taken[row] < 0) {
-      std::copy_n(number != 0 ? mean : now, width, to);
-      return;
-    }
-    const std::int64_t rows = rows_seen.load(std::memory_order_relaxed) - recent.taken[row];
-    const auto share = static_cast<float>(power(recent.keep, rows));
-    for (std::size_t x = 0; x < width; ++x) to[x] = now[x] + share * (mean[x] - now[x]);
+    const bool as_it_is = number == 0 && recent.taken[row] < 0;
+    std::copy_n((as_it_is ? weights : recent.mean)[number] + at, width, to);
+    if (number == 0 && !as_it_is) set.move_towards(now, share_of_recent_mean(row), width, to);
     return;
   }
   const auto total = static_cast<float>(averaging.total());
@@ -369,7 +387,7 @@ void Net::write_row(WhichWeights which, std::size_t number, std::size_t row, flo
   const float* newer = averaging.newer[number] + at;
   if (number != 0 || averaging.newer_since[row] == averaging.start) {
     const float rows = number == 0 ? static_cast<float>(averaging.n_not_taken(row)) : 0.0f;
-    for (std::size_t x = 0; x < width; ++x) to[x] = (older[x] + (newer[x] + rows * now[x])) / total;
+    set.mean_of_sums(older, newer, now, rows, total, width, to);
     return;
   }
   const auto rows = static_cast<float>(averaging.newer_rows);

@@ -91,12 +91,15 @@ struct Averaging {
 
 // The mean of the weights over the last rows of a stream, each of which counts `keep` times as much as the next one. While a
 // row of the table stays as it is, its mean moves towards it by a power of `keep`: it is brought up to date before the row
-// changes. taken[row] is the number of rows seen that it is of; below 0 the mean is the row itself.
+// changes, unless that was done less than 16 rows ago: where steps are on single rows, memory is what they take time for.
+// taken[row] is the number of rows seen that it is of; below 0 the mean is the row itself.
 struct RecentMean {
   ParameterArrays mean;
   std::shared_ptr<std::int64_t[]> taken;
   double keep = 0.0;
   bool is_on = false;
+
+  bool is_due(std::size_t row, std::int64_t rows_seen) const { return taken[row] < 0 || rows_seen - taken[row] >= 16; }
 };
 
 // x to the power n by squaring, not by the C library: the same bits on every machine.
@@ -152,8 +155,16 @@ class Net {
   // Brings the means of a row of the table up to date, before the row changes.
   void take_into_means(const InstructionSet& set, std::size_t row) {
     if (averaging.is_on) take_into_average(set, row);
-    if (recent.is_on) take_into_recent_mean(row);
+    if (recent.is_on && recent.is_due(row, rows_seen.load(std::memory_order_relaxed))) take_into_recent_mean(set, row);
   }
+  // Asks for the memory that take_into_means needs for a row of the table.
+  void prefetch_means_to_take(std::size_t row) const {
+    if (recent.is_on && recent.is_due(row, rows_seen.load(std::memory_order_relaxed))) {
+      prefetch_means(WhichWeights::kRecent, row);
+    }
+  }
+  // Asks for the memory of a row of the table that write_row reads.
+  void prefetch_means(WhichWeights which, std::size_t row) const;
   // Brings all sums of averages to the present `start`, to save them.
   void settle_averages();
   // Makes room for one more output, in front of output number `place`. Its weights and all that is kept of them are zero.
@@ -175,7 +186,9 @@ class Net {
   void initialize();
   void settle_row(std::size_t row);
   void take_into_average(const InstructionSet& set, std::size_t row);
-  void take_into_recent_mean(std::size_t row);
+  void take_into_recent_mean(const InstructionSet& set, std::size_t row);
+  // What the recent mean of a row of the table keeps of itself when it is brought up to date.
+  float share_of_recent_mean(std::size_t row) const;
   // One row of a parameter, of shape [stride].
   void write_row(WhichWeights which, std::size_t number, std::size_t row, float* to) const;
   void forward_behind_table(const std::vector<const float*>& dense, std::size_t first, std::size_t n,

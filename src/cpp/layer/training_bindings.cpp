@@ -216,6 +216,37 @@ nb::object outputs_from_python(const Net& net, const Matrix& codes, int n_thread
   return matrix(std::move(out), rows.n, n_outputs);
 }
 
+nb::tuple score_from_python(const Net& net, const Matrix& codes, const Array& targets,
+                            const std::vector<std::string>& weights, const std::string& loss_name, float temperature,
+                            int n_threads) {
+  const Loss loss = loss_of(loss_name);
+  const CodeRows rows = code_rows(net, codes);
+  const std::size_t n_outputs = net.n_outputs();
+  const Targets wanted = targets_of(targets, loss, rows.n, n_outputs);
+  std::vector<WhichWeights> which;
+  for (const std::string& name : weights) which.push_back(weights_named(net, name));
+  auto outputs = std::make_unique<float[]>(which.size() * rows.n * n_outputs);
+  auto losses = std::make_unique<double[]>(which.size() * rows.n);
+  without_gil([&](StopSign& stop_sign) {
+    const RowCheck check(net, rows, loss, wanted, nullptr);
+    for (std::size_t row = 0; row < rows.n; ++row) check(row);
+    const std::shared_lock<std::shared_mutex> lock(net.mutex);
+    std::vector<float> divided(n_outputs);
+    std::vector<double> successes(n_successes(loss, n_outputs));
+    for (std::size_t w = 0; w < which.size(); ++w) {
+      float* found = outputs.get() + w * rows.n * n_outputs;
+      net.outputs(rows, which[w], found, n_threads, stop_sign);
+      for (std::size_t row = 0; row < rows.n; ++row, found += n_outputs) {
+        for (std::size_t q = 0; q < n_outputs; ++q) divided[q] = found[q] / temperature;
+        losses[w * rows.n + row] =
+            row_loss(loss, divided.data(), n_outputs, wanted, row, 1.0, successes.data(), nullptr);
+      }
+    }
+  });
+  return nb::make_tuple(matrix(std::move(outputs), which.size() * rows.n, n_outputs),
+                        matrix(std::move(losses), which.size(), rows.n));
+}
+
 nb::tuple evaluate_from_python(const Net& net, const Matrix& codes, const Array& targets, const std::string& loss_name,
                                int n_threads) {
   const Loss loss = loss_of(loss_name);
@@ -456,6 +487,14 @@ void bind_training(nb::module_& m) {
            "Return the outputs for each row of codes. They do not depend on the other rows. `weights` are the 'last' ones, "
            "or the means 'recent' or 'average', of which only what is needed is computed: the same bits as those of "
            "`averaged`, in less time for few rows.")
+      .def("score", &score_from_python, "codes"_a.noconvert(), "targets"_a.noconvert(), nb::kw_only(), "weights"_a,
+           "loss"_a = "cross_entropy", "temperature"_a = 1.0f, "n_threads"_a = 1,
+           nb::sig("def score(self, codes: numpy.typing.NDArray, targets: numpy.typing.NDArray, *, weights: "
+                   "collections.abc.Sequence[str], loss: str = 'cross_entropy', temperature: float = 1.0, n_threads: int = 1) "
+                   "-> tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float64]]"),
+           "Return the outputs for all rows of codes by each of several weights, those of the first weights first, and the "
+           "losses of outputs divided by the temperature, a row for each weights: what `outputs` and `row_losses` give, in "
+           "one call.")
       .def("evaluate", &evaluate_from_python, "codes"_a.noconvert(), "targets"_a.noconvert(), nb::kw_only(),
            "loss"_a = "cross_entropy", "n_threads"_a = 1,
            nb::sig("def evaluate(self, codes: numpy.typing.NDArray, targets: numpy.typing.NDArray, *, loss: str = "

@@ -81,7 +81,8 @@ class Training {
     for (int member = 0; member < team_.n_members(); ++member) workspaces_.emplace_back(picks_.low_bits(), widest);
     divide_layers();
     const std::size_t n_blocks = team_.n_members() == 1 ? 1 : 16 * static_cast<std::size_t>(team_.n_members());
-    groups_per_block_ = std::clamp<std::size_t>(picks_.n_groups() / n_blocks, 1, kMostGroupsPerBlock);
+    const std::size_t most_groups = std::max(kMostGroupsPerBlock, kPicksPerBlock / most_);
+    groups_per_block_ = std::clamp<std::size_t>(picks_.n_groups() / n_blocks, 1, most_groups);
   }
 
   // One step on the rows at places from `first` on, on one thread if more are slower now.
@@ -119,7 +120,7 @@ class Training {
     net_.note_rows_seen(n);
   }
 
-  static constexpr std::size_t kMostGroupsPerBlock = 8;  // the picks of which are sorted before their rows are updated
+  static constexpr std::size_t kMostGroupsPerBlock = 8, kPicksPerBlock = 128;  // sorted before their rows are updated
   static constexpr std::size_t kMostSamplesPerBlock = 32;
 
   std::size_t width() const { return net_.layers()[0].out_stride; }
@@ -233,7 +234,11 @@ class Training {
       const std::size_t row = workspace.rows[r];
       if (!adam_.lazy) update_others(factors.of_all, next_row, row, workspace);
       next_row = row + 1;
-      if (r + kAhead < n_rows) set_.prefetch_adam_row(row_of_parameter(0, workspace.rows[r + kAhead]), width());
+      if (r + kAhead < n_rows) {
+        const std::size_t ahead = workspace.rows[r + kAhead];
+        set_.prefetch_adam_row(row_of_parameter(0, ahead), width());
+        net_.prefetch_means_to_take(ahead);
+      }
       const Picks picks{workspace.picks.data() + first_pick, workspace.ends[r] - first_pick, picks_.has_signs()};
       first_pick = workspace.ends[r];
       update_row(adam_.lazy ? factors.of_picked_rows : factors.of_all, gradients_.row(0, 0), picks, row, workspace);

@@ -60,8 +60,7 @@ def dedup(
 
     from gcwsnet._atomic import written_beside
     from gcwsnet.cli._rows_progress import rows_progress
-    from gcwsnet.cli._writers import writer_for
-    from gcwsnet.data._errors import row_positions
+    from gcwsnet.cli._writers import report_skipped, writer_for
     from gcwsnet.neighbors import Deduplicator
     from gcwsnet.neighbors._file_rows import FileRows
 
@@ -95,6 +94,7 @@ def dedup(
         random_state=random_state,
         n_jobs=n_jobs,
     )
+    batches = rows.batches(files, reading, None)
     n_found = 0
     with contextlib.ExitStack() as stack:
         write = stack.enter_context(writer_for(out, ["row", "duplicate_of", "similarity"], as_json=as_json))
@@ -104,13 +104,14 @@ def dedup(
             beside = stack.enter_context(written_beside(kept))
             lines = io.TextIOWrapper(beside, encoding="utf-8", errors="surrogateescape", newline="\n")
             stack.callback(lines.detach)
-        for batch in rows.batches(files, reading, None):
+        for batch in batches:
             found = deduplicate(batch.X)
-            numbers = [row_positions(some, batch.skipped) for some in (found.rows, found.originals)]
+            numbers = [batches.positions(some) for some in (found.rows, found.originals)]
             write([*numbers, np.round(found.similarities, 6)])
             n_found += len(found.rows)
             if lines is not None and batch.lines is not None:
                 lines.writelines(f"{one}\n" for one, keep in zip(batch.lines, found.kept.tolist(), strict=True) if keep)
             advance(batch.X.shape[0])
+    report_skipped(batches, deduplicate.n_rows + batches.skipped, " and are not compared")
     if not quiet and not as_json:
         print(f"{deduplicate.n_rows:,} rows, {n_found:,} near-duplicates", file=sys.stderr)

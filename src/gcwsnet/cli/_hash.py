@@ -14,6 +14,9 @@ from gcwsnet.cli import _options as options
 def hash_command(
     files: options.FilesToRead,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder for the codes.")],
+    engine: options.Engine = "local",
+    scheduler: options.Scheduler = None,
+    workers: options.Workers = None,
     codes_format: Annotated[
         str, typer.Option("--codes-format", metavar="npy|parquet", help="The format of the codes.")
     ] = "npy",
@@ -50,20 +53,24 @@ def hash_command(
     """Hash files into a folder of codes, which gcwsnet train learns from as from the files themselves.
 
     The folder gets coder.safetensors (how rows become codes), codes.json, and of each file its codes, labels and
-    weights and a manifest with their checksums. With several files, --rejects has a file for each of them.
+    weights and a manifest with their checksums. With several files, --rejects has a file for each of them. A file that
+    cannot be read is left out and named, the others are done, and the exit code is 1; --resume does the rest. The codes
+    of --engine dask are the same bytes, for any number of workers.
 
     For example:
       gcwsnet hash train.svm --n-hashes 64 --out codes
       gcwsnet hash digits.csv --label digit --codes-format parquet --out digits-codes
       gcwsnet hash parts/*.svm --resume --out parts-codes
+      gcwsnet hash parts/*.svm --engine dask --workers 2 --out dask-codes
     """
     from gcwsnet.cli._writers import print_values
     from gcwsnet.coding._codes_folder import FORMATS
-    from gcwsnet.estimators._hash_files import HashingOptions, hash_files
+    from gcwsnet.estimators._hash_files import HashingOptions, hash_with
     from gcwsnet.training import TrainingSettings
 
     options.check_choice("--codes-format", codes_format, FORMATS)
     options.refuse_both(resume, restart)
+    options.check_engine(engine, scheduler, workers)
     given = HashingOptions(
         files=files,
         out=out,
@@ -101,7 +108,17 @@ def hash_command(
         restart=restart,
         n_jobs=n_jobs,
     )
-    file_coder, hashed = hash_files(given, lambda line: None if quiet or as_json else print(line, file=sys.stderr))
+
+    def report(line: str) -> None:
+        if not (quiet or as_json):
+            print(line, file=sys.stderr)
+
+    if engine == "dask":
+        from gcwsnet.distributed._hash_files import hash_on_cluster
+
+        file_coder, hashed, failures = hash_on_cluster(given, report, scheduler=scheduler, workers=workers)
+    else:
+        file_coder, hashed, failures = hash_with(given, report)
     summary = {
         "codes": str(out),
         "rows": sum(one.rows for one in hashed),
@@ -114,4 +131,14 @@ def hash_command(
     skipped = sum(one.skipped for one in hashed)
     if skipped:
         summary["skipped"] = skipped
+    if failures:
+        summary["failed"] = [*failures] if as_json else ", ".join(failures)
     print_values(summary, as_json=as_json)
+    if failures:
+        reasons = [str(error) if name in str(error) else f"{name}: {error}" for name, error in failures.items()]
+        for reason in reasons:
+            report(f"not hashed: {reason}")
+        raise ValueError(
+            f"{len(failures)} of {len(failures) + len(hashed)} files have no codes, and the others are done; correct "
+            f"them, and finish with --resume: {reasons[0]}" + ", and others" * (len(failures) > 1)
+        )

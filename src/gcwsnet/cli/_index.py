@@ -60,13 +60,18 @@ def index(
     --format text, have a text on each line. The column of the label is left out. The index may be larger than the
     memory: the files are the same for any --memory.
 
+    The ids of rows are their numbers among all rows of the files, from 0 on, unless a column has ids. Rows that
+    --on-error skip leaves out keep theirs, so that the others are known by their places in the files.
+
     For example:
       gcwsnet index train.svm --out neighbors
       gcwsnet index digits.csv --label digit --keep-rows --threshold 0.8 --out digits-neighbors
       gcwsnet index texts.txt --threshold 0.7 --sets --out texts-neighbors
     """
+    import numpy as np
+
     from gcwsnet.cli._rows_progress import rows_progress
-    from gcwsnet.cli._writers import print_values
+    from gcwsnet.cli._writers import print_values, report_skipped
     from gcwsnet.neighbors import GCWSIndex
     from gcwsnet.neighbors._file_rows import FileRows
     from gcwsnet.neighbors._spilling import spilling
@@ -113,12 +118,17 @@ def index(
         made.metadata["rows"] = rows.to_json()
     if rows.schema is not None:
         options.refuse(context, ["shingle"], "the rows are no texts. Leave it out, or give --text.")
+    batches = rows.batches(files, reading, id_column)
+    n_rows, next_id = 0, made._store.next_id() if append and id_column is None else 0
     with rows_progress(quiet or as_json) as advance, spilling(made, out, memory) as segments:
-        for batch in rows.batches(files, reading, id_column):
-            made.add(batch.X, ids=batch.ids)
+        for batch in batches:
+            read = np.arange(n_rows, n_rows + batch.X.shape[0])
+            made.add(batch.X, ids=next_id + batches.positions(read) if not id_column and batches.skipped else batch.ids)
+            n_rows += batch.X.shape[0]
             segments.write_if_full()
             advance(batch.X.shape[0])
         made.save(out)
+    report_skipped(batches, n_rows + batches.skipped, " and are not in the index")
     bands = made.bands_
     summary = {
         "index": str(out),
@@ -128,4 +138,6 @@ def index(
         "bands": None if bands is None else bands.n_bands,
         "band_width": None if bands is None else bands.width,
     }
+    if batches.skipped:
+        summary |= {"skipped": batches.skipped, "reasons": batches.reasons}
     print_values(summary, as_json=as_json)

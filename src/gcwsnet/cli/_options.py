@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _reading = partial(typer.Option, rich_help_panel="How files are read")
 _hashing = partial(typer.Option, rich_help_panel="How rows become codes")
+_where = partial(typer.Option, rich_help_panel="Where it runs")
 
 FORMATS = "LIBSVM, CSV, TSV, Parquet, Arrow, npz, npy"
 FilesToRead = Annotated[list[str], typer.Argument(metavar="FILE", help=f"Files, folders or patterns: {FORMATS}.")]
@@ -100,6 +101,22 @@ Sets = Annotated[
 ]
 Encoding = Annotated[str, _hashing(metavar="mixed|lowbits", help="lowbits with --t-bits 0 is the paper's practice.")]
 
+Engine = Annotated[
+    str, _where("--engine", metavar="local|dask", help="This process, or the workers of a cluster of Dask.")
+]
+Scheduler = Annotated[
+    str | None,
+    _where(metavar="ADDRESS", help="With --engine dask: the scheduler of a cluster, such as tcp://10.0.0.1:8786."),
+]
+Workers = Annotated[
+    int | None,
+    _where(
+        min=1,
+        help="With --engine dask: start this number of worker processes here. By default one for each core.",
+        show_default=False,
+    ),
+]
+
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder or the file of a model.")]
 Task = Annotated[str, typer.Option(metavar="NAME", help="auto, classification or regression.")]
 RandomState = Annotated[int, typer.Option(min=0, help="The seed of hashes, weights and order.")]
@@ -154,6 +171,22 @@ def refuse_both(resume: bool, restart: bool) -> None:
         raise typer.BadParameter("Give --resume or --restart, and not both.", param_hint="--restart")
 
 
+def check_engine(engine: str, scheduler: str | None, workers: int | None) -> str:
+    """Return the engine that is given, if there is such an engine and each option of a cluster has an effect."""
+    check_choice("--engine", engine, ("local", "dask"))
+    for option, value in (("--scheduler", scheduler), ("--workers", workers)):
+        if engine == "local" and value is not None:
+            raise typer.BadParameter(
+                "The option has no effect without --engine dask. Give both, or neither.", param_hint=option
+            )
+    if scheduler is not None and workers is not None:
+        raise typer.BadParameter(
+            "Give --scheduler, for a cluster that runs, or --workers, to start one here, and not both.",
+            param_hint="--workers",
+        )
+    return engine
+
+
 def name_or_number(given: str | None) -> str | int | None:
     """Return a column as a number if it looks like one."""
     if given is not None and given.removeprefix("-").isdigit():
@@ -185,10 +218,12 @@ def reading(
     rejects: Path | None = None,
 ) -> dict[str, Any]:
     """Return the settings of `gcwsnet.data.read` that are not its defaults."""
+    from gcwsnet.coding._coder import MISSING_WHEN_READ
+
     check_choice("--index-base", index_base, ("auto", "0", "1"))
     check_choice("--on-error", on_error, ("stop", "skip"))
     if missing is not None:
-        check_choice("--missing", missing, ("auto", "error", "zero", "mean"))
+        check_choice("--missing", missing, MISSING_WHEN_READ)
     if rejects is not None and on_error != "skip":
         raise typer.BadParameter(
             "The option has no effect without --on-error skip. Give both, or neither.", param_hint="--rejects"
@@ -202,7 +237,7 @@ def reading(
         "categorical": listed(categorical),
         "hash_columns": hash_columns,
         "header": header,
-        "missing": {"error": None, "mean": "nan", "auto": "nan"}.get(missing or "error", missing),
+        "missing": MISSING_WHEN_READ[missing or "error"],
         "n_features": n_features,
         "index_base": None if index_base == "auto" else int(index_base),
         "on_error": on_error if on_error != "stop" else None,

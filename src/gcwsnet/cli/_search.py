@@ -42,8 +42,7 @@ def search(
     import numpy as np
 
     from gcwsnet.cli._rows_progress import rows_progress
-    from gcwsnet.cli._writers import writer_for
-    from gcwsnet.data._errors import row_positions
+    from gcwsnet.cli._writers import report_skipped, writer_for
     from gcwsnet.neighbors import GCWSIndex
     from gcwsnet.neighbors._file_rows import FileRows
 
@@ -54,11 +53,12 @@ def search(
     if "rows" not in found_in.metadata:
         raise ValueError(f"{index} was not written by gcwsnet index; search it in Python with GCWSIndex.load")
     rows = FileRows(**found_in.metadata["rows"])
+    batches = rows.batches(files, reading, options.name_or_number(ids))
     first = 0
     with writer_for(out, ["query", "id", "similarity"], as_json=as_json) as write, rows_progress(quiet) as advance:
-        for batch in rows.batches(files, reading, options.name_or_number(ids)):
+        for batch in batches:
             n_rows = batch.X.shape[0]
-            numbers = row_positions(np.arange(first, first + n_rows), batch.skipped)
+            numbers = batches.positions(np.arange(first, first + n_rows))
             names = numbers if batch.ids is None else batch.ids
             found: tuple[Any, Any, Any]
             if threshold is None:
@@ -70,3 +70,4 @@ def search(
             write([names[found[0]], found[1], np.round(found[2], 6)])
             first += n_rows
             advance(n_rows)
+    report_skipped(batches, first + batches.skipped, " and are not searched for")

@@ -21,6 +21,7 @@ from gcwsnet.data._errors import row_positions
 
 if TYPE_CHECKING:
     from gcwsnet.data import Batches
+    from gcwsnet.neighbors._file_rows import FileBatches
 
 Columns = list[NDArray[Any]]
 
@@ -151,7 +152,7 @@ class WriteInPlace:
         self._n_written = end
 
 
-def report_skipped(batches: Batches, n_rows: int, consequence: str) -> None:
+def report_skipped(batches: Batches | FileBatches, n_rows: int, consequence: str) -> None:
     """Say on standard error how many rows could not be read, and why the first could not."""
     if batches.skipped:
         print(

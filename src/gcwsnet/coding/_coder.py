@@ -38,7 +38,8 @@ from gcwsnet.hashing._settings import DEFAULT_TABLE_MEMORY, HasherSettings
 if TYPE_CHECKING:
     from gcwsnet.hashing import GCWSHasher
 
-MISSING = ("auto", "error", "zero", "mean")
+MISSING_WHEN_READ = {"auto": "nan", "error": None, "zero": "zero", "mean": "nan"}
+"""The rule of `gcwsnet.data.read` for missing values, where it is not its default, by that of a coder."""
 ROWS_AT_ONCE = 8192
 
 Arrays = dict[str, NDArray[Any]]
@@ -66,7 +67,7 @@ class CoderSettings:
             check_choice("scale", self.scale, ("auto", *KINDS))
         if self.relevance != "auto":
             check_number("relevance", self.relevance, 0.0, 10.0)
-        check_choice("missing", self.missing, MISSING)
+        check_choice("missing", self.missing, list(MISSING_WHEN_READ))
         check_choice("search", self.search, SEARCHES)
 
     def check_finite(self, X: Matrix, columns: Any = None, *, table_columns: Any = None) -> None:
@@ -201,9 +202,7 @@ class Coder:
         """Return rows as they are hashed."""
         if self.settings.missing == "zero":
             X = without_nan(as_floats(X))
-        if self.version is None or sparse.issparse(X):
-            return self.preprocessing.transform(X)
-        return self.version.wake(X, self.preprocessing.transform(self.version.align(X)))
+        return self.preprocessing.transform(X, self.version)
 
     def state(self, *, timings: bool = True) -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays and as what JSON can hold.

@@ -57,7 +57,8 @@ class Manifest:
     settings : dict
         The settings of the run; it is resumed only with the same.
     files : list of dict
-        The fingerprints of the files that are hashed, in their order.
+        The fingerprints of the files that are hashed, in their order. Of a file that could not be read when the coder
+        was learned it is the name alone, with "unread": the coder was learned without it.
     coder : str
         The SHA-256 of the file of the coder.
     """
@@ -86,6 +87,18 @@ class Manifest:
         if coder_digest(folder) != coder:
             raise _damaged(folder / CODER, f"it must be the coder that {MANIFEST} names, and it is another one")
         return cls(settings, files, coder)
+
+
+def unread(name: str) -> dict[str, Any]:
+    """Return what a manifest has in place of the fingerprint of a file that could not be read."""
+    return {"name": name, "unread": True}
+
+
+def is_input(expected: dict[str, Any], given: Any) -> bool:
+    """Return whether a fingerprint is the one that a manifest has; any contents are, of a file that it has unread."""
+    if "unread" in expected:
+        return isinstance(given, dict) and given.get("name") == expected["name"]
+    return given == expected
 
 
 @dataclass(frozen=True)
@@ -132,7 +145,8 @@ class HashedFile:
             return None
         content = _read_json(path)
         _check(content.get("number") == number, path, f"it must be of file number {number}")
-        _check(content.get("input") == manifest.files[number], path, f"it must be of the file that {MANIFEST} names")
+        of_it = is_input(manifest.files[number], content.get("input"))
+        _check(of_it, path, f"it must be of the file that {MANIFEST} names")
         _check(content.get("coder") == manifest.coder, path, f"its codes must be made by the {CODER} beside it")
         rows, skipped, parts = (_get(content, name) for name in ("rows", "skipped", "parts"))
         _check(_is_count(rows) and _is_count(skipped) and isinstance(parts, list), path, "rows must be counted")
@@ -146,6 +160,20 @@ class HashedFile:
             batch = _read_part(folder, part)
             for first in range(0, part.rows, ROWS_OF_A_BATCH):
                 yield batch.rows(first, first + ROWS_OF_A_BATCH)
+
+
+def check_part(folder: Path, part: Part, *, n_codes: int, n_values: int) -> None:
+    """Raise DataError unless a part has its checksums, and rows of `n_codes` codes below `n_values`."""
+    check_codes(_read_part(folder, part), folder / next(iter(part.files)), n_codes=n_codes, n_values=n_values)
+
+
+def check_codes(batch: Batch, path: Path, *, n_codes: int, n_values: int) -> None:
+    """Raise DataError unless rows have `n_codes` codes below `n_values`, as those of the coder have."""
+    if batch.X.shape[1] != n_codes or int(batch.X.max(initial=0)) >= n_values:
+        raise DataError(
+            f"rows must have {n_codes} codes below {n_values}, as those of the coder have, got others; {AGAIN}",
+            path=str(path),
+        )
 
 
 def file_manifest(folder: Path, number: int) -> Path:
@@ -242,6 +270,9 @@ def _read_part(folder: Path, part: Part) -> Batch:
         raise _damaged(path, f"it must hold codes ({type(error).__name__}: {error})") from error
     codes = batch.X
     _check(codes.ndim == 2 and codes.dtype.kind == "u", path, "codes must be a matrix of unsigned integers")
+    for what, kinds, found in (("labels", "biufUO", batch.y), ("weights", "f", batch.weight)):
+        fits = found is None or (found.ndim == 1 and found.dtype.kind in kinds)
+        _check(fits, path, f"{what} must be a vector of {'numbers' if kinds == 'f' else 'numbers or texts'}")
     lengths = [len(one) for one in batch if one is not None]
     _check(lengths == [part.rows] * len(lengths), path, f"it must have {part.rows} rows, got {lengths}")
     return batch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,19 +52,23 @@ class ColumnScaling:
             with np.errstate(over="ignore"):
                 scaled.data = rounded(X.data / self.divisor[X.indices], X.dtype)
             return scaled
-        out = np.empty(X.shape, dtype=X.dtype)
+        step = _rows_at_once(X.shape[1])
         with np.errstate(over="ignore", under="ignore"):
-            for first in range(0, len(X), step := _rows_at_once(X.shape[1])):
-                some = X[first : first + step]
-                rows = some - self.shift  # in float64
-                if np.isinf(rows).any():  # halves do not overflow
-                    rows = np.where(
-                        np.isinf(rows), (some / 2 - self.shift / 2) / (self.divisor / 2), rows / self.divisor
-                    )
-                else:
-                    rows /= self.divisor
-                out[first : first + step] = rounded(rows, X.dtype)
+            if len(X) <= step:
+                return self._transform_some(X)
+            out = np.empty(X.shape, dtype=X.dtype)
+            for first in range(0, len(X), step):
+                out[first : first + step] = self._transform_some(X[first : first + step])
         return out
+
+    def _transform_some(self, X: NDArray[Any]) -> NDArray[Any]:
+        rows = X - self.shift  # in float64
+        beyond = np.isinf(rows)
+        if beyond.any():  # halves do not overflow
+            rows = np.where(beyond, (X / 2 - self.shift / 2) / (self.divisor / 2), rows / self.divisor)
+        else:
+            rows /= self.divisor
+        return rounded(rows, X.dtype)
 
     def __repr__(self) -> str:
         counts = {kind: int(np.count_nonzero(self.kind == kind)) for kind in KINDS_OF_COLUMNS}

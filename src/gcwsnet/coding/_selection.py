@@ -31,6 +31,7 @@ from gcwsnet.coding._scaling import is_binary
 
 if TYPE_CHECKING:
     from gcwsnet.coding._coder import CoderSettings
+    from gcwsnet.hashing import GCWSHasher
 
 SEARCHES = ("off", "fast", "thorough")
 LEAST_ROWS, LEAST_ROWS_OF_LAST_STAGE = 200, 30
@@ -91,6 +92,8 @@ class Score(Protocol):
         The hidden layers of the net that will be trained; () makes the small nets linear, too.
     epochs : sequence of int
         The numbers of epochs that are compared, the preferred one first. Empty where rows are seen once, in a stream.
+    rows_at_once : int
+        The most rows that are hashed between two pauses; 0 for all of them.
     """
 
     @property
@@ -101,6 +104,9 @@ class Score(Protocol):
 
     @property
     def epochs(self) -> Sequence[int]: ...
+
+    @property
+    def rows_at_once(self) -> int: ...
 
     def outputs(
         self,
@@ -116,6 +122,9 @@ class Score(Protocol):
 
     def outcome(self, outputs: NDArray[np.float32], rows: Rows) -> Outcome:
         """Return how good the outputs for rows are."""
+
+    def pause(self) -> None:
+        """Let others work; called after each part of the search that takes milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -405,7 +414,7 @@ class _Search:
                 missing="error" if self.settings.missing == "error" else "zero",
                 random_state=self.seed,
             ).fit(prepared[:1])
-            codes = hasher.transform(prepared), hasher.transform(held_out)
+            codes = self._hashed(hasher, prepared), self._hashed(hasher, held_out)
             outputs.append(
                 self.score.outputs(
                     codes[0], training, codes[1], code_bits=hasher.code_bits, hidden=hidden, epochs=stage.epochs
@@ -440,7 +449,19 @@ class _Search:
             for training, validation in splits(self.X.shape[0], self.seed, *key[:2]):
                 rows = self.X[training]
                 preprocessing = learn_preprocessing(rows, recipe, self.score.target[training], self.numeric, self.codes)
-                transformed = preprocessing.transform(rows), preprocessing.transform(self.X[validation])
-                parts.append((training, validation, *transformed))
+                self.score.pause()
+                prepared = preprocessing.transform(rows)
+                self.score.pause()
+                parts.append((training, validation, prepared, preprocessing.transform(self.X[validation])))
+                self.score.pause()
             self._prepared = key, parts
         return self._prepared[1]
+
+    def _hashed(self, hasher: GCWSHasher, rows: Matrix) -> NDArray[Any]:
+        """Return the codes of preprocessed rows."""
+        step = self.score.rows_at_once or max(rows.shape[0], 1)
+        parts = []
+        for first in range(0, rows.shape[0], step):
+            parts.append(hasher.transform(rows if step >= rows.shape[0] else rows[first : first + step]))
+            self.score.pause()
+        return np.concatenate(parts)

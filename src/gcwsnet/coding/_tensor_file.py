@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,11 @@ Arrays = dict[str, NDArray[Any]]
 Description = dict[str, Any]
 
 
-def write_file(path: Path, arrays: Arrays, description: Description) -> None:
-    """Write arrays and a description by way of a file beside `path`, which is replaced at the end or not at all."""
+def write_file(path: Path, arrays: Arrays, description: Description, *, outdated: Sequence[Path] = ()) -> None:
+    """Write arrays and a description by way of a file beside `path`, which is replaced at the end or not at all.
+
+    Files that are `outdated` are removed with the one that is replaced.
+    """
     versions = {
         "format_version": FORMAT_VERSION,
         "gcwsnet_version": gcwsnet.__version__,
@@ -36,7 +40,7 @@ def write_file(path: Path, arrays: Arrays, description: Description) -> None:
     }
     arrays = {name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in arrays.items()}
     text = json.dumps(versions | description, allow_nan=False)
-    write_bytes(path, *serialized(arrays, {KEY: f"{digest_of(text, arrays)} {text}"}))
+    write_bytes(path, *serialized(arrays, {KEY: f"{digest_of(text, arrays)} {text}"}), outdated=outdated)
 
 
 def serialized(arrays: Arrays, metadata: dict[str, str]) -> list[bytes | memoryview]:
@@ -70,20 +74,13 @@ def serialized(arrays: Arrays, metadata: dict[str, str]) -> list[bytes | memoryv
 def read_file(path: Path) -> tuple[Arrays, Description]:
     """Read the arrays and the description of a file that `write_file` wrote, and check them by their checksum."""
     try:
-        with safe_open(path, framework="np") as file:
+        with safe_open(path, framework="np") as file:  # which checks the header, and that the file fits it
             metadata = file.metadata() or {}
-            names = list(file.keys())
-            types = {name: file.get_slice(name).get_dtype() for name in names if KEY in metadata}
-            odd = [name for name, dtype in types.items() if dtype not in TYPE_NAMES.values()]
-            if odd:
-                raise ValueError(
-                    f"{path} holds the array {odd[0]!r:.80} of the type {types[odd[0]]}, which no model of gcwsnet has"
-                )
-            arrays = {name: file.get_tensor(name) for name in names} if KEY in metadata else {}
     except SafetensorError as error:
         raise ValueError(f"{path} is damaged, cut off or not a model of gcwsnet: {error}") from error
     if KEY not in metadata:
         raise ValueError(f"{path} is a safetensors file, but not a model of gcwsnet: it was not written by save()")
+    arrays = _read_arrays(path)
     digest, _, text = metadata[KEY].partition(" ")
     try:
         description = json.loads(text, parse_constant=_refuse_constant)
@@ -99,6 +96,30 @@ def read_file(path: Path) -> tuple[Arrays, Description]:
     if digest != digest_of(text, arrays):
         raise ValueError(f"{path} is damaged: its content does not fit its checksum; take another copy")
     return arrays, description
+
+
+def _read_arrays(path: Path) -> Arrays:
+    """Return the arrays of a safetensors file whose header has been checked.
+
+    `safetensors` panics where there is no memory for an array, and NumPy raises a MemoryError.
+    """
+    types = {of_file: name for name, of_file in TYPE_NAMES.items()}
+    with path.open("rb") as file:
+        n_bytes = int.from_bytes(file.read(8), "little")
+        entries = json.loads(file.read(n_bytes))
+        entries.pop("__metadata__", None)
+        for name, entry in entries.items():
+            if entry["dtype"] not in types:
+                raise ValueError(
+                    f"{path} holds the array {name!r:.80} of the type {entry['dtype']}, which no model of gcwsnet has"
+                )
+        arrays = {}
+        for name, entry in entries.items():
+            dtype = np.dtype(types[entry["dtype"]]).newbyteorder("<")
+            begin, end = entry["data_offsets"]
+            file.seek(8 + n_bytes + begin)
+            arrays[name] = np.fromfile(file, dtype, (end - begin) // dtype.itemsize).reshape(entry["shape"])
+    return arrays
 
 
 def _refuse_constant(name: str) -> float:

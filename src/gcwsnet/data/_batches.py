@@ -18,7 +18,7 @@ from gcwsnet.data._batch import Batch, joined, rebatched
 from gcwsnet.data._errors import ErrorHandler
 from gcwsnet.data._reader import Reader
 from gcwsnet.data._schema import Schema
-from gcwsnet.data._survey import MAX_LABELS, RowStatistics, Survey
+from gcwsnet.data._survey import MAX_LABELS, Findings, RowStatistics, Survey
 
 MAX_BATCH_ROWS = 1 << 30
 
@@ -124,7 +124,7 @@ class ReaderBatches(Batches):
             for batch in rebatched(self._reader.read(schema, errors), self.batch_rows):
                 n_rows += batch.n_rows
                 yield batch
-            self._reader.require_rows(n_rows, errors)
+            self._reader.require_rows(n_rows, errors.skipped)
         finally:
             errors.close()
 
@@ -147,6 +147,24 @@ class ReaderBatches(Batches):
         if self._survey is not None and self._survey[0] == max_labels:
             return self._survey[1]
         return self._read_survey(max_labels)[1]
+
+    def start_schema(self) -> Schema:
+        """Return the schema that was given, or the one that rows are read with while the schema is learned."""
+        return self._schema if self._schema is not None and self._is_final else self._reader.start_schema()
+
+    def findings(self, start: Schema, max_labels: int = MAX_LABELS) -> Findings:
+        """Read all rows once with a schema of `start_schema`, and return what is learned from them."""
+        learn = Reader.learn if self._is_final else type(self._reader).learn
+        findings = learn(self._reader, start, ErrorHandler(self._on_error), max_labels)
+        self._reader.require_rows(findings.rows.n_rows, findings.skipped)
+        return findings
+
+    def learned_schema(self, start: Schema, findings: Findings) -> tuple[Schema, bool]:
+        """Return the schema of all files whose findings were merged, and whether they must be read with it again."""
+        if self._is_final:
+            return start, False
+        schema = self._reader.learned_schema(start, findings)
+        return schema, self._reader.needs_another_pass(start, findings, schema)
 
     def _read_survey(self, max_labels: int) -> tuple[Schema, Survey]:
         """Read all rows once, and keep the schema and the survey."""

@@ -16,13 +16,14 @@ SAMPLED_BLOCKS, BLOCK_BYTES = 64, 1 << 20
 Fingerprint = dict[str, Any]
 
 
-def fingerprint(name: str) -> Fingerprint:
+def fingerprint(name: str, base: str = "") -> Fingerprint:
     """Return the name, the size and the checksum (SHA-256) of a file, as JSON can hold it.
 
     The checksum is that of all bytes of a file of up to 256 MiB. That of a larger file is of 64 blocks of a MiB, spread
-    evenly from its first to its last byte, and its modification time is a part of the fingerprint.
+    evenly from its first to its last byte, and its modification time is a part of the fingerprint. A name that is not
+    absolute is one within the folder `base`, by default the working directory.
     """
-    with open(name, "rb") as file:
+    with open(os.path.join(base, name), "rb") as file:
         status = os.fstat(file.fileno())
         size = status.st_size
         digest = hashlib.sha256()
@@ -43,26 +44,28 @@ class Inputs:
     ----------
     names : iterable of str
         Names of files, without streams.
+    base : str
+        The folder that names are in if they are not absolute, by default the working directory.
 
     Attributes
     ----------
     fingerprints : list of dict
     """
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._statuses = {name: _status(name) for name in names}
-        self.fingerprints = [fingerprint(name) for name in self._statuses]
+    def __init__(self, names: Iterable[str], base: str = "") -> None:
+        self._base = base
+        self._statuses = {name: self._status(name) for name in names}
+        self.fingerprints = [fingerprint(name, base) for name in self._statuses]
 
     def check(self) -> None:
         """Raise DataError if a file is not what it was when the run began."""
         for name, status in self._statuses.items():
-            if _status(name) != status:
+            if self._status(name) != status:
                 raise DataError("the file must not change while it is read, and it did; start again", path=name)
 
-
-def _status(name: str) -> tuple[int, ...]:
-    status = os.stat(name)
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    def _status(self, name: str) -> tuple[int, ...]:
+        status = os.stat(os.path.join(self._base, name))
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def difference(before: Any, now: Any) -> str:

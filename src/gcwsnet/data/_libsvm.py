@@ -13,7 +13,7 @@ from gcwsnet.data._errors import MISSING_HINT, DataError, ErrorHandler, InvalidR
 from gcwsnet.data._reader import Reader
 from gcwsnet.data._schema import Schema
 from gcwsnet.data._sources import LineBlock, line_blocks
-from gcwsnet.data._survey import RowStatistics, Survey
+from gcwsnet.data._survey import Findings
 
 Fault = _core.LibsvmFault
 NATIVE_MISSING = {"error": _core.Missing.ERROR, "zero": _core.Missing.ZERO, "nan": _core.Missing.NAN}
@@ -38,27 +38,26 @@ class LibsvmReader(Reader):
                 for block in line_blocks(stream.read, path=source.name, longest_line=self.options.longest_line):
                     yield from self._parse_block(block, source.name, schema, errors)
 
-    def learn_schema(self, errors: ErrorHandler, max_labels: int) -> tuple[Schema, Survey]:
-        """Learn the width and the index base from all rows, which are read as if X were as wide as it may be."""
-        known = self.known_schema()
-        if known is not None:
-            return known, self.survey(known, errors, max_labels)
+    def start_schema(self) -> Schema:
+        """Return the schema if it is known, and otherwise the widest that there may be."""
         base = self.options.index_base
         widest = Schema(MOST_COLUMNS, self.options.missing_rule, index_base=0 if isinstance(base, str) else base)
-        statistics = self.count_rows(widest, errors, max_labels)
-        schema = self._schema_of(widest, statistics)
-        shift = (schema.index_base or 0) - (widest.index_base or 0)
-        if statistics.max_index - shift >= schema.n_features:  # some rows are wider than the given n_features
-            return schema, self.survey(schema, ErrorHandler(errors.on_error), max_labels)
-        return schema, self.summarize(schema, statistics, errors)
+        return self.known_schema() or widest
 
-    def _schema_of(self, widest: Schema, statistics: RowStatistics) -> Schema:
-        """Return the schema of the rows that were counted: as in scikit-learn, the base is 1 if no index is 0."""
-        base = widest.index_base or 0
+    def learned_schema(self, start: Schema, findings: Findings) -> Schema:
+        """Return the schema with the width and the index base: as in scikit-learn, the base is 1 if no index is 0."""
+        if start.n_features < MOST_COLUMNS:
+            return start
+        statistics, base = findings.rows, start.index_base or 0
         if self.options.index_base == "auto" and statistics.min_index is not None:
             base = min(1, statistics.min_index)
-        width = max(1, statistics.max_index + 1 - base + (widest.index_base or 0))
-        return replace(widest, n_features=self.options.n_features or width, index_base=base)
+        width = max(1, statistics.max_index + 1 - base + (start.index_base or 0))
+        return replace(start, n_features=self.options.n_features or width, index_base=base)
+
+    def needs_another_pass(self, start: Schema, findings: Findings, schema: Schema) -> bool:
+        """Return whether some rows are wider than the given `n_features`."""
+        shift = (schema.index_base or 0) - (start.index_base or 0)
+        return findings.rows.max_index - shift >= schema.n_features
 
     def _index_base_of_head(self) -> int:
         head = self.sources[0].head()

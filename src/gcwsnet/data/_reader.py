@@ -15,7 +15,7 @@ from gcwsnet.data._errors import ColumnReference, DataError, ErrorHandler, Inval
 from gcwsnet.data._options import ReadOptions
 from gcwsnet.data._schema import ColumnNames, ColumnSelection, FileColumn, Schema, infer_schema, select_columns
 from gcwsnet.data._sources import Source
-from gcwsnet.data._survey import RowStatistics, SchemaLearner, Survey, TextLabelStatistics
+from gcwsnet.data._survey import Findings, RowStatistics, SchemaLearner, Survey, TextLabelStatistics
 
 
 class Reader(ABC):
@@ -44,38 +44,57 @@ class Reader(ABC):
         """Yield the valid rows in order, in batches of any size."""
 
     def learn_schema(self, errors: ErrorHandler, max_labels: int) -> tuple[Schema, Survey]:
-        """Read all rows once, and return the schema and the survey.
+        """Read all rows once, and return the schema and the survey."""
+        start = self.start_schema()
+        findings = self.learn(start, errors, max_labels)
+        schema = self.learned_schema(start, findings)
+        if self.needs_another_pass(start, findings, schema):
+            return schema, self.survey(schema, ErrorHandler(errors.on_error), max_labels)
+        return schema, self.summarize(schema, findings)
 
-        Readers whose `known_schema` may return None override this.
+    def start_schema(self) -> Schema:
+        """Return the schema that rows are read with while the schema is learned from them.
+
+        Readers whose `known_schema` may return None override this and `learned_schema`.
         """
         schema = self.known_schema()
         if schema is None:
             raise NotImplementedError(f"{type(self).__name__} must learn its schema from all rows")
-        return schema, self.survey(schema, errors, max_labels)
+        return schema
 
-    def survey(self, schema: Schema, errors: ErrorHandler, max_labels: int) -> Survey:
-        """Read all rows once with a schema, and return their survey."""
-        return self.summarize(schema, self.count_rows(schema, errors, max_labels), errors)
-
-    def count_rows(self, schema: Schema, errors: ErrorHandler, max_labels: int) -> RowStatistics:
-        """Read all rows once with a schema, and return their counts."""
+    def learn(self, schema: Schema, errors: ErrorHandler, max_labels: int) -> Findings:
+        """Read all rows once with a schema, and return what is learned from them."""
         statistics = RowStatistics(max_labels)
         for batch in self.read(schema, errors):
             statistics.update(batch)
-        return statistics
+        return Findings(statistics, skipped=errors.skipped)
 
-    def summarize(self, schema: Schema, statistics: RowStatistics, errors: ErrorHandler) -> Survey:
-        """Return the survey of rows that were counted, or raise DataError if there are none."""
-        self.require_rows(statistics.n_rows, errors)
-        return statistics.survey(schema, errors.skipped)
+    def learned_schema(self, start: Schema, findings: Findings) -> Schema:
+        """Return the schema of rows that were read with `start`."""
+        del findings
+        return start
 
-    def require_rows(self, n_rows: int, errors: ErrorHandler) -> None:
+    def needs_another_pass(self, start: Schema, findings: Findings, schema: Schema) -> bool:
+        """Return whether some rows that were read with `start` are invalid with the schema that was learned."""
+        del start, findings, schema
+        return False
+
+    def survey(self, schema: Schema, errors: ErrorHandler, max_labels: int) -> Survey:
+        """Read all rows once with a schema, and return their survey."""
+        return self.summarize(schema, Reader.learn(self, schema, errors, max_labels))
+
+    def summarize(self, schema: Schema, findings: Findings) -> Survey:
+        """Return the survey of rows, or raise DataError if there are none."""
+        self.require_rows(findings.rows.n_rows, findings.skipped)
+        return findings.survey(schema)
+
+    def require_rows(self, n_rows: int, skipped: int) -> None:
         """Raise DataError if no row was read."""
         if n_rows == 0:
             names = [source.name for source in self.sources]
-            skipped = f" besides the {errors.skipped} skipped" if errors.skipped else ""
+            besides = f" besides the {skipped} skipped" if skipped else ""
             raise DataError(
-                f"there must be at least one row, got none{skipped}; is this the right file?",
+                f"there must be at least one row, got none{besides}; is this the right file?",
                 path=", ".join(names[:3]) + (", ..." if len(names) > 3 else "") or None,
             )
 
@@ -113,29 +132,30 @@ class TableReader(Reader):
             batch, invalid = self._encode(table, schema, errors)
             yield invalid.drop_from(batch, origin, errors)
 
-    def learn_schema(self, errors: ErrorHandler, max_labels: int) -> tuple[Schema, Survey]:
+    def start_schema(self) -> Schema:
+        """Return the schema of the first file, without what must be learned from all rows."""
+        return self._inferred_schema()
+
+    def learn(self, schema: Schema, errors: ErrorHandler, max_labels: int) -> Findings:
         """Learn categories, the width of sparse rows and the type of text labels from the valid rows."""
-        inferred = self._inferred_schema()
-        has_text_labels = inferred.label_type is not None
-        start = replace(inferred, label_type="strings") if has_text_labels else inferred
-        statistics, text_labels = RowStatistics(max_labels), TextLabelStatistics(max_labels)
-        learner = SchemaLearner(inferred, self.sources[0].name)
+        text_labels = None if schema.label_type is None else TextLabelStatistics(max_labels)
+        start = schema if text_labels is None else replace(schema, label_type="strings")
+        statistics, learner = RowStatistics(max_labels), SchemaLearner(schema, self.sources[0].name)
         for table, origin in self._read_all_tables(start, errors):
             batch, invalid = self._encode(table, start, errors)
             valid = invalid.valid_mask(batch.n_rows)
             batch = invalid.drop_from(batch, origin, errors)
-            if has_text_labels and batch.y is not None:
+            if text_labels is not None and batch.y is not None:
                 text_labels.update(batch.y)
                 batch = batch._replace(y=None)
             statistics.update(batch)
             learner.update(table, valid)
-        schema = learner.schema()
-        if not has_text_labels:
-            return schema, self.summarize(schema, statistics, errors)
-        schema = replace(schema, label_type=text_labels.schema_label_type)
-        labels = text_labels.statistics
-        survey = self.summarize(schema, statistics, errors)
-        return schema, replace(survey, labels=labels.labels, label_type=labels.label_type)
+        return Findings(statistics, text_labels, learner, errors.skipped)
+
+    def learned_schema(self, start: Schema, findings: Findings) -> Schema:
+        """Return the schema with categories, widths and the type of text labels."""
+        schema = start if findings.columns is None else findings.columns.schema()
+        return schema if findings.labels is None else replace(schema, label_type=findings.labels.schema_label_type)
 
     def _inferred_schema(self) -> Schema:
         """Return the schema of the first file, without what must be learned from all rows."""

@@ -1,7 +1,12 @@
-"""What is learned from all rows: their number and labels (`Survey`), and the parts of a schema that need all rows."""
+"""What is learned from all rows: their number and labels (`Survey`), and the parts of a schema that need all rows.
+
+What is learned from the rows of some files (`Findings`) can be merged with what is learned from those of others. So
+files may be read by different processes, and the result is the same.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,6 +64,7 @@ class RowStatistics:
         self.n_rows = 0
         self.min_index: int | None = None
         self.max_index = -1
+        self.forms: set[tuple[bool, bool]] = set()
         self._max_labels = max_labels
         self._labels: set[Any] | None = set()
         self._label_types: set[str] = set()
@@ -66,10 +72,9 @@ class RowStatistics:
     def update(self, batch: Batch) -> None:
         """Count the rows of a batch, their column indices if X is CSR, and their labels."""
         self.n_rows += batch.n_rows
+        self.forms.add((batch.y is not None, batch.weight is not None))
         if sparse.issparse(batch.X) and batch.X.nnz:
-            smallest, largest = int(batch.X.indices.min()), int(batch.X.indices.max())
-            self.min_index = smallest if self.min_index is None else min(self.min_index, smallest)
-            self.max_index = max(self.max_index, largest)
+            self._update_indices(int(batch.X.indices.min()), int(batch.X.indices.max()))
         if batch.y is not None:
             self.update_labels(batch.y)
 
@@ -78,8 +83,27 @@ class RowStatistics:
         if len(y) == 0:
             return
         self._label_types.add(infer_label_type(y))
-        if self._labels is not None:
-            self._labels.update(np.unique(y).tolist())
+        self._add_labels(np.unique(y).tolist())
+
+    def merge(self, other: RowStatistics) -> None:
+        """Add the counts of rows that come after these."""
+        self.n_rows += other.n_rows
+        self.forms |= other.forms
+        if other.min_index is not None:
+            self._update_indices(other.min_index, other.max_index)
+        self._label_types |= other._label_types
+        self._add_labels(other._labels)
+
+    def _update_indices(self, smallest: int, largest: int) -> None:
+        self.min_index = smallest if self.min_index is None else min(self.min_index, smallest)
+        self.max_index = max(self.max_index, largest)
+
+    def _add_labels(self, labels: Iterable[Any] | None) -> None:
+        """Add distinct labels, or None if there were too many to keep."""
+        if labels is None:
+            self._labels = None
+        elif self._labels is not None:
+            self._labels.update(labels)
             if len(self._labels) > self._max_labels:
                 self._labels = None
 
@@ -130,6 +154,12 @@ class TextLabelStatistics:
             except ValueError:
                 self._all_numbers = False
 
+    def merge(self, other: TextLabelStatistics) -> None:
+        """Add the counts of labels that come after these."""
+        self._as_strings.merge(other._as_strings)
+        self._as_numbers.merge(other._as_numbers)
+        self._all_numbers &= other._all_numbers
+
     @property
     def statistics(self) -> RowStatistics:
         """The counts of the labels, as numbers if all of them are."""
@@ -171,9 +201,8 @@ class SchemaLearner:
         for number, column in enumerate(self._schema.columns):
             source = next(sources)
             if column.kind == "onehot":
-                known = self._categories[number]
-                if len(known) <= MOST_ONE_HOT:
-                    known.update(factor_of_column(column, source).present(valid))
+                if len(self._categories[number]) <= MOST_ONE_HOT:
+                    self._categories[number].update(factor_of_column(column, source).present(valid))
             elif column.kind == "ordered":
                 self._check_order(number, tuple(factor_of_column(column, source).texts))
             elif column.kind == "sparse":
@@ -182,6 +211,17 @@ class SchemaLearner:
                     lengths, indices = source.lists()
                     largest = int(indices[np.repeat(valid, lengths)].max(initial=0))
                     self._widths[number] = max(self._widths[number], largest + 1)
+
+    def merge(self, other: SchemaLearner) -> None:
+        """Add what was learned from other rows, whose ordered categories must have the same order."""
+        for number, order in other._orders.items():
+            other._check_order(number, self._orders.get(number, order))
+        self._orders |= other._orders
+        for number, width in other._widths.items():
+            self._widths[number] = max(self._widths[number], width)
+        for number, categories in other._categories.items():
+            if len(self._categories[number]) <= MOST_ONE_HOT:
+                self._categories[number] |= categories
 
     def schema(self) -> Schema:
         """Return the schema with what was learned."""
@@ -212,3 +252,47 @@ class SchemaLearner:
                 path=self._path,
                 column=self._schema.columns[number].reference,
             )
+
+
+@dataclass
+class Findings:
+    """What is learned from the rows of some files, all read with the same schema.
+
+    Attributes
+    ----------
+    rows : RowStatistics
+    labels : TextLabelStatistics or None
+        For files that hold labels as strings.
+    columns : SchemaLearner or None
+        For files with columns.
+    skipped : int
+        The number of rows that were skipped.
+    """
+
+    rows: RowStatistics
+    labels: TextLabelStatistics | None = None
+    columns: SchemaLearner | None = None
+    skipped: int = 0
+
+    def merge(self, other: Findings, path: str) -> None:
+        """Add what was learned from the rows of the file `path`, which come after these; an error changes nothing."""
+        if self.rows.forms != other.rows.forms:
+            raise DataError(
+                "files that are read together must all have label and weight, or none, and this one differs from those "
+                "before it",
+                path=path,
+            )
+        if self.columns is not None and other.columns is not None:
+            self.columns.merge(other.columns)
+        self.rows.merge(other.rows)
+        if self.labels is not None and other.labels is not None:
+            self.labels.merge(other.labels)
+        self.skipped += other.skipped
+
+    def survey(self, schema: Schema) -> Survey:
+        """Return the survey of the rows, with the schema that was learned."""
+        survey = self.rows.survey(schema, self.skipped)
+        if self.labels is None:
+            return survey
+        labels = self.labels.statistics
+        return replace(survey, labels=labels.labels, label_type=labels.label_type)

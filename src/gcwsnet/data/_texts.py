@@ -46,10 +46,12 @@ def read_lines(files: Any, *, batch_rows: int = 8192, longest_line: int = LONGES
         yield Texts(pending)
 
 
-def read_text_column(files: Any, column: str | int, ids: str | int | None = None, **settings: Any) -> Iterator[Texts]:
+def read_text_column(
+    files: Any, column: str | int, ids: str | int | None, errors: ErrorHandler, **settings: Any
+) -> Iterator[Texts]:
     """Yield the texts of a column of a table, "" for missing ones, with the column `ids` beside them.
 
-    `settings` are those of `read`.
+    `errors` is what rows that cannot be read are given to, and `settings` are those of `read`.
     """
     paths = [files] if isinstance(files, str | os.PathLike) else list(files)
     if STANDARD_INPUT not in paths:
@@ -63,19 +65,18 @@ def read_text_column(files: Any, column: str | int, ids: str | int | None = None
     chosen = {"columns": [column], "categorical": [column], "hash_columns": 1, "label": ids, "missing": "zero"}
     batches = read(files, **settings | chosen)
     reader = batches._reader  # type: ignore[attr-defined]  # read returns ReaderBatches
-    schema, errors = batches.schema, ErrorHandler("stop")
-    for table, origin in reader._read_all_tables(schema, errors):
-        codes, distinct = factor_of_column(schema.columns[0], table.columns[0])
-        distinct = [*distinct, ""]
-        texts = [distinct[code] for code in codes.tolist()]  # the last one where the code is -1
-        found = None
-        if table.label is not None:
-            invalid = InvalidRows()
-            found = to_labels(table.label, schema, invalid)
-            invalid.drop_from(
-                Batch(np.zeros((len(texts), 1)), found, None), origin, errors
-            )  # an error, if one is missing
-        yield Texts(texts, found)
+    schema = batches.schema
+    try:
+        for table, origin in reader._read_all_tables(schema, errors):
+            codes, distinct = factor_of_column(schema.columns[0], table.columns[0])
+            distinct = [*distinct, ""]
+            invalid = InvalidRows()  # rows without an id
+            found = None if table.label is None else to_labels(table.label, schema, invalid)
+            batch = invalid.drop_from(Batch(codes[:, np.newaxis], found, None), origin, errors)
+            texts = [distinct[code] for code in batch.X[:, 0].tolist()]  # the last one where the code is -1
+            yield Texts(texts, batch.y)
+    finally:
+        errors.close()
 
 
 def shingle_rows(texts: Sequence[str], n_words: int) -> Any:

@@ -131,9 +131,9 @@ class GCWSNetEstimator(FittedNet):
         """Return the targets of a stream, once it has shown more of y."""
         return targets
 
-    def _meet_targets(self, y: Any) -> None:
-        """Raise an error for targets that the net cannot learn, unless it can be changed so that it can."""
-        self.trainer_.targets.encode(y)
+    def _meet_targets(self, y: Any) -> NDArray[Any]:
+        """Return encoded targets. What the net cannot learn is an error, unless it can be changed so that it can."""
+        return self.trainer_.targets.encode(y)
 
     def _row_weights(self, weight: NDArray[Any] | None, target: NDArray[Any], targets: Any) -> NDArray[Any] | None:  # noqa: ARG002
         """Return the factor of each row's loss."""
@@ -159,8 +159,8 @@ class GCWSNetEstimator(FittedNet):
             Factors of the rows' losses.
         eval_set : (X, y) or [(X, y), ...], optional
             Held-out rows that are evaluated at each record: `history_` gets their loss and their metric, with the
-            prefix "eval_", for further pairs "eval_1_" and so on. The first pair decides about early stopping. Their
-            codes are kept in memory while the net learns.
+            prefix ``eval_``, for further pairs ``eval_1_`` and so on. The first pair decides about early stopping.
+            Their codes are kept in memory while the net learns.
 
         Returns
         -------
@@ -227,6 +227,7 @@ class GCWSNetEstimator(FittedNet):
             X = opened(X)
             schema = schema_of(X, coder_settings) if fresh else self.coder_.schema
             rows = self._check_rows(X, y, sample_weight, coder_settings, schema, reset=fresh)
+            target = None
             if fresh:
                 targets = self._targets_of(rows.y) if targets is None else targets
                 targets.encode(rows.y)  # an error before anything changes
@@ -234,10 +235,11 @@ class GCWSNetEstimator(FittedNet):
                 self._stream = Stream(capacity, WarmUpBuffer(capacity))
                 self._warm_up(rows, _Beginning(targets, coder_settings, schema, draw_seed(self.random_state)))
             else:
-                self._meet_targets(rows.y)
+                target = self._meet_targets(rows.y)
                 if self._stream is not None and self._stream.is_busy:
                     self._warm_up(rows)
-            self._learn_stream(rows)
+                    target = None  # other rows may have changed how targets are encoded
+            self._learn_stream(rows, target)
         return self
 
     def _warm_up(self, rows: Batch, beginning: _Beginning | None = None) -> None:
@@ -316,8 +318,8 @@ class GCWSNetEstimator(FittedNet):
             self.trainer_.start_run()
             self._use(self.trainer_)
 
-    def _learn_stream(self, rows: Batch) -> None:
-        """Learn from rows of a stream in their order."""
+    def _learn_stream(self, rows: Batch, target: NDArray[Any] | None) -> None:
+        """Learn from rows of a stream in their order; their encoded targets may be known."""
         if self._stream is not None:
             coder = self._stream.look_at(rows.X, self.coder_)
             if coder is not None:
@@ -328,13 +330,13 @@ class GCWSNetEstimator(FittedNet):
             self._run(plan, rows, shuffle=False)
             return
         threads = n_threads(self.n_jobs)
-        for event in self.trainer_.follow_quietly(self._encoded(rows, threads), n_jobs=threads):
+        for event in self.trainer_.follow_quietly(self._encoded(rows, threads, target), n_jobs=threads):
             logger.debug("%s", describe_event(event))
 
-    def _encoded(self, rows: Batch, threads: int) -> Batch:
+    def _encoded(self, rows: Batch, threads: int, target: NDArray[Any] | None = None) -> Batch:
         """Return the codes of rows, with encoded targets and weights."""
         targets = self.trainer_.targets
-        target = targets.encode(rows.y)
+        target = targets.encode(rows.y) if target is None else target
         codes = self.coder_.codes(rows.X, n_jobs=threads)
         return Batch(codes, target, self._row_weights(rows.weight, target, targets))
 

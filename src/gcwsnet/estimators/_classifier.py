@@ -34,9 +34,10 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     Parameters
     ----------
     n_hashes : int, default=256
-        k. More are more accurate, and time and memory grow with them.
+        k, the codes of a row. More are more accurate, and time and memory grow with them.
     bits : int, default=8
-        b. The table of the first layer has 2**b k rows: fewer bits make it smaller and the net less accurate.
+        b, the bits of a code. The table of the first layer has 2**b k rows: fewer bits make it smaller and the net
+        less accurate.
     t_bits : "all" or int from 0 to 8, default="all"
         How much of t* is kept, see `GCWSHasher`. 0 with ``encoding="lowbits"`` is the paper's practice.
     p : float or "auto", default="auto"
@@ -285,7 +286,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         targets: Labels | None = None
         if not fitted and is_indicator_matrix(y):
             targets = LabelIndicators(np.arange(y.shape[1]))
-        if classes is not None:
+        if classes is not None and not (fitted and _are_same(classes, self.classes_)):
             classes = np.unique(check_labels(classes))
             if not fitted:
                 targets = Labels(classes) if targets is None else targets
@@ -313,24 +314,24 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         outputs = self._outputs(X)
         return self.trainer_.targets.predictions(outputs)
 
-    def _meet_targets(self, y: Any) -> None:
+    def _meet_targets(self, y: Any) -> NDArray[Any]:
         targets = self.trainer_.targets
-        if not self._grows or type(targets) is not Labels:
-            targets.encode(y)
-            return
         try:
-            targets.encode(y)
+            return targets.encode(y)
         except UnknownLabelError:
+            if not self._grows or type(targets) is not Labels:
+                raise
             labels = np.unique(check_labels(y))
             if (labels.dtype.kind == "U") != (targets.classes.dtype.kind == "U"):
                 raise
-            for label in np.setdiff1d(labels, targets.classes):
-                place = int(np.searchsorted(targets.classes, label))
-                classes = np.insert(np.append(targets.classes, label)[:-1], place, label)
-                targets = Labels(classes, targets.temperature)
-                self.trainer_.insert_output(place, targets)
-                self._note("label", label=label.item(), classes=len(classes))
-            self._use(self.trainer_)
+        for label in np.setdiff1d(labels, targets.classes):
+            place = int(np.searchsorted(targets.classes, label))
+            classes = np.insert(np.append(targets.classes, label)[:-1], place, label)
+            targets = Labels(classes, targets.temperature)
+            self.trainer_.insert_output(place, targets)
+            self._note("label", label=label.item(), classes=len(classes))
+        self._use(self.trainer_)
+        return targets.encode(y)
 
     def _targets_of(self, y: Any) -> Targets:
         if is_indicator_matrix(y):
@@ -366,6 +367,12 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _are_same(classes: Any, known: NDArray[Any]) -> bool:
+    """Return whether classes are given as they are known, which takes less time than to sort them."""
+    of_one_kind = isinstance(classes, np.ndarray) and classes.shape == known.shape and classes.dtype == known.dtype
+    return of_one_kind and bool((classes == known).all())
 
 
 def class_weights(class_weight: Any, target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:

@@ -12,6 +12,11 @@ from gcwsnet.estimators._base import GCWSNetEstimator
 JSON, PICTURE = "curves.json", "curves.png"
 
 
+def curve_files(folder: Path) -> list[Path]:
+    """Return the files that `write_curves` writes into a folder."""
+    return [folder / JSON, folder / PICTURE]
+
+
 def write_curves(folder: Path, estimator: GCWSNetEstimator) -> None:
     """Write the curves of an estimator into a folder, without seconds: equal runs give equal files."""
     history = {name: values for name, values in estimator.history_.items() if name != "seconds"}

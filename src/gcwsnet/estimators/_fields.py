@@ -13,9 +13,10 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from gcwsnet import _core
-from gcwsnet._validation import check_integer, check_number, draw_seed
+from gcwsnet._validation import check_integer, check_number, check_weights, draw_seed
 from gcwsnet.coding._tensor_file import Arrays, Description, write_file
 from gcwsnet.estimators._field_keys import KeyRows, keys_of, keys_of_dicts
+from gcwsnet.estimators._fields_format import n_outputs_of, require_table
 from gcwsnet.estimators._input import check_targets, set_inputs
 from gcwsnet.training._targets import Labels, Targets
 
@@ -149,18 +150,20 @@ class FieldsClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y must have one label for each row, got the shape {labels.shape}")
         weight = None
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, np.empty((rows.n_rows, 1)), dtype=np.float32)
+            weight = _check_sample_weight(sample_weight, np.empty((rows.n_rows, 1)), dtype=np.float64)
+            weight = check_weights(weight, "sample_weight").astype(np.float32)
         self._know(labels if classes is None else np.concatenate([np.asarray(classes), np.unique(labels)]))
         self._learn(rows, self._labels.encode(labels), weight)
         return self
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn from one row, a dict from fields to values."""
+        weight = None if w == 1.0 else check_weights(np.array([w], dtype=np.float64), "w").astype(np.float32)
         known = vars(self).get("_numbers")
         if known is None or y not in known:
             self._know(np.array([y]))
             known = self._numbers = {label: number for number, label in enumerate(self.classes_.tolist())}
-        self._learn(keys_of_dicts([x]), np.array([known[y]]), None if w == 1.0 else np.array([w], np.float32))
+        self._learn(keys_of_dicts([x]), np.array([known[y]]), weight)
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Return the probability of each label for one row, a dict from fields to values."""
@@ -255,10 +258,11 @@ class FieldsClassifier(ClassifierMixin, BaseEstimator):
 
     def _make_table(self) -> _core.FieldTable:
         params = self._fitted_params
+        require_table(len(self.classes_), params)
         rate = float(params["learning_rate"])
         return _core.FieldTable(
             params["table_bits"],
-            _n_outputs(len(self.classes_)),
+            n_outputs_of(len(self.classes_)),
             pairs=bool(params["pairs"]),
             rate=rate,
             pair_rate=PAIRS_TO_VALUES * rate,
@@ -334,15 +338,10 @@ class FieldsClassifier(ClassifierMixin, BaseEstimator):
 def fields_classifier_of(arrays: Arrays, description: Description) -> FieldsClassifier:
     """Return the classifier that `FieldsClassifier.save` wrote."""
     estimator = FieldsClassifier(**description["params"])
-    estimator._check_parameters()
     estimator._restore(arrays, description["fields"], description["params"])
     if description["n_features_in"] is not None:
         set_inputs(estimator, description["n_features_in"], description["feature_names_in"])
     return estimator
-
-
-def _n_outputs(n_classes: int) -> int:
-    return 1 if n_classes <= 2 else n_classes
 
 
 def _normalised(outputs: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
@@ -363,7 +362,7 @@ def _grown(
     The one output of up to two classes is the log odds of the second; those of the first have the other sign. A class
     that is new to two or more begins with `LOG_ODDS_OF_A_NEW_CLASS`.
     """
-    n_old, n_new = _n_outputs(n_before), _n_outputs(n_now)
+    n_old, n_new = n_outputs_of(n_before), n_outputs_of(n_now)
     signs = np.array((-1.0, 1.0)[:n_before] if n_old == 1 else np.ones(n_old), dtype=np.float32)
     for old, new in ((before.table(), table.table()), (before.bias(), table.bias())):
         if n_new == 1:  # one class became two

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -17,7 +17,7 @@ from gcwsnet._validation import check_finite
 from gcwsnet.coding import Coder, CoderSettings, fit_coder
 from gcwsnet.data import Batch, Batches, Schema, read
 from gcwsnet.data._batch import joined
-from gcwsnet.data._survey import infer_label_type
+from gcwsnet.data._survey import Survey, infer_label_type
 from gcwsnet.training import Labels, Numbers, Targets, TrainingSettings
 from gcwsnet.training._candidate_score import CandidateScore
 
@@ -71,7 +71,7 @@ class FileCoder:
         """Return labels or numbers as they are learned."""
         if y is None or self.targets is None:
             raise ValueError(NO_LABELS)
-        return _encode(self.targets, as_labels(y, self.label_type))
+        return encoded(self.targets, self.label_type, y)
 
     def coded(self, batches: Iterable[Batch], n_jobs: int | None) -> Iterator[Batch]:
         """Yield codes and encoded targets of batches."""
@@ -118,10 +118,22 @@ def learn_from_files(
     """
     survey = batches.survey()
     rows = sample(batches, survey.n_rows, seed)
+    return learn_from_sample(rows, batches.schema, survey, settings, training, task, seed, n_jobs)
+
+
+def learn_from_sample(
+    rows: Batch,
+    schema: Schema,
+    survey: Survey,
+    settings: CoderSettings | Coder,
+    training: TrainingSettings,
+    task: str,
+    seed: int,
+    n_jobs: int | None,
+) -> FileCoder:
+    """Return the file coder of files that were surveyed, and from which rows were drawn; a given coder is taken."""
     labels = survey.labels if survey.label_type is not None else None
-    return _learn(
-        rows, batches.schema, settings, training, task, survey.label_type, labels, survey.n_rows, seed, n_jobs
-    )
+    return _learn(rows, schema, settings, training, task, survey.label_type, labels, survey.n_rows, seed, n_jobs)
 
 
 def learn_from_stream(
@@ -153,7 +165,7 @@ def learn_from_stream(
 def _learn(
     rows: Batch,
     schema: Schema,
-    settings: CoderSettings,
+    given: CoderSettings | Coder,
     training: TrainingSettings,
     task: str,
     label_type: str | None,
@@ -162,6 +174,7 @@ def _learn(
     seed: int,
     n_jobs: int | None,
 ) -> FileCoder:
+    settings = given.settings if isinstance(given, Coder) else given
     check_finite(rows.X, nan_is_fine=settings.missing != "error")
     targets: Targets | None = None
     score = None
@@ -178,7 +191,15 @@ def _learn(
         training = training.for_rows(*(math.inf,) if n_rows is None else (n_rows, targets.n_outputs))
         weight = None if rows.weight is None else np.asarray(rows.weight)
         score = CandidateScore(targets, _encode(targets, y), weight, training, epochs, seed, n_threads(n_jobs))
-    coder = fit_coder(rows.X, settings, seed, score, numeric=schema.numeric, schema=schema, ensemble=training.members())
+    if isinstance(given, Coder):
+        if rows.X.shape[1] != given.n_features:
+            raise ValueError(
+                f"the coder is for rows of {given.n_features} columns, and those of the files have {rows.X.shape[1]}"
+            )
+        coder = replace(given, schema=schema)
+    else:
+        n_nets = training.members()
+        coder = fit_coder(rows.X, settings, seed, score, numeric=schema.numeric, schema=schema, ensemble=n_nets)
     targets = None if targets is None else targets.with_temperature(coder.temperature)
     return FileCoder(coder, label_type, targets, n_rows)
 
@@ -222,6 +243,11 @@ def _listed_classes(classes: list[str], label_type: str) -> tuple[Any, ...]:
         ) from None
 
 
+def encoded(targets: Targets, label_type: str | None, y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels or numbers, as they were read, as they are learned."""
+    return _encode(targets, as_labels(y, label_type))
+
+
 def _encode(targets: Targets, y: NDArray[Any]) -> NDArray[Any]:
     """Return labels or numbers as they are learned; a label that is no class is an error."""
     if isinstance(targets, Labels):
@@ -243,22 +269,29 @@ def read_with_schema(files: list[str], reading: dict[str, Any], schema: Schema, 
 
 def sample(batches: Batches, n_rows: int, seed: int) -> Batch:
     """Return rows drawn at random, in their order: at most 20,000, and not more than 64 MB of numbers."""
+    first = next(iter(batches), None)
+    if first is None:
+        raise ValueError("there are no rows to learn from")
+    return rows_at(batches, drawn_rows(n_rows, sample_size(first, n_rows), seed))
+
+
+def rows_at(batches: Iterable[Batch], numbers: NDArray[np.int64]) -> Batch:
+    """Return the rows with the given numbers, which are ascending; those after the last one are not read."""
     chosen: list[Batch] = []
-    numbers: NDArray[np.int64] | None = None
     first = 0
     for batch in batches:
-        if numbers is None:
-            n = max(1, min(n_rows, SAMPLE_ROWS, SAMPLE_BYTES // max(1, bytes_of_a_row(batch))))
-            numbers = drawn_rows(n_rows, n, seed)
-        here = numbers[np.searchsorted(numbers, first) : np.searchsorted(numbers, first + batch.n_rows)]
+        here = numbers[slice(*np.searchsorted(numbers, [first, first + batch.n_rows]))]
         if len(here):
             chosen.append(batch.take(here - first))
         first += batch.n_rows
         if first > numbers[-1]:
             break
-    if not chosen:
-        raise ValueError("there are no rows to learn from")
     return joined(chosen)
+
+
+def sample_size(first: Batch, n_rows: int) -> int:
+    """Return how many of `n_rows` rows are drawn, if they take as many bytes as those of the first batch."""
+    return max(1, min(n_rows, SAMPLE_ROWS, SAMPLE_BYTES // max(1, bytes_of_a_row(first))))
 
 
 def drawn_rows(n_rows: int, n: int, seed: int) -> NDArray[np.int64]:

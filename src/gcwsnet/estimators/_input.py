@@ -70,6 +70,8 @@ def _check_array_fits(schema: Schema) -> None:
 def check_targets(y: Any, *, are_numbers: bool) -> NDArray[Any]:
     """Return labels or numbers as an array, with objects that are all numbers or booleans as such; none is missing."""
     y = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    if y.dtype.kind in "biuf":
+        return y
     text = next((value for value in y.reshape(-1)[:1].tolist() if isinstance(value, str)), None)
     if are_numbers and text is not None:
         raise ValueError(

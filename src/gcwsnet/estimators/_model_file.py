@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from gcwsnet import estimators, training
 from gcwsnet.coding import Coder
 from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
 from gcwsnet.coding._version import ColumnWatch
+from gcwsnet.estimators._fields_format import check_fields
 from gcwsnet.estimators._input import set_inputs
 from gcwsnet.estimators._model_format import SCALES, check_model
 from gcwsnet.estimators._stream import Stream
@@ -39,15 +40,17 @@ def save_model(
     timings: bool,
     dtype: str = "float32",
     more: Description | None = None,
+    outdated: Sequence[Path] = (),
 ) -> None:
-    """Write a fitted estimator to `path`, with more of a description if it is given."""
+    """Write a fitted estimator to `path`, with more of a description if it is given, and remove what is outdated."""
     coder_arrays, coder = estimator.coder_.state(timings=timings)
     trainer_arrays, trainer = estimator.trainer_.state(resumable=resumable, timings=timings)
     description = _described(estimator) | {"coder": coder, "trainer": trainer}
     if resumable:
         stream_arrays, description["stream"] = stream_state(estimator)
         coder_arrays = coder_arrays | stream_arrays
-    write_file(path, coder_arrays | rounded_tables(trainer_arrays, dtype), description | (more or {}))
+    arrays = coder_arrays | rounded_tables(trainer_arrays, dtype)
+    write_file(path, arrays, description | (more or {}), outdated=outdated)
 
 
 def stream_state(estimator: GCWSNetEstimator) -> tuple[Arrays, Description]:
@@ -152,7 +155,9 @@ def load(path: str | Path, *, device: str = "cpu") -> Any:
     ValueError
         If the file is damaged, is not a model file of gcwsnet, or was written by a version that this one cannot read.
         A file may come from a stranger: it is checked before anything is made of it, takes no more memory than a few
-        times its size, and none of its content is run.
+        times its size, and none of its content is run. A FieldsClassifier takes the memory of its table as well.
+    MemoryError
+        If there is no memory for the table of a FieldsClassifier, whose file holds only the slots that are in use.
 
     Examples
     --------
@@ -194,8 +199,10 @@ def read_model(path: Path) -> tuple[Path, Arrays, Description]:
             f"there is no model at {path}; give the folder of a model, or the file that save() wrote"
         )
     arrays, description = read_file(path)
-    if description.keys() & {"trainer", "machine"}:
-        with _sound(path):
+    with _sound(path):
+        if description.get("estimator") == FIELDS:
+            check_fields(arrays, description)
+        elif description.keys() & {"trainer", "machine"}:
             check_model(arrays, description)
     return path, arrays, description
 
@@ -234,7 +241,8 @@ def estimator_of(
     with whole_model(path, description):
         if device is not None:
             description = description | {"params": description["params"] | {"device": device}}
-        estimator: GCWSNetEstimator = _with_coder(arrays, description, NETS)
+        with _sound(path):
+            estimator: GCWSNetEstimator = _with_coder(arrays, description, NETS)
         trainer = training.Trainer.from_state(
             restored_tables(arrays), description["trainer"], device=str(estimator.device)
         )
@@ -249,7 +257,8 @@ def kernel_machine_of(path: Path, arrays: Arrays, description: Description) -> K
     from gcwsnet.estimators._fitted_machine import FittedMachine  # noqa: PLC0415 - not for those who load nets
 
     with whole_model(path, description):
-        estimator: KernelMachine = _with_coder(arrays, description, KERNEL_MACHINES)
+        with _sound(path):
+            estimator: KernelMachine = _with_coder(arrays, description, KERNEL_MACHINES)
         estimator._use(FittedMachine.from_state(arrays, description["machine"], estimator.coder_))
     return estimator
 

@@ -62,6 +62,17 @@ def check_model(arrays: Arrays, description: Any) -> None:
         _check_trainer(arrays, Fields(model.get("trainer"), "trainer"), coder)
 
 
+def check_file_coder(arrays: Arrays, description: Any) -> None:
+    """Raise a ValueError that names the first entry of the state of a `FileCoder` that does not fit the others."""
+    state = Fields(description, "codes")
+    check_coder(arrays, state.get("coder"))
+    state.choice("label_type", [None, "integers", "numbers", "strings"])
+    if state.get("n_rows") is not None:
+        state.integer("n_rows", 0, MOST)
+    if state.get("targets") is not None:
+        check_targets_state(arrays, state.part("targets"))
+
+
 def _check_names(model: Fields) -> None:
     names = model.get("feature_names_in")
     if names is not None:
@@ -268,6 +279,8 @@ def _check_run(arrays: Arrays, run: Fields) -> None:
     for key in ("epoch", "rows_of_epoch"):
         run.integer(key, 0, MOST)
     with_auc = run.choice("with_auc", [True, False])
+    totals = run.part("totals").content if "totals" in run.content else {}
+    run.require(all(map(is_number, totals.values())), "totals", "hold numbers")
     for key in run.content.keys() & {"since_record", "first_epoch", "predicted"}:
         part = run.part(key)
         part.integer("rows", 0, MOST)

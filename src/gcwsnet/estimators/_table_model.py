@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
 
+from gcwsnet._memory import require_names
 from gcwsnet._validation import check_weights
 from gcwsnet.coding import Coder, CoderSettings
 from gcwsnet.data import Batch, Schema
@@ -42,6 +43,7 @@ class TableModel(BaseEstimator):
             The names of the columns of X, where X is an array. They must be those of `fit` where it had names.
         """
         check_is_fitted(self)
+        require_names(self.coder_.n_features)
         names = _check_feature_names_in(self, input_features)
         schema = self.coder_.schema
         return np.array(schema.feature_names(), dtype=object) if schema is not None and schema.columns else names
@@ -86,8 +88,9 @@ class TableModel(BaseEstimator):
         if y is None:
             raise without_targets(self)
         X = check_rows(opened(X), self, settings, schema, reset=reset)
-        y = check_targets(y, are_numbers=is_regressor(self))
-        check_consistent_length(X, y)
+        y = check_targets(y, are_numbers=isinstance(self, RegressorMixin))
+        if y.shape[:1] != X.shape[:1]:
+            check_consistent_length(X, y)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

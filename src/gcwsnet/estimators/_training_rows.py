@@ -11,6 +11,7 @@ from gcwsnet.coding._codes_folder import (
     CODER,
     MANIFEST,
     Manifest,
+    check_codes,
     file_manifest,
     hashed_files,
     is_codes_folder,
@@ -18,6 +19,7 @@ from gcwsnet.coding._codes_folder import (
 )
 from gcwsnet.data import Batch, Batches, DataError
 from gcwsnet.estimators._file_coder import FileCoder
+from gcwsnet.estimators._model_format import check_file_coder
 from gcwsnet.training import TrainingSettings
 
 
@@ -68,17 +70,14 @@ def codes_source(folder: Path, training: TrainingSettings) -> RowSource:
             f"{folder} has the codes of {len(hashed)} of {len(manifest.files)} files; run gcwsnet hash again with "
             "--resume to finish it"
         )
+    if any("unread" in one for one in manifest.files):  # the coder was learned without them
+        file_coder = replace(file_coder, n_rows=sum(one.rows for one in hashed))
     n_codes, n_values = file_coder.coder.n_codes, 2**file_coder.coder.code_bits
 
     def stored() -> Iterator[Batch]:
         for one in hashed:
             for batch in one.batches(folder):
-                if batch.X.shape[1] != n_codes or int(batch.X.max(initial=0)) >= n_values:
-                    raise DataError(
-                        f"rows must have {n_codes} codes below {n_values}, as those of the coder have, got others; "
-                        "hash the files again",
-                        path=str(file_manifest(folder, one.number)),
-                    )
+                check_codes(batch, file_manifest(folder, one.number), n_codes=n_codes, n_values=n_values)
                 yield Batch(batch.X, file_coder.target(batch.y), batch.weight)
 
     return RowSource(file_coder, lambda: _counted(stored(), file_coder.n_rows))
@@ -104,8 +103,9 @@ def coder_of_codes(folder: Path) -> FileCoder:
     """Return how the codes of a folder are made, or raise DataError if the file does not say it."""
     arrays, description = read_description(folder)
     try:
+        check_file_coder(arrays, description)
         return FileCoder.from_state(arrays, description)
-    except (AttributeError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
+    except (ValueError, AttributeError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise DataError(
             f"the file must say how codes are made ({reason}); hash the files again", path=str(folder / CODER)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet.data import Schema, read
+from gcwsnet.data import Batches, Schema, read
+from gcwsnet.data._errors import ErrorHandler, row_positions
 from gcwsnet.data._sources import COMPRESSED_EXTENSIONS
 from gcwsnet.data._texts import Texts, read_lines, read_text_column, shingle_rows
 from gcwsnet.estimators._file_coder import read_with_schema
 
 TEXT = "text"
-NONE_SKIPPED = np.empty(0, np.int64)
 ColumnName = str | int
 
 
@@ -30,14 +30,42 @@ class FileBatch(NamedTuple):
         The ids, if a column has them.
     lines : list of str or None
         The lines of a text file.
-    skipped : array of int64
-        The numbers, among all rows so far, of those that could not be read.
     """
 
     X: Any
     ids: NDArray[Any] | None
     lines: list[str] | None
-    skipped: NDArray[np.int64] = NONE_SKIPPED
+
+
+class FileBatches:
+    """The rows of files, batch by batch, and what is known of those that could not be read so far.
+
+    Parameters
+    ----------
+    batches : iterable of FileBatch
+    errors : Batches or ErrorHandler
+        What counts the rows that could not be read.
+    """
+
+    def __init__(self, batches: Iterable[FileBatch], errors: Batches | ErrorHandler) -> None:
+        self._batches, self._errors = batches, errors
+
+    def __iter__(self) -> Iterator[FileBatch]:
+        return iter(self._batches)
+
+    @property
+    def skipped(self) -> int:
+        """The number of rows that could not be read so far."""
+        return self._errors.skipped
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why the first few of them could not be read."""
+        return self._errors.reasons
+
+    def positions(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers among all rows of the files of rows by their numbers among those that could be read."""
+        return row_positions(rows, self._errors.skipped_rows)
 
 
 @dataclass(frozen=True)
@@ -88,18 +116,22 @@ class FileRows:
         reading = reading | ({} if label is None else {"label": label})
         return cls(read(files, **reading).schema.to_json()), reading
 
-    def batches(self, files: list[str], reading: dict[str, Any], ids: ColumnName | None) -> Iterator[FileBatch]:
-        """Yield the rows of files."""
+    def batches(self, files: list[str], reading: dict[str, Any], ids: ColumnName | None) -> FileBatches:
+        """Return the rows of files."""
         if self.schema is not None:
             label = {} if ids is None else {"label": ids}
             batches = read_with_schema(files, reading, Schema.from_json(self.schema), **label)
-            for batch in batches:
-                yield FileBatch(batch.X, batch.y if ids is not None else None, None, batches.skipped_rows)
-            return
+            return FileBatches((FileBatch(one.X, None if ids is None else one.y, None) for one in batches), batches)
+        errors = ErrorHandler(reading.get("on_error", "stop"), reading.get("rejects"))
         texts: Iterator[Texts]
-        texts = read_lines(files) if self.lines else read_text_column(files, self.column or 0, ids, **reading)
-        for one in texts:
-            yield FileBatch(shingle_rows(one.texts, self.shingle), one.ids, one.texts if self.lines else None)
+        texts = read_lines(files) if self.lines else read_text_column(files, self.column or 0, ids, errors, **reading)
+        return FileBatches(
+            (
+                FileBatch(shingle_rows(one.texts, self.shingle), one.ids, one.texts if self.lines else None)
+                for one in texts
+            ),
+            errors,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""

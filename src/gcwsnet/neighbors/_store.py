@@ -60,15 +60,19 @@ class Store:
     def checked_ids(self, ids: Any, n_rows: int) -> Ids:
         """Return the ids of new rows; None goes on from the largest one."""
         if ids is None:
-            if any(one.ids.is_text for one in self.segments):
-                raise ValueError("the rows before have texts as ids, which cannot be continued; give ids")
-            last = max((one.ids.largest for one in self.segments if one.n_rows), default=-1)
-            return Ids(np.arange(last + 1, last + 1 + n_rows, dtype=np.int64))
+            first = self.next_id()
+            return Ids(np.arange(first, first + n_rows, dtype=np.int64))
         made = Ids.checked(ids, n_rows)
         if any(one.n_live and one.ids.is_text != made.is_text for one in self.segments):
             raise ValueError("ids must be all numbers or all texts, and those of the rows before are of the other kind")
         self.refuse_known(made)
         return made
+
+    def next_id(self) -> int:
+        """Return the number after the largest id, which is 0 for an empty store."""
+        if any(one.ids.is_text for one in self.segments):
+            raise ValueError("the rows before have texts as ids, which cannot be continued; give ids")
+        return 1 + max((one.ids.largest for one in self.segments if one.n_rows), default=-1)
 
     def refuse_known(self, ids: Ids) -> None:
         """Raise a ValueError if one of these ids is in the store."""

@@ -30,9 +30,9 @@ class GCWSLayer(nn.Module):
     out_features : int
         Classes, or targets of a regression.
     n_hashes : int, default=256
-        k.
+        k, the codes of a row.
     bits : int, default=8
-        b.
+        b, the bits of a code.
     p : float, default=1.0
         The power.
     t_bits : int or "all", default="all"

@@ -16,17 +16,18 @@ from gcwsnet.training._settings import TrainingSettings
 from gcwsnet.training._targets import Labels, Targets
 from gcwsnet.training._trainer import Observer, Plan, Trainer
 
-ROWS_BETWEEN_PAUSES = 128
+ROWS_BETWEEN_PAUSES, ROWS_WITHOUT_STEPS = 128, 512
+"""The rows that a net learns from one pause to the next, and those that are hashed or predicted."""
 
 
 class _Pausing(Observer):
     """An observer that pauses whenever rows have been learned."""
 
-    def __init__(self, pause: Callable[[], None]) -> None:
-        self._pause = pause
+    def __init__(self, score: CandidateScore) -> None:
+        self._score = score
 
     def advance(self, rows: int, loss: float) -> None:  # noqa: ARG002
-        self._pause()
+        self._score.pause()
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +46,9 @@ class CandidateScore:
     seed : int
     n_jobs : int
         Threads.
-    pause : callable, optional
-        Called after every 128 rows that a net has learned, and after it has predicted.
+    at_pause : callable, optional
+        Called at each pause of the search: after every 128 rows that a net has learned, and wherever else some
+        milliseconds may have gone by.
     """
 
     targets: Targets
@@ -56,7 +58,7 @@ class CandidateScore:
     given_epochs: Sequence[int]
     seed: int
     n_jobs: int
-    pause: Callable[[], None] | None = None
+    at_pause: Callable[[], None] | None = None
 
     @property
     def epochs(self) -> Sequence[int]:
@@ -89,13 +91,24 @@ class CandidateScore:
         def epoch(number: int) -> list[Batch]:
             return [rows.take(random_order(self.seed, EPOCH_ORDER, rows.n_rows, number * rows.n_rows))]
 
-        if self.pause is None:
-            trainer.run(Plan(epochs, rows.n_rows), epoch, n_jobs=self.n_jobs)
-            return trainer.net.outputs(held_out, n_jobs=self.n_jobs)
         self.pause()
-        plan = Plan(epochs, rows.n_rows, rows_at_once=ROWS_BETWEEN_PAUSES)
-        trainer.run(plan, epoch, observer=_Pausing(self.pause), n_jobs=self.n_jobs)
-        return trainer.net.outputs(held_out, n_jobs=self.n_jobs)
+        plan = Plan(epochs, rows.n_rows, rows_at_once=0 if self.at_pause is None else ROWS_BETWEEN_PAUSES)
+        trainer.run(plan, epoch, observer=_Pausing(self), n_jobs=self.n_jobs)
+        outputs = []
+        for first in range(0, len(held_out), step := self.rows_at_once or max(len(held_out), 1)):
+            outputs.append(trainer.net.outputs(held_out[first : first + step], n_jobs=self.n_jobs))
+            self.pause()
+        return np.concatenate(outputs)
+
+    @property
+    def rows_at_once(self) -> int:
+        """The most rows that are hashed or predicted between two pauses; 0 for all of them."""
+        return 0 if self.at_pause is None else ROWS_WITHOUT_STEPS
+
+    def pause(self) -> None:
+        """Let others work, if they take turns with the search."""
+        if self.at_pause is not None:
+            self.at_pause()
 
     def outcome(self, outputs: NDArray[np.float32], rows: NDArray[np.int64]) -> Outcome:
         """Return how good the outputs for rows are, weighted as the rows are in training."""

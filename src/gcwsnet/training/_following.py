@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet import _core
 from gcwsnet.training._net import AVERAGE, LAST, RECENT, Net
 
 PIECE_ROWS, SCORED_ROWS = 256, 32
 """Rows are learned in pieces of at most 256; of each piece at most 32 rows are predicted before it is learned."""
+COMPARED_SINGLE_ROWS = 4
+"""Of rows that come one by one, one in 4 is predicted by all weights that may predict, and counts 4 times."""
 MEMORY_OF_SCORES = 500
 """Predicted rows after which a loss counts by a factor of e less when weights are compared."""
 MEMORY_OF_TEST = 2000
@@ -125,20 +126,23 @@ class Following:
         event : dict or None
             The event, if the stream has changed.
         """
-        outputs = {name: net.outputs(codes, n_jobs=n_jobs, weights=name) for name in self.scores}
-        losses = {name: row_losses(net, found, target) for name, found in outputs.items()}
-        predicted = net.predicts_with
-        share = kept(MEMORY_OF_SCORES, len(codes))
-        for name, of_rows in losses.items():
-            self.scores[name] = self.scores[name] * share + sum(of_rows)
-        net.predicts_with = min(self.scores, key=self.scores.__getitem__)
+        single = len(codes) == 1
+        compared = [*self.scores] if not single or rows_seen % COMPARED_SINGLE_ROWS == 0 else [net.predicts_with]
+        number = compared.index(net.predicts_with)
+        outputs, losses = net.scored(codes, target, compared, n_jobs=n_jobs)
+        if len(compared) == len(self.scores):
+            times = COMPARED_SINGLE_ROWS if single else 1
+            share = kept(MEMORY_OF_SCORES, times * len(codes))
+            for name, of_rows in zip(compared, losses, strict=True):
+                self.scores[name] = self.scores[name] * share + times * sum(of_rows)
+            net.predicts_with = min(self.scores, key=self.scores.__getitem__)
         event = None
         before = self.test.mean
-        if self.test.add(losses[predicted]):
-            now = sum(losses[predicted]) / len(codes)
+        if self.test.add(losses[number]):
+            now = sum(losses[number]) / len(codes)
             event = self.note("drift", rows_seen, loss_before=before, loss=now)
             self.restart(net, rows_seen)
-        return outputs[predicted], losses[predicted], event
+        return outputs[number], losses[number], event
 
     def restart(self, net: Net, rows_seen: int) -> None:
         """Begin again to average, to compare and to test: what was is over."""
@@ -155,11 +159,11 @@ class Following:
         del self.events[:-MOST_EVENTS]
         return made
 
-    def rate_factors(self, rows: Floats) -> Floats:
-        """Return the factors of the learning rate at numbers of rows seen: 2 after a change, then less, then 1."""
+    def rate_factor(self, rows: int) -> float:
+        """Return the factor of the learning rate at a number of rows seen: 2 after a change, then less, then 1."""
         if self.changed_at is None:
-            return np.ones(len(rows))
-        left = np.maximum(1 - (rows - self.changed_at) / ROWS_OF_HIGH_RATE, 0.0)
+            return 1.0
+        left = max(1 - (rows - self.changed_at) / ROWS_OF_HIGH_RATE, 0.0)
         return 1 + (RATE_AFTER_CHANGE - 1) * left
 
     def state(self) -> dict[str, Any]:
@@ -177,13 +181,3 @@ class Following:
         order = (LAST, RECENT, AVERAGE)
         scores = {name: state["scores"][name] for name in order if name in state["scores"]}
         return cls(scores, DriftTest(**state["test"]), state["changed_at"], state["events"])
-
-
-def row_losses(net: Net, outputs: NDArray[np.float32], target: NDArray[Any]) -> list[float]:
-    """Return the loss of each row, the same bits on every machine; infinite ones as large numbers."""
-    kind = np.int64 if target.ndim == 1 else np.float32
-    if net.targets.temperature != 1:
-        outputs = outputs / np.float32(net.targets.temperature)
-    losses = _core.row_losses(outputs, np.ascontiguousarray(target, dtype=kind), net.targets.loss)
-    found: list[float] = losses[:, 0].tolist()
-    return [loss if loss < 1e6 else 1e6 for loss in found]

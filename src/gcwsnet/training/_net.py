@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ Arrays = dict[str, NDArray[Any]]
 MOST_TABLE_ROWS = 2**31
 LAST, RECENT, AVERAGE = "last", "recent", "average"
 """The weights as they are, their mean over recent rows, and that over the last half of a stream."""
+LARGEST_LOSS = 1e6
 RECENT_ROWS = 500
 """A row of a stream counts in the mean over recent rows by a factor of e less than the 500th row after it."""
 
@@ -77,6 +79,13 @@ class Net(ABC):
     @abstractmethod
     def outputs(self, codes: NDArray[Any], *, n_jobs: int, weights: str | None = None) -> NDArray[np.float32]:
         """Return the outputs for codes, by the given weights or by those that predict."""
+
+    def scored(
+        self, codes: NDArray[Any], target: NDArray[Any], weights: Sequence[str], *, n_jobs: int
+    ) -> tuple[list[NDArray[np.float32]], list[list[float]]]:
+        """Return the outputs for codes by each of several weights, and the losses of their rows."""
+        outputs = [self.outputs(codes, n_jobs=n_jobs, weights=name) for name in weights]
+        return outputs, [row_losses(self, found, target) for found in outputs]
 
     @abstractmethod
     def weights(self) -> Arrays:
@@ -203,14 +212,13 @@ class NativeNet(Net):
         n_jobs: int,
     ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """Take one step for each rate."""
-        labels = target.ndim == 1
         losses = np.empty(len(rates))
-        successes = np.empty(len(rates) if labels else (len(rates), target.shape[1]))
+        successes = np.empty((len(rates), *target.shape[1:]))
         outputs = np.empty((len(codes), self.targets.n_outputs), dtype=np.float32)
         try:
             self.core.train(
                 np.ascontiguousarray(codes),
-                np.ascontiguousarray(target, dtype=np.int64 if labels else np.float32),
+                _as_core_targets(target),
                 weights=None if weight is None else _as_float32(weight),
                 batch_size=batch_size,
                 rates=rates,
@@ -237,6 +245,21 @@ class NativeNet(Net):
         if not is_kept and 2 * codes.size < self.core.n_table_rows:  # fewer rows of the table than all of them
             return self.core.outputs(codes, n_threads=n_jobs, weights=which)
         return self._predictor(which, n_jobs).outputs(codes, n_threads=n_jobs)
+
+    def scored(
+        self, codes: NDArray[Any], target: NDArray[Any], weights: Sequence[str], *, n_jobs: int
+    ) -> tuple[list[NDArray[np.float32]], list[list[float]]]:
+        """Return the outputs for codes by each of several weights, and the losses of their rows, in one native call."""
+        outputs, losses = self.core.score(
+            np.ascontiguousarray(codes),
+            _as_core_targets(target),
+            weights=weights,
+            loss=self.targets.loss,
+            temperature=self.targets.temperature,
+            n_threads=n_jobs,
+        )
+        n = len(codes)
+        return [outputs[first : first + n] for first in range(0, len(outputs), n)], _bounded(losses.tolist())
 
     def _predictor(self, which: str, n_jobs: int) -> _core.Net:
         """Return a net of the means of weights; it is kept until there has been another step."""
@@ -422,6 +445,22 @@ def diverged(rate: float) -> ValueError:
         "the loss of a batch is not finite any more: the training diverges; use a smaller learning_rate, now about "
         f"{rate:g}, or smaller weights"
     )
+
+
+def row_losses(net: Net, outputs: NDArray[np.float32], target: NDArray[Any]) -> list[float]:
+    """Return the loss of each row, the same bits on every machine; infinite ones as large numbers."""
+    if net.targets.temperature != 1:
+        outputs = outputs / np.float32(net.targets.temperature)
+    losses = _core.row_losses(outputs, _as_core_targets(target), net.targets.loss)
+    return _bounded([losses[:, 0].tolist()])[0]
+
+
+def _bounded(losses: list[list[float]]) -> list[list[float]]:
+    return [[loss if loss < LARGEST_LOSS else LARGEST_LOSS for loss in of_rows] for of_rows in losses]
+
+
+def _as_core_targets(target: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(target, dtype=np.int64 if target.ndim == 1 else np.float32)
 
 
 def _as_float32(weight: NDArray[Any]) -> NDArray[np.float32]:

@@ -138,9 +138,9 @@ class Labels(Targets):
         """Return the number of each label's class."""
         y = check_labels(y)
         place = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
-        unknown = np.flatnonzero(self.classes[place] != y)
-        if len(unknown):
-            row = int(unknown[0])
+        unknown = self.classes[place] != y
+        if unknown.any():
+            row = int(unknown.argmax())
             label = y[row : row + 1].tolist()[0]
             raise UnknownLabelError(
                 f"every label must be one of the {self.n_outputs} classes known so far, y[{row}] is {label!r}; "

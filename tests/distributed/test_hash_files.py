@@ -1,0 +1,269 @@
+"""Files hashed on real clusters: the bytes of the local command, for any number of workers, whichever of them die."""
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import dask
+import numpy as np
+import pytest
+from distributed import Client
+
+from gcwsnet import GCWSHasher, GCWSNetClassifier
+from gcwsnet.coding import CoderSettings
+from gcwsnet.data import DataError
+from gcwsnet.distributed import hash_files
+from gcwsnet.distributed._client import connected
+from gcwsnet.estimators._map_files import one_by_one
+from tests.cli.command import fail, run, start, succeed
+from tests.cli.test_nothing_lost import content, until
+from tests.distributed import workers
+from tests.distributed.conftest import ClientOf
+
+HASHING = ["--n-hashes", "8", "--p", "1", "--scale", "numeric"]
+SETTINGS = CoderSettings(n_hashes=8, p=1.0, scale="numeric")
+
+
+def write_table(folder: Path, n_files: int = 6, n_rows: int = 200) -> list[Path]:
+    """Write CSV files: a number, a category that not all files have, a missing value here and there, and a label."""
+    rng = np.random.default_rng(0)
+    files = [folder / f"rows{number}.csv" for number in range(n_files)]
+    for number, file in enumerate(files):
+        lines = [
+            f"{'' if i % 50 == 7 else x},{y},{'abcdef'[(i % 3 + number // 2) % 6]},{'no' if x < y else 'yes'}"
+            for i, (x, y) in enumerate(rng.normal(size=(n_rows, 2)).tolist())
+        ]
+        file.write_text("\n".join(["x,y,city,label", *lines]) + "\n")
+    return files
+
+
+class Hashed:
+    """Files, the arguments of a command that hashes them, and the bytes of the codes that it makes in one process."""
+
+    def __init__(self, folder: Path, **more: Any) -> None:
+        self.files = write_table(folder, **more)
+        self.arguments = ["hash", *self.files, "--label", "label", *HASHING]
+        succeed(*self.arguments, "--out", folder / "local")
+        self.content = content(folder / "local")
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Hashed:
+    return Hashed(tmp_path_factory.mktemp("local"))
+
+
+def on(client: Client) -> list[str]:
+    """Return the options of the command that name a cluster."""
+    return ["--engine", "dask", "--scheduler", client.scheduler.address]
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 4])
+def test_codes_are_those_of_the_local_command(
+    n_workers: int, client_of: ClientOf, local: Hashed, tmp_path: Path
+) -> None:
+    client = client_of(n_workers)
+    result = succeed(*local.arguments, "--out", tmp_path / "codes", *on(client))
+    assert content(tmp_path / "codes") == local.content
+    assert "rows: 1200" in result.stdout
+    assert result.stderr.startswith(f"{n_workers} workers at {client.scheduler.address}\n")
+    assert set(result.stderr.splitlines()[1:]) == {f"{file}: 200 rows" for file in local.files}
+
+
+def test_the_command_starts_workers_of_its_own(local: Hashed, tmp_path: Path) -> None:
+    result = succeed(*local.arguments, "--out", tmp_path / "codes", "--engine", "dask", "--workers", 1)
+    assert content(tmp_path / "codes") == local.content
+    assert result.stderr.startswith("1 workers at tcp://127.0.0.1:")
+
+
+def test_files_are_found_from_another_working_directory(
+    client_of: ClientOf, local: Hashed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The workers were started elsewhere; names stay as they were given."""
+    monkeypatch.chdir(local.files[0].parent)
+    names = [file.name for file in local.files]
+    arguments = ["hash", *names, "--label", "label", *HASHING]
+    succeed(*arguments, "--out", tmp_path / "one")
+    monkeypatch.chdir(local.files[0].parent)
+    succeed(*arguments, "--out", tmp_path / "other", *on(client_of(2)))
+    assert content(tmp_path / "one") == content(tmp_path / "other")
+    assert b'"name": "rows0.csv"' in content(tmp_path / "one")["codes.json"]
+
+
+def test_a_worker_that_is_killed_changes_nothing(client_of: ClientOf, local: Hashed, tmp_path: Path) -> None:
+    client = client_of(2)
+    victim = sorted(client.nthreads())[0]
+    process = client.run(workers.die_in_the_next_file, workers=[victim])[victim]
+    succeed(*local.arguments, "--out", tmp_path / "codes", *on(client))
+    assert not workers.is_alive(process)
+    assert content(tmp_path / "codes") == local.content
+    client.wait_for_workers(2)
+
+
+@pytest.mark.slow
+def test_a_worker_that_hangs_is_replaced(local: Hashed, tmp_path: Path) -> None:
+    """It sends no heartbeats, so that the scheduler gives its tasks to others after its time to live."""
+    with dask.config.set({"distributed.scheduler.worker-ttl": "1s"}), connected(workers=2) as client:
+        victim = sorted(client.nthreads())[0]
+        process = client.run(workers.hang_in_the_next_file, workers=[victim])[victim]
+        succeed(*local.arguments, "--out", tmp_path / "codes", *on(client))
+        assert not workers.is_alive(process)
+    assert content(tmp_path / "codes") == local.content
+
+
+@pytest.mark.slow
+def test_a_file_that_kills_every_worker_fails_alone(local: Hashed, tmp_path: Path) -> None:
+    with dask.config.set({"distributed.scheduler.allowed-failures": 1}), connected(workers=2) as client:
+        client.register_plugin(workers.DieOf(3), name="die")
+        result = run(*local.arguments, "--out", tmp_path / "codes", *on(client))
+        assert result.exit_code == 1
+        assert f"failed: {local.files[3]}\n" in result.stdout
+        assert f"{local.files[3]}: 2 workers died one after the other while they worked on it" in result.stderr
+        missing = {name for name in local.content if "00003" in name and not name.startswith("part")}
+        found = content(tmp_path / "codes")
+        assert {name: found.get(name) for name in local.content if name not in missing} == {
+            name: value for name, value in local.content.items() if name not in missing
+        }
+    result = succeed(*local.arguments, "--out", tmp_path / "codes", "--resume")
+    assert result.stderr == f"5 of 6 files are finished\n{local.files[3]}: 200 rows\n"
+    assert content(tmp_path / "codes") == local.content
+
+
+def test_a_killed_client_is_resumed_to_the_same_bytes(client_of: ClientOf, local: Hashed, tmp_path: Path) -> None:
+    client, out = client_of(2), tmp_path / "codes"
+    client.run(workers.be_slow)
+    process = start(*local.arguments, "--out", out, *on(client))
+    until(lambda: list(out.glob("file-*.json")), process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert len(list(out.glob("file-*.json"))) < len(local.files)
+    client.run(workers.be_as_before)
+    result = succeed(*local.arguments, "--out", out, *on(client), "--resume")
+    assert " of 6 files are finished\n" in result.stderr
+    assert content(out) == local.content
+
+
+def test_a_damaged_file_fails_alone_as_it_does_locally(client_of: ClientOf, tmp_path: Path) -> None:
+    files = write_table(tmp_path)
+    intact = files[2].read_text()
+    files[2].write_text(intact + "1,one,a,yes\n")
+    files[4].chmod(0)
+    arguments = ["hash", *files, "--label", "label", *HASHING]
+    locally = run(*arguments, "--out", tmp_path / "local")
+    there = run(*arguments, "--out", tmp_path / "codes", *on(client_of(2)))
+    assert locally.exit_code == there.exit_code == 1
+    assert f"not hashed: {files[2]}:202:y: a value must be a number, got 'one'" in there.stderr
+    assert content(tmp_path / "local") == content(tmp_path / "codes")
+    files[2].write_text(intact)
+    files[4].chmod(0o644)
+    for out, more in ((tmp_path / "local", []), (tmp_path / "codes", on(client_of(2)))):
+        result = succeed(*arguments, "--out", out, "--resume", *more)
+        assert f"{files[2]}: 200 rows" in result.stderr
+        assert f"{files[0]}: 200 rows" not in result.stderr
+    assert content(tmp_path / "local") == content(tmp_path / "codes")
+
+
+def test_a_folder_is_resumed_by_either_engine(client_of: ClientOf, local: Hashed, tmp_path: Path) -> None:
+    out = tmp_path / "codes"
+    succeed(*local.arguments, "--out", out, *on(client_of(2)))
+    for name in ("file-00001.json", "part-00005-00000.codes.npy"):
+        (out / name).unlink()
+    succeed(*local.arguments, "--out", out, "--resume")
+    assert content(out) == local.content
+    (out / "file-00004.json").unlink()
+    succeed(*local.arguments, "--out", out, "--resume", *on(client_of(2)))
+    assert content(out) == local.content
+    assert "finish them with --resume" in fail(*local.arguments, "--out", out, *on(client_of(2)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workers", 2], "The option has no effect without --engine dask"),
+        (["--scheduler", "tcp://127.0.0.1:1"], "The option has no effect without --engine dask"),
+        (["--engine", "dask", "--workers", 2, "--scheduler", "x"], "and not both"),
+        (["--engine", "spark"], "The value must be local or dask, got 'spark'"),
+    ],
+)
+def test_options_of_a_cluster_without_effect_are_errors(options: list[Any], message: str, local: Hashed) -> None:
+    assert message in fail(*local.arguments, "--out", "unused", *options, code=2)
+
+
+def test_settings_of_a_coder_give_the_codes_of_the_command(client_of: ClientOf, local: Hashed, tmp_path: Path) -> None:
+    lines: list[str] = []
+    done = hash_files(
+        [*local.files], tmp_path / "codes", SETTINGS, client=client_of(2), label="label", report=lines.append
+    )
+    assert content(tmp_path / "codes") == local.content
+    assert [one.rows for one in done.files] == [200] * 6
+    assert done.failures == {}
+    assert len(lines) == 7
+
+
+def write_arrays(folder: Path) -> tuple[list[Path], np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), rng.integers(0, 2, 60)
+    files = [folder / f"{number}.npz" for number in range(3)]
+    for number, file in enumerate(files):
+        np.savez(file, X=X[20 * number : 20 * number + 20], y=y[20 * number : 20 * number + 20])
+    return files, X, y
+
+
+def codes_in(folder: Path) -> np.ndarray:
+    return np.concatenate([np.load(path) for path in sorted(folder.glob("*.codes.npy"))])
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_a_hasher_hashes_rows_as_they_are(fitted: bool, client_of: ClientOf, tmp_path: Path) -> None:
+    files, X, _ = write_arrays(tmp_path)
+    hasher = GCWSHasher(8, p=2.0, bits=4, random_state=3)
+    expected = GCWSHasher(8, p=2.0, bits=4, random_state=3).fit_transform(X)
+    hash_files(str(tmp_path / "*.npz"), tmp_path / "codes", hasher.fit(X) if fitted else hasher, client=client_of(2))
+    np.testing.assert_array_equal(codes_in(tmp_path / "codes"), expected)
+    assert len(files) == 3
+
+
+def test_the_coder_of_an_estimator_hashes_as_it_does(client_of: ClientOf, tmp_path: Path) -> None:
+    _, X, y = write_arrays(tmp_path)
+    model = GCWSNetClassifier(8, ensemble=1, p=1.0, scale="minmax", hidden=(4,), epochs=1, random_state=0).fit(X, y)
+    out = tmp_path / "codes"
+    hash_files(tmp_path, out, model.coder_, client=client_of(2))
+    np.testing.assert_array_equal(codes_in(out), model.coder_.codes(X))
+    other = GCWSNetClassifier(8, ensemble=1, p=1.0, scale="minmax", hidden=(4,), epochs=1, random_state=1).fit(X, y)
+    with pytest.raises(ValueError, match="was begun with hashing"):
+        hash_files([*tmp_path.glob("*.npz")], out, other.coder_, client=client_of(2), resume=True)
+    narrow = GCWSNetClassifier(8, ensemble=1, hidden=(4,), epochs=1, random_state=1).fit(X[:, :3], y)
+    with pytest.raises(ValueError, match="the coder is for rows of 3 columns, and those of the files have 4"):
+        hash_files([*tmp_path.glob("*.npz")], out, narrow.coder_, client=client_of(2), restart=True)
+
+
+def test_tasks_may_be_done_by_anything_that_calls_functions(local: Hashed, tmp_path: Path) -> None:
+    def over(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        with ThreadPoolExecutor(2) as pool:
+            yield from enumerate(pool.map(function, items))
+
+    hash_files([*local.files], tmp_path / "codes", SETTINGS, over=over, label="label")
+    assert content(tmp_path / "codes") == local.content
+
+
+def test_arguments_without_effect_are_errors(client_of: ClientOf, tmp_path: Path) -> None:
+    client = client_of(1)
+    with pytest.raises(ValueError, match="the hasher must be fitted or have an int as random_state"):
+        hash_files(tmp_path, tmp_path / "codes", GCWSHasher(8), client=client)
+    with pytest.raises(ValueError, match="method='gcws', got a hasher with method='minwise'"):
+        hash_files(tmp_path, tmp_path / "codes", GCWSHasher(8, method="minwise"), client=client)
+    with pytest.raises(ValueError, match="random_state has no effect: a GCWSHasher has its own"):
+        hash_files(tmp_path, tmp_path / "codes", GCWSHasher(8, random_state=0), client=client, random_state=1)
+    with pytest.raises(ValueError, match="over does the tasks in place of a cluster of Dask"):
+        hash_files(tmp_path, tmp_path / "codes", SETTINGS, client=client, over=one_by_one)
+    with pytest.raises(ValueError, match="resume finishes the codes in the folder, and restart drops them"):
+        hash_files(tmp_path, tmp_path / "codes", SETTINGS, client=client, resume=True, restart=True)
+
+
+def test_an_error_of_a_worker_keeps_its_place(client_of: ClientOf, tmp_path: Path) -> None:
+    (tmp_path / "a.svm").write_text("1 1:1\n2 1:x\n")
+    with pytest.raises(DataError, match=r"a\.svm:2:5: a value must be a number") as caught:
+        hash_files(tmp_path / "a.svm", tmp_path / "codes", SETTINGS, client=client_of(1))
+    assert (caught.value.line, caught.value.column) == (2, 5)
