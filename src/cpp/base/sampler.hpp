@@ -77,6 +77,9 @@ class BatchSampler {
   virtual ~BatchSampler() = default;
   // Whether rows of a dense matrix come with an entry for each column, L = -infinity for a zero.
   virtual bool takes_zeros() const { return false; }
+  // Whether the next rows should come many at a time, judged by those before: they share the way through a table. Fewer are
+  // still in the nearest caches when they are sampled.
+  virtual bool wants_many_rows() const { return true; }
   // Writes the t and i of the samples of all rows.
   virtual void sample(const RowBatch& rows, SampleBuffer& samples) = 0;
 };

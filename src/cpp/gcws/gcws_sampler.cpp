@@ -36,6 +36,7 @@ class GcwsBatchSampler : public BatchSampler {
         group_(static_cast<std::size_t>(set.row_group)) {}
 
   bool takes_zeros() const override { return ready_.ranks == nullptr && ready_.parameters != nullptr; }
+  bool wants_many_rows() const override { return !takes_zeros() || heavy_.size() > 0; }
 
   void sample(const RowBatch& rows, SampleBuffer& samples) override {
     key_.clear();
