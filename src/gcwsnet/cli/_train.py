@@ -49,7 +49,10 @@ def train(
     n_jobs: options.NJobs = 1,
     hidden: Annotated[
         str,
-        _net(metavar="A,B,...|none|auto", help="The units of the hidden layers. auto: 64 in an ensemble, else 200."),
+        _net(
+            metavar="A,B,...|none|auto",
+            help="The units of the hidden layers. auto: 48 in an ensemble, 64 or 200 in one net.",
+        ),
     ] = "auto",
     reduction: Annotated[
         str, _net(metavar="none|NUMBER|8bit", help="m: the table is m times smaller, by count-sketch.")
