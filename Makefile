@@ -7,7 +7,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard src/cpp/* src/cpp/*/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench paper docs sanitize sanitize-threads fuzz clean
+.PHONY: help setup demo test lint format bench paper docs sanitize sanitize-threads fuzz fuzz-native clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -23,7 +23,7 @@ $(VENV)/.installed: $(VENV)/.tools $(NATIVE)
 
 setup: $(VENV)/.installed ## a virtual environment with the package, its native core built, and all tools
 
-demo: setup ## train on hashed and on original data for one pass, and compare
+demo: setup ## which exercise is it, by a smartwatch: one pass, next to a net on the numbers and to LightGBM
 	$(BIN)/python examples/demo.py
 
 TEST_PROCESSES := 2
@@ -97,6 +97,17 @@ FUZZ_FAULTS ?= 100
 FUZZ_KILLS ?= 200
 fuzz: setup ## mutated files against the readers and the loaders, faults and kills; FUZZ_SECONDS=3600 for more
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --faults $(FUZZ_FAULTS) --kills $(FUZZ_KILLS)
+
+# The readers alone, by libFuzzer, which clang has.
+NATIVE_FUZZ := build/fuzz
+fuzz-native: ## any bytes against the native readers of LIBSVM and CSV, which needs clang++
+	for name in libsvm csv; do \
+	  mkdir -p $(NATIVE_FUZZ)/$$name && \
+	  clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Isrc/cpp \
+	    tests/fuzz/native/$$name.cpp src/cpp/reading/$$name.cpp -o $(NATIVE_FUZZ)/fuzz-$$name && \
+	  $(NATIVE_FUZZ)/fuzz-$$name $(NATIVE_FUZZ)/$$name -dict=tests/fuzz/native/tokens.dict -max_len=4096 \
+	    -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 -artifact_prefix=$(NATIVE_FUZZ)/ || exit 1; \
+	done
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) build docs/api/generated docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -34,7 +34,14 @@ SUBJECTS = {
         "seconds of a whole fit with default settings, next to LightGBM", "training-speed.md", ("lightgbm",)
     ),
     "fit-parts": Subject("where the time of a fit goes, and its memory traffic", "training-speed.md"),
+    "busy": Subject("two threads against one beside busy processes", "robustness.md"),
     "batch-size": Subject("accuracy after one pass by the rows of a step", "training-speed.md"),
+    "cluster-training": Subject(
+        "rows learned per second in rounds on a cluster of Dask, next to one process",
+        "dask-training.md",
+        ("distributed",),
+    ),
+    "shards": Subject("accuracy by the number of shards of a training on a cluster", "dask-training.md"),
     "model-size": Subject("size of model files and accuracy by the type of the stored table", "training-speed.md"),
     "first-layer": Subject(
         "rows learned per second by the first layer of gcwsnet.nn, next to torch", "training-speed.md", ("torch",)
@@ -51,6 +58,7 @@ SUBJECTS = {
         ("datasketch", "faiss", "matplotlib", "pandas", "rensa", "torch"),
     ),
     "routes": Subject("ways to serve a model: needs, size, cold start and time for a row", "onnx.md", ("onnxruntime",)),
+    "scaling": Subject("hashing on a cluster of Dask, next to one process", "dask.md", ("distributed",)),
     "samplers": Subject("time, bias and variance of each sampler", "samplers.md", ("matplotlib",)),
     "stream-latency": Subject("time of single rows of a stream", "streams.md"),
     "long-stream": Subject("time, memory and size of a model over millions of calls", "streams-benchmark.md"),

@@ -1,7 +1,7 @@
 """What k, b and p change: the error of an estimated similarity, and the accuracy of a net after one pass.
 
-Estimates are compared with the formula of the paper, on two of the digits. Nets with 200 hidden units learn once from at
-most ``--rows`` rows, with columns standardised unless they share one unit. Datasets are read from the folder that
+Estimates are compared with the formula of the paper, on two of the digits. Nets with 200 hidden units learn once from
+at most ``--rows`` rows, with columns standardised unless they share one unit. Datasets are read from the folder that
 GCWSNET_DATA names, and left out with a notice where they are missing; the digits are always there.
 """
 

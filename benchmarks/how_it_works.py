@@ -128,7 +128,7 @@ def draw_codes(path: Path) -> None:
             axes.add_patch(Rectangle((j, 1 - row), 0.92, 0.92, color="#8fd3bb" if same else "#eeeeee"))
             axes.text(j + 0.46, 1.44 - row, str(codes[row, j]), ha="center", va="center", color=COLORS[row])
     axes.set(xlim=(-0.1, SHOWN), ylim=(-0.1, 2.1), yticks=[0.46, 1.46], yticklabels=["v", "u"])
-    axes.set_xticks(np.arange(0, SHOWN, 4) + 0.46, range(0, SHOWN, 4))
+    axes.set_xticks(np.arange(0, SHOWN, 4) + 0.46, [str(j) for j in range(0, SHOWN, 4)])
     axes.set_xlabel("hash")
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
@@ -149,7 +149,7 @@ def draw_table(path: Path) -> None:
             for unit in range(width):
                 color = COLORS[0] if chosen else "#e8e8e8"
                 axes.add_patch(Rectangle((6 + unit, top - value - 1), 0.9, 0.85, color=color))
-        arrow = {"arrowstyle": "-|>", "mutation_scale": 9, "color": "#777777", "linewidth": 0.8}
+        arrow: Any = {"arrowstyle": "-|>", "mutation_scale": 9, "color": "#777777", "linewidth": 0.8}
         axes.add_patch(FancyArrowPatch((6 + width, top - code - 0.55), (14, 7.9), **arrow))
     for unit in range(width):
         axes.add_patch(Rectangle((14.2 + unit, 7.5), 0.9, 0.85, color=COLORS[0]))

@@ -1,209 +1,197 @@
-"""One pass over the digits: GCWSNet, and the same net on the original pixels.
+"""Which of seven exercises is it, by two seconds of a smartwatch: GCWSNet in one pass, a net, and LightGBM.
 
-Both nets have one hidden layer of 200 units and see each of the training rows once, in batches of 32, with the same
-optimizer: Adam without momentum, whose rate falls to zero. GCWSNet is as it is by default. The net on pixels gets them
-standardised, and its rate is chosen by cross-validation within the training rows; the test rows only give the curves.
-Every number is the mean over five runs, each with its own order of rows, hashes and weights.
+The package seglearn carries what watches measured on the wrists of ten people who did seven shoulder exercises: three
+accelerations and three turn rates, 50 times a second (Burns and others, arXiv:1802.01489). A row here is two seconds
+of it, every second measurement, as it is: 300 numbers and no feature of anybody's design. The first 70% of each
+recording are for training and the rest for testing, so that no row of the one overlaps a row of the other.
 
-Run it with ``make demo``, or with ``python examples/demo.py`` where gcwsnet[demo] is installed. It
-writes the learning curves to ``demo.png`` in the current folder.
+All learn from the same rows on one thread, with the same clock, which counts processor time and stands still while
+test rows are predicted. GCWSNet sees each row once, with 256 hashes and with 1,024. scikit-learn's net has as many
+hidden units and gets standardised columns, for five passes, with the rate that was best of three on the test rows
+after the first one. LightGBM, where it is installed, has its defaults.
+
+Run it with ``make demo``, or with ``python examples/demo.py`` where gcwsnet[demo] is installed. What it makes is in
+``build/demo``: the picture, the model, and rows for the command.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
-from scipy.special import softmax
-from sklearn.datasets import load_digits
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from seglearn.datasets import load_watch
+from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from gcwsnet import GCWSNetClassifier
 
-HIDDEN, BATCH, K = 200, 32, 256
-BETA = 0.999  # of the squares of gradients in Adam
-RATES = (1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2)
-SEEDS = range(5)
-N_FOLDS = 3
-N_POINTS = 20
-PICTURE = Path("demo.png")
-
-Numbers = NDArray[np.float64]
+LENGTH = 50  # measurements of a row: two seconds, 25 a second
+PASSES = 5  # of scikit-learn's net
+RECORDS = 10  # points of a curve for each pass
+RATES = (3e-4, 1e-3, 3e-3)
+FOLDER = Path("build/demo")
 
 
 class Rows(NamedTuple):
-    """Training rows and held-out rows, with their labels."""
+    """Training rows and later rows of the same recordings, with the names of the exercises."""
 
-    X_train: Numbers
-    y_train: NDArray[np.int64]
-    X_test: Numbers
-    y_test: NDArray[np.int64]
-
-
-class Curve(NamedTuple):
-    """Accuracies in percent at shares of the pass, a row for each run, and the learning rate."""
-
-    shares: Numbers
-    accuracies: Numbers
-    rate: str
+    X_train: NDArray[np.float32]
+    y_train: NDArray[np.str_]
+    X_test: NDArray[np.float32]
+    y_test: NDArray[np.str_]
 
 
-def load_rows() -> Rows:
-    """Return the digits, 70% of each class for training, always the same."""
-    X, y = load_digits(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
-    return Rows(X_train, y_train, X_test, y_test)
+def load_rows(step: int) -> Rows:
+    """Return windows of the recordings, one beginning at every `step`-th measurement."""
+    watch = load_watch()
+    parts: tuple[list[Any], ...] = ([], [], [], [])
+    for recording, label in zip(watch["X"], watch["y"], strict=True):
+        measured = recording[::2].astype(np.float32)
+        split = int(0.7 * len(measured))
+        for part, place in ((measured[:split], 0), (measured[split:], 2)):
+            windows = sliding_window_view(part, LENGTH, axis=0)[::step]
+            parts[place].append(windows.reshape(len(windows), -1))
+            parts[place + 1].append(np.full(len(windows), watch["y_labels"][int(label)]))
+    return Rows(*(np.concatenate(part) for part in parts))
 
 
-def folds_of(rows: Rows) -> Iterator[Rows]:
-    """Yield the training rows alone, in turn one third of them held out."""
-    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
-    for learn, held_out in folds.split(rows.X_train, rows.y_train):
-        yield Rows(rows.X_train[learn], rows.y_train[learn], rows.X_train[held_out], rows.y_train[held_out])
+class Curve:
+    """The test accuracy of a learner along its training, by passes and by seconds."""
+
+    def __init__(self, name: str, rows: Rows, progress: Progress, end: float = 1.0) -> None:
+        self.name, self.rows, self.progress = name, rows, progress
+        self.passes: list[float] = []
+        self.seconds: list[float] = []
+        self.accuracy: list[float] = []
+        self.task = progress.add_task(name, total=end, accuracy="")
+        self.begin = time.process_time()
+
+    def look(self, done: float, predict: Any) -> None:
+        """Add a point; the clock stands still meanwhile."""
+        stopped = time.process_time()
+        self.passes.append(done)
+        self.seconds.append(stopped - self.begin)
+        self.accuracy.append(100 * float(np.mean(predict(self.rows.X_test) == self.rows.y_test)))
+        self.progress.update(self.task, completed=done, accuracy=f"{self.accuracy[-1]:.1f}% of test rows")
+        self.begin += time.process_time() - stopped
 
 
-def learn_from_codes(rows: Rows, seed: int) -> tuple[Numbers, Numbers]:
-    """Return shares of one pass, and the test accuracy of GCWSNet there."""
-    net = GCWSNetClassifier(
-        n_hashes=K, hidden=(HIDDEN,), epochs=1, batch_size=BATCH, records=N_POINTS, random_state=seed
+def learn_gcwsnet(n_hashes: int, rows: Rows, progress: Progress) -> tuple[GCWSNetClassifier, Curve]:
+    """Return a classifier that saw each row once, and its curve."""
+    curve = Curve(f"GCWSNet, k = {n_hashes:,}, one pass", rows, progress)
+    model = GCWSNetClassifier(
+        n_hashes=n_hashes,
+        epochs=1,
+        records=RECORDS,
+        callbacks=[lambda model, record: curve.look(record["epoch"], model.predict)],
+        random_state=0,
     )
-    net.fit(rows.X_train, rows.y_train, eval_set=(rows.X_test, rows.y_test))
-    return np.array(net.history_["epoch"]), 100 * np.array(net.history_["eval_accuracy"])
+    return model.fit(rows.X_train, rows.y_train), curve
 
 
-class PixelNet:
-    """A net of one hidden layer on rows of numbers, which begins with weights as torch draws them."""
-
-    def __init__(self, n_columns: int, n_classes: int, rng: np.random.Generator) -> None:
-        bounds = (1 / np.sqrt(n_columns), 1 / np.sqrt(HIDDEN))
-        shapes = [(n_columns, HIDDEN), (HIDDEN,), (HIDDEN, n_classes), (n_classes,)]
-        self.weights = [rng.uniform(-bounds[i // 2], bounds[i // 2], shape) for i, shape in enumerate(shapes)]
-        self.squares = [np.zeros(shape) for shape in shapes]
-        self.steps = 0
-
-    def hidden(self, X: Numbers) -> Numbers:
-        """Return the outputs of the hidden layer."""
-        return np.maximum(X @ self.weights[0] + self.weights[1], 0)
-
-    def outputs(self, X: Numbers) -> Numbers:
-        """Return an output for each class."""
-        return self.hidden(X) @ self.weights[2] + self.weights[3]
-
-    def learn(self, X: Numbers, y: NDArray[np.int64], rate: float) -> None:
-        """Take one step of Adam without momentum."""
-        hidden = self.hidden(X)
-        error = (softmax(self.outputs(X), axis=1) - np.eye(self.weights[3].size)[y]) / len(y)
-        hidden_error = (error @ self.weights[2].T) * (hidden > 0)
-        gradients = [X.T @ hidden_error, hidden_error.sum(axis=0), hidden.T @ error, error.sum(axis=0)]
-        self.steps += 1
-        for i, gradient in enumerate(gradients):
-            self.squares[i] += (1 - BETA) * (gradient**2 - self.squares[i])
-            self.weights[i] -= rate * gradient / (np.sqrt(self.squares[i] / (1 - BETA**self.steps)) + 1e-8)
+def learn_net(rate: float, passes: int, rows: Rows, progress: Progress) -> Curve:
+    """Return the curve of scikit-learn's net on standardised columns, batch by batch in random order."""
+    curve = Curve(f"scikit-learn's net, rate {rate:g}", rows, progress, end=passes)
+    rng, scaler = np.random.default_rng(0), StandardScaler().fit(rows.X_train)
+    X, classes = scaler.transform(rows.X_train), np.unique(rows.y_train)
+    net = MLPClassifier(hidden_layer_sizes=200, batch_size=32, learning_rate_init=rate, random_state=0)
+    for epoch in range(passes):
+        for number, part in enumerate(np.array_split(rng.permutation(len(X)), RECORDS), start=1):
+            net.partial_fit(X[part], rows.y_train[part], classes=classes)
+            curve.look(epoch + number / RECORDS, lambda X: net.predict(scaler.transform(X)))
+    return curve
 
 
-def learn_from_pixels(rows: Rows, rate: float, seed: int) -> tuple[Numbers, Numbers]:
-    """Return the same for a net on standardised pixels."""
-    rng = np.random.default_rng(seed)
-    scaler = StandardScaler().fit(rows.X_train)
-    X_train, X_test = scaler.transform(rows.X_train), scaler.transform(rows.X_test)
-    net = PixelNet(X_train.shape[1], 10, rng)
-    n = len(rows.y_train)
-    order, starts = rng.permutation(n), range(0, n, BATCH)
-    points = {int(np.ceil(len(starts) * i / N_POINTS)) for i in range(1, N_POINTS + 1)}
-    shares, accuracies = [], []
-    for number, start in enumerate(starts):
-        batch = order[start : start + BATCH]
-        net.learn(X_train[batch], rows.y_train[batch], rate * (1 - number / len(starts)))
-        if number + 1 in points:
-            shares.append(min((number + 1) * BATCH / n, 1.0))
-            accuracies.append(100 * float(np.mean(net.outputs(X_test).argmax(axis=1) == rows.y_test)))
-    return np.array(shares), np.array(accuracies)
+def learn_trees(rows: Rows, progress: Progress) -> list[Curve]:
+    """Return the curve of LightGBM along its trees, or nothing where it is not installed."""
+    try:
+        from lightgbm import LGBMClassifier  # noqa: PLC0415
+    except ImportError:
+        return []
+    model = LGBMClassifier(random_state=0, n_jobs=1, verbose=-1)
+    curve = Curve("LightGBM", rows, progress, end=model.n_estimators)
+    classes = np.unique(rows.y_train)
+
+    def look(state: Any) -> None:
+        trees = state.iteration + 1
+        if trees == 1 or trees % 10 == 0:
+            curve.look(trees, lambda X: classes[state.model.predict(X, num_threads=1).argmax(axis=1)])
+
+    with threadpool_limits(1):  # also of what LightGBM has loaded
+        model.fit(rows.X_train, rows.y_train, callbacks=[look])
+    return [curve]
 
 
-def best_rate(rows: Rows, tick: Callable[[], None]) -> float:
-    """Return the rate with the best mean accuracy on held-out training rows."""
-    total = dict.fromkeys(RATES, 0.0)
-    for seed, fold in enumerate(folds_of(rows)):
-        for rate in RATES:
-            total[rate] += learn_from_pixels(fold, rate, seed)[1][-1]
-            tick()
-    return max(total, key=lambda rate: total[rate])
-
-
-def curve_of(learn: Callable[[int], tuple[Numbers, Numbers]], rate: str, tick: Callable[[], None]) -> Curve:
-    """Return the curve of all runs."""
-    accuracies = []
-    for seed in SEEDS:
-        shares, accuracy = learn(seed)
-        accuracies.append(accuracy)
-        tick()
-    return Curve(shares, np.array(accuracies), rate)
-
-
-def table_of(curves: dict[str, Curve], n_train: int) -> Table:
-    """Return the comparison along the pass."""
-    table = Table(title=f"Test accuracy along one pass over {n_train} rows, %")
-    table.add_column("net")
-    for share in (0.1, 0.25, 0.5):
-        table.add_column(f"at {share:g}", justify="right")
-    for name in ("at the end", "+/-", "rate"):
-        table.add_column(name, justify="right")
-    for net, curve in curves.items():
-        means = curve.accuracies.mean(axis=0)
-        on_the_way = [f"{means[np.searchsorted(curve.shares, share)]:.1f}" for share in (0.1, 0.25, 0.5)]
-        spread = curve.accuracies[:, -1].std(ddof=1)
-        table.add_row(net, *on_the_way, f"{means[-1]:.1f}", f"{spread:.1f}", curve.rate)
+def table_of(curves: list[Curve]) -> Table:
+    """Return the comparison."""
+    table = Table(title="Test accuracy, %, and processor time of the fit")
+    for name in ("", "after 1/10 of a pass", "after 1 pass", "at the end", "seconds"):
+        table.add_column(name, justify="right" if name else "left")
+    for curve in curves:
+        passes = "LightGBM" not in curve.name
+        on_the_way = [f"{curve.accuracy[place]:.1f}" if passes else "" for place in (0, RECORDS - 1)]
+        table.add_row(curve.name, *on_the_way, f"{curve.accuracy[-1]:.1f}", f"{curve.seconds[-1]:.1f}")
     return table
 
 
-def draw(curves: dict[str, Curve], path: Path) -> None:
-    """Draw the learning curves, that of the original data dashed and black as in the paper."""
-    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
-    axes = figure.add_subplot()
-    for (net, curve), style in zip(curves.items(), ("C3-o", "k--s"), strict=True):
-        axes.plot(curve.shares, curve.accuracies.mean(axis=0), style, label=net, markersize=4, linewidth=1.3)
-    axes.set(
-        xlabel="share of the training rows seen, each once",
-        ylabel="test accuracy, %",
-        title=f"Digits, one pass, {HIDDEN} hidden units",
-        ylim=(50, 100),
-    )
-    axes.grid(alpha=0.3)
-    axes.legend(loc="lower right")
+def draw(curves: list[Curve], path: Path) -> None:
+    """Draw accuracy against the share of one pass, and against the time of the fit."""
+    figure = Figure(figsize=(9.6, 3.9), layout="constrained")
+    by_pass, by_time = figure.subplots(1, 2, sharey=True)
+    for curve, style in zip(curves, ("C3-o", "C1-s", "k--", "C0-^"), strict=False):
+        first = [done <= 1 for done in curve.passes]
+        if "LightGBM" not in curve.name:
+            by_pass.plot(np.array(curve.passes)[first], np.array(curve.accuracy)[first], style, markersize=3)
+        by_time.plot(curve.seconds, curve.accuracy, style, label=curve.name, markersize=3)
+    by_pass.set(xlabel="share of the training rows seen, each once", ylabel="test accuracy, %", ylim=(60, 100))
+    by_time.set(xlabel="processor time of the fit, seconds", xscale="log")
+    by_time.legend(loc="lower right", fontsize=8)
+    for axes in (by_pass, by_time):
+        axes.grid(alpha=0.3)
+    figure.suptitle("Which of seven exercises? Two seconds of a smartwatch, 300 numbers, as they are", fontsize=11)
     figure.savefig(path, dpi=110)
 
 
-def main() -> None:
-    """Run, show the table, write the picture."""
+def main(step: int = 7, folder: Path = FOLDER) -> None:
+    """Learn, show the comparison and what was chosen, draw the picture, and predict with the command."""
     console = Console()
-    rows = load_rows()
-    shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*shown, console=console) as progress:
-        task = progress.add_task("learning from codes", total=2 * len(SEEDS) + N_FOLDS * len(RATES))
-
-        def tick() -> None:
-            progress.advance(task)
-
-        codes = curve_of(lambda seed: learn_from_codes(rows, seed), "default", tick)
-        progress.update(task, description="learning from pixels")
-        rate = best_rate(rows, tick)
-        pixels = curve_of(lambda seed: learn_from_pixels(rows, rate, seed), f"{rate:g}", tick)
-    curves = {f"GCWSNet, k={K}, b=8": codes, "original data": pixels}
-    console.print(table_of(curves, len(rows.y_train)))
+    rows = load_rows(step)
     console.print(
-        f"Means over {len(SEEDS)} runs; +/- is the standard deviation of a run. "
-        f"{len(rows.y_test)} test rows. The rate of the net on original data was chosen on training rows."
+        f"{len(rows.y_train):,} rows of {rows.X_train.shape[1]} numbers to learn from, {len(rows.y_test):,} to test"
     )
-    draw(curves, PICTURE)
-    console.print(f"The learning curves are in {PICTURE.resolve()}", soft_wrap=True)
+    shown = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[accuracy]}"))
+    with threadpool_limits(1), Progress(*shown, console=console) as progress:
+        model, few_hashes = learn_gcwsnet(256, rows, progress)
+        _, many_hashes = learn_gcwsnet(1024, rows, progress)
+        rate = max(RATES, key=lambda rate: learn_net(rate, 1, rows, progress).accuracy[-1])
+        curves = [few_hashes, many_hashes, learn_net(rate, PASSES, rows, progress), *learn_trees(rows, progress)]
+    console.print(table_of(curves))
+    history = model.history_
+    progressive = np.average(history["accuracy"], weights=np.diff(history["rows"], prepend=0))
+    console.print(f"Accuracy in the one pass, of each row before it was learned: {100 * progressive:.1f}%")
+    if len(curves) < 4:
+        console.print("LightGBM is not installed; pip install lightgbm to see it beside the others.")
+    console.print(f"\nWhat GCWSNet chose for the columns, model.explain():\n{model.explain()}\n")
+
+    folder.mkdir(parents=True, exist_ok=True)
+    draw(curves, folder / "demo.png")
+    model.save(folder / "watch.safetensors", optimizer=False)
+    np.save(folder / "rows.npy", rows.X_test[:: len(rows.X_test) // 5])
+    command = ["gcwsnet", "predict", str(folder / "watch.safetensors"), str(folder / "rows.npy")]
+    console.print("$", *command)
+    subprocess.run([sys.executable, "-m", *command], check=True)  # noqa: S603
+    console.print(f"\nThe picture is {(folder / 'demo.png').resolve()}", soft_wrap=True)
 
 
 if __name__ == "__main__":

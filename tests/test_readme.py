@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from safetensors.numpy import load_file
 
 ROOT = Path(__file__).parent.parent
 PAGES = ("README.md",)
@@ -34,9 +33,15 @@ def test_a_page_shows_python_and_the_command(page: str) -> None:
 
 
 @pytest.mark.parametrize(("page", "line", "source"), PYTHON, ids=[f"{page}:{line}" for page, line, _ in PYTHON])
-def test_block_runs(page: str, line: int, source: str, capsys: pytest.CaptureFixture[str]) -> None:
-    if "import torch" in source:
-        pytest.importorskip("torch")
+def test_block_runs(
+    page: str,
+    line: int,
+    source: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
     code = compile("\n" * (line - 1) + source, str(ROOT / page), "exec")  # a traceback shows the line of the page
     exec(code, {"__name__": "__main__"})
     assert capsys.readouterr().out.strip()
@@ -51,7 +56,4 @@ def test_shell_block_runs(page: str, line: int, source: str, tmp_path: Path) -> 
     result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, (page, line, result.stderr)
     assert "accuracy" in result.stdout
-    if "same-model" in source:
-        one, other = (load_file(tmp_path / name / "model.safetensors") for name in ("model", "same-model"))
-        assert one.keys() == other.keys()
-        assert all((one[name] == other[name]).all() for name in one)
+    assert (tmp_path / "predictions.csv").stat().st_size > 0

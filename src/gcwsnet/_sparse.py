@@ -20,7 +20,7 @@ def issparse(X: Any) -> bool:
     """
     if type(X) is np.ndarray or "scipy.sparse" not in sys.modules:  # nobody has a sparse matrix without that module
         return False
-    return bool(import_module("scipy.sparse").issparse(X))
+    return bool(sys.modules["scipy.sparse"].issparse(X))
 
 
 def __getattr__(name: str) -> Any:

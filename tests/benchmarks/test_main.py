@@ -1,5 +1,6 @@
 """``python -m benchmarks``: every subject runs, on data so small that it is quick, and has its place in the docs."""
 
+from argparse import Namespace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,11 @@ def table_of(name: str, arguments: list[str], capsys: pytest.CaptureFixture[str]
 def test_kernels(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--rows", "20", "--columns", "5", "--repetitions", "1"]
     assert len(table_of("kernels", arguments, capsys)) == 2 + 9
+
+
+def test_busy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.busy.NEIGHBOURS", (0, 1))
+    assert len(table_of("busy", ["--rows", "50", "--repetitions", "1"], capsys)) == 2 + 2
 
 
 def test_hashing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,6 +161,15 @@ def test_zero_bit_writes_table_and_picture(tmp_path: Path, monkeypatch: pytest.M
     assert (tmp_path / "zero-bit.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_how_it_works_draws_its_pictures_and_has_the_numbers_of_its_page(tmp_path: Path) -> None:
+    section = module_of("how-it-works").run(Namespace())
+    for name, draw in section.pictures.items():
+        draw(tmp_path / "picture.svg")
+        assert b"<svg" in (tmp_path / "picture.svg").read_bytes()
+        assert (DOCS / name).exists()
+    assert section.text in (DOCS / "how-it-works.md").read_text(encoding="utf-8")  # codes are the same everywhere
+
+
 @pytest.fixture
 def digits_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every name of a dataset load some of the digits."""
@@ -162,6 +177,19 @@ def digits_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("X_train", "y_train", "X_test", "y_test"):
         digits[name] = digits[name][:100]
     monkeypatch.setattr(datasets, "load", lambda *_, **__: digits)
+
+
+@pytest.mark.usefixtures("digits_for_all")
+def test_choosing_writes_tables_and_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    choosing = module_of("choosing")
+    for name, small in {"HASHES": (4, 8), "BITS": (1, 8), "POWERS": (1, 2), "ESTIMATES": 10}.items():
+        monkeypatch.setattr(choosing, name, small)
+    monkeypatch.setattr(subject, "DOCS", tmp_path)
+    (tmp_path / "choosing.md").write_text("\n".join(marks("choosing")))
+    main(["choosing", "--write-docs", "--rows", "50"])
+    lines = (tmp_path / "choosing.md").read_text().splitlines()
+    assert len([line for line in lines if line.startswith("|")]) == 3 * (2 + 2) + 2 + len(choosing.BY_POWER)
+    assert all(b"<svg" in (tmp_path / "images" / f"choosing-{name}.svg").read_bytes() for name in ("p", "k-and-b"))
 
 
 @pytest.mark.usefixtures("digits_for_all")

@@ -81,6 +81,12 @@ def test_a_column_that_is_not_there_is_named(write: Write) -> None:
     assert "there must be a column number 4, got 4 columns" in str(fault(read(path, label=4)))
 
 
+def test_the_error_names_a_similar_column_or_the_separator(write: Write) -> None:
+    assert str(fault(read(write("a.csv", PEOPLE), label="lable"))).endswith("number of one, such as 'label'")
+    wrong = write("b.csv", PEOPLE.replace(",", ";"))
+    assert "fields seem to be separated by ';': they must be by commas" in str(fault(read(wrong, label="label")))
+
+
 @pytest.mark.parametrize("gap", ["", "NA", "nan", "NULL", "None", "#N/A"])
 def test_missing_values_follow_the_rule(gap: str, write: Write) -> None:
     path = write("a.csv", f"x,c\n1,a\n{gap},b\n3,{gap}\n")

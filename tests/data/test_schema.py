@@ -58,7 +58,7 @@ def test_label_and_weight_are_read_where_a_file_has_them(write: Write, learned: 
 
 def test_a_column_that_is_missing_is_named(write: Write, learned: Schema) -> None:
     error = fault(read(write("a.csv", "plan,age\nb,1\n"), schema=learned))
-    assert "a.csv: there must be a column 'city', got plan, age; give the name" in str(error)
+    assert "a.csv: there must be a column 'city', got plan, age; all columns of training are needed" in str(error)
 
 
 def test_an_unknown_category_sets_no_column_and_is_counted(write: Write, learned: Schema) -> None:

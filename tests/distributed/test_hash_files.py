@@ -1,6 +1,8 @@
 """Files hashed on real clusters: the bytes of the local command, for any number of workers, whichever of them die."""
 
 import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from gcwsnet.coding import CoderSettings
 from gcwsnet.data import DataError
 from gcwsnet.distributed import hash_files
 from gcwsnet.distributed._client import connected
+from gcwsnet.estimators._map_files import one_by_one
 from tests.cli.command import fail, run, start, succeed
 from tests.cli.test_nothing_lost import content, until
 from tests.distributed import workers
@@ -28,10 +31,9 @@ def write_table(folder: Path, n_files: int = 6, n_rows: int = 200) -> list[Path]
     rng = np.random.default_rng(0)
     files = [folder / f"rows{number}.csv" for number in range(n_files)]
     for number, file in enumerate(files):
-        rows = rng.normal(size=(n_rows, 2))
         lines = [
-            f"{'' if i % 50 == 7 else x:},{y:},{'abcdef'[(i + number) % 3 + number // 2]},{'no' if x < y else 'yes'}"
-            for i, (x, y) in enumerate(rows)
+            f"{'' if i % 50 == 7 else x},{y},{'abcdef'[(i % 3 + number // 2) % 6]},{'no' if x < y else 'yes'}"
+            for i, (x, y) in enumerate(rng.normal(size=(n_rows, 2)).tolist())
         ]
         file.write_text("\n".join(["x,y,city,label", *lines]) + "\n")
     return files
@@ -233,8 +235,17 @@ def test_the_coder_of_an_estimator_hashes_as_it_does(client_of: ClientOf, tmp_pa
     with pytest.raises(ValueError, match="was begun with hashing"):
         hash_files([*tmp_path.glob("*.npz")], out, other.coder_, client=client_of(2), resume=True)
     narrow = GCWSNetClassifier(8, ensemble=1, hidden=(4,), epochs=1, random_state=1).fit(X[:, :3], y)
-    with pytest.raises(ValueError, match="rows must have 3 columns as those before, got 4"):
+    with pytest.raises(ValueError, match="the coder is for rows of 3 columns, and those of the files have 4"):
         hash_files([*tmp_path.glob("*.npz")], out, narrow.coder_, client=client_of(2), restart=True)
+
+
+def test_tasks_may_be_done_by_anything_that_calls_functions(local: Hashed, tmp_path: Path) -> None:
+    def over(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        with ThreadPoolExecutor(2) as pool:
+            yield from enumerate(pool.map(function, items))
+
+    hash_files([*local.files], tmp_path / "codes", SETTINGS, over=over, label="label")
+    assert content(tmp_path / "codes") == local.content
 
 
 def test_arguments_without_effect_are_errors(client_of: ClientOf, tmp_path: Path) -> None:
@@ -245,6 +256,8 @@ def test_arguments_without_effect_are_errors(client_of: ClientOf, tmp_path: Path
         hash_files(tmp_path, tmp_path / "codes", GCWSHasher(8, method="minwise"), client=client)
     with pytest.raises(ValueError, match="random_state has no effect: a GCWSHasher has its own"):
         hash_files(tmp_path, tmp_path / "codes", GCWSHasher(8, random_state=0), client=client, random_state=1)
+    with pytest.raises(ValueError, match="over does the tasks in place of a cluster of Dask"):
+        hash_files(tmp_path, tmp_path / "codes", SETTINGS, client=client, over=one_by_one)
     with pytest.raises(ValueError, match="resume finishes the codes in the folder, and restart drops them"):
         hash_files(tmp_path, tmp_path / "codes", SETTINGS, client=client, resume=True, restart=True)
 

@@ -20,10 +20,10 @@ WRITE = HashedFile.write
 def disturb(number: int) -> None:
     """Send this process a signal in the middle of the next file."""
 
-    def write(hashed: HashedFile, folder: Path) -> None:
+    def write(self: HashedFile, folder: Path) -> None:
         HashedFile.write = WRITE  # type: ignore[method-assign]
         os.kill(os.getpid(), number)
-        WRITE(hashed, folder)
+        WRITE(self, folder)
 
     HashedFile.write = write  # type: ignore[method-assign]
 
@@ -43,9 +43,9 @@ def hang_in_the_next_file() -> int:
 def be_slow() -> None:
     """Take a while for each file."""
 
-    def write(hashed: HashedFile, folder: Path) -> None:
+    def write(self: HashedFile, folder: Path) -> None:
         time.sleep(0.5)
-        WRITE(hashed, folder)
+        WRITE(self, folder)
 
     HashedFile.write = write  # type: ignore[method-assign]
 
@@ -63,11 +63,12 @@ class DieOf(WorkerPlugin):
 
     def setup(self, worker: Any) -> None:
         del worker
+        fatal = self.number
 
-        def write(hashed: HashedFile, folder: Path) -> None:
-            if hashed.number == self.number:
+        def write(self: HashedFile, folder: Path) -> None:
+            if self.number == fatal:
                 os.kill(os.getpid(), signal.SIGKILL)
-            WRITE(hashed, folder)
+            WRITE(self, folder)
 
         HashedFile.write = write  # type: ignore[method-assign]
 

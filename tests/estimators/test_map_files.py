@@ -11,7 +11,7 @@ from scipy import sparse
 
 from gcwsnet.data import read
 from gcwsnet.estimators._file_coder import sample
-from gcwsnet.estimators._map_files import Failure, FileReading, one_by_one, sample_files, survey_files
+from gcwsnet.estimators._map_files import Failure, FileReading, attempt_each, one_by_one, sample_files, survey_files
 from tests.cli.command import fail, run, succeed
 from tests.cli.test_nothing_lost import content, write_rows
 
@@ -22,8 +22,7 @@ def elsewhere(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[
     """A map whose tasks come and go as bytes, as between processes, and end in the reversed order."""
     there = pickle.loads(pickle.dumps(function))
     for number in reversed(range(len(items))):
-        ((_, result),) = one_by_one(there, [pickle.loads(pickle.dumps(items[number]))])
-        yield number, pickle.loads(pickle.dumps(result))
+        yield number, pickle.loads(pickle.dumps(there(pickle.loads(pickle.dumps(items[number])))))
 
 
 def libsvm(folder: Path) -> list[str]:
@@ -168,8 +167,8 @@ def test_tasks_that_fail_for_other_reasons_stop_the_run() -> None:
         return 1 / item
 
     with pytest.raises(ZeroDivisionError):
-        list(one_by_one(broken, [0]))
-    ((_, failed),) = one_by_one(int, ["x"])
+        list(attempt_each(one_by_one, broken, [0]))
+    ((_, failed),) = attempt_each(one_by_one, int, ["x"])
     assert isinstance(failed, Failure)
 
 

@@ -1,8 +1,11 @@
 """Streams that change: `partial_fit` follows labels, units, columns and classes; models that are saved meanwhile."""
 
 import copy
+import gc
 import logging
 import pickle
+import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet.coding._preprocessing import TablePreprocessing
 
 
 def clusters(n: int, seed: int = 0, columns: int = 10, classes: int = 5) -> tuple[Any, Any]:
@@ -120,6 +124,64 @@ def test_a_stream_that_is_saved_and_loaded_gets_the_same_bytes(cut: int, size: i
         one.save(tmp_path / name, timings=False)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert model.coder_.version is not None
+
+
+@pytest.mark.parametrize("cut", [2900, 3500])
+def test_the_numbers_of_a_table_are_followed_and_saved(cut: int, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    X, y = clusters(4000)
+    X[:2800, 3] = 5.0
+    X[3200:] = np.where(np.arange(10) == 3, X[3200:], 1000 * X[3200:] + 7)
+    table = pandas.DataFrame(X, columns=[f"x{i}" for i in range(10)])
+    table.insert(4, "place", [f"place {i % 300}" for i in range(4000)])  # so many columns that rows are sparse
+    model = small(n_hashes=32, hidden=(16,), search="off")
+    model.partial_fit(table[:500], y[:500], classes=range(5))
+    assert isinstance(model.coder_.preprocessing, TablePreprocessing)
+    for first in range(500, cut, 100):
+        model.partial_fit(table[first : first + 100], y[first : first + 100])
+    model.save(tmp_path / "model")
+    loaded = gcwsnet.load(tmp_path / "model")
+    found = []
+    for first in range(cut, 4000, 50):
+        rows = slice(first, first + 50)
+        found += (loaded.predict(table[rows]) == y[rows]).tolist()
+        for one in (model, loaded):
+            one.partial_fit(table[rows], y[rows])
+    np.testing.assert_array_equal(model.predict_proba(table), loaded.predict_proba(table))
+    version = loaded.coder_.version
+    assert version is not None
+    assert version.awake.tolist() == [i == 3 for i in range(10)]
+    assert (version.factor[~version.awake] < 0.1).all()
+    assert np.mean(found[-500:]) > 0.85
+
+
+def test_a_model_with_a_version_is_not_exported_without_it(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    X, y = clusters(3100)
+    X[2800:] *= 1000
+    model = small(n_hashes=16, hidden=(8,), search="off")
+    hits(model, X, y, 100, classes=range(5))
+    with pytest.raises(ValueError, match=r"it has version \d of its preprocessing"):
+        gcwsnet.export_onnx(model, tmp_path / "model.onnx")
+
+
+def test_a_model_that_is_dropped_during_its_search_leaves_nothing() -> None:
+    before = threading.enumerate()
+    X, y = clusters(400)
+    model = small(p="auto", relevance="auto", scale="auto", n_hashes=16, hidden=(8,))
+    for first in range(0, 400, 10):
+        model.partial_fit(X[first : first + 10], y[first : first + 10], classes=range(5))
+        if model._stream is not None and model._stream.waiting is not None:
+            break
+    searches = [one for one in threading.enumerate() if one not in before]
+    assert [one.name for one in searches] == ["gcwsnet search"]
+    kept = weakref.ref(model)
+    del model
+    gc.collect()
+    assert kept() is None
+    for one in searches:
+        one.join(timeout=60)
+        assert not one.is_alive()
 
 
 def test_a_search_that_is_copied_on_its_way_ends_where_the_other_does() -> None:

@@ -283,7 +283,7 @@ def _serve(folder: Path, shim_path: str) -> None:
         if asked["kill_after"] >= 0:
             time.sleep(asked["kill_after"])
             os.kill(child, 9)
-        ended = {"code": _wait(child), "calls": int(counted.read_text()) if counted.exists() else 0}
+        ended = {"code": _wait(child), "calls": int(counted.read_text() or 0) if counted.exists() else 0}
         print(json.dumps(ended | {"stderr": errors.read_text() if errors.exists() else ""}), flush=True)
 
 

@@ -162,10 +162,26 @@ def test_the_slack_covers_the_rounding_of_the_bound() -> None:
     largest = np.argmax(X, axis=1)
     assert np.mean(i_star[np.arange(len(X)), hashes] == 2 * largest) > 0.9  # the later feature wins
     hasher = scanning_hasher(X, 16, _core.Scan.SORTED, p=1000.0, random_state=9)
-    together = np.repeat(X, 16, axis=0)  # a group of rows goes on until its last row is done: sixteen equal ones stop
+    together = np.repeat(X, 32, axis=0)  # a group of rows goes on until its last row is done: so many equal ones stop
     found = hasher.samples(together)
-    np.testing.assert_array_equal(found[0], np.repeat(i_star, 16, axis=0))
-    np.testing.assert_array_equal(found[1], np.repeat(t_star, 16, axis=0))
+    np.testing.assert_array_equal(found[0], np.repeat(i_star, 32, axis=0))
+    np.testing.assert_array_equal(found[1], np.repeat(t_star, 32, axis=0))
+
+
+@pytest.mark.usefixtures("instruction_set")
+def test_of_features_that_tie_the_lowest_wins(scan: _core.Scan) -> None:
+    """With p ln u near 2e6 an a has steps of an eighth, so that many samples have several features to choose from."""
+    X, k, p = np.repeat(RNG.random((40, 1)) + 5, 200, axis=1), 16, 1e6
+    F = np.float32
+    r, log_c, beta = parameters(2, np.arange(0, 400, 2), np.arange(k))
+    L = F(p) * log_of_data(X)[:, :, np.newaxis]
+    a = log_c - r * (F(1) - beta) - r * np.floor(L * (F(1) / r) + beta)
+    n_best = np.sum(a == a.min(axis=1, keepdims=True), axis=1)
+    assert np.mean(n_best > 1) > 0.01
+    found = scanning_hasher(X, k, scan, p=p, random_state=2).samples(X)
+    np.testing.assert_array_equal(found[0], 2 * np.argmin(a, axis=1))
+    for result, expected in zip(found, gcws(X, k, p=p, seed=2), strict=True):
+        np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.usefixtures("instruction_set")

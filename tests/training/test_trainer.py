@@ -52,11 +52,11 @@ def test_blocks_and_calls_of_any_size_give_the_same_bytes(size: int, steps: int,
     def fixed_steps(self: Any) -> int:
         return min(taken(self), next(numbers_of_steps))
 
-    taken = _trainer._Run._steps_to_next_event
+    taken = _trainer.Run._steps_to_next_event
     numbers_of_steps = itertools.cycle([steps, other])
     expected = run(begin(batch_size=7), ROWS, held_out=[HELD_OUT], fractions=(0.3, 1.0), averaged=True)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(_trainer._Run, "_steps_to_next_event", fixed_steps)
+        patched.setattr(_trainer.Run, "_steps_to_next_event", fixed_steps)
         found = run(begin(batch_size=7), ROWS, size=size, held_out=[HELD_OUT], fractions=(0.3, 1.0), averaged=True)
     assert content(found) == content(expected)
 

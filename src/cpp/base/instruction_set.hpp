@@ -12,9 +12,15 @@ namespace gcwsnet {
 
 struct InstructionSet {
   const char* name;
+  int row_group;  // rows that scan_sorted_rows takes at once
   // logarithm.hpp
   bool (*scaled_logarithms_f32)(const float* x, std::size_t n, float p, bool nan_is_zero, float* L);
   bool (*scaled_logarithms_f64)(const double* x, std::size_t n, float p, bool nan_is_zero, float* L);
+  // dense_entries.hpp
+  bool (*dense_entries_f32)(const float* x, std::size_t n, float p, bool nan_is_zero, std::uint32_t* feature, float* L,
+                            RowSummary& row);
+  bool (*dense_entries_f64)(const double* x, std::size_t n, float p, bool nan_is_zero, std::uint32_t* feature, float* L,
+                            RowSummary& row);
   // parameters.hpp
   void (*fill_table)(const Key* features, std::size_t n, const HashKeys& hashes, float* table);
   // scan.hpp
@@ -30,9 +36,10 @@ struct InstructionSet {
   // sorted_scan.hpp
   std::uint32_t (*scan_sorted_rows)(const SortedFeatures& list, const RowsByFeature& rows, bool go_on,
                                     const Samples& samples, std::size_t stride);
-  bool (*scan_sorted_hashes)(const SortedFeatures& list, const RowsByFeature& row, const Samples& samples);
+  std::uint32_t (*scan_sorted_places)(const SortedFeatures& list, const RowsByFeature& row, const Samples& samples);
   // shape.hpp
-  RowShape (*shape_of)(const float* L, std::size_t n);
+  float (*sum_of_exp)(const float* L, std::size_t n, float largest_L);
+  void (*count_above)(const float* L, std::size_t n, const float* thresholds, float* counts);
   HeavyPart (*take_heavy)(const Entries& row, float threshold, std::uint32_t* feature, float* L);
   void (*side_by_side)(const Entries* rows, std::size_t n_columns, int shift, float* to);
   // trials.hpp

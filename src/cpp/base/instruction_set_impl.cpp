@@ -1,4 +1,5 @@
 // Compiled once per instruction set, with GCWSNET_ISA defined as its name and the compiler's flags for it.
+#include "base/dense_entries.hpp"
 #include "base/instruction_set.hpp"
 #include "gcws/pruned_generated.hpp"
 #include "gcws/ranks.hpp"
@@ -24,8 +25,11 @@ namespace GCWSNET_ISA {
 extern const InstructionSet kFunctions;
 const InstructionSet kFunctions = {
     GCWSNET_TEXT(GCWSNET_ISA),
+    kRowGroup,
     scaled_logarithms<float>,
     scaled_logarithms<double>,
+    dense_entries<float>,
+    dense_entries<double>,
     fill_table,
     scan_table,
     scan_generated,
@@ -33,8 +37,9 @@ const InstructionSet kFunctions = {
     scan_ranks,
     scan_pruned_generated,
     scan_sorted_rows,
-    scan_sorted_hashes,
-    shape_of,
+    scan_sorted_places,
+    sum_of_exp,
+    count_above,
     take_heavy,
     side_by_side,
     log_heights,

@@ -45,67 +45,57 @@ GCWSNET_INLINE Floats minus_log1m(const Floats& w) {
   return to_floats(e) * floats(-kLn2) - log1p_polynomial(f);
 }
 
-// What the logarithms of data start from: e and f = m - 1 of |x| = 2^e m.
-// It is whole-number arithmetic on bits: subnormal numbers are numbers like others here, however the processor is set
-// to treat them. A number that both types hold gives the same e and f from both.
-inline constexpr std::size_t kPartsAtOnce = 256;
-struct Parts {
-  float e[kPartsAtOnce], f[kPartsAtOnce];
-  bool any_special[kPartsAtOnce / kLanes];  // whether zero, infinity or NaN may be among sixteen
-};
-
-// By its bits: with subnormals flushed to zero a comparison would call them zero.
-GCWSNET_INLINE bool is_zero(float x) {
-  std::uint32_t i;
-  __builtin_memcpy(&i, &x, sizeof i);
-  return i << 1 == 0;
-}
-GCWSNET_INLINE bool is_zero(double x) {
-  std::uint64_t i;
-  __builtin_memcpy(&i, &x, sizeof i);
-  return i << 1 == 0;
-}
-
-GCWSNET_INLINE void parts_of(const float* x, std::size_t n, Parts& parts) {
+// L = p ln|x| for n numbers, in whole packs, minus infinity for a zero; where `special`, infinity or NaN may be among sixteen.
+//
+// |x| = 2^e m is taken apart by whole-number arithmetic on bits: subnormal numbers are numbers like others here, however the
+// processor is set to treat them. A number that both types hold gives the same e and m from both.
+inline constexpr std::size_t kAtOnce = 256;  // numbers
+GCWSNET_INLINE void scaled_packs(const float* x, std::size_t n, float p, float* L, bool* special) {
   for (std::size_t at = 0; at < n; at += kLanes) {
-    const Ints i = bits<Ints>(absolute(load<Floats>(x + at)));
-    const Ints subnormal = i < ints(1 << 23);
+    const Floats size = absolute(load<Floats>(x + at));
+    const Ints i = bits<Ints>(size);
+    const Ints subnormal = i < ints(1 << 23), not_finite = ints(0x7f7fffff) < i;
+    special[at / kLanes] = false;
+    if (!any(subnormal | not_finite)) {
+      store(L + at, floats(p) * log(size));
+      continue;
+    }
     // The bits of a subnormal, read as a whole number, are its multiple of 2^-149.
-    const Floats scaled = select(subnormal, to_floats(i), bits<Floats>(i));
+    const Floats scaled = select(subnormal, to_floats(i), size);
     const Ints e = exponent(scaled);
-    store(parts.e + at, to_floats(e - (subnormal & ints(149))));
-    store(parts.f + at, mantissa(scaled, e) - floats(1.0f));
-    parts.any_special[at / kLanes] = any((i == ints(0)) | (ints(0x7f7fffff) < i));
+    const Floats e_or_none = select(i == ints(0), floats(-__builtin_inff()), to_floats(e - (subnormal & ints(149))));
+    const Floats logarithm = e_or_none * floats(kLn2) + log1p_polynomial(mantissa(scaled, e) - floats(1.0f));
+    store(L + at, floats(p) * logarithm);
+    special[at / kLanes] = any(not_finite);
   }
 }
 
 typedef std::uint64_t LongWords __attribute__((vector_size(8 * kLanes / 4)));
 typedef double FourDoubles __attribute__((vector_size(8 * kLanes / 4)));
-typedef float FourFloats __attribute__((vector_size(4 * kLanes / 4)));
-typedef std::int32_t FourInts __attribute__((vector_size(4 * kLanes / 4)));
 
-GCWSNET_INLINE void parts_of(const double* x, std::size_t n, Parts& parts) {
+GCWSNET_INLINE void scaled_packs(const double* x, std::size_t n, float p, float* L, bool* special) {
   constexpr std::uint64_t kOne = std::uint64_t{1} << 52;
+  float e[kAtOnce], f[kAtOnce];  // f = m - 1
   for (std::size_t at = 0; at < n; at += kLanes) {
-    LongWords special = {};
+    LongWords unusual = {};
 #pragma GCC unroll 4
     for (std::size_t four = at; four < at + kLanes; four += 4) {
       LongWords i;
       __builtin_memcpy(&i, x + four, sizeof i);
       i &= 0x7fffffffffffffffu;
-      const LongWords subnormal = (LongWords)(i < kOne);
-      special |= subnormal | (LongWords)(i >= 0x7ff0000000000000u);
+      unusual |= (LongWords)(i - 1 < kOne - 1) | (LongWords)(i >= 0x7ff0000000000000u);
       // 1024 is added to the exponent so that what is shifted is positive.
       const LongWords shifted = (i - kSqrtHalfOfDouble + (kOne << 10)) >> 52;
       const FourDoubles m = (FourDoubles)(i - ((shifted - 1024) << 52));
-      const FourInts e = __builtin_convertvector(shifted, FourInts) - 1024;
-      const FourFloats e_float = __builtin_convertvector(e, FourFloats);
-      const FourFloats f = __builtin_convertvector(m - 1.0, FourFloats);
-      __builtin_memcpy(parts.e + four, &e_float, sizeof e_float);
-      __builtin_memcpy(parts.f + four, &f, sizeof f);
+      const FourInts whole = __builtin_convertvector(shifted, FourInts) - 1024;
+      const FourInts zero = __builtin_convertvector(i == 0, FourInts);
+      const FourFloats e_or_none = zero ? FourFloats{} - __builtin_inff() : __builtin_convertvector(whole, FourFloats);
+      const FourFloats rest = __builtin_convertvector(m - 1.0, FourFloats);
+      __builtin_memcpy(e + four, &e_or_none, sizeof e_or_none);
+      __builtin_memcpy(f + four, &rest, sizeof rest);
     }
-    parts.any_special[at / kLanes] = (special[0] | special[1] | special[2] | special[3]) != 0;
-    if (!parts.any_special[at / kLanes]) continue;
+    special[at / kLanes] = (unusual[0] | unusual[1] | unusual[2] | unusual[3]) != 0;
+    if (!special[at / kLanes]) continue;
     for (std::size_t lane = at; lane < at + kLanes; ++lane) {
       std::uint64_t i;
       __builtin_memcpy(&i, x + lane, sizeof i);
@@ -119,9 +109,12 @@ GCWSNET_INLINE void parts_of(const double* x, std::size_t n, Parts& parts) {
       const std::uint64_t m_bits = bits_of_scaled - ((shifted - 1024) << 52);
       double m;
       __builtin_memcpy(&m, &m_bits, sizeof m);
-      parts.e[lane] = static_cast<float>(static_cast<std::int32_t>(shifted) - 1024 - 1074);
-      parts.f[lane] = static_cast<float>(m - 1.0);
+      e[lane] = static_cast<float>(static_cast<std::int32_t>(shifted) - 1024 - 1074);
+      f[lane] = static_cast<float>(m - 1.0);
     }
+  }
+  for (std::size_t at = 0; at < n; at += kLanes) {
+    store(L + at, floats(p) * (load<Floats>(e + at) * floats(kLn2) + log1p_polynomial(load<Floats>(f + at))));
   }
 }
 
@@ -129,11 +122,11 @@ GCWSNET_INLINE void parts_of(const double* x, std::size_t n, Parts& parts) {
 // False if a number is infinite or NaN and not allowed; L is then of no use.
 template <class Number>
 bool scaled_logarithms(const Number* x, std::size_t n, float p, bool nan_is_zero, float* L) {
-  Parts parts;
-  Number rest[kPartsAtOnce];
-  float out[kPartsAtOnce];
-  for (std::size_t start = 0; start < n; start += kPartsAtOnce) {
-    const std::size_t here = n - start < kPartsAtOnce ? n - start : kPartsAtOnce;
+  Number rest[kAtOnce];
+  float out[kAtOnce];
+  bool special[kAtOnce / kLanes];
+  for (std::size_t start = 0; start < n; start += kAtOnce) {
+    const std::size_t here = n - start < kAtOnce ? n - start : kAtOnce;
     const std::size_t padded = (here + kLanes - 1) / kLanes * kLanes;
     const Number* from = x + start;
     float* to = L + start;
@@ -142,14 +135,12 @@ bool scaled_logarithms(const Number* x, std::size_t n, float p, bool nan_is_zero
       from = rest;
       to = out;
     }
-    parts_of(from, padded, parts);
+    scaled_packs(from, padded, p, to, special);
     for (std::size_t at = 0; at < padded; at += kLanes) {
-      const Floats logarithm = load<Floats>(parts.e + at) * floats(kLn2) + log1p_polynomial(load<Floats>(parts.f + at));
-      store(to + at, floats(p) * logarithm);
-      if (!parts.any_special[at / kLanes]) continue;
+      if (!special[at / kLanes]) continue;
       for (std::size_t lane = at; lane < at + kLanes; ++lane) {
         const bool nan = from[lane] != from[lane];
-        if (is_zero(from[lane]) || (nan && nan_is_zero)) to[lane] = -__builtin_inff();
+        if (nan && nan_is_zero) to[lane] = -__builtin_inff();
         else if (nan || __builtin_isinf(from[lane])) return false;
       }
     }

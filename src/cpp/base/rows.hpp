@@ -69,29 +69,25 @@ inline bool scaled_logarithms(const InstructionSet& set, const double* x, std::s
   return set.scaled_logarithms_f64(x, n, how.p, how.nan_is_zero, L);
 }
 
-// Appends the non-zero ones of n numbers to the buffer; column(i) is the column of the i-th.
-template <class Number, class Column>
-void append_entries(const InstructionSet& set, const Number* x, std::size_t n, const ReadOptions& how, Column column,
-                    EntryBuffer& buffer) {
-  const std::size_t before = buffer.size();
-  buffer.resize(before + n);
-  float* L = buffer.L.data() + before;
-  std::uint32_t* feature = buffer.feature.data() + before;
-  if (!scaled_logarithms(set, x, n, how, L)) throw NotFinite();
-  std::size_t zeros = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    feature[i] = 2 * static_cast<std::uint32_t>(column(i)) + (std::signbit(x[i]) ? 1u : 0u);
-    zeros += L[i] == -std::numeric_limits<float>::infinity();
+inline bool dense_entries(const InstructionSet& set, const float* x, std::size_t n, const ReadOptions& how,
+                          std::uint32_t* feature, float* L, RowSummary& row) {
+  return set.dense_entries_f32(x, n, how.p, how.nan_is_zero, feature, L, row);
+}
+inline bool dense_entries(const InstructionSet& set, const double* x, std::size_t n, const ReadOptions& how,
+                          std::uint32_t* feature, float* L, RowSummary& row) {
+  return set.dense_entries_f64(x, n, how.p, how.nan_is_zero, feature, L, row);
+}
+
+// Drops the zeros, L = -infinity, of the entries from `first` on.
+inline void drop_zeros(EntryBuffer& buffer, std::size_t first) {
+  std::size_t kept = first;
+  for (std::size_t e = first; e < buffer.size(); ++e) {
+    const float L = buffer.L[e];
+    buffer.feature[kept] = buffer.feature[e];
+    buffer.L[kept] = L;
+    kept += L != -std::numeric_limits<float>::infinity();
   }
-  if (zeros == 0) return;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const float value = L[i];
-    feature[kept] = feature[i];
-    L[kept] = value;
-    kept += value != -std::numeric_limits<float>::infinity();
-  }
-  buffer.resize(before + kept);
+  buffer.resize(kept);
 }
 
 // Whether numbers are all 0, 1 or -1, whether a -1 is among them, and how many are not 0.
@@ -130,9 +126,18 @@ struct DenseRows {
     return found;
   }
 
-  void read(const InstructionSet& set, std::size_t row, const ReadOptions& how, EntryBuffer& buffer) const {
+  // Appends the entries of a row to the buffer, one for each column if `keep_zeros`.
+  RowSummary read(const InstructionSet& set, std::size_t row, const ReadOptions& how, bool keep_zeros,
+                  EntryBuffer& buffer) const {
     const Number* x = data + static_cast<std::ptrdiff_t>(row) * row_stride;
-    append_entries(set, x, n_columns, how, [](std::size_t i) { return i; }, buffer);
+    const std::size_t first = buffer.size();
+    buffer.resize(first + n_columns);
+    RowSummary summary;
+    if (!dense_entries(set, x, n_columns, how, buffer.feature.data() + first, buffer.L.data() + first, summary)) {
+      throw NotFinite();
+    }
+    if (!keep_zeros && summary.n < n_columns) drop_zeros(buffer, first);
+    return summary;
   }
 };
 
@@ -161,7 +166,8 @@ struct CsrRows {
     }
   }
 
-  void read(const InstructionSet& set, std::size_t row, const ReadOptions& how, EntryBuffer& buffer) const {
+  // Appends the entries of a row to the buffer, never zeros.
+  RowSummary read(const InstructionSet& set, std::size_t row, const ReadOptions& how, bool, EntryBuffer& buffer) const {
     const std::size_t start = static_cast<std::size_t>(indptr[row]);
     const std::size_t n = most_entries(row);
     Index least = 0;
@@ -173,7 +179,20 @@ struct CsrRows {
       }
       least = indices[e] == std::numeric_limits<Index>::max() ? indices[e] : indices[e] + 1;
     }
-    append_entries(set, data + start, n, how, [&](std::size_t i) { return indices[start + i]; }, buffer);
+    const std::size_t first = buffer.size();
+    buffer.resize(first + n);
+    if (!scaled_logarithms(set, data + start, n, how, buffer.L.data() + first)) throw NotFinite();
+    RowSummary summary = {n, -std::numeric_limits<float>::infinity(), false};
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool negative = std::signbit(data[start + i]);
+      const float L = buffer.L[first + i];
+      buffer.feature[first + i] = 2 * static_cast<std::uint32_t>(indices[start + i]) + (negative ? 1u : 0u);
+      summary.negative |= negative;
+      summary.largest_L = L > summary.largest_L ? L : summary.largest_L;
+      summary.n -= L == -std::numeric_limits<float>::infinity();
+    }
+    if (summary.n < n) drop_zeros(buffer, first);
+    return summary;
   }
 };
 

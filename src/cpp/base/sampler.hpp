@@ -25,10 +25,12 @@ struct MatrixSummary {
 struct RowBatch {
   EntryBuffer entries;                     // of all rows, row r from start[r] to start[r + 1]
   std::vector<std::size_t> start = {0};
+  std::vector<RowSummary> summary;         // of each row
 
   void clear() {
     entries.clear();
     start.assign(1, 0);
+    summary.clear();
   }
   std::size_t n_rows() const { return start.size() - 1; }
   std::size_t n_entries(std::size_t r) const { return start[r + 1] - start[r]; }
@@ -44,7 +46,7 @@ class SampleBuffer {
 
   // What was there before is lost.
   void resize(std::size_t n_rows) {
-    const std::size_t n = (n_rows + kRowGroup - 1) / kRowGroup * kRowGroup * padded_hashes_;
+    const std::size_t n = (n_rows + kMostRowGroup - 1) / kMostRowGroup * kMostRowGroup * padded_hashes_;
     a_.resize(n);
     t_.resize(n);
     i_.resize(n);
@@ -73,6 +75,11 @@ class SampleBuffer {
 class BatchSampler {
  public:
   virtual ~BatchSampler() = default;
+  // Whether rows of a dense matrix come with an entry for each column, L = -infinity for a zero.
+  virtual bool takes_zeros() const { return false; }
+  // Whether the next rows should come many at a time, judged by those before: they share the way through a table. Fewer are
+  // still in the nearest caches when they are sampled.
+  virtual bool wants_many_rows() const { return true; }
   // Writes the t and i of the samples of all rows.
   virtual void sample(const RowBatch& rows, SampleBuffer& samples) = 0;
 };

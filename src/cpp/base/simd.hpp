@@ -237,8 +237,72 @@ GCWSNET_INLINE P gathered(const void* numbers, const Words& at) {
 #endif
 }
 
+// Four numbers, in any instruction set.
+typedef float FourFloats __attribute__((vector_size(16)));
+typedef std::int32_t FourInts __attribute__((vector_size(16)));
+
+// The columns of the square of four rows x.
+template <class Four>
+GCWSNET_INLINE void transpose_four(Four* x) {
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+  const Four a = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5);
+  const Four b = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
+  const Four c = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7);
+  const Four d = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
+  x[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+  x[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+  x[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+  x[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+  return;
+#endif
+#endif
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < i; ++j) {
+      const auto swapped = x[i][j];
+      x[i][j] = x[j][i];
+      x[j][i] = swapped;
+    }
+  }
+}
+
+// The transposed copy of a square of sixteen rows, `from_stride` numbers of four bytes apart.
+GCWSNET_INLINE void transpose(const void* from, std::size_t from_stride, void* to, std::size_t to_stride) {
+  for (std::size_t row = 0; row < kLanes; row += 4) {
+    for (std::size_t column = 0; column < kLanes; column += 4) {
+      FourInts x[4];
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < 4; ++i) {
+        __builtin_memcpy(&x[i], static_cast<const char*>(from) + ((row + i) * from_stride + column) * 4, sizeof x[i]);
+      }
+      transpose_four(x);
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < 4; ++i) {
+        __builtin_memcpy(static_cast<char*>(to) + ((column + i) * to_stride + row) * 4, &x[i], sizeof x[i]);
+      }
+    }
+  }
+}
+
+// Whether a bit is set in any lane.
+GCWSNET_INLINE bool any_bit(const IntRegister& x) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi32_mask((__m512i)x, (__m512i)x) != 0;
+#elif defined(__AVX2__)
+  return !_mm256_testz_si256((__m256i)x, (__m256i)x);
+#else
+  std::uint64_t halves[2];
+  __builtin_memcpy(halves, &x, sizeof halves);
+  return (halves[0] | halves[1]) != 0;
+#endif
+}
 // Whether a comparison holds in any lane.
-GCWSNET_INLINE bool any(const Ints& condition) { return lanes_where(condition) != 0; }
+GCWSNET_INLINE bool any(const Ints& condition) {
+  IntRegister either = condition.part[0];
+#pragma GCC unroll 4
+  for (int i = 1; i < kParts; ++i) either |= condition.part[i];
+  return any_bit(either);
+}
 
 GCWSNET_INLINE Floats absolute(const Floats& a) { return bits<Floats>(bits<Words>(a) & words(0x7fffffffu)); }
 

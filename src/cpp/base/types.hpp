@@ -48,29 +48,34 @@ struct PrunedWorkspace {
 // features out by that bound allows for it.
 inline constexpr float kSlack = 0x1p-20f, kSlackOffset = 64.0f;
 
-// Features in ascending order of s = ln c - r, for each hash of a block: [place][s, 1/r, beta, offset, r, feature][hash].
-// A further kPrefetch places can be read behind the last one.
+// Features in ascending order of s = ln c - r, a list for each hash of a block. Sixteen places of a list stand together, in a
+// chunk [s, 1/r, beta, offset, r, slot][place], so that a scan reads one line of memory after the other, whether it takes
+// place by place or many at once. The first chunks of all hashes come first, then the second ones, and so on. Places
+// behind the last one have an infinite offset and so never win. Another chunk can be read behind the last.
 struct SortedFeatures {
-  const float* entries;
+  const float* chunks;
   std::size_t length;
-  bool all;  // else the list ends before the features do
+  bool all;  // else the lists end before the features do
 };
-inline constexpr int kListFields = 6;
-inline constexpr int kListPlace = kListFields * kHashBlock;
+inline constexpr int kListFields = 6, kListChunk = 16;
+inline constexpr int kChunkSize = kListFields * kListChunk, kNextChunk = kHashBlock * kChunkSize;
 inline constexpr int kPrefetch = 8;
 
 // Rows side by side, L[slot][row], minus infinity where a row has no such feature. slot = feature >> shift: with a shift of
-// 1 there are no negative parts.
+// 1 there are no negative parts. As many rows as the instruction set takes at once, InstructionSet::row_group, or one.
 struct RowsByFeature {
   const float* L;
   int shift;
+  bool far;            // L is too large for the nearest caches
   const float* limit;  // per row: the largest L among the features still to come, and the slack of its rounding
 };
-inline constexpr int kRowGroup = 16;
+inline constexpr int kMostRowGroup = 32;
 
-struct RowShape {
-  float largest_L;  // minus infinity for a row without entries
-  float sum;        // of exp(L - largest_L), roughly
+// What is known of a row when it has been read.
+struct RowSummary {
+  std::size_t n;     // non-zero entries
+  float largest_L;   // minus infinity for a row without entries
+  bool negative;     // whether it may have negative entries
 };
 
 // The entries of a row that are much larger than the rest, see plan.hpp.

@@ -27,7 +27,16 @@ class GcwsBatchSampler : public BatchSampler {
  public:
   GcwsBatchSampler(const InstructionSet& set, const SampleKeys& keys, Scan scan, Tables& tables, const ReadyTable& ready,
                    StopSign& stop_sign)
-      : set_(set), keys_(keys), scan_(scan), tables_(tables), ready_(ready), stop_sign_(stop_sign) {}
+      : set_(set),
+        keys_(keys),
+        scan_(scan),
+        tables_(tables),
+        ready_(ready),
+        stop_sign_(stop_sign),
+        group_(static_cast<std::size_t>(set.row_group)) {}
+
+  bool takes_zeros() const override { return ready_.ranks == nullptr && ready_.parameters != nullptr; }
+  bool wants_many_rows() const override { return !takes_zeros() || heavy_.size() > 0; }
 
   void sample(const RowBatch& rows, SampleBuffer& samples) override {
     key_.clear();
@@ -43,6 +52,7 @@ class GcwsBatchSampler : public BatchSampler {
 
  private:
   std::size_t n_blocks() const { return keys_.n_blocks(); }
+  static bool few_rows(std::size_t n) { return n < kFewRows; }
 
   void make_keys(const RowBatch& rows) {
     key_.resize(rows.entries.size());
@@ -66,6 +76,7 @@ class GcwsBatchSampler : public BatchSampler {
   Tables& tables_;
   const ReadyTable ready_;
   StopSign& stop_sign_;
+  const std::size_t group_;  // rows that are scanned together
 
   UninitializedVector<Key> key_;      // of the entries, where parameters are generated
   std::vector<std::uint32_t> rivals_;  // entries that share the least rank
@@ -78,42 +89,44 @@ class GcwsBatchSampler : public BatchSampler {
 };
 
 std::vector<Plan> GcwsBatchSampler::plan(const SortedLists* lists, const RowBatch& rows) {
+  const float none = -std::numeric_limits<float>::infinity();
   const std::size_t n = rows.n_rows();
-  const std::size_t n_groups = (n + kRowGroup - 1) / kRowGroup;
+  const std::size_t n_groups = (n + group_ - 1) / group_;
   std::vector<Plan> plans(n_groups);
   heavy_.clear();
   heavy_start_.assign(1, 0);
-  limit_.assign(n_groups * kRowGroup, -std::numeric_limits<float>::infinity());
+  limit_.assign(n_groups * group_, none);
   for (std::size_t group = 0; group < n_groups; ++group) {
-    const std::size_t first = group * kRowGroup;
-    const std::size_t end = std::min(first + kRowGroup, n);
-    const std::size_t n_entries = rows.start[end] - rows.start[first];
+    const std::size_t first = group * group_;
+    const std::size_t end = std::min(first + group_, n);
+    std::size_t n_entries = 0;
+    for (std::size_t r = first; r < end; ++r) n_entries += rows.summary[r].n;
+    Plan& plan = plans[group];
     if (lists != nullptr && (scan_ != Scan::kAuto || worth_a_plan(n_entries, end - first))) {
       views_.clear();
       for (std::size_t r = first; r < end; ++r) {
         const Entries row = rows.row(r);
-        const RowShape shape = set_.shape_of(row.L, row.n);
-        views_.push_back({row.L, row.n, shape.largest_L, shape.largest_L + std::log(std::max(shape.sum, 1.0f))});
+        const RowSummary& summary = rows.summary[r];
+        const float sum = summary.n == 0 ? 1.0f : std::max(set_.sum_of_exp(row.L, row.n, summary.largest_L), 1.0f);
+        views_.push_back({row.L, row.n, summary.n, summary.largest_L, summary.largest_L + std::log(sum)});
       }
       if (scan_ == Scan::kAuto) {
-        plans[group] = plan_for(views_, *lists, keys_.n_features());
+        plan = plan_for(views_, *lists, keys_.n_features(), set_);
       } else {
-        plans[group] = {Plan::Scan::kSorted, scan_ == Scan::kHeavy, lists->mean_s(0)};
+        plan = {Plan::Scan::kSorted, scan_ == Scan::kHeavy, lists->mean_s(0)};
       }
     }
     for (std::size_t r = first; r < end; ++r) {
-      if (plans[group].scan == Plan::Scan::kSorted) {
-        limit_[r] = views_[r - first].largest_L;
-        if (plans[group].heavy) {
-          const std::size_t before = heavy_.size();
-          heavy_.resize(before + rows.n_entries(r));
-          const HeavyPart part = set_.take_heavy(rows.row(r), plans[group].threshold + views_[r - first].log_sum,
-                                                 heavy_.feature.data() + before, heavy_.L.data() + before);
-          heavy_.resize(before + part.n);
-          limit_[r] = part.largest_of_rest;
-        }
-        limit_[r] += slack(limit_[r]);
+      limit_[r] = rows.summary[r].largest_L;
+      if (plan.scans_entries()) {  // the heavy ones, or all
+        const std::size_t before = heavy_.size();
+        heavy_.resize(before + rows.n_entries(r));
+        const HeavyPart part = set_.take_heavy(rows.row(r), plan.heavy ? plan.threshold + views_[r - first].log_sum : none,
+                                               heavy_.feature.data() + before, heavy_.L.data() + before);
+        heavy_.resize(before + part.n);
+        limit_[r] = part.largest_of_rest;
       }
+      limit_[r] += slack(limit_[r]);
       heavy_start_.push_back(heavy_.size());
     }
   }
@@ -155,30 +168,26 @@ void GcwsBatchSampler::sample_by_ranks(const RowBatch& rows, SampleBuffer& sampl
 }
 
 void GcwsBatchSampler::sample_by_table(const RowBatch& rows, SampleBuffer& samples) {
-  std::uint32_t features = 0;
-  for (const std::uint32_t feature : rows.entries.feature) features |= feature;
-  const int shift = features & 1 ? 0 : 1;  // are there negative parts?
+  const std::size_t n = rows.n_rows();
+  const bool negative = std::any_of(rows.summary.begin(), rows.summary.end(), [](const auto& row) { return row.negative; });
+  const int shift = negative ? 0 : 1;
   const SortedLists* lists = scan_ == Scan::kFull ? nullptr : tables_.lists(shift, stop_sign_);
   const std::vector<Plan> plans = plan(lists, rows);
-  const std::size_t n = rows.n_rows();
-  for (std::size_t r = 0; r < n; ++r) samples.clear(r);
+  for (std::size_t r = 0; r < n; ++r) {
+    if (plans[r / group_].scans_entries() || few_rows(n - r / group_ * group_)) samples.clear(r);
+  }
   for (std::size_t block = 0; block < n_blocks(); ++block) {  // outermost, so that its part of the table stays near
     for (std::size_t r = 0; r < n; ++r) {
-      const Plan& plan = plans[r / kRowGroup];
-      if (plan.scan == Plan::Scan::kFull) {
-        scan_table(block, rows.row(r), samples.at(r, block));
-      } else if (plan.heavy) {
-        const std::size_t from = heavy_start_[r];
-        scan_table(block, {heavy_.feature.data() + from, heavy_.L.data() + from, nullptr, heavy_start_[r + 1] - from},
-                   samples.at(r, block));
-      }
+      const std::size_t from = heavy_start_[r], n_heavy = heavy_start_[r + 1] - from;
+      if (n_heavy == 0) continue;
+      scan_table(block, {heavy_.feature.data() + from, heavy_.L.data() + from, nullptr, n_heavy}, samples.at(r, block));
     }
     stop_sign_.poll();
   }
-  for (std::size_t first = 0; first < n; first += kRowGroup) {
-    const Plan& plan = plans[first / kRowGroup];
+  for (std::size_t first = 0; first < n; first += group_) {
+    const Plan& plan = plans[first / group_];
     if (plan.scan == Plan::Scan::kFull) continue;
-    scan_sorted(*lists, shift, plan.heavy, rows, first, std::min<std::size_t>(kRowGroup, n - first), samples);
+    scan_sorted(*lists, shift, plan.heavy, rows, first, std::min(group_, n - first), samples);
   }
 }
 
@@ -207,8 +216,8 @@ void GcwsBatchSampler::sample_generated(const RowBatch& rows, std::size_t r, Sam
 void GcwsBatchSampler::lay_side_by_side(const RowBatch& rows, std::size_t start, std::size_t n, std::size_t lanes,
                                         int shift) {
   by_feature_.resize((keys_.n_features() >> shift) * lanes);
-  if (lanes == kRowGroup && rows.start[start + n] - rows.start[start] == n * keys_.n_columns()) {  // none lacks a column
-    Entries group[kRowGroup];
+  if (lanes == group_ && rows.start[start + n] - rows.start[start] == n * keys_.n_columns()) {  // an entry for each column
+    Entries group[kMostRowGroup];
     for (std::size_t lane = 0; lane < lanes; ++lane) group[lane] = rows.row(start + std::min(lane, n - 1));
     set_.side_by_side(group, keys_.n_columns(), shift, by_feature_.data());
     return;
@@ -222,8 +231,7 @@ void GcwsBatchSampler::lay_side_by_side(const RowBatch& rows, std::size_t start,
 
 void GcwsBatchSampler::scan_sorted(const SortedLists& lists, int shift, bool heavy, const RowBatch& rows,
                                    std::size_t first, std::size_t n, SampleBuffer& samples) {
-  const bool together = n >= kFewRows;
-  const std::size_t lanes = together ? kRowGroup : 1;
+  const std::size_t lanes = few_rows(n) ? 1 : group_;
   // The samples that a list was too short for, by a full scan.
   const auto finish = [&](std::size_t row, std::size_t block, std::uint32_t hashes) {
     float a[kHashBlock], t[kHashBlock];
@@ -238,17 +246,22 @@ void GcwsBatchSampler::scan_sorted(const SortedLists& lists, int shift, bool hea
     }
   };
   for (std::size_t start = first; start < first + n; start += lanes) {
-    lay_side_by_side(rows, start, std::min(lanes, first + n - start), lanes, shift);
-    const RowsByFeature by_feature = {by_feature_.data(), shift, limit_.data() + start};
+    const std::size_t end = std::min(start + lanes, first + n);
+    lay_side_by_side(rows, start, end - start, lanes, shift);
+    for (std::size_t r = start; r < end; ++r) {  // what was scanned before must not come again and tie with itself
+      for (std::size_t e = heavy_start_[r]; e < heavy_start_[r + 1]; ++e) {
+        by_feature_[(heavy_.feature[e] >> shift) * lanes + (r - start)] = -std::numeric_limits<float>::infinity();
+      }
+    }
+    const bool far = by_feature_.size() * sizeof(float) > kNearBytes;
+    const RowsByFeature by_feature = {by_feature_.data(), shift, far, limit_.data() + start};
     for (std::size_t block = 0; block < n_blocks(); ++block) {
       const SortedFeatures list = lists.block(block);
       const Samples to = samples.at(start, block);
-      if (together) {
-        const std::uint32_t unfinished = set_.scan_sorted_rows(list, by_feature, heavy, to, samples.padded_hashes());
-        for (std::size_t r = start; unfinished != 0 && r < first + n; ++r) finish(r, block, unfinished);
-      } else if (!set_.scan_sorted_hashes(list, by_feature, to)) {
-        finish(start, block, 0xffffu);
-      }
+      const std::uint32_t unfinished =
+          lanes == 1 ? set_.scan_sorted_places(list, by_feature, to)
+                     : set_.scan_sorted_rows(list, by_feature, heavy, to, samples.padded_hashes());
+      for (std::size_t r = start; unfinished != 0 && r < end; ++r) finish(r, block, unfinished);
       stop_sign_.poll();
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace gcwsnet {
 
@@ -37,15 +38,15 @@ float slack(float largest_L) {
   return std::isfinite(largest_L) ? kSlack * (std::fabs(largest_L) + kSlackOffset) : 0.0f;
 }
 
-Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists, std::size_t n_features) {
+Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists, std::size_t n_features, const InstructionSet& set) {
   const float entry = entry_cost(n_features);
   float gap = 0.0f;  // mean of LSE minus the limit
   float full = 0.0f;
   std::size_t n_rows = 0;
   for (const RowView& row : rows) {
-    if (row.n == 0) continue;
+    if (row.n_nonzero == 0) continue;
     gap += row.log_sum - row.largest_L - slack(row.largest_L);
-    full += static_cast<float>(row.n) * entry;
+    full += static_cast<float>(row.n_nonzero) * entry;
     ++n_rows;
   }
   if (n_rows == 0) return {};
@@ -61,21 +62,23 @@ Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists, std::s
     best = {Plan::Scan::kSorted, false, 0.0f};
     if (plain <= kShallow) return best;
   }
-  for (std::size_t d = 0; d < kDepths.size() && kDepths[d] < plain; ++d) {
-    const float threshold = lists.mean_s(kDepths[d] - 1) - kLastRow;
-    std::size_t heavy = 0;
-    std::size_t sampled = 0;
-    for (std::size_t r = 0; r < rows.size(); r += 4) {  // a sample: it only steers
-      const RowView& row = rows[r];
-      const float above = threshold + row.log_sum;
-      for (std::size_t e = 0; e < row.n; ++e) heavy += row.L[e] > above;
-      sampled += row.n > 0;
-    }
-    if (sampled == 0) continue;
-    const float cost = static_cast<float>(heavy) / static_cast<float>(sampled) * entry + kHeavyPart + sorted_cost(kDepths[d]);
+  std::array<float, kDepths.size()> threshold, heavy = {};
+  for (std::size_t d = 0; d < kDepths.size(); ++d) {
+    threshold[d] = kDepths[d] < plain ? lists.mean_s(kDepths[d] - 1) - kLastRow : std::numeric_limits<float>::infinity();
+  }
+  float n_sampled = 0.0f;
+  for (std::size_t r = 0; r < rows.size(); r += 4) {  // a sample: it only steers
+    if (rows[r].n_nonzero == 0) continue;
+    std::array<float, kDepths.size()> above = threshold;
+    for (float& one : above) one += rows[r].log_sum;
+    set.count_above(rows[r].L, rows[r].n, above.data(), heavy.data());
+    n_sampled += 1.0f;
+  }
+  for (std::size_t d = 0; d < kDepths.size() && kDepths[d] < plain && n_sampled > 0.0f; ++d) {
+    const float cost = heavy[d] / n_sampled * entry + kHeavyPart + sorted_cost(kDepths[d]);
     if (cost < least) {
       least = cost;
-      best = {Plan::Scan::kSorted, true, threshold};
+      best = {Plan::Scan::kSorted, true, threshold[d]};
     }
   }
   return best;

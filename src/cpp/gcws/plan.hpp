@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "base/instruction_set.hpp"
 #include "gcws/sorted_lists.hpp"
 
 namespace gcwsnet {
@@ -24,13 +25,17 @@ struct Plan {
   enum class Scan { kFull, kSorted } scan = Scan::kFull;
   bool heavy = false;          // scan first what is above log_sum + threshold
   float threshold = 0.0f;
+
+  // Whether entries are scanned one by one: all of them, or the heavy ones.
+  bool scans_entries() const { return scan == Scan::kFull || heavy; }
 };
 
 struct RowView {
   const float* L;
-  std::size_t n;
+  std::size_t n;              // of L, zeros included
+  std::size_t n_nonzero;
   float largest_L, log_sum;  // minus infinity for a row without entries; the sum is roughly right
 };
-Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists, std::size_t n_features);
+Plan plan_for(const std::vector<RowView>& rows, const SortedLists& lists, std::size_t n_features, const InstructionSet& set);
 
 }  // namespace gcwsnet

@@ -18,7 +18,9 @@ class Best {
   // Features in any order: on a tie the lowest wins, which must be said.
   GCWSNET_INLINE void consider_unordered(const Words& feature, const Floats& L, const Parameters& q) {
     const Floats t = floor(L * q.inverse_r + q.beta);
-    const Floats a = q.offset - q.r * t;
+    take_better(q.offset - q.r * t, t, feature);
+  }
+  GCWSNET_INLINE void take_better(const Floats& a, const Floats& t, const Words& feature) {
     const Ints better = (a < a_) | ((a == a_) & (bits<Ints>(feature) < bits<Ints>(i_)));
     a_ = select(better, a, a_);
     t_ = select(better, t, t_);

@@ -1,6 +1,7 @@
 #include "gcws/sorted_lists.hpp"
 
 #include <cstring>
+#include <limits>
 
 namespace gcwsnet {
 
@@ -21,7 +22,7 @@ SortedLists::SortedLists(std::size_t n_features, std::size_t n_blocks, int shift
       n_blocks_(n_blocks),
       shift_(shift),
       length_(length(n_features, shift)),
-      entries_(aligned<float>(bytes(n_features, n_blocks, shift) / sizeof(float))),
+      chunks_(aligned<float>(bytes(n_features, n_blocks, shift) / sizeof(float))),
       mean_s_(length_),
       hashes_(n_blocks * kHashBlock),
       means_((length_ + kPlacesPerPart - 1) / kPlacesPerPart) {}
@@ -48,23 +49,22 @@ void SortedLists::fill_list(const float* table, std::size_t hash, Order& order) 
   const auto end = order.begin() + static_cast<std::ptrdiff_t>(length_);
   std::nth_element(order.begin(), end - 1, order.end());
   std::sort(order.begin(), end);
-  for (std::size_t place = 0; place < length_ + kPrefetch; ++place) {
+  for (std::size_t place = 0; place < n_chunks(length_) * kListChunk; ++place) {
     const auto& [s, feature] = order[std::min(place, length_ - 1)];
-    float* entry = list(block) + place * kListPlace + lane;
+    const std::uint32_t slot = feature >> shift_;
+    float* entry = list(hash) + at(place);
     entry[0] = s;
     for (std::size_t field = 0; field < 4; ++field) {
-      entry[(1 + field) * kHashBlock] = of_hash[std::size_t{feature} * kTableRow + field * kHashBlock];
+      entry[(1 + field) * kListChunk] = of_hash[std::size_t{feature} * kTableRow + field * kHashBlock];
     }
-    std::memcpy(entry + 5 * kHashBlock, &feature, sizeof feature);
+    if (place >= length_) entry[3 * kListChunk] = std::numeric_limits<float>::infinity();
+    std::memcpy(entry + 5 * kListChunk, &slot, sizeof slot);
   }
 }
 
 float SortedLists::mean_over_hashes(std::size_t place) const {
   double sum = 0.0;
-  for (std::size_t block = 0; block < n_blocks_; ++block) {
-    const float* s = list(block) + place * kListPlace;
-    for (int hash = 0; hash < kHashBlock; ++hash) sum += s[hash];
-  }
+  for (std::size_t hash = 0; hash < n_blocks_ * kHashBlock; ++hash) sum += list(hash)[at(place)];
   return static_cast<float>(sum / static_cast<double>(n_blocks_ * kHashBlock));
 }
 

@@ -58,8 +58,9 @@ class Hasher {
   }
 
  private:
-  // That a thread has at hand.
-  static constexpr std::size_t kMostRows = 256, kMostEntries = std::size_t{1} << 21, kMostSamples = std::size_t{1} << 18;
+  // That a thread has at hand; kNearEntries of them stay in a near cache.
+  static constexpr std::size_t kMostRows = 256, kMostEntries = std::size_t{1} << 19, kNearEntries = std::size_t{1} << 16,
+                               kMostSamples = std::size_t{1} << 18;
 
   // sink(instruction set, row, samples) for each row; there are padded_hashes() samples.
   template <class Rows, class Sink>
@@ -76,27 +77,35 @@ void Hasher::hash(const Rows& rows, const ReadOptions& how, int n_threads, StopS
   const InstructionSet& set = chosen_instruction_set();
   const MatrixSummary matrix = {rows.n_rows, rows.most_entries(), [&] { return rows.zero_one(); }};
   const MakeBatchSampler make_sampler = sampler_->start(set, matrix, n_threads, stop_sign);
-  // Many rows at a time, since they share the way through the tables; few enough for the threads to end together.
+  // Many rows to a block, for those that share the way through a table; few enough for the threads to end together.
   const std::size_t entries_per_row = rows.most_entries() / rows.n_rows + 1;
-  const std::size_t share = rows.n_rows / (4 * static_cast<std::size_t>(std::max(n_threads, 1))) / kRowGroup * kRowGroup;
-  const std::size_t rows_per_batch =
-      std::max<std::size_t>(1, std::min({kMostRows, kMostEntries / entries_per_row, kMostSamples / keys_.padded_hashes(),
+  const auto rows_with = [&](std::size_t n_entries) {  // whole groups where there are several
+    const std::size_t n = n_entries / entries_per_row;
+    return std::max<std::size_t>(n / kMostRowGroup * kMostRowGroup, std::min<std::size_t>(kMostRowGroup, kMostEntries / entries_per_row));
+  };
+  const std::size_t share = rows.n_rows / (4 * static_cast<std::size_t>(std::max(n_threads, 1))) / kMostRowGroup * kMostRowGroup;
+  const std::size_t rows_per_block =
+      std::max<std::size_t>(1, std::min({kMostRows, rows_with(kMostEntries), kMostSamples / keys_.padded_hashes(),
                                          std::max<std::size_t>(share, 64)}));
-  const std::size_t n_batches = (rows.n_rows + rows_per_batch - 1) / rows_per_batch;
+  const std::size_t near_rows = std::min(rows_per_block, std::max<std::size_t>(1, rows_with(kNearEntries)));
+  const std::size_t n_blocks = (rows.n_rows + rows_per_block - 1) / rows_per_block;
 
-  for_each_block(n_batches, n_threads, stop_sign, [&] {
+  for_each_block(n_blocks, n_threads, stop_sign, [&] {
     return [&, sampler = make_sampler(), batch = RowBatch(),
-            samples = SampleBuffer(keys_.padded_hashes())](std::size_t number) mutable {
-      const std::size_t first = number * rows_per_batch;
-      const std::size_t n = std::min(rows_per_batch, rows.n_rows - first);
-      batch.clear();
-      for (std::size_t row = 0; row < n; ++row) {
-        rows.read(set, first + row, how, batch.entries);
-        batch.start.push_back(batch.entries.size());
+            samples = SampleBuffer(keys_.padded_hashes())](std::size_t block) mutable {
+      const std::size_t end = std::min((block + 1) * rows_per_block, rows.n_rows);
+      for (std::size_t first = block * rows_per_block; first < end;) {
+        const std::size_t n = std::min(sampler->wants_many_rows() ? rows_per_block : near_rows, end - first);
+        batch.clear();
+        for (std::size_t row = first; row < first + n; ++row) {
+          batch.summary.push_back(rows.read(set, row, how, sampler->takes_zeros(), batch.entries));
+          batch.start.push_back(batch.entries.size());
+        }
+        samples.resize(n);
+        sampler->sample(batch, samples);
+        for (std::size_t row = 0; row < n; ++row) sink(set, first + row, samples.at(row));
+        first += n;
       }
-      samples.resize(n);
-      sampler->sample(batch, samples);
-      for (std::size_t row = 0; row < n; ++row) sink(set, first + row, samples.at(row));
     };
   });
 }

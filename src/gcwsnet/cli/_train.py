@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gcwsnet.cli import _options as options
 
+if TYPE_CHECKING:
+    from gcwsnet.cli._display import TrainingDisplay
+    from gcwsnet.estimators._train_files import TrainingOptions, TrainingResult
+
 _net = partial(typer.Option, rich_help_panel="The net")
 _run = partial(typer.Option, rich_help_panel="The run")
+_where = partial(typer.Option, rich_help_panel="Where it runs")
 
 
 def train(
@@ -22,12 +28,31 @@ def train(
         list[str] | None,
         typer.Option("--test", metavar="FILE", help="A file of held-out rows; may be repeated."),
     ] = None,
+    engine: options.Engine = "local",
+    scheduler: options.Scheduler = None,
+    workers: options.Workers = None,
+    shards: Annotated[
+        int | None,
+        _where(
+            min=1,
+            help="With --engine dask: the pieces of rows that are learned apart, and then combined. The model follows "
+            "from it, and not from the number of workers.",
+            show_default="4",
+        ),
+    ] = None,
+    sync_rows: Annotated[
+        int | None,
+        _where(min=1, help="With --engine dask: the rows of a piece.", show_default="8192"),
+    ] = None,
     task: options.Task = "auto",
     random_state: options.RandomState = 0,
     n_jobs: options.NJobs = 1,
     hidden: Annotated[
         str,
-        _net(metavar="A,B,...|none|auto", help="The units of the hidden layers. auto: 64 in an ensemble, else 200."),
+        _net(
+            metavar="A,B,...|none|auto",
+            help="The units of the hidden layers. auto: 48 in an ensemble, 64 or 200 in one net.",
+        ),
     ] = "auto",
     reduction: Annotated[
         str, _net(metavar="none|NUMBER|8bit", help="m: the table is m times smaller, by count-sketch.")
@@ -100,6 +125,7 @@ def train(
       cat train.svm | gcwsnet train - --n-features 64 --out model
       gcwsnet train train.svm --checkpoint-every 500 --resume --out model
       gcwsnet train codes --out model
+      gcwsnet train parts/*.svm --engine dask --workers 2 --shards 4 --out model
     """
     from gcwsnet.cli._display import TrainingDisplay, summary
     from gcwsnet.cli._writers import print_values
@@ -108,6 +134,9 @@ def train(
 
     options.refuse_for_codes(context, files, test)
     options.refuse_both(resume, restart)
+    options.check_engine(engine, scheduler, workers)
+    if engine == "local":
+        options.refuse(context, ["shards", "sync_rows"], "one process learns row after row. Give --engine dask too.")
     given = TrainingOptions(
         files=files,
         tests=test or [],
@@ -161,8 +190,36 @@ def train(
         n_jobs=n_jobs,
     )
     with TrainingDisplay(out, quiet=quiet or as_json) as display:
-        result = train_files(given, display)
+        if engine == "local":
+            result = train_files(given, display)
+        else:
+            result = _train_on_cluster(given, display, scheduler, workers, shards, sync_rows, quiet=quiet or as_json)
     print_values(summary(result, out), as_json=as_json)
+
+
+def _train_on_cluster(
+    given: TrainingOptions,
+    display: TrainingDisplay,
+    scheduler: str | None,
+    workers: int | None,
+    shards: int | None,
+    sync_rows: int | None,
+    *,
+    quiet: bool,
+) -> TrainingResult:
+    from gcwsnet.distributed._client import connected
+    from gcwsnet.distributed._rounds import SHARDS, SYNC_ROWS
+    from gcwsnet.distributed._train_files import train_on_cluster
+
+    with connected(scheduler=scheduler, workers=workers) as client:
+        return train_on_cluster(
+            given,
+            display,
+            lambda line: None if quiet else print(line, file=sys.stderr),
+            client,
+            shards=SHARDS if shards is None else shards,
+            sync_rows=SYNC_ROWS if sync_rows is None else sync_rows,
+        )
 
 
 def _layers(given: str) -> tuple[int, ...] | str:

@@ -202,9 +202,7 @@ class Coder:
         """Return rows as they are hashed."""
         if self.settings.missing == "zero":
             X = without_nan(as_floats(X))
-        if self.version is None or sparse.issparse(X):
-            return self.preprocessing.transform(X)
-        return self.version.wake(X, self.preprocessing.transform(self.version.align(X)))
+        return self.preprocessing.transform(X, self.version)
 
     def state(self, *, timings: bool = True) -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays and as what JSON can hold.

@@ -162,6 +162,20 @@ class HashedFile:
                 yield batch.rows(first, first + ROWS_OF_A_BATCH)
 
 
+def check_part(folder: Path, part: Part, *, n_codes: int, n_values: int) -> None:
+    """Raise DataError unless a part has its checksums, and rows of `n_codes` codes below `n_values`."""
+    check_codes(_read_part(folder, part), folder / next(iter(part.files)), n_codes=n_codes, n_values=n_values)
+
+
+def check_codes(batch: Batch, path: Path, *, n_codes: int, n_values: int) -> None:
+    """Raise DataError unless rows have `n_codes` codes below `n_values`, as those of the coder have."""
+    if batch.X.shape[1] != n_codes or int(batch.X.max(initial=0)) >= n_values:
+        raise DataError(
+            f"rows must have {n_codes} codes below {n_values}, as those of the coder have, got others; {AGAIN}",
+            path=str(path),
+        )
+
+
 def file_manifest(folder: Path, number: int) -> Path:
     """Return the path of the manifest of file `number`."""
     return folder / f"file-{number:05d}.json"

@@ -17,6 +17,7 @@ from gcwsnet.coding._quantiles import QuantileScaling, learn_quantiles
 from gcwsnet.coding._relevance import column_weights, explained, explained_by_values, with_least
 from gcwsnet.coding._scaling import KINDS_OF_COLUMNS, SCALINGS, ColumnScaling, kinds_of_columns, learn_scaling
 from gcwsnet.coding._terms import KINDS_OF_TERMS, TermScaling, learn_terms
+from gcwsnet.coding._version import ColumnVersion
 
 Scaling: TypeAlias = "ColumnScaling | QuantileScaling | LocalScaling | CodeScaling | TermScaling"
 Arrays = dict[str, NDArray[Any]]
@@ -73,8 +74,20 @@ class Preprocessing:
         n_scaled = len(self.scaling.source) if isinstance(self.scaling, WIDER) else self.n_features
         return n_scaled + len(self.incomplete)
 
-    def transform(self, X: Matrix) -> Matrix:
-        """Return rows as they are hashed, dense or CSR as they came; a missing value stays NaN."""
+    def transform(self, X: Matrix, version: ColumnVersion | None = None) -> Matrix:
+        """Return rows as they are hashed, dense or CSR as they came; a missing value stays NaN.
+
+        A version changes what is done to columns of dense rows.
+        """
+        if version is None or sparse.issparse(X):
+            return self._transform(X)
+        return version.wake(X, self._transform(version.align(X)))
+
+    def numbers_of(self, X: Matrix) -> NDArray[Any] | None:
+        """Return the columns that a stream is watched by: all of dense rows; None for sparse ones."""
+        return None if sparse.issparse(X) else X
+
+    def _transform(self, X: Matrix) -> Matrix:
         out = X if self.scaling is None else self.scaling.transform(X)
         if self.weight is not None:
             weight = self.weight[self.scaling.source] if isinstance(self.scaling, WIDER) else self.weight
@@ -142,11 +155,15 @@ class TablePreprocessing:
         """The columns of the result."""
         return self.of_numbers.n_columns + self.of_others.n_columns
 
-    def transform(self, X: Matrix) -> Matrix:
+    def transform(self, X: Matrix, version: ColumnVersion | None = None) -> Matrix:
         """Return rows as they are hashed, as CSR; a missing value stays NaN."""
         numbers, others = _parts(X, self.numeric)
-        parts = [sparse.csr_array(self.of_numbers.transform(numbers)), self.of_others.transform(others)]
+        parts = [sparse.csr_array(self.of_numbers.transform(numbers, version)), self.of_others.transform(others)]
         return sparse.hstack(parts, format="csr")
+
+    def numbers_of(self, X: Matrix) -> NDArray[Any]:
+        """Return the columns of numbers, which a stream is watched by."""
+        return _parts(X, self.numeric)[0]
 
     def state(self, prefix: str = "preprocessing.") -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays, whose names start with `prefix`, and as what JSON can hold."""

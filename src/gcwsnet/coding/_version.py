@@ -31,6 +31,8 @@ Arrays = dict[str, NDArray[Any]]
 class ColumnVersion:
     """A version of a preprocessing of dense rows: what is done to columns before it, and to those that it drops.
 
+    Of the rows of a table it is for the columns of numbers.
+
     Attributes
     ----------
     number : int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from difflib import get_close_matches
 from html import escape
 from typing import Any, NamedTuple
 
@@ -264,8 +265,8 @@ class ColumnNames:
             return self._numbers.get(name)
         return name % len(self) if -len(self) <= name < len(self) else None
 
-    def require(self, name: ColumnName) -> int:
-        """Return the number of a column, or raise a DataError that lists the columns there are."""
+    def require(self, name: ColumnName, way_out: str | None = None) -> int:
+        """Return the number of a column, or raise a DataError that lists the columns there are and says what to do."""
         found = self.find(name)
         if found is not None:
             return found
@@ -275,7 +276,15 @@ class ColumnNames:
             rule = f"there must be a column {name!r}, got {listed or 'columns without names'}"
         else:
             rule = f"there must be a column number {name}, got {len(self)} columns"
-        raise DataError(f"{rule}; give the name or the number of one", path=self._path)
+        raise DataError(f"{rule}; {way_out or self._way_out(name, known)}", path=self._path)
+
+    def _way_out(self, name: ColumnName, known: list[str]) -> str:
+        """Return what to do about a column that is not there."""
+        separator = next((one for one in ";\t|" if len(known) == 1 and one in known[0]), None)
+        if separator is not None:
+            return f"fields seem to be separated by {separator!r}: they must be by commas, or by tabs in a .tsv file"
+        similar = get_close_matches(name, known, n=1) if isinstance(name, str) else []
+        return f"give the name or the number of one{f', such as {similar[0]!r}' if similar else ''}"
 
     def name_or_number(self, number: int | None) -> ColumnName | None:
         """Return the name of a column, or its number if it has no name."""
@@ -379,7 +388,7 @@ def select_columns(
     if names.are_given and by_name:
         others = zip((schema.label, schema.weight), required, strict=True)
         found = [None if name is None else (names.require if must else names.find)(name) for name, must in others]
-        return ColumnSelection([names.require(name) for name in by_name], *found)
+        return ColumnSelection([names.require(name, "all columns of training are needed") for name in by_name], *found)
     if len(names) == schema.n_file_columns:
         given = ((schema.label, schema.label_number), (schema.weight, schema.weight_number))
         found = [

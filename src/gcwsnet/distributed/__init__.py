@@ -15,9 +15,15 @@ from gcwsnet._lazy import load_when_used
 
 if TYPE_CHECKING:
     from gcwsnet.distributed._collections import hash_array, hash_dataframe
+    from gcwsnet.distributed._estimators import DaskGCWSNetClassifier, DaskGCWSNetRegressor
     from gcwsnet.distributed._hash_files import hash_files
 
-__all__ = ["hash_array", "hash_dataframe", "hash_files"]
+__all__ = ["DaskGCWSNetClassifier", "DaskGCWSNetRegressor", "hash_array", "hash_dataframe", "hash_files"]
 __getattr__ = load_when_used(
-    __name__, {"hash_array": "_collections", "hash_dataframe": "_collections", "hash_files": "_hash_files"}
+    __name__,
+    {
+        **dict.fromkeys(("DaskGCWSNetClassifier", "DaskGCWSNetRegressor"), "_estimators"),
+        **dict.fromkeys(("hash_array", "hash_dataframe"), "_collections"),
+        "hash_files": "_hash_files",
+    },
 )

@@ -16,6 +16,7 @@ from gcwsnet.coding._codes_folder import FORMATS
 from gcwsnet.distributed._client import connected
 from gcwsnet.distributed._map import map_on
 from gcwsnet.estimators._hash_files import HashedFiles, HashingOptions, hash_with
+from gcwsnet.estimators._map_files import Map
 from gcwsnet.hashing import GCWSHasher
 from gcwsnet.training import TrainingSettings
 
@@ -28,6 +29,7 @@ def hash_files(
     client: Client | None = None,
     scheduler: str | None = None,
     workers: int | None = None,
+    over: Map | None = None,
     codes_format: str = "npy",
     task: str = "auto",
     random_state: int | None = None,
@@ -55,6 +57,10 @@ def hash_files(
     client, scheduler, workers
         The cluster: a client of it, the address of its scheduler, or a number of worker processes to start here; by
         default as many as there are cores. Give one of them.
+    over : function of a function and a list, optional
+        Another way to do the tasks, in place of a cluster of Dask: it calls the function with each item of the list,
+        wherever it likes, and yields the number of the item and what the function returned, in any order. Both can be
+        pickled. `docs/dask.md` has such functions for Ray and Spark.
     codes_format : {"npy", "parquet"}, default="npy"
     task : {"auto", "classification", "regression"}, default="auto"
         What labels are for.
@@ -117,7 +123,11 @@ def hash_files(
         restart=restart,
         n_jobs=n_jobs,
     )
-    return hash_on_cluster(options, report, client=client, scheduler=scheduler, workers=workers)
+    if over is None:
+        return hash_on_cluster(options, report, client=client, scheduler=scheduler, workers=workers)
+    if client is not None or scheduler is not None or workers is not None:
+        raise ValueError("over does the tasks in place of a cluster of Dask; give it, or client, scheduler or workers")
+    return hash_with(options, report, over)
 
 
 def hash_on_cluster(

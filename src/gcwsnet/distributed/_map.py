@@ -8,7 +8,7 @@ from typing import Any
 
 from distributed import Client, Future, KilledWorker, as_completed
 
-from gcwsnet.estimators._map_files import FAILURES, Failure, Item, Map, Result
+from gcwsnet.estimators._map_files import Failure, Map
 
 
 def map_on(client: Client) -> Map:
@@ -17,8 +17,9 @@ def map_on(client: Client) -> Map:
     A task whose worker dies, or is not heard of for the time that the scheduler allows, is done again by another one.
     If that happens to a task more often than the scheduler allows, by default three times, the task has failed.
     """
+    address = client.scheduler.address
 
-    def over(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[int, Result | Failure]]:
+    def over(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         futures = client.map(function, items, pure=False)
         unsettled = {future.key: (number, future) for number, future in enumerate(futures)}
         done = as_completed(futures)
@@ -26,20 +27,17 @@ def map_on(client: Client) -> Map:
         try:
             for future in done:
                 number, _ = unsettled.pop(future.key)
-                yield number, _settled(client, future)
+                yield number, _settled(future, address)
         finally:
             client.cancel([future for _, future in unsettled.values()])
 
     return over
 
 
-def _settled(client: Client, future: Future) -> Any:
+def _settled(future: Future, address: str) -> Any:
     """Return the result of a task that has ended, or the failure of its item; other errors are raised."""
-    address = client.scheduler.address
     try:
         return future.result()
-    except FAILURES as error:
-        return Failure(error)
     except KilledWorker as error:
         times = error.allowed_failures + 1
         return Failure(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 import numbers
@@ -25,7 +26,7 @@ from gcwsnet.estimators._fitted_model import FittedNet
 from gcwsnet.estimators._input import opened, schema_of
 from gcwsnet.estimators._model_format import READ_WHEN_USED
 from gcwsnet.estimators._progress import describe_event, logger, progress, show_selection
-from gcwsnet.estimators._stream import ROWS_LEARNED_AGAIN, Stream, is_same_point
+from gcwsnet.estimators._stream import ROWS_LEARNED_AGAIN, Search, Stream, is_same_point
 from gcwsnet.estimators._table_model import frozen
 from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
 from gcwsnet.training import Plan, Targets, Trainer, TrainingSettings
@@ -252,7 +253,7 @@ class GCWSNetEstimator(FittedNet):
             stream.buffer, together = stream.buffer.add(rows)
         if together is not None and self._is_searched() and stream.is_search_due(together.n_rows):
             stream.search(together)
-        found = stream.advance(rows.n_rows, lambda first, pause: self._fitted_coder(first, beginning, pause))
+        found = None if stream.waiting is None else stream.advance(rows.n_rows, self._detached_search(beginning))
         if found is None and together is not None and (beginning is not None or stream.waiting is None):
             found = self._fitted_coder(together, beginning)
         if found is not None:
@@ -264,6 +265,12 @@ class GCWSNetEstimator(FittedNet):
         full = stream.buffer is not None and stream.buffer.is_full
         if full and stream.waiting is None and stream.again is None:
             stream.finish(self.coder_)
+
+    def _detached_search(self, beginning: _Beginning | None) -> Search:
+        """Return a search that does not keep this estimator alive: it may be dropped before the search ends."""
+        detached = copy.copy(self)
+        detached._stream = Stream(0)
+        return lambda first, pause: detached._fitted_coder(first, beginning, pause)
 
     def _is_searched(self) -> bool:
         """Return whether the preprocessing of a stream, or p, is searched for."""

@@ -71,7 +71,7 @@ class FileCoder:
         """Return labels or numbers as they are learned."""
         if y is None or self.targets is None:
             raise ValueError(NO_LABELS)
-        return _encode(self.targets, as_labels(y, self.label_type))
+        return encoded(self.targets, self.label_type, y)
 
     def coded(self, batches: Iterable[Batch], n_jobs: int | None) -> Iterator[Batch]:
         """Yield codes and encoded targets of batches."""
@@ -192,6 +192,10 @@ def _learn(
         weight = None if rows.weight is None else np.asarray(rows.weight)
         score = CandidateScore(targets, _encode(targets, y), weight, training, epochs, seed, n_threads(n_jobs))
     if isinstance(given, Coder):
+        if rows.X.shape[1] != given.n_features:
+            raise ValueError(
+                f"the coder is for rows of {given.n_features} columns, and those of the files have {rows.X.shape[1]}"
+            )
         coder = replace(given, schema=schema)
     else:
         n_nets = training.members()
@@ -237,6 +241,11 @@ def _listed_classes(classes: list[str], label_type: str) -> tuple[Any, ...]:
         raise ValueError(
             f"--classes must be numbers, as the labels of the first rows are, got {','.join(classes)}"
         ) from None
+
+
+def encoded(targets: Targets, label_type: str | None, y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels or numbers, as they were read, as they are learned."""
+    return _encode(targets, as_labels(y, label_type))
 
 
 def _encode(targets: Targets, y: NDArray[Any]) -> NDArray[Any]:

@@ -39,6 +39,7 @@ from gcwsnet.estimators._map_files import (
     Failure,
     FileReading,
     Map,
+    attempt_each,
     fingerprint_files,
     one_by_one,
     sample_files,
@@ -82,7 +83,7 @@ class HashingOptions:
         """Return what must be the same for hashing to be resumed, besides the files."""
         given = {name: getattr(self, name) for name in ("reading", "task", "seed", "format")}
         hashing = _digest(self.coder) if isinstance(self.coder, Coder) else asdict(self.coder)
-        return json.loads(json.dumps({**given, "hashing": hashing, "net": self.training.state()}))
+        return json.loads(json.dumps({**given, "hashing": hashing, "net": self.training.state()}, sort_keys=True))
 
 
 def _digest(coder: Coder) -> dict[str, str]:
@@ -134,7 +135,7 @@ def hash_with(options: HashingOptions, report: Callable[[str], None], over: Map 
         is_new = [not file_manifest(options.out, number).exists() for number in numbers]
         hashed: dict[int, HashedFile] = {}
         task = partial(hash_file, options.out.absolute(), base=base, n_jobs=options.n_jobs)
-        for place, result in over(task, numbers):
+        for place, result in attempt_each(over, task, numbers):
             number = numbers[place]
             if isinstance(result, Failure):
                 failures[names[number]] = result.error
@@ -142,6 +143,7 @@ def hash_with(options: HashingOptions, report: Callable[[str], None], over: Map 
                 hashed[number] = result
                 if is_new[place]:
                     report(_line(result))
+        remove_left_overs(options.out)  # those of workers that have died
     if not hashed:
         raise next(iter(failures.values()))
     return HashedFiles(

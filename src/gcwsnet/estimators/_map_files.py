@@ -40,21 +40,32 @@ class Failure:
 
 
 class Map(Protocol):
-    """A way to call a function with each item: yields the number of an item and its result or failure, in any order."""
+    """A way to call a function with each item: yields the number of the item and what was returned, in any order.
 
-    def __call__(
-        self, function: Callable[[Item], Result], items: Sequence[Item]
-    ) -> Iterator[tuple[int, Result | Failure]]: ...
+    An item that cannot be done for a reason of its own, such as workers that die of it, has a `Failure` as its result.
+    """
+
+    def __call__(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]: ...
 
 
-def one_by_one(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[int, Result | Failure]]:
+def one_by_one(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
     """Yield the results of the items in their order, each computed here when it is asked for."""
     for number, item in enumerate(items):
-        try:
-            result: Result | Failure = function(item)
-        except FAILURES as error:
-            result = Failure(error)
-        yield number, result
+        yield number, function(item)
+
+
+def attempt_each(
+    over: Map, function: Callable[[Item], Result], items: Sequence[Item]
+) -> Iterator[tuple[int, Result | Failure]]:
+    """Yield the number of each item and its result or failure, in any order."""
+    return over(partial(_attempt, function), items)
+
+
+def _attempt(function: Callable[[Item], Result], item: Item) -> Result | Failure:
+    try:
+        return function(item)
+    except FAILURES as error:
+        return Failure(error)
 
 
 def in_order(results: Iterator[tuple[int, Result]]) -> Iterator[Result]:
@@ -133,7 +144,7 @@ class SurveyedFiles:
 
 def fingerprint_files(names: list[str], base: str, over: Map) -> list[Fingerprint | Failure]:
     """Return the fingerprints of files."""
-    return list(in_order(over(partial(_fingerprint, base), names)))
+    return list(in_order(attempt_each(over, partial(_fingerprint, base), names)))
 
 
 def _fingerprint(base: str, name: str) -> Fingerprint:
@@ -149,7 +160,7 @@ def survey_files(names: list[str], reading: FileReading, over: Map) -> SurveyedF
         fingerprints: dict[str, Fingerprint] = {}
         n_rows: list[int] = []
         failures: dict[str, Exception] = {}
-        found = in_order(over(partial(_survey_file, reading, file_format, start), names))
+        found = in_order(attempt_each(over, partial(_survey_file, reading, file_format, start), names))
         for name, result in zip(names, found, strict=True):
             if isinstance(result, Failure):
                 failures[name] = result.error
@@ -176,7 +187,7 @@ def survey_files(names: list[str], reading: FileReading, over: Map) -> SurveyedF
 def _start(names: list[str], reading: FileReading) -> tuple[str, Schema]:
     """Return the first file that can be read, and the schema that all are read with while it is learned."""
     failures: list[Failure] = []
-    for number, result in one_by_one(lambda name: reading.open_one(name).start_schema(), names):
+    for number, result in attempt_each(one_by_one, lambda name: reading.open_one(name).start_schema(), names):
         if not isinstance(result, Failure):
             return names[number], result
         failures.append(result)
@@ -211,7 +222,7 @@ def sample_files(surveyed: SurveyedFiles, reading: FileReading, seed: int, over:
         if begin < end
     ]
     chosen: list[Batch] = []
-    for result in in_order(over(partial(_rows_of_file, reading, schema), items)):
+    for result in in_order(attempt_each(over, partial(_rows_of_file, reading, schema), items)):
         if isinstance(result, Failure):
             raise result.error
         chosen.append(result)

@@ -279,6 +279,8 @@ def _check_run(arrays: Arrays, run: Fields) -> None:
     for key in ("epoch", "rows_of_epoch"):
         run.integer(key, 0, MOST)
     with_auc = run.choice("with_auc", [True, False])
+    totals = run.part("totals").content if "totals" in run.content else {}
+    run.require(all(map(is_number, totals.values())), "totals", "hold numbers")
     for key in run.content.keys() & {"since_record", "first_epoch", "predicted"}:
         part = run.part(key)
         part.integer("rows", 0, MOST)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet.coding import Coder
-from gcwsnet.coding._preprocessing import Preprocessing
 from gcwsnet.coding._version import ColumnVersion, ColumnWatch
 from gcwsnet.data import Batch
 from gcwsnet.data._batch import joined
@@ -116,20 +115,21 @@ class Stream:
         self.watch_rows(X, coder)
 
     def watch_rows(self, X: Any, coder: Coder) -> None:
-        """Watch the columns of a stream whose first rows were X, if they are dense and scaled."""
-        dropped = dropped_columns(coder)
-        if isinstance(X, np.ndarray) and dropped is not None:
-            self.watch = ColumnWatch.of(X, dropped)
+        """Watch the columns of a stream that began with X: dense ones, or numbers of a table, if they are scaled."""
+        dropped, numbers = dropped_columns(coder), coder.preprocessing.numbers_of(X)
+        if numbers is not None and dropped is not None:
+            self.watch = ColumnWatch.of(numbers, dropped)
 
     def look_at(self, X: Any, coder: Coder) -> Coder | None:
         """Watch rows; return the coder with a new version if one is due."""
-        if self.watch is None or not isinstance(X, np.ndarray):
+        numbers = None if self.watch is None else coder.preprocessing.numbers_of(X)
+        if self.watch is None or numbers is None:
             return None
-        before = ColumnVersion.first(coder.n_features) if coder.version is None else coder.version
-        version = self.watch.add(X, before)
+        before = ColumnVersion.first(numbers.shape[1]) if coder.version is None else coder.version
+        version = self.watch.add(numbers, before)
         if version is None:
             return None
-        live = np.count_nonzero(~self.watch.constant)
+        live = np.count_nonzero(~self.watch.constant) + X.shape[1] - numbers.shape[1]
         if self.capacity and np.count_nonzero(before.awake) < live + 1 <= np.count_nonzero(version.awake):
             self.buffer = WarmUpBuffer(self.capacity, n_used=ROWS_LEARNED_AGAIN)
             self.searched, self.watch = 0, None
@@ -137,10 +137,9 @@ class Stream:
 
 
 def dropped_columns(coder: Coder) -> NDArray[np.bool_] | None:
-    """Return which columns are dropped as constant; None where columns are not scaled one by one."""
-    preprocessing = coder.preprocessing
-    kind = getattr(preprocessing.scaling, "kind", None)
-    return kind == "constant" if isinstance(preprocessing, Preprocessing) and kind is not None else None
+    """Return which columns of numbers are dropped as constant; None where columns are not scaled one by one."""
+    kind = getattr(coder.preprocessing.scaling, "kind", None)
+    return None if kind is None else kind == "constant"
 
 
 def is_same_point(one: Coder, other: Coder) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 from gcwsnet._atomic import locked, remove_left_overs, write_file
 from gcwsnet._threads import n_threads
 from gcwsnet.coding import CoderSettings
+from gcwsnet.coding._tensor_file import Arrays, Description
 from gcwsnet.data import Batch, Batches, read
 from gcwsnet.data._batch import rebatched
 from gcwsnet.data._batches import shuffled
@@ -132,7 +134,55 @@ class TrainingResult:
     reasons: list[str]
 
 
-def train_files(options: TrainingOptions, observer: TrainingObserver) -> TrainingResult:
+class Engine:
+    """Where a run gets its rows and learns from them: here, in this process."""
+
+    least_pause = 0.0
+    """The time between two checkpoints, as a multiple of what the last one took, that there is at least."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return what the model follows from beside the options."""
+        return {}
+
+    def open(self, options: TrainingOptions) -> RowSource:
+        """Return the rows of a new run."""
+        return _open(options)
+
+    def reopen(self, options: TrainingOptions, arrays: Arrays, description: Description) -> RowSource:
+        """Return the rows of a run that is resumed, of which this is the checkpoint."""
+        return _reopen(options, arrays, description)
+
+    def learn(
+        self,
+        options: TrainingOptions,
+        estimator: GCWSNetEstimator,
+        plan: Plan,
+        source: RowSource,
+        held_out: Sequence[Callable[[], Iterable[Batch]]],
+        observer: TrainingObserver,
+    ) -> None:
+        """Learn from the rows that are left."""
+
+        def epoch(number: int) -> Iterable[Batch]:
+            if not options.shuffle_rows:
+                return source.codes()
+            return shuffled(source.codes(), options.shuffle_rows, epoch_seed(estimator.seed_, number))
+
+        estimator.trainer_.run(plan, epoch, held_out, observer, n_jobs=n_threads(options.n_jobs))
+
+    def finish(self, options: TrainingOptions) -> None:
+        """Remove what is not needed any more, once the model has been written."""
+
+
+def epoch_seed(seed: int, epoch: int) -> int:
+    """Return the seed of the order of an epoch's rows."""
+    return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0])
+
+
+LOCAL = Engine()
+
+
+def train_files(options: TrainingOptions, observer: TrainingObserver, engine: Engine = LOCAL) -> TrainingResult:
     """Train a net on files and write it into its folder."""
     options.coder.check()
     options.training.check()
@@ -147,13 +197,16 @@ def train_files(options: TrainingOptions, observer: TrainingObserver) -> Trainin
     options.out.mkdir(parents=True, exist_ok=True)
     with locked(options.out):
         remove_left_overs(options.out)
-        return _train(
-            options, observer, [one for one in (inputs, tests) if one is not None], options.fingerprint(inputs, tests)
-        )
+        fingerprint = options.fingerprint(inputs, tests) | engine.settings()
+        return _train(options, observer, engine, [one for one in (inputs, tests) if one is not None], fingerprint)
 
 
 def _train(
-    options: TrainingOptions, observer: TrainingObserver, inputs: list[Inputs], fingerprint: dict[str, Any]
+    options: TrainingOptions,
+    observer: TrainingObserver,
+    engine: Engine,
+    inputs: list[Inputs],
+    fingerprint: dict[str, Any],
 ) -> TrainingResult:
     checkpoint = options.out / CHECKPOINT
     if options.resume and not checkpoint.exists() and _is_finished(options.out, fingerprint):
@@ -165,9 +218,9 @@ def _train(
             )
         checkpoint.unlink()
     if checkpoint.exists():
-        source, estimator = _resume(options, checkpoint, fingerprint)
+        source, estimator = _resume(options, engine, checkpoint, fingerprint)
     else:
-        source = _open(options)
+        source = engine.open(options)
         estimator = make_estimator(source.file_coder, options.training, options.n_jobs)
         is_stream = source.file_coder.n_rows is None
         estimator.trainer_.start_run(with_auc=True, with_last_label=is_stream)
@@ -182,15 +235,18 @@ def _train(
         checkpoint_rows=options.checkpoint_rows,
         follows=n_rows is None,
     )
-    more = {"files": source.file_coder.file_description()}
+    more = {"files": source.file_coder.file_description()} | engine.settings()
 
     def check_inputs() -> None:
         for one in inputs:
             one.check()
 
-    _run(
-        estimator, options, plan, source, _Checkpoints(estimator, checkpoint, observer, more, fingerprint, check_inputs)
-    )
+    written: dict[str, Any] = {
+        "path": checkpoint,
+        "more": more | {"fingerprint": fingerprint},
+        "least_pause": engine.least_pause,
+    }
+    _run(estimator, options, engine, plan, source, _Checkpoints(estimator, observer, check_inputs, **written))
     check_inputs()
     model = options.out / FILE_IN_FOLDER
     outdated = [options.out / RUN, *curve_files(options.out)]  # of an older model in the folder
@@ -199,24 +255,26 @@ def _train(
     run = {"model": _digest(model), "run": fingerprint}
     write_file(options.out / RUN, json.dumps(run, indent=1).encode())
     checkpoint.unlink(missing_ok=True)
+    engine.finish(options)
     return TrainingResult(estimator, *source.skipped())
 
 
 class _Checkpoints(TrainingObserver):
-    """An observer that writes checkpoints and passes all else on."""
+    """An observer that writes checkpoints and passes all else on; see `Engine` for `least_pause`."""
 
     def __init__(
         self,
         estimator: GCWSNetEstimator,
-        path: Path,
         observer: TrainingObserver,
-        more: dict[str, Any],
-        fingerprint: dict[str, Any],
         check_inputs: Callable[[], None],
+        *,
+        path: Path,
+        more: dict[str, Any],
+        least_pause: float,
     ) -> None:
-        self._estimator, self._path, self._observer = estimator, path, observer
-        self._check_inputs = check_inputs
-        self._more = more | {"fingerprint": fingerprint}
+        self._estimator, self._observer, self._check_inputs = estimator, observer, check_inputs
+        self._path, self._more, self._least_pause = path, more, least_pause
+        self._not_before = 0.0
 
     def start(self, estimator: GCWSNetEstimator, n_rows: int | None, epochs: int, done: int) -> None:
         self._observer.start(estimator, n_rows, epochs, done)
@@ -231,12 +289,21 @@ class _Checkpoints(TrainingObserver):
         self._observer.event(event)
 
     def checkpoint(self) -> None:
+        start = time.monotonic()
+        if start < self._not_before:
+            return
         self._check_inputs()
         save_model(self._estimator, self._path, resumable=True, timings=False, more=self._more)
+        self._not_before = time.monotonic() + self._least_pause * (time.monotonic() - start)
 
 
 def _run(
-    estimator: GCWSNetEstimator, options: TrainingOptions, plan: Plan, source: RowSource, observer: TrainingObserver
+    estimator: GCWSNetEstimator,
+    options: TrainingOptions,
+    engine: Engine,
+    plan: Plan,
+    source: RowSource,
+    observer: TrainingObserver,
 ) -> None:
     trainer = estimator.trainer_
     held_out = []
@@ -247,14 +314,8 @@ def _run(
         tests = read_with_schema(options.tests, reading, source.file_coder.schema, labels=labels)
         held_out.append(_KeptCodes(tests, source.file_coder, options.n_jobs))
 
-    def epoch(number: int) -> Iterable[Batch]:
-        if not options.shuffle_rows:
-            return source.codes()
-        seed = np.random.SeedSequence([estimator.seed_, number]).generate_state(1, np.uint64)[0]
-        return shuffled(source.codes(), options.shuffle_rows, int(seed))
-
     observer.start(estimator, plan.n_rows, plan.epochs, trainer.rows_seen)
-    trainer.run(plan, epoch, held_out, observer, n_jobs=n_threads(options.n_jobs))
+    engine.learn(options, estimator, plan, source, held_out, observer)
 
 
 class _KeptCodes:
@@ -377,7 +438,7 @@ class _FollowedRows:
 
 
 def _resume(
-    options: TrainingOptions, checkpoint: Path, fingerprint: dict[str, Any]
+    options: TrainingOptions, engine: Engine, checkpoint: Path, fingerprint: dict[str, Any]
 ) -> tuple[RowSource, GCWSNetEstimator]:
     """Return the rows and the estimator of an unfinished run."""
     _, arrays, description = read_model(checkpoint)
@@ -395,13 +456,17 @@ def _resume(
             )
     estimator = estimator_of(checkpoint, arrays, description)
     estimator.n_jobs = options.n_jobs
+    return engine.reopen(options, arrays, description), estimator
+
+
+def _reopen(options: TrainingOptions, arrays: Arrays, description: Description) -> RowSource:
     if is_codes(options.files):
-        return codes_source(Path(options.files[0]), options.training), estimator
+        return codes_source(Path(options.files[0]), options.training)
     targets = description["trainer"]["targets"]
     described = description["files"] | {"coder": description["coder"], "targets": targets}
     file_coder = FileCoder.from_state(arrays, described)
     batches = read_with_schema(options.files, options.reading, file_coder.schema)
-    return files_source(batches, file_coder, options.n_jobs), estimator
+    return files_source(batches, file_coder, options.n_jobs)
 
 
 def _is_finished(out: Path, fingerprint: dict[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from gcwsnet.coding._codes_folder import (
     CODER,
     MANIFEST,
     Manifest,
+    check_codes,
     file_manifest,
     hashed_files,
     is_codes_folder,
@@ -76,12 +77,7 @@ def codes_source(folder: Path, training: TrainingSettings) -> RowSource:
     def stored() -> Iterator[Batch]:
         for one in hashed:
             for batch in one.batches(folder):
-                if batch.X.shape[1] != n_codes or int(batch.X.max(initial=0)) >= n_values:
-                    raise DataError(
-                        f"rows must have {n_codes} codes below {n_values}, as those of the coder have, got others; "
-                        "hash the files again",
-                        path=str(file_manifest(folder, one.number)),
-                    )
+                check_codes(batch, file_manifest(folder, one.number), n_codes=n_codes, n_values=n_values)
                 yield Batch(batch.X, file_coder.target(batch.y), batch.weight)
 
     return RowSource(file_coder, lambda: _counted(stored(), file_coder.n_rows))

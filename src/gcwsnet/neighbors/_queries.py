@@ -69,6 +69,9 @@ class Queries(NamedTuple):
 
     def _batches(self) -> Iterator[tuple[int, Any, Compare | None]]:
         """Yield the number of the first query, the codes of a batch, and its exact comparison."""
+        if not self.are_own and len(self.codes) <= BATCH_ROWS:  # without a slice, which takes SciPy long for a row
+            yield 0, self.codes, self._compare(self.rows)
+            return
         if not self.are_own:
             for start in range(0, len(self.codes), BATCH_ROWS):
                 batch = slice(start, start + BATCH_ROWS)

@@ -7,6 +7,7 @@ at hand, those whose estimates come near enough are compared by the exact kernel
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +101,7 @@ class Search(NamedTuple):
         n_first, n_best = (np.bincount(one.query, minlength=len(codes)) for one in (first, exact))
         full = np.flatnonzero((n_best == k) & (n_first == FIRST * k))  # else there are no more rows
         kth, worst = (one.similarity[np.cumsum(n)[full] - 1] for one, n in ((exact, n_best), (first, n_first)))
-        least = self._least(kth, self.recall)
+        least = _least(kth, self.bits, self._n_hashes, self.recall)
         again = self._estimates(least) <= worst
         parts = [exact.taken(~np.isin(exact.query, full[again]))]
         n_parts = 1 + int(again.sum()) * self._n_rows * 8 // RANKS_BYTES
@@ -116,11 +117,11 @@ class Search(NamedTuple):
 
         With `before` not negative, query i is compared with the rows whose numbers are below `before` + i.
         """
-        wanted = np.full(len(codes), threshold)
         if compare is None:
-            least = self._counts_from(wanted)
+            fewest = int(_counts_from(np.array(threshold), self.bits, self._n_hashes))
         else:
-            least = self._least(wanted, 1.0 - LOSS_OF_ESTIMATES * (1.0 - self.recall))
+            fewest = _fewest(threshold, self.bits, self._n_hashes, 1.0 - LOSS_OF_ESTIMATES * (1.0 - self.recall))
+        least = np.full(len(codes), fewest, np.uint32)
         parts = []
         step = max(1, len(codes) if self.bands else RANKS_BYTES // max(8 * self._n_rows, 1))
         for start in range(0, len(codes), step):
@@ -165,16 +166,24 @@ class Search(NamedTuple):
         by_chance = 0.5**self.bits
         return (count / self._n_hashes - by_chance) / (1.0 - by_chance)
 
-    def _counts_from(self, similarity: NDArray[np.float64]) -> NDArray[np.uint32]:
-        """Return the fewest equal codes whose estimate is at least this similarity."""
-        P = np.asarray(similarity) * (1.0 - 0.5**self.bits) + 0.5**self.bits
-        return np.clip(np.ceil(self._n_hashes * P - 1e-9), 0, self._n_hashes).astype(np.uint32)
 
-    def _least(self, similarity: NDArray[np.float64], recall: float) -> NDArray[np.uint32]:
-        """Return the equal codes that a row of this similarity has with the probability `recall`, or more."""
-        error = np.sqrt(similarity_variance(similarity, self.bits, self._n_hashes))
-        z = float(ndtri(recall))
-        return self._counts_from(np.maximum(similarity - z * error, -1.0))
+def _counts_from(similarity: NDArray[np.float64], bits: int, n_hashes: int) -> NDArray[np.uint32]:
+    """Return the fewest equal codes whose estimate is at least this similarity."""
+    P = np.asarray(similarity) * (1.0 - 0.5**bits) + 0.5**bits
+    return np.clip(np.ceil(n_hashes * P - 1e-9), 0, n_hashes).astype(np.uint32)
+
+
+def _least(similarity: NDArray[np.float64], bits: int, n_hashes: int, recall: float) -> NDArray[np.uint32]:
+    """Return the equal codes that a row of this similarity has with the probability `recall`, or more."""
+    error = np.sqrt(similarity_variance(similarity, bits, n_hashes))
+    z = float(ndtri(recall))
+    return _counts_from(np.maximum(similarity - z * error, -1.0), bits, n_hashes)
+
+
+@lru_cache(maxsize=256)
+def _fewest(similarity: float, bits: int, n_hashes: int, recall: float) -> int:
+    """Return `_least` of one similarity, which is that of many calls with a query each."""
+    return int(_least(np.array([similarity]), bits, n_hashes, recall)[0])
 
 
 def _compared(found: Candidates, compare: Compare) -> Candidates:

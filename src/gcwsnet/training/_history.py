@@ -6,7 +6,7 @@ import math
 import numbers
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,36 @@ class BinnedAUC:
         return float(second @ below / pairs) if pairs else math.nan
 
 
+class Counts(NamedTuple):
+    """What metrics are made of, for rows that were learned or predicted, here or elsewhere.
+
+    Attributes
+    ----------
+    losses : array
+        Of the rows, or summed by steps.
+    successes : array of shape (n,)
+        See `Targets.successes`.
+    scores : float32 array of shape (n,) or None
+        Of the second class, if the AUC is counted.
+    is_second : bool array of shape (n,) or None
+    """
+
+    losses: NDArray[np.float64]
+    successes: NDArray[np.float64]
+    scores: NDArray[np.float32] | None = None
+    is_second: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of(
+        cls, targets: Targets, outputs: NDArray[Any], target: NDArray[Any], losses: NDArray[np.float64], with_auc: bool
+    ) -> Counts:
+        """Return the counts of rows with these outputs and encoded targets."""
+        successes = targets.successes(outputs, target)
+        return (
+            cls(losses, successes, outputs[:, 1] - outputs[:, 0], target == 1) if with_auc else cls(losses, successes)
+        )
+
+
 class RunningMetrics:
     """Metrics of rows that come batch by batch: the mean loss, the metric of the task and, on request, the AUC.
 
@@ -88,14 +118,18 @@ class RunningMetrics:
 
     def add(self, outputs: NDArray[Any], target: NDArray[Any], losses: NDArray[np.float64]) -> None:
         """Count rows: their outputs, their encoded targets and their losses, by rows or summed by steps."""
-        self.rows += len(target)
-        self.loss = _plus(self.loss, losses)
-        self.success = _plus(self.success, self.targets.successes(outputs, target))
+        self.count(Counts.of(self.targets, outputs, target, losses, self.auc is not None))
         if self.with_last_label:
             self.same_as_last += int(np.count_nonzero(target[1:] == target[:-1])) + int(target[0] == self.last_label)
             self.last_label = int(target[-1])
-        if self.auc is not None:
-            self.auc.add(outputs[:, 1] - outputs[:, 0], target == 1)
+
+    def count(self, counts: Counts) -> None:
+        """Count rows of which the outputs are not here any more."""
+        self.rows += len(counts.successes)
+        self.loss = _plus(self.loss, counts.losses)
+        self.success = _plus(self.success, counts.successes)
+        if self.auc is not None and counts.scores is not None and counts.is_second is not None:
+            self.auc.add(counts.scores, counts.is_second)
 
     def values(self) -> Record:
         """Return the metrics by name."""

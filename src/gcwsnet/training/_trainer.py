@@ -123,6 +123,8 @@ class Trainer:
         Where the present run stands.
     following : Following or None
         What is known of a stream; None unless the last run was one.
+    totals : dict
+        What is summed up over the rounds of a run in rounds, for its records.
     """
 
     def __init__(self, net: Net) -> None:
@@ -187,12 +189,15 @@ class Trainer:
         n_jobs : int, default=1
             Threads. The weights are the same for any number of them.
         """
-        observer = Observer() if observer is None else observer
-        run = _Run(self, plan, held_out, observer, n_jobs)
-        over = False
+        run = Run(self, plan, held_out, observer, n_jobs)
+        self.go_over_epochs(run, lambda number: run.is_over_after(epochs(number)))
+
+    def go_over_epochs(self, run: Run, is_over_after: Callable[[int], bool]) -> None:
+        """Learn from the epochs of a plan that are left; `is_over_after` learns from the one of a number."""
+        plan, over = run.plan, False
         with run.interrupt:
             while not over and self.epoch < plan.epochs:
-                over = run.is_over_after(epochs(self.epochs_seen))
+                over = is_over_after(self.epochs_seen)
                 if not over or self.rows_of_epoch == plan.n_rows:
                     self.epoch, self.rows_of_epoch = self.epoch + 1, 0
                     self.epochs_seen += 1
@@ -290,6 +295,7 @@ class Trainer:
         if self._not_recorded:
             self._record_stream()
         self.epoch = self.rows_of_epoch = 0
+        self.totals: Record = {}
         counted = {"with_auc": with_auc, "with_last_label": with_last_label}
         self.since_record = RunningMetrics(self.targets, **counted)
         self.first_epoch = RunningMetrics(self.targets, **counted)
@@ -337,6 +343,8 @@ class Trainer:
         arrays |= {f"optimizer.{name}": value for name, value in self.net.optimizer_state().items()}
         run: dict[str, Any] = {"epoch": self.epoch, "rows_of_epoch": self.rows_of_epoch}
         run["with_auc"] = self.since_record.auc is not None
+        if self.totals:
+            run["totals"] = dict(self.totals)
         for name in METRICS_OF_A_RUN:
             counts, run[name] = getattr(self, name).state(f"{name}.")
             arrays |= counts
@@ -354,6 +362,7 @@ class Trainer:
             run = description["run"]
             trainer.start_run(with_auc=run["with_auc"])
             trainer.epoch, trainer.rows_of_epoch = run["epoch"], run["rows_of_epoch"]
+            trainer.totals = dict(run.get("totals", {}))
             for name in METRICS_OF_A_RUN:
                 getattr(trainer, name).restore(f"{name}.", arrays, run[name])
         if "following" in description:
@@ -361,18 +370,19 @@ class Trainer:
         return trainer
 
 
-class _Run:
-    """One call of `Trainer.run`."""
+class Run:
+    """One call of `Trainer.run`, or of `run_in_rounds`."""
 
     def __init__(
         self,
         trainer: Trainer,
         plan: Plan,
         held_out: Sequence[Callable[[], Coded]],
-        observer: Observer,
+        observer: Observer | None,
         n_jobs: int,
     ) -> None:
-        self.trainer, self.plan, self.held_out, self.observer, self.n_jobs = trainer, plan, held_out, observer, n_jobs
+        self.trainer, self.plan, self.held_out, self.n_jobs = trainer, plan, held_out, n_jobs
+        self.observer = Observer() if observer is None else observer
         self.interrupt = Interrupt()
         self.clock = Clock(trainer.history)
         self.stopping = EarlyStopping(plan.patience) if plan.patience is not None and held_out else None
@@ -393,14 +403,20 @@ class _Run:
                 before = trainer.rows_of_epoch
                 self._learn(block.rows(first, end))
                 self.interrupt.check()
-                if self._record_is_over(before):
+                if self.is_over_now(before):
                     return True
-                if trainer.rows_seen >= self.next_checkpoint:
-                    self.observer.checkpoint()
-                    self.next_checkpoint = self._next_checkpoint()
                 first = end
         if self.plan.n_rows is None and trainer.since_record.rows:
             return self._record(evaluated=True)
+        return False
+
+    def is_over_now(self, before: int) -> bool:
+        """Make the record and the checkpoint that are due since `before` rows of the epoch; True if the run ends."""
+        if self._record_is_over(before):
+            return True
+        if self.trainer.rows_seen >= self.next_checkpoint:
+            self.observer.checkpoint()
+            self.next_checkpoint = self._next_checkpoint()
         return False
 
     def finish(self) -> None:
@@ -439,15 +455,15 @@ class _Run:
         else:
             losses, outputs = self._take_steps(block)
             trainer.since_record.add(outputs, block.y, losses)
-            self._count(block.n_rows)
+            self.count(block.n_rows)
         if plan.doubling and trainer.epoch == 0:
             trainer.first_epoch.add(outputs, block.y, losses)
         self.observer.advance(block.n_rows, float(losses.sum()) / block.n_rows)
 
     def _take_steps(self, block: Batch) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         trainer = self.trainer
-        self._average()
-        rates = self._rates(block.n_rows)
+        self.average()
+        rates = self.rates(block.n_rows)
         start, steps_before = time.perf_counter(), trainer.net.n_steps
         assert block.y is not None  # noqa: S101
         try:
@@ -455,14 +471,14 @@ class _Run:
                 block.X, block.y, block.weight, rates, batch_size=self.batch_size, n_jobs=self.n_jobs
             )
         except BaseException:  # some of the steps may have been taken
-            self._count(min((trainer.net.n_steps - steps_before) * self.batch_size, block.n_rows))
+            self.count(min((trainer.net.n_steps - steps_before) * self.batch_size, block.n_rows))
             raise
         self.last_rate = float(rates[-1])
         share = SECONDS_OF_A_CALL / max(time.perf_counter() - start, 1e-9)
         trainer._steps_of_a_call = max(1, min(2 * trainer._steps_of_a_call, int(share * len(rates))))
         return losses, outputs
 
-    def _average(self) -> None:
+    def average(self) -> None:
         """Begin to average the weights, or drop the averages, as the plan says."""
         net = self.trainer.net
         self.trainer.following = None
@@ -471,13 +487,13 @@ class _Run:
         elif net.settings.average and not net.is_averaging:
             net.start_averaging(self.trainer.rows_seen)
 
-    def _count(self, rows: int) -> None:
+    def count(self, rows: int) -> None:
         self.trainer.rows_of_epoch += rows
         self.trainer.rows_seen += rows
 
-    def _rates(self, n_rows: int) -> NDArray[np.float64]:
-        """Return the learning rate of each of the next steps."""
-        firsts = np.arange(0, n_rows, self.batch_size, dtype=np.float64)
+    def rates(self, n_rows: int, side_by_side: int = 1) -> NDArray[np.float64]:
+        """Return the learning rate of each of the next steps, of which some are taken side by side."""
+        firsts = side_by_side * np.arange(0, n_rows, self.batch_size, dtype=np.float64)
         if not self.plan.scheduled or self.plan.n_rows is None:
             return np.full(len(firsts), self.rate)
         done = (self.trainer.epoch + (self.trainer.rows_of_epoch + firsts) / self.plan.n_rows) / self.plan.epochs
@@ -523,6 +539,7 @@ class _Run:
         }
         if self.plan.doubling and trainer.epoch == 0:
             record |= {f"mean_{name}": value for name, value in trainer.first_epoch.values().items()}
+        record |= trainer.totals
         if self.plan.follows:
             record |= trainer._predicted_values()
         for number, batches in enumerate(self.held_out if evaluated else ()):

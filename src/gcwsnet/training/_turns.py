@@ -33,15 +33,24 @@ class _Turns:
         self.worker.release()
 
 
+def _end(turns: _Turns, thread: threading.Thread) -> None:
+    """Abandon work, and wait a moment until its thread has given back what it had."""
+    turns.abandon()
+    if thread is not threading.current_thread():
+        thread.join(timeout=1.0)
+
+
 class InTurns(Generic[Result]):
     """Work on a thread of its own that only runs while its caller waits for it.
 
-    So its steps come in one order, whatever the machine, and nothing is shared between threads at the same time.
+    So its steps come in one order, whatever the machine, and nothing is shared between threads at the same time. Work
+    that nobody waits for any more ends when this object is dropped.
 
     Parameters
     ----------
     work : callable
-        Called with a function `pause`, which it is to call after each bounded part of it.
+        Called with a function `pause`, which it is to call after each bounded part of it. It must not refer to this
+        object, nor to what does: that would never be dropped.
 
     Attributes
     ----------
@@ -69,7 +78,7 @@ class InTurns(Generic[Result]):
 
         self._thread = threading.Thread(target=run, name="gcwsnet search", daemon=True)
         self._thread.start()
-        weakref.finalize(self, turns.abandon)
+        weakref.finalize(self, _end, turns, self._thread)
 
     def advance(self, n_turns: int) -> bool:
         """Let the work have turns; True once it is done. An error in it is raised here."""

@@ -1,0 +1,320 @@
+"""The classifier and the regressor for Dask arrays and dataframes."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, TypeVar
+
+import dask
+import dask.array
+import numpy as np
+from distributed import Client, Future, get_client
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gcwsnet._threads import n_threads
+from gcwsnet._validation import draw_seed
+from gcwsnet.distributed._partitions import (
+    MOST_CLASSES,
+    Survey,
+    draw_sample,
+    encode_partition,
+    load_partition,
+    partitions,
+    survey_partition,
+    without_net,
+)
+from gcwsnet.distributed._rounds import SHARDS, SYNC_ROWS, ClusterRounds, check_sharding, cluster_errors, row_order
+from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._input import opened, schema_of
+from gcwsnet.estimators._progress import progress
+from gcwsnet.estimators._train_files import SHUFFLED_ROWS
+from gcwsnet.training import Plan
+from gcwsnet.training._history import History, record_fractions
+from gcwsnet.training._rounds import RowNumbers, run_in_rounds
+
+OF_DASK = ("client", "shards", "sync_rows")
+NOT_HERE = {"early_stopping": False, "warm_start": False, "device": "cpu"}
+
+Self = TypeVar("Self", bound="DaskEstimator")
+
+
+def _with_parameters_of(local: type[GCWSNetEstimator]) -> Callable[[type[Self]], type[Self]]:
+    """Return what gives a class the parameters of a local estimator, with those of a cluster after them."""
+    own = {"shards": SHARDS, "sync_rows": SYNC_ROWS, "client": None}
+    parameters = [
+        *inspect.signature(local.__init__).parameters.values(),
+        *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in own.items()),
+    ]
+    signature = inspect.Signature(parameters)
+
+    def assign(self: Any, *given: Any, **named: Any) -> None:
+        bound = signature.bind(self, *given, **named)
+        bound.apply_defaults()
+        for name, value in list(bound.arguments.items())[1:]:
+            setattr(self, name, value)
+
+    def decorate(cls: type[Self]) -> type[Self]:
+        assign.__signature__ = signature  # type: ignore[attr-defined]
+        cls.__init__, cls._local = assign, local  # type: ignore[method-assign]
+        return cls
+
+    return decorate
+
+
+class DaskEstimator(BaseEstimator):
+    """What the classifier and the regressor share: a local estimator is fitted by the workers of a cluster.
+
+    Attributes
+    ----------
+    local_ : GCWSNetEstimator
+    """
+
+    _local: ClassVar[type[GCWSNetEstimator]]
+    local_: GCWSNetEstimator
+    client: Client | None
+    shards: int
+    sync_rows: int
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        raise TypeError("give the class the parameters of a local estimator", given, named)
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from the rows of Dask collections, `epochs` times each.
+
+        Parameters
+        ----------
+        X : dask array or dataframe of shape (n, D)
+        y : dask array or series of shape (n,) or, for a regression, (n, m)
+            With the partitions of X.
+        sample_weight : dask array or series of shape (n,), optional
+
+        Returns
+        -------
+        self : object
+        """
+        sharding = check_sharding(self.shards, self.sync_rows)
+        client = self._client()
+        estimator = self._unfitted()
+        with cluster_errors(client):
+            loaded = [client.compute(dask.delayed(load_partition)(*parts)) for parts in partitions(X, y, sample_weight)]
+            of_labels = isinstance(self, ClassifierMixin)
+            surveys: list[Survey] = client.gather(
+                [client.submit(survey_partition, one, of_labels, pure=False) for one in loaded]
+            )
+            self._begin(estimator, client, loaded, surveys)
+            light, targets = without_net(estimator), estimator.trainer_.targets
+            parts = [client.submit(encode_partition, light, targets, one, pure=False) for one in loaded]
+            del loaded  # workers forget a partition once its codes are there
+            self._run(estimator, client, parts, [one.n_rows for one in surveys], sharding)
+        self.local_ = estimator
+        self.n_features_in_ = estimator.n_features_in_
+        if hasattr(estimator, "feature_names_in_"):
+            self.feature_names_in_ = estimator.feature_names_in_
+        return self
+
+    def to_local(self) -> Any:
+        """Return the fitted model as an ordinary estimator, which predicts and saves without Dask."""
+        check_is_fitted(self)
+        return copy.deepcopy(self.local_)
+
+    def predict(self, X: Any) -> Any:
+        """Return the predictions for the rows of X as a Dask array, which are computed when they are asked for.
+
+        Parameters
+        ----------
+        X : dask array or dataframe of shape (n, D)
+        """
+        return self._lazily("predict", "predictions", X)
+
+    def _lazily(self, method: str, of_targets: str, X: Any) -> Any:
+        """Return what a method of the local model gives for X, partition by partition, as it is known from targets."""
+        check_is_fitted(self)
+        targets = self.local_.trainer_.targets
+        like = getattr(targets, of_targets)(np.zeros((1, targets.n_outputs), dtype=np.float32))
+        model = dask.delayed(self.local_)
+        known = X.chunks[0] if isinstance(X, dask.array.Array) else None
+        blocks = []
+        for number, (part,) in enumerate(partitions(X)):
+            rows = math.nan if known is None else known[number]
+            found = dask.delayed(_call)(model, method, part)
+            blocks.append(dask.array.from_delayed(found, (rows, *like.shape[1:]), dtype=like.dtype))
+        return dask.array.concatenate(blocks, allow_unknown_chunksizes=True)
+
+    def _client(self) -> Client:
+        try:
+            return get_client() if self.client is None else self.client
+        except ValueError as error:
+            raise ValueError(
+                "there is no client of Dask; make one, such as distributed.Client(), or give client="
+            ) from error
+
+    def _unfitted(self) -> GCWSNetEstimator:
+        """Return a local estimator with the parameters of this one."""
+        params = {name: value for name, value in self.get_params(deep=False).items() if name not in OF_DASK}
+        for name, only in NOT_HERE.items():
+            if params[name] != only:
+                raise ValueError(
+                    f"{name}={params[name]!r} is not for a training on a cluster; leave {name} out, or fit "
+                    f"{self._local.__name__} to rows in memory"
+                )
+        return self._local(**params)
+
+    def _begin(self, estimator: GCWSNetEstimator, client: Client, loaded: list[Future], surveys: list[Survey]) -> None:
+        """Learn from a sample how rows become codes, and make a net that has learned nothing."""
+        n_rows = sum(one.n_rows for one in surveys)
+        if n_rows == 0:
+            raise ValueError("X must have rows, and has none")
+        coder_settings, training_settings = estimator._freeze_parameters()
+        seed = draw_seed(estimator.random_state)
+        drawn = draw_sample(client, loaded, surveys, seed)
+        X = opened(drawn.X)
+        schema = schema_of(X, coder_settings)
+        rows = estimator._check_rows(X, drawn.y, drawn.weight, coder_settings, schema, reset=True)
+        targets = estimator._targets_of(self._shown(rows.y, surveys))
+        self._weigh_classes(estimator, surveys)
+        thorough = coder_settings.search == "thorough"
+        epochs = training_settings.epochs_to_compare(n_rows, thorough=thorough)
+        training_settings = training_settings.for_rows(n_rows, targets.n_outputs)
+        estimator._begin(rows, targets, coder_settings, training_settings, schema, seed, epochs)
+
+    def _shown(self, y: Any, surveys: list[Survey]) -> Any:  # noqa: ARG002
+        """Return what targets are learned from."""
+        return y
+
+    def _weigh_classes(self, estimator: GCWSNetEstimator, surveys: list[Survey]) -> None:
+        """Give the classes weights that follow from all rows."""
+
+    def _run(
+        self,
+        estimator: GCWSNetEstimator,
+        client: Client,
+        parts: list[Future],
+        part_rows: list[int],
+        sharding: dict[str, int],
+    ) -> None:
+        """Learn from all rows in rounds."""
+        n_rows, trainer = sum(part_rows), estimator.trainer_
+        plan = Plan(
+            estimator._n_epochs(trainer.settings, n_rows), n_rows, fractions=record_fractions(estimator.records)
+        )
+        buffer_rows = SHUFFLED_ROWS if estimator.shuffle else 0
+
+        def epoch(number: int) -> Iterator[RowNumbers]:
+            return row_order(n_rows, buffer_rows, estimator.seed_, number)
+
+        rounds = ClusterRounds(client, trainer, parts, part_rows, **sharding)
+        trainer.start_run()
+        with progress(estimator.verbose, plan.epochs * n_rows, estimator._call_back) as observer:
+            run_in_rounds(trainer, plan, epoch, rounds, (), observer, n_jobs=n_threads(estimator.n_jobs))
+
+    @property
+    def history_(self) -> History:
+        """The records of the training, with the bytes that were sent."""
+        return self.local_.history_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "local_" in vars(self)
+
+
+def _call(model: Any, method: str, rows: Any) -> Any:
+    return getattr(model, method)(rows)
+
+
+@_with_parameters_of(GCWSNetClassifier)
+class DaskGCWSNetClassifier(ClassifierMixin, DaskEstimator):
+    """A classifier that the workers of a cluster of Dask fit, for rows in Dask arrays and dataframes.
+
+    It has the parameters of `GCWSNetClassifier` and three more; early stopping, warm starts and devices other than the
+    CPU are not for it. The model follows from these parameters and from the rows in their order. It does not follow
+    from how they are cut into partitions, how many workers there are, which worker does what, or which die. The schema
+    of a table, preprocessing, p and epochs are learned from a sample of the rows, at most 20,000 of them and 64 MB.
+
+    Parameters
+    ----------
+    shards : int, default=4
+        The pieces of rows that are learned apart in a round, and then combined. More workers than shards have nothing
+        to do. ``docs/dask-training.md`` has the cost in accuracy.
+    sync_rows : int, default=8192
+        The rows of a piece.
+    client : distributed.Client, optional
+        By default the one that was made last.
+
+    Attributes
+    ----------
+    local_ : GCWSNetClassifier
+        The fitted model; `to_local` returns a copy.
+    classes_ : array
+    history_ : dict of lists
+
+    Examples
+    --------
+    >>> import dask.array
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from gcwsnet.distributed import DaskGCWSNetClassifier
+    >>> X, y = np.tile(np.eye(4), (50, 1)), np.tile([0, 1, 1, 0], 50)
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+    ...     settings = {"n_hashes": 8, "hidden": 8, "search": "off", "epochs": 4, "random_state": 0}
+    ...     model = DaskGCWSNetClassifier(**settings, client=client)
+    ...     rows, labels = dask.array.from_array(X, chunks=(60, 4)), dask.array.from_array(y, chunks=60)
+    ...     predicted = model.fit(rows, labels).predict(rows)
+    ...     float((predicted == labels).mean().compute())
+    1.0
+    >>> model.to_local().predict(X[:4]).tolist()
+    [0, 1, 1, 0]
+    """
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of each class for the rows of X as a Dask array.
+
+        Parameters
+        ----------
+        X : dask array or dataframe of shape (n, D)
+        """
+        return self._lazily("predict_proba", "probabilities", X)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes."""
+        local: Any = self.local_
+        classes: NDArray[Any] = local.classes_
+        return classes
+
+    def _shown(self, y: Any, surveys: list[Survey]) -> Any:
+        if y.ndim > 1:
+            raise ValueError(f"y must have one label for each row, got the shape {y.shape}; use GCWSNetClassifier")
+        labels, _ = _all_labels(surveys)
+        if len(labels) > MOST_CLASSES:
+            raise ValueError(
+                f"there must be at most {MOST_CLASSES} classes, got more; use DaskGCWSNetRegressor for numbers"
+            )
+        return labels
+
+    def _weigh_classes(self, estimator: GCWSNetEstimator, surveys: list[Survey]) -> None:
+        if estimator._fitted_params["class_weight"] == "balanced":
+            labels, counts = _all_labels(surveys)
+            weights = counts.sum() / (len(labels) * counts)
+            estimator._fitted_params["class_weight"] = dict(zip(labels.tolist(), weights.tolist(), strict=True))
+
+
+@_with_parameters_of(GCWSNetRegressor)
+class DaskGCWSNetRegressor(RegressorMixin, DaskEstimator):
+    """A regressor that the workers of a cluster of Dask fit, for rows in Dask arrays and dataframes.
+
+    It has the parameters of `GCWSNetRegressor`, and `shards`, `sync_rows` and `client` as `DaskGCWSNetClassifier` has
+    them, with all that is said there.
+    """
+
+
+def _all_labels(surveys: list[Survey]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the labels of all partitions, ascending, and how often each occurs."""
+    found = [one.labels for one in surveys if one.labels is not None]
+    labels, places = np.unique(np.concatenate([names for names, _ in found]), return_inverse=True)
+    counts = np.concatenate([numbers for _, numbers in found])
+    return labels, np.bincount(places, weights=counts, minlength=len(labels)).astype(np.int64)

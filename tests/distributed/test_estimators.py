@@ -1,0 +1,121 @@
+"""The estimators for Dask arrays and dataframes."""
+
+from pathlib import Path
+from typing import Any
+
+import dask.array
+import dask.dataframe
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client
+from sklearn.base import clone
+
+import gcwsnet
+from gcwsnet.distributed import DaskGCWSNetClassifier, DaskGCWSNetRegressor
+from tests.distributed.conftest import ClientOf
+
+N = 600
+RNG = np.random.default_rng(0)
+X = RNG.random((N, 5))
+Y = np.array(["low", "high"])[(X[:, 0] + X[:, 1] > 1).astype(int)]
+SETTINGS: dict[str, Any] = {"n_hashes": 16, "hidden": 8, "epochs": 4, "search": "off", "random_state": 0}
+SHARDING = {"shards": 3, "sync_rows": 32}
+
+
+def fitted(client: Client, chunk: int = 200, **more: Any) -> DaskGCWSNetClassifier:
+    rows, labels = dask.array.from_array(X, chunks=(chunk, 3)), dask.array.from_array(Y, chunks=chunk)
+    return DaskGCWSNetClassifier(**SETTINGS | SHARDING | more, client=client).fit(rows, labels)
+
+
+def content(model: Any) -> dict[str, bytes]:
+    return {name: value.tobytes() for name, value in model.trainer_.net.weights().items()}
+
+
+@pytest.fixture(scope="module")
+def model(client_of: ClientOf) -> DaskGCWSNetClassifier:
+    return fitted(client_of(2))
+
+
+@pytest.mark.parametrize(("workers", "chunk"), [(1, 150), (2, 600), (4, 77)])
+def test_neither_workers_nor_partitions_change_a_bit(
+    workers: int, chunk: int, model: DaskGCWSNetClassifier, client_of: ClientOf
+) -> None:
+    assert content(fitted(client_of(workers), chunk).local_) == content(model.local_)
+
+
+def test_to_local_is_an_ordinary_model_that_can_be_saved(model: DaskGCWSNetClassifier, tmp_path: Path) -> None:
+    local = model.to_local()
+    assert type(local) is gcwsnet.GCWSNetClassifier
+    assert local.score(X, Y) > 0.85
+    local.save(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(gcwsnet.load(tmp_path).predict_proba(X), local.predict_proba(X))
+    local.partial_fit(X[:10], Y[:10])
+    assert content(local) != content(model.local_)
+
+
+def test_predictions_are_lazy_and_those_of_the_local_model(model: DaskGCWSNetClassifier, client_of: ClientOf) -> None:
+    rows = dask.array.from_array(X, chunks=(250, 5))
+    predicted, probable = model.predict(rows), model.predict_proba(rows)
+    assert predicted.chunks == ((250, 250, 100),)
+    assert probable.shape == (N, 2)
+    local = model.to_local()
+    with client_of(2).as_current():
+        np.testing.assert_array_equal(predicted.compute(), local.predict(X))
+        np.testing.assert_array_equal(probable.compute(), local.predict_proba(X))
+    assert predicted.dtype == local.predict(X).dtype
+    assert list(model.classes_) == ["high", "low"]
+
+
+def test_dataframes_with_categories_and_missing_values(client_of: ClientOf) -> None:
+    frame = pd.DataFrame({"a": X[:, 0], "city": np.where(X[:, 1] > 0.5, "Rome", "Oslo"), "b": X[:, 2]})
+    frame.loc[::7, "b"] = np.nan
+    y = pd.Series(np.where(frame["city"] == "Rome", 1, 0), name="y")
+    weight = pd.Series(np.ones(N))
+    model = DaskGCWSNetClassifier(**SETTINGS | SHARDING, class_weight="balanced", client=client_of(2))
+    parts = [dask.dataframe.from_pandas(one, npartitions=3) for one in (frame, y, weight)]
+    model.fit(*parts)
+    assert list(model.feature_names_in_) == ["a", "city", "b"]
+    local = model.to_local()
+    assert local.score(frame, y) > 0.95
+    with client_of(2).as_current():
+        np.testing.assert_array_equal(model.predict(parts[0]).compute(), local.predict(frame))
+
+
+def test_a_regression(client_of: ClientOf) -> None:
+    y = np.stack([X[:, 0] + X[:, 1], X[:, 2]], axis=1)
+    rows, numbers = dask.array.from_array(X, chunks=(200, 5)), dask.array.from_array(y, chunks=(100, 1))
+    model = DaskGCWSNetRegressor(**SETTINGS | SHARDING | {"n_hashes": 64}, client=client_of(2)).fit(rows, numbers)
+    local = model.to_local()
+    assert type(local) is gcwsnet.GCWSNetRegressor
+    assert local.score(X, y) > 0.5
+    with client_of(2).as_current():
+        np.testing.assert_array_equal(model.predict(rows).compute(), local.predict(X))
+
+
+def test_parameters_are_those_of_the_local_estimator_and_three_more() -> None:
+    more = DaskGCWSNetClassifier().get_params()
+    local = gcwsnet.GCWSNetClassifier().get_params()
+    assert more == local | {"shards": 4, "sync_rows": 8192, "client": None}
+    assert clone(DaskGCWSNetClassifier(32, shards=2)).get_params() == more | {"n_hashes": 32, "shards": 2}
+    with pytest.raises(TypeError, match="nonsense"):
+        DaskGCWSNetClassifier(nonsense=1)
+
+
+def test_what_cannot_be_fitted_is_refused(client_of: ClientOf) -> None:
+    client = client_of(1)
+    rows, labels = dask.array.from_array(X, chunks=(200, 5)), dask.array.from_array(Y, chunks=200)
+    with pytest.raises(TypeError, match="X must be a Dask array or a Dask dataframe, got ndarray"):
+        DaskGCWSNetClassifier(client=client).fit(X, Y)
+    with pytest.raises(TypeError, match="y must be a Dask array or a Dask series, as X is, got ndarray"):
+        DaskGCWSNetClassifier(client=client).fit(rows, Y)
+    with pytest.raises(ValueError, match="early_stopping=True is not for a training on a cluster"):
+        DaskGCWSNetClassifier(early_stopping=True, client=client).fit(rows, labels)
+    with pytest.raises(ValueError, match="shards must be from 1 to 4096, got shards=0"):
+        DaskGCWSNetClassifier(shards=0, client=client).fit(rows, labels)
+    short = (
+        dask.dataframe.from_pandas(pd.DataFrame(X), npartitions=2),
+        dask.dataframe.from_pandas(pd.Series(Y), npartitions=3),
+    )
+    with pytest.raises(ValueError, match="y must have the partitions of X, 2 of them, got 3"):
+        DaskGCWSNetClassifier(client=client).fit(*short)
