@@ -87,7 +87,7 @@ SUBJECTS = {
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure one subject, and print what was found or write it into the documentation."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    titles = "\n".join(f"  {name:<16}{subject.title}" for name, subject in SUBJECTS.items())
+    titles = "\n".join(f"  {name:<18}{subject.title}" for name, subject in SUBJECTS.items())
     front = argparse.ArgumentParser(
         prog="python -m benchmarks",
         usage="python -m benchmarks SUBJECT [options]",

@@ -189,7 +189,8 @@ def main(step: int = 7, folder: Path = FOLDER) -> None:
     model.save(folder / "watch.safetensors", optimizer=False)
     np.save(folder / "rows.npy", rows.X_test[:: len(rows.X_test) // 5])
     command = ["gcwsnet", "predict", str(folder / "watch.safetensors"), str(folder / "rows.npy")]
-    console.print("$", *command)
+    console.print("$", *command, soft_wrap=True)
+    sys.stdout.flush()
     subprocess.run([sys.executable, "-m", *command], check=True)  # noqa: S603
     console.print(f"\nThe picture is {(folder / 'demo.png').resolve()}", soft_wrap=True)
 

@@ -75,7 +75,7 @@ def test_numbers_go_into_json_with_what_they_depend_on() -> None:
 @pytest.mark.parametrize(
     ("changed", "rule"),
     [
-        ({"name": "theorem6"}, "name must be one of 'theorem1', .*'gmm-limit', got name='theorem6'"),
+        ({"name": "theorem6"}, "name must be one of 'theorem1', .*'projections', got name='theorem6'"),
         ({"size": 0}, "size must be an integer from 1 to 20, got size=0"),
         ({"size": 1.5}, "size must be an integer from 1 to 20, got size=1.5"),
     ],

@@ -15,7 +15,9 @@ def map_on(client: Client) -> Map:
     """Return a map whose tasks the workers of a cluster do.
 
     A task whose worker dies, or is not heard of for the time that the scheduler allows, is done again by another one.
-    If that happens to a task more often than the scheduler allows, by default three times, the task has failed.
+    If that happens to a task more often than the scheduler allows, by default three times, it is put aside: the
+    scheduler blames all tasks that a dead worker had been given. Those that were put aside are done one by one at the
+    end, and a task whose workers die then, too, has failed.
     """
     address = client.scheduler.address
 
@@ -24,10 +26,16 @@ def map_on(client: Client) -> Map:
         unsettled = {future.key: (number, future) for number, future in enumerate(futures)}
         done = as_completed(futures)
         del futures  # so that the workers forget a result that was fetched
+        aside = []
         try:
             for future in done:
                 number, _ = unsettled.pop(future.key)
-                yield number, _settled(future, address)
+                if future.status == "error" and isinstance(future.exception(), KilledWorker):
+                    aside.append(number)
+                else:
+                    yield number, _settled(future, address)
+            for number in aside:
+                yield number, _settled(client.submit(function, items[number], pure=False), address)
         finally:
             client.cancel([future for _, future in unsettled.values()])
 
