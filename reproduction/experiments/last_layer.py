@@ -107,7 +107,6 @@ FIGURE_17 = Experiment(
             "GCWS improves the test accuracy; the entire history is compared.",
             f"GCWS is better after each batch of the first epoch, and after each of {EPOCHS} epochs; H = 200 and 400",
             partial(_gains, first=False),
-            why="Once the net has learned all that it will, both are within two points of each other.",
         ),
     ),
     _compare,
