@@ -48,7 +48,7 @@ STYLES = ("-o", "--s", ":^", "-.D", "-v", "--*")
 
 
 def _loaded(sets: Iterable[Rows], most_rows: int) -> Iterable[tuple[Rows, Any]]:
-    """Yield the datasets that are there, each with at most so many rows for training and for testing."""
+    """Yield the datasets that are there, each with at most `most_rows` rows for training and for testing."""
     for one in sets:
         try:
             data = datasets.load(one.name, download=False)

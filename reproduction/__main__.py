@@ -9,6 +9,7 @@ from pathlib import Path
 
 from joblib import effective_n_jobs
 
+from benchmarks.subject import add_count
 from reproduction import EXPERIMENTS, Results, experiment_of_runs, listing, run_experiment, write_report
 
 FAILURES = (ImportError, OSError, ValueError)  # their messages name what is wrong and the way out
@@ -66,14 +67,6 @@ def n_processes(text: str) -> int:
     return int(effective_n_jobs(jobs))
 
 
-def at_least_one(text: str) -> int:
-    """Return the number that a value of ``--seeds`` asks for."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
-    return number
-
-
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     shared = argparse.ArgumentParser(add_help=False)
@@ -98,13 +91,7 @@ def parser() -> argparse.ArgumentParser:
     one = add("run", "Run experiments. A run that is done is not repeated, so a stopped command can be started again.")
     one.add_argument("names", nargs="+", choices=[*EXPERIMENTS, "all"], metavar="NAME", help="experiments, or all")
     one.add_argument("--quick", action="store_true", help="run a reduced grid on the same data")
-    one.add_argument(
-        "--seeds",
-        type=at_least_one,
-        default=1,
-        metavar="N",
-        help="how often nets are trained, with the seeds 0 to N - 1 (default: %(default)s)",
-    )
+    add_count(one, "--seeds", 1, "how often nets are trained, with the seeds 0 to N - 1")
     one.add_argument(
         "--jobs",
         type=n_processes,

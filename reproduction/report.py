@@ -15,7 +15,7 @@ from reproduction.execution import duration
 from reproduction.experiment import Experiment
 from reproduction.experiments import EXPERIMENTS
 from reproduction.results import Outcome, Results, write_text
-from reproduction.settings import NETS, key
+from reproduction.settings import SEEDED, key
 from reproduction.statements import FAILS, HOLDS, LIMITS, NOT_MEASURED, SHARES, SIMULATION, Statement, Verdict
 from reproduction.svg import svg, svg_of_figure
 
@@ -252,7 +252,7 @@ def _command(experiment: Experiment, outcomes: list[Outcome]) -> str:
     flag = "" if done & (full - quick) or not done else " --quick"
     took = duration(sum(outcome.seconds for outcome in outcomes))
     progress = f"{len(done & full)} of {len(full)} runs of the full grid are done; they took {took} with one thread."
-    seeds = sorted({outcome.seeds for outcome in outcomes if outcome.settings["method"] in NETS})
+    seeds = sorted({outcome.seeds for outcome in outcomes if outcome.settings["method"] in SEEDED})
     if seeds:
         progress += f" Seeds of a net: {' to '.join(str(n) for n in (seeds[0], seeds[-1])[: len(seeds)])}."
     return f'<p class="facts"><code>python -m reproduction run {experiment.name}{flag}</code>: {escape(progress)}</p>'

@@ -152,23 +152,23 @@ def key(settings: Settings) -> str:
     return f"{settings['method']}-{what}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-NETS = ("gcws", "original", "nrff", "last-layer", "clusters", "regression")
-"""Methods whose runs may be repeated with other seeds: what they learn depends on the order of rows and on weights."""
+SEEDED = ("gcws", "original", "nrff", "last-layer", "clusters", "regression")
+"""Methods whose runs may be repeated with other seeds: of hashes, of initial weights, of the order of rows."""
 
 
 def with_seeds(grid: Sequence[Settings], seeds: int) -> list[Settings]:
     """Return a grid whose nets are trained with the seeds 0 to `seeds` - 1, one seed after the other."""
     return [
-        {**settings, "seed": seed} if settings["method"] in NETS else settings
+        {**settings, "seed": seed} if settings["method"] in SEEDED else settings
         for seed in range(seeds)
         for settings in grid
-        if seed == 0 or settings["method"] in NETS
+        if seed == 0 or settings["method"] in SEEDED
     ]
 
 
 def key_of_all_seeds(settings: Settings) -> str:
     """Return the key of the first of the runs that differ from these settings in nothing but the seed."""
-    return key({**settings, "seed": 0} if settings["method"] in NETS else settings)
+    return key({**settings, "seed": 0} if settings["method"] in SEEDED else settings)
 
 
 def describe(settings: Settings) -> str:

@@ -1,4 +1,4 @@
-"""`gcwsnet train --engine dask` on real clusters: one model, whatever the cluster is and whoever is killed."""
+"""`gcwsnet train --engine dask` on real clusters: one model, for any cluster and whichever process is killed."""
 
 import hashlib
 import json

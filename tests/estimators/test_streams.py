@@ -133,7 +133,7 @@ def test_the_numbers_of_a_table_are_followed_and_saved(cut: int, tmp_path: Path)
     X[:2800, 3] = 5.0
     X[3200:] = np.where(np.arange(10) == 3, X[3200:], 1000 * X[3200:] + 7)
     table = pandas.DataFrame(X, columns=[f"x{i}" for i in range(10)])
-    table.insert(4, "place", [f"place {i % 300}" for i in range(4000)])  # so many columns that rows are sparse
+    table.insert(4, "place", [f"place {i % 300}" for i in range(4000)])  # enough columns for rows to be sparse
     model = small(n_hashes=32, hidden=(16,), search="off")
     model.partial_fit(table[:500], y[:500], classes=range(5))
     assert isinstance(model.coder_.preprocessing, TablePreprocessing)

@@ -162,7 +162,7 @@ def test_the_slack_covers_the_rounding_of_the_bound() -> None:
     largest = np.argmax(X, axis=1)
     assert np.mean(i_star[np.arange(len(X)), hashes] == 2 * largest) > 0.9  # the later feature wins
     hasher = scanning_hasher(X, 16, _core.Scan.SORTED, p=1000.0, random_state=9)
-    together = np.repeat(X, 32, axis=0)  # a group of rows goes on until its last row is done: so many equal ones stop
+    together = np.repeat(X, 32, axis=0)  # a group of rows goes on until its last row is done: 32 equal ones stop
     found = hasher.samples(together)
     np.testing.assert_array_equal(found[0], np.repeat(i_star, 32, axis=0))
     np.testing.assert_array_equal(found[1], np.repeat(t_star, 32, axis=0))

@@ -189,7 +189,7 @@ class Net::Means {
   }
 
  private:
-  static constexpr std::size_t kHashes = 16, kAhead = 4;  // the means of so many rows fit into the nearest cache
+  static constexpr std::size_t kHashes = 16, kAhead = 4;  // the means of these rows fit into the nearest cache
   const Net& net_;
   WhichWeights which_;
   std::vector<Aligned<float>> arrays_;

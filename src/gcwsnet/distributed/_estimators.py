@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import dask
@@ -36,7 +37,7 @@ from gcwsnet.estimators._progress import progress
 from gcwsnet.estimators._train_files import SHUFFLED_ROWS
 from gcwsnet.training import Plan
 from gcwsnet.training._history import History, record_fractions
-from gcwsnet.training._rounds import RowNumbers, run_in_rounds
+from gcwsnet.training._rounds import run_in_rounds
 
 OF_DASK = ("client", "shards", "sync_rows")
 NOT_HERE = {"early_stopping": False, "warm_start": False, "device": "cpu"}
@@ -203,15 +204,11 @@ class DaskEstimator(BaseEstimator):
         plan = Plan(
             estimator._n_epochs(trainer.settings, n_rows), n_rows, fractions=record_fractions(estimator.records)
         )
-        buffer_rows = SHUFFLED_ROWS if estimator.shuffle else 0
-
-        def epoch(number: int) -> Iterator[RowNumbers]:
-            return row_order(n_rows, buffer_rows, estimator.seed_, number)
-
+        epochs = partial(row_order, n_rows, SHUFFLED_ROWS if estimator.shuffle else 0, estimator.seed_)
         rounds = ClusterRounds(client, trainer, parts, part_rows, **sharding)
         trainer.start_run()
         with progress(estimator.verbose, plan.epochs * n_rows, estimator._call_back) as observer:
-            run_in_rounds(trainer, plan, epoch, rounds, (), observer, n_jobs=n_threads(estimator.n_jobs))
+            run_in_rounds(trainer, plan, epochs, rounds, (), observer, n_jobs=n_threads(estimator.n_jobs))
 
     @property
     def history_(self) -> History:

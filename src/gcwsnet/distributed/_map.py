@@ -14,7 +14,7 @@ from gcwsnet.estimators._map_files import Failure, Map
 def map_on(client: Client) -> Map:
     """Return a map whose tasks the workers of a cluster do.
 
-    A task whose worker dies, or is not heard of for the time that the scheduler allows, is done again by another one.
+    A task whose worker dies, or is not heard of for the time that the scheduler allows, is repeated by another one.
     If that happens to a task more often than the scheduler allows, by default three times, it is put aside: the
     scheduler blames all tasks that a dead worker had been given. Those that were put aside are done one by one at the
     end, and a task whose workers die then, too, has failed.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from gcwsnet.estimators._hash_files import HashingOptions
 from gcwsnet.estimators._train_files import Engine, TrainingObserver, TrainingOptions, TrainingResult, train_files
 from gcwsnet.estimators._training_rows import RowSource, codes_source, is_codes
 from gcwsnet.training import Plan
-from gcwsnet.training._rounds import RowNumbers, run_in_rounds
+from gcwsnet.training._rounds import run_in_rounds
 
 CODES = "codes"
 """The folder in that of the model which has the codes of the files until the model is there."""
@@ -112,14 +113,10 @@ class ClusterEngine(Engine):
         assert self._codes is not None  # noqa: S101
         assert plan.n_rows is not None  # noqa: S101
         parts, rows = stored_parts(self._client, *self._codes, source.file_coder)
-        n_rows, buffer_rows = plan.n_rows, options.shuffle_rows or 0
         trainer = estimator.trainer_
         rounds = ClusterRounds(self._client, trainer, parts, rows, **self._sharding)
-
-        def epoch(number: int) -> Iterator[RowNumbers]:
-            return row_order(n_rows, buffer_rows, estimator.seed_, number)
-
-        run_in_rounds(trainer, plan, epoch, rounds, held_out, observer, n_jobs=n_threads(options.n_jobs))
+        epochs = partial(row_order, plan.n_rows, options.shuffle_rows or 0, estimator.seed_)
+        run_in_rounds(trainer, plan, epochs, rounds, held_out, observer, n_jobs=n_threads(options.n_jobs))
 
     def finish(self, options: TrainingOptions) -> None:
         folder = options.out / CODES

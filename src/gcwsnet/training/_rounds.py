@@ -34,7 +34,7 @@ Item = TypeVar("Item")
 
 
 class Rounds(Protocol):
-    """How the rounds of a run are learned, by whoever that is.
+    """How the rounds of a run are learned, in this process or by a cluster.
 
     Attributes
     ----------
