@@ -1,8 +1,8 @@
 """The tests on ARM: ``python -m tests.arm`` builds the native core for aarch64 and runs tests of it by an emulator.
 
 A cross-compiler builds it. QEMU runs the tests with an arm64 Python of Debian, and with wheels of NumPy, SciPy and
-scikit-learn for aarch64. They are downloaded into a folder, and nothing outside of it changes. Arguments that are not
-listed go to pytest; without any, the tests of golden codes and golden models run.
+scikit-learn for aarch64. They are downloaded into a folder, and nothing outside of it changes. Other arguments go to
+pytest; if there is no path among them, the tests of golden codes and golden models run.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / "build/arm", help="for all that is made")
     parser.add_argument("--mirror", default="http://deb.debian.org/debian", help="of Debian, for arm64")
     parser.add_argument("--release", default="bookworm", help="of Debian")
-    options, tests = parser.parse_known_args()
+    options, given = parser.parse_known_args()
     missing = missing_tools()
     if missing is not None:
         print(f"error: {missing}", file=sys.stderr)
@@ -128,7 +128,8 @@ def main() -> int:
     python = make_environment(folder, root)
     site = build(folder, root, python)
     found = {"PYTHONPATH": str(site), "OPENBLAS_NUM_THREADS": "1"}
-    command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *(tests or GOLDEN)]
+    tests = [] if any((ROOT / one.partition("::")[0]).exists() for one in given) else GOLDEN
+    command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *tests, *given]
     return subprocess.run(command, cwd=ROOT, env={**os.environ, **found}, check=False).returncode
 
 
