@@ -113,6 +113,15 @@ class EnsembleNet(Net):
         """The steps that all members have taken."""
         return min(member.n_steps for member in self.members)
 
+    @n_steps.setter
+    def n_steps(self, n: int) -> None:
+        for member in self.members:
+            member.n_steps = n
+
+    def picked_rows(self, codes: NDArray[Any]) -> Arrays:
+        """Return the rows of the members' tables that steps on codes may change."""
+        return _joined(self._each(lambda member, own: member.picked_rows(own), codes, 1))
+
     @property
     def is_averaging(self) -> bool:
         """Whether weights are averaged."""

@@ -156,6 +156,12 @@ class TorchNet(Net):
         state = self.optimizer.state_dict()["state"]
         return int(state[0]["step"]) if state else 0
 
+    @n_steps.setter
+    def n_steps(self, n: int) -> None:
+        lazy = isinstance(self.optimizer, LazyAdam)
+        for state in self.optimizer.state.values():
+            state["step"] = n if lazy else torch.tensor(float(n))
+
     @property
     def is_averaging(self) -> bool:
         """Whether weights are averaged."""
