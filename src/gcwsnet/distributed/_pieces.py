@@ -36,18 +36,33 @@ class NetMade:
         """Return what a net was made with."""
         return cls(net.settings, net.targets, net.description())
 
-    def make(self, *, initialize: bool = False) -> Net:
-        """Return such a net, by default with weights that are all zero."""
+    def make(self, *, initialize: bool) -> Net:
+        """Return such a net, with weights that follow from its seed, or that are all zero."""
         return make_net(self.settings, self.targets, **self.description, initialize=initialize)
 
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """All numbers that learning goes on from: those of a net, and the momentum. With rounds they are later ones."""
+    """All numbers that learning goes on from: those of a net, and the momentum. With rounds they are later ones.
+
+    Attributes
+    ----------
+    made : NetMade
+    arrays : dict of arrays or None
+        None for a net that has learned nothing: its weights follow from its seed, and do not travel.
+    momentum : dict of arrays
+    """
 
     made: NetMade
-    arrays: Arrays
+    arrays: Arrays | None
     momentum: Arrays
+
+    def net(self) -> Net:
+        """Return a net with these numbers."""
+        net = self.made.make(initialize=self.arrays is None)
+        if self.arrays is not None:
+            load_arrays(net, self.arrays)
+        return net
 
 
 @dataclass(frozen=True)
@@ -106,11 +121,6 @@ _kept: WeakKeyDictionary[Base, dict[int, _Kept]] = WeakKeyDictionary()
 """For a base, as long as the worker has it, the net that each thread had last."""
 
 
-def initial_base(made: NetMade) -> Base:
-    """Return the base of a net that has learned nothing."""
-    return Base(made, net_arrays(made.make(initialize=True)), {})
-
-
 def given_base(base: Base) -> Base:
     """Return a base that is sent with its task."""
     return base
@@ -154,8 +164,7 @@ def _current(base: Base, rounds: Sequence[Learned]) -> _Kept:
     of_threads = _kept.setdefault(base, {})
     kept = of_threads.pop(threading.get_ident(), None)
     if kept is None or kept.n_rounds > len(rounds):
-        kept = _Kept(0, base.made.make(), {name: value.copy() for name, value in base.momentum.items()})
-        load_arrays(kept.net, base.arrays)
+        kept = _Kept(0, base.net(), {name: value.copy() for name, value in base.momentum.items()})
     for one in rounds[kept.n_rounds :]:
         assert isinstance(one.change, dict)  # noqa: S101
         put_round(one.change, kept.net, kept.momentum, one.rate)

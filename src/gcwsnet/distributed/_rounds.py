@@ -24,7 +24,6 @@ from gcwsnet.distributed._pieces import (
     add_pieces,
     finish_round,
     given_base,
-    initial_base,
     learn_piece,
 )
 from gcwsnet.estimators._train_files import epoch_seed
@@ -134,14 +133,13 @@ class ClusterRounds:
 
     def _send_base(self) -> None:
         """Give the workers the weights as they are now."""
-        if self._trainer.rows_seen == 0:
-            self._base = self._submit(initial_base, self._made)
-        else:
-            with warnings.catch_warnings():  # of a large graph, which is the base
-                warnings.filterwarnings("ignore", category=UserWarning, module="distributed")
-                now = (net_arrays(self._trainer.net), self._trainer.momentum)
-                copies = ({name: value.copy() for name, value in arrays.items()} for arrays in now)
-                self._base = self._submit(given_base, Base(self._made, *copies))
+        base = Base(self._made, None, {})
+        if self._trainer.rows_seen > 0:
+            now = (net_arrays(self._trainer.net), self._trainer.momentum)
+            base = Base(self._made, *({name: value.copy() for name, value in arrays.items()} for arrays in now))
+        with warnings.catch_warnings():  # of a large graph, which is the base
+            warnings.filterwarnings("ignore", category=UserWarning, module="distributed")
+            self._base = self._submit(given_base, base)
         self._since_base, self._bytes_since_base = [], 0
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future:

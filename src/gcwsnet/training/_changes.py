@@ -66,13 +66,8 @@ class ShardChange(NamedTuple):
 
 def net_arrays(net: Net) -> Arrays:
     """Return all numbers that learning goes on from: views of weights and moments, and the number of steps."""
-    weights, optimizer = net.weights(), net.optimizer_state()
-    kinds = (SECOND, FIRST) if net.settings.betas[0] > 0 else (SECOND,)
-    moments = {_path(kind, name): value for kind in kinds for name, value in weights.items()}
-    if not moments.keys() <= optimizer.keys():  # before the first step
-        net.load(weights, {name: np.zeros_like(value) for name, value in moments.items()} | optimizer)
-        optimizer = net.optimizer_state()
-    return {f"{WEIGHTS}{name}": value for name, value in weights.items()} | optimizer
+    net.make_moments()
+    return {f"{WEIGHTS}{name}": value for name, value in net.weights().items()} | net.optimizer_state()
 
 
 def load_arrays(net: Net, arrays: Arrays) -> None:

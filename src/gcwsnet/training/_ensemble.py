@@ -103,6 +103,11 @@ class EnsembleNet(Net):
         """Return all that the optimizers keep."""
         return _joined(member.optimizer_state() for member in self.members)
 
+    def make_moments(self) -> None:
+        """Make the moments of each member."""
+        for member in self.members:
+            member.make_moments()
+
     def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
         """Take the weights and the optimizer's state of each member."""
         for number, member in enumerate(self.members):

@@ -101,6 +101,10 @@ class Net(ABC):
     def optimizer_state(self) -> Arrays:
         """Return all that the optimizer keeps."""
 
+    @abstractmethod
+    def make_moments(self) -> None:
+        """Give the optimizer moments that are zero, as it has them at its first step, if it has none yet."""
+
     def require_finite(self) -> None:
         """Raise a ValueError if a weight is infinite or NaN: such a net is not a model."""
         if not self.is_finite():
@@ -295,6 +299,12 @@ class NativeNet(Net):
         if self.core.has_first_moments:
             state |= {f"first_moments.{name}": value for name, value in self.core.first_moments().items()}
         return state
+
+    def make_moments(self) -> None:
+        """Make the moments that the settings ask for."""
+        self.core.second_moments()
+        if self.settings.betas[0] > 0:
+            self.core.first_moments()
 
     def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
         """Take weights and the optimizer's state."""

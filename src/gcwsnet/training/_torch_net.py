@@ -158,9 +158,11 @@ class TorchNet(Net):
 
     @n_steps.setter
     def n_steps(self, n: int) -> None:
-        lazy = isinstance(self.optimizer, LazyAdam)
-        for state in self.optimizer.state.values():
-            state["step"] = n if lazy else torch.tensor(float(n))
+        raise NotImplementedError(f"nets of torch do not learn in rounds, which set n_steps={n}")
+
+    def make_moments(self) -> None:
+        """Raise an error: nets of torch do not learn in rounds, which need views of all numbers."""
+        raise NotImplementedError("nets of torch do not learn in rounds")
 
     @property
     def is_averaging(self) -> bool:
