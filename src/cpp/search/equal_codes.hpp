@@ -62,11 +62,33 @@ GCWSNET_INLINE std::uint32_t equal_codes_of(const Code* a, const Code* b, std::s
   return total;
 }
 
+// Rows whose codes fill n registers, which hold those of the query from row to row.
+template <class Code, std::size_t n>
+GCWSNET_INLINE void equal_codes_of_short_rows(const Code* query, const Code* rows, std::size_t n_rows, std::uint32_t* counts) {
+  using Lanes = CodeLanes<Code>;
+  typename Lanes::Register of_query[n], row;
+  __builtin_memcpy(of_query, query, sizeof of_query);
+  for (std::size_t i = 0; i < n_rows; ++i, rows += n * Lanes::kCount) {
+    typename Lanes::Register lanes{};
+    for (std::size_t j = 0; j < n; ++j) {
+      __builtin_memcpy(&row, rows + j * Lanes::kCount, sizeof row);
+      lanes -= (typename Lanes::Register)(of_query[j] == row);
+    }
+    counts[i] = sum_of_lanes<Code>(lanes);
+  }
+}
+
 template <class Code>
 GCWSNET_INLINE void equal_codes_of_rows(const void* query, const void* rows, std::size_t n_rows, std::size_t n_hashes,
                                         std::uint32_t* counts) {
   const Code* a = static_cast<const Code*>(query);
   const Code* b = static_cast<const Code*>(rows);
+  switch (n_hashes) {
+    case CodeLanes<Code>::kCount: return equal_codes_of_short_rows<Code, 1>(a, b, n_rows, counts);
+    case 2 * CodeLanes<Code>::kCount: return equal_codes_of_short_rows<Code, 2>(a, b, n_rows, counts);
+    case 4 * CodeLanes<Code>::kCount: return equal_codes_of_short_rows<Code, 4>(a, b, n_rows, counts);
+    case 8 * CodeLanes<Code>::kCount: return equal_codes_of_short_rows<Code, 8>(a, b, n_rows, counts);
+  }
   for (std::size_t i = 0; i < n_rows; ++i) counts[i] = equal_codes_of(a, b + i * n_hashes, n_hashes);
 }
 
