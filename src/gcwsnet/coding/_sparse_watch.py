@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -145,13 +146,23 @@ class SparseWatch:
 
     def _woken(self, block: Any, version: ColumnVersion) -> ColumnVersion:
         """Return a version in which columns are awake that had the same entry in all rows, and have not any more."""
-        asleep = self.constant & ~version.awake
-        same = asleep[block.indices] & (block.data == self.value[block.indices])
-        waking = asleep & (np.bincount(block.indices[same], minlength=len(asleep)) < block.shape[0])
-        if not waking.any():
+        asleep = self._dropped[~version.awake[self._dropped]]
+        if not len(asleep):
             return version
-        deviation = np.where(waking & (self.value != 0), np.abs(self.value), version.deviation)
-        return replace(version, number=version.number + 1, awake=version.awake | waking, deviation=deviation)
+        same = self.constant[block.indices] & ~version.awake[block.indices]
+        same &= block.data == self.value[block.indices]
+        times = np.bincount(np.searchsorted(asleep, block.indices[same]), minlength=len(asleep))
+        waking = asleep[times < block.shape[0]]
+        if not len(waking):
+            return version
+        awake, deviation = version.awake.copy(), version.deviation.copy()
+        awake[waking], deviation[waking] = True, np.abs(self.value[waking])
+        return replace(version, number=version.number + 1, awake=awake, deviation=deviation)
+
+    @cached_property
+    def _dropped(self) -> NDArray[np.int64]:
+        """The columns that are constant: few of very many."""
+        return np.flatnonzero(self.constant)
 
     def state(self) -> tuple[Arrays, int]:
         """Return the arrays, with the rows of the unfinished block, and 0: nothing is corrected later."""
