@@ -228,22 +228,25 @@ class Trainer:
         assert piece.y is not None  # noqa: S101
         if self.following is None:
             self.following = Following()
-        following = self.following
+        following, n = self.following, piece.n_rows
         following.begin(net, self.rows_seen)
-        some = slice(None, None, -(-piece.n_rows // SCORED_ROWS))
-        target = piece.y[some]
-        outputs, found, event = following.look_at(net, piece.X[some], target, self.rows_seen, n_jobs)
-        self.predicted.add(outputs, target, np.array(found))
-        batch_size = settings.rows_of_a_step(math.inf)
-        firsts = range(self.rows_seen, self.rows_seen + piece.n_rows, batch_size)
-        rates = settings.rate(math.inf, net.n_hashes) * np.array([following.rate_factor(first) for first in firsts])
+        event = None
+        if n > 1 or following.is_compared(self.rows_seen):
+            some = slice(None, None, -(-n // SCORED_ROWS))
+            target = piece.y[some]
+            outputs, found, event = following.look_at(net, piece.X[some], target, self.rows_seen, n_jobs)
+            self.predicted.add(outputs, target, np.array(found))
+        batch_size, rate = settings.rows_of_a_step(math.inf), settings.rate(math.inf, net.n_hashes)
+        rates = following.rates(rate, range(self.rows_seen, self.rows_seen + n, batch_size))
         steps_before = net.n_steps
         try:
             losses, outputs = net.train(piece.X, piece.y, piece.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
         except BaseException:  # some of the steps may have been taken
-            self.rows_seen += min((net.n_steps - steps_before) * batch_size, piece.n_rows)
+            self.rows_seen += min((net.n_steps - steps_before) * batch_size, n)
             raise
-        self.rows_seen += piece.n_rows
+        self.rows_seen += n
+        if n == 1:
+            event = following.take_loss(net, float(losses[0]), self.rows_seen)
         self.since_record.add(outputs, piece.y, losses)
         self._last_rate = float(rates[-1])
         return losses, outputs, event
@@ -269,11 +272,12 @@ class Trainer:
         It is what `run` does with a plan that follows, without an observer, and takes less time for few rows.
         """
         start = time.perf_counter()
-        events = []
-        for first in range(0, rows.n_rows, PIECE_ROWS):
-            piece = rows if rows.n_rows <= PIECE_ROWS else rows.rows(first, first + PIECE_ROWS)
-            event = self.follow(piece, n_jobs=n_jobs)[2]
-            events += [] if event is None else [event]
+        n = rows.n_rows
+        pieces = (
+            [rows] if n <= PIECE_ROWS else [rows.rows(first, first + PIECE_ROWS) for first in range(0, n, PIECE_ROWS)]
+        )
+        found = [self.follow(piece, n_jobs=n_jobs)[2] for piece in pieces]
+        events = [event for event in found if event is not None]
         self.epochs_seen += 1
         self._not_recorded += time.perf_counter() - start
         if 64 * self.since_record.rows >= self.rows_seen:
