@@ -35,6 +35,10 @@ GCWSNET_INLINE std::uint32_t sum_of_lanes(const typename CodeLanes<Code>::Regist
     return static_cast<std::uint32_t>(_mm_cvtsi128_si32(two) + _mm_cvtsi128_si32(_mm_unpackhi_epi64(two, two)));
 #endif
   }
+#elif defined(__aarch64__)
+  if constexpr (sizeof(Code) == 1) return vaddlvq_u8((uint8x16_t)lanes);
+  if constexpr (sizeof(Code) == 2) return vaddlvq_u16((uint16x8_t)lanes);
+  if constexpr (sizeof(Code) == 4) return vaddvq_u32((uint32x4_t)lanes);
 #endif
   std::uint32_t total = 0;
   for (std::size_t lane = 0; lane < CodeLanes<Code>::kCount; ++lane) total += lanes[lane];
@@ -104,6 +108,9 @@ GCWSNET_INLINE Number difference(const Number& a, const Number& b) {
 // How many of these bits each byte has.
 template <int bits, class Number>
 GCWSNET_INLINE Number bits_of_bytes(Number x) {
+#if defined(__aarch64__)
+  if constexpr (sizeof(Number) == kRegisterBytes) return (Number)vcntq_u8((uint8x16_t)x);
+#endif
   if constexpr (bits == 1) x -= (x >> 1) & 0x5555555555555555u;
   if constexpr (bits <= 2) x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
   return (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
