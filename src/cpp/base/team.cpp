@@ -43,37 +43,14 @@ void Pace::record(double seconds) {
     return;
   }
   seconds_[static_cast<std::size_t>(n_measured_)] = seconds;
-  ++n_measured_;
-  if (is_lost()) {
-    decide(false, n_after_a_loss_);
-    n_after_a_loss_ = std::min(2 * n_after_a_loss_, kDecided);
-    return;
-  }
-  if (n_measured_ < kMeasured) return;
+  if (++n_measured_ < kMeasured) return;
   const double most = kMostCounted * *std::min_element(seconds_.begin(), seconds_.end());
   double alone = 0.0, shared = 0.0;
   for (int round = 0; round < kMeasured; ++round) {
     (is_shared_when_measured(round) ? shared : alone) += std::min(seconds_[static_cast<std::size_t>(round)], most);
   }
-  decide(shared < kWorthSharing * alone, kDecided);
-  n_after_a_loss_ = kAfterALoss;
-}
-
-// Whether the rounds measured so far that were shared took so much longer than as many alone.
-bool Pace::is_lost() const {
-  double alone = 0.0, shared = 0.0;
-  int n_alone = 0, n_shared = 0;
-  for (int round = 0; round < n_measured_; ++round) {
-    const bool is_shared = is_shared_when_measured(round);
-    (is_shared ? shared : alone) += seconds_[static_cast<std::size_t>(round)];
-    ++(is_shared ? n_shared : n_alone);
-  }
-  return shared > (n_shared + kMostLost) * (alone / n_alone);  // the first round is alone
-}
-
-void Pace::decide(bool shared, int n_rounds) {
-  shared_ = shared;
-  n_decided_ = n_rounds;
+  shared_ = shared < kWorthSharing * alone;
+  n_decided_ = kDecided;
   n_measured_ = 0;
 }
 

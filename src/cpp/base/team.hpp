@@ -19,8 +19,7 @@ namespace gcwsnet {
 
 // Whether a team is faster than one thread, measured now and then. Where other programs use the processors too, a member
 // may lose its own in the middle of a block, and all others wait for it. Such a round takes many times as long as others.
-// It counts as four of the fastest, so that one of them does not decide. But where the rounds that are shared have lost more
-// time than eight rounds take, measuring ends, and this thread works alone for a while, which doubles with each further loss.
+// It counts as four of the fastest, so that one of them does not decide.
 class Pace {
  public:
   // For the next round of work, of which all are about equally long.
@@ -30,15 +29,11 @@ class Pace {
 
  private:
   static constexpr int kInARow = 4, kMeasured = 24, kDecided = 600;  // rounds: four alone, four shared, ...
-  static constexpr int kMostLost = 8, kAfterALoss = 100;
   static constexpr double kMostCounted = 4.0, kWorthSharing = 0.95;
   static constexpr bool is_shared_when_measured(int round) { return round / kInARow % 2 == 1; }
 
-  bool is_lost() const;
-  void decide(bool shared, int n_rounds);
-
   bool shared_ = false;
-  int n_decided_ = 0, n_measured_ = 0, n_after_a_loss_ = kAfterALoss;
+  int n_decided_ = 0, n_measured_ = 0;
   std::array<double, kMeasured> seconds_{};
 };
 
