@@ -68,6 +68,7 @@ SANITIZED_RUN := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -p
   PYTHONPATH=$(CURDIR)/$(SANITIZED)/site $(SANITIZED)/venv/bin/python
 SANITIZED_PARTS := $(addprefix tests/,hashing kernels encoding coding training nn neighbors data test_fourier.py \
   test_instruction_set.py test_thread_pool.py test_threads.py)
+LONG_ON_PURPOSE := $(addprefix --ignore tests/hashing/,test_building.py test_long_work.py)
 SOURCES := $(NATIVE) $(wildcard src/gcwsnet/*.py src/gcwsnet/*/*.py src/gcwsnet/*/*/*.py)
 sanitize: $(SANITIZED_PARTS:%=$(SANITIZED)/passed/%) ## tests with a native core that checks its memory and its arithmetic
 
@@ -85,7 +86,7 @@ $(SANITIZED)/site: $(SOURCES) | setup
 
 .SECONDEXPANSION:
 $(SANITIZED)/passed/%: $(SANITIZED)/site $$(wildcard $$* $$*/*.py) tests/conftest.py
-	$(SANITIZED_RUN) -m pytest --capture=sys --hypothesis-profile sanitized -m "not slow" $*
+	$(SANITIZED_RUN) -m pytest --capture=sys --hypothesis-profile sanitized -m "not slow" $(LONG_ON_PURPOSE) $*
 	mkdir -p $(@D) && touch $@
 
 # The same environment with a native core that ThreadSanitizer watches: the pool, tables, training and search.
