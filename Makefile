@@ -7,7 +7,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard src/cpp/* src/cpp/*/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench paper docs sanitize sanitize-threads arm fuzz fuzz-native clean
+.PHONY: help setup demo test lint format bench paper docs sanitize sanitize-threads arm emulate-avx512 fuzz fuzz-native clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -105,6 +105,9 @@ sanitize-threads: setup ## tests of threads with a native core that looks for da
 ARM_TESTS ?=
 arm: setup ## golden codes and golden models on an emulated ARM processor (aarch64); ARM_TESTS="tests/kernels" for others
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.arm $(ARM_TESTS)
+
+emulate-avx512: setup ## the hasher on an emulated processor with AVX-512, judged by the reference: needs Bochs
+	$(BIN)/python -m tests.emulated
 
 FUZZ_SECONDS ?= 300
 FUZZ_SEED ?= $(shell date +%s)
