@@ -127,6 +127,20 @@ def test_a_stream_that_is_saved_and_loaded_gets_the_same_bytes(cut: int, size: i
     assert model.coder_.version is not None
 
 
+def test_an_array_may_be_filled_again_for_each_call() -> None:
+    X, y = clusters(2800)
+    found = []
+    for reused in (False, True):
+        model = small(n_hashes=16, hidden=(8,), search="off")
+        rows, labels = np.empty((20, 10)), np.empty(20, dtype=y.dtype)
+        for first in range(0, len(y), 20):
+            rows[:], labels[:] = X[first : first + 20], y[first : first + 20]
+            given = (rows, labels) if reused else (rows.copy(), labels.copy())
+            model.partial_fit(*given, classes=range(5))
+        found.append(model.trainer_.net.weights()["layers.0.weight"].copy())
+    np.testing.assert_array_equal(found[0], found[1])
+
+
 @pytest.mark.parametrize("cut", [2900, 3230])
 def test_sparse_columns_are_followed_and_saved(cut: int, tmp_path: Path) -> None:
     X, y = clusters(4500)
