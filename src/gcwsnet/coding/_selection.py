@@ -124,8 +124,8 @@ class Score(Protocol):
     def outcome(self, outputs: NDArray[np.float32], rows: Rows) -> Outcome:
         """Return how good the outputs for rows are."""
 
-    def pause(self) -> None:
-        """Let others work; called after each part of the search that takes milliseconds."""
+    def pause(self, turns: int = 1) -> None:
+        """Let others work for some turns; called after each part of the search that takes milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -456,7 +456,7 @@ class _Search:
             for training, validation in splits(self.X.shape[0], self.seed, *key[:2]):
                 rows = self.X[training]
                 preprocessing = learn_preprocessing(rows, recipe, self.score.target[training], self.numeric, self.codes)
-                self.score.pause()
+                self.score.pause(turns=2)  # it may have taken as long as two other parts
                 prepared = preprocessing.transform(rows)
                 self.score.pause()
                 parts.append((training, validation, prepared, preprocessing.transform(self.X[validation])))
