@@ -8,34 +8,47 @@ rows for training, in one pass, and measures both on the rows for testing.
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 
-from benchmarks.subject import Section, add_count, environment, log, markdown_table
+from benchmarks.subject import Section, add_count, environment, log, markdown_table, save_svg
 from gcwsnet import datasets
 
 UNITS = (200, 400)
 BATCH, RATE = 32, 1e-3
+ENDS = (1, 2, 3, 5, 8, 12, 20, 30, 40, 60, 80, 100)
+"""The epochs after which nets are measured, beside the last one."""
+
+
+class Record(NamedTuple):
+    """The accuracies of a net and of the boosted one, in percent, after some batches."""
+
+    epoch: float
+    batch: float
+    net: float
+    boosted: float
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
-    add_count(parser, "--epochs", 5, "the epochs of the net")
+    add_count(parser, "--epochs", 40, "the epochs of the net")
     add_count(parser, "--seeds", 1, "the seeds that accuracies are means over")
 
 
 def run(options: argparse.Namespace) -> Section:
     """Train nets of both sizes."""
     data = datasets.load("dailysports")
-    tables = []
+    histories, tables = {}, []
     for units in UNITS:
         runs = [measure(data, units, options.epochs, seed) for seed in range(options.seeds)]
-        lines = []
-        for records in zip(*runs, strict=True):
-            epoch, batch = records[0][:2]
-            net, boosted = (100 * float(np.mean([record[i] for record in records])) for i in (2, 3))
-            lines.append([f"{epoch:.2f}", str(batch), f"{net:.1f}", f"{boosted:.1f}"])
+        histories[units] = [Record(*np.mean(records, axis=0).tolist()) for records in zip(*runs, strict=True)]
+        lines = [
+            [f"{one.epoch:.2f}", f"{one.batch:.0f}", f"{one.net:.1f}", f"{one.boosted:.1f}"] for one in histories[units]
+        ]
         head = ["epoch", "batches", f"the net, H = {units}, %", "boosted, %"]
         tables.append(markdown_table(head, lines, "rr"))
     n_train, n_columns = data.X_train.shape
@@ -43,11 +56,26 @@ def run(options: argparse.Namespace) -> Section:
         f"DailySports: {n_train} rows of {n_columns} numbers for training, {len(data.y_test)} for testing; batches of "
         f"{BATCH}, Adam with the rate {RATE}; k = 256, b = 8, p = 1; number of seeds: {options.seeds}."
     )
-    return Section("\n\n".join([" ".join(environment("torch")), about, *tables]))
+    text = "\n\n".join([" ".join(environment("torch")), about, *tables])
+    return Section(text, {"images/boost.svg": partial(draw, histories)})
 
 
-def measure(data: Any, units: int, epochs: int, seed: int) -> list[tuple[float, int, float, float]]:
-    """Return the epoch, the batches so far, and the accuracies of the net and of the boosted one."""
+def draw(histories: dict[int, list[Record]], path: Path) -> None:
+    """Draw the accuracies against the batches so far, as Figure 17 of the paper does."""
+    figure = Figure(figsize=(7.2, 3.4), layout="constrained")
+    for axes, (units, records) in zip(figure.subplots(1, len(histories), sharey=True), histories.items(), strict=True):
+        batches = [one.batch for one in records]
+        axes.plot(batches, [one.boosted for one in records], "r-o", markersize=3, label="boosted")
+        axes.plot(batches, [one.net for one in records], "k--s", markersize=3, label="the net")
+        axes.set(title=f"DailySports, H = {units}", xscale="log", xlabel="batches of 32 rows", ylim=(0, 101))
+        axes.grid(alpha=0.3)
+    figure.axes[0].set_ylabel("accuracy, %")
+    figure.axes[0].legend(loc="lower right")
+    save_svg(figure, path)
+
+
+def measure(data: Any, units: int, epochs: int, seed: int) -> list[Record]:
+    """Return the history of a training."""
     import torch
     from torch import nn
 
@@ -64,7 +92,7 @@ def measure(data: Any, units: int, epochs: int, seed: int) -> list[tuple[float, 
     loader = list(zip(X[order].split(1024), y[order].split(1024), strict=True))
     test = list(zip(X_test.split(1024), y_test.split(1024), strict=True))
     n_batches = -(-len(y) // BATCH)
-    ends = {round(n_batches * share) for share in (1, 2, 3, 5, 8, 12, 20, 50, 100) if share <= epochs}
+    ends = {n_batches * share for share in ENDS if share <= epochs}
     looks = {2**i for i in range(n_batches.bit_length()) if 2**i < n_batches} | ends | {n_batches * epochs}
     found, batch = [], 0
     for epoch in range(epochs):
@@ -76,6 +104,6 @@ def measure(data: Any, units: int, epochs: int, seed: int) -> list[tuple[float, 
             if batch in looks:
                 record = BoostMonitor(net, loader, test, seed=seed).step()
                 assert record is not None
-                found.append((batch / n_batches, batch, record.network, record.boosted))
+                found.append(Record(batch / n_batches, batch, 100 * record.network, 100 * record.boosted))
                 log(f"H = {units}, epoch {epoch}, batch {batch}: {record.network:.3f} {record.boosted:.3f}")
     return found

@@ -112,8 +112,8 @@ def threshold_methods(t: float) -> list[Method]:
     """Return the methods that find all rows from a similarity on."""
     ours = [gcwsnet_threshold(t, 256, keep_rows=keep) for keep in (True, False)]
     ours += [gcwsnet_threshold(t, 256, keep_rows=keep, sets=True) for keep in (True, False)]
-    ours += [gcwsnet_threshold(t, 128, sets=True, recall=recall) for recall in (0.5, 0.7)]
-    ours += [gcwsnet_threshold(t, 256, keep_rows=False, sets=True, recall=recall) for recall in (0.5, 0.7)]
+    ours += [gcwsnet_threshold(t, 128, sets=True, recall=recall) for recall in (0.5, 0.7, 0.8)]
+    ours += [gcwsnet_threshold(t, 256, keep_rows=False, sets=True, recall=recall) for recall in (0.5, 0.7, 0.8)]
     return [*ours, datasketch_lsh(t), rensa_lsh(t, 32 if t < 0.6 else 16)]
 
 

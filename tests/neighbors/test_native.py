@@ -64,7 +64,7 @@ def test_a_scan_equals_counting_in_numpy(
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("k", [1, 31, 64, 100, 256, 9000])
+@pytest.mark.parametrize("k", [1, 16, 31, 32, 64, 100, 128, 256, 9000])
 def test_every_instruction_set_counts_the_same(dtype: Any, k: int) -> None:
     """9000 equal codes are more than a lane of 8 bits can count."""
     codes = random_codes(40, k, dtype, 0)

@@ -133,8 +133,16 @@ GCWSNET_INLINE Ints to_ints(const Floats& a) {
 }
 
 template <class R>
+GCWSNET_INLINE R select_register(const IntRegister& condition, const R& yes, const R& no) {
+#if defined(__aarch64__)
+  return (R)vbslq_u32((uint32x4_t)condition, (uint32x4_t)yes, (uint32x4_t)no);
+#else
+  return condition ? yes : no;
+#endif
+}
+template <class R>
 GCWSNET_INLINE Pack<R> select(const Ints& condition, const Pack<R>& yes, const Pack<R>& no) {
-  return each<Pack<R>>([](const IntRegister& c, const R& y, const R& n) { return R(c ? y : n); }, condition, yes, no);
+  return each<Pack<R>>(select_register<R>, condition, yes, no);
 }
 
 // The greater, or the smaller, of two numbers that are not NaN. Of a zero and a minus zero: b.
@@ -165,6 +173,16 @@ GCWSNET_INLINE Floats minimum(const Floats& a, const Floats& b) { return each<Fl
 
 // One bit for each lane, the lowest for the first: whether the comparison holds there.
 GCWSNET_INLINE std::uint32_t lanes_where(const Ints& condition) {
+#if defined(__aarch64__)
+  // A byte of all ones for each lane, then its own bit of eight, which pairwise sums bring together in two bytes.
+  const uint16x8_t first = vuzp1q_u16((uint16x8_t)condition.part[0], (uint16x8_t)condition.part[1]);
+  const uint16x8_t second = vuzp1q_u16((uint16x8_t)condition.part[2], (uint16x8_t)condition.part[3]);
+  const uint8x16_t bit = (uint8x16_t)vdupq_n_u64(0x8040201008040201u);
+  const uint8x16_t set = vandq_u8(vuzp1q_u8((uint8x16_t)first, (uint8x16_t)second), bit);
+  const uint8x16_t pairs = vpaddq_u8(set, set);
+  const uint8x16_t fours = vpaddq_u8(pairs, pairs);
+  return vgetq_lane_u16((uint16x8_t)vpaddq_u8(fours, fours), 0);
+#else
   std::uint32_t lanes = 0;
 #pragma GCC unroll 4
   for (int i = 0; i < kParts; ++i) {
@@ -181,6 +199,7 @@ GCWSNET_INLINE std::uint32_t lanes_where(const Ints& condition) {
     lanes |= here << (i * kRegisterLanes);
   }
   return lanes;
+#endif
 }
 
 // Lane n of the result is lane from[n] of the sixteen numbers at `numbers`.
@@ -203,6 +222,12 @@ GCWSNET_INLINE P permuted(const void* numbers, const Words& from) {
     out.part[i] = (WordRegister)_mm256_blendv_ps((__m256)first, (__m256)second, of_second);
   }
   return bits<P>(out);
+#elif defined(__aarch64__)
+  const uint8x16x4_t all = vld1q_u8_x4(static_cast<const std::uint8_t*>(numbers));
+  // The places of the four bytes of each number.
+  const Words bytes = from * words(0x04040404u) + words(0x03020100u);
+  return bits<P>(each<Words>(
+      [&all](const WordRegister& place) { return (WordRegister)vqtbl4q_u8(all, (uint8x16_t)place); }, bytes));
 #else
   std::uint32_t all[kLanes], index[kLanes], out[kLanes];
   __builtin_memcpy(all, numbers, sizeof all);
@@ -210,6 +235,12 @@ GCWSNET_INLINE P permuted(const void* numbers, const Words& from) {
   for (int lane = 0; lane < kLanes; ++lane) out[lane] = all[index[lane]];
   return load<P>(out);
 #endif
+}
+
+GCWSNET_INLINE std::uint32_t word_at(const void* numbers, std::size_t place) {
+  std::uint32_t word;
+  __builtin_memcpy(&word, static_cast<const char*>(numbers) + place * sizeof word, sizeof word);
+  return word;
 }
 
 // Lane n of the result is numbers[at[n]]; places are below 2^31.
@@ -227,12 +258,21 @@ GCWSNET_INLINE P gathered(const void* numbers, const Words& at) {
                                                             (__m256i)at.part[i], _mm256_set1_epi32(-1), 4);
   }
   return bits<P>(out);
+#elif defined(__aarch64__)
+  // Each number is loaded right into its lane; two places leave a register at once.
+  return bits<P>(each<Words>(
+      [numbers](const WordRegister& places) {
+        const std::uint64_t low = vgetq_lane_u64((uint64x2_t)places, 0), high = vgetq_lane_u64((uint64x2_t)places, 1);
+        uint32x4_t four = vdupq_n_u32(word_at(numbers, low & 0xffffffffu));
+        four = vsetq_lane_u32(word_at(numbers, low >> 32), four, 1);
+        four = vsetq_lane_u32(word_at(numbers, high & 0xffffffffu), four, 2);
+        return (WordRegister)vsetq_lane_u32(word_at(numbers, high >> 32), four, 3);
+      },
+      at));
 #else
   std::uint32_t index[kLanes], out[kLanes];
   store(index, at);
-  for (int lane = 0; lane < kLanes; ++lane) {
-    __builtin_memcpy(&out[lane], static_cast<const char*>(numbers) + std::size_t{index[lane]} * 4, 4);
-  }
+  for (int lane = 0; lane < kLanes; ++lane) out[lane] = word_at(numbers, index[lane]);
   return load<P>(out);
 #endif
 }
@@ -290,6 +330,8 @@ GCWSNET_INLINE bool any_bit(const IntRegister& x) {
   return _mm512_test_epi32_mask((__m512i)x, (__m512i)x) != 0;
 #elif defined(__AVX2__)
   return !_mm256_testz_si256((__m256i)x, (__m256i)x);
+#elif defined(__aarch64__)
+  return vmaxvq_u32((uint32x4_t)x) != 0;
 #else
   std::uint64_t halves[2];
   __builtin_memcpy(halves, &x, sizeof halves);

@@ -65,6 +65,9 @@ class GcwsBatchSampler : public BatchSampler {
   void sample_by_table(const RowBatch& rows, SampleBuffer& samples);
   void sample_generated(const RowBatch& rows, std::size_t row, SampleBuffer& samples);
 
+  // Whether a group of rows has so many entries that a sorted scan may be quicker than a full one; and whether any has.
+  bool plan_pays(const RowBatch& rows, std::size_t first, std::size_t end) const;
+  bool lists_pay(const RowBatch& rows) const;
   // How each group of rows is scanned; fills heavy_, heavy_start_ and limit_.
   std::vector<Plan> plan(const SortedLists* lists, const RowBatch& rows);
   void scan_table(std::size_t block, const Entries& row, const Samples& samples);
@@ -92,6 +95,20 @@ class GcwsBatchSampler : public BatchSampler {
   UninitializedVector<float> by_feature_;
 };
 
+bool GcwsBatchSampler::plan_pays(const RowBatch& rows, std::size_t first, std::size_t end) const {
+  std::size_t n_entries = 0;
+  for (std::size_t r = first; r < end; ++r) n_entries += rows.summary[r].n;
+  return scan_ != Scan::kAuto || worth_a_plan(n_entries, end - first);
+}
+
+bool GcwsBatchSampler::lists_pay(const RowBatch& rows) const {
+  if (scan_ == Scan::kFull) return false;
+  for (std::size_t first = 0; first < rows.n_rows(); first += group_) {
+    if (plan_pays(rows, first, std::min(first + group_, rows.n_rows()))) return true;
+  }
+  return false;
+}
+
 std::vector<Plan> GcwsBatchSampler::plan(const SortedLists* lists, const RowBatch& rows) {
   const float none = -std::numeric_limits<float>::infinity();
   const std::size_t n = rows.n_rows();
@@ -103,10 +120,8 @@ std::vector<Plan> GcwsBatchSampler::plan(const SortedLists* lists, const RowBatc
   for (std::size_t group = 0; group < n_groups; ++group) {
     const std::size_t first = group * group_;
     const std::size_t end = std::min(first + group_, n);
-    std::size_t n_entries = 0;
-    for (std::size_t r = first; r < end; ++r) n_entries += rows.summary[r].n;
     Plan& plan = plans[group];
-    if (lists != nullptr && (scan_ != Scan::kAuto || worth_a_plan(n_entries, end - first))) {
+    if (lists != nullptr && plan_pays(rows, first, end)) {
       views_.clear();
       for (std::size_t r = first; r < end; ++r) {
         const Entries row = rows.row(r);
@@ -189,7 +204,7 @@ void GcwsBatchSampler::sample_by_table(const RowBatch& rows, SampleBuffer& sampl
   const std::size_t n = rows.n_rows();
   const bool negative = std::any_of(rows.summary.begin(), rows.summary.end(), [](const auto& row) { return row.negative; });
   const int shift = negative ? 0 : 1;
-  const SortedLists* lists = scan_ == Scan::kFull ? nullptr : tables_.lists(shift, stop_sign_);
+  const SortedLists* lists = lists_pay(rows) ? tables_.lists(shift, stop_sign_) : nullptr;
   const std::vector<Plan> plans = plan(lists, rows);
   for (std::size_t r = 0; r < n; ++r) {
     if (plans[r / group_].scans_entries() || few_rows(n - r / group_ * group_)) samples.clear(r);

@@ -35,6 +35,10 @@ GCWSNET_INLINE std::uint32_t sum_of_lanes(const typename CodeLanes<Code>::Regist
     return static_cast<std::uint32_t>(_mm_cvtsi128_si32(two) + _mm_cvtsi128_si32(_mm_unpackhi_epi64(two, two)));
 #endif
   }
+#elif defined(__aarch64__)
+  if constexpr (sizeof(Code) == 1) return vaddlvq_u8((uint8x16_t)lanes);
+  if constexpr (sizeof(Code) == 2) return vaddlvq_u16((uint16x8_t)lanes);
+  if constexpr (sizeof(Code) == 4) return vaddvq_u32((uint32x4_t)lanes);
 #endif
   std::uint32_t total = 0;
   for (std::size_t lane = 0; lane < CodeLanes<Code>::kCount; ++lane) total += lanes[lane];
@@ -62,11 +66,33 @@ GCWSNET_INLINE std::uint32_t equal_codes_of(const Code* a, const Code* b, std::s
   return total;
 }
 
+// Rows whose codes fill n registers, which hold those of the query from row to row.
+template <class Code, std::size_t n>
+GCWSNET_INLINE void equal_codes_of_short_rows(const Code* query, const Code* rows, std::size_t n_rows, std::uint32_t* counts) {
+  using Lanes = CodeLanes<Code>;
+  typename Lanes::Register of_query[n], row;
+  __builtin_memcpy(of_query, query, sizeof of_query);
+  for (std::size_t i = 0; i < n_rows; ++i, rows += n * Lanes::kCount) {
+    typename Lanes::Register lanes{};
+    for (std::size_t j = 0; j < n; ++j) {
+      __builtin_memcpy(&row, rows + j * Lanes::kCount, sizeof row);
+      lanes -= (typename Lanes::Register)(of_query[j] == row);
+    }
+    counts[i] = sum_of_lanes<Code>(lanes);
+  }
+}
+
 template <class Code>
 GCWSNET_INLINE void equal_codes_of_rows(const void* query, const void* rows, std::size_t n_rows, std::size_t n_hashes,
                                         std::uint32_t* counts) {
   const Code* a = static_cast<const Code*>(query);
   const Code* b = static_cast<const Code*>(rows);
+  switch (n_hashes) {
+    case CodeLanes<Code>::kCount: return equal_codes_of_short_rows<Code, 1>(a, b, n_rows, counts);
+    case 2 * CodeLanes<Code>::kCount: return equal_codes_of_short_rows<Code, 2>(a, b, n_rows, counts);
+    case 4 * CodeLanes<Code>::kCount: return equal_codes_of_short_rows<Code, 4>(a, b, n_rows, counts);
+    case 8 * CodeLanes<Code>::kCount: return equal_codes_of_short_rows<Code, 8>(a, b, n_rows, counts);
+  }
   for (std::size_t i = 0; i < n_rows; ++i) counts[i] = equal_codes_of(a, b + i * n_hashes, n_hashes);
 }
 
@@ -82,6 +108,9 @@ GCWSNET_INLINE Number difference(const Number& a, const Number& b) {
 // How many of these bits each byte has.
 template <int bits, class Number>
 GCWSNET_INLINE Number bits_of_bytes(Number x) {
+#if defined(__aarch64__)
+  if constexpr (sizeof(Number) == kRegisterBytes) return (Number)vcntq_u8((uint8x16_t)x);
+#endif
   if constexpr (bits == 1) x -= (x >> 1) & 0x5555555555555555u;
   if constexpr (bits <= 2) x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
   return (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;

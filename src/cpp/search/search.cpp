@@ -16,11 +16,11 @@ class BestRanks {
  public:
   void start(std::size_t most, std::uint32_t least) {
     most_ = most;
-    floor_ = most == 0 ? std::numeric_limits<std::uint32_t>::max() : least;
+    floor_ = most == 0 ? std::numeric_limits<std::uint32_t>::max() - 1 : least;  // one above it is still a number
   }
 
-  // Rows that agree on fewer hashes need not be offered.
-  std::uint32_t floor() const { return floor_; }
+  // Rows behind all that were offered need not be offered if they agree on fewer hashes: of equal ones the first is better.
+  std::uint32_t floor_of_later_rows() const { return ranks_.size() < most_ ? floor_ : floor_ + 1; }
 
   void offer(std::uint32_t count, std::uint32_t row) { offer(static_cast<Rank>(count) << 32 | static_cast<std::uint32_t>(~row)); }
   void offer(Rank rank) {
@@ -66,6 +66,15 @@ std::size_t rows_before(const SearchedRows& rows, const Wanted& wanted, std::siz
   return static_cast<std::size_t>(std::clamp<std::int64_t>(n, 0, static_cast<std::int64_t>(rows.codes.n_rows)));
 }
 
+constexpr std::size_t kGroup = 16;
+
+// Whether one of at most kGroup counts is at least `least`: for most groups of rows it is not.
+bool reaches(const std::uint32_t* counts, std::size_t n, std::uint32_t least) {
+  std::uint32_t any = 0;
+  for (std::size_t i = 0; i < n; ++i) any |= counts[i] >= least;
+  return any != 0;
+}
+
 }  // namespace
 
 Found scan(const CodeRows& queries, const SearchedRows& rows, const Wanted& wanted, int n_threads, StopSign& stop_sign) {
@@ -94,9 +103,13 @@ Found scan(const CodeRows& queries, const SearchedRows& rows, const Wanted& want
           if (r1 <= r0) continue;
           set.equal_codes(queries.row(q), rows.codes.row(r0), r1 - r0, queries.n_hashes, queries.code_bits, counts);
           BestRanks& keep = best[q * n_parts + part];
-          for (std::size_t r = r0; r < r1; ++r) {
-            if (counts[r - r0] < keep.floor() || (rows.live && !rows.live[r])) continue;
-            keep.offer(counts[r - r0], rows.first + static_cast<std::uint32_t>(r));
+          for (std::size_t r = r0; r < r1; r += kGroup) {
+            const std::size_t n_here = std::min(kGroup, r1 - r);
+            if (!reaches(counts + (r - r0), n_here, keep.floor_of_later_rows())) continue;
+            for (std::size_t i = r; i < r + n_here; ++i) {
+              if (rows.live && !rows.live[i]) continue;
+              keep.offer(counts[i - r0], rows.first + static_cast<std::uint32_t>(i));
+            }
           }
         }
       }
