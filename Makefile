@@ -7,7 +7,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard src/cpp/* src/cpp/*/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench paper docs sanitize sanitize-threads arm fuzz fuzz-native clean
+.PHONY: help setup demo test lint format bench paper docs sanitize sanitize-threads arm emulate-avx512 fuzz fuzz-native clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -60,23 +60,34 @@ docs: setup ## the documentation site in build/docs, with every page looked at i
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
 	$(BIN)/python -m pytest tests/docs/check_site.py
 
-# A second environment that sees the packages of the first one, but not its installed gcwsnet.
+# A second environment that sees the packages of the first one, but not its installed gcwsnet. The tests that enter the
+# native core run in parts; one that has passed is not run again before the package or its tests have changed.
 SANITIZED := build/sanitized
 SANITIZED_RUN := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
   ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
   PYTHONPATH=$(CURDIR)/$(SANITIZED)/site $(SANITIZED)/venv/bin/python
-sanitize: setup ## the tests with a native core that checks its memory and its arithmetic
+SANITIZED_PARTS := $(addprefix tests/,hashing kernels encoding coding training nn neighbors data test_fourier.py \
+  test_instruction_set.py test_thread_pool.py test_threads.py)
+LONG_ON_PURPOSE := $(addprefix --ignore tests/hashing/,test_building.py test_long_work.py)
+SOURCES := $(NATIVE) $(wildcard src/gcwsnet/*.py src/gcwsnet/*/*.py src/gcwsnet/*/*/*.py)
+sanitize: $(SANITIZED_PARTS:%=$(SANITIZED)/passed/%) ## tests with a native core that checks its memory and its arithmetic
+
+$(SANITIZED)/site: $(SOURCES) | setup
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B $(SANITIZED)/cmake -G Ninja -DGCWSNET_SANITIZE=ON \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
 	$(BIN)/cmake --build $(SANITIZED)/cmake
-	rm -rf $(SANITIZED)/site && mkdir -p $(SANITIZED)/site
-	cp -R src/gcwsnet $(SANITIZED)/site/
-	cp $(SANITIZED)/cmake/_core*.so $(SANITIZED)/site/gcwsnet/
 	test -x $(SANITIZED)/venv/bin/python || $(PYTHON) -m venv --without-pip $(SANITIZED)/venv
 	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
 	  > $$($(SANITIZED)/venv/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tools.pth
+	rm -rf $@ && mkdir -p $@
+	cp -R src/gcwsnet $@/
+	cp $(SANITIZED)/cmake/_core*.so $@/gcwsnet/
 	$(SANITIZED_RUN) -c "import gcwsnet._core as core; assert '$(SANITIZED)' in core.__file__, core.__file__"
-	$(SANITIZED_RUN) -m pytest --capture=sys tests
+
+.SECONDEXPANSION:
+$(SANITIZED)/passed/%: $(SANITIZED)/site $$(wildcard $$* $$*/*.py) tests/conftest.py
+	$(SANITIZED_RUN) -m pytest --capture=sys --hypothesis-profile sanitized -m "not slow" $(LONG_ON_PURPOSE) $*
+	mkdir -p $(@D) && touch $@
 
 # The same environment with a native core that ThreadSanitizer watches: the pool, tables, training and search.
 THREADS := build/sanitized-threads
@@ -95,6 +106,9 @@ sanitize-threads: setup ## tests of threads with a native core that looks for da
 ARM_TESTS ?=
 arm: setup ## golden codes and golden models on an emulated ARM processor (aarch64); ARM_TESTS="tests/kernels" for others
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.arm $(ARM_TESTS)
+
+emulate-avx512: setup ## the hasher on an emulated processor with AVX-512, judged by the reference: needs Bochs
+	$(BIN)/python -m tests.emulated
 
 FUZZ_SECONDS ?= 300
 FUZZ_SEED ?= $(shell date +%s)

@@ -132,6 +132,28 @@ class Frames(Fields):
         return pandas.DataFrame(X.astype(str), columns=[f"field {number}" for number in range(X.shape[1])])
 
 
+class Both(Fields):
+    """FieldsClassifier and GCWSNet beside each other: a wide part and a net, whose log odds are averaged."""
+
+    def __init__(self) -> None:
+        self.parts = Fields(), Frames()
+
+    def prepare(self, X: NDArray[np.int64]) -> Any:
+        """Return the rows of each part."""
+        return [part.prepare(X) for part in self.parts]
+
+    def learn(self, rows: Any, y: NDArray[np.bool_]) -> None:
+        """Learn from rows once with each part."""
+        for part, own in zip(self.parts, rows, strict=True):
+            part.learn(own, y)
+
+    def predict(self, rows: Any) -> NDArray[np.float64]:
+        """Return the probability of a click by the mean of the log odds."""
+        found = [np.clip(part.predict(own), 1e-6, 1 - 1e-6) for part, own in zip(self.parts, rows, strict=True)]
+        log_odds = np.mean([np.log(p / (1 - p)) for p in found], axis=0)
+        return 1 / (1 + np.exp(-log_odds))
+
+
 class Trees(Fields):
     """LightGBM, for which all columns are categories."""
 
@@ -183,6 +205,7 @@ LEARNERS: dict[str, tuple[Callable[[], Fields], str]] = {
     "FieldsClassifier": (Fields, "gcwsnet"),
     "without pairs": (lambda: Fields(pairs=False), "gcwsnet"),
     "GCWSNet, 1 epoch": (Frames, "pandas"),
+    "both, averaged": (Both, "pandas"),
     "VW": (VowpalWabbit, "vowpalwabbit"),
     "VW, pairs": (lambda: VowpalWabbit("-q ::"), "vowpalwabbit"),
     "LightGBM": (Trees, "lightgbm"),

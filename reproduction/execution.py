@@ -26,6 +26,7 @@ METHODS = {
     "original": ("net_runs", "run_original"),
     "nrff": ("net_runs", "run_nrff"),
     "last-layer": ("net_runs", "run_last_layer"),
+    "first-layer": ("net_runs", "run_first_layer"),
     "svm": ("kernel_runs", "run_svm"),
     "zero-bit": ("kernel_runs", "run_zero_bit"),
     "clusters": ("kernel_runs", "run_clusters"),
@@ -60,8 +61,8 @@ def _similar(settings: Settings) -> list[tuple[str, str]]:
 def rule_of_thumb(settings: Settings) -> float:
     """Return the seconds of a run by rule of thumb: operations, with times measured on one core of a server."""
     method = settings["method"]
-    if method == "theorem":
-        return 0.4 * float(settings["size"])
+    if method in ("theorem", "first-layer"):
+        return 0.4 * float(settings.get("size", 1))
     n_train, n_test, D = sizes(settings["dataset"])
     if method == "svm":
         return _svm_seconds(settings, n_train, n_test, D)

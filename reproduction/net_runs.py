@@ -12,12 +12,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from benchmarks.timing import medians
 from gcwsnet import GCWSNetClassifier, RandomFourierFeatures
 from gcwsnet.nn import GCWSLayer, LazyAdam
 from reproduction.datasets import load_rows, subsample_test_rows
 from reproduction.settings import Settings, hidden_layers
 
 Floats = NDArray[np.float32]
+TIMED = 201
 CURVE_ROWS = 10_000
 """The most rows for testing on which accuracies along the epochs are measured; the last one is measured on all rows."""
 
@@ -169,6 +171,25 @@ def run_last_layer(settings: Settings, data: Any) -> dict[str, Any]:
             with torch.random.fork_rng(devices=[]):
                 curve["gcws"].append(_on_hidden_layer(settings, net, (X, y), test, orders[0]))
     return {"accuracy": curve["gcws"][-1], "curve": {**curve, "accuracy": curve["gcws"], "rows": len(test[1])}}
+
+
+def run_first_layer(settings: Settings, data: Any) -> dict[str, Any]:
+    """Return the median seconds that the first layer of a net takes for a batch: of numbers, and of codes.
+
+    Numbers are multiplied by the weights of `torch.nn.Linear`. For codes, rows of the table of
+    `gcwsnet.nn.HashedLinear` are added. Hashing, which a row needs once however often it is learned, is timed apart.
+    """
+    rows = np.ascontiguousarray(data.X_train[: settings["batch"]], np.float32)
+    layer = GCWSLayer(
+        rows.shape[1], settings["H"], settings["k"], bits=settings["b"], p=settings["p"], t_bits=0, seed=0
+    )
+    dense, X = nn.Linear(rows.shape[1], settings["H"]), torch.from_numpy(rows)
+    codes = layer.codes(X)
+    with torch.no_grad():
+        return medians(
+            {"numbers": lambda: dense(X), "codes": lambda: layer.linear(codes), "hashing": lambda: layer.codes(X)},
+            TIMED,
+        )
 
 
 def _on_hidden_layer(

@@ -106,6 +106,12 @@ def regression(*, rows: str, k: int = 0, p: float = 1.0, seed: int = 0) -> Setti
     return {**clusters("diabetes", rows=rows, k=k, p=p, seed=seed), "method": "regression", "standardized": True}
 
 
+def first_layer(dataset: str, *, k: int, b: int = 8, H: int = H, rows: int = 32) -> Settings:
+    """Return settings of the time of a first layer for a batch of rows: of numbers, and of k codes."""
+    sizes = {"k": k, "b": b, "p": 1.0, "H": H, "batch": rows}
+    return {"method": "first-layer", "dataset": dataset, "standardized": dataset in STANDARDIZED, **sizes, "seed": 0}
+
+
 def svm(dataset: str, *, kernel: str, C: Sequence[float], parameter: float | None = None) -> Settings:
     """Return settings of support vector machines with one kernel and several C.
 

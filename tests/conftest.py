@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gcwsnet import _core
 
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile("sanitized", settings.get_profile("tests"), max_examples=15)  # each takes many times as long
 settings.load_profile("tests")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell has started the tests in the background

@@ -62,6 +62,18 @@ def test_a_file_is_replaced_at_the_end_or_not_at_all(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
+def test_a_pipe_or_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    write_file(path, b"one", b"two")
+    assert os.read(number, 100) == b"onetwo"
+    os.close(number)
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert names(tmp_path) == ["pipe"]
+
+
 def test_file_and_folder_are_synced_before_and_after_the_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events = []
     sync, replace = os.fsync, Path.replace

@@ -32,7 +32,13 @@ def written_beside(path: Path, *, outdated: Sequence[Path] = ()) -> Iterator[Bin
 
     `outdated` are files about the one that is replaced: they are removed when the new one is whole, just before it is
     moved into place, so that none of them ever stands beside another file than its own.
+
+    What is no file, such as a pipe or /dev/null, is not replaced: it is written to at once.
     """
+    if path.exists() and not path.is_file():
+        with path.open("wb") as stream:
+            yield stream
+        return
     beside, number = _create(path.parent)
     file = os.fdopen(number, "w+b")
     try:

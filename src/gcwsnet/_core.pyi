@@ -220,6 +220,11 @@ class Net:
         Return the outputs for each row of codes. They do not depend on the other rows. `weights` are the 'last' ones, or the means 'recent' or 'average', of which only what is needed is computed: the same bits as those of `averaged`, in less time for few rows.
         """
 
+    def picked_rows(self, codes: numpy.typing.NDArray) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        Return the rows of the table that codes pick, ascending: those that `train` changes if it is lazy.
+        """
+
     def score(self, codes: numpy.typing.NDArray, targets: numpy.typing.NDArray, *, weights: Sequence[str], loss: str = 'cross_entropy', temperature: float = 1.0, n_threads: int = 1) -> tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float64]]:
         """
         Return the outputs for all rows of codes by each of several weights, those of the first weights first, and the losses of outputs divided by the temperature, a row for each weights: what `outputs` and `row_losses` give, in one call.

@@ -55,13 +55,18 @@ def keys(seed: int, stream: int, n: ArrayLike) -> tuple[NDArray[np.uint32], NDAr
     >>> [hex(h << 32 | l) for l, h in zip(low.tolist(), high.tolist())]
     ['0x238275bc38fcbe91', '0xf89a2566b5822c54']
     """
-    state = stream_state(seed, stream)
-    counted = np.asarray(n, dtype=np.uint64) + np.uint64(1)
-    key = _mix64(np.uint64(state) + counted * np.uint64(GOLDEN))
+    key = _words(seed, stream, n)
     return (key & np.uint64(0xFFFFFFFF)).astype(np.uint32), (key >> np.uint64(32)).astype(np.uint32)
+
+
+def _words(seed: int, stream: int, n: ArrayLike) -> NDArray[np.uint64]:
+    """Return the keys number `n` of a stream. They differ: each step from a number to its key is one to one."""
+    counted = np.asarray(n, dtype=np.uint64) + np.uint64(1)
+    return _mix64(np.uint64(stream_state(seed, stream)) + counted * np.uint64(GOLDEN))
 
 
 def random_order(seed: int, stream: int, n: int, first: int = 0) -> NDArray[np.intp]:
     """Return the numbers from 0 to n - 1 in a random order: that of the keys number `first` and so on of a stream."""
-    low, high = keys(seed, stream, np.arange(first, first + n))
-    return np.lexsort((low, high))
+    return np.argsort(
+        _words(seed, stream, np.arange(first, first + n))
+    )  # keys differ, so that any way of sorting will do

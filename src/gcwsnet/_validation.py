@@ -269,6 +269,11 @@ def _can_be_read_in_place(X: NDArray[Any]) -> bool:
     return bool(floats and adjacent and X.flags.aligned and X.strides[0] % X.itemsize == 0)
 
 
+def all_finite(numbers: NDArray[np.floating]) -> bool:
+    """Return whether no number is infinite or NaN; for few numbers quicker than the method `all`."""
+    return bool(np.logical_and.reduce(np.isfinite(numbers), axis=None))
+
+
 def _not_finite(values: NDArray[np.floating], nan_is_fine: bool) -> NDArray[np.bool_]:
     return np.isinf(values) if nan_is_fine else ~np.isfinite(values)
 
@@ -285,7 +290,7 @@ def _first_not_finite(X: Matrix, nan_is_fine: bool) -> tuple[int, int, float] | 
     step = max(1, BATCH_BYTES // (8 * X.shape[1]))
     for first in range(0, X.shape[0], step):
         batch = as_floats(X[first : first + step])
-        if not nan_is_fine and np.isfinite(batch).all():
+        if all_finite(batch):
             continue
         bad = _not_finite(batch, nan_is_fine)
         if bad.any():

@@ -61,7 +61,7 @@ class MadeUp:
         losses = self.loss(number, call["epochs"]) + noise - noise.mean()
         return Outcome(losses, self.accuracy(call["epochs"]), 1.5)
 
-    def pause(self) -> None:
+    def pause(self, turns: int = 1) -> None:
         """Nobody waits."""
 
 

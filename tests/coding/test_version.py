@@ -17,7 +17,7 @@ def add(watch: ColumnWatch, version: ColumnVersion, X: Any, size: int) -> tuple[
     """Give rows in pieces; return the last version, and after how many rows there were new ones."""
     times = []
     for first in range(0, len(X), size):
-        made = watch.add(X[first : first + size], version)
+        made = watch.look(version) if watch.is_full_with(X[first : first + size]) else None
         if made is not None:
             version = made
             times.append(first + size)

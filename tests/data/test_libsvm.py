@@ -159,6 +159,20 @@ def test_invalid_lines_are_skipped_counted_and_saved(write: Write, tmp_path: Pat
     assert batches.survey().n_rows == len(lines) + 1
 
 
+def test_the_file_of_rejects_is_replaced_when_all_rows_have_been_read(write: Write, tmp_path: Path) -> None:
+    path, rejects = write("a.svm", "1 1:1\n2 2:x\n" * 10), tmp_path / "rejects"
+    rejects.write_text("before")
+    batches = iter(read(path, on_error="skip", rejects=rejects, batch_rows=2))
+    next(batches)
+    del batches
+    assert rejects.read_text() == "before"
+    whole(read(path, on_error="skip", rejects=rejects))
+    assert rejects.read_text() == "2 2:x\n" * 10
+    whole(read(write("b.svm", "1 1:1\n"), on_error="skip", rejects=rejects))
+    assert rejects.read_text() == ""
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.svm", "b.svm", "rejects"]
+
+
 def test_bytes_that_are_no_text_are_shown_escaped(write: Write) -> None:
     error = fault(read(write("a.svm", b"1 1:1\n\xff\xfe 1:1\n"), format="libsvm"))
     assert r"got '\\xff\\xfe'" in str(error)

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from gcwsnet.data import Schema, read
+from gcwsnet.data import DataError, Schema, read
+from gcwsnet.data._columns import kind_of_texts
+from gcwsnet.data._frames import learn_schema, open_frame
 from tests.data.conftest import Write, fault, whole
 
 TRAINING = "age,city,label,plan,w\n30,Rome,yes,a,1\n40,Oslo,no,b,2\n50,Rome,yes,a,1\n"
@@ -156,3 +158,32 @@ def test_json_that_version_0_1_wrote_is_read(learned: Schema) -> None:
             "label_type": "strings",
         }
     )
+
+
+@pytest.mark.parametrize("texts", [["1,5", "2,75"], ["3", "-2,5"], ["1.234,5", "7,0"], ["1,234", "1,234,567.5"]])
+def test_numbers_with_commas_are_an_error_that_names_column_value_and_ways_out(
+    texts: list[str], tmp_path: Path
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"km": texts[::-1], "mm": [1.0, 2.0]})
+    frame.to_csv(tmp_path / "trips.csv", index=False)
+    rule = "numbers must have a decimal point and no commas, got numbers with commas, such as "
+    with pytest.raises(DataError, match=rf"trips\.csv:km: {rule}.*; write them so, or.* name it in categorical"):
+        _ = read(tmp_path / "trips.csv").schema
+    assert read(tmp_path / "trips.csv", categorical=["km"]).schema.columns[0].kind == "onehot"
+    with pytest.raises(DataError, match=rf"column 'km': {rule}.*make it a column of categories"):
+        learn_schema(open_frame(frame), "nan")
+    learn_schema(open_frame(frame.astype({"km": "category"})), "nan")
+
+
+@pytest.mark.parametrize("texts", [["1,5", "Rome"], ["1,2,3", "4,5"], ["Rome", "Bonn"], [",", "1"]])
+def test_other_texts_with_commas_are_categories(texts: list[str]) -> None:
+    assert kind_of_texts(texts) == "text"
+
+
+def test_columns_between_semicolons_are_an_error_with_a_way_out(tmp_path: Path) -> None:
+    (tmp_path / "trips.csv").write_text("km;mm\n1,5;2,7\n3;4,25\n")
+    with pytest.raises(DataError, match=r"trips\.csv:1: columns must be separated by .*'km;mm'.*sep=';', decimal"):
+        _ = read(tmp_path / "trips.csv").schema
+    (tmp_path / "notes.csv").write_text("note\na;b\nc\n")
+    assert read(tmp_path / "notes.csv").schema.columns[0].kind == "onehot"

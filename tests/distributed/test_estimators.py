@@ -93,6 +93,21 @@ def test_a_regression(client_of: ClientOf) -> None:
         np.testing.assert_array_equal(model.predict(rows).compute(), local.predict(X))
 
 
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_several_labels_of_a_row(as_frame: bool, client_of: ClientOf) -> None:
+    y = np.stack([X[:, 0] > 0.5, X[:, 1] > 0.5, X[:, 2] > 0.7], axis=1).astype(int)
+    rows, labels = dask.array.from_array(X, chunks=(200, 5)), dask.array.from_array(y, chunks=(200, 3))
+    if as_frame:
+        labels = dask.dataframe.from_pandas(pd.DataFrame(y), npartitions=3)
+    model = DaskGCWSNetClassifier(**SETTINGS | SHARDING | {"n_hashes": 64}, client=client_of(2)).fit(rows, labels)
+    local = model.to_local()
+    assert list(model.classes_) == [0, 1, 2]
+    assert (local.predict(X) == y).mean() > 0.85
+    with client_of(2).as_current():
+        np.testing.assert_array_equal(model.predict(rows).compute(), local.predict(X))
+        np.testing.assert_array_equal(model.predict_proba(rows).compute(), local.predict_proba(X))
+
+
 def test_parameters_are_those_of_the_local_estimator_and_three_more() -> None:
     more = DaskGCWSNetClassifier().get_params()
     local = gcwsnet.GCWSNetClassifier().get_params()
@@ -109,7 +124,10 @@ def test_what_cannot_be_fitted_is_refused(client_of: ClientOf) -> None:
         DaskGCWSNetClassifier(client=client).fit(X, Y)
     with pytest.raises(TypeError, match="y must be a Dask array or a Dask series, as X is, got ndarray"):
         DaskGCWSNetClassifier(client=client).fit(rows, Y)
-    with pytest.raises(ValueError, match="early_stopping=True is not for a training on a cluster"):
+    numbers = dask.array.from_array(np.arange(2 * N).reshape(N, 2), chunks=(200, 2))
+    with pytest.raises(ValueError, match=r"one label for each row, or a column of 0 and 1 for each of several labels"):
+        DaskGCWSNetClassifier(client=client).fit(rows, numbers)
+    with pytest.raises(ValueError, match="early_stopping=True is not for a training on a cluster: it needs the means"):
         DaskGCWSNetClassifier(early_stopping=True, client=client).fit(rows, labels)
     with pytest.raises(ValueError, match="shards must be from 1 to 4096, got shards=0"):
         DaskGCWSNetClassifier(shards=0, client=client).fit(rows, labels)

@@ -14,13 +14,14 @@ from distributed import Client
 from gcwsnet import GCWSHasher, GCWSNetClassifier
 from gcwsnet.coding import CoderSettings
 from gcwsnet.data import DataError
-from gcwsnet.distributed import hash_files
+from gcwsnet.distributed import _client, hash_files
 from gcwsnet.distributed._client import connected
 from gcwsnet.estimators._map_files import one_by_one
 from tests.cli.command import fail, run, start, succeed
 from tests.cli.test_nothing_lost import content, until
 from tests.distributed import workers
 from tests.distributed.conftest import ClientOf
+from tests.distributed.killed_scheduler import killed_when
 
 HASHING = ["--n-hashes", "8", "--p", "1", "--scale", "numeric"]
 SETTINGS = CoderSettings(n_hashes=8, p=1.0, scale="numeric")
@@ -142,6 +143,21 @@ def test_a_killed_client_is_resumed_to_the_same_bytes(client_of: ClientOf, local
     client.run(workers.be_as_before)
     result = succeed(*local.arguments, "--out", out, *on(client), "--resume")
     assert " of 6 files are finished\n" in result.stderr
+    assert content(out) == local.content
+
+
+def test_a_killed_scheduler_is_an_error_and_the_codes_are_finished_by_another(
+    client_of: ClientOf, local: Hashed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_client, "CONNECT_SECONDS", 3)  # that long a client tries to reach a scheduler that was lost
+    out = tmp_path / "codes"
+    with killed_when(lambda: list(out.glob("file-*.json")), tmp_path, "be_slow") as cluster:
+        error = fail(*local.arguments, "--out", out, *cluster)
+    assert f"the scheduler at {cluster[-1]} was lost" in error
+    assert "continue with --resume" in error
+    assert 0 < len(list(out.glob("file-*.json"))) < len(local.files)
+    resumed = succeed(*local.arguments, "--out", out, *on(client_of(1)), "--resume")
+    assert " of 6 files are finished\n" in resumed.stderr
     assert content(out) == local.content
 
 

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 import gcwsnet
+from gcwsnet.distributed import _client
 from tests.cli.command import fail, succeed
 from tests.distributed.conftest import ClientOf
+from tests.distributed.killed_scheduler import killed_when
 from tests.distributed.test_hash_files import HASHING, on, write_table
 
 NET = ["--hidden", "8", "--epochs", "2", "--batch-size", "16"]
@@ -23,18 +25,18 @@ import os, signal, sys
 from gcwsnet.cli import main
 from gcwsnet.distributed._rounds import ClusterRounds
 
-learn, left = ClusterRounds.learn, [12]
+begin, left = ClusterRounds._begin, [25]
 
-def learn_and_die(self, *arguments):
+def begin_or_die(self, one):
     left[0] -= 1
     if not left[0]:
         os.kill(os.getpid(), signal.SIGKILL)
-    return learn(self, *arguments)
+    return begin(self, one)
 
-ClusterRounds.learn = learn_and_die
+ClusterRounds._begin = begin_or_die
 main(sys.argv[1:])
 """
-"""A client that is killed when its twelfth round begins."""
+"""A client that is killed when its 25th round begins, after some of several pieces."""
 
 
 @pytest.fixture(scope="module")
@@ -108,12 +110,27 @@ def test_a_killed_client_is_resumed_to_the_same_bytes(
     command = [sys.executable, "-c", KILLED, *every, *on(client_of(2))]
     died = subprocess.run(command, capture_output=True, text=True, check=False)
     assert died.returncode == -signal.SIGKILL, died.stderr
-    assert (tmp_path / "checkpoint.safetensors").exists()
+    assert b"momentum.layers.0.weight" in (tmp_path / "checkpoint.safetensors").read_bytes()
     assert "did not finish; continue it with --resume" in fail(*every, *on(client_of(2)))
     resumed = succeed(*every, "--resume", *on(client_of(1)))
     assert "resuming after" in resumed.stderr
     assert digest(tmp_path) == digest(model)
     assert os.listdir(tmp_path).count("codes") == 0
+
+
+def test_a_killed_scheduler_is_an_error_and_the_run_is_resumed_to_the_same_bytes(
+    arguments: list[Any], model: Path, client_of: ClientOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_client, "CONNECT_SECONDS", 3)  # that long a client tries to reach a scheduler that was lost
+    out = tmp_path / "model"
+    every = [*arguments, *SHARDING, "--checkpoint-every", "1", "--out", out]
+    with killed_when((out / "checkpoint.safetensors").exists, tmp_path, "be_slow_in_pieces") as cluster:
+        error = fail(*every, *cluster)
+    assert f"the scheduler at {cluster[-1]} was lost" in error
+    assert "continue the command with --resume" in error
+    resumed = succeed(*every, "--resume", *on(client_of(1)))
+    assert "resuming after" in resumed.stderr
+    assert digest(out) == digest(model)
 
 
 def test_other_shards_do_not_continue_a_run(arguments: list[Any], client_of: ClientOf, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from distributed import WorkerPlugin
 
 from gcwsnet.coding._codes_folder import HashedFile
+from gcwsnet.training import _rounds
 
 WRITE = HashedFile.write
 
@@ -48,6 +49,17 @@ def be_slow() -> None:
         WRITE(self, folder)
 
     HashedFile.write = write  # type: ignore[method-assign]
+
+
+def be_slow_in_pieces() -> None:
+    """Take a while for each piece that is learned."""
+    learn = _rounds.learn_piece
+
+    def learn_slowly(*arguments: Any, **more: Any) -> Any:
+        time.sleep(0.2)
+        return learn(*arguments, **more)
+
+    _rounds.learn_piece = learn_slowly
 
 
 def be_as_before() -> None:

@@ -126,6 +126,7 @@ def of_shape(*shape: int, dtype: type[Any] = np.float32, value: Any = 1) -> NDAr
         ("net", {}, {"optimizer.n_steps": of_shape(1, dtype=np.int64, value=-1)}, "optimizer.n_steps must hold"),
         ("net", {}, {"optimizer.colour": of_shape(1)}, "'optimizer.colour' does not belong"),
         ("net", {}, {"averages.older.layers.0.weight": of_shape(32, 4)}, "does not belong"),
+        ("net", {}, {"momentum.layers.0.weight": of_shape(32, 4)}, "momentum.layers.0.bias is missing"),
         ("ensemble", {"trainer.averages": [1, 2]}, {}, "trainer.averages must be four numbers of rows"),
         ("ensemble", {"trainer.averages": [10**9, 0, 0, 0]}, {}, "trainer.averages must be four numbers"),
         (

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
@@ -32,8 +33,8 @@ def small(**settings: Any) -> GCWSNetClassifier:
 
 def hits(model: Any, X: Any, y: Any, size: int = 32, **first: Any) -> Any:
     """Return whether each row was predicted before it was learned."""
-    found = np.zeros(len(X), dtype=bool)
-    for begin in range(0, len(X), size):
+    found = np.zeros(len(y), dtype=bool)
+    for begin in range(0, len(y), size):
         rows = slice(begin, begin + size)
         if hasattr(model, "trainer_"):
             found[rows] = model.predict(X[rows]) == y[rows]
@@ -124,6 +125,42 @@ def test_a_stream_that_is_saved_and_loaded_gets_the_same_bytes(cut: int, size: i
         one.save(tmp_path / name, timings=False)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert model.coder_.version is not None
+
+
+def test_an_array_may_be_filled_again_for_each_call() -> None:
+    X, y = clusters(2800)
+    found = []
+    for reused in (False, True):
+        model = small(n_hashes=16, hidden=(8,), search="off")
+        rows, labels = np.empty((20, 10)), np.empty(20, dtype=y.dtype)
+        for first in range(0, len(y), 20):
+            rows[:], labels[:] = X[first : first + 20], y[first : first + 20]
+            given = (rows, labels) if reused else (rows.copy(), labels.copy())
+            model.partial_fit(*given, classes=range(5))
+        found.append(model.trainer_.net.weights()["layers.0.weight"].copy())
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize("cut", [2900, 3230])
+def test_sparse_columns_are_followed_and_saved(cut: int, tmp_path: Path) -> None:
+    X, y = clusters(4500)
+    X = np.exp(X) * (np.abs(X) > 0.2)  # positive, with some zeros
+    X[3200:, ::2] *= 1000
+    X[:2800, 3] = 5.0
+    rows = sparse.csr_array(X)
+    model = small(n_hashes=32, search="off")
+    hits(model, rows[:cut], y[:cut], 10, classes=range(5))
+    model.save(tmp_path / "model")
+    loaded = gcwsnet.load(tmp_path / "model")
+    found = [hits(one, rows[cut:], y[cut:], 10) for one in (model, loaded)]
+    for one, name in ((model, "a"), (loaded, "b")):
+        one.save(tmp_path / name, timings=False)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    version = model.coder_.version
+    assert version is not None
+    assert set(version.factor[::2]) <= {1 / 512, 1 / 1024, 1 / 2048}
+    assert version.awake.tolist() == [column == 3 for column in range(10)]
+    assert found[0][-800:].mean() > 0.75
 
 
 @pytest.mark.parametrize("cut", [2900, 3500])

@@ -17,7 +17,8 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.commands import Runner, allocations, commands, faults, kills, prepare
+from tests.fuzz.commands import allocations, commands, faults, kills, prepare
+from tests.fuzz.runner import Runner
 from tests.fuzz.targets import TARGETS
 
 INPUTS = Path(__file__).parent / "inputs"

@@ -1,33 +1,24 @@
-"""Commands that meet faults and kills: each runs in a child of a process that has imported all it needs.
-
-``python -m tests.fuzz.commands FOLDER SHIM`` is that process, with the shim loaded before the C library. It reads lines
-of JSON and answers with lines of JSON.
-"""
+"""Commands that meet faults and kills: the result is there whole or not at all, and a command can be run again."""
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import io
-import json
-import os
 import shutil
-import subprocess
-import sys
-import time
+from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tests.fuzz.runner import OF_THE_DISK, Runner
+
 SMALL = ["--n-hashes", "16", "--p", "1", "--scale", "numeric"]
-NET = [*SMALL, "--hidden", "8", "--checkpoint-every", "300", "--epochs", "1"]
+NET = [*SMALL, "--hidden", "8", "--ensemble", "1", "--checkpoint-every", "400", "--epochs", "1"]
+NEAR = ["--threshold", "0.8", "--n-hashes", "32"]
 OLD = b"what was there before"
-ERRORS = {"ENOSPC": 28, "EIO": 5, "EINTR": 4, "SHORT": -1, "ENOMEM": 12}
-OF_THE_DISK = ["EINTR", "EIO", "ENOSPC", "SHORT"]
-SECONDS_UNTIL_IT_HANGS = 120.0
 RUN_FILES = ["model.safetensors", "curves.json", "run.json"]
+MOST_TRIES_OF_A_KILL = 5
 
 
 class Command(NamedTuple):
@@ -43,6 +34,10 @@ class Command(NamedTuple):
         Whether it replaces files that were there before. They are `OLD`, or what `before` wrote.
     before : list of str or None
         A command that wrote into the same folder before.
+    reader : list of str or None
+        A command that reads the result. It succeeds whenever the first file of the result is there.
+    once : bool
+        Whether it is not run again after a success: it would be refused, or would add to the result.
     """
 
     arguments: list[str]
@@ -50,242 +45,177 @@ class Command(NamedTuple):
     results: list[str]
     replaces: bool = False
     before: list[str] | None = None
+    reader: list[str] | None = None
+    once: bool = False
 
 
 def commands(folder: Path) -> dict[str, Command]:
-    """Return the commands; FOLDER/data.svm and FOLDER/model are there, and OUT is the folder that they write to."""
-    data, model, out = str(folder / "data.svm"), str(folder / "model"), str(folder / "out")
+    """Return all commands that write files, with the files of `prepare` and `Runner`; they write to FOLDER/out."""
+    data, few, bad, texts, model, near, out = (
+        str(folder / name) for name in ("data.svm", "few.svm", "bad.svm", "texts.txt", "model", "index", "out")
+    )
     train, hashing = ["train", data, "--out", out, *NET], ["hash", data, "--out", out, *SMALL]
-    predict = ["predict", model, data, "--out", f"{out}/labels.csv"]
-    index = ["index", data, "--out", out, "--threshold", "0.8", "--n-hashes", "32"]
-    dedup = ["dedup", data, "--threshold", "0.8", "--n-hashes", "32", "--out", f"{out}/pairs.csv"]
-    retrain = [*train, "--random-state", "1"]
-    return {
+    to_parquet = [*hashing, "--codes-format", "parquet"]
+    index = ["index", data, "--out", out, *NEAR]
+    search = ["search", out, few, "--top", "1"]
+    skip = ["--on-error", "skip", "--rejects", f"{out}/rejects.svm"]
+    coder, part = "coder.safetensors", "part-00000-00000"
+
+    def to_file(name: str, *arguments: str) -> Command:
+        return Command([*arguments, "--out", f"{out}/{name}"], [], [name], replaces=True)
+
+    made = {
         "train": Command(train, ["--resume"], ["model.safetensors"]),
-        "retrain": Command(retrain, ["--resume"], RUN_FILES, replaces=True, before=train),
-        "hash": Command(hashing, ["--resume"], ["coder.safetensors", "part-00000-00000.codes.npy"]),
-        "predict": Command(predict, [], ["labels.csv"], replaces=True),
-        "index": Command(index, [], ["index.json"]),
-        "dedup": Command(dedup, [], ["pairs.csv"], replaces=True),
+        "retrain": Command([*train, "--random-state", "1"], ["--resume"], RUN_FILES, replaces=True, before=train),
+        "hash": Command(hashing, ["--resume"], [coder, f"{part}.codes.npy"]),
+        "hash to Parquet": Command(to_parquet, ["--resume"], [coder, f"{part}.parquet"]),
+        "predict": to_file("labels.csv", "predict", model, data),
+        "predict to Parquet": to_file("labels.parquet", "predict", model, data, "--probabilities"),
+        "evaluate": Command(["evaluate", model, bad, *skip], [], ["rejects.svm"], replaces=True),
         "save": Command(["save", model, f"{out}/copy.safetensors"], [], ["copy.safetensors"], replaces=True),
+        "index": Command(index, [], ["index.json"], reader=search, once=True),
+        "append": Command(
+            ["index", few, "--out", out, "--append"], [], ["index.json"], True, before=index, reader=search, once=True
+        ),
+        "search": to_file("neighbours.csv", "search", near, few, "--top", "2"),
+        "dedup": to_file("pairs.csv", "dedup", data, *NEAR),
+        "dedup of texts": Command(
+            ["dedup", texts, "--kept", f"{out}/kept.txt", *NEAR], [], ["kept.txt"], replaces=True
+        ),
+        "kernel": to_file("kernel.csv", "kernel", few, few),
     }
+    if find_spec("onnx") is not None:
+        export = ["export", model, "--onnx", f"{out}/model.onnx"]
+        made["export"] = Command(export, [], ["model.onnx"], replaces=True)
+    return made
 
 
 def prepare(folder: Path) -> None:
-    """Write rows, and train the model that predicts."""
+    """Write rows: many, few, some that cannot be read, and texts."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1500, 5)), rng.integers(0, 2, 1500)
-    lines = (
-        f"{label} " + " ".join(f"{i + 1}:{x:.3f}" for i, x in enumerate(row)) for label, row in zip(y, X, strict=True)
-    )
-    (folder / "data.svm").write_text("\n".join(lines) + "\n")
+    lines = [
+        f"{label} " + " ".join(f"{i + 1}:{x:.3f}" for i, x in enumerate(row)) + "\n"
+        for label, row in zip(y, X, strict=True)
+    ]
+    (folder / "data.svm").write_text("".join(lines))
+    (folder / "few.svm").write_text("".join(lines[:40]))
+    (folder / "bad.svm").write_text("".join(line if i % 20 else "1 1:nothing\n" for i, line in enumerate(lines)))
+    words = np.array(["a", "row", "of", "words", "that", "are", "not", "all", "alike"])
+    (folder / "texts.txt").write_text("".join(" ".join(rng.choice(words, 6)) + "\n" for _ in range(500)))
 
 
-class Runner:
-    """A process that has imported the package and runs commands in children of its own."""
+def clear(runner: Runner, command: Command) -> None:
+    """Remove what commands wrote, and write the files that the command replaces."""
+    old = _old(runner, command)
+    shutil.rmtree(runner.out, ignore_errors=True)
+    runner.out.mkdir()
+    for name, content in old.items():
+        (runner.out / name).write_bytes(content)
 
-    def __init__(self, folder: Path) -> None:
-        shim = folder / "shim.so"
-        source = Path(__file__).with_name("shim.c")
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", shim, source, "-ldl"], check=True)
-        self.folder, self.out = folder, folder / "out"
-        self._before: dict[tuple[str, ...], dict[str, bytes]] = {}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.fuzz.commands", str(folder), str(shim)],
-            env=os.environ | {"LD_PRELOAD": str(shim)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
 
-    def run(self, arguments: list[str], *, at: int = -1, kind: str = "EIO", kill_after: float = -1.0) -> dict[str, Any]:
-        """Run a command in a child, with a fault at a call or a kill after some seconds, and return how it ended."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        asked = {"arguments": arguments, "at": at, "kind": ERRORS[kind], "kill_after": kill_after}
-        self._process.stdin.write(json.dumps(asked) + "\n")
-        self._process.stdin.flush()
-        return dict(json.loads(self._process.stdout.readline()))
+def _old(runner: Runner, command: Command) -> dict[str, bytes]:
+    """Return the files that a command replaces, and what lies beside them."""
+    if command.before is None:
+        return dict.fromkeys(command.results, OLD) if command.replaces else {}
+    key = tuple(command.before)
+    if key not in runner.written_before:
+        shutil.rmtree(runner.out, ignore_errors=True)
+        assert runner.run(command.before)["code"] == 0
+        runner.written_before[key] = {path.name: path.read_bytes() for path in runner.out.iterdir()}
+    return runner.written_before[key]
 
-    def close(self) -> None:
-        """End the process."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
 
-    def clear(self, command: Command) -> None:
-        """Remove what commands wrote, and write the files that the command replaces."""
-        old = self.old(command)
-        shutil.rmtree(self.out, ignore_errors=True)
-        self.out.mkdir()
-        for name, content in old.items():
-            (self.out / name).write_bytes(content)
-
-    def old(self, command: Command) -> dict[str, bytes]:
-        """Return the files that a command replaces."""
-        if command.before is None:
-            return dict.fromkeys(command.results, OLD) if command.replaces else {}
-        key = tuple(command.before)
-        if key not in self._before:
-            shutil.rmtree(self.out, ignore_errors=True)
-            assert self.run(command.before)["code"] == 0
-            self._before[key] = {path.name: path.read_bytes() for path in self.out.iterdir()}
-        return self._before[key]
-
-    def found(self, command: Command) -> dict[str, bytes]:
-        """Return the files of the result that are there."""
-        paths = [self.out / name for name in command.results]
-        return {path.name: path.read_bytes() for path in paths if path.is_file()}
+def _found(runner: Runner, command: Command) -> dict[str, bytes]:
+    """Return the files of the result that are there."""
+    paths = [runner.out / name for name in command.results]
+    return {path.name: path.read_bytes() for path in paths if path.is_file()}
 
 
 def check_end(runner: Runner, command: Command, expected: dict[str, bytes], ended: dict[str, Any], what: str) -> str:
     """Return how a run ended: the result is there whole or not at all, an error is said, and it can be repeated."""
     assert ended["code"] is not None, f"{what}: it hung: {ended['stderr']}"
     assert "Traceback" not in ended["stderr"], f"{what}: {ended['stderr']}"
-    found = runner.found(command)
+    found = _found(runner, command)
     if ended["code"] == 0:
         assert found == expected, f"{what}: success, and another result"
         return "success"
     assert ended["code"] in (-9, 1), f"{what}: ended with {ended['code']}: {ended['stderr']}"
     assert ended["code"] < 0 or ended["stderr"].strip(), f"{what}: an error without a word"
+    end = "killed" if ended["code"] < 0 else "error"
     if command.replaces:
-        old = runner.old(command)
+        old = _old(runner, command)
         assert command.results[0] in found, f"{what}: the file that was there is lost"
         of_one = any(all(content == one[name] for name, content in found.items()) for one in (old, expected))
         assert of_one, f"{what}: files of two runs beside each other: {sorted(found)}"
+    if command.reader is not None and command.results[0] in found:
+        read = runner.run(command.reader)
+        assert read["code"] == 0, f"{what}: the result cannot be read: {read['stderr']}"
+    if command.once and found == expected:
+        return end
     begun = any(runner.out.iterdir())
     again = runner.run([*command.arguments, *(command.again if begun else [])])
     if again["code"] != 0 and command.again:
         again = runner.run([*command.arguments, "--restart"])
-        assert again["code"] == 0, f"{what}: cannot be repeated: {again['stderr']}"
     assert again["code"] == 0, f"{what}: cannot be repeated: {again['stderr']}"
-    assert runner.found(command) == expected, f"{what}: another result when it was repeated"
-    return "killed" if ended["code"] < 0 else "error"
+    assert _found(runner, command) == expected, f"{what}: another result when it was repeated"
+    return end
 
 
-def _whole(runner: Runner, name: str, kind: str) -> tuple[Command, dict[str, bytes], int]:
-    """Return a command, its result without a fault, and its calls that a fault of a kind can be at."""
+class Whole(NamedTuple):
+    """A command and its run without a fault: the result, the calls that a fault can be at, and how long it took."""
+
+    command: Command
+    expected: dict[str, bytes]
+    calls: int
+    seconds: float
+
+
+def _whole(runner: Runner, name: str, kind: str) -> Whole:
     command = commands(runner.folder)[name]
-    runner.clear(command)
+    clear(runner, command)
     ended = runner.run(command.arguments, at=10**9, kind=kind)
     assert ended["code"] == 0, ended["stderr"]
-    expected = runner.found(command)
+    expected = _found(runner, command)
     assert list(expected) == command.results
-    return command, expected, max(1, ended["calls"])
+    return Whole(command, expected, ended["calls"], ended["seconds"])
 
 
-def _with_faults(runner: Runner, name: str, random: Random, n: int, kinds: list[str]) -> dict[str, int]:
-    command, expected, calls = _whole(runner, name, kinds[0])
-    ends = {"calls": calls}
-    for _ in range(n):
-        runner.clear(command)
-        at, kind = random.randrange(calls), random.choice(kinds)
+def _with_faults(runner: Runner, name: str, random: Random, n: int, kinds: list[str]) -> Counter[str]:
+    command, expected, calls, _ = _whole(runner, name, kinds[0])
+    places = [(at, kind) for at in range(calls) for kind in kinds]
+    ends = Counter(calls=calls)
+    for at, kind in random.sample(places, min(n, len(places))):
+        clear(runner, command)
         ended = runner.run(command.arguments, at=at, kind=kind)
-        end = check_end(runner, command, expected, ended, f"{name}, {kind} at call {at}")
-        ends[end] = ends.get(end, 0) + 1
+        ends[check_end(runner, command, expected, ended, f"{name}, {kind} at call {at}")] += 1
     return ends
 
 
-def faults(runner: Runner, name: str, random: Random, n: int) -> dict[str, int]:
-    """Run a command with n faults of the disk, each of a random kind at a random call, and return how runs ended."""
+def faults(runner: Runner, name: str, random: Random, n: int) -> Counter[str]:
+    """Run a command with n faults of the disk, each of another kind or at another call, and return how runs ended.
+
+    If n is as large as calls times kinds, all of them are there.
+    """
     return _with_faults(runner, name, random, n, OF_THE_DISK)
 
 
-def allocations(runner: Runner, name: str, random: Random, n: int) -> dict[str, int]:
-    """Run a command n times without memory from a random allocation of 64 KB or more on, and return how runs ended."""
+def allocations(runner: Runner, name: str, random: Random, n: int) -> Counter[str]:
+    """Run a command n times without memory from an allocation of 64 KB or more on, and return how runs ended."""
     return _with_faults(runner, name, random, n, ["ENOMEM"])
 
 
-def kills(runner: Runner, name: str, random: Random, n: int) -> dict[str, int]:
-    """Kill a command n times at random moments, and return how the runs ended."""
-    command, expected, _ = _whole(runner, name, "EIO")
-    runner.clear(command)
-    start = time.monotonic()
-    runner.run(command.arguments)
-    seconds, ends = time.monotonic() - start, dict[str, int]()
-    for _ in range(n):
-        runner.clear(command)
+def kills(runner: Runner, name: str, random: Random, n: int) -> Counter[str]:
+    """Kill a command n times at random moments, and return how runs ended; one that ended first does not count."""
+    whole = [_whole(runner, name, "EIO") for _ in range(3)]
+    command, expected = whole[0].command, whole[0].expected
+    seconds = sorted(one.seconds for one in whole)[1]
+    ends = Counter(killed=0)
+    for _ in range(MOST_TRIES_OF_A_KILL * n):
+        if ends["killed"] == n:
+            break
+        clear(runner, command)
         after = random.random() * seconds
         ended = runner.run(command.arguments, kill_after=after)
-        end = check_end(runner, command, expected, ended, f"{name}, killed after {after:.3f} s")
-        ends[end] = ends.get(end, 0) + 1
+        ends[check_end(runner, command, expected, ended, f"{name}, killed after {after:.3f} s")] += 1
     return ends
-
-
-def _run_here(arguments: list[str]) -> int:
-    """Run a command in this process, and return its exit code."""
-    import gcwsnet  # noqa: PLC0415
-    from gcwsnet.cli import app  # noqa: PLC0415
-
-    if arguments[0] == "save":
-        try:
-            gcwsnet.load(arguments[1]).save(arguments[2])
-        except (OSError, ValueError) as error:
-            print(error, file=sys.stderr)
-            return 1
-        return 0
-    try:
-        app(arguments)
-    except SystemExit as ended:
-        return int(ended.code or 0) if not isinstance(ended.code, str) else 1
-    return 0
-
-
-def _child(asked: dict[str, Any], shim: Any, out: str, errors: Path, counted: Path) -> None:
-    with errors.open("w") as file, contextlib.redirect_stderr(file), contextlib.redirect_stdout(io.StringIO()):
-        shim.fault_arm(out.encode(), asked["at"], asked["kind"])
-        code = _run_here(asked["arguments"])
-        counted.write_text(str(shim.fault_calls()))
-    os._exit(code)
-
-
-def _wait(child: int) -> int | None:
-    """Return the exit code of a child; None if it did not end and had to be killed."""
-    end = time.monotonic() + SECONDS_UNTIL_IT_HANGS
-    while time.monotonic() < end:
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.002)
-    os.kill(child, 9)
-    os.waitpid(child, 0)
-    return None
-
-
-def _serve(folder: Path, shim_path: str) -> None:
-    from gcwsnet import GCWSNetClassifier  # noqa: PLC0415
-    from gcwsnet.cli import _dedup, _hash, _index, _predict, _train  # noqa: F401, PLC0415
-    from gcwsnet.estimators import _hash_files, _predictions, _train_files  # noqa: F401, PLC0415
-    from gcwsnet.neighbors import Deduplicator, GCWSIndex  # noqa: F401, PLC0415
-
-    sys.modules["matplotlib.figure"] = None  # type: ignore[assignment]  # pictures would take most of the time
-    with contextlib.redirect_stdout(io.StringIO()):
-        _run_here(["train", "--help"])  # it imports what reads arguments
-    shim = ctypes.CDLL(shim_path)
-    shim.fault_arm.argtypes, shim.fault_calls.restype = [ctypes.c_char_p, ctypes.c_long, ctypes.c_int], ctypes.c_long
-    rng = np.random.default_rng(0)
-    settings: dict[str, Any] = {"n_hashes": 16, "hidden": (8,), "epochs": 1, "p": 1.0, "relevance": 0, "scale": None}
-    if not (folder / "model").exists():
-        child = os.fork()
-        if child == 0:
-            model = GCWSNetClassifier(**settings, random_state=0)
-            model.fit(rng.normal(size=(200, 5)), rng.integers(0, 2, 200)).save(folder / "model")
-            os._exit(0)
-        os.waitpid(child, 0)
-    errors, counted = folder / "stderr", folder / "calls"
-    for line in sys.stdin:
-        asked = json.loads(line)
-        child = os.fork()
-        if child == 0:
-            _child(asked, shim, str(folder / "out"), errors, counted)
-        if asked["kill_after"] >= 0:
-            time.sleep(asked["kill_after"])
-            os.kill(child, 9)
-        ended = {"code": _wait(child), "calls": int(counted.read_text() or 0) if counted.exists() else 0}
-        print(json.dumps(ended | {"stderr": errors.read_text() if errors.exists() else ""}), flush=True)
-
-
-if __name__ == "__main__":
-    _serve(Path(sys.argv[1]), sys.argv[2])

@@ -1,8 +1,11 @@
-/* Loaded before the C library: the n-th write, sync or rename of a file in one folder fails, as on a full or a bad disk, or
-   allocations fail from the n-th one of 64 KB or more on. */
+/* Loaded before the C library: the n-th creation, write, sync or rename of a file in one folder fails, as on a full or a bad
+   disk, or kills the process; or allocations fail from the n-th one of 64 KB or more on. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +14,8 @@
 static char folder[4096];
 static long at = -1;
 static atomic_long calls = 0;
-static int kind = 0; /* an error number, or -1 for a write of half the bytes */
+static int kind = 0; /* an error number, SHORT for a write of half the bytes, or KILL */
+enum { SHORT = -1, KILL = -2 };
 
 void fault_arm(const char *in, long n, int what) {
   strncpy(folder, in, sizeof folder - 1);
@@ -34,14 +38,33 @@ static int is_ours_by_number(int fd) {
 static int fails(void) {
   if (kind == ENOMEM) return 0;
   const long now = calls++;
+  if (kind == KILL && now == at) kill(getpid(), SIGKILL);
   return kind == ENOSPC ? at >= 0 && now >= at : now == at;
 }
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
+static int opened(__typeof__(&open) real, const char *path, int flags, mode_t mode) {
+  if ((flags & O_CREAT) && is_ours(path) && fails() && kind > 0 && kind != EINTR) {
+    errno = kind;
+    return -1;
+  }
+  return real(path, flags, mode);
+}
+#define OPEN(name)                                                              \
+  int name(const char *path, int flags, ...) {                                  \
+    va_list rest;                                                               \
+    va_start(rest, flags);                                                      \
+    const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0; \
+    va_end(rest);                                                               \
+    return opened(REAL(name), path, flags, mode);                               \
+  }
+OPEN(open)
+OPEN(open64)
+
 ssize_t write(int fd, const void *data, size_t n) {
   if (is_ours_by_number(fd) && fails()) {
-    if (kind == -1) return REAL(write)(fd, data, n > 1 ? n / 2 : n);
+    if (kind == SHORT) return REAL(write)(fd, data, n > 1 ? n / 2 : n);
     errno = kind;
     return -1;
   }

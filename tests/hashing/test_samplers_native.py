@@ -22,9 +22,9 @@ from gcwsnet.hashing.samplers.extremal import Uniforms, extremal, lowest_points
 from gcwsnet.hashing.samplers.minwise import minwise
 from gcwsnet.hashing.samplers.rejection import MOST_TRIALS, rejection
 from tests.conftest import using_instruction_set
+from tests.hashing.hurtful import HURTFUL
 from tests.hashing.test_equals_reference import matrices
 from tests.hashing.test_long_work import assert_ctrl_c_ends
-from tests.hashing.test_scans import HURTFUL
 
 POWERS = [1e-6, 0.5, 1.0, 2.0, 20.0, 1000.0, 1e6]
 ENOUGH = 2**28

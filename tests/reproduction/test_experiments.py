@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from reproduction import EXPERIMENTS, Results
+from reproduction.execution import compute
 from reproduction.experiment import TABLE_1
 from reproduction.experiments.power import POWERS
-from reproduction.settings import key
+from reproduction.settings import first_layer, key
 from tests.reproduction.outcomes import outcome, results
 
 
@@ -147,3 +148,16 @@ def test_the_original_data_are_dashed_and_black_and_gcws_is_solid(tmp_path: Path
             assert styles.pop("original data") == ("--", "", "#000000")
         assert all(style.dashes == "-" and style.marker for style in styles.values())
         assert len(set(styles.values())) == len(styles)
+
+
+def test_a_first_layer_is_timed_on_numbers_and_on_codes(tmp_path: Path) -> None:
+    run = compute(first_layer("digits", k=16))
+    assert set(run.result) == {"numbers", "codes", "hashing"}
+    assert min(run.result.values()) > 0
+    experiment = EXPERIMENTS["other-tasks"]
+    counted = experiment.compare(results(tmp_path / "none"))
+    timed = experiment.compare(
+        results(tmp_path, outcome(first_layer("digits", k=256), 0, numbers=4e-3, codes=1e-3, hashing=2e-3))
+    )
+    assert len(timed) == len(counted) + 1
+    assert "4.0 times" in timed[-1].ours

@@ -159,24 +159,25 @@ def test_outputs_and_losses_of_one_call_are_those_of_several(temperature: float)
 
 def test_rows_that_come_one_by_one_are_compared_every_fourth_time() -> None:
     net, _ = trained_net()
-    following = Following()
-    following.begin(net, 100)
-    codes, target = np.zeros((1, 6), dtype=np.uint8), np.zeros(1, dtype=np.int64)
-    following.look_at(net, codes, target, 100, 1)
-    scores = dict(following.scores)
-    _, losses = net.scored(codes, target, [*scores], n_jobs=1)
-    assert [*scores.values()] == [4 * of_row for (of_row,) in losses]
-    for row in range(101, 104):
-        following.look_at(net, codes, target, row, 1)
-    assert following.scores == scores
-    assert following.test.rows == 4
-    following.look_at(net, codes, target, 104, 1)
-    assert all(following.scores[name] > scores[name] for name in scores)
+    trainer = Trainer(net)
+    rows = Batch(np.zeros((1, 6), dtype=np.uint8), np.zeros(1, dtype=np.int64))
+    _, losses = net.scored(rows.X, np.zeros(1, dtype=np.int64), ["last", "recent", "average"], n_jobs=1)
+    tested = []
+    for number in range(4):
+        tested.append(float(trainer.follow(rows)[0][0]))
+        assert trainer.following is not None
+        scores = dict(trainer.following.scores)
+        assert [*scores.values()] == [4 * of_row for (of_row,) in losses]
+        assert trainer.following.test.rows == number + 1
+        assert trainer.following.test.mean == pytest.approx(np.mean(tested), rel=1e-3)
+    trainer.follow(rows)
+    assert trainer.following is not None
+    assert all(trainer.following.scores[name] != scores[name] for name in scores)
 
 
 def test_after_a_change_the_rate_rises_and_falls_back() -> None:
     following = Following(changed_at=500)
-    assert [following.rate_factor(rows) for rows in (500, 1000, 1500, 9000)] == [2, 1.5, 1, 1]
+    assert [following.rates(3.0, range(rows, rows + 1))[0] for rows in (500, 1000, 1500, 9000)] == [6, 4.5, 3, 3]
 
 
 def test_a_history_has_at_most_512_records_and_keeps_the_mean_of_all_rows() -> None:

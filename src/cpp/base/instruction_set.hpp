@@ -27,9 +27,9 @@ struct InstructionSet {
   void (*scan_table)(const Entries& row, const float* table, bool far, const Samples& samples);
   void (*scan_generated)(const Entries& row, const HashKeys& hashes, const Samples& samples);
   // ranks.hpp
-  void (*fill_ranks)(const Key* features, std::size_t n, const HashKeys& hashes, std::int16_t* ranks);
-  std::size_t (*scan_ranks)(const Entries& row, const std::int16_t* ranks, int shift, bool far, const Samples& samples,
-                            std::uint32_t* rivals);
+  void (*fill_ranks)(const Key* features, std::size_t n, const HashKeys& hashes, std::uint8_t* ranks, std::size_t stride);
+  std::size_t (*scan_ranks)(const Entries& row, const RankTable& table, std::size_t n_ahead, std::uint32_t* entries,
+                            const Rivals& rivals);
   // pruned_generated.hpp
   void (*scan_pruned_generated)(const Entries& row, const HashKeys* hashes, std::size_t n_blocks, PrunedWorkspace& work,
                                 const Samples& samples);

@@ -33,7 +33,20 @@ struct Samples {
   std::uint32_t* i;
 };
 
-inline constexpr std::size_t kMostOnes = 65535;  // of a row that scan_ranks takes
+// The ranks of all features in 0/1 rows, [feature >> shift][hash], see ranks.hpp. `width` is a multiple of kRankWord.
+inline constexpr int kRankWord = 64;
+struct RankTable {
+  const std::uint8_t* ranks;
+  std::size_t n_hashes, width;
+  int shift;
+};
+
+// Room for pairs of an entry and a hash.
+struct Rivals {
+  std::uint32_t* entry;
+  std::uint32_t* hash;
+  std::size_t most;
+};
 
 // Memory for scan_pruned_generated, one for each thread. What is in it before does not matter.
 struct PrunedWorkspace {

@@ -15,12 +15,13 @@ constexpr std::size_t kBlocksAtOnce = 64;
 constexpr std::size_t kNearBytes = std::size_t{1} << 18;  // a larger block of the table is not all in a near cache
 constexpr std::size_t kFewRows = 4;                       // fewer are scanned one by one, several hashes at once
 constexpr std::size_t kPiece = std::size_t{1} << 16;      // entries scanned between two looks at the stop sign
+constexpr std::size_t kMostRivals = 4096;                 // of a row of zeros and ones; with more it is hashed another way
+constexpr std::size_t kRowsBetweenPolls = 64;
 
 // The table for the rows of a matrix: for 0/1 rows ranks, for others parameters, or none.
 struct ReadyTable {
   const float* parameters = nullptr;
-  const std::int16_t* ranks = nullptr;
-  int shift = 0;  // of the ranks
+  RankTable ranks = {};
 };
 
 class GcwsBatchSampler : public BatchSampler {
@@ -35,12 +36,12 @@ class GcwsBatchSampler : public BatchSampler {
         stop_sign_(stop_sign),
         group_(static_cast<std::size_t>(set.row_group)) {}
 
-  bool takes_zeros() const override { return ready_.ranks == nullptr && ready_.parameters != nullptr; }
+  bool takes_zeros() const override { return ready_.ranks.ranks == nullptr && ready_.parameters != nullptr; }
   bool wants_many_rows() const override { return !takes_zeros() || heavy_.size() > 0; }
 
   void sample(const RowBatch& rows, SampleBuffer& samples) override {
     key_.clear();
-    if (ready_.ranks != nullptr) {
+    if (ready_.ranks.ranks != nullptr) {
       sample_by_ranks(rows, samples);
     } else if (ready_.parameters != nullptr) {
       sample_by_table(rows, samples);
@@ -60,9 +61,13 @@ class GcwsBatchSampler : public BatchSampler {
   }
 
   void sample_by_ranks(const RowBatch& rows, SampleBuffer& samples);
+  void compare_rivals(const Entries& row, std::size_t n, const Samples& samples);
   void sample_by_table(const RowBatch& rows, SampleBuffer& samples);
   void sample_generated(const RowBatch& rows, std::size_t row, SampleBuffer& samples);
 
+  // Whether a group of rows has so many entries that a sorted scan may be quicker than a full one; and whether any has.
+  bool plan_pays(const RowBatch& rows, std::size_t first, std::size_t end) const;
+  bool lists_pay(const RowBatch& rows) const;
   // How each group of rows is scanned; fills heavy_, heavy_start_ and limit_.
   std::vector<Plan> plan(const SortedLists* lists, const RowBatch& rows);
   void scan_table(std::size_t block, const Entries& row, const Samples& samples);
@@ -79,7 +84,9 @@ class GcwsBatchSampler : public BatchSampler {
   const std::size_t group_;  // rows that are scanned together
 
   UninitializedVector<Key> key_;      // of the entries, where parameters are generated
-  std::vector<std::uint32_t> rivals_;  // entries that share the least rank
+  std::vector<std::uint32_t> entry_;                                        // of the least rank, for each hash
+  std::vector<std::uint32_t> rival_entry_, pair_hash_, pair_low_, pair_high_;  // that share the least rank of a hash
+  std::vector<float> pair_parameters_[4];
   std::unique_ptr<PrunedWorkspace> pruned_;
   std::vector<RowView> views_;
   EntryBuffer heavy_;
@@ -87,6 +94,20 @@ class GcwsBatchSampler : public BatchSampler {
   std::vector<float> limit_;
   UninitializedVector<float> by_feature_;
 };
+
+bool GcwsBatchSampler::plan_pays(const RowBatch& rows, std::size_t first, std::size_t end) const {
+  std::size_t n_entries = 0;
+  for (std::size_t r = first; r < end; ++r) n_entries += rows.summary[r].n;
+  return scan_ != Scan::kAuto || worth_a_plan(n_entries, end - first);
+}
+
+bool GcwsBatchSampler::lists_pay(const RowBatch& rows) const {
+  if (scan_ == Scan::kFull) return false;
+  for (std::size_t first = 0; first < rows.n_rows(); first += group_) {
+    if (plan_pays(rows, first, std::min(first + group_, rows.n_rows()))) return true;
+  }
+  return false;
+}
 
 std::vector<Plan> GcwsBatchSampler::plan(const SortedLists* lists, const RowBatch& rows) {
   const float none = -std::numeric_limits<float>::infinity();
@@ -99,10 +120,8 @@ std::vector<Plan> GcwsBatchSampler::plan(const SortedLists* lists, const RowBatc
   for (std::size_t group = 0; group < n_groups; ++group) {
     const std::size_t first = group * group_;
     const std::size_t end = std::min(first + group_, n);
-    std::size_t n_entries = 0;
-    for (std::size_t r = first; r < end; ++r) n_entries += rows.summary[r].n;
     Plan& plan = plans[group];
-    if (lists != nullptr && (scan_ != Scan::kAuto || worth_a_plan(n_entries, end - first))) {
+    if (lists != nullptr && plan_pays(rows, first, end)) {
       views_.clear();
       for (std::size_t r = first; r < end; ++r) {
         const Entries row = rows.row(r);
@@ -134,36 +153,50 @@ std::vector<Plan> GcwsBatchSampler::plan(const SortedLists* lists, const RowBatc
 }
 
 void GcwsBatchSampler::sample_by_ranks(const RowBatch& rows, SampleBuffer& samples) {
-  const int shift = ready_.shift;
-  const std::size_t block_size = (keys_.n_features() >> shift) * kHashBlock;
-  const bool far = block_size * sizeof *ready_.ranks > kNearBytes;
-  std::size_t most = 0;
-  for (std::size_t r = 0; r < rows.n_rows(); ++r) most = std::max(most, rows.n_entries(r));
-  if (most > kMostOnes) make_keys(rows);
-  rivals_.resize(std::min(most, kMostOnes) + 1);
-  EntryBuffer& few = heavy_;
-  std::vector<Key> few_keys;
-  for (std::size_t block = 0; block < n_blocks(); ++block) {
-    for (std::size_t r = 0; r < rows.n_rows(); ++r) {
-      const Entries row = rows.row(r);
-      if (row.n > kMostOnes) continue;
-      const Samples to = samples.at(r, block);
-      const std::size_t n = set_.scan_ranks(row, ready_.ranks + block * block_size, shift, far, to, rivals_.data());
-      if (n == 0) continue;
-      few.resize(n);
-      few_keys.resize(n);
-      for (std::size_t e = 0; e < n; ++e) {
-        few.feature[e] = row.feature[rivals_[e]];
-        few.L[e] = row.L[rivals_[e]];
-        few_keys[e] = keys_.feature(few.feature[e]);
-      }
-      std::fill_n(to.a, kHashBlock, std::numeric_limits<float>::infinity());
-      set_.scan_generated({few.feature.data(), few.L.data(), few_keys.data(), n}, keys_.hash_block(block), to);
-    }
-    stop_sign_.poll();
-  }
+  const RankTable& table = ready_.ranks;
+  entry_.resize(table.width);
+  for (auto* numbers : {&rival_entry_, &pair_hash_, &pair_low_, &pair_high_}) numbers->resize(kMostRivals);
   for (std::size_t r = 0; r < rows.n_rows(); ++r) {
-    if (rows.n_entries(r) > kMostOnes) sample_generated(rows, r, samples);
+    if (r % kRowsBetweenPolls == 0) stop_sign_.poll();
+    const Entries row = rows.row(r);
+    if (row.n == 0) {
+      samples.clear(r);
+      continue;
+    }
+    const std::size_t n_ahead = rows.entries.size() - rows.start[r];
+    const std::size_t n_rivals =
+        set_.scan_ranks(row, table, n_ahead, entry_.data(), {rival_entry_.data(), pair_hash_.data(), kMostRivals});
+    if (n_rivals > kMostRivals) {
+      if (key_.empty()) make_keys(rows);
+      sample_generated(rows, r, samples);
+      continue;
+    }
+    const Samples to = samples.at(r);
+    std::fill_n(to.t, table.n_hashes, 0.0f);
+    for (std::size_t hash = 0; hash < table.n_hashes; ++hash) to.i[hash] = row.feature[entry_[hash]];
+    compare_rivals(row, n_rivals, to);
+  }
+}
+
+// Of the entries that share the least rank of a hash the one with the least a; they ascend, so on a tie the lowest stays.
+void GcwsBatchSampler::compare_rivals(const Entries& row, std::size_t n, const Samples& samples) {
+  const std::size_t padded = (n + kHashBlock - 1) / kHashBlock * kHashBlock;
+  for (std::size_t at = 0; at < padded; ++at) {
+    const Key key = keys_.feature(row.feature[at < n ? rival_entry_[at] : 0]);
+    pair_low_[at] = key.low;
+    pair_high_[at] = key.high;
+    if (at >= n) pair_hash_[at] = 0;
+  }
+  for (std::vector<float>& numbers : pair_parameters_) numbers.resize(kMostRivals);
+  set_.fill_pairs({pair_low_.data(), pair_high_.data(), pair_hash_.data(), n}, keys_.hash_blocks(),
+                  {pair_parameters_[0].data(), pair_parameters_[1].data(), pair_parameters_[2].data(), pair_parameters_[3].data()});
+  for (std::size_t at = 0; at < n; ++at) samples.a[pair_hash_[at]] = std::numeric_limits<float>::infinity();
+  for (std::size_t at = 0; at < n; ++at) {
+    const std::uint32_t hash = pair_hash_[at];
+    const float a = pair_parameters_[2][at];  // the offset, for t = 0
+    if (a >= samples.a[hash]) continue;
+    samples.a[hash] = a;
+    samples.i[hash] = row.feature[rival_entry_[at]];
   }
 }
 
@@ -171,7 +204,7 @@ void GcwsBatchSampler::sample_by_table(const RowBatch& rows, SampleBuffer& sampl
   const std::size_t n = rows.n_rows();
   const bool negative = std::any_of(rows.summary.begin(), rows.summary.end(), [](const auto& row) { return row.negative; });
   const int shift = negative ? 0 : 1;
-  const SortedLists* lists = scan_ == Scan::kFull ? nullptr : tables_.lists(shift, stop_sign_);
+  const SortedLists* lists = lists_pay(rows) ? tables_.lists(shift, stop_sign_) : nullptr;
   const std::vector<Plan> plans = plan(lists, rows);
   for (std::size_t r = 0; r < n; ++r) {
     if (plans[r / group_].scans_entries() || few_rows(n - r / group_ * group_)) samples.clear(r);
@@ -285,13 +318,13 @@ MakeBatchSampler GcwsSampler::start(const InstructionSet& set, const MatrixSumma
   tables_.count(matrix.n_rows, matrix.most_entries);
   if (scan_ == Scan::kAuto || scan_ == Scan::kRanks) {
     const ZeroOne zero_one = matrix.find_zero_one();
-    ready.shift = zero_one.negative ? 0 : 1;
-    const std::size_t n_slots = keys_.n_features() >> ready.shift;
+    const int shift = zero_one.negative ? 0 : 1;
+    const std::size_t n_slots = keys_.n_features() >> shift;
     if (zero_one.holds && (scan_ == Scan::kRanks || ranks_pay(zero_one.n_ones / matrix.n_rows, n_slots))) {
-      ready.ranks = tables_.ranks(ready.shift, set, n_threads, stop_sign);
+      ready.ranks = tables_.ranks(shift, set, n_threads, stop_sign);
     }
   }
-  if (ready.ranks == nullptr) ready.parameters = tables_.parameters(set, n_threads, stop_sign);
+  if (ready.ranks.ranks == nullptr) ready.parameters = tables_.parameters(set, n_threads, stop_sign);
   return [this, &set, ready, &stop_sign] {
     return std::make_unique<GcwsBatchSampler>(set, keys_, scan_, tables_, ready, stop_sign);
   };

@@ -14,14 +14,14 @@ void Tables::count(std::size_t n_rows, std::size_t n_entries) {
 template <class Number, class Fill>
 const Number* Tables::finished(std::unique_ptr<Table<Number>>& table, int shift, std::size_t width, int n_threads,
                                StopSign& stop_sign, Fill fill) {
-  const std::size_t n_slots = keys_.n_features() >> shift, n_blocks = keys_.n_blocks();
+  const std::size_t n_slots = keys_.n_features() >> shift;
   {
     const ForkSafeLock lock;
     if (!table) {
-      if (n_slots > (most_bytes_ - taken_bytes_) / (width * sizeof(Number)) / n_blocks) return nullptr;
+      if (n_slots > (most_bytes_ - taken_bytes_) / (width * sizeof(Number))) return nullptr;
       if (entries_seen_ < n_slots && !at_once_) return nullptr;
-      table = std::make_unique<Table<Number>>(n_slots, width, n_blocks);
-      taken_bytes_ += n_slots * width * n_blocks * sizeof(Number);
+      table = std::make_unique<Table<Number>>(n_slots, width);
+      taken_bytes_ += n_slots * width * sizeof(Number);
     }
   }
   Number* const numbers = table->numbers.get();
@@ -30,20 +30,25 @@ const Number* Tables::finished(std::unique_ptr<Table<Number>>& table, int shift,
       const std::size_t first = part * kFeaturesPerPart;
       const std::size_t n = std::min(kFeaturesPerPart, n_slots - first);
       for (std::size_t i = 0; i < n; ++i) feature_keys[i] = keys_.feature(static_cast<std::uint32_t>((first + i) << shift));
-      for (std::size_t block = 0; block < n_blocks; ++block) {
-        fill(feature_keys.data(), n, keys_.hash_block(block), numbers + (block * n_slots + first) * width);
-      }
+      for (std::size_t block = 0; block < keys_.n_blocks(); ++block) fill(feature_keys.data(), first, n, block, numbers);
     };
   });
   return numbers;
 }
 
 const float* Tables::parameters(const InstructionSet& set, int n_threads, StopSign& stop_sign) {
-  return finished(parameters_, 0, kTableRow, n_threads, stop_sign, set.fill_table);
+  const auto fill = [&](const Key* features, std::size_t first, std::size_t n, std::size_t block, float* numbers) {
+    set.fill_table(features, n, keys_.hash_block(block), numbers + (block * keys_.n_features() + first) * kTableRow);
+  };
+  return finished(parameters_, 0, kTableRow * keys_.n_blocks(), n_threads, stop_sign, fill);
 }
 
-const std::int16_t* Tables::ranks(int shift, const InstructionSet& set, int n_threads, StopSign& stop_sign) {
-  return finished(ranks_[shift], shift, kHashBlock, n_threads, stop_sign, set.fill_ranks);
+RankTable Tables::ranks(int shift, const InstructionSet& set, int n_threads, StopSign& stop_sign) {
+  const std::size_t width = (keys_.padded_hashes() + kRankWord - 1) / kRankWord * kRankWord;
+  const auto fill = [&](const Key* features, std::size_t first, std::size_t n, std::size_t block, std::uint8_t* numbers) {
+    set.fill_ranks(features, n, keys_.hash_block(block), numbers + first * width + block * kHashBlock, width);
+  };
+  return {finished(ranks_[shift], shift, width, n_threads, stop_sign, fill), keys_.padded_hashes(), width, shift};
 }
 
 const SortedLists* Tables::lists(int shift, StopSign& stop_sign) {

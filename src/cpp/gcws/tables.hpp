@@ -19,10 +19,10 @@ class Tables {
   void count(std::size_t n_rows, std::size_t n_entries);
 
   // The parameters of all features, [block][feature][kTableRow].
-  // This and the following are nullptr where there is no memory for them, and before they pay.
+  // This and the following hold nullptr where there is no memory for them, and before they pay.
   const float* parameters(const InstructionSet& set, int n_threads, StopSign& stop_sign);
-  // The ranks of all features in 0/1 rows (see fill_ranks), [block][feature >> shift][kHashBlock].
-  const std::int16_t* ranks(int shift, const InstructionSet& set, int n_threads, StopSign& stop_sign);
+  // The ranks of all features in 0/1 rows.
+  RankTable ranks(int shift, const InstructionSet& set, int n_threads, StopSign& stop_sign);
   // The features of each hash sorted by s, after `parameters` has given a table. With a shift of 1 only the even features.
   // Threads that call this at the same time build the lists together.
   const SortedLists* lists(int shift, StopSign& stop_sign);
@@ -31,16 +31,16 @@ class Tables {
   static constexpr std::size_t kRowsForLists = 64;      // hashed before sorting the features pays
   static constexpr std::size_t kFeaturesPerPart = 512;  // built at a time
 
-  // `width` numbers for each feature and block of hashes.
+  // `width` numbers for each feature.
   template <class Number>
   struct Table {
-    Table(std::size_t n_slots, std::size_t width, std::size_t n_blocks)
-        : numbers(aligned<Number>(n_slots * width * n_blocks)), parts((n_slots + kFeaturesPerPart - 1) / kFeaturesPerPart) {}
+    Table(std::size_t n_slots, std::size_t width)
+        : numbers(aligned<Number>(n_slots * width)), parts((n_slots + kFeaturesPerPart - 1) / kFeaturesPerPart) {}
     Aligned<Number> numbers;
     SharedBuild parts;
   };
 
-  // A table that fill(feature keys, n, hash keys, to) writes.
+  // A table that fill(feature keys, first slot, n, block of hashes, table) writes.
   template <class Number, class Fill>
   const Number* finished(std::unique_ptr<Table<Number>>& table, int shift, std::size_t width, int n_threads,
                          StopSign& stop_sign, Fill fill);
@@ -51,7 +51,7 @@ class Tables {
   // The rest is read and changed under a ForkSafeLock. Tables are never replaced, so their content needs none.
   std::size_t rows_seen_ = 0, entries_seen_ = 0, taken_bytes_ = 0;
   std::unique_ptr<Table<float>> parameters_;
-  std::unique_ptr<Table<std::int16_t>> ranks_[2];
+  std::unique_ptr<Table<std::uint8_t>> ranks_[2];
   std::unique_ptr<SortedLists> lists_[2];
 };
 

@@ -356,16 +356,17 @@ void Net::take_into_recent_mean(const InstructionSet& set, std::size_t row) {
   recent.taken[row] = rows_seen.load(std::memory_order_relaxed);
 }
 
+void Net::prefetch(const float* numbers, std::size_t row) const {
+  const std::size_t width = parameters_[0].stride;
+  for (std::size_t x = 0; x < width; x += kCacheLine / sizeof(float)) __builtin_prefetch(numbers + row * width + x);
+}
+
 void Net::prefetch_means(WhichWeights which, std::size_t row) const {
-  const std::size_t width = parameters_[0].stride, at = row * width;
-  const auto ask_for = [&](const float* numbers) {
-    for (std::size_t x = 0; x < width; x += kCacheLine / sizeof(float)) __builtin_prefetch(numbers + at + x);
-  };
-  ask_for(weights[0]);
-  if (which == WhichWeights::kRecent) ask_for(recent.mean[0]);
+  prefetch(weights[0], row);
+  if (which == WhichWeights::kRecent) prefetch(recent.mean[0], row);
   if (which != WhichWeights::kAverage) return;
-  ask_for(averaging.older[0]);
-  ask_for(averaging.newer[0]);
+  prefetch(averaging.older[0], row);
+  prefetch(averaging.newer[0], row);
 }
 
 void Net::write_row(WhichWeights which, std::size_t number, std::size_t row, float* to) const {

@@ -157,11 +157,21 @@ class Net {
     if (averaging.is_on) take_into_average(set, row);
     if (recent.is_on && recent.is_due(row, rows_seen.load(std::memory_order_relaxed))) take_into_recent_mean(set, row);
   }
-  // Asks for the memory that take_into_means needs for a row of the table.
-  void prefetch_means_to_take(std::size_t row) const {
-    if (recent.is_on && recent.is_due(row, rows_seen.load(std::memory_order_relaxed))) {
-      prefetch_means(WhichWeights::kRecent, row);
+  // Asks for what take_into_means and prefetch_means_to_take look up for a row of the table, wherever that is.
+  void prefetch_taken(std::size_t row) const {
+    if (averaging.is_on) {
+      __builtin_prefetch(&averaging.taken[row]);
+      __builtin_prefetch(&averaging.newer_since[row]);
     }
+    if (recent.is_on) __builtin_prefetch(&recent.taken[row], 1);
+  }
+  // Asks for the memory that take_into_means needs for a row of the table, beside the row itself.
+  void prefetch_means_to_take(std::size_t row) const {
+    if (recent.is_on && recent.is_due(row, rows_seen.load(std::memory_order_relaxed))) prefetch(recent.mean[0], row);
+    if (!averaging.is_on) return;
+    const bool is_settled = averaging.newer_since[row] == averaging.start;
+    if (!is_settled) prefetch(averaging.older[0], row);
+    if (!is_settled || averaging.n_not_taken(row) != 0) prefetch(averaging.newer[0], row);
   }
   // Asks for the memory of a row of the table that write_row reads.
   void prefetch_means(WhichWeights which, std::size_t row) const;
@@ -185,6 +195,7 @@ class Net {
   void for_each_chunk(const CodeRows& codes, WhichWeights which, int n_threads, StopSign& stop_sign, Work work) const;
   void initialize();
   void settle_row(std::size_t row);
+  void prefetch(const float* numbers, std::size_t row) const;  // a row of the table, or of what is kept of it
   void take_into_average(const InstructionSet& set, std::size_t row);
   void take_into_recent_mean(const InstructionSet& set, std::size_t row);
   // What the recent mean of a row of the table keeps of itself when it is brought up to date.

@@ -216,6 +216,27 @@ nb::object outputs_from_python(const Net& net, const Matrix& codes, int n_thread
   return matrix(std::move(out), rows.n, n_outputs);
 }
 
+nb::object picked_rows_from_python(const Net& net, const Matrix& codes) {
+  const CodeRows rows = code_rows(net, codes);
+  std::vector<std::int64_t> found;
+  without_gil([&](StopSign& stop_sign) {
+    std::vector<char> is_picked(net.rows().n_rows());
+    std::vector<RowPick> picks(rows.n_hashes);
+    for (std::size_t row = 0; row < rows.n; ++row) {
+      if (row % 1024 == 0) stop_sign.poll();
+      RowCheck::check_codes(rows, net.settings().bits, row);
+      rows.picks(net.rows(), row, picks.data());
+      for (const RowPick pick : picks) is_picked[pick >> 1] = 1;
+    }
+    for (std::size_t row = 0; row < is_picked.size(); ++row) {
+      if (is_picked[row] != 0) found.push_back(static_cast<std::int64_t>(row));
+    }
+  });
+  const auto kept = new std::vector<std::int64_t>(std::move(found));
+  nb::capsule owner(kept, [](void* pointer) noexcept { delete static_cast<std::vector<std::int64_t>*>(pointer); });
+  return nb::cast(nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
 nb::tuple score_from_python(const Net& net, const Matrix& codes, const Array& targets,
                             const std::vector<std::string>& weights, const std::string& loss_name, float temperature,
                             int n_threads) {
@@ -487,6 +508,9 @@ void bind_training(nb::module_& m) {
            "Return the outputs for each row of codes. They do not depend on the other rows. `weights` are the 'last' ones, "
            "or the means 'recent' or 'average', of which only what is needed is computed: the same bits as those of "
            "`averaged`, in less time for few rows.")
+      .def("picked_rows", &picked_rows_from_python, "codes"_a.noconvert(),
+           nb::sig("def picked_rows(self, codes: numpy.typing.NDArray) -> numpy.typing.NDArray[numpy.int64]"),
+           "Return the rows of the table that codes pick, ascending: those that `train` changes if it is lazy.")
       .def("score", &score_from_python, "codes"_a.noconvert(), "targets"_a.noconvert(), nb::kw_only(), "weights"_a,
            "loss"_a = "cross_entropy", "temperature"_a = 1.0f, "n_threads"_a = 1,
            nb::sig("def score(self, codes: numpy.typing.NDArray, targets: numpy.typing.NDArray, *, weights: "

@@ -228,12 +228,14 @@ class Training {
                                              : sort_wide(workspace.collected.data(), n_here, to);
       n_picks += n_here;
     }
-    constexpr std::size_t kAhead = 2;
+    constexpr std::size_t kAhead = 4;
     std::size_t first_pick = 0, next_row = picks_.first_row(begin);
+    for (std::size_t r = 0; r < std::min(2 * kAhead, n_rows); ++r) net_.prefetch_taken(workspace.rows[r]);
     for (std::size_t r = 0; r < n_rows; ++r) {
       const std::size_t row = workspace.rows[r];
       if (!adam_.lazy) update_others(factors.of_all, next_row, row, workspace);
       next_row = row + 1;
+      if (r + 2 * kAhead < n_rows) net_.prefetch_taken(workspace.rows[r + 2 * kAhead]);
       if (r + kAhead < n_rows) {
         const std::size_t ahead = workspace.rows[r + kAhead];
         set_.prefetch_adam_row(row_of_parameter(0, ahead), width());

@@ -60,7 +60,7 @@ class Hasher {
  private:
   // That a thread has at hand; kNearEntries of them stay in a near cache.
   static constexpr std::size_t kMostRows = 256, kMostEntries = std::size_t{1} << 19, kNearEntries = std::size_t{1} << 16,
-                               kMostSamples = std::size_t{1} << 18;
+                               kMostSamples = std::size_t{1} << 18, kTailRows = 64;
 
   // sink(instruction set, row, samples) for each row; there are padded_hashes() samples.
   template <class Rows, class Sink>
@@ -88,13 +88,20 @@ void Hasher::hash(const Rows& rows, const ReadOptions& how, int n_threads, StopS
       std::max<std::size_t>(1, std::min({kMostRows, rows_with(kMostEntries), kMostSamples / keys_.padded_hashes(),
                                          std::max<std::size_t>(share, 64)}));
   const std::size_t near_rows = std::min(rows_per_block, std::max<std::size_t>(1, rows_with(kNearEntries)));
-  const std::size_t n_blocks = (rows.n_rows + rows_per_block - 1) / rows_per_block;
+  std::vector<std::size_t> starts;  // of the blocks; the last rows of several threads come in small ones
+  const std::size_t tail = n_threads > 1 ? static_cast<std::size_t>(n_threads) * rows_per_block : 0;
+  for (std::size_t first = 0; first < rows.n_rows;) {
+    starts.push_back(first);
+    first += rows.n_rows - first > tail ? rows_per_block : std::min(rows_per_block, kTailRows);
+  }
+  const std::size_t n_blocks = starts.size();
+  starts.push_back(rows.n_rows);
 
   for_each_block(n_blocks, n_threads, stop_sign, [&] {
     return [&, sampler = make_sampler(), batch = RowBatch(),
             samples = SampleBuffer(keys_.padded_hashes())](std::size_t block) mutable {
-      const std::size_t end = std::min((block + 1) * rows_per_block, rows.n_rows);
-      for (std::size_t first = block * rows_per_block; first < end;) {
+      const std::size_t end = starts[block + 1];
+      for (std::size_t first = starts[block]; first < end;) {
         const std::size_t n = std::min(sampler->wants_many_rows() ? rows_per_block : near_rows, end - first);
         batch.clear();
         for (std::size_t row = first; row < first + n; ++row) {

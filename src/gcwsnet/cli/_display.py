@@ -61,6 +61,13 @@ class TrainingDisplay(TrainingObserver):
         classes = getattr(estimator, "classes_", None)
         chosen.insert(1, "regression" if classes is None else f"{len(classes)} classes")
         print(", ".join(chosen), file=sys.stderr)
+        coder = estimator.coder_
+        if coder.epochs is None and any(one.stage == "last" for one in coder.selection):
+            print(
+                "the epochs and the temperature that gcwsnet hash has selected are for a net with default settings and "
+                "are not used; to have a temperature for these settings, train on the files",
+                file=sys.stderr,
+            )
         if done:
             print(f"resuming after {done:,} rows", file=sys.stderr)
         self._start_bar(None if n_rows is None else epochs * n_rows, done)

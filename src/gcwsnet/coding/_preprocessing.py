@@ -77,15 +77,15 @@ class Preprocessing:
     def transform(self, X: Matrix, version: ColumnVersion | None = None) -> Matrix:
         """Return rows as they are hashed, dense or CSR as they came; a missing value stays NaN.
 
-        A version changes what is done to columns of dense rows.
+        A version changes what is done to columns.
         """
-        if version is None or sparse.issparse(X):
+        if version is None:
             return self._transform(X)
         return version.wake(X, self._transform(version.align(X)))
 
-    def numbers_of(self, X: Matrix) -> NDArray[Any] | None:
-        """Return the columns that a stream is watched by: all of dense rows; None for sparse ones."""
-        return None if sparse.issparse(X) else X
+    def numbers_of(self, X: Matrix) -> Matrix:
+        """Return the columns that a stream is watched by: all of them."""
+        return X
 
     def _transform(self, X: Matrix) -> Matrix:
         out = X if self.scaling is None else self.scaling.transform(X)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gcwsnet import _core
 from gcwsnet import _sparse as sparse
 from gcwsnet._memory import require_columns
-from gcwsnet._validation import BATCH_BYTES, LARGEST, Matrix, as_floats, rounded
+from gcwsnet._validation import BATCH_BYTES, LARGEST, Matrix, all_finite, as_floats, rounded
 
 SCALINGS = ("numeric", "standard", "minmax")
 BYTES_OF_A_COLUMN = 160
@@ -63,6 +63,10 @@ class ColumnScaling:
 
     def _transform_some(self, X: NDArray[Any]) -> NDArray[Any]:
         rows = X - self.shift  # in float64
+        if X.dtype == np.float64:
+            scaled = rows / self.divisor
+            if all_finite(scaled):  # nothing to round
+                return scaled
         beyond = np.isinf(rows)
         if beyond.any():  # halves do not overflow
             rows = np.where(beyond, (X / 2 - self.shift / 2) / (self.divisor / 2), rows / self.divisor)

@@ -16,6 +16,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -123,8 +124,8 @@ class Score(Protocol):
     def outcome(self, outputs: NDArray[np.float32], rows: Rows) -> Outcome:
         """Return how good the outputs for rows are."""
 
-    def pause(self) -> None:
-        """Let others work; called after each part of the search that takes milliseconds."""
+    def pause(self, turns: int = 1) -> None:
+        """Let others work for some turns; called after each part of the search that takes milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -295,12 +296,18 @@ def has_last_stage(n: int, epochs: Sequence[int]) -> bool:
 
 def splits(n: int, seed: int, training_rows: int, validation_rows: int) -> list[tuple[Rows, Rows]]:
     """Return the numbers of training rows and of validation rows; for few rows those of each of three folds."""
-    drawn = random_order(seed, SELECTION_ROWS, n)
+    drawn = _drawn_rows(seed, n)
     if n < FEW_ROWS:
         folds = [drawn[first::FOLDS] for first in range(FOLDS)]
         return [(np.concatenate([*folds[:i], *folds[i + 1 :]]), folds[i]) for i in range(FOLDS)]
     held_out = min(LAST_VALIDATION_ROWS, n // SHARE_HELD_OUT)
     return [(drawn[held_out : held_out + training_rows], drawn[: min(held_out, validation_rows)])]
+
+
+@lru_cache(maxsize=1)
+def _drawn_rows(seed: int, n: int) -> Rows:
+    """Return the numbers of all rows in the order in which they are drawn; it is the same for all candidates."""
+    return random_order(seed, SELECTION_ROWS, n)
 
 
 def clearly_better(losses: Floats, than: Floats) -> bool:
@@ -449,7 +456,7 @@ class _Search:
             for training, validation in splits(self.X.shape[0], self.seed, *key[:2]):
                 rows = self.X[training]
                 preprocessing = learn_preprocessing(rows, recipe, self.score.target[training], self.numeric, self.codes)
-                self.score.pause()
+                self.score.pause(turns=2)  # it may have taken as long as two other parts
                 prepared = preprocessing.transform(rows)
                 self.score.pause()
                 parts.append((training, validation, prepared, preprocessing.transform(self.X[validation])))

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet._validation import as_floats, rounded
+from gcwsnet import _sparse as sparse
+from gcwsnet._validation import Matrix, as_floats, rounded
 
 BLOCK_ROWS, SETTLED_BLOCKS = 32, 8
 """Columns are looked at in blocks of 32 rows; a version is corrected once, by the 8 blocks after it."""
@@ -29,9 +30,10 @@ Arrays = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class ColumnVersion:
-    """A version of a preprocessing of dense rows: what is done to columns before it, and to those that it drops.
+    """A version of a preprocessing: what is done to columns before it, and to those that it drops.
 
-    Of the rows of a table it is for the columns of numbers.
+    Of the rows of a table it is for the columns of numbers. Sparse columns are multiplied alone: `shift`, `place` and
+    `mean` are 0.
 
     Attributes
     ----------
@@ -60,12 +62,16 @@ class ColumnVersion:
         zero, one = np.zeros(n_columns), np.ones(n_columns)
         return cls(0, zero, one, zero, np.zeros(n_columns, dtype=bool), zero, one)
 
-    def align(self, X: NDArray[Any]) -> NDArray[Any]:
+    def align(self, X: Matrix) -> Matrix:
         """Return rows with columns brought back to where they were; those that did not move keep their bits."""
         columns, shift, factor, place = self._moved
         if not len(columns):
             return X
         out = as_floats(X).copy()
+        if sparse.issparse(out):
+            with np.errstate(over="ignore"):
+                out.data = rounded(out.data * self.factor[out.indices], out.dtype)
+            return out
         with np.errstate(over="ignore", invalid="ignore"):
             out[:, columns] = rounded((out[:, columns] - shift) * factor + place, out.dtype)
         return out
@@ -76,12 +82,18 @@ class ColumnVersion:
         columns = np.flatnonzero(self.factor != 1)
         return columns, self.shift[columns], self.factor[columns], self.place[columns]
 
-    def wake(self, X: NDArray[Any], preprocessed: NDArray[Any]) -> NDArray[Any]:
+    def wake(self, X: Matrix, preprocessed: Matrix) -> Matrix:
         """Return preprocessed rows with the columns that woke up."""
         columns, mean, deviation = self._woken
         if not len(columns):
             return preprocessed
         out = as_floats(preprocessed).copy()
+        if sparse.issparse(out):  # with all entries of X, row by row, and perhaps others behind them
+            entries = self.awake[X.indices]
+            mine = out.indices < X.shape[1]
+            mine[mine] = self.awake[out.indices[mine]]
+            out.data[mine] = rounded(X.data[entries] / self.deviation[X.indices[entries]], out.dtype)
+            return out
         with np.errstate(over="ignore"):
             scaled = (X[:, columns] - mean) / deviation
         out[:, columns] = rounded(scaled, out.dtype)
@@ -146,12 +158,14 @@ class ColumnWatch:
         value = np.where(constant & ~np.isnan(X[0]), X[0], 0.0).astype(np.float64)
         return cls(constant, value, learned, learned.copy(), unsettled=np.zeros(len(constant), dtype=bool))
 
-    def add(self, X: NDArray[Any], version: ColumnVersion) -> ColumnVersion | None:
-        """Take note of rows; return a new version if one is due."""
-        self.parts.append(X)
-        if sum(map(len, self.parts)) < BLOCK_ROWS:
-            return None
-        rows = np.concatenate(self.parts).astype(np.float64)
+    def is_full_with(self, X: NDArray[Any]) -> bool:
+        """Return whether a block is full with more rows, of which a copy is kept; then it is time to look at it."""
+        self.parts.append(X.astype(np.float64))
+        return sum(map(len, self.parts)) >= BLOCK_ROWS
+
+    def look(self, version: ColumnVersion) -> ColumnVersion | None:
+        """Look at blocks that are full; return a new version if one is due."""
+        rows = np.concatenate(self.parts)
         full = len(rows) // BLOCK_ROWS * BLOCK_ROWS
         self.parts = [rows[full:]] if full < len(rows) else []
         made = None

@@ -59,7 +59,8 @@ def canonical_csr(values: Any, columns: Any, indptr: Any, n_columns: int) -> Any
 
 
 def _csr_rows(X: Any, begin: int, end: int) -> Any:
-    indptr = X.indptr[begin : min(end, X.shape[0]) + 1]
+    end = min(end, X.shape[0])
+    indptr = X.indptr[min(begin, end) : end + 1]
     entries = slice(indptr[0], indptr[-1])
     return canonical_csr(X.data[entries], X.indices[entries], indptr - indptr[0], X.shape[1])
 

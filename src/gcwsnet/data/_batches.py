@@ -120,13 +120,11 @@ class ReaderBatches(Batches):
         schema = self.schema
         errors = self._errors = ErrorHandler(self._on_error, self._rejects)
         n_rows = 0
-        try:
+        with errors.saving():
             for batch in rebatched(self._reader.read(schema, errors), self.batch_rows):
                 n_rows += batch.n_rows
                 yield batch
-            self._reader.require_rows(n_rows, errors.skipped)
-        finally:
-            errors.close()
+        self._reader.require_rows(n_rows, errors.skipped)
 
     @property
     def schema(self) -> Schema:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
@@ -27,6 +28,10 @@ KINDS_OF_OBJECTS = {
     **dict.fromkeys(("timedelta", "timedelta64"), "duration"),
 }
 """What `pandas.api.types.infer_dtype` says of a column of objects, and the kind of column that it is."""
+
+NUMBERS_WITH_COMMAS = "numbers with commas"
+NUMBER_WITH_COMMAS = re.compile(r"[+-]?(\d+(\.\d{3})*,\d+|\d{1,3}(,\d{3})+(\.\d+)?|\d+)")
+"""A number with a decimal comma, with commas after each thousand, or without any."""
 
 
 class Factor(NamedTuple):
@@ -89,14 +94,21 @@ class TableColumn(ABC):
 def kind_of_texts(texts: Sequence[str]) -> str:
     """Return "boolean", "date" or "duration" if all texts of a column are that, else "text".
 
+    Numbers with commas, such as decimal ones, are nearly never meant as categories, and are no type that is known.
+
     Examples
     --------
     >>> kind_of_texts(["True", "false"]), kind_of_texts(["2024-05-31", "2024-06-01"]), kind_of_texts(["True", "Rome"])
     ('boolean', 'date', 'text')
+    >>> kind_of_texts(["1,5", "2"])
+    "numbers with commas, such as '1,5'"
     """
     for kind, holds in TEXT_KINDS.items():
         if texts and all(holds(text) for text in texts):
             return kind
+    with_comma = next((text for text in texts if "," in text), None)
+    if with_comma is not None and all(NUMBER_WITH_COMMAS.fullmatch(text.strip()) for text in texts):
+        return f"{NUMBERS_WITH_COMMAS}, such as {with_comma.strip()!r}"
     return "text"
 
 

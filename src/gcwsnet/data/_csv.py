@@ -24,7 +24,7 @@ from gcwsnet.data._csv_rows import (
     without_first_row,
 )
 from gcwsnet.data._encode import Table
-from gcwsnet.data._errors import DataError, ErrorHandler, RowOrigin, require_pyarrow
+from gcwsnet.data._errors import DataError, ErrorHandler, RowOrigin, quote, require_pyarrow
 from gcwsnet.data._options import ReadOptions
 from gcwsnet.data._reader import TableReader
 from gcwsnet.data._schema import ColumnSelection, FileColumn, Schema
@@ -143,6 +143,7 @@ class CsvReader(TableReader):
     def _parse_head(self, rows: list[list[str]], path: str) -> CsvHead:
         if not rows:
             raise DataError("there must be at least one row, got an empty file; is this the right file?", path=path)
+        _refuse_semicolons(rows, path)
         has_header = self.options.header
         if has_header == "auto":
             has_header = is_header(rows[0], rows[1] if len(rows) > 1 else None)
@@ -175,6 +176,18 @@ def is_header(first: Sequence[str], second: Sequence[str] | None) -> bool:
     ):
         return True
     return len(first) > 1 and [field.strip() for field in first] == [str(i) for i in range(len(first))]
+
+
+def _refuse_semicolons(rows: list[list[str]], path: str) -> None:
+    """Raise DataError if a file with a header has columns that are separated by semicolons, as with decimal commas."""
+    counts = {sum(field.count(";") for field in row) for row in rows}
+    if len(rows) > 1 and len(rows[0]) == 1 and len(counts) == 1 and counts != {0}:
+        raise DataError(
+            f"columns must be separated by commas, or by tabs in .tsv, got semicolons in {quote(rows[0][0])}; write "
+            "the file again, for example with pandas: read_csv(path, sep=';', decimal=',').to_csv(path, index=False)",
+            path=path,
+            line=1,
+        )
 
 
 class BlockParser:

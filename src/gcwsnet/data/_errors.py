@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
+from gcwsnet._atomic import written_beside
 from gcwsnet.data._batch import Batch
 
 MAX_REASONS = 10
@@ -61,7 +62,7 @@ class ErrorHandler:
     ----------
     on_error : {"stop", "skip"}
     rejects : path or None
-        The file that skipped rows are written to. A file that exists is overwritten.
+        The file that skipped rows are written to. A file that exists is replaced when all rows have been read.
 
     Attributes
     ----------
@@ -98,18 +99,18 @@ class ErrorHandler:
         self._skipped_rows.append(self._n_rows + row)
         if len(self.reasons) < MAX_REASONS:
             self.reasons.append(str(error))
-        if self._rejects is not None:
-            if self._file is None:
-                self._file = self._rejects.open("wb")
+        if self._file is not None:
             self._file.write(text.rstrip(b"\r\n") + b"\n")
 
-    def close(self) -> None:
-        """Close the file of rejects, which is empty if no row was skipped."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-        elif self._rejects is not None and self.skipped == 0:
-            self._rejects.write_bytes(b"")
+    @contextmanager
+    def saving(self) -> Iterator[None]:
+        """Save the text of skipped rows in the meantime; the file of rejects is in its place if all rows were read."""
+        if self._rejects is None:
+            yield
+            return
+        with written_beside(self._rejects) as self._file:
+            yield
+        self._file = None
 
 
 def row_positions(valid: NDArray[np.int64], skipped: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -113,7 +113,8 @@ def read(
     on_error : {"stop", "skip"}, default="stop"
         What to do with an invalid row: raise a DataError, or skip it and count it in `Batches.skipped`.
     rejects : path, optional
-        The file to which the text of skipped rows is written, or their row numbers if the source is not text.
+        The file to which the text of skipped rows is written, or their row numbers if the source is not text. It is
+        there when all rows have been read, in place of the one before.
     longest_line : int, default=2**26
         The most bytes that a line may have. A longer line always raises a DataError.
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from gcwsnet._memory import require_names
 from gcwsnet._validation import MOST_COLUMNS
+from gcwsnet.data._columns import NUMBERS_WITH_COMMAS
 from gcwsnet.data._errors import ColumnReference, DataError
 from gcwsnet.data._options import ColumnName, ReadOptions
 
@@ -344,6 +345,14 @@ def _infer_columns(
             )
         elif "vector" in kind:
             columns.append(Column(name, number, "vector", width))
+        elif kind.startswith(NUMBERS_WITH_COMMAS):
+            way_out = "make it a column of categories" if path is None else "name it in categorical"
+            raise DataError(
+                f"numbers must have a decimal point and no commas, got {kind}; write them so, or, if the column has "
+                f"categories, {way_out}",
+                path=path,
+                column=name if name is not None else number,
+            )
         else:
             raise DataError(
                 f"a column must hold numbers, booleans, text, categories, dates, durations or lists of numbers, got "

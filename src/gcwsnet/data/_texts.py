@@ -66,7 +66,7 @@ def read_text_column(
     batches = read(files, **settings | chosen)
     reader = batches._reader  # type: ignore[attr-defined]  # read returns ReaderBatches
     schema = batches.schema
-    try:
+    with errors.saving():
         for table, origin in reader._read_all_tables(schema, errors):
             codes, distinct = factor_of_column(schema.columns[0], table.columns[0])
             distinct = [*distinct, ""]
@@ -75,8 +75,6 @@ def read_text_column(
             batch = invalid.drop_from(Batch(codes[:, np.newaxis], found, None), origin, errors)
             texts = [distinct[code] for code in batch.X[:, 0].tolist()]  # the last one where the code is -1
             yield Texts(texts, batch.y)
-    finally:
-        errors.close()
 
 
 def shingle_rows(texts: Sequence[str], n_words: int) -> Any:

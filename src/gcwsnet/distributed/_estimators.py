@@ -38,9 +38,15 @@ from gcwsnet.estimators._train_files import SHUFFLED_ROWS
 from gcwsnet.training import Plan
 from gcwsnet.training._history import History, record_fractions
 from gcwsnet.training._rounds import run_in_rounds
+from gcwsnet.training._targets import is_indicator_matrix
 
 OF_DASK = ("client", "shards", "sync_rows")
-NOT_HERE = {"early_stopping": False, "warm_start": False, "device": "cpu"}
+NOT_HERE = {
+    "early_stopping": (False, "it needs the means of weights over all steps, and shards take steps side by side"),
+    "warm_start": (False, "each fit begins with a net that has learned nothing"),
+    "device": ("cpu", "workers learn with the native core"),
+}
+"""Parameters of the local estimators that have one value here, and the reason."""
 
 Self = TypeVar("Self", bound="DaskEstimator")
 
@@ -91,7 +97,7 @@ class DaskEstimator(BaseEstimator):
         Parameters
         ----------
         X : dask array or dataframe of shape (n, D)
-        y : dask array or series of shape (n,) or, for a regression, (n, m)
+        y : dask array, series or dataframe of shape (n,) or, for a regression and for several labels, (n, m)
             With the partitions of X.
         sample_weight : dask array or series of shape (n,), optional
 
@@ -158,10 +164,10 @@ class DaskEstimator(BaseEstimator):
     def _unfitted(self) -> GCWSNetEstimator:
         """Return a local estimator with the parameters of this one."""
         params = {name: value for name, value in self.get_params(deep=False).items() if name not in OF_DASK}
-        for name, only in NOT_HERE.items():
+        for name, (only, reason) in NOT_HERE.items():
             if params[name] != only:
                 raise ValueError(
-                    f"{name}={params[name]!r} is not for a training on a cluster; leave {name} out, or fit "
+                    f"{name}={params[name]!r} is not for a training on a cluster: {reason}; leave {name} out, or fit "
                     f"{self._local.__name__} to rows in memory"
                 )
         return self._local(**params)
@@ -284,8 +290,13 @@ class DaskGCWSNetClassifier(ClassifierMixin, DaskEstimator):
         return classes
 
     def _shown(self, y: Any, surveys: list[Survey]) -> Any:
+        if is_indicator_matrix(y):
+            return y
         if y.ndim > 1:
-            raise ValueError(f"y must have one label for each row, got the shape {y.shape}; use GCWSNetClassifier")
+            raise ValueError(
+                "y must have one label for each row, or a column of 0 and 1 for each of several labels, got a sample "
+                f"of the shape {y.shape}"
+            )
         labels, _ = _all_labels(surveys)
         if len(labels) > MOST_CLASSES:
             raise ValueError(

@@ -1,7 +1,7 @@
 """What a worker does in a round: learn a piece of the rows, add up changes, and make the next weights.
 
-Each function is a pure function of its arguments. A thread of a worker keeps the weights that it had last, which only
-saves the work to make them again.
+Each function is a pure function of its arguments. A thread of a worker keeps the net that it had last, which only saves
+the work to make it again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gcwsnet.data import Batch
 from gcwsnet.data._batch import joined
 from gcwsnet.training import Net, Targets, TrainingSettings, _rounds
-from gcwsnet.training._changes import Arrays, ShardChange, Update, apply, merged, n_bytes, net_arrays
+from gcwsnet.training._changes import Arrays, ShardChange, Update, load_arrays, merged, n_bytes, net_arrays, put_round
 from gcwsnet.training._history import Counts
 from gcwsnet.training._net import make_net
 
@@ -36,17 +36,33 @@ class NetMade:
         """Return what a net was made with."""
         return cls(net.settings, net.targets, net.description())
 
-    def make(self, *, initialize: bool = False) -> Net:
-        """Return such a net, by default with weights that are all zero."""
+    def make(self, *, initialize: bool) -> Net:
+        """Return such a net, with weights that follow from its seed, or that are all zero."""
         return make_net(self.settings, self.targets, **self.description, initialize=initialize)
 
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """All numbers of a net that learning goes on from. With updates they are those of later rounds."""
+    """All numbers that learning goes on from: those of a net, and the momentum. With rounds they are later ones.
+
+    Attributes
+    ----------
+    made : NetMade
+    arrays : dict of arrays or None
+        None for a net that has learned nothing: its weights follow from its seed, and do not travel.
+    momentum : dict of arrays
+    """
 
     made: NetMade
-    arrays: Arrays
+    arrays: Arrays | None
+    momentum: Arrays
+
+    def net(self) -> Net:
+        """Return a net with these numbers."""
+        net = self.made.make(initialize=self.arrays is None)
+        if self.arrays is not None:
+            load_arrays(net, self.arrays)
+        return net
 
 
 @dataclass(frozen=True)
@@ -76,26 +92,33 @@ class Lesson:
 
 
 class Learned(NamedTuple):
-    """What pieces have made of a net, what is counted of their rows in the order of the pieces, and the bytes sent."""
+    """What pieces have made of a net.
+
+    Attributes
+    ----------
+    change : Update or ShardChange
+        The update of a whole round, or the change by some of its pieces.
+    counts : list of Counts
+        What is counted of their rows, in the order of the pieces.
+    bytes_sent : int
+    rate : float or None
+        Of a whole round, see `Round.rate`.
+    """
 
     change: Update | ShardChange
     counts: list[Counts]
     bytes_sent: int
+    rate: float | None = None
 
 
 class _Kept(NamedTuple):
-    n_updates: int
-    arrays: Arrays
+    n_rounds: int
     net: Net
+    momentum: Arrays
 
 
 _kept: WeakKeyDictionary[Base, dict[int, _Kept]] = WeakKeyDictionary()
-"""For a base, as long as the worker has it, the weights that each thread had last."""
-
-
-def initial_base(made: NetMade) -> Base:
-    """Return the base of a net that has learned nothing."""
-    return Base(made, {name: value.copy() for name, value in net_arrays(made.make(initialize=True)).items()})
+"""For a base, as long as the worker has it, the net that each thread had last."""
 
 
 def given_base(base: Base) -> Base:
@@ -103,43 +126,47 @@ def given_base(base: Base) -> Base:
     return base
 
 
-def learn_piece(lesson: Lesson, base: Base, updates: Sequence[Update], parts: list[Any]) -> Learned:
-    """Return what the steps on one piece make of the weights that a base and updates give.
+def learn_piece(lesson: Lesson, base: Base, rounds: Sequence[Learned], parts: list[Any]) -> Learned:
+    """Return what the steps on one piece make of the net that a base and the rounds since then give.
 
     The rows of `parts` are taken by their method `take`, which a batch has.
     """
-    kept = _current(base, updates)
     taken = [part.take(places) for part, places in zip(parts, lesson.places, strict=True)]
     rows: Batch = joined(taken).take(lesson.order)
     how = {"alone": lesson.alone, "with_auc": lesson.with_auc}
-    change, counts = _rounds.learn_piece(kept.net, kept.arrays, rows, lesson.rates, lesson.batch_size, **how)
+    net = _current(base, rounds).net
+    change, counts = _rounds.learn_piece(net, rows, lesson.rates, lesson.batch_size, **how)
     return Learned(change, [counts], n_bytes(change))
 
 
 def add_pieces(pieces: Sequence[Learned]) -> Learned:
     """Return the changes of pieces of one round together."""
     changes = [piece.change for piece in pieces if isinstance(piece.change, ShardChange)]
-    counts = [one for piece in pieces for one in piece.counts]
-    return Learned(merged(changes), counts, sum(piece.bytes_sent for piece in pieces))
+    return _together(merged(changes), pieces)
 
 
-def next_update(base: Base, updates: Sequence[Update], all_pieces: Learned) -> Update:
+def finish_round(base: Base, rounds: Sequence[Learned], pieces: Sequence[Learned], rate: float) -> Learned:
     """Return the update that the pieces of a round make together."""
-    return _rounds.next_update(_current(base, updates).arrays, all_pieces.change)
+    kept = _current(base, rounds)
+    changes = [piece.change for piece in pieces]
+    update = _rounds.next_update(net_arrays(kept.net), kept.momentum, changes, rate)
+    together = _together(update, pieces)
+    return together._replace(bytes_sent=together.bytes_sent + n_bytes(update), rate=rate)
 
 
-def counted(all_pieces: Learned) -> tuple[list[Counts], int]:
-    """Return what is counted of a round."""
-    return all_pieces.counts, all_pieces.bytes_sent
+def _together(change: Update | ShardChange, pieces: Sequence[Learned]) -> Learned:
+    counts = [one for piece in pieces for one in piece.counts]
+    return Learned(change, counts, sum(piece.bytes_sent for piece in pieces))
 
 
-def _current(base: Base, updates: Sequence[Update]) -> _Kept:
-    """Return the weights that a base and updates give, made of those that this thread has kept if they are older."""
+def _current(base: Base, rounds: Sequence[Learned]) -> _Kept:
+    """Return the net that a base and rounds give, made of the one that this thread has kept if that is older."""
     of_threads = _kept.setdefault(base, {})
     kept = of_threads.pop(threading.get_ident(), None)
-    if kept is None or kept.n_updates > len(updates):
-        kept = _Kept(0, {name: value.copy() for name, value in base.arrays.items()}, base.made.make())
-    for update in updates[kept.n_updates :]:
-        apply(update, kept.arrays)
-    kept = of_threads[threading.get_ident()] = kept._replace(n_updates=len(updates))
+    if kept is None or kept.n_rounds > len(rounds):
+        kept = _Kept(0, base.net(), {name: value.copy() for name, value in base.momentum.items()})
+    for one in rounds[kept.n_rounds :]:
+        assert isinstance(one.change, dict)  # noqa: S101
+        put_round(one.change, kept.net, kept.momentum, one.rate)
+    kept = of_threads[threading.get_ident()] = kept._replace(n_rounds=len(rounds))
     return kept

@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import uuid
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from distributed import Client, Future, KilledWorker
-from numpy.typing import NDArray
 
 from gcwsnet._validation import check_integer
 from gcwsnet.data import Batch
 from gcwsnet.data._batches import shuffled
 from gcwsnet.distributed._pieces import (
     Base,
+    Learned,
     Lesson,
     NetMade,
     add_pieces,
-    counted,
+    finish_round,
     given_base,
-    initial_base,
     learn_piece,
-    next_update,
 )
 from gcwsnet.estimators._train_files import epoch_seed
 from gcwsnet.training import Trainer
-from gcwsnet.training._changes import Update, apply, load_arrays, n_bytes, net_arrays
-from gcwsnet.training._history import Counts, Record
-from gcwsnet.training._rounds import RowNumbers, in_tree, totals_of_round
+from gcwsnet.training._changes import n_bytes, net_arrays, put_round
+from gcwsnet.training._rounds import Round, RoundLearned, RowNumbers, in_tree, totals_of_round
 
 SHARDS, SYNC_ROWS = 4, 8192
 MOST_SHARDS, MOST_SYNC_ROWS = 4096, 1 << 24
@@ -41,11 +38,17 @@ UPDATES_OF_A_BASE = 4
 MOST_ROUNDS_OF_A_BASE = 64
 
 
+class _Begun(NamedTuple):
+    round: Round
+    future: Future
+
+
 class ClusterRounds:
     """Rounds whose pieces are learned by the workers of a cluster.
 
     The workers have a base, which is all weights, and the updates since then; from round to round only the next update
-    travels. All tasks can be done again from what the scheduler knows, so a worker may die at any time. Which worker
+    travels. The tasks of a round are sent before the one before it has ended, so that workers do not wait for the
+    client. All tasks can be done again from what the scheduler knows, so a worker may die at any time. Which worker
     does what, and how many there are, changes no bit: the tree in which changes are added up follows from the numbers
     of the pieces.
 
@@ -75,47 +78,69 @@ class ClusterRounds:
         self._client, self._trainer, self._parts = client, trainer, parts
         self._ends = np.cumsum(part_rows, dtype=np.int64)
         self._made = NetMade.of(trainer.net)
-        self._arrays = {name: value.copy() for name, value in net_arrays(trainer.net).items()}
+        self._dense_bytes = sum(array.nbytes for array in net_arrays(trainer.net).values())
         self._run, self._names = uuid.uuid4().hex, count()
-        self._updates: list[Future] = []
-        self._bytes_of_updates = 0
+        self._since_base: list[Future] = []
+        self._bytes_since_base = 0
         self._base: Future | None = None
 
-    def learn(
-        self, pieces: Sequence[RowNumbers], rates: NDArray[np.float64], batch_size: int
-    ) -> tuple[list[Counts], Record]:
-        """Learn the pieces of a round, and put the weights that they make together into the net."""
-        with cluster_errors(self._client):
-            self._begin_base()
-            weights = self._base, list(self._updates)
-            with_auc = self._trainer.since_record.auc is not None
-            learned = []
-            for rows in pieces:
-                used, places, order = self._places(rows)
-                lesson = Lesson(places, order, rates, batch_size, with_auc, len(pieces) == 1)
-                learned.append(self._submit(learn_piece, lesson, *weights, [self._parts[part] for part in used]))
-            together = in_tree(learned, lambda pair: self._submit(add_pieces, pair))
-            update = self._submit(next_update, *weights, together)
-            counts = self._submit(counted, together)
-            made, (counts_of_pieces, n_sent) = self._client.gather([update, counts])
-        self._take(update, made)
-        dense = sum(array.nbytes for array in self._arrays.values())
-        return counts_of_pieces, totals_of_round(len(pieces), n_sent + n_bytes(made), dense)
+    def learn(self, rounds: Iterable[Round]) -> Generator[RoundLearned]:
+        """Learn rounds one after the other, and yield each when the weights that it makes are in the net."""
+        begun: _Begun | None = None
+        for one in rounds:
+            if begun is not None and self._needs_base():
+                yield self._finish(begun)
+                begun = None
+            following = self._begin(one)
+            if begun is not None:
+                yield self._finish(begun)
+            begun = following
+        if begun is not None:
+            yield self._finish(begun)
 
-    def _begin_base(self) -> None:
-        """Give the workers a base if they have none, or if the updates have become more than it."""
-        dense = sum(array.nbytes for array in self._arrays.values())
-        few = self._bytes_of_updates <= UPDATES_OF_A_BASE * dense and len(self._updates) < MOST_ROUNDS_OF_A_BASE
-        if self._base is not None and few:
-            return
-        if self._trainer.rows_seen == 0:
-            self._base = self._submit(initial_base, self._made)
-        else:
-            with warnings.catch_warnings():  # of a large graph, which is the base
-                warnings.filterwarnings("ignore", category=UserWarning, module="distributed")
-                copies = {name: value.copy() for name, value in self._arrays.items()}
-                self._base = self._submit(given_base, Base(self._made, copies))
-        self._updates, self._bytes_of_updates = [], 0
+    def _begin(self, one: Round) -> _Begun:
+        """Send the tasks of a round to the cluster."""
+        with cluster_errors(self._client):
+            if self._needs_base():
+                self._send_base()
+            weights = self._base, list(self._since_base)
+            with_auc = self._trainer.since_record.auc is not None
+            alone = len(one.pieces) == 1
+            learned = []
+            for rows in one.pieces:
+                used, places, order = self._places(rows)
+                lesson = Lesson(places, order, one.rates, one.batch_size, with_auc, alone)
+                learned.append(self._submit(learn_piece, lesson, *weights, [self._parts[part] for part in used]))
+            last = in_tree(learned, lambda pair: self._submit(add_pieces, pair))
+            future = last[0] if alone else self._submit(finish_round, *weights, last, one.rate)
+        self._since_base.append(future)
+        return _Begun(one, future)
+
+    def _finish(self, begun: _Begun) -> RoundLearned:
+        """Wait for a round, and put its update into the net."""
+        with cluster_errors(self._client):
+            learned: Learned = self._client.gather(begun.future)
+        assert isinstance(learned.change, dict)  # noqa: S101
+        put_round(learned.change, self._trainer.net, self._trainer.momentum, begun.round.rate)
+        self._bytes_since_base += n_bytes(learned.change)
+        totals = totals_of_round(len(begun.round.pieces), learned.bytes_sent, self._dense_bytes)
+        return RoundLearned(begun.round, learned.counts, totals)
+
+    def _needs_base(self) -> bool:
+        """Return whether workers have no base, or the updates since then have become more than it."""
+        too_many = self._bytes_since_base > UPDATES_OF_A_BASE * self._dense_bytes
+        return self._base is None or too_many or len(self._since_base) >= MOST_ROUNDS_OF_A_BASE
+
+    def _send_base(self) -> None:
+        """Give the workers the weights as they are now."""
+        base = Base(self._made, None, {})
+        if self._trainer.rows_seen > 0:
+            now = (net_arrays(self._trainer.net), self._trainer.momentum)
+            base = Base(self._made, *({name: value.copy() for name, value in arrays.items()} for arrays in now))
+        with warnings.catch_warnings():  # of a large graph, which is the base
+            warnings.filterwarnings("ignore", category=UserWarning, module="distributed")
+            self._base = self._submit(given_base, base)
+        self._since_base, self._bytes_since_base = [], 0
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
         key = f"gcwsnet-{function.__name__.strip('_')}-{self._run}-{next(self._names)}"
@@ -130,13 +155,6 @@ class ClusterRounds:
         used = np.unique(part)
         starts = np.concatenate([[0], self._ends])
         return used.tolist(), [rows[part == one] - starts[one] for one in used], order
-
-    def _take(self, future: Future, update: Update) -> None:
-        """Put an update into the net."""
-        apply(update, self._arrays)
-        load_arrays(self._trainer.net, self._arrays)
-        self._updates.append(future)
-        self._bytes_of_updates += n_bytes(update)
 
 
 def check_sharding(shards: Any, sync_rows: Any) -> dict[str, int]:

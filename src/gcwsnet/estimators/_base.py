@@ -8,7 +8,6 @@ import math
 import numbers
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -169,7 +168,7 @@ class GCWSNetEstimator(FittedNet):
             After an error before it has learned from any row it is as it was: not fitted, or the model of an earlier
             `fit`.
         """
-        with _unchanged_unless_it_learns(self):
+        with _UnchangedUnlessItLearns(self):
             fresh = not (self.warm_start and self.__sklearn_is_fitted__())
             coder_settings, training_settings = self._freeze_parameters(continued=not fresh)
             if eval_set is not None:
@@ -218,7 +217,7 @@ class GCWSNetEstimator(FittedNet):
         self.trainer_.history = stopped.history
 
     def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
-        with _unchanged_unless_it_learns(self):
+        with _UnchangedUnlessItLearns(self):
             fresh = not self.__sklearn_is_fitted__()
             if fresh:
                 coder_settings, _ = self._freeze_parameters()
@@ -336,7 +335,7 @@ class GCWSNetEstimator(FittedNet):
             plan = Plan(1, rows.n_rows, scheduled=False, fractions=fractions, follows=True)
             self._run(plan, rows, shuffle=False)
             return
-        threads = n_threads(self.n_jobs)
+        threads = 1 if self.n_jobs is None and rows.n_rows == 1 else n_threads(self.n_jobs)
         for event in self.trainer_.follow_quietly(self._encoded(rows, threads, target), n_jobs=threads):
             logger.debug("%s", describe_event(event))
 
@@ -506,32 +505,37 @@ class _Beginning(NamedTuple):
     seed: int
 
 
-@contextmanager
-def _unchanged_unless_it_learns(estimator: GCWSNetEstimator) -> Iterator[None]:
-    """After an error before a net has learned from any row, leave the estimator as it was, with the net that it had.
+class _UnchangedUnlessItLearns:
+    """A context after whose errors the estimator is as it was, with the net that it had, if that has learned no row.
 
     A net with weights that are not finite is dropped: what it had learned before is lost.
     """
-    now: dict[str, Any] = estimator.__dict__
-    before = dict(now)
-    trainer, stream = before.get("trainer_"), before.get("_stream")
-    stream_before = {} if stream is None else stream.__getstate__()
-    rows_seen, settings = (None, None) if trainer is None else (trainer.rows_seen, trainer.settings)
-    try:
-        yield
-    except BaseException:
-        current = now.get("trainer_")
+
+    def __init__(self, estimator: GCWSNetEstimator) -> None:
+        self._now: dict[str, Any] = estimator.__dict__
+
+    def __enter__(self) -> None:
+        self._before = dict(self._now)
+        trainer, stream = self._before.get("trainer_"), self._before.get("_stream")
+        self._stream = {} if stream is None else stream.__getstate__()
+        self._trained = (None, None) if trainer is None else (trainer.rows_seen, trainer.settings)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if error is None:
+            return
+        now, before = self._now, self._before
+        rows_seen, settings = self._trained
+        trainer, stream, current = before.get("trainer_"), before.get("_stream"), now.get("trainer_")
         finite = current is None or current.net.is_finite()
         if current is None or not finite or current.rows_seen == (rows_seen if current is trainer else 0):
             now.clear()
             now.update(before)
             if stream is not None:
-                vars(stream).update(stream_before)
+                vars(stream).update(self._stream)
             if trainer is not None:
                 trainer.net.settings = settings
             if current is trainer and not finite:
                 now.pop("trainer_")
-        raise
 
 
 def _layers(hidden: Any) -> Any:

@@ -372,7 +372,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
 def _are_same(classes: Any, known: NDArray[Any]) -> bool:
     """Return whether classes are given as they are known, which takes less time than to sort them."""
     of_one_kind = isinstance(classes, np.ndarray) and classes.shape == known.shape and classes.dtype == known.dtype
-    return of_one_kind and bool((classes == known).all())
+    return of_one_kind and known.dtype.kind in "biuU" and classes.tobytes() == known.tobytes()
 
 
 def class_weights(class_weight: Any, target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:

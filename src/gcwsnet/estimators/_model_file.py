@@ -11,6 +11,7 @@ import numpy as np
 
 from gcwsnet import estimators, training
 from gcwsnet.coding import Coder
+from gcwsnet.coding._sparse_watch import SparseWatch
 from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
 from gcwsnet.coding._version import ColumnWatch
 from gcwsnet.estimators._fields_format import check_fields
@@ -67,7 +68,8 @@ def _restore_stream(estimator: Any, arrays: Arrays, stream: Description) -> None
     """Take back what `stream_state` returned."""
     estimator._grows = stream.get("grows", True)
     if "watch" in stream:
-        watch = ColumnWatch.from_state(arrays, stream["watch"])
+        is_sparse = "watch.run" in arrays
+        watch = SparseWatch.from_state(arrays) if is_sparse else ColumnWatch.from_state(arrays, stream["watch"])
         estimator._stream = Stream(estimator._warm_up_rows(), watch=watch)
 
 

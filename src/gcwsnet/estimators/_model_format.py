@@ -43,9 +43,9 @@ def check_model(arrays: Arrays, description: Any) -> None:
     The arrays of a net with hidden layers of h1, h2, ... units: ``net.layers.0.weight`` (rows of the table, h1) in
     float32, in float16, or in int8 with ``net.layers.0.weight.scales``; ``net.layers.0.bias`` (h1,);
     ``net.layers.2.weight`` (h2, h1) and so on to the outputs, all finite. In an ensemble a number follows ``net.``. The
-    same names follow ``optimizer.second_moments.``, ``optimizer.first_moments.``, ``averages.older.`` and
-    ``averages.newer.``. ``targets.mean`` and ``targets.deviation`` of numbers. ``machine.rows`` and the other arrays of
-    kernel machines.
+    same names follow ``optimizer.second_moments.``, ``optimizer.first_moments.``, ``averages.older.``,
+    ``averages.newer.`` and, in the middle of a run in rounds, ``momentum.``. ``targets.mean`` and
+    ``targets.deviation`` of numbers. ``machine.rows`` and the other arrays of kernel machines.
     """
     model = Fields(description, "model")
     n_columns = check_coder(arrays, model.get("coder"))
@@ -135,6 +135,7 @@ def _check_trainer(arrays: Arrays, trainer: Fields, coder: Fields) -> None:
     trainer.integer("epochs_seen", 0, MOST)
     rows_seen = trainer.integer("rows_seen", 0, MOST)
     _check_averages(arrays, trainer, first, shapes, rows_seen)
+    _check_momentum(arrays, first, shapes)
     _check_history(trainer.part("history"))
     if "run" in trainer.content:
         _check_run(arrays, trainer.part("run"))
@@ -236,6 +237,15 @@ def _check_optimizer(arrays: Arrays, first: tuple[str, ...], shapes: Shapes) -> 
                     require_array((found >= 0).all(), prefix + parameter, "hold no number below 0")
                 known.add(prefix + parameter)
     refuse_others(arrays, "optimizer.", known)
+
+
+def _check_momentum(arrays: Arrays, first: tuple[str, ...], shapes: Shapes) -> None:
+    if not any(name.startswith("momentum.") for name in arrays):
+        return
+    for member in first:
+        for parameter, shape in shapes.of_parameters().items():
+            array_of(arrays, f"momentum.{member}{parameter}", "float32", shape)
+    refuse_others(arrays, "momentum.", _names("momentum.", first, shapes))
 
 
 def _check_averages(arrays: Arrays, trainer: Fields, first: tuple[str, ...], shapes: Shapes, rows_seen: int) -> None:

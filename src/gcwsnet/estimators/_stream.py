@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gcwsnet import _sparse as sparse
 from gcwsnet.coding import Coder
+from gcwsnet.coding._scaling import CONSTANT, ColumnScaling
+from gcwsnet.coding._sparse_watch import SparseWatch
 from gcwsnet.coding._version import ColumnVersion, ColumnWatch
 from gcwsnet.data import Batch
 from gcwsnet.data._batch import joined
@@ -17,7 +19,7 @@ from gcwsnet.estimators._warm_up import WarmUpBuffer
 from gcwsnet.training._turns import InTurns
 
 TURNS_PER_ROW = 2
-"""Turns of a search for each row of a call: a turn is 128 rows of a small net, or a part of the work for its codes."""
+"""Turns of a search for each row of a call: a turn is 256 rows of a small net, or a part of the work for its codes."""
 ROWS_LEARNED_AGAIN_PER_ROW = 64
 FIRST_SEARCH, NEXT_SEARCH = 200, 4
 """The rows of the first search, and by which factor they grow until the next one."""
@@ -45,7 +47,7 @@ class Stream:
         The turns that this search has had.
     again : Batch or None
         Rows that are to be learned again, as their codes have changed.
-    watch : ColumnWatch or None
+    watch : ColumnWatch, SparseWatch or None
         Of the columns, once there are enough rows.
     """
 
@@ -55,7 +57,7 @@ class Stream:
     waiting: Batch | None = None
     turns: int = 0
     again: Batch | None = None
-    watch: ColumnWatch | None = None
+    watch: ColumnWatch | SparseWatch | None = None
     _search: InTurns[Coder] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -108,25 +110,30 @@ class Stream:
         return part
 
     def finish(self, coder: Coder) -> None:
-        """Forget the first rows, and watch the columns from here on, if they are dense and scaled."""
+        """Forget the first rows, and watch the columns from here on, if they are scaled."""
         assert self.buffer is not None  # noqa: S101
         X = joined(self.buffer.with_weights()).X
         self.buffer = None
         self.watch_rows(X, coder)
 
     def watch_rows(self, X: Any, coder: Coder) -> None:
-        """Watch the columns of a stream that began with X: dense ones, or numbers of a table, if they are scaled."""
-        dropped, numbers = dropped_columns(coder), coder.preprocessing.numbers_of(X)
-        if numbers is not None and dropped is not None:
-            self.watch = ColumnWatch.of(numbers, dropped)
+        """Watch the columns of a stream that began with X, if they are scaled one by one; of a table the numbers."""
+        scaling, numbers = coder.preprocessing.scaling, coder.preprocessing.numbers_of(X)
+        kind = getattr(scaling, "kind", None)
+        if sparse.issparse(numbers) and isinstance(scaling, ColumnScaling):
+            self.watch = SparseWatch.of(numbers, scaling)
+        elif kind is not None:
+            self.watch = ColumnWatch.of(numbers, kind == CONSTANT)
 
     def look_at(self, X: Any, coder: Coder) -> Coder | None:
         """Watch rows; return the coder with a new version if one is due."""
-        numbers = None if self.watch is None else coder.preprocessing.numbers_of(X)
-        if self.watch is None or numbers is None:
+        if self.watch is None:
+            return None
+        numbers = coder.preprocessing.numbers_of(X)
+        if sparse.issparse(numbers) != isinstance(self.watch, SparseWatch) or not self.watch.is_full_with(numbers):
             return None
         before = ColumnVersion.first(numbers.shape[1]) if coder.version is None else coder.version
-        version = self.watch.add(numbers, before)
+        version = self.watch.look(before)
         if version is None:
             return None
         live = np.count_nonzero(~self.watch.constant) + X.shape[1] - numbers.shape[1]
@@ -134,12 +141,6 @@ class Stream:
             self.buffer = WarmUpBuffer(self.capacity, n_used=ROWS_LEARNED_AGAIN)
             self.searched, self.watch = 0, None
         return replace(coder, version=version)
-
-
-def dropped_columns(coder: Coder) -> NDArray[np.bool_] | None:
-    """Return which columns of numbers are dropped as constant; None where columns are not scaled one by one."""
-    kind = getattr(coder.preprocessing.scaling, "kind", None)
-    return None if kind is None else kind == "constant"
 
 
 def is_same_point(one: Coder, other: Coder) -> bool:

@@ -35,10 +35,10 @@ class WarmUpBuffer:
     n_used: int = 0
 
     def add(self, rows: Batch) -> tuple[WarmUpBuffer, Batch | None]:
-        """Return the buffer with more rows; and all its rows, if it is time to fit the model again."""
+        """Return the buffer with a copy of more rows; and all its rows, if it is time to fit the model again."""
         if self.parts and sparse.issparse(rows.X) != sparse.issparse(self.parts[0].X):
             return self, None  # dense rows in a sparse stream, or sparse ones in a dense one, do not change the model
-        parts = (*self.parts, rows)
+        parts = (*self.parts, Batch(*(None if part is None else part.copy() for part in rows)))
         n = sum(part.n_rows for part in parts)
         if n < min(2 * self.n_used, self.capacity):
             return replace(self, parts=parts), None

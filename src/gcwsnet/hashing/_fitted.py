@@ -85,8 +85,9 @@ class FittedHasher:
         try:
             for first, batch in row_batches(X):
                 rows = slice(first, first + batch.shape[0])
+                to = outputs if batch is X else tuple(out[rows] for out in outputs)
                 parts = (batch.data, batch.indices, batch.indptr) if form == "csr" else (batch,)
-                write(*parts, p, nan_is_zero, *how, *(out[rows] for out in outputs), n_threads)
+                write(*parts, p, nan_is_zero, *how, *to, n_threads)
         except FloatingPointError:
             self.settings.check_finite(X, columns)
             raise

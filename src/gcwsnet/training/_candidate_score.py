@@ -16,7 +16,7 @@ from gcwsnet.training._settings import TrainingSettings
 from gcwsnet.training._targets import Labels, Targets
 from gcwsnet.training._trainer import Observer, Plan, Trainer
 
-ROWS_BETWEEN_PAUSES, ROWS_WITHOUT_STEPS = 128, 512
+ROWS_BETWEEN_PAUSES, ROWS_WITHOUT_STEPS = 256, 512
 """The rows that a net learns from one pause to the next, and those that are hashed or predicted."""
 
 
@@ -47,8 +47,8 @@ class CandidateScore:
     n_jobs : int
         Threads.
     at_pause : callable, optional
-        Called at each pause of the search: after every 128 rows that a net has learned, and wherever else some
-        milliseconds may have gone by.
+        Called at each pause of the search: after every 256 rows that a net has learned, and wherever else some
+        milliseconds may have gone by; twice after the longest parts.
     """
 
     targets: Targets
@@ -91,7 +91,7 @@ class CandidateScore:
         def epoch(number: int) -> list[Batch]:
             return [rows.take(random_order(self.seed, EPOCH_ORDER, rows.n_rows, number * rows.n_rows))]
 
-        self.pause()
+        self.pause(turns=2)  # a table of weights has been drawn
         plan = Plan(epochs, rows.n_rows, rows_at_once=0 if self.at_pause is None else ROWS_BETWEEN_PAUSES)
         trainer.run(plan, epoch, observer=_Pausing(self), n_jobs=self.n_jobs)
         outputs = []
@@ -105,9 +105,11 @@ class CandidateScore:
         """The most rows that are hashed or predicted between two pauses; 0 for all of them."""
         return 0 if self.at_pause is None else ROWS_WITHOUT_STEPS
 
-    def pause(self) -> None:
-        """Let others work, if they take turns with the search."""
-        if self.at_pause is not None:
+    def pause(self, turns: int = 1) -> None:
+        """Let others work for some turns, if they take turns with the search."""
+        if self.at_pause is None:
+            return
+        for _ in range(turns):
             self.at_pause()
 
     def outcome(self, outputs: NDArray[np.float32], rows: NDArray[np.int64]) -> Outcome:

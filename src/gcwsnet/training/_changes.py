@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet.training._net import Net
+from gcwsnet.training._net import TABLE, Net
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
 WEIGHTS, SECOND, FIRST = "weights.", "second_moments.", "first_moments."
 STEPS = "n_steps"
-TABLE = "layers.0.weight"
+OUTER_RATE, MOMENTUM = 0.7, 0.7
+"""The share of the combined changes of shards that a round makes, and that of what the last round made."""
 
 
 class NewRows(NamedTuple):
@@ -65,13 +66,8 @@ class ShardChange(NamedTuple):
 
 def net_arrays(net: Net) -> Arrays:
     """Return all numbers that learning goes on from: views of weights and moments, and the number of steps."""
-    weights, optimizer = net.weights(), net.optimizer_state()
-    arrays = {f"{WEIGHTS}{name}": value for name, value in weights.items()} | optimizer
-    for kind in (SECOND, FIRST) if net.settings.betas[0] > 0 else (SECOND,):
-        for name, value in weights.items():
-            if _path(kind, name) not in arrays:  # before the first step
-                arrays[_path(kind, name)] = np.zeros_like(value)
-    return arrays
+    net.make_moments()
+    return {f"{WEIGHTS}{name}": value for name, value in net.weights().items()} | net.optimizer_state()
 
 
 def load_arrays(net: Net, arrays: Arrays) -> None:
@@ -80,35 +76,71 @@ def load_arrays(net: Net, arrays: Arrays) -> None:
     net.load(weights, {name: value for name, value in arrays.items() if not name.startswith(WEIGHTS)})
 
 
-def whole_update(before: Arrays, after: Arrays) -> Update:
-    """Return what one shard has made of a net, bit for bit; of a table it has the rows that differ."""
-    update: Update = {}
-    for name, value in after.items():
-        rows = _changed_rows(before[name], value) if name.endswith(TABLE) else None
-        update[name] = NewRows(rows, value.copy() if rows is None else value[rows])
+def values_now(net: Net, rows: Arrays) -> Update:
+    """Return what a net is now, as an update: of its tables the given rows, and all of its other arrays.
+
+    Parameters
+    ----------
+    net : Net
+    rows : dict of int64 arrays
+        What `Net.picked_rows` returns.
+    """
+    arrays = net_arrays(net)
+    update = {name: NewRows(None, value.copy()) for name, value in arrays.items() if not name.endswith(TABLE)}
+    for table, some in rows.items():
+        paths = (WEIGHTS + table, _path(SECOND, table), _path(FIRST, table))
+        update |= {path: NewRows(some, arrays[path][some]) for path in paths if path in arrays}
     return update
 
 
-def shard_change(before: Arrays, after: Arrays) -> ShardChange:
-    """Return what one of several shards has made of a net whose arrays were `before`."""
+def put(update: Update, net: Net) -> None:
+    """Put an update into a net."""
+    arrays = net_arrays(net)
+    for name, new in update.items():
+        if name.endswith(STEPS):
+            net.n_steps = int(new.values[0])
+        else:
+            arrays[name][slice(None) if new.rows is None else new.rows] = new.values
+
+
+def put_round(update: Update, net: Net, momentum: Arrays, rate: float | None) -> None:
+    """Put what a round makes of a net into it, and what it changes into the momentum.
+
+    Parameters
+    ----------
+    update : dict of NewRows
+    net : Net
+    momentum : dict of arrays
+        By the names of weights, their last changes by rounds of several pieces, divided by the learning rate of the
+        round; empty before the first one.
+    rate : float or None
+        See `Round.rate`. With None the momentum stays as it is.
+    """
+    if rate is not None:
+        weights = net.weights()
+        if not momentum:
+            momentum |= {name: np.zeros_like(value) for name, value in weights.items()}
+        for name, last in momentum.items():
+            rows, values = update[WEIGHTS + name]
+            some = slice(None) if rows is None else rows
+            last[some] = (values - weights[name][some]) / np.float32(rate)
+    put(update, net)
+
+
+def shard_change(before: Update, after: Update) -> ShardChange:
+    """Return what one of several shards has made of a net, from the values of what it may have changed."""
     changes = {}
     for name in (name.removeprefix(WEIGHTS) for name in before if name.startswith(WEIGHTS)):
-        old, new = before[WEIGHTS + name], after[WEIGHTS + name]
-        second, first = _of(after, SECOND, name), _of(after, FIRST, name)
-        assert second is not None  # noqa: S101
-        rows = None
-        if name.endswith(TABLE):
-            rows = np.union1d(_changed_rows(old, new), _changed_rows(before[_path(SECOND, name)], second))
-            old, new, second = old[rows], new[rows], second[rows]
-            first = None if first is None else first[rows]
-        total = new - old
+        rows, new = after[WEIGHTS + name]
+        second, first = after[_path(SECOND, name)].values, after.get(_path(FIRST, name))
+        total = new - before[WEIGHTS + name].values
         changes[name] = Change(
             rows,
             total,
             row_sums(_squared(total)) if rows is not None else _sum(_squared(total)),
             np.ones((len(total) if rows is not None else 1, 1), np.int64),
             _row_means(second) if rows is not None else second.astype(np.float64),
-            None if first is None else first.astype(np.float64),
+            None if first is None else first.values.astype(np.float64),
         )
     return ShardChange(changes, _steps(after) - _steps(before))
 
@@ -140,14 +172,25 @@ def _merged(a: Change, b: Change) -> Change:
     return Change(rows, **sums, first=first)
 
 
-def combined(before: Arrays, change: ShardChange) -> Update:
+def combined(before: Arrays, momentum: Arrays, change: ShardChange, rate: float) -> Update:
     """Return what the changes of several shards make of a net whose arrays were `before`.
 
     The sum of the changes of a table row is multiplied by min(1, sum of |d|^2 / |sum of d|^2), where d is the change
     by one shard. Changes that are orthogonal are added, as if they had been learned one after the other. Changes that
     are the same, which all shards have made since all had to, become their mean. For a layer other than the table the
-    same is done with the layer as one vector. Second moments become the mean of the shards that changed the row: a row
-    of the table is multiplied by the number that its mean grows by.
+    same is done with the layer as one vector. Of this a row gets 0.7, and 0.7 of what the last round that changed it
+    has made of it, at the learning rate of this one. Second moments become the mean of the shards that changed the row:
+    a row of the table is multiplied by the number that its mean grows by.
+
+    Parameters
+    ----------
+    before : dict of arrays
+        See `net_arrays`.
+    momentum : dict of arrays
+        See `put_round`.
+    change : ShardChange
+    rate : float
+        See `Round.rate`.
     """
     update: Update = {}
     for name, one in change.parameters.items():
@@ -157,7 +200,9 @@ def combined(before: Arrays, change: ShardChange) -> Update:
         factor = np.divide(one.squares, length, out=np.ones_like(length), where=length > one.squares)
         if one.total.ndim == 1:
             factor = factor[0]
-        new = old + one.total.astype(np.float64) * factor
+        new = old + OUTER_RATE * factor * one.total.astype(np.float64)
+        if momentum:
+            new += MOMENTUM * rate * momentum[name][rows].astype(np.float64)
         update[WEIGHTS + name] = NewRows(one.rows, new.astype(np.float32))
         moments = one.second / (one.shards if one.rows is not None else one.shards[0, 0])
         if one.rows is not None:
@@ -166,17 +211,11 @@ def combined(before: Arrays, change: ShardChange) -> Update:
             moments = np.where(mean > 0, second * grown, moments)
         update[_path(SECOND, name)] = NewRows(one.rows, moments.astype(np.float32))
         if one.first is not None:
-            momentum = one.first / (one.shards if one.rows is not None else one.shards[0, 0])
-            update[_path(FIRST, name)] = NewRows(one.rows, momentum.astype(np.float32))
+            means = one.first / (one.shards if one.rows is not None else one.shards[0, 0])
+            update[_path(FIRST, name)] = NewRows(one.rows, means.astype(np.float32))
     for name in (name for name in before if name.endswith(STEPS)):
         update[name] = NewRows(None, before[name] + change.n_steps)
     return update
-
-
-def apply(update: Update, arrays: Arrays) -> None:
-    """Put an update into arrays, in place."""
-    for name, new in update.items():
-        arrays[name][slice(None) if new.rows is None else new.rows] = new.values
 
 
 def n_bytes(sent: Update | ShardChange) -> int:
@@ -213,19 +252,11 @@ def _row_means(numbers: NDArray[Any]) -> Floats:
     return row_sums(numbers.astype(np.float64)) / numbers.shape[1]
 
 
-def _changed_rows(before: NDArray[Any], after: NDArray[Any]) -> NDArray[np.int64]:
-    return np.flatnonzero((before != after).any(axis=1))
-
-
 def _path(kind: str, name: str) -> str:
     """Return the name of a parameter's moments: in an ensemble the number of the net stands in front."""
     number, dot, rest = name.partition(".")
     return f"{number}.{kind}{rest}" if dot and number.isdigit() else f"{kind}{name}"
 
 
-def _of(arrays: Arrays, kind: str, name: str) -> NDArray[Any] | None:
-    return arrays.get(_path(kind, name))
-
-
-def _steps(arrays: Arrays) -> int:
-    return max(int(value[0]) for name, value in arrays.items() if name.endswith(STEPS))
+def _steps(values: Update) -> int:
+    return max(int(new.values[0]) for name, new in values.items() if name.endswith(STEPS))

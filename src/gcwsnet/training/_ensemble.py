@@ -103,6 +103,11 @@ class EnsembleNet(Net):
         """Return all that the optimizers keep."""
         return _joined(member.optimizer_state() for member in self.members)
 
+    def make_moments(self) -> None:
+        """Make the moments of each member."""
+        for member in self.members:
+            member.make_moments()
+
     def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
         """Take the weights and the optimizer's state of each member."""
         for number, member in enumerate(self.members):
@@ -112,6 +117,15 @@ class EnsembleNet(Net):
     def n_steps(self) -> int:
         """The steps that all members have taken."""
         return min(member.n_steps for member in self.members)
+
+    @n_steps.setter
+    def n_steps(self, n: int) -> None:
+        for member in self.members:
+            member.n_steps = n
+
+    def picked_rows(self, codes: NDArray[Any]) -> Arrays:
+        """Return the rows of the members' tables that steps on codes may change."""
+        return _joined(self._each(lambda member, own: member.picked_rows(own), codes, 1))
 
     @property
     def is_averaging(self) -> bool:

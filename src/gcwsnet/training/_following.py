@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet.training._net import AVERAGE, LAST, RECENT, Net
+from gcwsnet.training._net import AVERAGE, LARGEST_LOSS, LAST, RECENT, Net
 
 PIECE_ROWS, SCORED_ROWS = 256, 32
 """Rows are learned in pieces of at most 256; of each piece at most 32 rows are predicted before it is learned."""
 COMPARED_SINGLE_ROWS = 4
-"""Of rows that come one by one, one in 4 is predicted by all weights that may predict, and counts 4 times."""
+"""Of rows that come one by one, one in 4 is predicted before it is learned, and counts 4 times."""
 MEMORY_OF_SCORES = 500
 """Predicted rows after which a loss counts by a factor of e less when weights are compared."""
 MEMORY_OF_TEST = 2000
@@ -126,23 +126,36 @@ class Following:
         event : dict or None
             The event, if the stream has changed.
         """
+        names = [*self.scores]
+        number = names.index(net.predicts_with)
+        outputs, losses = net.scored(codes, target, names, n_jobs=n_jobs)
         single = len(codes) == 1
-        compared = [*self.scores] if not single or rows_seen % COMPARED_SINGLE_ROWS == 0 else [net.predicts_with]
-        number = compared.index(net.predicts_with)
-        outputs, losses = net.scored(codes, target, compared, n_jobs=n_jobs)
-        if len(compared) == len(self.scores):
-            times = COMPARED_SINGLE_ROWS if single else 1
-            share = kept(MEMORY_OF_SCORES, times * len(codes))
-            for name, of_rows in zip(compared, losses, strict=True):
-                self.scores[name] = self.scores[name] * share + times * sum(of_rows)
-            net.predicts_with = min(self.scores, key=self.scores.__getitem__)
-        event = None
-        before = self.test.mean
-        if self.test.add(losses[number]):
-            now = sum(losses[number]) / len(codes)
-            event = self.note("drift", rows_seen, loss_before=before, loss=now)
-            self.restart(net, rows_seen)
+        times = COMPARED_SINGLE_ROWS if single else 1
+        share = kept(MEMORY_OF_SCORES, times * len(codes))
+        for name, of_rows in zip(names, losses, strict=True):
+            self.scores[name] = self.scores[name] * share + times * sum(of_rows)
+        net.predicts_with = min(self.scores, key=self.scores.__getitem__)
+        event = None if single else self._tested(net, losses[number], rows_seen)
         return outputs[number], losses[number], event
+
+    def is_compared(self, rows_seen: int) -> bool:
+        """Return whether a row that comes alone is predicted before it is learned."""
+        return rows_seen % COMPARED_SINGLE_ROWS == 0
+
+    def take_loss(self, net: Net, loss: float, rows_seen: int) -> Event | None:
+        """Take note of the loss of a row that came alone, by the last weights before its step; return an event.
+
+        That loss is computed for the step anyway, so that the test sees every row.
+        """
+        return self._tested(net, [min(loss, LARGEST_LOSS)], rows_seen)
+
+    def _tested(self, net: Net, losses: list[float], rows_seen: int) -> Event | None:
+        before = self.test.mean
+        if not self.test.add(losses):
+            return None
+        event = self.note("drift", rows_seen, loss_before=before, loss=sum(losses) / len(losses))
+        self.restart(net, rows_seen)
+        return event
 
     def restart(self, net: Net, rows_seen: int) -> None:
         """Begin again to average, to compare and to test: what was is over."""
@@ -159,7 +172,11 @@ class Following:
         del self.events[:-MOST_EVENTS]
         return made
 
-    def rate_factor(self, rows: int) -> float:
+    def rates(self, rate: float, firsts: range) -> Floats:
+        """Return the learning rates of steps, of which the rows seen before are known: higher after a change."""
+        return np.array([rate * self._rate_factor(first) for first in firsts])
+
+    def _rate_factor(self, rows: int) -> float:
         """Return the factor of the learning rate at a number of rows seen: 2 after a change, then less, then 1."""
         if self.changed_at is None:
             return 1.0

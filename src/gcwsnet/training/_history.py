@@ -118,18 +118,24 @@ class RunningMetrics:
 
     def add(self, outputs: NDArray[Any], target: NDArray[Any], losses: NDArray[np.float64]) -> None:
         """Count rows: their outputs, their encoded targets and their losses, by rows or summed by steps."""
-        self.count(Counts.of(self.targets, outputs, target, losses, self.auc is not None))
+        if self.auc is None:
+            self._count(losses, self.targets.successes(outputs, target))
+        else:
+            self.count(Counts.of(self.targets, outputs, target, losses, with_auc=True))
         if self.with_last_label:
             self.same_as_last += int(np.count_nonzero(target[1:] == target[:-1])) + int(target[0] == self.last_label)
             self.last_label = int(target[-1])
 
     def count(self, counts: Counts) -> None:
         """Count rows of which the outputs are not here any more."""
-        self.rows += len(counts.successes)
-        self.loss = _plus(self.loss, counts.losses)
-        self.success = _plus(self.success, counts.successes)
+        self._count(counts.losses, counts.successes)
         if self.auc is not None and counts.scores is not None and counts.is_second is not None:
             self.auc.add(counts.scores, counts.is_second)
+
+    def _count(self, losses: NDArray[np.float64], successes: NDArray[np.float64]) -> None:
+        self.rows += len(successes)
+        self.loss = _plus(self.loss, losses)
+        self.success = _plus(self.success, successes)
 
     def values(self) -> Record:
         """Return the metrics by name."""

@@ -20,6 +20,8 @@ Arrays = dict[str, NDArray[Any]]
 MOST_TABLE_ROWS = 2**31
 LAST, RECENT, AVERAGE = "last", "recent", "average"
 """The weights as they are, their mean over recent rows, and that over the last half of a stream."""
+TABLE = "layers.0.weight"
+"""The name of the table of the first layer."""
 LARGEST_LOSS = 1e6
 RECENT_ROWS = 500
 """A row of a stream counts in the mean over recent rows by a factor of e less than the 500th row after it."""
@@ -99,6 +101,10 @@ class Net(ABC):
     def optimizer_state(self) -> Arrays:
         """Return all that the optimizer keeps."""
 
+    @abstractmethod
+    def make_moments(self) -> None:
+        """Give the optimizer moments that are zero, as it has them at its first step, if it has none yet."""
+
     def require_finite(self) -> None:
         """Raise a ValueError if a weight is infinite or NaN: such a net is not a model."""
         if not self.is_finite():
@@ -119,6 +125,14 @@ class Net(ABC):
     @abstractmethod
     def n_steps(self) -> int:
         """The steps that have been taken; after an error in `train` it counts those before the error."""
+
+    @n_steps.setter
+    @abstractmethod
+    def n_steps(self, n: int) -> None: ...
+
+    def picked_rows(self, codes: NDArray[Any]) -> Arrays:  # noqa: ARG002
+        """Return the rows of tables that steps on codes may change, ascending, by the names of the tables."""
+        return {TABLE: np.arange(len(self.weights()[TABLE]))}
 
     @property
     @abstractmethod
@@ -286,6 +300,12 @@ class NativeNet(Net):
             state |= {f"first_moments.{name}": value for name, value in self.core.first_moments().items()}
         return state
 
+    def make_moments(self) -> None:
+        """Make the moments that the settings ask for."""
+        self.core.second_moments()
+        if self.settings.betas[0] > 0:
+            self.core.first_moments()
+
     def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
         """Take weights and the optimizer's state."""
         _fill(self.core.weights(), weights)
@@ -302,6 +322,16 @@ class NativeNet(Net):
     def n_steps(self) -> int:
         """The steps that have been taken."""
         return self.core.n_steps
+
+    @n_steps.setter
+    def n_steps(self, n: int) -> None:
+        self.core.n_steps = n
+
+    def picked_rows(self, codes: NDArray[Any]) -> Arrays:
+        """Return the rows that codes pick; all rows, if the optimizer is not lazy."""
+        if self.settings.optimizer != "lazy":
+            return super().picked_rows(codes)
+        return {TABLE: self.core.picked_rows(np.ascontiguousarray(codes))}
 
     @property
     def is_averaging(self) -> bool:
@@ -331,7 +361,7 @@ class NativeNet(Net):
 
     def load_averages(self, arrays: Arrays, rows: list[int]) -> None:
         """Take averages back."""
-        recent = _starting_with("recent.", arrays)
+        recent = starting_with("recent.", arrays)
         start, older, newer, origin, clock = rows
         self.start_averaging(clock, recent=bool(recent))
         self.core.averaging_rows = start, older, newer, origin
@@ -414,9 +444,9 @@ def net_from_state(arrays: Arrays, description: dict[str, Any], *, device: str =
     targets = Targets.from_state(arrays, description["targets"])
     settings = TrainingSettings.from_state(description["settings"])
     net = make_net(settings, targets, **description["net"], device=device, initialize=False)
-    net.load(_starting_with("net.", arrays), _starting_with("optimizer.", arrays) if resumable else None)
+    net.load(starting_with("net.", arrays), starting_with("optimizer.", arrays) if resumable else None)
     if "averages" in description:
-        net.load_averages(_starting_with("averages.", arrays), description["averages"])
+        net.load_averages(starting_with("averages.", arrays), description["averages"])
         net.predicts_with = description.get("predicts_with", AVERAGE)
     return net
 
@@ -478,7 +508,7 @@ def _fill(views: Arrays, arrays: Arrays) -> None:
         view[...] = arrays[name]
 
 
-def _starting_with(prefix: str, arrays: Arrays) -> Arrays:
+def starting_with(prefix: str, arrays: Arrays) -> Arrays:
     """Return the arrays whose names start with a prefix, without it."""
     return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
 

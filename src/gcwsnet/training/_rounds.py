@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +14,14 @@ from gcwsnet.training._changes import (
     Arrays,
     ShardChange,
     Update,
-    apply,
     combined,
-    load_arrays,
     merged,
     n_bytes,
     net_arrays,
+    put,
+    put_round,
     shard_change,
-    whole_update,
+    values_now,
 )
 from gcwsnet.training._history import Counts, Record
 from gcwsnet.training._net import Net
@@ -31,6 +32,32 @@ GROWTH = 10
 
 RowNumbers = NDArray[np.int64]
 Item = TypeVar("Item")
+
+
+class Round(NamedTuple):
+    """The rows of each piece of a round, the learning rates of its steps, and the rows of a step."""
+
+    pieces: list[RowNumbers]
+    rates: NDArray[np.float64]
+    batch_size: int
+
+    @property
+    def n_rows(self) -> int:
+        """The rows of all pieces."""
+        return sum(map(len, self.pieces))
+
+    @property
+    def rate(self) -> float | None:
+        """The learning rate in the middle of a round of several pieces; None where nothing is combined."""
+        return float(self.rates[0] + self.rates[-1]) / 2 if len(self.pieces) > 1 else None
+
+
+class RoundLearned(NamedTuple):
+    """A round, what is counted of each of its pieces, and what is summed up over rounds for the records."""
+
+    round: Round
+    counts: Sequence[Counts]
+    totals: Record
 
 
 class Rounds(Protocol):
@@ -45,17 +72,10 @@ class Rounds(Protocol):
     shards: int
     sync_rows: int
 
-    def learn(
-        self, pieces: Sequence[RowNumbers], rates: NDArray[np.float64], batch_size: int
-    ) -> tuple[Sequence[Counts], Record]:
-        """Learn the pieces of a round, and put the weights that they make together into the net.
+    def learn(self, rounds: Iterable[Round]) -> Generator[RoundLearned]:
+        """Learn rounds one after the other, and yield each when the weights that it makes are in the net.
 
-        Returns
-        -------
-        counts : sequence of Counts
-            Of each piece.
-        totals : dict
-            What is to be summed up over the rounds and noted in the records.
+        Rounds may be taken from the iterable before earlier ones are yielded.
         """
         ...
 
@@ -95,15 +115,13 @@ def round_sizes(rows_done: int, rows_left: int, shards: int, sync_rows: int, bat
 
 
 def learn_piece(
-    net: Net, before: Arrays, rows: Batch, rates: NDArray[np.float64], batch_size: int, *, alone: bool, with_auc: bool
+    net: Net, rows: Batch, rates: NDArray[np.float64], batch_size: int, *, alone: bool, with_auc: bool
 ) -> tuple[Update | ShardChange, Counts]:
-    """Return what the steps on one piece make of a net, and what is counted of its rows.
+    """Return what the steps on one piece make of a net, and what is counted of its rows; the net stays as it was.
 
     Parameters
     ----------
     net : Net
-        A net of the right shape. It gets the arrays `before` first.
-    before : dict of arrays
         What all pieces of the round begin with.
     rows : Batch
         Codes and encoded targets, in their order.
@@ -114,37 +132,48 @@ def learn_piece(
         Whether the round has no other piece, so that nothing has to be combined.
     with_auc : bool
     """
-    load_arrays(net, before)
     assert rows.y is not None  # noqa: S101
     rates = rates[: -(-rows.n_rows // batch_size)]
-    losses, outputs = net.train(rows.X, rows.y, rows.weight, rates, batch_size=batch_size, n_jobs=1)
-    change = (whole_update if alone else shard_change)(before, net_arrays(net))
+    picked = net.picked_rows(rows.X)
+    before = values_now(net, picked)
+    try:
+        losses, outputs = net.train(rows.X, rows.y, rows.weight, rates, batch_size=batch_size, n_jobs=1)
+        after = values_now(net, picked)
+    finally:
+        put(before, net)
+    change = after if alone else shard_change(before, after)
     return change, Counts.of(net.targets, outputs, rows.y, losses, with_auc)
 
 
-def next_update(before: Arrays, change: Update | ShardChange) -> Update:
-    """Return the update that all pieces of a round make together."""
-    return combined(before, change) if isinstance(change, ShardChange) else change
+def next_update(
+    before: Arrays, momentum: Arrays, changes: Sequence[Update | ShardChange], rate: float | None
+) -> Update:
+    """Return the update that all pieces of a round make together: that of the only piece, or their combined changes."""
+    if rate is None:
+        (update,) = (one for one in changes if isinstance(one, dict))
+        return update
+    return combined(before, momentum, merged([one for one in changes if isinstance(one, ShardChange)]), rate)
 
 
-def in_tree(items: Sequence[Item], add: Callable[[list[Item]], Item]) -> Item:
-    """Return the sum of items, added up two by two in a tree whose shape follows from their number.
+def in_tree(items: Sequence[Item], add: Callable[[list[Any]], Item]) -> list[Item]:
+    """Return one or two items that sum up to all: they are added two by two, in a tree that follows from their number.
 
     Examples
     --------
     >>> in_tree(["a", "b", "c", "d", "e"], lambda pair: f"({pair[0]}{pair[1]})")
-    '(((ab)(cd))e)'
+    ['((ab)(cd))', 'e']
     """
     items = list(items)
-    while len(items) > 1:
+    while len(items) > 2:
         pairs = [items[first : first + 2] for first in range(0, len(items), 2)]
         items = [add(pair) if len(pair) > 1 else pair[0] for pair in pairs]
-    return items[0]
+    return items
 
 
 def totals_of_round(n_pieces: int, bytes_sent: int, dense_bytes: int) -> Record:
     """Return what is summed up over rounds: the bytes that were sent, and those of an exchange of all weights."""
-    return {"rounds": 1.0, "sent_bytes": float(bytes_sent), "dense_bytes": float((n_pieces + 1) * dense_bytes)}
+    exchanges = n_pieces + 1 if n_pieces > 1 else 1  # the change of a single piece is the update
+    return {"rounds": 1.0, "sent_bytes": float(bytes_sent), "dense_bytes": float(exchanges * dense_bytes)}
 
 
 class RoundsHere:
@@ -163,21 +192,21 @@ class RoundsHere:
         self.shards, self.sync_rows = shards, sync_rows
         self._trainer, self._rows = trainer, rows
 
-    def learn(
-        self, pieces: Sequence[RowNumbers], rates: NDArray[np.float64], batch_size: int
-    ) -> tuple[list[Counts], Record]:
-        """Learn the pieces of a round."""
-        net, metrics = self._trainer.net, self._trainer.since_record
-        before = {name: value.copy() for name, value in net_arrays(net).items()}
-        how = {"alone": len(pieces) == 1, "with_auc": metrics.auc is not None}
-        learned = [learn_piece(net, before, self._rows.take(rows), rates, batch_size, **how) for rows in pieces]
-        changes: list[Any] = [change for change, _ in learned]
-        update = next_update(before, in_tree(changes, merged))
-        apply(update, before)
-        load_arrays(net, before)
-        sent = sum(map(n_bytes, [*changes, update]))
-        dense = sum(array.nbytes for array in before.values())
-        return [counts for _, counts in learned], totals_of_round(len(pieces), sent, dense)
+    def learn(self, rounds: Iterable[Round]) -> Generator[RoundLearned]:
+        """Learn rounds one after the other."""
+        net, momentum = self._trainer.net, self._trainer.momentum
+        for one in rounds:
+            pieces, rates, batch_size = one
+            alone = len(pieces) == 1
+            how = {"alone": alone, "with_auc": self._trainer.since_record.auc is not None}
+            learned = [learn_piece(net, self._rows.take(rows), rates, batch_size, **how) for rows in pieces]
+            changes: list[Any] = [change for change, _ in learned]
+            arrays = net_arrays(net)
+            update = next_update(arrays, momentum, in_tree(changes, merged), one.rate)
+            put_round(update, net, momentum, one.rate)
+            sent = n_bytes(update) + (0 if alone else sum(map(n_bytes, changes)))
+            totals = totals_of_round(len(pieces), sent, sum(array.nbytes for array in arrays.values()))
+            yield RoundLearned(one, [counts for _, counts in learned], totals)
 
 
 def run_in_rounds(
@@ -209,34 +238,45 @@ def run_in_rounds(
     """
     run = Run(trainer, plan, held_out, observer, n_jobs)
     trainer.go_over_epochs(run, lambda number: _is_over_after(run, epochs(number), rounds))
+    trainer.momentum.clear()
 
 
 def _is_over_after(run: Run, batches: Iterable[RowNumbers], rounds: Rounds) -> bool:
     """Learn what is left of an epoch; True if the run is to end."""
     trainer, plan = run.trainer, run.plan
-    assert plan.n_rows is not None  # noqa: S101
-    rows = _NextRows(batches)
-    rows.drop(trainer.rows_of_epoch)
     run.average()
-    while (left := plan.n_rows - trainer.rows_of_epoch) > 0:
-        before = trainer.rows_of_epoch
-        done = trainer.epoch * plan.n_rows + before
-        sizes = round_sizes(done, left, rounds.shards, rounds.sync_rows, run.batch_size)
-        rates = run.rates(sizes[0], side_by_side=len(sizes))
-        counts, totals = rounds.learn([rows.take(size) for size in sizes], rates, run.batch_size)
-        for name, value in totals.items():
-            trainer.totals[name] = trainer.totals.get(name, 0.0) + value
-        for one in counts:
-            trainer.since_record.count(one)
-            if plan.doubling and trainer.epoch == 0:
-                trainer.first_epoch.count(one)
-        run.last_rate = float(rates[-1])
-        run.count(sum(sizes))
-        run.observer.advance(sum(sizes), sum(float(one.losses.sum()) for one in counts) / sum(sizes))
-        run.interrupt.check()
-        if run.is_over_now(before):
-            return True
+    with closing(rounds.learn(_rounds_left(run, batches, rounds))) as learned:
+        for one, counts, totals in learned:
+            before = trainer.rows_of_epoch
+            for name, value in totals.items():
+                trainer.totals[name] = trainer.totals.get(name, 0.0) + value
+            for of_piece in counts:
+                trainer.since_record.count(of_piece)
+                if plan.doubling and trainer.epoch == 0:
+                    trainer.first_epoch.count(of_piece)
+            run.last_rate = float(one.rates[-1])
+            run.count(one.n_rows)
+            run.observer.advance(one.n_rows, sum(float(of_piece.losses.sum()) for of_piece in counts) / one.n_rows)
+            run.interrupt.check()
+            if run.is_over_now(before):
+                return True
     return False
+
+
+def _rounds_left(run: Run, batches: Iterable[RowNumbers], rounds: Rounds) -> Iterator[Round]:
+    """Yield the rounds of an epoch that are left. They follow from the settings and from where the epoch stands now."""
+    trainer, plan = run.trainer, run.plan
+    assert plan.n_rows is not None  # noqa: S101
+    first = trainer.rows_of_epoch
+    of_earlier_epochs = trainer.epoch * plan.n_rows
+    rows = _NextRows(batches)
+    rows.drop(first)
+    while first < plan.n_rows:
+        done, left = of_earlier_epochs + first, plan.n_rows - first
+        sizes = round_sizes(done, left, rounds.shards, rounds.sync_rows, run.batch_size)
+        rates = run.rates(sizes[0], first, side_by_side=len(sizes))
+        yield Round([rows.take(size) for size in sizes], rates, run.batch_size)
+        first += sum(sizes)
 
 
 class _NextRows:

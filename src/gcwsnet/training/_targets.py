@@ -111,6 +111,7 @@ class Labels(Targets):
     def __init__(self, classes: NDArray[Any], temperature: float = 1.0) -> None:
         self.classes, self.temperature = classes, temperature
         self.n_outputs = len(classes)
+        self._number_of: dict[Any, int] | None = None
 
     def calibrated(self, outputs: NDArray[np.float32], target: NDArray[Any], weight: Floats) -> Labels:
         """Return these classes with the temperature at which the cross-entropy of held-out rows is least.
@@ -137,6 +138,9 @@ class Labels(Targets):
     def encode(self, y: Any) -> NDArray[Any]:
         """Return the number of each label's class."""
         y = check_labels(y)
+        number = self._number_of_label(y.tolist()[0]) if len(y) == 1 else None
+        if number is not None:
+            return np.array([number], dtype=np.int32)
         place = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
         unknown = self.classes[place] != y
         if unknown.any():
@@ -147,6 +151,12 @@ class Labels(Targets):
                 "give all classes at the first call of partial_fit, or none, or fit again"
             )
         return place.astype(np.int32)
+
+    def _number_of_label(self, label: Any) -> int | None:
+        """Return the number of a label's class, None if there is none: quicker for one than a search in arrays."""
+        if self._number_of is None:
+            self._number_of = {one: number for number, one in enumerate(self.classes.tolist())}
+        return self._number_of.get(label)
 
     def losses(self, outputs: NDArray[Any], target: NDArray[Any]) -> Floats:
         """Return the cross-entropy of each row."""

@@ -25,7 +25,7 @@ from gcwsnet.training._history import (
     thin,
 )
 from gcwsnet.training._interrupt import Interrupt
-from gcwsnet.training._net import Net, make_net, net_from_state
+from gcwsnet.training._net import Net, make_net, net_from_state, starting_with
 from gcwsnet.training._settings import SCHEDULES, TrainingSettings
 from gcwsnet.training._targets import Targets
 
@@ -36,6 +36,7 @@ MOST_UNCHECKED_ROWS = 8192
 """Rows of a stream that are learned before the weights are looked at: that takes as long as learning from hundreds."""
 SECONDS_OF_A_CALL = 0.1
 """Ctrl-C and the progress bar wait for one call of the native core."""
+MOMENTUM = "momentum."
 METRICS_OF_A_RUN = ("since_record", "first_epoch", "predicted")
 
 Arrays = dict[str, NDArray[Any]]
@@ -125,6 +126,8 @@ class Trainer:
         What is known of a stream; None unless the last run was one.
     totals : dict
         What is summed up over the rounds of a run in rounds, for its records.
+    momentum : dict of arrays
+        Of a run in rounds, see `put_round`.
     """
 
     def __init__(self, net: Net) -> None:
@@ -225,22 +228,25 @@ class Trainer:
         assert piece.y is not None  # noqa: S101
         if self.following is None:
             self.following = Following()
-        following = self.following
+        following, n = self.following, piece.n_rows
         following.begin(net, self.rows_seen)
-        some = slice(None, None, -(-piece.n_rows // SCORED_ROWS))
-        target = piece.y[some]
-        outputs, found, event = following.look_at(net, piece.X[some], target, self.rows_seen, n_jobs)
-        self.predicted.add(outputs, target, np.array(found))
-        batch_size = settings.rows_of_a_step(math.inf)
-        firsts = range(self.rows_seen, self.rows_seen + piece.n_rows, batch_size)
-        rates = settings.rate(math.inf, net.n_hashes) * np.array([following.rate_factor(first) for first in firsts])
+        event = None
+        if n > 1 or following.is_compared(self.rows_seen):
+            some = slice(None, None, -(-n // SCORED_ROWS))
+            target = piece.y[some]
+            outputs, found, event = following.look_at(net, piece.X[some], target, self.rows_seen, n_jobs)
+            self.predicted.add(outputs, target, np.array(found))
+        batch_size, rate = settings.rows_of_a_step(math.inf), settings.rate(math.inf, net.n_hashes)
+        rates = following.rates(rate, range(self.rows_seen, self.rows_seen + n, batch_size))
         steps_before = net.n_steps
         try:
             losses, outputs = net.train(piece.X, piece.y, piece.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
         except BaseException:  # some of the steps may have been taken
-            self.rows_seen += min((net.n_steps - steps_before) * batch_size, piece.n_rows)
+            self.rows_seen += min((net.n_steps - steps_before) * batch_size, n)
             raise
-        self.rows_seen += piece.n_rows
+        self.rows_seen += n
+        if n == 1:
+            event = following.take_loss(net, float(losses[0]), self.rows_seen)
         self.since_record.add(outputs, piece.y, losses)
         self._last_rate = float(rates[-1])
         return losses, outputs, event
@@ -266,11 +272,12 @@ class Trainer:
         It is what `run` does with a plan that follows, without an observer, and takes less time for few rows.
         """
         start = time.perf_counter()
-        events = []
-        for first in range(0, rows.n_rows, PIECE_ROWS):
-            piece = rows if rows.n_rows <= PIECE_ROWS else rows.rows(first, first + PIECE_ROWS)
-            event = self.follow(piece, n_jobs=n_jobs)[2]
-            events += [] if event is None else [event]
+        n = rows.n_rows
+        pieces = (
+            [rows] if n <= PIECE_ROWS else [rows.rows(first, first + PIECE_ROWS) for first in range(0, n, PIECE_ROWS)]
+        )
+        found = [self.follow(piece, n_jobs=n_jobs)[2] for piece in pieces]
+        events = [event for event in found if event is not None]
         self.epochs_seen += 1
         self._not_recorded += time.perf_counter() - start
         if 64 * self.since_record.rows >= self.rows_seen:
@@ -296,6 +303,7 @@ class Trainer:
             self._record_stream()
         self.epoch = self.rows_of_epoch = 0
         self.totals: Record = {}
+        self.momentum: Arrays = {}
         counted = {"with_auc": with_auc, "with_last_label": with_last_label}
         self.since_record = RunningMetrics(self.targets, **counted)
         self.first_epoch = RunningMetrics(self.targets, **counted)
@@ -348,6 +356,7 @@ class Trainer:
         for name in METRICS_OF_A_RUN:
             counts, run[name] = getattr(self, name).state(f"{name}.")
             arrays |= counts
+        arrays |= {f"{MOMENTUM}{name}": value for name, value in self.momentum.items()}
         if self.following is not None:
             description["following"] = self.following.state()
         return arrays, description | {"run": run}
@@ -363,6 +372,7 @@ class Trainer:
             trainer.start_run(with_auc=run["with_auc"])
             trainer.epoch, trainer.rows_of_epoch = run["epoch"], run["rows_of_epoch"]
             trainer.totals = dict(run.get("totals", {}))
+            trainer.momentum = {name: value.copy() for name, value in starting_with(MOMENTUM, arrays).items()}
             for name in METRICS_OF_A_RUN:
                 getattr(trainer, name).restore(f"{name}.", arrays, run[name])
         if "following" in description:
@@ -463,7 +473,7 @@ class Run:
     def _take_steps(self, block: Batch) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         trainer = self.trainer
         self.average()
-        rates = self.rates(block.n_rows)
+        rates = self.rates(block.n_rows, trainer.rows_of_epoch)
         start, steps_before = time.perf_counter(), trainer.net.n_steps
         assert block.y is not None  # noqa: S101
         try:
@@ -491,12 +501,12 @@ class Run:
         self.trainer.rows_of_epoch += rows
         self.trainer.rows_seen += rows
 
-    def rates(self, n_rows: int, side_by_side: int = 1) -> NDArray[np.float64]:
-        """Return the learning rate of each of the next steps, of which some are taken side by side."""
+    def rates(self, n_rows: int, first: int, *, side_by_side: int = 1) -> NDArray[np.float64]:
+        """Return the learning rate of each step from row `first` of the epoch on; some are taken side by side."""
         firsts = side_by_side * np.arange(0, n_rows, self.batch_size, dtype=np.float64)
         if not self.plan.scheduled or self.plan.n_rows is None:
             return np.full(len(firsts), self.rate)
-        done = (self.trainer.epoch + (self.trainer.rows_of_epoch + firsts) / self.plan.n_rows) / self.plan.epochs
+        done = (self.trainer.epoch + (first + firsts) / self.plan.n_rows) / self.plan.epochs
         return self.rate * SCHEDULES[self.trainer.settings.schedule](np.minimum(done, 1.0))
 
     def _n_rows(self) -> float:

@@ -1,0 +1,65 @@
+"""A scheduler and a worker as processes of their own, of which the scheduler is killed in the middle of a run."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PRELOAD = "from tests.distributed import workers\n\n\ndef dask_setup(worker):\n    workers.{}()\n"
+
+
+class Cluster:
+    """A scheduler and a worker of Dask as processes, started by Dask's own commands.
+
+    Parameters
+    ----------
+    folder : Path
+    slowly : str
+        The function of `workers` that makes the worker take its time.
+    """
+
+    def __init__(self, folder: Path, slowly: str) -> None:
+        (folder / "preload.py").write_text(PRELOAD.format(slowly))
+        found = folder / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", 0, "--scheduler-file", found)
+        preload = ("--preload", folder / "preload.py", "--local-directory", folder)
+        self.worker = self._start("worker", "--scheduler-file", found, "--nthreads", 1, "--no-nanny", *preload)
+        while not found.exists():
+            time.sleep(0.01)
+        self.address = json.loads(found.read_text())["address"]
+
+    @staticmethod
+    def _start(*words: Any) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "dask", *map(str, words), "--no-dashboard"]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def end(self) -> None:
+        for process in (self.scheduler, self.worker):
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def killed_when(condition: Callable[[], Any], folder: Path, slowly: str) -> Iterator[list[str]]:
+    """Yield the options of a command that name a scheduler, which is killed once a condition holds."""
+    cluster, over = Cluster(folder, slowly), threading.Event()
+
+    def kill() -> None:
+        while not condition() and not over.is_set():
+            time.sleep(0.01)
+        cluster.scheduler.send_signal(signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        yield ["--engine", "dask", "--scheduler", cluster.address]
+    finally:
+        over.set()
+        thread.join()
+        cluster.end()
