@@ -23,6 +23,7 @@ from gcwsnet.neighbors import GCWSIndex
 Found = list[NDArray[np.int64]]
 PERMUTATIONS = 128
 ALONE = 20  # queries that are asked one by one
+BLOCK_NUMBERS = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -247,7 +248,10 @@ def datasketch_weighted(n_trees: int, permutations: int = PERMUTATIONS) -> Metho
         )
 
     def hashes(X: NDArray[np.float64]) -> list[Any]:
-        return list(WeightedMinHashGenerator(X.shape[1], sample_size=permutations, seed=1).minhash_many(X))
+        """Return the hashes of blocks of rows: datasketch holds a number for each column and hash of a block."""
+        generator = WeightedMinHashGenerator(X.shape[1], sample_size=permutations, seed=1)
+        step = max(1, BLOCK_NUMBERS // (X.shape[1] * permutations))
+        return [one for start in range(0, len(X), step) for one in generator.minhash_many(X[start : start + step])]
 
     def build(X: NDArray[np.float64]) -> Any:
         forest = MinHashLSHForest(num_perm=permutations, l=n_trees)
