@@ -49,7 +49,9 @@ SUBJECTS = {
     "boost": Subject(
         "accuracy of a net in training, and with a last layer on codes", "trained-networks.md", ("torch",)
     ),
-    "tensor-codes": Subject("memory and time of GCWSLayer where tensor operations hash", needs=("torch",)),
+    "tensor-codes": Subject(
+        "memory and time of GCWSLayer where tensor operations hash", "trained-networks.md", ("torch",)
+    ),
     "reading": Subject(
         "rows read per second from files, next to scikit-learn and pandas", "reading.md", ("pandas", "pyarrow")
     ),
