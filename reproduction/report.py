@@ -53,8 +53,9 @@ RULES = (
 )
 DIFFERENCES = """\
 Nets are trained by torch and by this package instead of PaddlePaddle: Adam at a constant 0.001, ReLU, batches of 32
-(Covtype: 128). Runs of GCWSNet on SEMG, and those of the remarks (draws, hidden layers, always 8 bits, the authors'
-split), are by this package's native engine, the others by its earlier engine on torch, which does the same steps.
+(Covtype: 128). Runs of GCWSNet in Figures 1, 2, 8 and 15, and those of the remarks (learning rates, draws, hidden
+layers, always 8 bits, the authors' split), are by this package's native engine, the others by its earlier engine on
+torch, which does the same steps.
 
 Initial weights of tables are normal with 0.3 / sqrt(k); PaddlePaddle's default is Xavier's. It changes how SEMG behaves
 after one epoch.
