@@ -22,7 +22,7 @@ def test_neighbors(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypat
     monkeypatch.setattr(neighbors, "SCANNED_BYTES", 1 << 16)
     main(["neighbors", "--queries", "5", "--scale", "0.1"])
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-    assert len(lines) == (2 + 25) + 2 * (2 + 10) + (2 + 6)  # nearest rows, two thresholds, equal recall
+    assert len(lines) == (2 + 25) + 2 * (2 + 12) + (2 + 6)  # nearest rows, two thresholds, equal recall
     default = next(line for line in lines if "the default" in line)
     assert float(default.split(" | ")[2]) > 0.9
 
