@@ -28,11 +28,11 @@ class Cluster:
         (folder / "preload.py").write_text(PRELOAD.format(slowly))
         found = folder / "scheduler.json"
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", 0, "--scheduler-file", found)
-        preload = ("--preload", folder / "preload.py", "--local-directory", folder)
-        self.worker = self._start("worker", "--scheduler-file", found, "--nthreads", 1, "--no-nanny", *preload)
-        while not found.exists():
+        while not found.exists() or not found.read_text().rstrip().endswith("}"):  # it may be there and not written yet
             time.sleep(0.01)
         self.address = json.loads(found.read_text())["address"]
+        preload = ("--preload", folder / "preload.py", "--local-directory", folder)
+        self.worker = self._start("worker", self.address, "--nthreads", 1, "--no-nanny", *preload)
 
     @staticmethod
     def _start(*words: Any) -> subprocess.Popen[bytes]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import Any
 
 from distributed import Client, Future, KilledWorker, as_completed
+from distributed.comm import CommClosedError
 
 from gcwsnet.estimators._map_files import Failure, Map
 
@@ -37,7 +39,8 @@ def map_on(client: Client) -> Map:
             for number in aside:
                 yield number, _settled(client.submit(function, items[number], pure=False), address)
         finally:
-            client.cancel([future for _, future in unsettled.values()])
+            with suppress(CommClosedError):  # a scheduler that was lost has nothing to cancel
+                client.cancel([future for _, future in unsettled.values()])
 
     return over
 
@@ -54,7 +57,7 @@ def _settled(future: Future, address: str) -> Any:
                 f"{error.last_worker.address}; look at their logs, and give workers more memory if it was too little"
             )
         )
-    except CancelledError as error:
+    except (CancelledError, CommClosedError) as error:
         raise ConnectionError(
             f"the scheduler at {address} was lost, or has dropped a task; start it again and continue with --resume"
         ) from error

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from distributed import Client, Future, KilledWorker
+from distributed.comm import CommClosedError
 
 from gcwsnet._validation import check_integer
 from gcwsnet.data import Batch
@@ -188,7 +189,7 @@ def cluster_errors(client: Client) -> Iterator[None]:
             f"at {error.last_worker.address}; look at their logs, and give workers more memory if it was too little"
         ) from error
     except (CancelledError, OSError) as error:
-        if isinstance(error, OSError) and client.status == "running":
+        if isinstance(error, OSError) and not isinstance(error, CommClosedError) and client.status == "running":
             raise
         raise ConnectionError(
             f"the scheduler at {address} was lost; start it again, and continue the command with --resume"
