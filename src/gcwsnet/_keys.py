@@ -67,6 +67,5 @@ def _words(seed: int, stream: int, n: ArrayLike) -> NDArray[np.uint64]:
 
 def random_order(seed: int, stream: int, n: int, first: int = 0) -> NDArray[np.intp]:
     """Return the numbers from 0 to n - 1 in a random order: that of the keys number `first` and so on of a stream."""
-    return np.argsort(
-        _words(seed, stream, np.arange(first, first + n))
-    )  # keys differ, so that any way of sorting will do
+    words = _words(seed, stream, np.arange(first, first + n))  # they differ, so that any way of sorting will do
+    return np.argsort(words)
