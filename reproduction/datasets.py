@@ -30,6 +30,7 @@ DISPLAY_NAMES = {
     **{name: name.replace("m-noise", "M-Noise") for name in NOISE_SETS},
     "m-image": "M-Image",
     "pamap101": "PAMAP101",
+    "dailysports-moments": "moments of DailySports",
     "covtype": "Covtype",
     "covtype-authors": "Covtype (the authors' split)",
     "pendigits": "Pendigits",
@@ -49,6 +50,12 @@ ORIGINS = {
 AUTHORS_SPLIT = "covtype_authors_train_mask.npy"
 """The rows for training in a split of Covtype that the authors publish with another package, as packed bits in UCI's
 order. It has the sizes of the paper; whether it is the split of the paper is not known."""
+MOMENT = 45
+"""Numbers that the sensors of DailySports measure in one moment; a row of DailySports has 125 moments."""
+MOMENTS = (188_209, 188_208)
+"""Rows for training and for testing of the moments of DailySports: as many as PAMAP101 has."""
+MADE_FROM = {"covtype-authors": "covtype", "dailysports-moments": "dailysports"}
+"""Datasets that are made from the rows of another one."""
 COMPARABLE = ("exact", "rounded")
 """Origins whose numbers may be compared with those of the paper."""
 
@@ -75,10 +82,10 @@ def availability(name: str) -> Availability:
     """Return whether a dataset can be loaded without a download, and in which form."""
     if name in BUNDLED:
         return Availability(True, "available: comes with scikit-learn")
-    if name == "covtype-authors":
-        if _authors_split() is None:
-            return Availability(False, "split not available", where_to_get(name))
-        return availability("covtype")
+    if name == "covtype-authors" and _authors_split() is None:
+        return Availability(False, "split not available", where_to_get(name))
+    if name in MADE_FROM:
+        return availability(MADE_FROM[name])
     try:
         form, _ = find_files(DATASETS[name], name=name, data_home=None, download=False)
     except FileNotFoundError as missing:
@@ -93,8 +100,11 @@ def availability(name: str) -> Availability:
 def fetch(name: str) -> Availability:
     """Download a dataset that is missing or would be rebuilt, if that is possible, and return its availability."""
     before = availability(name)
-    if before.state in ("available", "available: derived") or name in (*BUNDLED, "covtype-authors"):
+    if before.state in ("available", "available: derived") or name in BUNDLED:
         return before
+    if name in MADE_FROM:
+        fetch(MADE_FROM[name])
+        return availability(name)
     try:
         find_files(DATASETS[name], name=name, data_home=None, download=True)
     except FileNotFoundError as missing:
@@ -110,6 +120,7 @@ def where_to_get(name: str) -> str:
     """Return which file to put where, without the folders of this machine, as a page may be read elsewhere."""
     if name == "covtype-authors":
         return f"put {AUTHORS_SPLIT} beside covtype.npz into the folder that GCWSNET_DATA names, and run it"
+    name = MADE_FROM.get(name, name)
     files = " and ".join(f"{one.file} from {one.urls[0]}" for one in DATASETS[name].published)
     return f"put {files} into the folder that GCWSNET_DATA names, and run it"
 
@@ -125,6 +136,8 @@ def _load(name: str, standardized: bool, draw: int) -> Bunch:
         return draw_again(name, draw)
     if name == "covtype-authors":
         return standardize(_covtype_of_authors())
+    if name == "dailysports-moments":
+        return _moments_of_dailysports()
     if name == "diabetes":
         return standardize(_diabetes())
     logger = logging.getLogger("gcwsnet")
@@ -167,10 +180,23 @@ def _covtype_of_authors() -> Bunch:
     return Bunch(**{**data, **rows, "name": "covtype-authors"})
 
 
+def _moments_of_dailysports() -> Bunch:
+    """Return rows of single moments, drawn at random from all rows of DailySports; half of them are for training."""
+    data, (n_train, n_test) = load("dailysports", download=False), MOMENTS
+    X, y = (np.concatenate([data[f"{name}_train"], data[f"{name}_test"]]) for name in "Xy")
+    drawn = np.random.default_rng(0).choice(X.size // MOMENT, n_train + n_test, replace=False)
+    moments, labels = X.reshape(-1, MOMENT)[drawn], np.repeat(y, X.shape[1] // MOMENT)[drawn]
+    train, test = slice(n_train), slice(n_train, None)
+    rows = {"X_train": moments[train], "y_train": labels[train], "X_test": moments[test], "y_test": labels[test]}
+    return Bunch(**{**data, **rows, "name": "dailysports-moments", "origin": "derived"})
+
+
 def sizes(name: str) -> tuple[int, int, int]:
     """Return the numbers of rows for training, of rows for testing, and of columns."""
     if name in BUNDLED:
         return BUNDLED[name]
+    if name == "dailysports-moments":
+        return (*MOMENTS, MOMENT)
     known = DATASETS[name.removesuffix("-authors")].sizes
     return known.n_train, known.n_test, known.n_columns
 
