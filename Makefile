@@ -7,10 +7,11 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard src/cpp/* src/cpp/*/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench paper docs sanitize sanitize-threads arm emulate-avx512 fuzz fuzz-native clean
+.PHONY: help setup demo test lint format bench paper docs sanitize sanitize-threads emulate-arm emulate-avx512 fuzz \
+  fuzz-native clean
 
 help: ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
 
 $(VENV)/.tools: constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -102,13 +103,13 @@ sanitize-threads: setup ## tests of threads with a native core that looks for da
 	cp $(THREADS)/cmake/_core*.so $(THREADS)/site/gcwsnet/
 	$(THREADS_RUN) tests/races.py
 
-# On another processor QEMU runs what a cross-compiler has built.
+# On another processor QEMU runs what a cross-compiler has built; Bochs runs the native core as it is.
 ARM_TESTS ?=
-arm: setup ## golden codes and golden models on an emulated ARM processor (aarch64); ARM_TESTS="tests/kernels" for others
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.arm $(ARM_TESTS)
+emulate-arm: setup ## golden codes and models on an emulated ARM processor (aarch64); ARM_TESTS="tests/kernels" for others
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.emulation.arm $(ARM_TESTS)
 
 emulate-avx512: setup ## the hasher on an emulated processor with AVX-512, judged by the reference: needs Bochs
-	$(BIN)/python -m tests.emulated
+	$(BIN)/python -m tests.emulation.avx512
 
 FUZZ_SECONDS ?= 300
 FUZZ_SEED ?= $(shell date +%s)

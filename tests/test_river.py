@@ -46,6 +46,16 @@ def test_checks_of_river(check: Any, model: Any) -> None:
     check(of_river(model).clone())
 
 
+def test_the_seed_is_the_random_state_of_the_model() -> None:
+    def learned(seed: int | None, random_state: int) -> dict[Any, float]:
+        model = Classifier(small_net().set_params(random_state=random_state), seed=seed)
+        for number in range(40):
+            model.learn_one({"a": number % 3, "b": number % 7}, number % 2)
+        return model.predict_proba_one({"a": 1, "b": 2})
+
+    assert learned(5, 0) == learned(None, 5) != learned(None, 0)
+
+
 @pytest.mark.parametrize("name", ["fields", "net"])
 def test_a_model_learns_from_dicts(name: str) -> None:
     model = Classifier(learners()[name])

@@ -31,7 +31,7 @@ class Classifier:
         What learns; a copy of it that is not fitted. By default it is a GCWSNetClassifier with its defaults. Take a
         `FieldsClassifier` for fields of many values.
     seed : int, optional
-        The random state of the default model.
+        The random state of the model; None keeps the one that it has.
 
     Notes
     -----
@@ -94,7 +94,8 @@ class Classifier:
 
         from gcwsnet.estimators import GCWSNetClassifier  # noqa: PLC0415
 
-        return GCWSNetClassifier(random_state=self.seed) if self.model is None else clone(self.model)
+        learner = GCWSNetClassifier() if self.model is None else clone(self.model)
+        return learner if self.seed is None else learner.set_params(random_state=self.seed)
 
     def _row(self, x: Mapping[Any, Any], *, learned: bool) -> NDArray[np.float64]:
         """Return a dict as a row of an array; names that are not learned from have no column yet."""

@@ -67,27 +67,33 @@ class MadeUp:
 
 def test_training_rows_and_validation_rows_are_apart_and_those_of_all_stages_too() -> None:
     for n in (FEW_ROWS, 2600, 12_345, 50_000):
-        held_out: set[int] = set()
+        drawn, held_out = RNG.permutation(n), set[int]()
         for training_rows, validation_rows in (
             (FIRST.training_rows, FIRST.validation_rows),
             (SECOND.training_rows, SECOND.validation_rows),
             (LAST_TRAINING_ROWS, LAST_VALIDATION_ROWS),
         ):
-            ((training, validation),) = splits(n, 0, training_rows, validation_rows)
+            ((training, validation),) = splits(drawn, training_rows, validation_rows)
             assert len(set(training) | set(validation)) == len(training) + len(validation)
             assert len(validation) == min(validation_rows, n // 5, LAST_VALIDATION_ROWS)
             assert len(training) == min(training_rows, n - min(n // 5, LAST_VALIDATION_ROWS))
             held_out |= set(validation)
             assert not held_out & set(training)
         assert max(held_out) < n
-    ((one, _),) = splits(5000, 0, 1600, 1000)
-    ((other, _),) = splits(5000, 1, 1600, 1000)
-    assert list(one) != list(other)
+
+
+def test_all_candidates_have_the_same_rows_which_depend_on_the_seed() -> None:
+    one, other = MadeUp(), MadeUp()
+    select(X, SMALL, 0, one)
+    select(X, SMALL, 1, other)
+    first, last = (list(one.calls[place]["training"]) for place in (0, -1))
+    assert first[:100] == last[:100]
+    assert list(other.calls[0]["training"]) != first
 
 
 @pytest.mark.parametrize("n", [30, 31, FEW_ROWS - 1])
 def test_few_rows_are_all_validated_on_by_nets_that_have_not_seen_them(n: int) -> None:
-    folds = splits(n, 0, 10, 10)
+    folds = splits(RNG.permutation(n), 10, 10)
     assert len(folds) == 3
     assert sorted(np.concatenate([validation for _, validation in folds])) == list(range(n))
     for training, validation in folds:

@@ -1,10 +1,7 @@
 """The classifier, and what it shares with the regressor."""
 
 import copy
-import logging
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +11,6 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -25,30 +21,7 @@ from gcwsnet import GCWSNetClassifier
 from gcwsnet.coding import _coder
 from gcwsnet.estimators import _base
 from tests.conftest import Rows
-
-
-def small(**settings: Any) -> GCWSNetClassifier:
-    defaults: dict[str, Any] = {
-        "p": 1.0,
-        "n_hashes": 64,
-        "hidden": (16,),
-        "epochs": 1,
-        "learning_rate": 5e-3,
-        "search": "off",
-    }
-    return GCWSNetClassifier(**defaults | {"random_state": 0} | settings)
-
-
-def weights(model: Any) -> dict[str, bytes]:
-    return {name: value.tobytes() for name, value in model.trainer_.net.weights().items()}
-
-
-def assert_same_model(a: Any, b: Any) -> None:
-    assert weights(a) == weights(b)
-
-
-def no_memory(*_: Any) -> None:
-    raise MemoryError("none left")
+from tests.estimators.models import assert_same_model, small, weights
 
 
 def test_one_pass_is_enough_for_rows_that_are_easy(three_classes: Rows) -> None:
@@ -157,147 +130,6 @@ def test_sparse_rows_are_not_shifted(three_classes: Rows) -> None:
     assert not model.scaling_.shift.any()
 
 
-def test_a_stream_gives_the_model_of_a_fit_in_the_same_order(three_classes: Rows) -> None:
-    X, y = three_classes
-    whole = small(shuffle=False, scale=None, relevance=0, schedule="constant").fit(X, y)
-    stream = small(scale=None, relevance=0, batch_size=32)
-    for first in range(0, 600, 160):  # a multiple of the batch
-        stream.partial_fit(X[first : first + 160], y[first : first + 160], classes=["oak", "ash", "beech"])
-    assert_same_model(whole, stream)
-    assert stream.n_rows_seen_ == 600
-    assert stream.history_["rows"][-1] == 600
-
-
-def test_a_stream_keeps_the_scaling_of_its_first_rows(three_classes: Rows) -> None:
-    X, y = (np.tile(array, (6, 1)[: array.ndim]) for array in three_classes)
-    model = small().partial_fit(X[:2600], y[:2600], classes=np.unique(y))
-    scaling = model.scaling_
-    np.testing.assert_allclose(scaling.shift[:5], X[:2600, :5].mean(axis=0))
-    model.partial_fit(X[200:] * 100, y[200:])
-    assert model.scaling_ is scaling
-
-
-@pytest.mark.parametrize("scale", ["numeric", None])
-def test_pieces_of_a_stream_may_change_their_type_and_have_weights_or_not(scale: Any, three_classes: Rows) -> None:
-    X, y = three_classes
-    X = X.round(3)
-    model, plain = small(scale=scale), small(scale=scale)
-    for first in range(0, 600, 150):
-        rows = slice(first, first + 150)
-        form: Any = (np.float32, np.float64)[first % 300 > 0]
-        weight = np.ones(150) if first % 300 else None
-        model.partial_fit(X[rows].astype(form), y[rows].astype(object), np.unique(y), weight)
-        plain.partial_fit(X[rows], y[rows], classes=np.unique(y))
-    assert model.n_rows_seen_ == 600
-    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=0.1)
-    assert model.score(X, y) > 0.85
-
-
-@pytest.mark.parametrize("first", [np.array, sparse.csr_array])
-def test_a_stream_without_shifts_takes_dense_and_sparse_pieces(first: Any, three_classes: Rows) -> None:
-    X, y = three_classes
-    other = sparse.csr_array if first is np.array else np.array
-    model = small(scale=None, relevance=0).partial_fit(first(X[:300]), y[:300], classes=np.unique(y))
-    model.partial_fit(other(X[300:]), y[300:])
-    expected = (
-        small(scale=None, relevance=0).partial_fit(X[:300], y[:300], classes=np.unique(y)).partial_fit(X[300:], y[300:])
-    )
-    assert_same_model(model, expected)
-    with pytest.raises(ValueError, match="learned from dense rows and shifts columns"):
-        small().partial_fit(X[:300], y[:300], classes=np.unique(y)).partial_fit(sparse.csr_array(X[:9]), y[:9])
-
-
-def test_partial_fit_after_fit_goes_on(three_classes: Rows) -> None:
-    X, y = three_classes
-    model = small(schedule="linear").fit(X[:300], y[:300])
-    before = weights(model)
-    model.partial_fit(X[300:], y[300:])
-    assert model.n_rows_seen_ == 600
-    assert model.history_["learning_rate"][-1] == 5e-3
-    assert weights(model) != before
-
-
-def test_classes_that_are_given_at_the_first_call_are_all_there_are(three_classes: Rows) -> None:
-    X, y = three_classes
-    model = small().partial_fit(X[:10], y[:10], classes=["ash", "beech", "oak"])
-    with pytest.raises(ValueError, match="classes must be those of the first call"):
-        model.partial_fit(X, y, classes=["ash", "oak"])
-    elm = y.copy().astype(object)
-    elm[17] = "elm"
-    with pytest.raises(ValueError, match=r"y\[17\] is 'elm'; give all classes"):
-        model.partial_fit(X, elm)
-
-
-def test_history_has_fractions_of_an_epoch_and_falls(three_classes: Rows) -> None:
-    X, y = three_classes
-    model = small(epochs=2, records=4).fit(X, y, eval_set=[(X[:50], y[:50]), (X[50:], y[50:])])
-    history = model.history_
-    assert len({len(values) for values in history.values()}) == 1
-    np.testing.assert_allclose(history["epoch"], [0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2], atol=32 / 600)
-    assert history["rows"][-1] == 1200
-    assert history["loss"][0] > history["loss"][-1]
-    assert history["accuracy"][-1] > 0.9
-    right = model.predict(X[:50]) == y[:50]
-    assert history["eval_accuracy"][-1] == pytest.approx(right.mean())
-    of_label = model.predict_proba(X[50:])[np.arange(550), np.searchsorted(model.classes_, y[50:])]
-    assert history["eval_1_loss"][-1] == pytest.approx(-np.log(of_label).mean(), rel=1e-9)
-    assert sorted(history["seconds"]) == history["seconds"]
-    some = small(records=[0.1, 0.5]).fit(X, y)
-    assert some.history_["epoch"] == [64 / 600, 320 / 600, 1.0]
-
-
-@pytest.mark.parametrize("schedule", ["constant", "linear", "cosine"])
-def test_schedules_end_where_they_say(schedule: str, three_classes: Rows) -> None:
-    X, y = three_classes
-    rates = small(schedule=schedule, epochs=2).fit(X, y).history_["learning_rate"]
-    assert rates[-1] == 5e-3 if schedule == "constant" else rates[-1] < 5e-4
-    assert sorted(rates, reverse=True) == rates
-
-
-@pytest.mark.parametrize(
-    ("settings", "rate"),
-    [({}, 5e-3), ({"batch_size": 1, "epochs": 6}, 3e-3), ({"hidden": ()}, 1e-2), ({"learning_rate": 2e-3}, 2e-3)],
-)
-def test_the_rate_to_begin_with_suits_the_number_of_steps(
-    settings: dict[str, Any], rate: float, three_classes: Rows
-) -> None:
-    X, y = three_classes
-    model = small(**{"learning_rate": "auto", "schedule": "constant"} | settings).fit(X, y)
-    assert set(model.history_["learning_rate"]) == {rate}
-
-
-def test_early_stopping_keeps_the_best_weights() -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(400, 5)), rng.integers(0, 2, 400)  # nothing to learn
-    losses = []
-
-    def note(model: Any, _: Any) -> None:
-        """Take down the loss after an epoch at the best temperature."""
-        outputs, targets = model._outputs(X[200:]), model.trainer_.targets
-        best = targets.calibrated(outputs, targets.encode(y[200:]), np.ones(200))
-        losses.append(best.losses(outputs, targets.encode(y[200:])).mean())
-
-    model = small(epochs=50, early_stopping=True, patience=3, learning_rate=0.02, records=1, callbacks=[note])
-    model.fit(X[:200], y[:200], eval_set=(X[200:], y[200:]))
-    assert 4 <= len(losses) == model.n_epochs_seen_ < 50
-    assert len(losses) - 1 - int(np.argmin(losses)) == 3
-    of_label = model.predict_proba(X[200:])[np.arange(200), y[200:]]
-    assert -np.log(of_label).mean() == pytest.approx(min(losses), rel=1e-6)
-    assert min(losses) <= min(model.history_["eval_loss"])
-
-
-def test_early_stopping_without_an_eval_set_finds_the_epochs_on_held_out_rows_and_learns_from_all(
-    three_classes: Rows,
-) -> None:
-    X, y = three_classes
-    model = small(early_stopping=True, validation_fraction=0.25, epochs=8, patience=2, records=1).fit(X, y)
-    epochs = model.n_epochs_seen_
-    assert 1 <= epochs <= 8
-    assert model.n_rows_seen_ == 600 * epochs
-    assert model.history_["rows"][0] == 450
-    assert len(model.history_["eval_loss"]) == min(epochs + 2, 8)
-
-
 def test_weights_of_rows_and_of_classes(three_classes: Rows) -> None:
     X, y = three_classes
     rng = np.random.default_rng(0)
@@ -335,123 +167,6 @@ def test_warm_start_continues_and_otherwise_fit_starts_again(three_classes: Rows
     assert_same_model(cold, small().fit(X, y))
 
 
-@pytest.mark.parametrize(
-    ("settings", "eval_labels", "message"),
-    [({"weight_decay": -1.0}, "ash", "weight_decay must be"), ({"n_hashes": 7}, "never seen", "every label")],
-)
-def test_a_fit_that_fails_before_it_learns_leaves_the_model_as_it_was(
-    settings: dict[str, Any], eval_labels: str, message: str, three_classes: Rows
-) -> None:
-    X, y = three_classes
-    model = small().fit(X, y)
-    before = copy.deepcopy(model)
-    wider = np.hstack([X, X])
-    with pytest.raises(ValueError, match=message):
-        model.set_params(**settings).fit(wider, y, eval_set=(wider[:3], [eval_labels] * 3))
-    assert_same_model(model, before)
-    assert model.score(X, y) == before.score(X, y)
-    unfitted = small(**settings)
-    with pytest.raises(ValueError, match=message):
-        unfitted.fit(X, y, eval_set=(X[:3], [eval_labels] * 3))
-    with pytest.raises(NotFittedError):
-        unfitted.predict(X)
-
-
-def test_codes_that_find_no_memory_leave_the_model_as_it_was(
-    three_classes: Rows, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X, y = three_classes
-    fitted, stream, unfitted = small().fit(X, y), small().partial_fit(X[:9], y[:9], classes=np.unique(y)), small()
-    before, stream_before = copy.deepcopy(fitted), copy.deepcopy(stream)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(_coder, "require_memory", no_memory)
-        for learn in (fitted.fit, stream.partial_fit, unfitted.fit):
-            with pytest.raises(MemoryError):
-                learn(X, y)
-    assert_same_model(fitted, before)
-    with pytest.raises(NotFittedError):
-        unfitted.predict(X)
-    assert_same_model(stream.partial_fit(X, y), stream_before.partial_fit(X, y))
-
-
-def test_learning_that_fails_leaves_settings_and_averages_as_they_were(
-    three_classes: Rows, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X, y = three_classes
-    stream = small(scale=None, warm_start=True).partial_fit(X, y, classes=np.unique(y))
-    fitted = small(scale=None).fit(X, y)
-    expected = [model.predict_proba(X) for model in (stream, fitted)]
-    with pytest.raises(ValueError, match="'elm'"):
-        stream.set_params(batch_size=7).fit(X, ["elm"] * 600)
-    with monkeypatch.context() as patched:
-        patched.setattr(_coder, "require_memory", no_memory)
-        for learn in (stream.fit, fitted.partial_fit):
-            with pytest.raises(MemoryError):
-                learn(X, y)
-    for model, before in zip((stream, fitted), expected, strict=True):
-        np.testing.assert_array_equal(model.predict_proba(X), before)
-        assert model.trainer_.settings.batch_size == "auto"
-    assert (stream.trainer_.net.is_averaging, fitted.trainer_.net.is_averaging) == (True, False)
-
-
-def test_callbacks_see_records_and_can_stop(three_classes: Rows) -> None:
-    X, y = three_classes
-    seen: list[dict[str, float]] = []
-
-    def look(model: Any, record: dict[str, float]) -> bool:
-        assert model.history_["loss"][-1] == record["loss"]
-        seen.append(record)
-        return len(seen) == 3
-
-    model = small(callbacks=[look]).fit(X, y)
-    assert len(seen) == len(model.history_["loss"]) == 3
-    assert model.n_rows_seen_ < 600
-
-
-def test_an_interrupted_fit_leaves_a_model_that_works(three_classes: Rows) -> None:
-    X, y = three_classes
-
-    def interrupt(_: Any, record: dict[str, float]) -> None:
-        if record["epoch"] > 0.5:
-            raise KeyboardInterrupt
-
-    model = small(callbacks=[interrupt])
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
-    assert 300 < model.n_rows_seen_ < 600
-    assert model.predict(X).shape == (600,)
-
-
-def test_verbose_writes_to_the_log_where_there_is_no_terminal(
-    three_classes: Rows, caplog: pytest.LogCaptureFixture
-) -> None:
-    X, y = three_classes
-    with caplog.at_level(logging.INFO, logger="gcwsnet"):
-        small(verbose=1, records=2).fit(X, y)
-    assert len(caplog.messages) == 2
-    assert "accuracy" in caplog.messages[0]
-    caplog.clear()
-    with caplog.at_level(logging.INFO, logger="gcwsnet"):
-        small().fit(X, y)
-    assert not caplog.messages
-
-
-def test_verbose_shows_lines_in_a_script_that_knows_nothing_of_logging() -> None:
-    program = "import gcwsnet; gcwsnet.GCWSNetClassifier(8, p=1.0, verbose=1).fit([[1.0], [2.0]] * 9, [0, 1] * 9)"
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "accuracy" in result.stderr
-    assert result.stdout == ""
-
-
-def test_verbose_leaves_the_log_as_it_was(three_classes: Rows, caplog: pytest.LogCaptureFixture) -> None:
-    logger = logging.getLogger("gcwsnet")
-    before = (logger.level, list(logger.handlers))
-    small(verbose=1).fit(*three_classes)
-    assert caplog.messages
-    assert (logger.level, logger.handlers) == before
-
-
 def test_one_number_of_hidden_units_is_one_layer(three_classes: Rows, tmp_path: Path) -> None:
     X, y = three_classes
     one, several = small(hidden=12).fit(X, y), small(hidden=(12,)).fit(X, y)
@@ -459,18 +174,6 @@ def test_one_number_of_hidden_units_is_one_layer(three_classes: Rows, tmp_path: 
     assert one.get_params()["hidden"] == 12
     one.save(tmp_path / "model")
     np.testing.assert_array_equal(gcwsnet.load(tmp_path / "model").predict_proba(X), one.predict_proba(X))
-
-
-def test_verbose_shows_a_bar_on_a_terminal(
-    three_classes: Rows, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    X, y = three_classes
-    small(verbose=1).fit(X, y)
-    shown = capsys.readouterr().err
-    assert "600/600" in shown
-    assert "rows/s" in shown
-    assert "loss" in shown
 
 
 @pytest.mark.parametrize("scale", ["robust", 3])
@@ -608,17 +311,3 @@ def test_settings_out_of_range(settings: dict[str, Any], message: str, three_cla
     with pytest.raises((TypeError, ValueError), match=message):
         model.fit(X, y)
     assert not hasattr(model, "trainer_")
-
-
-def test_training_that_diverges_is_an_error(three_classes: Rows) -> None:
-    X, y = three_classes
-    with pytest.raises(ValueError, match="the training diverges; use a smaller learning_rate"):
-        small(learning_rate=1e3, epochs=200, hidden=(64, 64, 64, 64, 64, 64)).fit(X, y)
-
-
-def test_eval_sets_that_are_none(three_classes: Rows) -> None:
-    X, y = three_classes
-    with pytest.raises(ValueError, match=r"eval_set must be a pair \(X, y\)"):
-        small().fit(X, y, eval_set=[X, y])
-    with pytest.raises(ValueError, match="X has 2 features, but GCWSNetClassifier is expecting 6"):
-        small().fit(X, y, eval_set=(X[:, :2], y))

@@ -22,7 +22,7 @@ X = RNG.normal(size=(80, 3))
 Y = np.array(["a", "b", "c", "d"])[np.arange(80) % 4]
 FRAME = pd.DataFrame({"size": X[:, 0], "city": ["Rome", "Oslo", None, "Rome"] * 20, "age": X[:, 1]})
 SMALL: dict[str, Any] = {"n_hashes": 8, "bits": 2, "hidden": (4,), "random_state": 0, "search": "off", "epochs": 1}
-NAN, LONG = np.float32("nan"), "x" * 1000
+NAN = np.float32("nan")
 
 
 def models() -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """GCWSIndex: what is found, and that it does not depend on how rows were added."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,7 @@ def test_removed_rows_are_not_found_and_places_close_up() -> None:
     assert index.query(X[:1], 1).ids.tolist() == [[0]]
 
 
-def test_rows_of_a_callback_are_compared_exactly() -> None:
+def test_rows_of_a_callback_are_compared_exactly(tmp_path: Path) -> None:
     names = np.array([f"row {i}" for i in range(500)], dtype=object)
     asked: list[Any] = []
 
@@ -152,8 +153,10 @@ def test_rows_of_a_callback_are_compared_exactly() -> None:
     index = GCWSIndex(keep_rows=False, fetch_rows=fetch).add(X, ids=names)
     wanted = GCWSIndex().add(X, ids=names)
     assert index.nbytes < wanted.nbytes - X.nbytes / 2
-    for found, one in zip(searches(index), searches(wanted), strict=True):
-        np.testing.assert_array_equal(found, one)
+    index.save(tmp_path)
+    for same in (index, GCWSIndex.load(tmp_path, fetch_rows=fetch)):
+        for found, one in zip(searches(same), searches(wanted), strict=True):
+            np.testing.assert_array_equal(found, one)
     assert len(asked) > 0
 
 

@@ -90,7 +90,8 @@ def test_a_moment_of_dailysports_has_its_sensors_and_the_label_of_its_row(
     assert datasets.availability("dailysports-moments").available
     data = datasets.load_rows({"dataset": "dailysports-moments", "standardized": False})
     assert data.origin == "derived"
-    assert datasets.sizes("dailysports-moments") == (*map(len, (data.y_train, data.y_test)), data.X_train.shape[1])
+    assert (len(data.y_train), len(data.y_test)) == (1_000, 2_000)
+    assert datasets.sizes("dailysports-moments") == (*datasets.sizes("pamap101")[:2], data.X_train.shape[1])
     X, y = np.concatenate([data.X_train, data.X_test]), np.concatenate([data.y_train, data.y_test])
     assert len(np.unique(X[:, 0])) == len(y)
     np.testing.assert_array_equal(X, np.repeat(X[:, :1], datasets.MOMENT, axis=1))

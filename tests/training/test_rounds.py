@@ -64,6 +64,12 @@ def test_one_shard_gives_the_weights_of_a_run_without_rounds(targets: Any, setti
     assert found.rows_seen == expected.rows_seen
 
 
+def test_a_net_of_torch_says_that_it_cannot_learn_in_rounds() -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(NotImplementedError, match="TorchNet cannot learn in rounds"):
+        learned_in_rounds(begin(device="cpu:0"), ROWS, 1, 100)
+
+
 def test_several_shards_learn_nearly_as_well_as_one() -> None:
     held_out = coded_rows(THREE_CLASSES, 2000, seed=9)
     rows = coded_rows(THREE_CLASSES, 4000)

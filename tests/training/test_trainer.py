@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gcwsnet.data import Batch
-from gcwsnet.training import Observer, Plan, Targets, Trainer, _trainer
+from gcwsnet.training import Observer, Plan, Targets, Trainer, _run
 from gcwsnet.training._history import Record
 from tests.training.learners import THREE_CLASSES, begin, coded_rows, content, in_blocks, numbers, run
 
@@ -52,11 +52,11 @@ def test_blocks_and_calls_of_any_size_give_the_same_bytes(size: int, steps: int,
     def fixed_steps(self: Any) -> int:
         return min(taken(self), next(numbers_of_steps))
 
-    taken = _trainer.Run._steps_to_next_event
+    taken = _run.Run._steps_to_next_event
     numbers_of_steps = itertools.cycle([steps, other])
     expected = run(begin(batch_size=7), ROWS, held_out=[HELD_OUT], fractions=(0.3, 1.0), averaged=True)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(_trainer.Run, "_steps_to_next_event", fixed_steps)
+        patched.setattr(_run.Run, "_steps_to_next_event", fixed_steps)
         found = run(begin(batch_size=7), ROWS, size=size, held_out=[HELD_OUT], fractions=(0.3, 1.0), averaged=True)
     assert content(found) == content(expected)
 
@@ -75,7 +75,7 @@ def test_any_number_of_threads_gives_the_same_bytes(targets: Targets) -> None:
 def test_a_run_that_is_resumed_ends_with_the_bytes_of_one_that_was_not_stopped(
     options: dict[str, Any], doubling: bool, averaged: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_trainer, "FIRST_RECORD", 64)
+    monkeypatch.setattr(_run, "FIRST_RECORD", 64)
     plan: dict[str, Any] = {"epochs": 3, "fractions": (0.4, 1.0), "doubling": doubling, "averaged": averaged}
     plan |= {"checkpoint_rows": 90, "held_out": [HELD_OUT]}
     whole = begin(schedule="cosine", **options)
@@ -151,7 +151,7 @@ def test_a_loss_of_the_history_is_the_mean_since_the_record_before() -> None:
 
 
 def test_a_stream_has_records_at_rows_that_double_and_one_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_trainer, "FIRST_RECORD", 100)
+    monkeypatch.setattr(_run, "FIRST_RECORD", 100)
     trainer = begin()
     run(trainer, ROWS, epochs=1, n_rows=None, doubling=True, size=60, held_out=[HELD_OUT], averaged=True)
     assert trainer.history["rows"] == [112, 208, 400, 500]
@@ -200,7 +200,7 @@ def test_early_stopping_restores_the_best_weights_and_ends_after_its_patience() 
 
 
 def test_early_stopping_looks_at_whole_epochs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_trainer, "FIRST_RECORD", 64)
+    monkeypatch.setattr(_run, "FIRST_RECORD", 64)
     trainer = run(begin(), ROWS, doubling=True, fractions=(0.1, 0.5, 1.0), held_out=[HELD_OUT], patience=1, epochs=2)
     assert np.isfinite(trainer.history["eval_loss"]).sum() == 6
     assert trainer.epochs_seen == 2  # more records than the patience, and none of them counts but the last ones
@@ -233,7 +233,7 @@ def test_a_run_without_averages_drops_those_of_an_earlier_one() -> None:
 
 
 def test_ctrl_c_ends_a_run_between_two_steps_and_the_state_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_trainer, "ROWS_AT_ONCE", 96)
+    monkeypatch.setattr(_run, "ROWS_AT_ONCE", 96)
     trainer = begin()
 
     def epoch(number: int) -> Iterator[Batch]:
@@ -266,7 +266,7 @@ def test_an_error_in_the_middle_of_a_call_counts_the_steps_that_were_taken(
             raise error
         return train(self, codes, target, weight, rates, **more)
 
-    monkeypatch.setattr(_trainer, "SECONDS_OF_A_CALL", 1e9)
+    monkeypatch.setattr(_run, "SECONDS_OF_A_CALL", 1e9)
     monkeypatch.setattr(type(trainer.net), "train", failing)
     with pytest.raises(error):
         run(trainer, ROWS, averaged=True)

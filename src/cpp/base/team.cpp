@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/parallel.hpp"
+#include "base/relax.hpp"
 
 namespace gcwsnet {
 
@@ -13,14 +14,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kAwake = std::chrono::microseconds(50);
 constexpr std::uint64_t kLower = 0xffffffffu;
-
-inline void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 // Whether a condition comes to hold soon.
 template <class Condition>

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/relax.hpp"
+
 #if !defined(_WIN32)
 #include <pthread.h>
 #include <signal.h>
@@ -22,14 +24,6 @@ using Clock = std::chrono::steady_clock;
 // To fall asleep and to be woken takes as long as a part of a small batch. So a thread looks around for a while first,
 // about as long as the calls of a training loop are apart.
 constexpr auto kAwake = std::chrono::microseconds(500);
-
-inline void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 // Waits for a condition without sleeping, but lets other threads have the processor. False if it does not come to hold.
 template <class Condition>

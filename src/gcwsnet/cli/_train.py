@@ -13,7 +13,8 @@ from gcwsnet.cli import _options as options
 
 if TYPE_CHECKING:
     from gcwsnet.cli._display import TrainingDisplay
-    from gcwsnet.estimators._train_files import TrainingOptions, TrainingResult
+    from gcwsnet.estimators._train_files import TrainingResult
+    from gcwsnet.estimators._training_options import TrainingOptions
 
 _net = partial(typer.Option, rich_help_panel="The net")
 _run = partial(typer.Option, rich_help_panel="The run")
@@ -129,7 +130,8 @@ def train(
     """
     from gcwsnet.cli._display import TrainingDisplay, summary
     from gcwsnet.cli._writers import print_values
-    from gcwsnet.estimators._train_files import TrainingOptions, train_files
+    from gcwsnet.estimators._train_files import train_files
+    from gcwsnet.estimators._training_options import TrainingOptions
     from gcwsnet.training import TrainingSettings
 
     options.refuse_for_codes(context, files, test)

@@ -16,7 +16,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -294,20 +294,16 @@ def has_last_stage(n: int, epochs: Sequence[int]) -> bool:
     return len(epochs) > 1 or n <= LAST_TRAINING_ROWS + LAST_VALIDATION_ROWS
 
 
-def splits(n: int, seed: int, training_rows: int, validation_rows: int) -> list[tuple[Rows, Rows]]:
-    """Return the numbers of training rows and of validation rows; for few rows those of each of three folds."""
-    drawn = _drawn_rows(seed, n)
-    if n < FEW_ROWS:
+def splits(drawn: Rows, training_rows: int, validation_rows: int) -> list[tuple[Rows, Rows]]:
+    """Return the numbers of training rows and of validation rows; for few rows those of each of three folds.
+
+    `drawn` are the numbers of all rows in the order in which they are drawn.
+    """
+    if len(drawn) < FEW_ROWS:
         folds = [drawn[first::FOLDS] for first in range(FOLDS)]
         return [(np.concatenate([*folds[:i], *folds[i + 1 :]]), folds[i]) for i in range(FOLDS)]
-    held_out = min(LAST_VALIDATION_ROWS, n // SHARE_HELD_OUT)
+    held_out = min(LAST_VALIDATION_ROWS, len(drawn) // SHARE_HELD_OUT)
     return [(drawn[held_out : held_out + training_rows], drawn[: min(held_out, validation_rows)])]
-
-
-@lru_cache(maxsize=1)
-def _drawn_rows(seed: int, n: int) -> Rows:
-    """Return the numbers of all rows in the order in which they are drawn; it is the same for all candidates."""
-    return random_order(seed, SELECTION_ROWS, n)
 
 
 def clearly_better(losses: Floats, than: Floats) -> bool:
@@ -356,6 +352,11 @@ class _Search:
         self.numeric, self.codes = numeric, codes
         self.found: list[Candidate] = []
         self._prepared: tuple[Any, list[Any]] = (None, [])
+
+    @cached_property
+    def drawn(self) -> Rows:
+        """The numbers of all rows in the order in which they are drawn, which is the same for all candidates."""
+        return random_order(self.seed, SELECTION_ROWS, self.X.shape[0])
 
     def best_point(self, points: list[Point]) -> Point:
         """Return the best preprocessing and power by the first two stages."""
@@ -453,7 +454,7 @@ class _Search:
         key = (stage.training_rows, stage.validation_rows, recipe)
         if self._prepared[0] != key:
             parts = []
-            for training, validation in splits(self.X.shape[0], self.seed, *key[:2]):
+            for training, validation in splits(self.drawn, *key[:2]):
                 rows = self.X[training]
                 preprocessing = learn_preprocessing(rows, recipe, self.score.target[training], self.numeric, self.codes)
                 self.score.pause(turns=2)  # it may have taken as long as two other parts

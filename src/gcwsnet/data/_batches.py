@@ -150,10 +150,10 @@ class ReaderBatches(Batches):
         """Return the schema that was given, or the one that rows are read with while the schema is learned."""
         return self._schema if self._schema is not None and self._is_final else self._reader.start_schema()
 
-    def findings(self, start: Schema, max_labels: int = MAX_LABELS) -> Findings:
+    def findings(self, start: Schema) -> Findings:
         """Read all rows once with a schema of `start_schema`, and return what is learned from them."""
         learn = Reader.learn if self._is_final else type(self._reader).learn
-        findings = learn(self._reader, start, ErrorHandler(self._on_error), max_labels)
+        findings = learn(self._reader, start, ErrorHandler(self._on_error), MAX_LABELS)
         self._reader.require_rows(findings.rows.n_rows, findings.skipped)
         return findings
 

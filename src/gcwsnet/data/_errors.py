@@ -131,9 +131,7 @@ def quote(value: bytes | str) -> str:
 
 
 @contextmanager
-def damage_as_data_error(
-    path: str, exceptions: tuple[type[Exception], ...], rule: str, way_out: str = "get an intact copy"
-) -> Iterator[None]:
+def damage_as_data_error(path: str, exceptions: tuple[type[Exception], ...], rule: str) -> Iterator[None]:
     """Raise a DataError in place of the exceptions that a library raises for a truncated or damaged file."""
     try:
         yield
@@ -141,7 +139,7 @@ def damage_as_data_error(
         raise
     except exceptions as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise DataError(f"{rule} ({reason}); {way_out}", path=path) from error
+        raise DataError(f"{rule} ({reason}); get an intact copy", path=path) from error
 
 
 def require_pyarrow(needed_by: str, module: str = "pyarrow") -> Any:

@@ -21,6 +21,7 @@ from gcwsnet.data._reader import TableReader
 from gcwsnet.data._sources import STANDARD_INPUT, detect_format, find_sources, line_blocks
 
 SHINGLE_COLUMNS = 2**30
+LINES_AT_ONCE = 8192
 WORD = re.compile(r"\w+")
 
 
@@ -31,17 +32,17 @@ class Texts(NamedTuple):
     ids: NDArray[Any] | None = None
 
 
-def read_lines(files: Any, *, batch_rows: int = 8192, longest_line: int = LONGEST_LINE) -> Iterator[Texts]:
+def read_lines(files: Any) -> Iterator[Texts]:
     """Yield the lines of text files without their ends; bytes that are not UTF-8 become surrogates."""
     pending: list[str] = []
     for source in find_sources(files):
         with source.open() as stream:
-            for block in line_blocks(stream.read, path=source.name, longest_line=longest_line):
+            for block in line_blocks(stream.read, path=source.name, longest_line=LONGEST_LINE):
                 lines = block.text.removesuffix(b"\n").split(b"\n")
                 pending += [line.removesuffix(b"\r").decode("utf-8", "surrogateescape") for line in lines]
-                while len(pending) >= batch_rows:
-                    yield Texts(pending[:batch_rows])
-                    pending = pending[batch_rows:]
+                while len(pending) >= LINES_AT_ONCE:
+                    yield Texts(pending[:LINES_AT_ONCE])
+                    pending = pending[LINES_AT_ONCE:]
     if pending:
         yield Texts(pending)
 

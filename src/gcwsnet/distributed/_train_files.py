@@ -20,9 +20,10 @@ from gcwsnet.distributed._rounds import ClusterRounds, check_sharding, row_order
 from gcwsnet.distributed._stored_rows import stored_parts
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._hash_files import HashingOptions
-from gcwsnet.estimators._train_files import Engine, TrainingObserver, TrainingOptions, TrainingResult, train_files
+from gcwsnet.estimators._train_files import Engine, TrainingObserver, TrainingResult, train_files
+from gcwsnet.estimators._training_options import TrainingOptions
 from gcwsnet.estimators._training_rows import RowSource, codes_source, is_codes
-from gcwsnet.training import Plan
+from gcwsnet.training import Observer, Plan
 from gcwsnet.training._rounds import run_in_rounds
 
 CODES = "codes"
@@ -108,7 +109,7 @@ class ClusterEngine(Engine):
         plan: Plan,
         source: RowSource,
         held_out: Sequence[Callable[[], Iterable[Batch]]],
-        observer: TrainingObserver,
+        observer: Observer,
     ) -> None:
         assert self._codes is not None  # noqa: S101
         assert plan.n_rows is not None  # noqa: S101

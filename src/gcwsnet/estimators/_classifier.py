@@ -98,7 +98,8 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         Adam's. With a first one of 0 there is no momentum: one pass then gives a better net, and a third of the memory
         and of the time of a step is saved. The paper has Adam's defaults, (0.9, 0.999).
     weight_decay : float, default=0.0
-        Decoupled, as in AdamW.
+        Decoupled, as in AdamW. A stream of millions of single rows needs some, such as 0.001, or the weights grow and
+        the accuracy falls slowly.
     average : bool, default=True
         Whether predictions after `partial_fit` may be those of averaged weights: over recent rows, or over the last
         half of the stream, or somewhat more. Where a stream stays as it is, that is as good as a rate that falls to

@@ -6,9 +6,8 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,97 +15,36 @@ import numpy as np
 
 from gcwsnet._atomic import locked, remove_left_overs, write_file
 from gcwsnet._threads import n_threads
-from gcwsnet.coding import CoderSettings
 from gcwsnet.coding._tensor_file import Arrays, Description
-from gcwsnet.data import Batch, Batches, read
-from gcwsnet.data._batch import rebatched
+from gcwsnet.data import Batch
 from gcwsnet.data._batches import shuffled
 from gcwsnet.data._fingerprint import Inputs, difference
 from gcwsnet.data._sources import find_sources
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._classifier import GCWSNetClassifier
 from gcwsnet.estimators._curves import curve_files, write_curves
-from gcwsnet.estimators._file_coder import (
-    NO_LABELS,
-    FileCoder,
-    as_labels,
-    learn_from_files,
-    learn_from_stream,
-    read_with_schema,
-)
+from gcwsnet.estimators._file_coder import FileCoder
 from gcwsnet.estimators._input import set_inputs
 from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, read_model, save_model
 from gcwsnet.estimators._regressor import GCWSNetRegressor
-from gcwsnet.estimators._stream import Stream
-from gcwsnet.estimators._training_rows import RowSource, codes_digest, codes_source, files_source, is_codes
+from gcwsnet.estimators._training_options import TrainingOptions
+from gcwsnet.estimators._training_rows import (
+    FollowedRows,
+    RowSource,
+    codes_digest,
+    held_out_rows,
+    is_codes,
+    open_rows,
+    reopen_rows,
+)
 from gcwsnet.training import Labels, Observer, Plan, Trainer, TrainingSettings
-from gcwsnet.training._following import PIECE_ROWS, Event
+from gcwsnet.training._following import Event
 from gcwsnet.training._history import Record, record_fractions
 
 CHECKPOINT = "checkpoint.safetensors"
 RUN = "run.json"
 RECORDS_WITH_TESTS = 10
 SHUFFLED_ROWS = 65_536
-MOST_BYTES_OF_HELD_OUT_CODES = 1 << 28
-
-
-@dataclass(frozen=True)
-class TrainingOptions:
-    """The options of a training run.
-
-    Attributes
-    ----------
-    files, tests : list of str
-    out : Path
-        The folder of the model.
-    reading : dict
-        Settings of `gcwsnet.data.read`.
-    coder : CoderSettings
-    training : TrainingSettings
-    has_schedule : bool
-        Whether a schedule that is not constant was asked for, which a stream cannot have.
-    task : str
-    classes : list of str or None
-        All labels that a stream can have.
-    seed : int
-    shuffle_rows : int or None
-        The rows of the shuffle buffer; 0 keeps the order of the files. None is 65,536 for files, and 0 for a stream,
-        which is followed in its order.
-    records : int or None
-        Records in an epoch; None for ten with test files, and else one.
-    checkpoint_rows : int
-        Rows from one checkpoint to the next; 0 for none.
-    resume, restart : bool
-        Whether an unfinished run in the same folder is resumed or thrown away.
-    n_jobs : int or None
-    """
-
-    files: list[str]
-    tests: list[str]
-    out: Path
-    reading: dict[str, Any]
-    coder: CoderSettings
-    training: TrainingSettings
-    has_schedule: bool
-    task: str
-    classes: list[str] | None
-    seed: int
-    shuffle_rows: int | None
-    records: int | None
-    checkpoint_rows: int
-    resume: bool
-    restart: bool
-    n_jobs: int | None
-
-    def fingerprint(self, inputs: Inputs | None, tests: Inputs) -> dict[str, Any]:
-        """Return what must be the same for a run to be resumed: settings, and the contents of the files."""
-        names = ("reading", "task", "seed", "shuffle_rows", "records")
-        settings: dict[str, Any] = {name: getattr(self, name) for name in names}
-        settings |= {"hashing": asdict(self.coder), "net": self.training.state()}
-        if is_codes(self.files):
-            settings["codes"] = codes_digest(Path(self.files[0]))
-        files = {"files": self.files if inputs is None else inputs.fingerprints, "tests": tests.fingerprints}
-        return json.loads(json.dumps(files | settings))
 
 
 class TrainingObserver(Observer):
@@ -146,11 +84,11 @@ class Engine:
 
     def open(self, options: TrainingOptions) -> RowSource:
         """Return the rows of a new run."""
-        return _open(options)
+        return open_rows(options)
 
     def reopen(self, options: TrainingOptions, arrays: Arrays, description: Description) -> RowSource:
         """Return the rows of a run that is resumed, of which this is the checkpoint."""
-        return _reopen(options, arrays, description)
+        return reopen_rows(options, arrays, description)
 
     def learn(
         self,
@@ -159,7 +97,7 @@ class Engine:
         plan: Plan,
         source: RowSource,
         held_out: Sequence[Callable[[], Iterable[Batch]]],
-        observer: TrainingObserver,
+        observer: Observer,
     ) -> None:
         """Learn from the rows that are left."""
 
@@ -189,7 +127,7 @@ def train_files(options: TrainingOptions, observer: TrainingObserver, engine: En
     sources = find_sources(options.files)
     is_stream = not all(one.reusable for one in sources)
     if is_stream:
-        _check_options_of_a_stream(options)
+        options.check_for_stream()
     if options.shuffle_rows is None:
         options = replace(options, shuffle_rows=0 if is_stream else SHUFFLED_ROWS)
     tests = Inputs(one.name for one in find_sources(options.tests)) if options.tests else Inputs([])
@@ -197,7 +135,7 @@ def train_files(options: TrainingOptions, observer: TrainingObserver, engine: En
     options.out.mkdir(parents=True, exist_ok=True)
     with locked(options.out):
         remove_left_overs(options.out)
-        fingerprint = options.fingerprint(inputs, tests) | engine.settings()
+        fingerprint = _fingerprint(options, inputs, tests) | engine.settings()
         return _train(options, observer, engine, [one for one in (inputs, tests) if one is not None], fingerprint)
 
 
@@ -224,7 +162,7 @@ def _train(
         estimator = make_estimator(source.file_coder, options.training, options.n_jobs)
         is_stream = source.file_coder.n_rows is None
         estimator.trainer_.start_run(with_auc=True, with_last_label=is_stream)
-        if isinstance(source.codes, _FollowedRows):
+        if isinstance(source.codes, FollowedRows):
             source.codes.estimator = estimator
     n_rows = source.file_coder.n_rows
     plan = Plan(
@@ -241,12 +179,17 @@ def _train(
         for one in inputs:
             one.check()
 
-    written: dict[str, Any] = {
-        "path": checkpoint,
-        "more": more | {"fingerprint": fingerprint},
-        "least_pause": engine.least_pause,
-    }
-    _run(estimator, options, engine, plan, source, _Checkpoints(estimator, observer, check_inputs, **written))
+    checkpoints = _Checkpoints(
+        estimator,
+        observer,
+        check_inputs,
+        path=checkpoint,
+        more=more | {"fingerprint": fingerprint},
+        least_pause=engine.least_pause,
+    )
+    held_out = held_out_rows(options, source.file_coder, estimator.trainer_.targets)
+    observer.start(estimator, plan.n_rows, plan.epochs, estimator.trainer_.rows_seen)
+    engine.learn(options, estimator, plan, source, held_out, checkpoints)
     check_inputs()
     model = options.out / FILE_IN_FOLDER
     outdated = [options.out / RUN, *curve_files(options.out)]  # of an older model in the folder
@@ -259,13 +202,13 @@ def _train(
     return TrainingResult(estimator, *source.skipped())
 
 
-class _Checkpoints(TrainingObserver):
+class _Checkpoints(Observer):
     """An observer that writes checkpoints and passes all else on; see `Engine` for `least_pause`."""
 
     def __init__(
         self,
         estimator: GCWSNetEstimator,
-        observer: TrainingObserver,
+        observer: Observer,
         check_inputs: Callable[[], None],
         *,
         path: Path,
@@ -275,9 +218,6 @@ class _Checkpoints(TrainingObserver):
         self._estimator, self._observer, self._check_inputs = estimator, observer, check_inputs
         self._path, self._more, self._least_pause = path, more, least_pause
         self._not_before = 0.0
-
-    def start(self, estimator: GCWSNetEstimator, n_rows: int | None, epochs: int, done: int) -> None:
-        self._observer.start(estimator, n_rows, epochs, done)
 
     def advance(self, rows: int, loss: float) -> None:
         self._observer.advance(rows, loss)
@@ -297,64 +237,6 @@ class _Checkpoints(TrainingObserver):
         self._not_before = time.monotonic() + self._least_pause * (time.monotonic() - start)
 
 
-def _run(
-    estimator: GCWSNetEstimator,
-    options: TrainingOptions,
-    engine: Engine,
-    plan: Plan,
-    source: RowSource,
-    observer: TrainingObserver,
-) -> None:
-    trainer = estimator.trainer_
-    held_out = []
-    if options.tests:
-        reading = {name: value for name, value in options.reading.items() if name not in ("on_error", "rejects")}
-        targets = trainer.targets
-        labels = targets.classes.tolist() if isinstance(targets, Labels) else None
-        tests = read_with_schema(options.tests, reading, source.file_coder.schema, labels=labels)
-        held_out.append(_KeptCodes(tests, source.file_coder, options.n_jobs))
-
-    observer.start(estimator, plan.n_rows, plan.epochs, trainer.rows_seen)
-    engine.learn(options, estimator, plan, source, held_out, observer)
-
-
-class _KeptCodes:
-    """The codes of test files; they are kept in memory if they are not too many."""
-
-    def __init__(self, batches: Batches, file_coder: FileCoder, n_jobs: int | None) -> None:
-        self._batches, self._file_coder, self._n_jobs = batches, file_coder, n_jobs
-        self._kept: list[Batch] | None = None
-
-    def __call__(self) -> Iterator[Batch]:
-        if self._kept is not None:
-            yield from self._kept
-            return
-        kept: list[Batch] = []
-        n_bytes = 0
-        for batch in self._file_coder.coded(self._batches, self._n_jobs):
-            n_bytes += batch.X.nbytes
-            if n_bytes <= MOST_BYTES_OF_HELD_OUT_CODES:
-                kept.append(batch)
-            yield batch
-        self._kept = kept if n_bytes <= MOST_BYTES_OF_HELD_OUT_CODES else None
-
-
-def _check_options_of_a_stream(options: TrainingOptions) -> None:
-    """Raise an error for options that one pass over a stream cannot have."""
-    if options.checkpoint_rows or options.resume:
-        raise ValueError(
-            "a stream can be read only once, so its run cannot be resumed; leave out --checkpoint-every and --resume"
-        )
-    if options.training.epochs not in ("auto", 1):
-        raise ValueError("a stream can be read only once, so --epochs must be 1; put the rows into a file for more")
-    if options.has_schedule:
-        raise ValueError("the end of a stream is not known, so the learning rate stays constant; leave out --schedule")
-    if options.records is not None:
-        raise ValueError("the end of a stream is not known, so it has no parts to record; leave out --records")
-    if options.classes is not None and options.task == "regression":
-        raise ValueError("a regression has no classes; leave --classes out, or use --task classification")
-
-
 def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: int | None) -> GCWSNetEstimator:
     """Return an estimator with the coder and the targets of files, and with a net that has learned nothing."""
     make: Any = GCWSNetClassifier if isinstance(file_coder.targets, Labels) else GCWSNetRegressor
@@ -371,70 +253,6 @@ def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: in
     made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.code_bits, "seed": coder.seed}
     estimator._use(Trainer.begin(training, file_coder.targets, **made, device="cpu"))
     return estimator
-
-
-def _open(options: TrainingOptions) -> RowSource:
-    """Return the rows of a new run."""
-    n_jobs = options.n_jobs
-    if is_codes(options.files):
-        return codes_source(Path(options.files[0]), options.training)
-    batches = read(options.files if len(options.files) > 1 else options.files[0], **options.reading)
-    if batches.reusable:
-        if options.classes is not None:
-            raise ValueError("files show all their labels, and --classes is for a stream; leave --classes out")
-        learned = learn_from_files(batches, options.coder, options.training, options.task, options.seed, n_jobs)
-        if learned.targets is None:
-            raise ValueError(NO_LABELS)
-        return files_source(batches, learned, n_jobs)
-    learned, rows = learn_from_stream(
-        batches, options.coder, options.training, options.task, options.classes, options.seed, n_jobs
-    )
-    # Rows that wait to be shuffled, and those of tests, have the numbers of the classes that there were.
-    grows = options.classes is None and not options.shuffle_rows and not options.tests
-    followed = _FollowedRows(learned, rows, n_jobs, grows=grows)
-    return RowSource(learned, followed, lambda: (batches.skipped, batches.reasons))
-
-
-class _FollowedRows:
-    """The codes of a stream: its columns are watched, and labels that are new become classes.
-
-    Each piece is made when the one before it has been learned: a new class may change the numbers of the others.
-
-    Parameters
-    ----------
-    learned : FileCoder
-    rows : iterator of Batch
-    n_jobs : int or None
-    grows : bool
-        Whether labels that the first rows did not show become classes.
-
-    Attributes
-    ----------
-    estimator : GCWSNetEstimator or None
-        The model that learns from the codes, and gets new versions of the preprocessing and new classes.
-    """
-
-    def __init__(self, learned: FileCoder, rows: Iterator[Batch], n_jobs: int | None, *, grows: bool) -> None:
-        self._learned, self._rows, self._n_jobs, self._grows = learned, rows, n_jobs, grows
-        self.estimator: GCWSNetEstimator | None = None
-
-    def __call__(self) -> Iterator[Batch]:
-        estimator, learned = self.estimator, self._learned
-        assert estimator is not None  # noqa: S101
-        first = next(self._rows)
-        stream = estimator._stream = Stream(0)
-        stream.watch_rows(first.X, learned.coder)
-        for piece in rebatched(chain([first], self._rows), PIECE_ROWS):
-            coder = stream.look_at(piece.X, learned.coder)
-            if coder is not None:
-                learned = replace(learned, coder=coder)
-                estimator._use_version(coder)
-            if self._grows and piece.y is not None and isinstance(learned.targets, Labels):
-                labels = as_labels(piece.y, learned.label_type)
-                if labels.dtype.kind == learned.targets.classes.dtype.kind:
-                    estimator._meet_targets(labels)
-                    learned = replace(learned, targets=estimator.trainer_.targets)
-            yield from learned.coded([piece], self._n_jobs)
 
 
 def _resume(
@@ -459,14 +277,15 @@ def _resume(
     return engine.reopen(options, arrays, description), estimator
 
 
-def _reopen(options: TrainingOptions, arrays: Arrays, description: Description) -> RowSource:
+def _fingerprint(options: TrainingOptions, inputs: Inputs | None, tests: Inputs) -> dict[str, Any]:
+    """Return what must be the same for a run to be resumed: settings, and the contents of the files."""
+    names = ("reading", "task", "seed", "shuffle_rows", "records")
+    settings: dict[str, Any] = {name: getattr(options, name) for name in names}
+    settings |= {"hashing": asdict(options.coder), "net": options.training.state()}
     if is_codes(options.files):
-        return codes_source(Path(options.files[0]), options.training)
-    targets = description["trainer"]["targets"]
-    described = description["files"] | {"coder": description["coder"], "targets": targets}
-    file_coder = FileCoder.from_state(arrays, described)
-    batches = read_with_schema(options.files, options.reading, file_coder.schema)
-    return files_source(batches, file_coder, options.n_jobs)
+        settings["codes"] = codes_digest(Path(options.files[0]))
+    files = {"files": options.files if inputs is None else inputs.fingerprints, "tests": tests.fingerprints}
+    return json.loads(json.dumps(files | settings))
 
 
 def _is_finished(out: Path, fingerprint: dict[str, Any]) -> bool:

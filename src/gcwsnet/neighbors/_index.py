@@ -9,25 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import (
-    as_floats,
-    check_choice,
-    check_finite,
-    check_integer,
-    check_matrix,
-    check_number,
-)
+from gcwsnet._validation import as_floats, check_finite, check_matrix, check_number
 from gcwsnet.encoding import Codes
 from gcwsnet.encoding._codes import check_comparable
 from gcwsnet.hashing._fitted import FittedHasher
 from gcwsnet.neighbors._bands import Bands
 from gcwsnet.neighbors._files import read_store, write_store
 from gcwsnet.neighbors._ids import Ids
+from gcwsnet.neighbors._kneighbors import NeighborsTransformer
 from gcwsnet.neighbors._queries import Queries
 from gcwsnet.neighbors._segments import signs
 from gcwsnet.neighbors._settings import IndexSettings
@@ -57,7 +48,7 @@ class Pairs(NamedTuple):
     similarities: NDArray[np.float64]
 
 
-class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class GCWSIndex(NeighborsTransformer):
     """An index of rows of real numbers that finds near neighbours under the pGMM kernel.
 
     Rows are hashed to k codes of b bits by generalized consistent weighted sampling. Two codes agree with the
@@ -129,7 +120,6 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     Pairs(ids=array(['b'], dtype=object), earlier_ids=array(['a'], dtype=object), similarities=array([0.82352941]))
     """
 
-    _store: Store
     _hasher: FittedHasher
 
     def __init__(
@@ -189,9 +179,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         self : GCWSIndex
         """
-        store: Store = (
-            self._store if hasattr(self, "_store") else Store(IndexSettings.checked(self.get_params(deep=False)))
-        )
+        store = self._store_or_new()
         threads = n_threads(self.n_jobs)
         before = dict(self.__dict__)
         try:
@@ -218,7 +206,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         added to it, and it is saved as the same bytes.
         """
         theirs = other._filled()
-        store = self._store if hasattr(self, "_store") else Store(IndexSettings.checked(self.get_params(deep=False)))
+        store = self._store_or_new()
         widths = {one.n_features_in_ for one in (self, other) if hasattr(one, "n_features_in_")}
         if len(widths) > 1:
             raise ValueError(f"indexes can be merged if their rows have as many columns, got {sorted(widths)}")
@@ -231,9 +219,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def codes(self, X: Any) -> Codes:
         """Return the codes of rows, which `add` and the searches of an index without rows take in their place."""
-        settings = (
-            self._store.settings if hasattr(self, "_store") else IndexSettings.checked(self.get_params(deep=False))
-        )
+        settings = self._store_or_new().settings
         return Codes(self._hashed(X, settings)[0], settings.origin())
 
     # Searches
@@ -289,91 +275,6 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         found = self._queries(None).above(check_number("t", t, 0.0, 1.0), earlier=True)
         return Pairs(self._store.ids_of(found.query), self._store.ids_of(found.row), found.similarity)
 
-    # As in scikit-learn
-
-    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
-        """Return the distances and the places of the nearest rows.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or array, or frame, of shape (m, D), default=None
-            None is all rows of the index, which are then not their own neighbours.
-        n_neighbors : int, default=None
-            None is the parameter of the index.
-        return_distance : bool, default=True
-
-        Returns
-        -------
-        distances : float64 array of shape (m, n_neighbors)
-            1 - similarity, ascending; only if `return_distance`.
-        places : int64 array of the same shape
-            Numbers of rows from 0 on, in the order in which they were added.
-        """
-        k = self._checked_k("n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors, X is None)
-        found = self._queries(X).top(k)
-        places = self._store.places(found.row).reshape(-1, k)
-        return (1.0 - found.similarity.reshape(-1, k), places) if return_distance else places
-
-    def radius_neighbors(self, X: Any = None, radius: float | None = None, return_distance: bool = True) -> Any:
-        """Return the distances and the places of all rows within a radius, nearest first.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or array, or frame, of shape (m, D), default=None
-            None is all rows of the index, which are then not their own neighbours.
-        radius : float, default=None
-            A distance, from 0 to 1. None is 1 - threshold.
-        return_distance : bool, default=True
-
-        Returns
-        -------
-        distances, places : arrays of m arrays
-        """
-        store = self._filled()
-        if radius is not None:
-            t = 1.0 - check_number("radius", radius, 0.0, 1.0)
-        elif store.settings.threshold is not None:
-            t = store.settings.threshold
-        else:
-            raise ValueError("radius is needed for an index without a threshold, got radius=None")
-        found = self._queries(X).above(t)
-        query, n_queries = found.query, store.n_live
-        if X is None:
-            found = found.taken(found.query != found.row)
-            query = store.places(found.query)
-        else:
-            n_queries = X.shape[0] if hasattr(X, "shape") else len(X)
-        ends = np.cumsum(np.bincount(query, minlength=n_queries))[:-1]
-        distances, places = (
-            _array_of_arrays(np.split(one, ends)) for one in (1.0 - found.similarity, store.places(found.row))
-        )
-        return (distances, places) if return_distance else places
-
-    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
-        """Return the graph of the nearest rows.
-
-        Parameters
-        ----------
-        X, n_neighbors
-            As in `kneighbors`.
-        mode : {"connectivity", "distance"}, default="connectivity"
-            Whether an entry is 1 or the distance. Distances ascend within each row, and zeros are stored.
-
-        Returns
-        -------
-        graph : CSR matrix of shape (m, rows of the index)
-        """
-        check_choice("mode", mode, ("connectivity", "distance"))
-        distances, places = self.kneighbors(X, n_neighbors)
-        m, k = places.shape
-        values = np.ones(m * k) if mode == "connectivity" else distances.ravel()
-        return sparse.csr_matrix((values, places.ravel(), np.arange(0, m * k + 1, k)), shape=(m, self.n_samples_fit_))
-
-    def transform(self, X: Any) -> Any:
-        """Return the graph of distances to the ``n_neighbors + 1`` nearest rows, for ``metric="precomputed"``."""
-        self._filled()
-        return self.kneighbors_graph(X, check_integer("n_neighbors", self.n_neighbors, 1, 2**31) + 1, mode="distance")
-
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -427,11 +328,6 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # What it holds
 
     @property
-    def n_samples_fit_(self) -> int:
-        """The rows that can be found."""
-        return self._filled().n_live
-
-    @property
     def bands_(self) -> Bands | None:
         """The number of bands and their width."""
         return self._filled().settings.bands
@@ -454,32 +350,11 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self._metadata: dict[str, Any] = {}
         return self._metadata
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_samples_fit_
+    # The way to a search
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_store")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = []
-        return tags
-
-    # Checks, and the way to a search
-
-    def _filled(self) -> Store:
-        if not hasattr(self, "_store"):
-            check_is_fitted(self)
-        return self._store
-
-    def _checked_k(self, name: str, k: object, exclude_self: bool = False) -> int:
-        most = self._filled().n_live - exclude_self
-        number = check_integer(name, k, 1, 2**31)
-        if number > most:
-            raise ValueError(f"{name} must be at most {most}, the rows that can be neighbours, got {name}={number}")
-        return number
+    def _store_or_new(self) -> Store:
+        """Return the store; one without rows, by the parameters as they are now, if there is none yet."""
+        return self._store if hasattr(self, "_store") else Store(IndexSettings.checked(self.get_params(deep=False)))
 
     def _hashed(self, X: Any, settings: IndexSettings) -> tuple[Any, Any]:
         """Return the codes of rows, and the rows if they are compared exactly."""
@@ -515,9 +390,3 @@ def _checked_codes(codes: Codes, settings: IndexSettings) -> NDArray[Any]:
         raise ValueError("codes must know the hasher that made them; give what GCWSHasher.transform returned")
     check_comparable([Codes(np.empty(0, np.uint8), settings.origin()), codes], settings.bits)
     return np.ascontiguousarray(codes).view(np.ndarray)
-
-
-def _array_of_arrays(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    found = np.empty(len(parts), dtype=object)
-    found[:] = parts
-    return found

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from gcwsnet._keys import EPOCH_ORDER, random_order
 from gcwsnet.coding._selection import Outcome
 from gcwsnet.data import Batch
+from gcwsnet.training._run import Observer, Plan
 from gcwsnet.training._settings import TrainingSettings
 from gcwsnet.training._targets import Labels, Targets
-from gcwsnet.training._trainer import Observer, Plan, Trainer
+from gcwsnet.training._trainer import Trainer
 
 ROWS_BETWEEN_PAUSES, ROWS_WITHOUT_STEPS = 256, 512
 """The rows that a net learns from one pause to the next, and those that are hashed or predicted."""

@@ -98,7 +98,7 @@ def put(update: Update, net: Net) -> None:
     arrays = net_arrays(net)
     for name, new in update.items():
         if name.endswith(STEPS):
-            net.n_steps = int(new.values[0])
+            net.set_n_steps(int(new.values[0]))
         else:
             arrays[name][slice(None) if new.rows is None else new.rows] = new.values
 

@@ -118,10 +118,10 @@ class EnsembleNet(Net):
         """The steps that all members have taken."""
         return min(member.n_steps for member in self.members)
 
-    @n_steps.setter
-    def n_steps(self, n: int) -> None:
+    def set_n_steps(self, n: int) -> None:
+        """Take over the number of steps of a round."""
         for member in self.members:
-            member.n_steps = n
+            member.set_n_steps(n)
 
     def picked_rows(self, codes: NDArray[Any]) -> Arrays:
         """Return the rows of the members' tables that steps on codes may change."""

@@ -101,10 +101,6 @@ class Net(ABC):
     def optimizer_state(self) -> Arrays:
         """Return all that the optimizer keeps."""
 
-    @abstractmethod
-    def make_moments(self) -> None:
-        """Give the optimizer moments that are zero, as it has them at its first step, if it has none yet."""
-
     def require_finite(self) -> None:
         """Raise a ValueError if a weight is infinite or NaN: such a net is not a model."""
         if not self.is_finite():
@@ -126,9 +122,13 @@ class Net(ABC):
     def n_steps(self) -> int:
         """The steps that have been taken; after an error in `train` it counts those before the error."""
 
-    @n_steps.setter
-    @abstractmethod
-    def n_steps(self, n: int) -> None: ...
+    def make_moments(self) -> None:
+        """Give the optimizer moments that are zero, as it has them at its first step, if it has none yet."""
+        raise NotImplementedError(f"{type(self).__name__} cannot learn in rounds, which set its moments and n_steps")
+
+    def set_n_steps(self, n: int) -> None:
+        """Take over the number of steps of a round."""
+        raise NotImplementedError(f"{type(self).__name__} cannot learn in rounds, which set n_steps={n}")
 
     def picked_rows(self, codes: NDArray[Any]) -> Arrays:  # noqa: ARG002
         """Return the rows of tables that steps on codes may change, ascending, by the names of the tables."""
@@ -323,8 +323,8 @@ class NativeNet(Net):
         """The steps that have been taken."""
         return self.core.n_steps
 
-    @n_steps.setter
-    def n_steps(self, n: int) -> None:
+    def set_n_steps(self, n: int) -> None:
+        """Take over the number of steps of a round."""
         self.core.n_steps = n
 
     def picked_rows(self, codes: NDArray[Any]) -> Arrays:

@@ -25,7 +25,8 @@ from gcwsnet.training._changes import (
 )
 from gcwsnet.training._history import Counts, Record
 from gcwsnet.training._net import Net
-from gcwsnet.training._trainer import Coded, Observer, Plan, Run, Trainer
+from gcwsnet.training._run import Coded, Observer, Plan, Run
+from gcwsnet.training._trainer import Trainer
 
 GROWTH = 10
 """A round has at most a tenth of the rows that were learned before it, unless it has one piece."""
@@ -237,7 +238,7 @@ def run_in_rounds(
         Threads, to predict held-out rows.
     """
     run = Run(trainer, plan, held_out, observer, n_jobs)
-    trainer.go_over_epochs(run, lambda number: _is_over_after(run, epochs(number), rounds))
+    run.go_over_epochs(lambda number: _is_over_after(run, epochs(number), rounds))
     trainer.momentum.clear()
 
 
@@ -254,7 +255,7 @@ def _is_over_after(run: Run, batches: Iterable[RowNumbers], rounds: Rounds) -> b
                 trainer.since_record.count(of_piece)
                 if plan.doubling and trainer.epoch == 0:
                     trainer.first_epoch.count(of_piece)
-            run.last_rate = float(one.rates[-1])
+            trainer.last_rate = float(one.rates[-1])
             run.count(one.n_rows)
             run.observer.advance(one.n_rows, sum(float(of_piece.losses.sum()) for of_piece in counts) / one.n_rows)
             run.interrupt.check()

@@ -156,14 +156,6 @@ class TorchNet(Net):
         state = self.optimizer.state_dict()["state"]
         return int(state[0]["step"]) if state else 0
 
-    @n_steps.setter
-    def n_steps(self, n: int) -> None:
-        raise NotImplementedError(f"nets of torch do not learn in rounds, which set n_steps={n}")
-
-    def make_moments(self) -> None:
-        """Raise an error: nets of torch do not learn in rounds, which need views of all numbers."""
-        raise NotImplementedError("nets of torch do not learn in rounds")
-
     @property
     def is_averaging(self) -> bool:
         """Whether weights are averaged."""

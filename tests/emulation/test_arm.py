@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.arm.__main__ import TOOLS, main, missing_tools
+from tests.emulation.arm import TOOLS, main, missing_tools
 
 
 def test_what_is_missing_is_named_with_the_command_that_installs_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    monkeypatch.setattr(sys, "argv", ["tests.arm", "--folder", str(tmp_path / "arm")])
+    monkeypatch.setattr(sys, "argv", ["tests.emulation.arm", "--folder", str(tmp_path / "arm")])
     assert main() == 1
     said = capsys.readouterr().err
     assert all(program in said for program in TOOLS)

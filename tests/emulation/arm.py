@@ -1,4 +1,4 @@
-"""The tests on ARM: ``python -m tests.arm`` builds the native core for aarch64 and runs tests of it by an emulator.
+"""Tests on an emulated ARM processor, by ``make emulate-arm``, with a native core that is built for aarch64.
 
 A cross-compiler builds it. QEMU runs the tests with an arm64 Python of Debian, and with wheels of NumPy, SciPy and
 scikit-learn for aarch64. They are downloaded into a folder, and nothing outside of it changes. Other arguments go to
@@ -98,7 +98,7 @@ def build(folder: Path, root: Path, python: Path) -> Path:
     made, site = folder / "cmake", folder / "site"
     settings = {
         "CMAKE_BUILD_TYPE": "Release",
-        "CMAKE_TOOLCHAIN_FILE": ROOT / "tests/arm/toolchain.cmake",
+        "CMAKE_TOOLCHAIN_FILE": ROOT / "tests/emulation/arm_toolchain.cmake",
         "GCWSNET_ARM_ROOT": root,
         "Python_EXECUTABLE": python,
     }
@@ -114,7 +114,7 @@ def build(folder: Path, root: Path, python: Path) -> Path:
 
 def main() -> int:
     """Build and test, and return the exit code of pytest."""
-    parser = argparse.ArgumentParser(prog="python -m tests.arm", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tests.emulation.arm", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--folder", type=Path, default=ROOT / "build/arm", help="for all that is made")
     parser.add_argument("--mirror", default="http://deb.debian.org/debian", help="of Debian, for arm64")
     parser.add_argument("--release", default="bookworm", help="of Debian")

@@ -36,7 +36,7 @@ from tests.hashing.hurtful import HURTFUL
 
 N_HASHES, POWERS = 35, (1.0, 20.0)
 SCANS = (_core.Scan.AUTO, _core.Scan.FULL, _core.Scan.SORTED, _core.Scan.HEAVY, _core.Scan.RANKS)
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).parents[2]
 PROGRAMS = ("bochs", "xorriso")
 LOADER = (Path("/usr/lib/ISOLINUX/isolinux.bin"), Path("/usr/lib/syslinux/modules/bios/ldlinux.c32"))
 BIOS, VGA_BIOS = Path("/usr/share/bochs/BIOS-bochs-latest"), Path("/usr/share/bochs/VGABIOS-lgpl-latest")
@@ -149,7 +149,7 @@ def run(command: list[str], kernel: Path | None, work: Path) -> tuple[int, str]:
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
     missing += [str(path) for path in (*LOADER, BIOS, VGA_BIOS) if not path.exists()]
     if missing:
-        sys.exit(f"the emulation needs {', '.join(missing)}: install the packages that tests/emulated.py names")
+        sys.exit(f"the emulation needs {', '.join(missing)}: install the packages that tests/emulation/avx512.py names")
     disc = work / "disc"
     disc.mkdir(parents=True, exist_ok=True)
     python = str(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]
@@ -256,12 +256,10 @@ def main() -> None:
     """Compare the digests, or run a script on the emulated processor."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", type=Path, help="a Linux kernel, vmlinuz")
-    parser.add_argument(
-        "--work", type=Path, default=ROOT / "build/emulated", help="a folder for the disc and the output"
-    )
+    parser.add_argument("--work", type=Path, default=ROOT / "build/avx512", help="a folder for the disc and the output")
     parser.add_argument("--script", help="a Python file below tests/ to run instead")
     options = parser.parse_args()
-    command = [options.script] if options.script else ["-c", "from tests import emulated; emulated.show()"]
+    command = [options.script] if options.script else ["-c", "from tests.emulation import avx512; avx512.show()"]
     code, output = run(["-u", *command], options.kernel, options.work.resolve())
     if options.script or code != 0:
         print(output, end="")

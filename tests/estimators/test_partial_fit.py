@@ -1,0 +1,81 @@
+"""`partial_fit`: the forms and the classes of its rows, and what it has in common with `fit`."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tests.conftest import Rows
+from tests.estimators.models import assert_same_model, small, weights
+
+
+def test_a_stream_gives_the_model_of_a_fit_in_the_same_order(three_classes: Rows) -> None:
+    X, y = three_classes
+    whole = small(shuffle=False, scale=None, relevance=0, schedule="constant").fit(X, y)
+    stream = small(scale=None, relevance=0, batch_size=32)
+    for first in range(0, 600, 160):  # a multiple of the batch
+        stream.partial_fit(X[first : first + 160], y[first : first + 160], classes=["oak", "ash", "beech"])
+    assert_same_model(whole, stream)
+    assert stream.n_rows_seen_ == 600
+    assert stream.history_["rows"][-1] == 600
+
+
+def test_a_stream_keeps_the_scaling_of_its_first_rows(three_classes: Rows) -> None:
+    X, y = (np.tile(array, (6, 1)[: array.ndim]) for array in three_classes)
+    model = small().partial_fit(X[:2600], y[:2600], classes=np.unique(y))
+    scaling = model.scaling_
+    np.testing.assert_allclose(scaling.shift[:5], X[:2600, :5].mean(axis=0))
+    model.partial_fit(X[200:] * 100, y[200:])
+    assert model.scaling_ is scaling
+
+
+@pytest.mark.parametrize("scale", ["numeric", None])
+def test_pieces_of_a_stream_may_change_their_type_and_have_weights_or_not(scale: Any, three_classes: Rows) -> None:
+    X, y = three_classes
+    X = X.round(3)
+    model, plain = small(scale=scale), small(scale=scale)
+    for first in range(0, 600, 150):
+        rows = slice(first, first + 150)
+        form: Any = (np.float32, np.float64)[first % 300 > 0]
+        weight = np.ones(150) if first % 300 else None
+        model.partial_fit(X[rows].astype(form), y[rows].astype(object), np.unique(y), weight)
+        plain.partial_fit(X[rows], y[rows], classes=np.unique(y))
+    assert model.n_rows_seen_ == 600
+    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=0.1)
+    assert model.score(X, y) > 0.85
+
+
+@pytest.mark.parametrize("first", [np.array, sparse.csr_array])
+def test_a_stream_without_shifts_takes_dense_and_sparse_pieces(first: Any, three_classes: Rows) -> None:
+    X, y = three_classes
+    other = sparse.csr_array if first is np.array else np.array
+    model = small(scale=None, relevance=0).partial_fit(first(X[:300]), y[:300], classes=np.unique(y))
+    model.partial_fit(other(X[300:]), y[300:])
+    expected = (
+        small(scale=None, relevance=0).partial_fit(X[:300], y[:300], classes=np.unique(y)).partial_fit(X[300:], y[300:])
+    )
+    assert_same_model(model, expected)
+    with pytest.raises(ValueError, match="learned from dense rows and shifts columns"):
+        small().partial_fit(X[:300], y[:300], classes=np.unique(y)).partial_fit(sparse.csr_array(X[:9]), y[:9])
+
+
+def test_partial_fit_after_fit_goes_on(three_classes: Rows) -> None:
+    X, y = three_classes
+    model = small(schedule="linear").fit(X[:300], y[:300])
+    before = weights(model)
+    model.partial_fit(X[300:], y[300:])
+    assert model.n_rows_seen_ == 600
+    assert model.history_["learning_rate"][-1] == 5e-3
+    assert weights(model) != before
+
+
+def test_classes_that_are_given_at_the_first_call_are_all_there_are(three_classes: Rows) -> None:
+    X, y = three_classes
+    model = small().partial_fit(X[:10], y[:10], classes=["ash", "beech", "oak"])
+    with pytest.raises(ValueError, match="classes must be those of the first call"):
+        model.partial_fit(X, y, classes=["ash", "oak"])
+    elm = y.copy().astype(object)
+    elm[17] = "elm"
+    with pytest.raises(ValueError, match=r"y\[17\] is 'elm'; give all classes"):
+        model.partial_fit(X, elm)
