@@ -188,7 +188,7 @@ def where_to_get(name: str) -> str:
     if dataset.split is not None:
         files = f"{dataset.split} beside {dataset.sources[0]}.npz"
     else:
-        files = " and ".join(f"{one.file} from {one.urls[0]}" for one in DATASETS[name].published)
+        files = " and ".join(f"{one.file} from {one.urls[0]}" for one in DATASETS[dataset.sources[0]].published)
     return f"put {files} into the folder that GCWSNET_DATA names, and run it"
 
 
