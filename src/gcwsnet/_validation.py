@@ -141,7 +141,7 @@ def check_matrix(
 def check_exact(numbers: Any, name: str) -> None:
     """Raise a ValueError for an integer that float64 does not hold, as beyond 2**53 not all of them are there.
 
-    Two such integers may become one number. Whoever wants that converts them to float64 before.
+    Two such integers may become one number. Users who want that convert them to float64 before.
     """
     if numbers.dtype.kind not in "iu" or numbers.dtype.itemsize < 8 or not numbers.size:
         return

@@ -14,7 +14,7 @@ import benchmarks.accuracy as suite
 from benchmarks.accuracy.columns import Categories, Strings, one_hot, string_columns
 from benchmarks.accuracy.datasets import groups, select, suite_datasets
 from benchmarks.accuracy.generated import load_docstrings
-from benchmarks.accuracy.judges import JUDGES, LEAST_OF_A_CLASS, Judge, load_frame, table_of
+from benchmarks.accuracy.judges import JUDGES, LEAST_OF_A_CLASS, PackageTable, load_frame, table_of
 from benchmarks.accuracy.learners import Learner, all_learners, can_learn
 from benchmarks.accuracy.metrics import calibration_error, classification_scores, model_bytes
 from benchmarks.accuracy.pairs import fixed_pairs
@@ -327,11 +327,11 @@ def test_tables_are_found_in_the_folder_or_in_its_subfolder(tmp_path: Path, monk
 
 def test_a_judge_is_a_table_of_an_installed_package() -> None:
     pytest.importorskip("pandas")
-    X, y = table_of(Judge("cancer", "sklearn/datasets/data/breast_cancer.csv", "benign", without="569 30"))
+    X, y = table_of(PackageTable("cancer", "sklearn/datasets/data/breast_cancer.csv", "benign", without="569 30"))
     assert list(X.columns) == ["malignant"]  # the head of the file has four fields, and other columns are the index
     assert len(X) == 569
     assert set(y) == {"0", "1"}
-    reduced, _ = table_of(Judge("cancer", "sklearn/datasets/data/breast_cancer.csv", "benign", most_rows=100))
+    reduced, _ = table_of(PackageTable("cancer", "sklearn/datasets/data/breast_cancer.csv", "benign", most_rows=100))
     assert len(reduced) == 100
     with pytest.raises(ModuleNotFoundError, match="not_a_package is not installed: pip install"):
         load_frame("not_a_package/table.csv")

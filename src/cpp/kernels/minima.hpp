@@ -14,7 +14,7 @@ namespace GCWSNET_ISA {
 inline constexpr int kDoubles = kRegisterLanes / 2;
 inline constexpr int kTileX = 2;
 inline constexpr int kTileY = 4;
-// Eight lanes are kParts registers. So many pairs of rows at once that their sums take eight registers.
+// Eight lanes are kParts registers. That many pairs of rows are done at once that their sums take eight registers.
 inline constexpr int kPairsX = kParts == 4 ? 1 : 2;
 inline constexpr int kPairsY = kParts == 1 ? 4 : 2;
 static_assert(kDoubles * kParts == 8);

@@ -55,10 +55,10 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         "numeric". It is learned in `fit`, or from the first rows of a stream, see `partial_fit`. For any other
         preprocessing, put a transformer before the model in a `Pipeline`.
     relevance : float or "auto", default="auto"
-        The power of the relevance that columns are multiplied by, after they were scaled. In pGMM the size of a column
-        is its weight, and columns that say nothing dilute the kernel. The relevance of a column is the share of the
-        variance of y that it explains by itself. 0 treats all columns alike, and so does "auto" without a search; with
-        one it is 0, 0.5 or 1.
+        The power of the relevance that columns are multiplied by, after they were scaled. In pGMM the scale of a
+        column is its weight, and columns that say nothing dilute the kernel. The relevance of a column is the share of
+        the variance of y that it explains by itself. 0 treats all columns alike, and so does "auto" without a search;
+        with one it is 0, 0.5 or 1.
     search : {"fast", "thorough", "off"}, default="fast"
         How long to look for what is "auto". Small nets are compared on held-out rows by their loss, in three stages
         with fewer candidates and larger nets each: some dozen preprocessings and powers; the best three; and the
