@@ -148,8 +148,8 @@ def _worse_in_the_end(results: Results) -> list[Case]:
 
 
 ENOUGH_ROWS = (
-    "There are 188,209 rows of only 45 numbers, so that a net with hidden units on the numbers themselves is good after "
-    "one epoch, and few hashes of few bits end below it. The rows of PAMAP101 would settle it."
+    "There are 188,209 rows of only 45 numbers, so that a net with hidden units on the numbers themselves is good "
+    "after one epoch, and few hashes of few bits end below it. The rows of PAMAP101 would settle it."
 )
 FASTER = "GCWSNet converges much faster than training on the original data."
 FEW_BITS = (
