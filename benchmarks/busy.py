@@ -1,8 +1,9 @@
 """The time of two threads as a share of that of one, beside processes that keep the processors busy.
 
 Threads that wait for each other lose most where one of them has no processor. So hashing and training run with one
-thread and with two, in turns, while 0, 1, 2 and 4 other processes compute without end. Medians count. Where no
-processor is free, two threads cannot be faster than one; the question is how much slower they are.
+thread and with two, one right after the other, while 0, 1, 2 and 4 other processes compute without end. The median of
+such ratios counts, and the middle half of them says how sure it is. Where no processor is free, two threads cannot be
+faster than one; the question is how much slower they are.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.subject import Section, add_count, environment, log, markdown_table
-from benchmarks.timing import HighestLoad, medians
+from benchmarks.timing import HighestLoad, Work, seconds
 from gcwsnet import GCWSHasher, GCWSNetClassifier
 
 NEIGHBOURS = (0, 1, 2, 4)
@@ -53,10 +54,20 @@ def works(n_rows: int) -> dict[str, Any]:
     return made
 
 
+def ratios(alone: Work, shared: Work, repetitions: int) -> list[float]:
+    """Return the times of two threads as shares of those of one right before or after them."""
+    alone(), shared()
+    found = []
+    for number in range(repetitions):
+        times = {work: seconds(work) for work in ((alone, shared) if number % 2 else (shared, alone))}
+        found.append(times[shared] / times[alone])
+    return found
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this subject."""
     add_count(parser, "--rows", 20_000, "rows that are hashed and learned")
-    add_count(parser, "--repetitions", 5, "measurements, of which the median counts")
+    add_count(parser, "--repetitions", 15, "ratios, of which the median counts")
 
 
 def run(options: argparse.Namespace) -> Section:
@@ -65,14 +76,15 @@ def run(options: argparse.Namespace) -> Section:
     timed = works(options.rows)
     for n in NEIGHBOURS:
         with busy_neighbours(n):
-            times = medians(timed, options.repetitions)
-        ratios = [times[f"{name} 2"] / times[f"{name} 1"] for name in TITLES]
-        log(n, *(f"{ratio:.2f}" for ratio in ratios))
-        lines.append([str(n), *(f"{ratio:.2f}" for ratio in ratios)])
+            found = [ratios(timed[f"{name} 1"], timed[f"{name} 2"], options.repetitions) for name in TITLES]
+        quartiles = [np.percentile(one, [25, 50, 75]) for one in found]
+        shown = [f"{middle:.2f} ({low:.2f} to {high:.2f})" for low, middle, high in quartiles]
+        log(n, *shown)
+        lines.append([str(n), *shown])
     what = (
         f"{options.rows:,} rows of 54 columns; 256 hashes, and a net of 64 hidden units on 64 hashes in batches of 32; "
-        f"medians of {options.repetitions}.\nThe load of the machine before the first of them was {load.value:.0f}. "
-        "Below 1, two threads are faster than one."
+        f"medians of {options.repetitions} ratios, and in brackets the middle half of them.\nThe load of the machine "
+        f"before the first of them was {load.value:.0f}. Below 1, two threads are faster than one."
     )
     table = markdown_table(["busy neighbours", *TITLES.values()], lines, align="r")
     return Section("\n".join([*environment(), what, "", table]))

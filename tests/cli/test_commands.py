@@ -284,6 +284,15 @@ def test_wrong_arguments_are_one_line(
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("said", ["", "std::bad_alloc"])
+def test_an_error_about_memory_that_says_nothing_gets_words(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_memory(*_: object, **__: object) -> None:
+        raise MemoryError(*[said] * bool(said))
+
+    monkeypatch.setattr("gcwsnet.estimators.load", without_memory)
+    assert fail("export", "m", "--onnx", "m.onnx").startswith("gcwsnet: there is not enough memory; end other")
+
+
 def test_debug_shows_where_an_error_comes_from(tmp_path: Path) -> None:
     result = run("--debug", "train", tmp_path / "nothing.svm", "--out", tmp_path / "m")
     assert isinstance(result.exception, FileNotFoundError)

@@ -47,6 +47,8 @@ def test_the_predictions_of_skipped_rows_are_empty_and_in_their_places(folder: P
     assert [one["predicted"] for one in found] == [None if one == "" else int(one) for one in EXPECTED]
     assert [one["probability_0"] is None for one in found] == [one == "" for one in EXPECTED]
     predict(folder, "--out", tmp_path / "p.parquet")
+    written = pyarrow.parquet.ParquetFile(tmp_path / "p.parquet").metadata.row_group(0).column(0)
+    assert written.compression == "ZSTD"  # snappy ends the process where it has no memory
     column = pyarrow.parquet.read_table(tmp_path / "p.parquet")["predicted"]
     assert column.to_pylist() == [None if one == "" else int(one) for one in EXPECTED]
     predict(folder, "--out", tmp_path / "p.csv")

@@ -50,6 +50,15 @@ def read_folder(folder: Path) -> list[Batch]:
     return [batch for one in hashed_files(folder, Manifest.read(folder)) for batch in one.batches(folder)]
 
 
+def test_parquet_is_not_compressed_by_snappy_which_ends_the_process_without_memory(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    X, y = rows()
+    coder = coder_of(X)
+    write_folder(tmp_path, [Batch(coder.codes(X), y, None)], coder, "parquet")
+    (path,) = tmp_path.glob("*.parquet")
+    assert parquet.ParquetFile(path).metadata.row_group(0).column(0).compression == "ZSTD"
+
+
 @pytest.mark.parametrize("form", ["npy", "parquet"])
 @pytest.mark.parametrize("labels", ["integers", "strings", "numbers", "objects"])
 def test_a_folder_gives_back_what_was_put_in(

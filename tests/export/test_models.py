@@ -167,6 +167,20 @@ def test_a_predictor_and_a_saved_model_give_the_same_file(tmp_path: Path) -> Non
     assert contents[0] == contents[1] == contents[2]
 
 
+def test_the_file_is_one_that_onnx_writes_too(tmp_path: Path) -> None:
+    """Large constants are written without protobuf: it reads each of them once, and has nothing to add."""
+    model = GCWSNetClassifier(hidden=(8,), **SMALL).fit(X[:300], Y[:300])
+    gcwsnet.export_onnx(model, tmp_path / "model.onnx")
+    read = onnx.load(tmp_path / "model.onnx")
+    onnx.checker.check_model(read, full_check=True)
+    assert len(read.SerializeToString()) == (tmp_path / "model.onnx").stat().st_size
+    names = [one.name for one in read.graph.initializer]
+    assert len(names) == len(set(names))
+    tables = [onnx.numpy_helper.to_array(one) for one in read.graph.initializer if one.dims[1:] == [8]]
+    weights = model.trainer_.net.weights()["layers.0.weight"]
+    assert any(table.size == weights.size and (table.reshape(weights.shape) == weights).all() for table in tables)
+
+
 def test_the_file_says_what_it_is(tmp_path: Path) -> None:
     model = GCWSNetClassifier(hidden=(8,), p=2.0, **SMALL).fit(X[:300], np.where(Y[:300] > 4, "high", "low"))
     session = session_of(model, tmp_path)

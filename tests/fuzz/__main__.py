@@ -14,10 +14,12 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.commands import allocations, commands, faults, kills, prepare
+from tests.fuzz.commands import Log, allocations, commands, faults, kills, prepare
 from tests.fuzz.runner import Runner
 from tests.fuzz.targets import TARGETS
 
@@ -44,18 +46,23 @@ def attack(name: str, seconds: float, seed: int) -> int:
     return findings
 
 
-def attack_commands(n_faults: int, n_kills: int, seed: int) -> int:
-    """Run all commands with faults of disk and memory and with kills, and return the number of findings."""
+def attack_commands(names: list[str], n_faults: int, n_kills: int, seed: int, log: Log) -> int:
+    """Run commands with faults of disk and memory and with kills, and return how often there were findings."""
     findings = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder)
         runner = Runner(folder)
-        for command in commands(folder):
-            for attack_by, n in ((faults, n_faults), (allocations, n_faults), (kills, n_kills)):
-                said: dict[str, object] = {"command": command, "by": attack_by.__name__, "runs": n}
+        for command in names or commands(folder):
+            attacks: dict[str, Callable[..., Counter[str]]] = {
+                "faults": partial(faults, n=n_faults, log=log),
+                "allocations": partial(allocations, n=n_faults, log=log),
+                "kills": partial(kills, n=n_kills),
+            }
+            for by, attack_by in attacks.items():
+                said: dict[str, object] = {"command": command, "by": by}
                 try:
-                    said["ends"] = attack_by(runner, command, Random(f"{command} {seed}"), n)
+                    said["ends"] = attack_by(runner, command, Random(f"{command} {seed}"))
                 except AssertionError as error:
                     findings += 1
                     said["finding"] = str(error)
@@ -72,11 +79,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--faults", type=int, default=0, help="faults of the disk, and of memory, in each command")
     parser.add_argument("--kills", type=int, default=0, help="kills of each command")
+    parser.add_argument("--commands", nargs="+", default=[], choices=commands(Path()), help="by default all")
+    parser.add_argument("--log", type=Path, help="a file of faults that have been run, and are not run again")
     options = parser.parse_args()
     names = options.targets or list(TARGETS)
     findings = sum(attack(name, options.seconds / len(names), options.seed) for name in names)
     if options.faults or options.kills:
-        findings += attack_commands(options.faults, options.kills, options.seed)
+        findings += attack_commands(options.commands, options.faults, options.kills, options.seed, Log(options.log))
     return int(findings > 0)
 
 

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from tests.fuzz.commands import allocations, commands, faults, kills, prepare
+from tests.fuzz.commands import Log, allocations, commands, faults, kills, prepare
 from tests.fuzz.runner import Runner
 
 pytestmark = [
@@ -32,9 +32,21 @@ def test_a_fault_of_the_disk_leaves_what_was_there_and_the_command_can_be_run_ag
     assert ends["error"] + ends["killed"] > 0
 
 
-@pytest.mark.parametrize("name", ["append", "hash", "predict"])
-def test_a_command_without_memory_says_so_and_can_be_run_again(runner: Runner, name: str) -> None:
-    assert allocations(runner, name, Random(7), 3)["error"] > 0
+def test_a_fault_that_is_in_the_log_is_not_run_again(runner: Runner, tmp_path: Path) -> None:
+    path = tmp_path / "faults.jsonl"
+    ends = faults(runner, "save", Random(7), 5, Log(path))
+    written = path.read_bytes()
+    assert len(written.splitlines()) == 5
+    assert faults(runner, "save", Random(7), 5, Log(path)) == ends
+    assert path.read_bytes() == written
+
+
+@pytest.mark.parametrize(("name", "n"), [("append", 3), ("hash", 3), ("predict", 3), ("export", 20)])
+def test_a_command_without_memory_says_so_and_can_be_run_again(runner: Runner, name: str, n: int) -> None:
+    """The process of `export` ended where protobuf had no memory for the large constants of a graph."""
+    if name == "export":
+        pytest.importorskip("onnx")
+    assert allocations(runner, name, Random(7), n)["error"] > 0
 
 
 @pytest.mark.parametrize("name", sorted(commands(Path())))

@@ -166,17 +166,18 @@ def test_of_features_that_tie_the_lowest_wins(scan: _core.Scan) -> None:
 
 @pytest.mark.usefixtures("instruction_set")
 def test_features_of_the_same_rank_are_told_apart() -> None:
-    """A rank has eight bits: among sixteen samples one has a rival of the same rank."""
+    """A rank has four bits: among six samples one has a rival of the same rank."""
     X = (np.random.default_rng(2).random((400, 200)) < 0.1).astype(np.float32)
     for found, expected in zip(GCWSHasher(512, random_state=0).fit(X).samples(X), gcws(X, 512, seed=0), strict=True):
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("n", [255, 256, 257, 513, 100_000])
-def test_more_ones_than_are_ranked_at_once(n: int, scan: _core.Scan) -> None:
+@pytest.mark.parametrize(("n", "k"), [(254, 3), (255, 3), (256, 3), (511, 3), (100_000, 3), (2000, 272)])
+def test_more_ones_than_are_ranked_at_once(n: int, k: int, scan: _core.Scan) -> None:
+    """2000 ones are eight pieces, and some four of them share the least rank of each hash."""
     X = sparse.csr_array(np.ones((2, n), dtype=np.float32))
-    found = scanning_hasher(X, 3, scan, random_state=8).samples(X)
-    for result, expected in zip(found, gcws(X.toarray(), 3, seed=8), strict=True):
+    found = scanning_hasher(X, k, scan, random_state=8).samples(X)
+    for result, expected in zip(found, gcws(X.toarray(), k, seed=8), strict=True):
         np.testing.assert_array_equal(result, expected)
 
 

@@ -27,7 +27,8 @@ struct InstructionSet {
   void (*scan_table)(const Entries& row, const float* table, bool far, const Samples& samples);
   void (*scan_generated)(const Entries& row, const HashKeys& hashes, const Samples& samples);
   // ranks.hpp
-  void (*fill_ranks)(const Key* features, std::size_t n, const HashKeys& hashes, std::uint8_t* ranks, std::size_t stride);
+  void (*fill_ranks)(const Key* features, std::size_t n, const HashKeys* hashes, std::size_t n_blocks, std::uint8_t* ranks,
+                     std::size_t width);
   std::size_t (*scan_ranks)(const Entries& row, const RankTable& table, std::size_t n_ahead, std::uint32_t* entries,
                             const Rivals& rivals);
   // pruned_generated.hpp

@@ -100,11 +100,15 @@ struct ZeroOne {
     constexpr std::size_t kAtOnce = 64;
     for (std::size_t from = 0; from < n && holds; from += kAtOnce) {
       const std::size_t end = from + kAtOnce < n ? from + kAtOnce : n;
+      std::uint32_t zeros = 0, ones = 0, minus_ones = 0;  // counted in the width of a number, for the compiler to take many at once
       for (std::size_t i = from; i < end; ++i) {
-        holds &= x[i] == 0 || x[i] == 1 || x[i] == -1;
-        negative |= x[i] == -1;
-        n_ones += x[i] != 0;
+        zeros += x[i] == 0;
+        ones += x[i] == 1;
+        minus_ones += x[i] == -1;
       }
+      holds = zeros + ones + minus_ones == end - from;
+      negative |= minus_ones > 0;
+      n_ones += ones + minus_ones;
     }
   }
 };
@@ -166,19 +170,21 @@ struct CsrRows {
     }
   }
 
+  void check_columns(std::size_t row, const Index* columns, std::size_t n) const {
+    bool fine = true;
+    for (std::size_t e = 1; e < n; ++e) fine &= columns[e - 1] < columns[e];
+    if (n == 0 || (fine && columns[0] >= 0 && static_cast<std::size_t>(columns[n - 1]) < n_columns)) return;
+    std::size_t e = 0;
+    while (columns[e] >= 0 && static_cast<std::size_t>(columns[e]) < n_columns && (e == 0 || columns[e - 1] < columns[e])) ++e;
+    throw std::invalid_argument("row " + std::to_string(row) + " of the CSR matrix has column index " + std::to_string(columns[e]) +
+                                ", which is out of order or not below " + std::to_string(n_columns));
+  }
+
   // Appends the entries of a row to the buffer, never zeros.
   RowSummary read(const InstructionSet& set, std::size_t row, const ReadOptions& how, bool, EntryBuffer& buffer) const {
     const std::size_t start = static_cast<std::size_t>(indptr[row]);
     const std::size_t n = most_entries(row);
-    Index least = 0;
-    for (std::size_t e = start; e < start + n; ++e) {
-      if (indices[e] < least || static_cast<std::size_t>(indices[e]) >= n_columns) {
-        throw std::invalid_argument("row " + std::to_string(row) + " of the CSR matrix has column index " +
-                                    std::to_string(indices[e]) + ", which is out of order or not below " +
-                                    std::to_string(n_columns));
-      }
-      least = indices[e] == std::numeric_limits<Index>::max() ? indices[e] : indices[e] + 1;
-    }
+    check_columns(row, indices + start, n);
     const std::size_t first = buffer.size();
     buffer.resize(first + n);
     if (!scaled_logarithms(set, data + start, n, how, buffer.L.data() + first)) throw NotFinite();

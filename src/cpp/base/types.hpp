@@ -33,8 +33,8 @@ struct Samples {
   std::uint32_t* i;
 };
 
-// The ranks of all features in 0/1 rows, [feature >> shift][hash], see ranks.hpp. `width` is a multiple of kRankWord.
-inline constexpr int kRankWord = 64;
+// The ranks of all features in 0/1 rows, [feature >> shift][word of hashes], see ranks.hpp. `width` is in bytes.
+inline constexpr int kRankWord = 64, kRankWordBytes = kRankWord / 2;
 struct RankTable {
   const std::uint8_t* ranks;
   std::size_t n_hashes, width;

@@ -85,8 +85,9 @@ class GcwsBatchSampler : public BatchSampler {
 
   UninitializedVector<Key> key_;      // of the entries, where parameters are generated
   std::vector<std::uint32_t> entry_;                                        // of the least rank, for each hash
-  std::vector<std::uint32_t> rival_entry_, pair_hash_, pair_low_, pair_high_;  // that share the least rank of a hash
-  std::vector<float> pair_parameters_[4];
+  std::vector<std::uint32_t> rival_entry_, pair_hash_, pair_low_, pair_high_, pair_order_;  // that share the least rank of a hash
+  std::vector<float> zeros_, pair_t_;
+  std::vector<std::uint64_t> least_;
   std::unique_ptr<PrunedWorkspace> pruned_;
   std::vector<RowView> views_;
   EntryBuffer heavy_;
@@ -154,8 +155,9 @@ std::vector<Plan> GcwsBatchSampler::plan(const SortedLists* lists, const RowBatc
 
 void GcwsBatchSampler::sample_by_ranks(const RowBatch& rows, SampleBuffer& samples) {
   const RankTable& table = ready_.ranks;
-  entry_.resize(table.width);
-  for (auto* numbers : {&rival_entry_, &pair_hash_, &pair_low_, &pair_high_}) numbers->resize(kMostRivals);
+  entry_.resize(table.width / kRankWordBytes * kRankWord);
+  for (auto* numbers : {&rival_entry_, &pair_hash_, &pair_low_, &pair_high_, &pair_order_}) numbers->resize(kMostRivals);
+  for (auto* numbers : {&zeros_, &pair_t_}) numbers->resize(kMostRivals);
   for (std::size_t r = 0; r < rows.n_rows(); ++r) {
     if (r % kRowsBetweenPolls == 0) stop_sign_.poll();
     const Entries row = rows.row(r);
@@ -178,7 +180,8 @@ void GcwsBatchSampler::sample_by_ranks(const RowBatch& rows, SampleBuffer& sampl
   }
 }
 
-// Of the entries that share the least rank of a hash the one with the least a; they ascend, so on a tie the lowest stays.
+// Of the entries that share the least rank of a hash the one with the least a; on a tie the lowest feature, which stands behind
+// the order of a in one number. There is no branch: nobody could predict it.
 void GcwsBatchSampler::compare_rivals(const Entries& row, std::size_t n, const Samples& samples) {
   const std::size_t padded = (n + kHashBlock - 1) / kHashBlock * kHashBlock;
   for (std::size_t at = 0; at < padded; ++at) {
@@ -187,17 +190,15 @@ void GcwsBatchSampler::compare_rivals(const Entries& row, std::size_t n, const S
     pair_high_[at] = key.high;
     if (at >= n) pair_hash_[at] = 0;
   }
-  for (std::vector<float>& numbers : pair_parameters_) numbers.resize(kMostRivals);
-  set_.fill_pairs({pair_low_.data(), pair_high_.data(), pair_hash_.data(), n}, keys_.hash_blocks(),
-                  {pair_parameters_[0].data(), pair_parameters_[1].data(), pair_parameters_[2].data(), pair_parameters_[3].data()});
-  for (std::size_t at = 0; at < n; ++at) samples.a[pair_hash_[at]] = std::numeric_limits<float>::infinity();
+  set_.scan_pairs({pair_low_.data(), pair_high_.data(), pair_hash_.data(), n}, zeros_.data(), keys_.hash_blocks(),
+                  pair_order_.data(), pair_t_.data());
+  least_.resize(keys_.padded_hashes());
+  for (std::size_t at = 0; at < n; ++at) least_[pair_hash_[at]] = std::numeric_limits<std::uint64_t>::max();
   for (std::size_t at = 0; at < n; ++at) {
-    const std::uint32_t hash = pair_hash_[at];
-    const float a = pair_parameters_[2][at];  // the offset, for t = 0
-    if (a >= samples.a[hash]) continue;
-    samples.a[hash] = a;
-    samples.i[hash] = row.feature[rival_entry_[at]];
+    std::uint64_t& least = least_[pair_hash_[at]];
+    least = std::min(least, std::uint64_t{pair_order_[at]} << 32 | row.feature[rival_entry_[at]]);
   }
+  for (std::size_t at = 0; at < n; ++at) samples.i[pair_hash_[at]] = static_cast<std::uint32_t>(least_[pair_hash_[at]]);
 }
 
 void GcwsBatchSampler::sample_by_table(const RowBatch& rows, SampleBuffer& samples) {

@@ -39,23 +39,56 @@ struct Parameters {
   Floats inverse_r, beta, offset, r;
 };
 
-GCWSNET_INLINE Parameters parameters(const Words& h0, const Words& h1, const Words& h2, const Words& h3) {
-  const Floats w1 = unit31((h0 & words(0xffff0000u)) | (h1 >> 16));
-  const Floats u2 = unit31((h0 << 16) | (h1 & words(0xffffu)));
-  const Floats e1 = minus_log1m(w1);
-  const Floats log_c = log(e1 - log(unit24(h2)));
+// The uniforms w1 and u2 share the first two words.
+GCWSNET_INLINE Floats uniform_w1(const Words& h0, const Words& h1) { return unit31((h0 & words(0xffff0000u)) | (h1 >> 16)); }
+GCWSNET_INLINE Floats uniform_u2(const Words& h0, const Words& h1) { return unit31((h0 << 16) | (h1 & words(0xffffu))); }
+GCWSNET_INLINE Parameters parameters(const Floats& e1, const Floats& c, const Floats& u2, const Floats& beta) {
+  const Floats log_c = log(c);
   const Floats r = maximum(log_c - log(e1 * u2), floats(kSmallestR));
-  const Floats beta = unit24(h3);
   return {floats(1.0f) / r, beta, log_c - r * (floats(1.0f) - beta), r};
 }
-GCWSNET_INLINE Parameters parameters(const Key& feature, const HashKeys& hashes) {
-  Words h[4];
-#pragma GCC unroll 4
-  for (int w = 0; w < 4; ++w) {
-    h[w] = word(words(feature.low) ^ load<Words>(hashes.low[w]), words(feature.high) ^ load<Words>(hashes.high[w]));
-  }
-  return parameters(h[0], h[1], h[2], h[3]);
+GCWSNET_INLINE Parameters parameters(const Words& h0, const Words& h1, const Words& h2, const Words& h3) {
+  const Floats e1 = minus_log1m(uniform_w1(h0, h1));
+  return parameters(e1, e1 - log(unit24(h2)), uniform_u2(h0, h1), unit24(h3));
 }
+// Word number w of one feature and sixteen hashes.
+GCWSNET_INLINE Words word_of(const Key& feature, const HashKeys& hashes, int w) {
+  return word(words(feature.low) ^ load<Words>(hashes.low[w]), words(feature.high) ^ load<Words>(hashes.high[w]));
+}
+GCWSNET_INLINE Parameters parameters(const Key& feature, const HashKeys& hashes) {
+  return parameters(word_of(feature, hashes, 0), word_of(feature, hashes, 1), word_of(feature, hashes, 2), word_of(feature, hashes, 3));
+}
+
+// The same parameters for several packs, in steps. Each pack is a long chain of operations that wait for one another, longer
+// than what a processor looks ahead; in short steps the packs go side by side.
+class ParameterPacks {
+ public:
+  static constexpr std::size_t kMost = 8;
+
+  GCWSNET_INLINE void set(std::size_t pack, const Words& h0, const Words& h1, const Words& h2, const Words& h3) {
+    store(w1_[pack], uniform_w1(h0, h1));
+    store(u2_[pack], uniform_u2(h0, h1));
+    store(v2_[pack], unit24(h2));
+    store(beta_[pack], unit24(h3));
+  }
+  GCWSNET_INLINE void set(std::size_t pack, const Key& feature, const HashKeys& hashes) {
+    set(pack, word_of(feature, hashes, 0), word_of(feature, hashes, 1), word_of(feature, hashes, 2), word_of(feature, hashes, 3));
+  }
+  // After the first n packs are set.
+  GCWSNET_INLINE void take_logarithms(std::size_t n) {
+    for (std::size_t pack = 0; pack < n; ++pack) {
+      const Floats e1 = minus_log1m(load<Floats>(w1_[pack]));
+      store(e1_[pack], e1);
+      store(c_[pack], e1 - log(load<Floats>(v2_[pack])));
+    }
+  }
+  GCWSNET_INLINE Parameters at(std::size_t pack) const {
+    return parameters(load<Floats>(e1_[pack]), load<Floats>(c_[pack]), load<Floats>(u2_[pack]), load<Floats>(beta_[pack]));
+  }
+
+ private:
+  float w1_[kMost][kLanes], u2_[kMost][kLanes], v2_[kMost][kLanes], beta_[kMost][kLanes], e1_[kMost][kLanes], c_[kMost][kLanes];
+};
 
 GCWSNET_INLINE void store_parameters(float* row, const Parameters& q) {
   store(row, q.inverse_r);
@@ -69,7 +102,13 @@ GCWSNET_INLINE Parameters load_parameters(const float* row) {
 
 // The table rows of n features for one block of sixteen hashes.
 inline void fill_table(const Key* features, std::size_t n, const HashKeys& hashes, float* table) {
-  for (std::size_t i = 0; i < n; ++i) store_parameters(table + i * kTableRow, parameters(features[i], hashes));
+  ParameterPacks packs;
+  for (std::size_t from = 0; from < n; from += ParameterPacks::kMost) {
+    const std::size_t here = n - from < ParameterPacks::kMost ? n - from : ParameterPacks::kMost;
+    for (std::size_t i = 0; i < here; ++i) packs.set(i, features[from + i], hashes);
+    packs.take_logarithms(here);
+    for (std::size_t i = 0; i < here; ++i) store_parameters(table + (from + i) * kTableRow, packs.at(i));
+  }
 }
 
 }  // namespace GCWSNET_ISA

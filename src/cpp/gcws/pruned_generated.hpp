@@ -103,55 +103,68 @@ inline std::size_t list_survivors(std::size_t n, const Floats& bound, const floa
   return n_listed;
 }
 
-// a and t of sixteen pairs of an entry and a hash, given as places in work.score.
-GCWSNET_INLINE void evaluate(const Entries& row, const HashKeys& hashes, const std::uint16_t* places, float* a,
-                             float* t) {
-  std::uint32_t lane[kLanes], low[kLanes], high[kLanes];
-  float L[kLanes];
-  for (int n = 0; n < kLanes; ++n) {
-    const std::size_t entry = places[n] / kLanes;
-    lane[n] = places[n] % kLanes;
-    low[n] = row.key[entry].low;
-    high[n] = row.key[entry].high;
-    L[n] = row.L[entry];
-  }
-  const Words hash = load<Words>(lane), feature_low = load<Words>(low), feature_high = load<Words>(high);
-  Words h[4];
+// a and t of n packs of pairs of an entry and a hash, given as places in work.score.
+inline void evaluate(const Entries& row, const HashKeys& hashes, const std::uint16_t* places, std::size_t n, float* a, float* t) {
+  ParameterPacks packs;
+  float L[ParameterPacks::kMost * kLanes];
+  for (std::size_t pack = 0; pack < n; ++pack) {
+    std::uint32_t lane[kLanes], low[kLanes], high[kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+      const std::size_t place = places[pack * kLanes + i], entry = place / kLanes;
+      lane[i] = static_cast<std::uint32_t>(place % kLanes);
+      low[i] = row.key[entry].low;
+      high[i] = row.key[entry].high;
+      L[pack * kLanes + i] = row.L[entry];
+    }
+    const Words hash = load<Words>(lane), feature_low = load<Words>(low), feature_high = load<Words>(high);
+    Words h[4];
 #pragma GCC unroll 4
-  for (int w = 0; w < 4; ++w) {
-    const Words hash_low = permuted<Words>(hashes.low[w], hash), hash_high = permuted<Words>(hashes.high[w], hash);
-    h[w] = word(feature_low ^ hash_low, feature_high ^ hash_high);
+    for (int w = 0; w < 4; ++w) {
+      const Words hash_low = permuted<Words>(hashes.low[w], hash), hash_high = permuted<Words>(hashes.high[w], hash);
+      h[w] = word(feature_low ^ hash_low, feature_high ^ hash_high);
+    }
+    packs.set(pack, h[0], h[1], h[2], h[3]);
   }
-  const Parameters q = parameters(h[0], h[1], h[2], h[3]);
-  const Floats whole = floor(load<Floats>(L) * q.inverse_r + q.beta);
-  store(a, q.offset - q.r * whole);
-  store(t, whole + floats(0.0f));  // minus zero becomes zero
+  packs.take_logarithms(n);
+  for (std::size_t pack = 0; pack < n; ++pack) {
+    const Parameters q = packs.at(pack);
+    const Floats whole = floor(load<Floats>(L + pack * kLanes) * q.inverse_r + q.beta);
+    store(a + pack * kLanes, q.offset - q.r * whole);
+    store(t + pack * kLanes, whole + floats(0.0f));  // minus zero becomes zero
+  }
 }
 
-// Evaluates one entry for each of the sixteen hashes. Of equal a the lowest feature wins, as in scan_generated.
-inline void consider_likely(const Entries& row, const HashKeys& hashes, const std::uint16_t* places,
+// Evaluates n entries for each of the sixteen hashes. Of equal a the lowest feature wins, as in scan_generated.
+inline constexpr std::size_t kBatch = ParameterPacks::kMost * kLanes;
+inline void consider_likely(const Entries& row, const HashKeys& hashes, const std::uint16_t* places, std::size_t n,
                             const Samples& best) {
-  float a_new[kLanes], t_new[kLanes];
-  std::uint32_t feature[kLanes];
-  evaluate(row, hashes, places, a_new, t_new);
-  for (int lane = 0; lane < kLanes; ++lane) feature[lane] = row.feature[places[lane] / kLanes];
-  const Floats a = load<Floats>(a_new), a_best = load<Floats>(best.a);
-  const Words i = load<Words>(feature), i_best = load<Words>(best.i);
-  const Ints better = (a < a_best) | ((a == a_best) & (i < i_best));
-  store(best.a, select(better, a, a_best));
-  store(best.t, select(better, load<Floats>(t_new), load<Floats>(best.t)));
-  store(best.i, select(better, i, i_best));
+  float a_new[kBatch], t_new[kBatch];
+  evaluate(row, hashes, places, n, a_new, t_new);
+  Floats a_best = load<Floats>(best.a), t_best = load<Floats>(best.t);
+  Words i_best = load<Words>(best.i);
+  for (std::size_t from = 0; from < n * kLanes; from += kLanes) {
+    std::uint32_t feature[kLanes];
+    for (int lane = 0; lane < kLanes; ++lane) feature[lane] = row.feature[places[from + lane] / kLanes];
+    const Floats a = load<Floats>(a_new + from);
+    const Words i = load<Words>(feature);
+    const Ints better = (a < a_best) | ((a == a_best) & (i < i_best));
+    a_best = select(better, a, a_best);
+    t_best = select(better, load<Floats>(t_new + from), t_best);
+    i_best = select(better, i, i_best);
+  }
+  store(best.a, a_best);
+  store(best.t, t_best);
+  store(best.i, i_best);
 }
 
 // Evaluates n pairs, in any order. To evaluate a pair twice changes nothing: place 0 fills the last pack.
 inline void consider(const Entries& row, const HashKeys& hashes, std::uint16_t* places, std::size_t n,
                      const Samples& best) {
   for (std::size_t i = n; i % kLanes != 0; ++i) places[i] = 0;
-  constexpr std::size_t kBatch = 8 * kLanes;  // a wrongly predicted update must not hold up the next evaluation
   for (std::size_t start = 0; start < n; start += kBatch, places += kBatch) {
     const std::size_t here = n - start < kBatch ? n - start : kBatch;
     float a[kBatch], t[kBatch];
-    for (std::size_t i = 0; i < here; i += kLanes) evaluate(row, hashes, places + i, a + i, t + i);
+    evaluate(row, hashes, places, (here + kLanes - 1) / kLanes, a, t);
     for (std::size_t i = 0; i < here; ++i) {
       const std::size_t j = places[i] % kLanes;
       const std::uint32_t feature = row.feature[places[i] / kLanes];
@@ -167,12 +180,12 @@ inline void consider(const Entries& row, const HashKeys& hashes, std::uint16_t* 
 // One block of hashes, for entries that are prepared. Each of n_parts parts of the row gives one likely winner.
 inline void scan_pruned_block(const Entries& row, float M, std::size_t n_parts, const HashKeys& hashes,
                               PrunedWorkspace& work, const Samples& best) {
+  std::uint16_t likely[kBatch];
   for (std::size_t part = 0; part < n_parts; ++part) {
-    std::uint16_t likely[kLanes];
-    score(row, part * row.n / n_parts, (part + 1) * row.n / n_parts, hashes, work, likely);
-    consider_likely(row, hashes, likely, best);
-    for (int lane = 0; lane < kLanes; ++lane) work.score[likely[lane]] = __builtin_inff();
+    score(row, part * row.n / n_parts, (part + 1) * row.n / n_parts, hashes, work, likely + part * kLanes);
   }
+  consider_likely(row, hashes, likely, n_parts, best);
+  for (std::size_t i = 0; i < n_parts * kLanes; ++i) work.score[likely[i]] = __builtin_inff();
   const float slack = kSlack * ((M < 0.0f ? -M : M) + kSlackOffset);
   const Floats wanted = load<Floats>(best.a) + floats(M) + floats(slack);
   const Floats exponent = maximum(minimum(wanted, floats(kGreatestBound)), floats(kLeastBound));

@@ -30,23 +30,25 @@ const Number* Tables::finished(std::unique_ptr<Table<Number>>& table, int shift,
       const std::size_t first = part * kFeaturesPerPart;
       const std::size_t n = std::min(kFeaturesPerPart, n_slots - first);
       for (std::size_t i = 0; i < n; ++i) feature_keys[i] = keys_.feature(static_cast<std::uint32_t>((first + i) << shift));
-      for (std::size_t block = 0; block < keys_.n_blocks(); ++block) fill(feature_keys.data(), first, n, block, numbers);
+      fill(feature_keys.data(), first, n, numbers);
     };
   });
   return numbers;
 }
 
 const float* Tables::parameters(const InstructionSet& set, int n_threads, StopSign& stop_sign) {
-  const auto fill = [&](const Key* features, std::size_t first, std::size_t n, std::size_t block, float* numbers) {
-    set.fill_table(features, n, keys_.hash_block(block), numbers + (block * keys_.n_features() + first) * kTableRow);
+  const auto fill = [&](const Key* features, std::size_t first, std::size_t n, float* numbers) {
+    for (std::size_t block = 0; block < keys_.n_blocks(); ++block) {
+      set.fill_table(features, n, keys_.hash_block(block), numbers + (block * keys_.n_features() + first) * kTableRow);
+    }
   };
   return finished(parameters_, 0, kTableRow * keys_.n_blocks(), n_threads, stop_sign, fill);
 }
 
 RankTable Tables::ranks(int shift, const InstructionSet& set, int n_threads, StopSign& stop_sign) {
-  const std::size_t width = (keys_.padded_hashes() + kRankWord - 1) / kRankWord * kRankWord;
-  const auto fill = [&](const Key* features, std::size_t first, std::size_t n, std::size_t block, std::uint8_t* numbers) {
-    set.fill_ranks(features, n, keys_.hash_block(block), numbers + first * width + block * kHashBlock, width);
+  const std::size_t width = (keys_.padded_hashes() + kRankWord - 1) / kRankWord * kRankWordBytes;
+  const auto fill = [&](const Key* features, std::size_t first, std::size_t n, std::uint8_t* numbers) {
+    set.fill_ranks(features, n, keys_.hash_blocks(), keys_.n_blocks(), numbers + first * width, width);
   };
   return {finished(ranks_[shift], shift, width, n_threads, stop_sign, fill), keys_.padded_hashes(), width, shift};
 }

@@ -40,7 +40,7 @@ class Tables {
     SharedBuild parts;
   };
 
-  // A table that fill(feature keys, first slot, n, block of hashes, table) writes.
+  // A table that fill(feature keys, first slot, n, table) writes.
   template <class Number, class Fill>
   const Number* finished(std::unique_ptr<Table<Number>>& table, int shift, std::size_t width, int n_threads,
                          StopSign& stop_sign, Fill fill);

@@ -6,28 +6,37 @@
 namespace gcwsnet {
 namespace GCWSNET_ISA {
 
-// Of sixteen pairs from number `at` on.
-GCWSNET_INLINE Parameters parameters(const Pairs& pairs, std::size_t at, const HashKeys* hashes) {
+// function(at, parameters) for sixteen pairs from number `at` on, and so on, in whole packs as far as the pairs go.
+template <class Function>
+GCWSNET_INLINE void for_each_pack(const Pairs& pairs, const HashKeys* hashes, Function function) {
   constexpr std::uint32_t kNumbers = sizeof(HashKeys) / 4;
-  const Words hash = load<Words>(pairs.hash + at), low = load<Words>(pairs.low + at), high = load<Words>(pairs.high + at);
-  const Words place = (hash >> 4) * words(kNumbers) + (hash & words(kLanes - 1));
-  Words h[4];
+  ParameterPacks packs;
+  for (std::size_t from = 0; from < pairs.n; from += ParameterPacks::kMost * kLanes) {
+    const std::size_t rest = (pairs.n - from + kLanes - 1) / kLanes;
+    const std::size_t n = rest < ParameterPacks::kMost ? rest : ParameterPacks::kMost;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t at = from + i * kLanes;
+      const Words hash = load<Words>(pairs.hash + at), low = load<Words>(pairs.low + at), high = load<Words>(pairs.high + at);
+      const Words place = (hash >> 4) * words(kNumbers) + (hash & words(kLanes - 1));
+      Words h[4];
 #pragma GCC unroll 4
-  for (int w = 0; w < 4; ++w) {
-    h[w] = word(low ^ gathered<Words>(hashes[0].low[w], place), high ^ gathered<Words>(hashes[0].high[w], place));
+      for (int w = 0; w < 4; ++w) {
+        h[w] = word(low ^ gathered<Words>(hashes[0].low[w], place), high ^ gathered<Words>(hashes[0].high[w], place));
+      }
+      packs.set(i, h[0], h[1], h[2], h[3]);
+    }
+    packs.take_logarithms(n);
+    for (std::size_t i = 0; i < n; ++i) function(from + i * kLanes, packs.at(i));
   }
-  return parameters(h[0], h[1], h[2], h[3]);
 }
 
-// Writes whole packs, as far as the pairs go.
 inline void fill_pairs(const Pairs& pairs, const HashKeys* hashes, const PairTable& table) {
-  for (std::size_t at = 0; at < pairs.n; at += kLanes) {
-    const Parameters q = parameters(pairs, at, hashes);
+  for_each_pack(pairs, hashes, [&](std::size_t at, const Parameters& q) {
     store(table.inverse_r + at, q.inverse_r);
     store(table.beta + at, q.beta);
     store(table.offset + at, q.offset);
     store(table.r + at, q.r);
-  }
+  });
 }
 
 // `order` ascends with a as a whole number does: the sign goes up, and negative numbers are turned round.
@@ -41,9 +50,9 @@ GCWSNET_INLINE void write_order_and_t(const Floats& L, const Parameters& q, std:
 
 // The order of a and t of each pair; L, order and t have whole packs.
 inline void scan_pairs(const Pairs& pairs, const float* L, const HashKeys* hashes, std::uint32_t* order, float* t) {
-  for (std::size_t at = 0; at < pairs.n; at += kLanes) {
-    write_order_and_t(load<Floats>(L + at), parameters(pairs, at, hashes), order + at, t + at);
-  }
+  for_each_pack(pairs, hashes, [&](std::size_t at, const Parameters& q) {
+    write_order_and_t(load<Floats>(L + at), q, order + at, t + at);
+  });
 }
 
 // The same for the entries of a row, each with the hash that the table has for its feature.

@@ -69,12 +69,20 @@ class OneLineErrors(TyperGroup):
         except FAILURES as error:
             if _debug:
                 raise
-            code = fail(str(error), 1)
+            code = fail(_said(error), 1)
         except Exception as error:
             if not hasattr(error, "format_message"):  # typer's own, or click's before typer brought its own
                 raise
             code = fail(error.format_message(), getattr(error, "exit_code", 2))
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _said(error: Exception) -> str:
+    """Return what an error says; one of Python or of C++ about memory says nothing, or only its name."""
+    said = str(error)
+    if isinstance(error, MemoryError) and said in ("", "std::bad_alloc"):
+        return "there is not enough memory; end other programs, or use a machine with more"
+    return said
 
 
 def fail(message: str, code: int) -> int:

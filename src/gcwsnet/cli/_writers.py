@@ -94,7 +94,7 @@ def _rows(columns: Columns, missing: NDArray[np.bool_] | None) -> Iterator[tuple
 
 @contextmanager
 def _parquet_writer(file: IO[bytes], names: list[str]) -> Iterator[Write]:
-    from gcwsnet.data._errors import require_pyarrow
+    from gcwsnet.data._errors import PARQUET_COMPRESSION, require_pyarrow
 
     pyarrow, parquet = require_pyarrow("Parquet"), require_pyarrow("Parquet", "pyarrow.parquet")
     made: list[Any] = []
@@ -103,7 +103,7 @@ def _parquet_writer(file: IO[bytes], names: list[str]) -> Iterator[Write]:
         arrays = (pyarrow.array(column, mask=missing) for column in columns)
         table = pyarrow.table(dict(zip(names, arrays, strict=True)))
         if not made:
-            made.append(parquet.ParquetWriter(file, table.schema))
+            made.append(parquet.ParquetWriter(file, table.schema, compression=PARQUET_COMPRESSION))
         made[0].write_table(table)
 
     try:

@@ -19,7 +19,7 @@ from gcwsnet.coding._fields import (
 from gcwsnet.coding._preprocessing import FOR_DENSE_ROWS, KINDS
 from gcwsnet.coding._scaling import KINDS_OF_COLUMNS, NUMERIC
 from gcwsnet.coding._terms import KINDS_OF_TERMS
-from gcwsnet.coding._version import NAMES
+from gcwsnet.coding._watch_format import check_version
 from gcwsnet.data._schema import KINDS as KINDS_OF_TABLES
 from gcwsnet.data._schema import NUMBERS
 
@@ -52,8 +52,7 @@ def check_coder(arrays: Arrays, description: Any) -> int:
     - ``schema``: null, or the columns of a table, which make up ``n_features`` columns.
     - ``preprocessing``: ``scale``, ``relevance``, ``indicators`` and ``n_features``; or two of them, ``numbers`` and
       ``others``, with the array ``preprocessing.numeric`` that says which columns are numbers.
-    - ``version``: the number of a `ColumnVersion`, if there is one; its arrays have a number for each column of a row,
-      or of a table's numbers.
+    - ``version``: the number of a `ColumnVersion`, if there is one; see `check_version`.
 
     The arrays of a preprocessing of D columns: ``kind``, ``shift`` and ``divisor`` (D,) of a scaling by columns;
     ``knots`` (numeric columns, knots) with "local"; ``codes``, ``code_counts`` (codes,) and ``code_values`` (sum of
@@ -75,21 +74,8 @@ def check_coder(arrays: Arrays, description: Any) -> int:
         _check_schema(coder.part("schema"), n_features)
     n_columns = check_preprocessing(arrays, coder.part("preprocessing"), n_features)
     if "version" in coder.content:
-        coder.integer("version", 0, 2**62)
-        _check_version(arrays, int(arrays["preprocessing.numeric"].sum()) if _is_table(coder) else n_features)
+        check_version(arrays, coder)
     return n_columns
-
-
-def _is_table(coder: Fields) -> bool:
-    return "numbers" in coder.part("preprocessing").content
-
-
-def _check_version(arrays: Arrays, n_columns: int) -> None:
-    for name in NAMES:
-        dtype = "uint8" if name == "awake" else "float64"
-        array_of(arrays, f"version.{name}", dtype, (n_columns,), finite=False)
-    require_array((arrays["version.deviation"] > 0).all(), "version.deviation", "hold numbers above 0")
-    refuse_others(arrays, "version.", {f"version.{name}" for name in NAMES})
 
 
 def check_candidates(part: Fields, more: dict[str, str]) -> None:

@@ -31,7 +31,7 @@ from gcwsnet.coding._tensor_file import Arrays, Description, read_file
 from gcwsnet.coding._tensor_file import write_file as write_tensors
 from gcwsnet.data import Batch, DataError
 from gcwsnet.data._batch import rebatched
-from gcwsnet.data._errors import require_pyarrow
+from gcwsnet.data._errors import PARQUET_COMPRESSION, require_pyarrow
 from gcwsnet.hashing import HASH_VERSION
 
 CODER, MANIFEST = "coder.safetensors", "codes.json"
@@ -257,7 +257,7 @@ def _parquet_files(name: str, batch: Batch) -> dict[str, memoryview]:
     if batch.weight is not None:
         columns["weight"] = pyarrow.array(batch.weight)
     content = io.BytesIO()
-    parquet.write_table(pyarrow.table(columns), content)
+    parquet.write_table(pyarrow.table(columns), content, compression=PARQUET_COMPRESSION)
     return {f"{name}.parquet": content.getbuffer()}
 
 

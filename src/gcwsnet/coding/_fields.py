@@ -150,6 +150,36 @@ def refuse_others(arrays: Arrays, prefix: str, known: Iterable[str]) -> None:
         raise ValueError(f"the array {others[0]!r:.80} does not belong to a model with these settings")
 
 
+def check_csr(
+    arrays: Arrays, prefix: str, dtypes: Sequence[str], n_rows: int, n_columns: int, *, finite: bool = True
+) -> set[str]:
+    """Return the names of the three arrays of a CSR matrix of a file, whose columns ascend in each row.
+
+    Parameters
+    ----------
+    arrays : dict of arrays
+    prefix : str
+        What the names start with that end in data, indices and indptr.
+    dtypes : sequence of str
+        The types that its numbers may have.
+    n_rows, n_columns : int
+    finite : bool, default=True
+        Whether every number must be finite.
+    """
+    data, indices, indptr = (f"{prefix}{name}" for name in ("data", "indices", "indptr"))
+    n_stored = len(array_of(arrays, data, dtypes, (None,), finite=finite))
+    columns = array_of(arrays, indices, ("int32", "int64"), (n_stored,))
+    starts = array_of(arrays, indptr, ("int32", "int64"), (n_rows + 1,))
+    ends = starts[0] == 0 and starts[-1] == n_stored and is_ascending(starts)
+    require_array(ends, indptr, f"rise from 0 to {n_stored}")
+    inner = np.ones(n_stored, dtype=bool)
+    inner[starts[:-1][starts[:-1] < n_stored]] = False  # the first entry of a row
+    rises = not n_stored or (columns[1:] > columns[:-1])[inner[1:]].all()
+    within = (columns >= 0).all() and (columns < n_columns).all()
+    require_array(within and rises, indices, f"hold the columns below {n_columns} of each row in ascending order")
+    return {data, indices, indptr}
+
+
 def is_ascending(numbers: NDArray[Any]) -> bool:
     """Return whether no number is below the one before it, along the last axis."""
     return not bool((numbers[..., 1:] < numbers[..., :-1]).any())

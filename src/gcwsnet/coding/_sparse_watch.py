@@ -18,8 +18,10 @@ ENTRIES = 16
 """A column is judged by the mean size of its latest entries, once there are 16 of them."""
 MOVED, MOVED_FAR, ALIKE = 3.0, 6.0, 1.0
 """In powers of two, as for dense columns: 8 times as large twice in a row and alike, or 64 times as large."""
-TIMES_SMALLER = 16
-"""How often in a row entries must be 8 times as small: rows that follow each other are often alike."""
+TIMES_LARGER, TIMES_SMALLER = 2, 16
+"""How often in a row entries must be 8 times as large or small: rows that follow each other are often alike."""
+SMALLEST, LARGEST = -1022, 1023
+"""The powers of two that a column can be multiplied by."""
 NAMES = ("constant", "value", "learned", "now", "unseen", "total", "count", "before", "run")
 
 Floats = NDArray[np.float64]
@@ -89,7 +91,8 @@ class SparseWatch:
         unseen = (count == 0) & np.isfinite(scaling.divisor)
         learned[unseen] = typical + size(scaling.divisor[unseen])
         value = np.zeros(n_columns)
-        value[X.indices] = X.data
+        known = ~np.isnan(X.data)
+        value[X.indices[known]] = X.data[known]
         none = np.zeros(n_columns, dtype=np.int64)
         is_new = unseen & (scaling.kind == UNSEEN)
         return cls(
@@ -134,14 +137,17 @@ class SparseWatch:
         larger = np.where(above > MOVED, np.where(alike & (run > 0), run + 1, 1), 0)
         run = np.where(above < -MOVED, np.minimum(run, 0) - 1, larger)
         is_first = self.unseen[judged]
-        moved = (above > MOVED_FAR) | (run >= 2) | (run <= -TIMES_SMALLER) | (is_first & (np.abs(above) > MOVED))
+        moved = (
+            (above > MOVED_FAR) | (run >= TIMES_LARGER) | (run <= -TIMES_SMALLER) | (is_first & (np.abs(above) > MOVED))
+        )
         self.before[judged], self.run[judged], self.unseen[judged] = mean, np.where(moved, 0, run), False
         if not moved.any():
             return version
         columns = judged[moved]
         self.now[columns] = mean[moved]
         factor = version.factor.copy()
-        factor[columns] = np.ldexp(1.0, np.rint(self.learned[columns] - mean[moved]).astype(np.int32))
+        power = np.clip(np.rint(self.learned[columns] - mean[moved]), SMALLEST, LARGEST)
+        factor[columns] = np.ldexp(1.0, power.astype(np.int32))
         return replace(version, number=version.number + 1, factor=factor)
 
     def _woken(self, block: Any, version: ColumnVersion) -> ColumnVersion:
@@ -150,7 +156,7 @@ class SparseWatch:
         if not len(asleep):
             return version
         same = self.constant[block.indices] & ~version.awake[block.indices]
-        same &= block.data == self.value[block.indices]
+        same &= (block.data == self.value[block.indices]) | np.isnan(block.data)
         times = np.bincount(np.searchsorted(asleep, block.indices[same]), minlength=len(asleep))
         waking = asleep[times < block.shape[0]]
         if not len(waking):

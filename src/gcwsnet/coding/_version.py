@@ -19,6 +19,8 @@ MOVED, MOVED_FAR = 8.0, 64.0
 are alike, or 64 times and 64 ranges in one block."""
 ALIKE = 2.0
 """Two blocks are alike if their interquartile ranges differ by a factor of at most 2."""
+SMALLEST, LARGEST = np.finfo(np.float64).tiny, np.finfo(np.float64).max
+"""The factors that a column can be multiplied by."""
 BLOCKS_OF_SHRINKING = 16
 """A column has shrunk if all numbers of 16 blocks lie 8 times as close: rows that follow each other are often alike."""
 
@@ -201,8 +203,9 @@ class ColumnWatch:
         if len(self.latest) < BLOCKS_OF_SHRINKING:
             return np.zeros(len(self.constant), dtype=bool)
         medians, ranges = np.stack(self.latest, axis=1)
-        spread = medians.max(axis=0) - medians.min(axis=0) + ranges.max(axis=0)
-        return (ranges[-1] > 0) & (self.now[1] > 0) & (MOVED * spread < self.now[1])
+        with np.errstate(over="ignore"):
+            spread = medians.max(axis=0) - medians.min(axis=0) + ranges.max(axis=0)
+            return (ranges[-1] > 0) & (self.now[1] > 0) & (MOVED * spread < self.now[1])
 
     def _corrected(self, rows: Floats, version: ColumnVersion) -> ColumnVersion:
         found = _median_and_range(rows)
@@ -211,8 +214,8 @@ class ColumnWatch:
 
     def _aligned(self, version: ColumnVersion, moved: NDArray[np.bool_], found: Floats) -> ColumnVersion:
         self.now = np.where(moved, found, self.now)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            factor = np.where(moved, self.learned[1] / found[1], version.factor)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+            factor = np.where(moved, np.clip(self.learned[1] / found[1], SMALLEST, LARGEST), version.factor)
         return replace(
             version,
             number=version.number + 1,
@@ -248,9 +251,11 @@ class ColumnWatch:
 
 
 def _median_and_range(X: NDArray[Any]) -> Floats:
-    """Return medians and interquartile ranges of columns; NaN where a number is missing."""
-    lower, middle, upper = np.percentile(X.astype(np.float64), [25, 50, 75], axis=0)
-    return np.stack([middle, upper - lower])
+    """Return medians and interquartile ranges of columns; NaN where a number is missing or a range is infinite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        lower, middle, upper = np.percentile(X.astype(np.float64), [25, 50, 75], axis=0)
+        found = np.stack([middle, upper - lower])
+    return np.where(np.isfinite(found).all(axis=0), found, np.nan)
 
 
 def _moved(now: Floats, found: Floats, limit: float) -> NDArray[np.bool_]:
@@ -267,11 +272,16 @@ def _alike(one: Floats, other: Floats) -> NDArray[np.bool_]:
 
 
 def _awake(version: ColumnVersion, columns: NDArray[np.bool_], rows: Floats) -> ColumnVersion:
-    """Return a version in which columns are awake, standardised as these rows are; 0 and 1 stay as they are."""
+    """Return a version in which columns are awake, standardised as these rows are; 0 and 1 stay as they are.
+
+    Columns are divided by a power of two near their largest absolute value, so that no square overflows.
+    """
     known = ~np.isnan(rows)
-    n = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, rows, 0.0).sum(axis=0) / n
-    deviation = np.sqrt((np.where(known, rows - mean, 0.0) ** 2).sum(axis=0) / n)
+    exponent = np.frexp(np.where(known, np.abs(rows), 0.0).max(axis=0))[1]
+    scaled, n = np.ldexp(rows, -exponent), np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, scaled, 0.0).sum(axis=0) / n
+    deviation = np.sqrt((np.where(known, scaled - mean, 0.0) ** 2).sum(axis=0) / n)
+    mean, deviation = np.ldexp(mean, exponent), np.ldexp(deviation, exponent)
     binary = ((rows == 0) | (rows == 1) | ~known).all(axis=0)
     mean, deviation = np.where(binary, 0.0, mean), np.where(binary | (deviation == 0), 1.0, deviation)
     return replace(

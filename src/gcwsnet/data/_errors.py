@@ -142,6 +142,10 @@ def damage_as_data_error(path: str, exceptions: tuple[type[Exception], ...], rul
         raise DataError(f"{rule} ({reason}); get an intact copy", path=path) from error
 
 
+PARQUET_COMPRESSION = "zstd"
+"""Of the files that are written. Snappy, the default of pyarrow, ends the process where it has no memory."""
+
+
 def require_pyarrow(needed_by: str, module: str = "pyarrow") -> Any:
     """Import pyarrow, or a module of it, and raise an error that says how to install it where it is missing."""
     try:

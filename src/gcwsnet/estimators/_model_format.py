@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from gcwsnet.coding._coder_format import check_candidates, check_coder
-from gcwsnet.coding._fields import Arrays, Fields, array_of, is_number, refuse_others, require_array
+from gcwsnet.coding._fields import LARGEST, Arrays, Fields, array_of, check_csr, is_number, refuse_others, require_array
+from gcwsnet.coding._watch_format import check_stream
 from gcwsnet.encoding import reduction_factor
 from gcwsnet.training._history import AUC_BINS
+from gcwsnet.training._net import AVERAGE, LAST, RECENT
 from gcwsnet.training._settings import TrainingSettings
 from gcwsnet.training._targets import LOSSES
 
@@ -36,9 +38,10 @@ def check_model(arrays: Arrays, description: Any) -> None:
     - ``feature_names_in``: null, or a text for each column.
     - ``params``: the parameters of the estimator, which checks them itself.
     - ``trainer`` of a net: ``settings`` as of `TrainingSettings`; ``net`` with ``n_hashes``, ``code_bits`` and
-      ``seed``; ``targets``; ``history``; ``rows_seen`` and ``epochs_seen``; with an optimizer ``run`` and, while
-      weights are averaged, ``averages``.
+      ``seed``; ``targets``; ``history``; ``rows_seen`` and ``epochs_seen``; with an optimizer ``run``, while
+      weights are averaged ``averages``, and of a stream ``following``.
     - ``machine`` of a kernel machine: ``targets`` and ``selection``.
+    - ``stream`` of a net with an optimizer: see `gcwsnet.coding._watch_format.check_stream`.
 
     The arrays of a net with hidden layers of h1, h2, ... units: ``net.layers.0.weight`` (rows of the table, h1) in
     float32, in float16, or in int8 with ``net.layers.0.weight.scales``; ``net.layers.0.bias`` (h1,);
@@ -56,6 +59,7 @@ def check_model(arrays: Arrays, description: Any) -> None:
         raise ValueError(
             f"{params.name} must not have {', '.join(sorted(READ_WHEN_USED))}, which are no part of a model"
         )
+    check_stream(arrays, model)
     if "machine" in description:
         _check_machine(arrays, Fields(description["machine"], "machine"), n_columns)
     else:
@@ -139,6 +143,8 @@ def _check_trainer(arrays: Arrays, trainer: Fields, coder: Fields) -> None:
     _check_history(trainer.part("history"))
     if "run" in trainer.content:
         _check_run(arrays, trainer.part("run"))
+    if "following" in trainer.content:
+        _check_following(trainer.part("following"), rows_seen)
 
 
 def _settings_of(trainer: Fields) -> TrainingSettings:
@@ -257,12 +263,11 @@ def _check_averages(arrays: Arrays, trainer: Fields, first: tuple[str, ...], sha
     clock = rows[4] if counts else 0  # it also counts rows of a stream that were learned again
     counts = counts and clock >= rows_seen and all(one <= clock for one in rows)
     trainer.require(counts, "averages", f"be four numbers of rows up to a fifth, which is at least {rows_seen}")
-    trainer.choice("predicts_with", ["last", "recent", "average"])
+    recent = (RECENT,) * any(name.startswith(f"averages.{first[0]}{RECENT}.") for name in arrays)
+    trainer.choice("predicts_with", [LAST, *recent, AVERAGE])
     known = set()
     for member in first:
-        for which in ("older", "newer", "recent"):
-            if which == "recent" and not any(name.startswith(f"averages.{member}recent.") for name in arrays):
-                continue
+        for which in ("older", "newer", *recent):
             for parameter, shape in shapes.of_parameters().items():
                 name = f"averages.{member}{which}.{parameter}"
                 array_of(arrays, name, "float32", shape)
@@ -274,6 +279,26 @@ def _check_averages(arrays: Arrays, trainer: Fields, first: tuple[str, ...], sha
                 require_array(sound, name, f"hold numbers of rows up to {clock}")
                 known.add(name)
     refuse_others(arrays, "averages.", known)
+
+
+def _check_following(following: Fields, rows_seen: int) -> None:
+    following.only(("scores", "test", "changed_at", "events"))
+    scores, test = following.part("scores"), following.part("test")
+    for name in scores.content:
+        scores.require(name in (LAST, RECENT, AVERAGE), name, f"not be there beside {LAST}, {RECENT} and {AVERAGE}")
+        scores.number(name, 0.0, LARGEST)
+    test.only(("rows", "weight", "mean", "square", "total"))
+    test.integer("rows", 0, MOST)
+    for name in ("weight", "mean", "square", "total"):
+        test.number(name, 0.0, LARGEST)
+    if following.get("changed_at") is not None:
+        following.integer("changed_at", 0, rows_seen)
+    for event in following.parts("events"):
+        event.integer("rows", 0, rows_seen)
+        event.text("event")
+        for name, value in event.content.items():
+            plain = value is None or isinstance(value, str | bool) or is_number(value)
+            event.require(plain, name, "be a text, a number, a flag or null")
 
 
 def _check_history(history: Fields) -> None:
@@ -321,16 +346,5 @@ def _check_machine(arrays: Arrays, machine: Fields, n_columns: int) -> None:
         array_of(arrays, "machine.rows", floats, (n, n_columns))
         known.add("machine.rows")
     else:
-        data, indices, indptr = (f"machine.rows.{name}" for name in ("data", "indices", "indptr"))
-        n_stored = len(array_of(arrays, data, floats, (None,)))
-        columns = array_of(arrays, indices, ("int32", "int64"), (n_stored,))
-        starts = array_of(arrays, indptr, ("int32", "int64"), (n + 1,))
-        ends = starts[0] == 0 and starts[-1] == n_stored and (starts[1:] >= starts[:-1]).all()
-        require_array(ends, indptr, f"rise from 0 to {n_stored}")
-        inner = np.ones(n_stored, dtype=bool)
-        inner[starts[:-1][starts[:-1] < n_stored]] = False  # the first entry of a row
-        rises = not n_stored or (columns[1:] > columns[:-1])[inner[1:]].all()
-        within = (columns >= 0).all() and (columns < n_columns).all()
-        require_array(within and rises, indices, f"hold the columns below {n_columns} of each row in ascending order")
-        known |= {data, indices, indptr}
+        known |= check_csr(arrays, "machine.rows.", floats, n, n_columns)
     refuse_others(arrays, "machine.", known)

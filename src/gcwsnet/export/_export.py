@@ -107,8 +107,8 @@ def export_onnx(model: Any, path: str | Path, *, dtype: str = "float64", codes: 
             about["columns"] = {column.key: column.kind for column in coder.schema.columns}
     about |= {"gcwsnet_version": gcwsnet.__version__, "hash_version": HASH_VERSION}
     metadata = {name: json.dumps(value) for name, value in about.items()}
-    made = graph.model(metadata, version=gcwsnet.__version__, description=f"{type(model).__name__} of gcwsnet")
-    write_file(Path(path), made.SerializeToString())
+    description = f"{type(model).__name__} of gcwsnet"
+    write_file(Path(path), *graph.file(metadata, version=gcwsnet.__version__, description=description))
 
 
 def _require_onnx() -> None:

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 8
 """The oldest versions that have all that is needed: bitwise operators came with opset 18."""
 MOST_BYTES_KEPT_ONCE = 512
+FIELD_OF_GRAPH, FIELD_OF_CONSTANTS, FIELD_OF_NUMBERS = 7, 5, 9
+"""Of a ModelProto, of its GraphProto, and of a TensorProto."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +141,7 @@ class Graph:
         self._onnx, self._numpy = helper, numpy_helper
         self._scopes: list[list[Any]] = [[]]
         self._constants: list[Any] = []
+        self._large_constants: list[tuple[str, NDArray[Any]]] = []
         self._kept: dict[tuple[str, tuple[int, ...], bytes], Value] = {}
         self._numbers = count()
         self._prefix = "gcwsnet/"
@@ -173,7 +176,10 @@ class Graph:
 
     def _new_constant(self, array: NDArray[Any]) -> Value:
         name = self._new_name()
-        self._constants.append(self._numpy.from_array(array, name))
+        if array.dtype.kind in "OU" or array.nbytes <= MOST_BYTES_KEPT_ONCE:
+            self._constants.append(self._numpy.from_array(array, name))
+        else:
+            self._large_constants.append((name, array))
         return Value(self, name, array.dtype)
 
     def add(
@@ -242,17 +248,54 @@ class Graph:
         whole = [self.add("Reshape", one, shape) for one in stacked]
         return tuple(self.add("Slice", one, zero, n, zero) for one in whole)
 
-    def model(self, metadata: dict[str, str], *, version: str, description: str) -> Any:
-        """Return the ONNX model of the graph."""
+    def file(self, metadata: dict[str, str], *, version: str, description: str) -> list[bytes | memoryview]:
+        """Return the ONNX file of the graph, in parts.
+
+        Large constants are written here: protobuf would copy them several times, and ends the process where it has no
+        memory for a copy.
+        """
+        constants: list[bytes | memoryview] = []
+        for name, array in self._large_constants:
+            constants += _field(FIELD_OF_CONSTANTS, *_tensor(name, array))
         graph = self._onnx.make_graph(self._scopes[0], "gcwsnet", self.inputs, self.outputs, self._constants)
         opsets = [self._onnx.make_opsetid("", OPSET), self._onnx.make_opsetid("ai.onnx.ml", ML_OPSET)]
         model = self._onnx.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="gcwsnet")
         model.producer_version, model.doc_string = version, description
         self._onnx.set_model_props(model, metadata)
-        return model
+        model.ClearField("graph")
+        return [model.SerializeToString(), *_field(FIELD_OF_GRAPH, graph.SerializeToString(), *constants)]
 
     def _new_name(self) -> str:
         return f"{self._prefix}{next(self._numbers)}"
+
+
+def _tensor(name: str, array: NDArray[Any]) -> list[bytes | memoryview]:
+    """Return a tensor in the format of protobuf, in parts."""
+    from onnx import TensorProto  # noqa: PLC0415 - it is optional
+
+    about = TensorProto(name=name, data_type=tensor_type(array.dtype), dims=array.shape).SerializeToString()
+    stored = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return [about, *_field(FIELD_OF_NUMBERS, stored.reshape(-1).view(np.uint8).data)]
+
+
+def _field(number: int, *parts: bytes | memoryview) -> list[bytes | memoryview]:
+    """Return a field of a message: its number and its length in bytes, as varints, and then its content."""
+    return [_varint(number << 3 | 2) + _varint(sum(map(len, parts))), *parts]
+
+
+def _varint(number: int) -> bytes:
+    """Return a whole number as protobuf writes it: 7 bits in a byte, with the highest bit set if there are more.
+
+    Examples
+    --------
+    >>> _varint(300).hex()
+    'ac02'
+    """
+    made = []
+    while number > 0x7F:
+        made.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*made, number])
 
 
 def tensor_type(dtype: DTypeLike) -> int:
