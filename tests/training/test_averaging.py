@@ -11,7 +11,7 @@ import pytest
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.training import Labels, TrainingSettings
-from gcwsnet.training._net import make_net
+from gcwsnet.training._make_net import make_net
 from tests.conftest import Rows
 
 NETS = ["cpu", "cpu:0"] if find_spec("torch") else ["cpu"]  # the native net, and that of torch

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from gcwsnet.data import Batch
 from gcwsnet.training import Trainer
 from gcwsnet.training._ensemble import EnsembleNet, member_seeds
-from gcwsnet.training._net import make_net
+from gcwsnet.training._make_net import make_net
 from tests.training.learners import (
     CODE_BITS,
     N_HASHES,

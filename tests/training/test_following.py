@@ -13,7 +13,8 @@ from gcwsnet.data import Batch
 from gcwsnet.training import Labels, TrainingSettings
 from gcwsnet.training._following import ALARM, ALLOWANCE, LARGEST, DriftTest, Following
 from gcwsnet.training._history import MOST_RECORDS, append, thin
-from gcwsnet.training._net import RECENT_ROWS, Net, make_net, row_losses
+from gcwsnet.training._make_net import make_net
+from gcwsnet.training._net import RECENT_ROWS, Net, row_losses
 from gcwsnet.training._trainer import Trainer
 from gcwsnet.training._turns import InTurns
 

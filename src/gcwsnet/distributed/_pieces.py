@@ -20,7 +20,7 @@ from gcwsnet.data._batch import joined
 from gcwsnet.training import Net, Targets, TrainingSettings, _rounds
 from gcwsnet.training._changes import Arrays, ShardChange, Update, load_arrays, merged, n_bytes, net_arrays, put_round
 from gcwsnet.training._history import Counts
-from gcwsnet.training._net import make_net
+from gcwsnet.training._make_net import make_net
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from gcwsnet.coding._tensor_file import Arrays, Description
 from gcwsnet.estimators._fitted_machine import FittedMachine
 from gcwsnet.estimators._input import check_rows, opened, set_inputs
 from gcwsnet.estimators._model_file import check_net_fits, is_kernel_machine, read_model, restored_tables, whole_model
-from gcwsnet.training._net import Net, net_from_state
+from gcwsnet.training._make_net import net_from_state
+from gcwsnet.training._net import Net
 from gcwsnet.training._targets import Labels, Targets
 
 

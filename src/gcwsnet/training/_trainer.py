@@ -21,7 +21,8 @@ from gcwsnet.training._history import (
     history_state,
     thin,
 )
-from gcwsnet.training._net import Arrays, Net, make_net, net_from_state, starting_with
+from gcwsnet.training._make_net import make_net, net_from_state
+from gcwsnet.training._net import Arrays, Net, starting_with
 from gcwsnet.training._run import Coded, Observer, Plan, Run
 from gcwsnet.training._settings import TrainingSettings
 from gcwsnet.training._targets import Targets
