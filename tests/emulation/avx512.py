@@ -204,12 +204,37 @@ def csr(X: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any
 def sampled(X: NDArray[np.float64], p: float, scan: _core.Scan, method: _core.Method, memory: int, sparse: bool) -> str:
     """Return the digest of the samples of rows, by the native core."""
     hasher = _core.Hasher(3, X.shape[1], N_HASHES, memory, scan, method)
+    if method == _core.Method.REJECTION:  # one cap for all features, a little above the largest entry
+        n = 2 * X.shape[1]
+        log_cap = np.float32(p * np.log(np.abs(X).max()) + 0.01)
+        hasher.use_caps(np.full(n, log_cap), np.array([2**63 * (i + 1) // n for i in range(n)], dtype=np.uint64))
     i_star, t_star = (np.empty((len(X), N_HASHES), np.int64) for _ in range(2))
     if sparse:
         hasher.samples_of_csr(*csr(X), p, False, i_star, t_star, 1)
     else:
         hasher.samples_of_dense(np.ascontiguousarray(X), p, False, i_star, t_star, 1)
     return digest(i_star, t_star)
+
+
+def trained(loss: str, hidden: tuple[int, ...], reduction: int) -> str:
+    """Return the digest of the weights, the moments and the outputs of a net after eight steps."""
+    rng = np.random.default_rng(4)
+    codes, n_outputs, n_steps = rng.integers(0, 256, (96, 20), dtype=np.uint8), 3, 8
+    is_class = loss == "cross_entropy"
+    targets: NDArray[Any] = rng.integers(0, n_outputs, 96) if is_class else rng.normal(size=(96, 3)).astype(np.float32)
+    net = _core.Net(20, 8, hidden, n_outputs, reduction=reduction, seed=5)
+    losses, successes = np.empty(n_steps), np.empty((n_steps, *targets.shape[1:]))
+    net.train(
+        codes,
+        targets,
+        batch_size=12,
+        rates=np.full(n_steps, 0.01),
+        losses=losses,
+        successes=successes,
+        loss=loss,
+        betas=(0.9, 0.999),
+    )
+    return digest(*net.weights().values(), *net.second_moments().values(), net.outputs(codes), losses)
 
 
 def digest(*arrays: NDArray[Any]) -> str:
@@ -227,8 +252,13 @@ def cases() -> Iterator[tuple[str, Callable[[], str]]]:
                     title = f"gcws/{name}/{p:g}/{scan.name}/{'csr' if sparse else 'dense'}"
                     yield title, partial(sampled, X, p, scan, gcws, 1 << 28, sparse)
             yield f"gcws/{name}/{p:g}/generated/csr", partial(sampled, X, p, _core.Scan.AUTO, gcws, 0, True)
-        for method in (_core.Method.BINWISE, _core.Method.EXTREMAL, _core.Method.MINWISE):
+        for method in (_core.Method.BINWISE, _core.Method.EXTREMAL, _core.Method.MINWISE, _core.Method.REJECTION):
             yield f"{method.name}/{name}", partial(sampled, X, 1.0, _core.Scan.AUTO, method, 1 << 28, True)
+
+    for loss in ("cross_entropy", "squared_error"):
+        for hidden in ((), (24,), (24, 10)):
+            for reduction in (1, 4):
+                yield f"training/{loss}/{hidden}/{reduction}", partial(trained, loss, hidden, reduction)
 
 
 def show() -> None:
@@ -239,7 +269,7 @@ def show() -> None:
 
 
 def expected() -> dict[str, str]:
-    """Return the digests of all cases: of the reference for GCWS, of the core's baseline for other samplers."""
+    """Return the digests of all cases: of the reference for GCWS, of the core's baseline for samplers and nets."""
     from gcwsnet.hashing.reference import gcws  # noqa: PLC0415 - it needs scipy, which is not on the emulated machine
 
     _core.use_instruction_set("baseline")
