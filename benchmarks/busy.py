@@ -82,9 +82,9 @@ def run(options: argparse.Namespace) -> Section:
         log(n, *shown)
         lines.append([str(n), *shown])
     what = (
-        f"{options.rows:,} rows of 54 columns; 256 hashes, and a net of 64 hidden units on 64 hashes in batches of 32; "
-        f"medians of {options.repetitions} ratios, and in brackets the middle half of them.\nThe load of the machine "
-        f"before the first of them was {load.value:.0f}. Below 1, two threads are faster than one."
+        f"{options.rows:,} rows of 54 columns; 256 hashes, and a net of 64 hidden units on 64 hashes in batches of "
+        f"32.\nMedians of {options.repetitions} ratios, and in brackets the middle half of them. Below 1, two "
+        f"threads are faster than one.\nThe load of the machine before the first of them was {load.value:.0f}."
     )
     table = markdown_table(["busy neighbours", *TITLES.values()], lines, align="r")
     return Section("\n".join([*environment(), what, "", table]))

@@ -31,6 +31,10 @@ ORIGINS = {
 AUTHORS_SPLIT = "covtype_authors_train_mask.npy"
 """The rows for training in a split of Covtype that the authors publish with another package, as packed bits in UCI's
 order. It has the sizes of the paper; whether it is the split of the paper is not known."""
+MOMENT = 45
+"""Numbers that the sensors of DailySports measure in one moment; a row of DailySports has 125 moments."""
+MOMENTS = (188_209, 188_208)
+"""Training rows and test rows of the moments of DailySports: as many as PAMAP101 has."""
 COMPARABLE = ("exact", "rounded")
 """Origins whose numbers may be compared with those of the paper."""
 
@@ -103,6 +107,17 @@ def _covtype_of_authors() -> Bunch:
     return Bunch(**{**data, **rows, "name": "covtype-authors"})
 
 
+def _moments_of_dailysports() -> Bunch:
+    """Return rows of single moments, drawn at random from all rows of DailySports; half of them are for training."""
+    data, (n_train, n_test) = load("dailysports", download=False), MOMENTS
+    X, y = (np.concatenate([data[f"{name}_train"], data[f"{name}_test"]]) for name in "Xy")
+    drawn = np.random.default_rng(0).choice(X.size // MOMENT, n_train + n_test, replace=False)
+    moments, labels = X.reshape(-1, MOMENT)[drawn], np.repeat(y, X.shape[1] // MOMENT)[drawn]
+    train, test = slice(n_train), slice(n_train, None)
+    rows = {"X_train": moments[train], "y_train": labels[train], "X_test": moments[test], "y_test": labels[test]}
+    return Bunch(**{**data, **rows, "name": "dailysports-moments", "origin": "derived"})
+
+
 def _path(split: str) -> Path:
     return Path(os.environ.get("GCWSNET_DATA", "")) / split
 
@@ -116,6 +131,9 @@ BY_NAME = {
     },
     "m-image": _in_catalog("m-image", "M-Image", make_mnist_image),
     "pamap101": _in_catalog("pamap101", "PAMAP101"),
+    "dailysports-moments": Dataset(
+        "moments of DailySports", _moments_of_dailysports, ("dailysports",), (*MOMENTS, MOMENT)
+    ),
     "covtype": _in_catalog("covtype", "Covtype"),
     "covtype-authors": Dataset(
         "Covtype (the authors' split)", _covtype_of_authors, ("covtype",), _sizes("covtype"), AUTHORS_SPLIT

@@ -34,6 +34,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         hundred_epochs.FIGURE_5,
         hundred_epochs.FIGURE_6,
         hundred_epochs.FIGURE_7,
+        hundred_epochs.FIGURE_7_STAND_IN,
         one_epoch.DAILYSPORTS,
         one_epoch.M_NOISE1,
         one_epoch.M_IMAGE,

@@ -113,7 +113,6 @@ def _experiment(name: str, place: str) -> Experiment:
                 "A large b is recommended.",
                 "after one epoch, each doubling of b from 1 to 8 is better; all k and L",
                 more_bits,
-                why="The case against it is within the noise of one seed; more seeds would tell.",
             ),
             Statement(
                 "GCWS typically reaches a reasonable accuracy in less than one epoch.",
