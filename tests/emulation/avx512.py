@@ -7,8 +7,8 @@ through the serial port. They must be those of the NumPy reference. On Debian:
     apt-get install bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso
 
 The kernel is that of the machine, or the one of ``--kernel``, or else Debian's, which ``apt-get download`` fetches.
-``--script FILE`` runs another program, which may import NumPy and the native core. Bochs does some 20 million
-instructions in a second, so that all cases take about ten minutes of one core.
+``--module NAME`` runs another module of the tests, which may import NumPy and the native core. Bochs does some 20
+million instructions in a second, so that all cases take about ten minutes of one core.
 """
 
 from __future__ import annotations
@@ -283,15 +283,15 @@ def expected() -> dict[str, str]:
 
 
 def main() -> None:
-    """Compare the digests, or run a script on the emulated processor."""
+    """Compare the digests, or run a module on the emulated processor."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", type=Path, help="a Linux kernel, vmlinuz")
     parser.add_argument("--work", type=Path, default=ROOT / "build/avx512", help="a folder for the disc and the output")
-    parser.add_argument("--script", help="a Python file below tests/ to run instead")
+    parser.add_argument("--module", help="a module of the tests to run instead")
     options = parser.parse_args()
-    command = [options.script] if options.script else ["-c", "from tests.emulation import avx512; avx512.show()"]
+    command = ["-m", options.module] if options.module else ["-c", "from tests.emulation import avx512; avx512.show()"]
     code, output = run(["-u", *command], options.kernel, options.work.resolve())
-    if options.script or code != 0:
+    if options.module or code != 0:
         print(output, end="")
         sys.exit(code)
     if "instruction set avx512" not in output:
