@@ -50,6 +50,15 @@ def run_in(folder: Path) -> list[Any]:
     return ["train", *files, *SMALL, "--checkpoint-every", 500]
 
 
+def test_a_model_in_the_place_of_a_checkpoint_is_not_resumed(tmp_path: Path) -> None:
+    write_rows(tmp_path / "rows.svm", 60)
+    write_rows(tmp_path / "test.svm", 20, seed=1)
+    succeed(*run_in(tmp_path))
+    (tmp_path / "m" / "model.safetensors").rename(tmp_path / "m" / "checkpoint.safetensors")
+    assert "is no checkpoint: it does not say of which files and settings" in fail(*run_in(tmp_path), "--resume")
+    succeed(*run_in(tmp_path), "--restart")
+
+
 @pytest.mark.parametrize(("name", "what"), [("rows.svm", "files"), ("test.svm", "test files")])
 def test_a_run_is_not_resumed_with_other_contents_of_the_same_size(
     name: str, what: str, unfinished: Path, tmp_path: Path

@@ -260,8 +260,13 @@ def _resume(
 ) -> tuple[RowSource, GCWSNetEstimator]:
     """Return the rows and the estimator of an unfinished run."""
     _, arrays, description = read_model(checkpoint)
+    kept = description.get("fingerprint")
+    if not isinstance(kept, dict):
+        raise ValueError(
+            f"{checkpoint} is no checkpoint: it does not say of which files and settings; start again with --restart"
+        )
     for name, value in fingerprint.items():
-        before = description["fingerprint"].get(name)
+        before = kept.get(name)
         if before != value and name in ("files", "tests"):
             raise ValueError(
                 f"{checkpoint} is of a run with other {'test files' if name == 'tests' else name}: "
