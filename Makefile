@@ -77,19 +77,24 @@ MEASURES_MEMORY := --deselect tests/data/test_sources.py::test_a_file_of_several
 SOURCES := $(NATIVE) $(wildcard src/gcwsnet/*.py src/gcwsnet/*/*.py src/gcwsnet/*/*/*.py)
 sanitize: $(SANITIZED_PARTS:%=$(SANITIZED)/passed/%) ## tests with a native core that checks its memory and its arithmetic
 
+# The package in a folder, with a native core that was built with an option, which is what a way to run Python then finds.
+define package_in
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B $(1)/cmake -G Ninja -D$(2)=ON \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
+	$(BIN)/cmake --build $(1)/cmake
+	rm -rf $(1)/site && mkdir -p $(1)/site
+	cp -R src/gcwsnet $(1)/site/
+	cp $(1)/cmake/_core*.so $(1)/site/gcwsnet/
+	$(3) -c "import gcwsnet._core as core; assert '$(1)/' in core.__file__, core.__file__"
+endef
+
 $(SANITIZED)/venv: | setup
 	$(PYTHON) -m venv --without-pip $@
 	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
 	  > $$($@/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tools.pth
 
 $(SANITIZED)/site: $(SOURCES) | setup $(SANITIZED)/venv
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B $(SANITIZED)/cmake -G Ninja -DGCWSNET_SANITIZE=ON \
-	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
-	$(BIN)/cmake --build $(SANITIZED)/cmake
-	rm -rf $@ && mkdir -p $@
-	cp -R src/gcwsnet $@/
-	cp $(SANITIZED)/cmake/_core*.so $@/gcwsnet/
-	$(SANITIZED_RUN) -c "import gcwsnet._core as core; assert '$(SANITIZED)' in core.__file__, core.__file__"
+	$(call package_in,$(SANITIZED),GCWSNET_SANITIZE,$(SANITIZED_RUN))
 
 .SECONDEXPANSION:
 $(SANITIZED)/passed/%: $(SANITIZED)/site $$(wildcard $$* $$*/*.py) tests/conftest.py
@@ -102,13 +107,7 @@ THREADS := build/sanitized-threads
 THREADS_RUN := LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS="exitcode=66 die_after_fork=0" \
   PYTHONPATH=$(CURDIR)/$(THREADS)/site $(SANITIZED)/venv/bin/python
 sanitize-threads: setup $(SANITIZED)/venv ## tests of threads with a native core that looks for data races
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B $(THREADS)/cmake -G Ninja -DGCWSNET_SANITIZE_THREADS=ON \
-	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
-	$(BIN)/cmake --build $(THREADS)/cmake
-	rm -rf $(THREADS)/site && mkdir -p $(THREADS)/site
-	cp -R src/gcwsnet $(THREADS)/site/
-	cp $(THREADS)/cmake/_core*.so $(THREADS)/site/gcwsnet/
-	$(THREADS_RUN) -c "import gcwsnet._core as core; assert '$(THREADS)' in core.__file__, core.__file__"
+	$(call package_in,$(THREADS),GCWSNET_SANITIZE_THREADS,$(THREADS_RUN))
 	$(THREADS_RUN) tests/races.py
 
 # On another processor QEMU runs what a cross-compiler has built; Bochs runs the native core as it is.

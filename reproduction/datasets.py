@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 from sklearn.utils import Bunch
@@ -101,21 +102,31 @@ def _covtype_of_authors() -> Bunch:
     data, path = load("covtype", download=False), _path(AUTHORS_SPLIT)
     if not path.is_file():
         raise FileNotFoundError(f"{AUTHORS_SPLIT} is missing; {where_to_get('covtype-authors')}")
-    X, y = (np.concatenate([data[f"{name}_train"], data[f"{name}_test"]]) for name in "Xy")
+    X, y = _all_rows(data)
     chosen = np.unpackbits(np.load(path), count=len(y)).astype(bool)[np.random.default_rng(0).permutation(len(y))]
-    rows = {"X_train": X[chosen], "y_train": y[chosen], "X_test": X[~chosen], "y_test": y[~chosen]}
-    return Bunch(**{**data, **rows, "name": "covtype-authors"})
+    return _split_again(data, X, y, chosen, name="covtype-authors")
 
 
 def _moments_of_dailysports() -> Bunch:
     """Return rows of single moments, drawn at random from all rows of DailySports; half of them are for training."""
     data, (n_train, n_test) = load("dailysports", download=False), MOMENTS
-    X, y = (np.concatenate([data[f"{name}_train"], data[f"{name}_test"]]) for name in "Xy")
+    X, y = _all_rows(data)
     drawn = np.random.default_rng(0).choice(X.size // MOMENT, n_train + n_test, replace=False)
     moments, labels = X.reshape(-1, MOMENT)[drawn], np.repeat(y, X.shape[1] // MOMENT)[drawn]
-    train, test = slice(n_train), slice(n_train, None)
-    rows = {"X_train": moments[train], "y_train": labels[train], "X_test": moments[test], "y_test": labels[test]}
-    return Bunch(**{**data, **rows, "name": "dailysports-moments", "origin": "derived"})
+    chosen = np.arange(len(labels)) < n_train
+    return _split_again(data, moments, labels, chosen, name="dailysports-moments", origin="derived")
+
+
+def _all_rows(data: Bunch) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the rows and the labels of a dataset, those for training first."""
+    X, y = (np.concatenate([data[f"{name}_train"], data[f"{name}_test"]]) for name in "Xy")
+    return X, y
+
+
+def _split_again(data: Bunch, X: NDArray[Any], y: NDArray[Any], chosen: NDArray[np.bool_], **about: str) -> Bunch:
+    """Return a dataset with other rows, of which the chosen ones are for training."""
+    rows = {"X_train": X[chosen], "y_train": y[chosen], "X_test": X[~chosen], "y_test": y[~chosen]}
+    return Bunch(**{**data, **rows, **about})
 
 
 def _path(split: str) -> Path:

@@ -49,13 +49,6 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def copies(saved: Path, tmp_path: Path) -> Path:
-    for file in saved.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    return tmp_path
-
-
 def of_shape(*shape: int, dtype: type[Any] = np.float32, value: Any = 1) -> NDArray[Any]:
     return np.full(shape, value, dtype=dtype)
 

@@ -47,13 +47,6 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def copies(saved: Path, tmp_path: Path) -> Path:
-    for file in saved.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    return tmp_path
-
-
 def numbers(*shape: int, value: float = 1.0) -> Any:
     return of_shape(*shape, dtype=np.float64, value=value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from gcwsnet.neighbors._queries import Queries
 from gcwsnet.neighbors._store import Store
 
 
-class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """A transformer that finds neighbours and gives their graph, as scikit-learn's `KNeighborsTransformer` does.
 
     An index is one that has a store of rows and says how queries are made of rows.
@@ -137,9 +138,9 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             raise ValueError(f"{name} must be at most {most}, the rows that can be neighbours, got {name}={number}")
         return number
 
+    @abstractmethod
     def _queries(self, X: Any) -> Queries:
         """Return the queries of rows, or of all rows of the index if X is None."""
-        raise NotImplementedError
 
 
 def _array_of_arrays(parts: list[NDArray[Any]]) -> NDArray[Any]:
