@@ -202,7 +202,8 @@ inline void scan_pruned_generated(const Entries& row, const HashKeys* hashes, st
     const std::size_t rest = row.n - start;
     const std::size_t n = rest < PrunedWorkspace::kEntries ? rest : PrunedWorkspace::kEntries;
     const Entries piece = {row.feature + start, row.L + start, row.key + start, n};
-    const std::size_t n_parts = start > 0 ? 1 : n < 48 ? 3 : n < 256 ? 5 : 8;  // measured; any number gives the same
+    // Measured; any number up to ParameterPacks::kMost gives the same.
+    const std::size_t n_parts = start > 0 ? 1 : n < 48 ? 3 : n < 256 ? 5 : 8;
     const float M = greatest(piece.L, n);
     if (n > kFewEntries) prepare(piece, M, work);
     for (std::size_t block = 0; block < n_blocks; ++block) {
