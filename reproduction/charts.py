@@ -96,10 +96,16 @@ def accuracy_over_epochs(results: Results, runs: Iterable[tuple[str, Settings, S
     for label, settings, style in runs:
         outcome = results.get(settings)
         if outcome is not None:
-            curve = outcome.result["curve"]
-            deviations = tuple(curve.get("deviation", ()))
-            series.append(Series(label, tuple(curve["epoch"]), tuple(curve["accuracy"]), style, deviations))
+            series.append(curve_series(label, outcome, "accuracy", style))
     return tuple(series)
+
+
+def curve_series(label: str, outcome: Outcome, name: str, style: Style) -> Series:
+    """Return one of the numbers that an outcome has along the epochs, with its deviation over several seeds."""
+    curve = outcome.result["curve"]
+    return Series(
+        label, tuple(curve["epoch"]), tuple(curve[name]), style, tuple(curve.get("deviation", {}).get(name, ()))
+    )
 
 
 def accuracy_against(

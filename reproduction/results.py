@@ -28,7 +28,8 @@ class Outcome:
         Where the dataset is from: "exact", "rounded", "derived", "rebuilt" or "bundled"; None without a dataset.
     result : dict
         For nets accuracies in percent: "accuracy" at the end, on all rows for testing, and "curve" along the epochs.
-        In a mean over seeds also their standard deviations: "deviation", here and in the curve, and "seeds".
+        In a mean over seeds also "seeds", and as "deviation" the standard deviation of the accuracy at the end, and
+        in the curve those of each of its numbers by name.
     seconds : float
         The time it took.
     versions : dict
@@ -51,20 +52,22 @@ class Outcome:
 
     def at(self, epoch: float) -> float:
         """Return the accuracy in percent at the first checkpoint that is not before an epoch."""
-        return self._at(epoch, "accuracy")
+        return self._at(epoch, self.result["curve"]["accuracy"], self.result["accuracy"])
 
     def deviation(self, epoch: float | None = None) -> float:
         """Return the standard deviation over the seeds of the accuracy at the end, or at an epoch; 0 with one seed."""
         if self.seeds == 1:
             return 0.0
-        return float(self.result["deviation"]) if epoch is None else self._at(epoch, "deviation")
+        if epoch is None:
+            return float(self.result["deviation"])
+        return self._at(epoch, self.result["curve"]["deviation"]["accuracy"], self.result["deviation"])
 
-    def _at(self, epoch: float, name: str) -> float:
-        curve = self.result["curve"]
-        for reached, number in zip(curve["epoch"], curve[name], strict=True):
+    def _at(self, epoch: float, numbers: Sequence[float], last: float) -> float:
+        """Return the one of the numbers along the epochs that is at an epoch, and `last` behind them all."""
+        for reached, number in zip(self.result["curve"]["epoch"], numbers, strict=True):
             if reached >= epoch - 1e-9:
                 return float(number)
-        return float(self.result[name])
+        return float(last)
 
     @property
     def seeds(self) -> int:
@@ -88,13 +91,14 @@ def mean_over_seeds(outcomes: Sequence[Outcome]) -> Outcome:
 
 
 def _mean_curve(curves: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    means = {
-        name: [fmean(values) for values in zip(*(one[name] for one in curves), strict=True)]
+    values = {
+        name: list(zip(*(one[name] for one in curves), strict=True))
         for name, numbers in curves[0].items()
         if isinstance(numbers, list)
     }
-    accuracies = zip(*(one["accuracy"] for one in curves), strict=True)
-    return {**curves[0], **means, "deviation": [stdev(values) for values in accuracies]}
+    means = {name: [fmean(some) for some in at_checkpoints] for name, at_checkpoints in values.items()}
+    deviations = {name: [stdev(some) for some in at_checkpoints] for name, at_checkpoints in values.items()}
+    return {**curves[0], **means, "deviation": deviations}
 
 
 _FIELDS = {field.name for field in fields(Outcome)}

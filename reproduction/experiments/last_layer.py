@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from reproduction.charts import ORIGINAL, RED, Chart, Series, Style, figure
+from reproduction.charts import ORIGINAL, RED, Chart, Style, curve_series, figure
 from reproduction.experiment import (
     LAST_LAYER_GCWS,
     LAST_LAYER_NET,
@@ -52,11 +52,9 @@ def _charts(results: Results) -> Iterator[Chart]:
         for outcome in (_done(results, H), results.get(_history(H)[1])):
             if outcome is None:
                 continue
-            curve = outcome.result["curve"]
-            x = tuple(curve["epoch"])
             series = (
-                Series("GCWS on the hidden layer", x, tuple(curve["gcws"]), Style("-", "", RED)),
-                Series("the net itself", x, tuple(curve["net"]), ORIGINAL),
+                curve_series("GCWS on the hidden layer", outcome, "gcws", Style("-", "", RED)),
+                curve_series("the net itself", outcome, "net", ORIGINAL),
             )
             yield Chart(f"DailySports: L = 2, H = {H}, k = 256, b = 8", series)
 
@@ -84,7 +82,7 @@ def _gains(results: Results, first: bool) -> list[Case]:
         for batch, net, ours in list(zip(curve["batch"], curve["net"], curve["gcws"], strict=True))[
             : 1 if first else None
         ]:
-            what = f"H = {outcome.settings['H']}, batch {batch}, from {net:.1f}% to {ours:.1f}%"
+            what = f"H = {outcome.settings['H']}, batch {batch:g}, from {net:.1f}% to {ours:.1f}%"
             cases.append(Case(what, ours - net, ours - net > least, (outcome,)))
     return cases
 

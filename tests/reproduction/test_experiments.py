@@ -150,6 +150,18 @@ def test_the_original_data_are_dashed_and_black_and_gcws_is_solid(tmp_path: Path
         assert len(set(styles.values())) == len(styles)
 
 
+def test_both_lines_of_the_last_layer_have_bands_over_seeds(tmp_path: Path) -> None:
+    grid = EXPERIMENTS["last-layer"].grid(True)
+    numbers = ([10.0, 20.0], [14.0, 26.0], [18.0, 32.0])
+    curves = [{"epoch": [0.5, 1.0], "accuracy": net, "net": net, "gcws": [50.0, 50.0]} for net in numbers]
+    runs = [outcome({**one, "seed": seed}, 50.0) for one in grid for seed in range(3)]
+    for run in runs:
+        run.result["curve"] = {**curves[run.settings["seed"]], "rows": 9}
+    (chart,) = EXPERIMENTS["last-layer"].figure(results(tmp_path, *runs)).charts
+    bands = {line.label: line.errors for line in chart.series}
+    assert bands == {"GCWS on the hidden layer": (0, 0), "the net itself": (4, 6)}
+
+
 def test_a_first_layer_is_timed_on_numbers_and_on_codes(tmp_path: Path) -> None:
     run = compute(first_layer("digits", k=16))
     assert set(run.result) == {"numbers", "codes", "hashing"}
