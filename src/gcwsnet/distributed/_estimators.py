@@ -33,6 +33,7 @@ from gcwsnet.distributed._rounds import SHARDS, SYNC_ROWS, ClusterRounds, check_
 from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._input import opened, schema_of
+from gcwsnet.estimators._parameters import Beginning
 from gcwsnet.estimators._progress import progress
 from gcwsnet.estimators._train_files import SHUFFLED_ROWS
 from gcwsnet.training import Plan
@@ -185,10 +186,7 @@ class DaskEstimator(BaseEstimator):
         rows = estimator._check_rows(X, drawn.y, drawn.weight, coder_settings, schema, reset=True)
         targets = estimator._targets_of(self._shown(rows.y, surveys))
         self._weigh_classes(estimator, surveys)
-        thorough = coder_settings.search == "thorough"
-        epochs = training_settings.epochs_to_compare(n_rows, thorough=thorough)
-        training_settings = training_settings.for_rows(n_rows, targets.n_outputs)
-        estimator._begin(rows, targets, coder_settings, training_settings, schema, seed, epochs)
+        estimator._begin(rows, Beginning(targets, coder_settings, schema, seed), training_settings, n_rows)
 
     def _shown(self, y: Any, surveys: list[Survey]) -> Any:  # noqa: ARG002
         """Return what targets are learned from."""

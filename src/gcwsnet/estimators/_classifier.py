@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from gcwsnet._validation import MOST_WEIGHT, check_weights
-from gcwsnet.estimators._base import Callback, GCWSNetEstimator
+from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._parameters import Callback
 from gcwsnet.estimators._table_model import without_targets
 from gcwsnet.training import LabelIndicators, Labels, Targets, Trainer
 from gcwsnet.training._targets import UnknownLabelError, check_labels, is_indicator_matrix

@@ -11,7 +11,8 @@ from sklearn.base import RegressorMixin
 
 from gcwsnet._validation import check_choice
 from gcwsnet.coding import CoderSettings
-from gcwsnet.estimators._base import Callback, GCWSNetEstimator
+from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._parameters import Callback
 from gcwsnet.estimators._table_model import without_targets
 from gcwsnet.estimators._warm_up import WARM_UP_ROWS
 from gcwsnet.training import Numbers, Targets, Trainer, TrainingSettings
