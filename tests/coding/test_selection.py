@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gcwsnet.coding import CoderSettings, fit_coder
+from gcwsnet.coding._candidates import open_points
 from gcwsnet.coding._preprocessing import Recipe
 from gcwsnet.coding._selection import (
     FEW_ROWS,
@@ -21,7 +22,6 @@ from gcwsnet.coding._selection import (
     SECOND,
     Outcome,
     clearly_better,
-    open_points,
     select,
     splits,
 )

@@ -22,6 +22,7 @@ from gcwsnet._validation import (
     check_power,
     without_nan,
 )
+from gcwsnet.coding._candidates import Candidate
 from gcwsnet.coding._coder_format import check_coder
 from gcwsnet.coding._preprocessing import (
     KINDS,
@@ -29,7 +30,7 @@ from gcwsnet.coding._preprocessing import (
     learn_preprocessing,
     preprocessing_from_state,
 )
-from gcwsnet.coding._selection import SEARCHES, Candidate, Score, select
+from gcwsnet.coding._selection import SEARCHES, Score, select
 from gcwsnet.coding._version import ColumnVersion
 from gcwsnet.data import Schema
 from gcwsnet.hashing._fitted import FittedHasher

@@ -13,8 +13,8 @@ from sklearn.utils import Bunch
 from gcwsnet._keys import SPLIT, random_order
 from gcwsnet._memory import require_memory
 from gcwsnet.coding import Coder
+from gcwsnet.coding._candidates import Candidate
 from gcwsnet.coding._preprocessing import TablePreprocessing
-from gcwsnet.coding._selection import Candidate
 from gcwsnet.estimators._fitted_machine import KernelCandidate
 from gcwsnet.estimators._predictor import Predictor
 

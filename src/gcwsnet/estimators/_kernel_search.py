@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, without_nan
 from gcwsnet.coding import CoderSettings
+from gcwsnet.coding._candidates import Point, climb_powers, open_points
 from gcwsnet.coding._preprocessing import AnyPreprocessing, learn_preprocessing
-from gcwsnet.coding._selection import Point, climb_powers, open_points
 from gcwsnet.estimators._fitted_machine import KernelCandidate
 from gcwsnet.estimators._ridge import Floats, Ridge, fit_ridge
 from gcwsnet.kernels import pgmm_kernel

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gcwsnet.coding import Candidate
-from gcwsnet.coding._selection import describe
+from gcwsnet.coding._candidates import describe
 from gcwsnet.training import Observer
 from gcwsnet.training._following import Event
 from gcwsnet.training._history import Record
