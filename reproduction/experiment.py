@@ -54,6 +54,8 @@ CLOSE = 2.0
 
 BY_FORMULA = "by the formula"
 """The verdict on what follows from a formula, without a run that could contradict it."""
+NO_VERDICT = "no verdict"
+"""What stands for a verdict where the paper has no number."""
 
 
 class Comparison(NamedTuple):

@@ -70,9 +70,14 @@ def _kernel(settings: Settings, data: Any) -> tuple[Kernel, Any, Any]:
     if settings["kernel"] == "rbf":
         X, Y = normalize(X), normalize(Y)
     else:
-        size = np.sqrt(np.mean(np.sum(X**2, axis=1)))
-        X, Y = X / size, Y / size
+        X, Y = length_one_on_average(X, Y)
     return lambda X, Y: rbf_kernel(X, Y, gamma=parameter / 2), X, Y
+
+
+def length_one_on_average(X: Any, Y: Any) -> tuple[Any, Any]:
+    """Return rows for training and for testing divided by one number, so that those for training have mean square 1."""
+    size = np.sqrt(np.mean(np.sum(X**2, axis=1)))
+    return X / size, Y / size
 
 
 def run_zero_bit(settings: Settings, data: Any) -> dict[str, Any]:

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.preprocessing import normalize
 from torch import Tensor, nn
 
 from benchmarks.timing import medians
-from gcwsnet import GCWSNetClassifier, RandomFourierFeatures
-from gcwsnet.nn import GCWSLayer, LazyAdam
+from gcwsnet import GCWSHasher, GCWSNetClassifier, RandomFourierFeatures
+from gcwsnet.nn import GCWSLayer, HashedLinear, LazyAdam
 from reproduction.datasets import load_rows, subsample_test_rows
+from reproduction.kernel_runs import length_one_on_average
 from reproduction.settings import Settings, hidden_layers
 
 Floats = NDArray[np.float32]
@@ -26,6 +29,8 @@ CURVE_ROWS = 10_000
 
 def run_gcws(settings: Settings, data: Any) -> dict[str, Any]:
     """Return the accuracies of a GCWSNet: Adam with a constant rate, batches in random order."""
+    if "weights" in settings:
+        return _run_gcws_as_in_paddle(settings, data)
     net = GCWSNetClassifier(
         settings["k"],
         bits=settings["b"],
@@ -57,6 +62,37 @@ def run_gcws(settings: Settings, data: Any) -> dict[str, Any]:
     }
 
 
+def _run_gcws_as_in_paddle(settings: Settings, data: Any) -> dict[str, Any]:
+    """Return the accuracies of a GCWSNet by torch, with Xavier's weights and Adam on all rows of the table."""
+    hasher = GCWSHasher(
+        settings["k"],
+        bits=settings["b"],
+        t_bits=settings["t_bits"],
+        encoding=settings["encoding"],
+        p=settings["p"],
+        random_state=settings["seed"],
+        n_jobs=1,
+    ).fit(data.X_train)
+    codes, test_codes = (hasher.transform(X) for X in (data.X_train, data.X_test))
+    torch.manual_seed(settings["seed"])
+    units = (*hidden_layers(settings), len(np.unique(data.y_train)))
+    layers: list[nn.Module] = [HashedLinear(settings["k"], settings["b"], units[0], sparse=False)]
+    if len(units) > 1:
+        layers += [nn.ReLU(), *plain_net(units[0], units[1:-1], units[-1])]
+    net = _with_xavier_weights(nn.Sequential(*layers))
+    optimizer = torch.optim.Adam(net.parameters(), lr=settings["learning_rate"], fused=True)
+    return train_net(settings, net, optimizer, codes, data.y_train, test_codes, data.y_test)
+
+
+def _with_xavier_weights(net: nn.Sequential) -> nn.Sequential:
+    """Return a net whose layers start with Xavier's uniform weights and biases of zero, as those of PaddlePaddle do."""
+    for layer in net:
+        if isinstance(layer, (nn.Linear, HashedLinear)):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+    return net
+
+
 def run_original(settings: Settings, data: Any) -> dict[str, Any]:
     """Return the accuracies of the net on the original data, or on powers or logarithms of them."""
     train, test = (power_or_log(X, settings["transform"], settings["p"]) for X in (data.X_train, data.X_test))
@@ -67,15 +103,22 @@ def run_nrff(settings: Settings, data: Any) -> dict[str, Any]:
     """Return the accuracies of the net on normalized random Fourier features."""
     names = ("dataset", "standardized", "k", "gamma", "seed")
     length = {"1": 1.0, "sqrt(k)": math.sqrt(settings["k"])}[settings["length"]]
-    train, test = (np.float32(length) * rows for rows in _features(*(settings[name] for name in names)))
+    features = _features(*(settings[name] for name in names), settings.get("rows", "unit"))
+    train, test = (np.float32(length) * rows for rows in features)
     return train_plain_net(settings, train, data.y_train, test, data.y_test)
 
 
 @lru_cache(maxsize=1)
-def _features(dataset: str, standardized: bool, k: int, gamma: float, seed: int) -> tuple[Floats, Floats]:
+def _features(dataset: str, standardized: bool, k: int, gamma: float, seed: int, rows: str) -> tuple[Floats, Floats]:
     data = load_rows({"dataset": dataset, "standardized": standardized})
-    features = RandomFourierFeatures(k, gamma=gamma, random_state=seed).fit(data.X_train)
-    return features.transform(data.X_train), features.transform(data.X_test)
+    X, Y = data.X_train, data.X_test
+    if rows == "unit":
+        features = RandomFourierFeatures(k, gamma=gamma, random_state=seed).fit(X)
+        return features.transform(X), features.transform(Y)
+    X, Y = length_one_on_average(X.astype(np.float64), Y.astype(np.float64))
+    sampler = RBFSampler(gamma=gamma / 2, n_components=k, random_state=seed).fit(X)
+    train, test = (normalize(sampler.transform(some)).astype(np.float32) for some in (X, Y))
+    return train, test
 
 
 def power_or_log(X: Floats, transform: str, p: float) -> Floats:
@@ -121,12 +164,27 @@ def _step(net: nn.Module, optimizer: torch.optim.Optimizer, X: Tensor, y: Tensor
 def train_plain_net(settings: Settings, X_train: Floats, y_train: Any, X_test: Floats, y_test: Any) -> dict[str, Any]:
     """Return the accuracies of a net on numbers: Adam with a constant rate, batches in random order."""
     torch.manual_seed(settings["seed"])
+    net = plain_net(X_train.shape[1], hidden_layers(settings), len(np.unique(y_train)))
+    if "weights" in settings:
+        net = _with_xavier_weights(net)
+    optimizer = torch.optim.Adam(net.parameters(), lr=settings["learning_rate"])
+    return train_net(settings, net, optimizer, X_train, y_train, X_test, y_test)
+
+
+def train_net(
+    settings: Settings,
+    net: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    X_train: NDArray[Any],
+    y_train: Any,
+    X_test: NDArray[Any],
+    y_test: Any,
+) -> dict[str, Any]:
+    """Return the accuracies of a net of torch along its epochs; rows are numbers or codes, in random order."""
     classes, labels = np.unique(y_train, return_inverse=True)
     X, y = torch.from_numpy(X_train), torch.from_numpy(labels)
     test = torch.from_numpy(X_test), torch.from_numpy(np.searchsorted(classes, y_test))
     checked = subsample_test_rows(*test, CURVE_ROWS)
-    net = plain_net(X.shape[1], hidden_layers(settings), len(classes))
-    optimizer = torch.optim.Adam(net.parameters(), lr=settings["learning_rate"])
     curve: dict[str, Any] = {"epoch": [], "accuracy": [], "rows": len(checked[1])}
     n, checks = len(y), settings["checkpoints"]
     for epoch in range(settings["epochs"]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -53,6 +54,12 @@ class Outcome:
     def at(self, epoch: float) -> float:
         """Return the accuracy in percent at the first checkpoint that is not before an epoch."""
         return self._at(epoch, self.result["curve"]["accuracy"], self.result["accuracy"])
+
+    def epochs_to(self, accuracy: float) -> float:
+        """Return the epochs after which an accuracy is reached for the first time; infinite if it never is."""
+        curve = self.result["curve"]
+        steps = zip(curve["epoch"], curve["accuracy"], strict=True)
+        return next((epoch for epoch, reached in steps if reached >= accuracy), math.inf)
 
     def deviation(self, epoch: float | None = None) -> float:
         """Return the standard deviation over the seeds of the accuracy at the end, or at an epoch; 0 with one seed."""

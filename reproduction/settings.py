@@ -61,6 +61,12 @@ def gcws(
     return {**net, **_drawn(draw)}
 
 
+def as_in_paddle(settings: Settings) -> Settings:
+    """Return settings of the same net with PaddlePaddle's defaults: Xavier's weights, Adam on all rows of a table."""
+    optimizer = {"optimizer": "adam"} if "optimizer" in settings else {}
+    return {**settings, **optimizer, "weights": "xavier"}
+
+
 def original(
     dataset: str,
     *,
@@ -83,10 +89,22 @@ def _drawn(draw: int) -> Settings:
 
 
 def nrff(
-    dataset: str, *, k: int, gamma: float, L: int, length: str = "1", H: int = H, epochs: int = 1, seed: int = 0
+    dataset: str,
+    *,
+    k: int,
+    gamma: float,
+    L: int,
+    length: str = "1",
+    rows: str = "unit",
+    H: int = H,
+    epochs: int = 1,
+    seed: int = 0,
 ) -> Settings:
-    """Return settings of the net on k normalized random Fourier features, in rows of length "1" or "sqrt(k)"."""
-    features = {"k": k, "gamma": float(gamma), "length": length}
+    """Return settings of the net on k normalized random Fourier features, of length "1" or "sqrt(k)".
+
+    The rows of the data are of length 1 ("unit"), or divided by one number ("scaled").
+    """
+    features = {"k": k, "gamma": float(gamma), "length": length, **({} if rows == "unit" else {"rows": rows})}
     return {"method": "nrff", **features, **_net(dataset, L, H, epochs, seed)}
 
 

@@ -31,18 +31,30 @@ SHARES = (ALL, TYPICALLY, OFTEN)
 
 MUCH = 5.0
 """The points of accuracy that are "much", "considerable", "substantial" or "obvious"."""
+DRASTICALLY = 30.0
+"""The points of accuracy that are a "drastic" improvement."""
 SIMILAR = 1.0
-"""The points of accuracy within which two results are "similar"."""
+"""The points of accuracy within which two results are "similar" or "comparable", and up to which a gain is "little"."""
+NOTICEABLE = 0.5
+"""The points of accuracy from which a gain is "noticeable" or a "further improvement"."""
+CONSISTENT = 3.0
+"""The points of accuracy within which a net and a linear classifier are "consistent"."""
 NO_LOSS = 2.0
 """The points of accuracy up to which a loss is not "obvious"."""
 REASONABLE = 85.0
 """The percentage of the accuracy to compare with from which an accuracy is "reasonable"."""
 CLOSE_TO_BEST = 95.0
 """The percentage of the best accuracy from which an accuracy is "close to the best"."""
+FAILED = 50.0
+"""The percentage of the accuracy to compare with below which training has "failed"."""
 LIMITS = (
     f'"much", "considerably", "substantially" and "obviously" better: by more than {MUCH:g} points of accuracy',
-    '"much faster": at most half of the epochs for the accuracy with which training on the original data ends',
-    f'"similar": within {SIMILAR:g} point; no "obvious" loss: at most {NO_LOSS:g} points',
+    f'"drastically" better: by more than {DRASTICALLY:g} points',
+    f'"noticeably" better, or a "further improvement": by more than {NOTICEABLE:g} points',
+    '"much faster": at most half of the epochs that the other net needs for the accuracy with which it ends',
+    f'"similar" or "comparable", and "little" gain: within {SIMILAR:g} point',
+    f'"consistent": within {CONSISTENT:g} points; no "obvious" loss: at most {NO_LOSS:g} points',
+    f'training "fails": less than {FAILED:g}% of the accuracy that it is compared with',
     f'"reasonable": at least {REASONABLE:g}% of the accuracy that it is compared with',
     f'"close to the best": at least {CLOSE_TO_BEST:g}% of the best',
 )
@@ -85,7 +97,8 @@ class Verdict(NamedTuple):
     against : tuple of str
         The cases in which it does not hold, with their numbers.
     origins : dict
-        For each dataset behind it where its rows are from; "simulation" without a dataset.
+        For each dataset behind it where its rows are from; "simulation" without a dataset. Behind a statement that does
+        not hold are the cases against it.
     """
 
     state: str
@@ -128,14 +141,14 @@ class Statement:
             cases = self.cases(results)
         except NotMeasuredError as error:
             return Verdict(NOT_MEASURED, str(error))
-        holding = [case.holds for case in cases]
-        state = HOLDS if sum(holding) >= self.share.least * len(cases) else FAILS
-        numbers = f"{tally(holding)}, {spread([case.value for case in cases], self.unit)}"
-        origins = _origins(cases)
-        against = tuple(
-            f"{_place(case, origins)}{case.what}: {number(case.value, self.unit)}" for case in cases if not case.holds
+        against = [case for case in cases if not case.holds]
+        state = HOLDS if len(cases) - len(against) >= self.share.least * len(cases) else FAILS
+        numbers = f"{tally(case.holds for case in cases)}, {spread([case.value for case in cases], self.unit)}"
+        several = len(_origins(cases)) > 1
+        named = tuple(
+            f"{_dataset(case) if several else ''}{case.what}: {number(case.value, self.unit)}" for case in against
         )
-        return Verdict(state, numbers, against, origins)
+        return Verdict(state, numbers, named, _origins(cases if state == HOLDS else against))
 
 
 def _origins(cases: Iterable[Case]) -> dict[str, str]:
@@ -144,9 +157,9 @@ def _origins(cases: Iterable[Case]) -> dict[str, str]:
     return found or {SIMULATION: SIMULATION}
 
 
-def _place(case: Case, origins: dict[str, str]) -> str:
-    """Return the dataset of a case, if the statement covers several of them."""
-    return f"{DISPLAY_NAMES[case.outcomes[0].settings['dataset']]}, " if len(origins) > 1 else ""
+def _dataset(case: Case) -> str:
+    """Return the beginning of a case of a statement that covers several datasets."""
+    return f"{DISPLAY_NAMES[case.outcomes[0].settings['dataset']]}, "
 
 
 def all_done(results: Results, runs: Iterable[Settings]) -> list[Outcome]:
@@ -182,10 +195,9 @@ def faster(pairs: Iterable[tuple[Outcome, Outcome]]) -> list[Case]:
     """
     cases = []
     for ours, theirs in pairs:
-        curve, wanted = ours.result["curve"], theirs.result["curve"]["accuracy"][-1]
-        steps = zip(curve["epoch"], curve["accuracy"], strict=True)
-        needed = next((epoch for epoch, accuracy in steps if accuracy >= wanted), math.inf)
-        enough = needed <= ours.settings["epochs"] / 2 + 0.01  # a checkpoint is at the end of a batch
+        wanted = theirs.result["curve"]["accuracy"][-1]
+        needed, limit = ours.epochs_to(wanted), theirs.epochs_to(wanted) / 2
+        enough = needed <= limit + 0.01  # a checkpoint is at the end of a batch
         cases.append(Case(case_name(ours.settings), needed, enough, (ours, theirs)))
     return cases
 

@@ -2,7 +2,9 @@
 
 from reproduction.experiment import Experiment
 from reproduction.experiments import (
+    abstract,
     codes,
+    defaults,
     hundred_epochs,
     last_layer,
     nrff,
@@ -26,6 +28,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         theory.EQUATION_7,
         one_epoch.SECTION_2,
         remarks.DEEPER,
+        defaults.DEFAULTS,
         remarks.AUTHORS_SPLIT,
         semg.FIGURE_1,
         semg.FIGURE_2,
@@ -47,6 +50,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         power.FIGURE_16,
         last_layer.FIGURE_17,
         nrff.FIGURE_18,
+        abstract.ABSTRACT,
     )
 }
 """All experiments by name, in the order of the paper."""

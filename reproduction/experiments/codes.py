@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import chain
-from statistics import fmean
 
 from reproduction.charts import BY_K, BY_NUMBER, Chart, accuracy_against, figure
 from reproduction.datasets import DISPLAY_NAMES
@@ -14,11 +12,15 @@ from reproduction.experiment import NETS, B, Experiment, K, net_label
 from reproduction.experiments.one_epoch import POWERS
 from reproduction.results import Results
 from reproduction.settings import Settings, gcws
-from reproduction.statements import NO_LOSS, SIMILAR, Case, Statement, all_pairs_done, better
+from reproduction.statements import NO_LOSS, NOTICEABLE, Case, Statement, all_pairs_done, better
 
 DATASETS = ("m-noise1", "m-image")
 T_BITS = (0, 1, 2)
 DASHES = {0: "-", 1: "--", 2: "-."}
+SMALL_GAINS = (
+    "The cases against it have L = 3, and differences of less than a point, which are no larger than those between "
+    "seeds. More seeds would settle it."
+)
 
 
 def _t_bits_grid(quick: bool) -> list[Settings]:
@@ -53,28 +55,27 @@ def _t_bits_charts(results: Results) -> Iterator[Chart]:
 
 
 def _gains(results: Results, bits: tuple[int, ...], more: int, less: int) -> list[Case]:
-    """Return for each dataset, b and L by how many points more bits of t* are better, on average over k."""
-    cases = []
-    for name in DATASETS:
-        for b in bits:
-            for L, H in NETS:
-                runs = [[gcws(name, k=k, b=b, L=L, H=H, p=POWERS[name], t_bits=t) for t in (more, less)] for k in K]
-                pairs = all_pairs_done(results, [(one, other) for one, other in runs])
-                gain = fmean(one.accuracy - other.accuracy for one, other in pairs)
-                cases.append(Case(f"b = {b}, {net_label((L, H))}", gain, True, tuple(chain(*pairs))))
-    return cases
+    """Return cases in which more bits of t* must be better than less of them."""
+    runs = [
+        [gcws(name, k=k, b=b, L=L, H=H, p=POWERS[name], t_bits=t) for t in (more, less)]
+        for name in DATASETS
+        for b in bits
+        for L, H in NETS
+        for k in K
+    ]
+    return better(all_pairs_done(results, [(one, other) for one, other in runs]))
 
 
 def _helps_few_bits(results: Results) -> list[Case]:
-    return [replace(case, holds=case.value > 0) for case in _gains(results, (1, 2), 1, 0)]
+    return _gains(results, (1, 2), 1, 0)
 
 
 def _second_bit(results: Results) -> list[Case]:
-    return [replace(case, holds=case.value <= SIMILAR) for case in _gains(results, B, 2, 1)]
+    return [replace(case, holds=case.value <= NOTICEABLE) for case in _gains(results, B, 2, 1)]
 
 
 def _many_bits(results: Results) -> list[Case]:
-    return [replace(case, holds=abs(case.value) <= SIMILAR) for case in _gains(results, (4, 8), 1, 0)]
+    return [replace(case, holds=case.value <= NOTICEABLE) for case in _gains(results, (4, 8), 1, 0)]
 
 
 FIGURE_11 = Experiment(
@@ -87,18 +88,21 @@ FIGURE_11 = Experiment(
     (
         Statement(
             "Adding 1 bit of t* indeed helps slightly when only b = 1 or b = 2 bits are used for i*.",
-            "b = 1 and 2: better with 1 bit of t*, on average over k; both datasets, all L",
+            "b = 1 and 2: better with 1 bit of t*; both datasets, all k and L",
             _helps_few_bits,
+            why=SMALL_GAINS,
         ),
         Statement(
             "Using 2 bits for t* does not lead to further improvements.",
-            f"2 bits are better than 1 by at most {SIMILAR:g} point, on average over k; both datasets, all b and L",
+            f"2 bits are better than 1 by at most {NOTICEABLE:g} points; both datasets, all b, k and L",
             _second_bit,
+            why=SMALL_GAINS,
         ),
         Statement(
             "With b = 4 or b = 8 bits for i*, adding 1 bit of t* does not help in a noticeable manner.",
-            f"b = 4 and 8: within {SIMILAR:g} point with 1 bit of t*, on average over k; both datasets, all L",
+            f"b = 4 and 8: 1 bit of t* is better than none by at most {NOTICEABLE:g} points; both datasets, all k, L",
             _many_bits,
+            why=SMALL_GAINS,
         ),
     ),
     note="0 bits of t* are solid, 1 bit dashed and 2 bits dash-dotted, as in the paper. The paper does not say what "
@@ -137,18 +141,15 @@ def _sketch_charts(results: Results) -> Iterator[Chart]:
             yield Chart(title, tuple(series), x_label="m, after one epoch", log_x=True)
 
 
-def _no_loss(m: int) -> Statement:
-    def cases(results: Results) -> list[Case]:
-        runs = [(_sketched(name, k, L, m), _sketched(name, k, L, 1)) for name in DATASETS for L, _ in NETS for k in K]
-        return better(all_pairs_done(results, runs), by=-NO_LOSS)
-
-    return Statement(
-        f"With m = {m} there is no obvious loss of accuracy.",
-        f"m = {m} costs less than {NO_LOSS:g} points, compared with m = 1; both datasets, all k and L",
-        cases,
-        why="The loss is that of few hashes: it shrinks as k grows, as Theorem 4 says it should, and is about 1 point "
-        "for k = 512 and m = 16. What the paper would call obvious is not known.",
-    )
+def _no_loss(results: Results) -> list[Case]:
+    runs = [
+        (_sketched(name, k, L, m), _sketched(name, k, L, 1))
+        for name in DATASETS
+        for L, _ in NETS
+        for k in K
+        for m in (2, 4, 8, 16)
+    ]
+    return better(all_pairs_done(results, runs), by=-NO_LOSS)
 
 
 FIGURE_14 = Experiment(
@@ -158,13 +159,24 @@ FIGURE_14 = Experiment(
     DATASETS,
     _sketch_grid,
     lambda results: figure(_sketch_charts(results)),
-    (*map(_no_loss, (2, 4, 8, 16)),),
+    (
+        Statement(
+            "When m <= 16, we do not see an obvious drop of accuracy, compared with m = 1.",
+            f"m = 2, 4, 8 and 16 cost less than {NO_LOSS:g} points, compared with m = 1; both datasets, all k and L",
+            _no_loss,
+            why="It holds for all k up to m = 4. The loss shrinks as k grows, as Theorem 4 says it should: with m = "
+            "16 it is 3 to 4 points for k = 64, and 1 to 2 for k = 512. The curves of the paper would settle what it "
+            "calls obvious.",
+        ),
+    ),
     note="The paper does not say what its six panels differ in: the nets L = 1, 2 and 3 here, with b = 8 and H = 200.",
 )
 
 
-EIGHT_BITS = {8: 1, 12: 16, 16: 256}
-"""For b bits of i* the reduction m that leaves 2^8 bins for each hash."""
+WHOLE = 10
+"""The bits that hold any i* of these rows, which have 784 columns and no negative entries: more give the same codes."""
+EIGHT_BITS = {WHOLE: 1, 8: 1, 12: 16, 16: 256}
+"""For b bits of i* the reduction m: each hash has 2^8 bins, or without count-sketch as many as it needs."""
 
 
 def _eight_bits(name: str, k: int, L: int, b: int) -> Settings:
@@ -197,7 +209,7 @@ def _eight_bits_charts(results: Results) -> Iterator[Chart]:
 
 def _eight_bits_lose_nothing(results: Results) -> list[Case]:
     runs = [
-        (_eight_bits(name, k, L, b), _eight_bits(name, k, L, 8))
+        (_eight_bits(name, k, L, b), _eight_bits(name, k, L, WHOLE))
         for name in DATASETS
         for L, _ in NETS
         for k in K
@@ -216,11 +228,12 @@ SECTION_4 = Experiment(
     (
         Statement(
             "We can always apply an 8-bit count-sketch on the output of GCWS without hurting the accuracy much.",
-            f"b = 12 and 16 with 2^8 bins for each hash cost less than {NO_LOSS:g} points, compared with b = 8 and no "
-            "count-sketch, whose model is as large; both datasets, all k and L",
+            f"b = 12 and 16 with 2^8 bins for each hash cost less than {NO_LOSS:g} points, compared with the same "
+            "codes without count-sketch; both datasets, all k and L",
             _eight_bits_lose_nothing,
         ),
     ),
-    note="Not a figure of the paper, which recommends it by its analysis. The largest i* of these rows has 11 bits. "
-    "Without count-sketch the largest of these models would have 7 billion weights.",
+    note="Not a figure of the paper, which recommends it by its analysis. The i* of these rows have at most 10 bits, "
+    "so 12 and 16 bits are the same codes, with count-sketches of their own. Without count-sketch b = 10 is run, which "
+    "is the same net: the rows of larger tables would never be picked.",
 )

@@ -16,15 +16,13 @@ from reproduction.experiment import (
 )
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, last_layer
-from reproduction.statements import Case, Statement, all_done
+from reproduction.statements import DRASTICALLY, Case, Statement, all_done
 
 NAME = "dailysports"
 UNITS = (200, 400)
 EVERY, EVERY_QUICK = 1, 16
 EPOCHS, BATCHES = 10, 143
 """The epochs of the longer history, and the batches of an epoch."""
-DRASTICALLY = 30.0
-"""The points of accuracy that are a drastic improvement."""
 
 
 def _grid(quick: bool) -> list[Settings]:

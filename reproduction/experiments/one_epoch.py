@@ -25,7 +25,6 @@ from reproduction.results import Results
 from reproduction.settings import RATE, Settings, gcws, original
 from reproduction.statements import (
     MUCH,
-    OFTEN,
     REASONABLE,
     SIMILAR,
     TYPICALLY,
@@ -38,9 +37,11 @@ from reproduction.statements import (
     reaches,
 )
 
-DENSE_START = (
-    "A tenth of an epoch of DailySports are 15 batches, in which most entries of the tables have not been seen once; "
-    "a learning rate of the tables that is larger at first would tell."
+INITIAL_WEIGHTS = (
+    "Our initial weights and our Adam explain a part of it: with PaddlePaddle's defaults, which are tried in an "
+    "experiment of their own, about half of the nets are much faster and ahead after a tenth of an epoch, and 39 of 48 "
+    "reach a reasonable accuracy in half an epoch. Nets with b = 1 and L = 1 still are not. The initial weights of the "
+    "paper would settle it."
 )
 POWERS = {"dailysports": 1.0, "m-noise1": 80.0, "m-image": 50.0}
 """The p of the paper, as suggested by its Table 1."""
@@ -70,7 +71,7 @@ def _experiment(name: str, place: str) -> Experiment:
     def draw(results: Results) -> Figure:
         return figure(charts(results))
 
-    why = DENSE_START if name == "dailysports" else FEW_BITS
+    why = INITIAL_WEIGHTS if name == "dailysports" else FEW_BITS
     everything = [gcws(name, k=k, b=b, L=L, p=p) for L, _ in NETS for b in B for k in K]
 
     pairs = [(one, original(name, L=one["L"])) for one in everything]
@@ -97,8 +98,8 @@ def _experiment(name: str, place: str) -> Experiment:
         (
             Statement(
                 FASTER,
-                "at most half an epoch for the accuracy that the same net on the original data has after one; all k, b "
-                "and L",
+                "at most half of the epochs that the same net on the original data needs for the accuracy with which "
+                "it ends; all k, b and L",
                 lambda results: faster(all_pairs_done(results, pairs)),
                 "epochs",
                 why=why,
@@ -175,10 +176,6 @@ def _alike(results: Results) -> list[Case]:
     return better(all_pairs_done(results, [(_powered(name), _plain(name)) for name in NOISE_SETS]), by=MUCH)
 
 
-def _better(results: Results) -> list[Case]:
-    return better(all_pairs_done(results, [(_powered(name), _original(name)) for name in NOISE_SETS]))
-
-
 SECTION_1 = Experiment(
     "m-noise-levels",
     "Section 1.1",
@@ -191,12 +188,6 @@ SECTION_1 = Experiment(
             "M-Noise2, ..., M-Noise6 exhibit similar behaviors as M-Noise1: a large p helps.",
             f"p = 80 is better than p = 1 by more than {MUCH:g} points, as in Table 1; all sets, k = 512, b = 8, L = 2",
             _alike,
-        ),
-        Statement(
-            "GCWSNet often improves the classification accuracy.",
-            "p = 80 is better than the same net on the original data, after one epoch; all sets, k = 512, b = 8, L = 2",
-            _better,
-            share=OFTEN,
         ),
     ),
     note="Not a figure of the paper, which only says so.",

@@ -10,7 +10,7 @@ from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import TABLE_1, Comparison, Experiment, compare_accuracy, not_compared
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, svm
-from reproduction.statements import Case, NotMeasuredError, Statement, all_done
+from reproduction.statements import NOTICEABLE, OFTEN, SIMILAR, Case, NotMeasuredError, Statement, all_done
 
 C = (0.1, 1.0, 10.0, 100.0)
 C_LINEAR = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -114,14 +114,14 @@ def _both(results: Results, name: str, one: str, other: str) -> tuple[Outcome, O
     return found[0], found[1]
 
 
-def _at_least(name: str, better: str, worse: str, points: float, text: str) -> Statement:
+def _better(name: str, better: str, worse: str, text: str) -> Statement:
     def cases(results: Results) -> list[Case]:
         ours, theirs = pair = _both(results, name, better, worse)
         gain = ours.accuracy - theirs.accuracy
         what = f"{COLUMNS[better]} {ours.accuracy:.1f}%, {COLUMNS[worse]} {theirs.accuracy:.1f}%"
-        return [Case(what, gain, gain >= points, pair)]
+        return [Case(what, gain, gain > 0, pair)]
 
-    rule = f"{DISPLAY_NAMES[name]}: {COLUMNS[better]} is better than {COLUMNS[worse]} by at least {points:g} points"
+    rule = f"{DISPLAY_NAMES[name]}: {COLUMNS[better]} is better than {COLUMNS[worse]}"
     return Statement(text, rule, cases, why=SEMG_ROWS if name == "semg" else "")
 
 
@@ -130,24 +130,31 @@ def _never_worse_than_rbf(results: Results) -> list[Case]:
     for name in POWERS:
         pair = _both(results, name, "pgmm", "rbf")
         gain = pair[0].accuracy - pair[1].accuracy
-        cases.append(Case(DISPLAY_NAMES[name], gain, gain >= -1, pair))
+        cases.append(Case(DISPLAY_NAMES[name], gain, gain >= -SIMILAR, pair))
     return cases
 
 
-def _best_p(name: str, least: float, most: float) -> Statement:
-    def cases(results: Results) -> list[Case]:
-        outcome = max(all_done(results, _machines(name, "pgmm")), key=lambda one: one.accuracy)
-        p = outcome.settings["parameter"]
-        return [Case(f"best with {outcome.accuracy:.1f}%", p, least <= p <= most, (outcome,))]
+def _power_helps(results: Results) -> list[Case]:
+    cases = []
+    for name in POWERS:
+        pair = _both(results, name, "pgmm", "gmm")
+        gain = pair[0].accuracy - pair[1].accuracy
+        cases.append(Case(DISPLAY_NAMES[name], gain, gain > NOTICEABLE, pair))
+    return cases
 
-    paper = TABLE_1[name].p
-    return Statement(
-        f"The best p for {DISPLAY_NAMES[name]} is {paper:g}.",
-        f"the best p is from {least:g} to {most:g}",
-        cases,
-        "as the best p",
-        why=SEMG_ROWS if name == "semg" else "",
-    )
+
+def _best_p(results: Results) -> list[Case]:
+    cases = []
+    for name in POWERS:
+        machines = {one.settings["parameter"]: one for one in all_done(results, _machines(name, "pgmm"))}
+        best_p = max(machines, key=lambda p: machines[p].accuracy)
+        paper, ours = machines[TABLE_1[name].p], machines[best_p]
+        what = (
+            f"{DISPLAY_NAMES[name]}, p = {TABLE_1[name].p:g} {paper.accuracy:.1f}%, p = {best_p:g} {ours.accuracy:.1f}%"
+        )
+        lost = ours.accuracy - paper.accuracy
+        cases.append(Case(what, lost, lost <= NOTICEABLE, (paper, ours)))
+    return cases
 
 
 TABLE = Experiment(
@@ -158,18 +165,27 @@ TABLE = Experiment(
     _grid,
     lambda results: figure(_charts(results)),
     (
-        _at_least("semg", "gmm", "rbf", 10, "For SEMG, RBF is at 29.0% while the GMM kernel reaches 54%."),
-        _at_least("semg", "pgmm", "gmm", 0.5, "For SEMG, pGMM with p = 2 improves GMM to 56.1%."),
-        _at_least("dailysports", "gmm", "rbf", 1, "For DailySports, GMM has 99.6% and RBF 97.6%."),
-        _at_least("dailysports", "rbf", "linear", 10, "For DailySports, RBF has 97.6% and the linear kernel 77.7%."),
-        _at_least("m-noise1", "pgmm", "gmm", 5, "For M-Noise1, p = 80 improves 71.4% to 85.2%."),
-        _at_least("m-image", "pgmm", "gmm", 5, "For M-Image, p = 50 improves 80.9% to 89.5%."),
-        _best_p("semg", 1.5, 3),
-        _best_p("m-noise1", 40, 150),
-        _best_p("m-image", 20, 80),
+        _better("semg", "gmm", "rbf", "For SEMG, RBF is at 29.0% while the GMM kernel reaches 54%."),
+        _better("semg", "pgmm", "gmm", "For SEMG, pGMM with p = 2 improves GMM to 56.1%."),
+        _better("dailysports", "gmm", "rbf", "For DailySports, GMM has 99.6% and RBF 97.6%."),
+        _better("dailysports", "rbf", "linear", "For DailySports, RBF has 97.6% and the linear kernel 77.7%."),
+        _better("m-noise1", "pgmm", "gmm", "For M-Noise1, p = 80 improves 71.4% to 85.2%."),
+        _better("m-image", "pgmm", "gmm", "For M-Image, p = 50 improves 80.9% to 89.5%."),
+        Statement(
+            "The best p are 2 for SEMG, 0.6 for DailySports, 80 for M-Noise1 and 50 for M-Image.",
+            f"the best p is better than the paper's by at most {NOTICEABLE:g} points; four datasets",
+            _best_p,
+            why=SEMG_ROWS,
+        ),
+        Statement(
+            "By adding this tuning parameter, the performance can often be improved.",
+            f"the best p is better than p = 1 by more than {NOTICEABLE:g} points; four datasets",
+            _power_helps,
+            share=OFTEN,
+        ),
         Statement(
             "The pGMM kernel achieves comparable or better accuracy than the RBF kernel on a wide range of datasets.",
-            "pGMM is at most 1 point worse than RBF; four datasets",
+            f"pGMM is at most {SIMILAR:g} point worse than RBF; four datasets",
             _never_worse_than_rbf,
         ),
     ),

@@ -1,18 +1,21 @@
 """Runs of each method, on the digits that come with scikit-learn."""
 
+import math
 import sys
 
 import numpy as np
 import pytest
 import torch
 from sklearn.svm import SVC
+from torch import nn
 
 from gcwsnet import GCWSNetClassifier, pgmm_kernel
+from gcwsnet.nn import HashedLinear
 from reproduction import settings as settings_of
 from reproduction.datasets import load_rows
 from reproduction.execution import compute
-from reproduction.kernel_runs import _kernel
-from reproduction.net_runs import accuracy_percent, plain_net, power_or_log
+from reproduction.kernel_runs import _kernel, length_one_on_average
+from reproduction.net_runs import _with_xavier_weights, accuracy_percent, plain_net, power_or_log
 
 DIGITS = load_rows({"dataset": "digits", "standardized": False})
 
@@ -50,6 +53,29 @@ def test_curves_are_at_tenths_of_each_epoch_and_end_with_the_last_accuracy() -> 
         assert len(found.result["curve"]["epoch"]) == 20
         np.testing.assert_allclose(found.result["curve"]["epoch"], np.arange(1, 21) / 10, atol=0.03)
         assert found.result["curve"]["accuracy"][-1] == found.accuracy
+
+
+def test_nets_with_the_defaults_of_paddle_start_with_xavier_weights() -> None:
+    net = _with_xavier_weights(nn.Sequential(HashedLinear(16, 4, 30), nn.ReLU(), nn.Linear(30, 10)))
+    for layer, columns in ((net[0], 16 * 2**4), (net[2], 30)):
+        bound = math.sqrt(6 / (columns + layer.weight.numel() // columns))
+        assert 0.95 * bound < float(layer.weight.detach().abs().max()) <= bound
+        assert not layer.bias.detach().any()
+    for settings in (settings_of.gcws("digits", k=256, b=4, L=3, H=50, epochs=3), settings_of.original("digits", L=2)):
+        found = compute(settings_of.as_in_paddle(settings))
+        assert found.accuracy > 70
+        assert found.result != compute(settings).result
+
+
+def test_fourier_features_of_scaled_rows_keep_their_lengths() -> None:
+    X = np.array([[1.0, 0.0], [2.0, 0.0]])
+    train, test = length_one_on_average(X, 2 * X)
+    assert np.mean(np.sum(train**2, axis=1)) == pytest.approx(1)
+    np.testing.assert_allclose(test, 2 * train)
+    rows = [settings_of.nrff("digits", k=256, gamma=10, L=1, length="sqrt(k)", rows=one) for one in ("unit", "scaled")]
+    first, second = (compute(one) for one in rows)
+    assert min(first.accuracy, second.accuracy) > 80
+    assert first.result != second.result
 
 
 def test_the_same_settings_give_the_same_result() -> None:

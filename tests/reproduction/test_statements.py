@@ -46,6 +46,18 @@ def grid_outcomes(name: str, accuracy: Callable[[Settings], float]) -> list[Outc
     return [outcome(one, accuracy(one)) for one in EXPERIMENTS[name].grid(False)]
 
 
+def test_what_does_not_hold_rests_on_the_cases_against_it(tmp_path: Path) -> None:
+    own, other = (outcome(original(name, L=1), 50.0) for name in ("covtype", "m-noise1"))
+    cases = [Case("a", 1, True, (replace(other, origin="rebuilt"),)), Case("b", -1, False, (own,))]
+    statement = Statement("Something.", "positive", lambda _: cases)
+    found = statement.verdict(results(tmp_path))
+    assert (found.state, found.origins, found.against) == (FAILS, {"covtype": "exact"}, ("Covtype, b: -1 points",))
+    assert replace(statement, share=OFTEN).verdict(results(tmp_path)).origins == {
+        "covtype": "exact",
+        "m-noise1": "rebuilt",
+    }
+
+
 def test_a_statement_of_which_one_run_is_missing_is_not_measured(tmp_path: Path) -> None:
     runs = grid_outcomes("covtype-1", lambda one: 80.0 if one["method"] == "gcws" else 70.0)
     found = verdict(tmp_path / "a", "covtype-summary", "A large b", *runs)
@@ -70,9 +82,13 @@ def test_all_cases_of_a_figure_count_and_those_against_it_are_named(tmp_path: Pa
 
 def test_much_faster_is_half_of_the_epochs() -> None:
     slow, fast = [10.0 * (step + 1) for step in range(10)], [50.0] * 4 + [100.0] * 6
-    ours, theirs = gcws("semg", k=64, b=8, L=1), outcome(original("semg", L=1), 100)
+    ours, theirs = gcws("semg", k=64, b=8, L=1), outcome(original("semg", L=1), 100, slow)
     cases = faster([(outcome(ours, 100, curve), theirs) for curve in (slow, fast)])
     assert [(case.value, case.holds) for case in cases] == [(1.0, False), (0.5, True)]
+    early = outcome(
+        original("semg", L=1), 100, [50.0] * 3 + [100.0] * 7
+    )  # it needs 0.4 epochs, and 0.5 is no half of it
+    assert [case.holds for case in faster([(outcome(ours, 100, fast), early)])] == [False]
     never = outcome(ours, 90), theirs
     (case,) = faster([never])
     assert math.isinf(case.value)
@@ -105,8 +121,8 @@ def test_the_best_p_must_be_in_the_range(best: float, state: str, tmp_path: Path
 @pytest.mark.parametrize(("k", "state"), [(None, HOLDS), (64, FAILS)])
 def test_both_k_must_beat_the_power_transformation(k: int | None, state: str, tmp_path: Path) -> None:
     runs = grid_outcomes("power-m-noise1", lambda one: 60.0 if one["method"] == "original" or one["k"] == k else 80.0)
-    found = verdict(tmp_path, "power-m-noise1", "The power transformation produces", *runs)
-    assert (found.state, len(found.against)) == (state, 0 if k is None else 6)
+    found = verdict(tmp_path, "power-m-noise1", "Applying the power transformation directly", *runs)
+    assert (found.state, found.numbers.partition(" cases")[0]) == (state, "6 of 6" if k is None else "3 of 6")
 
 
 @pytest.mark.parametrize(("ours", "state"), [(84.9, HOLDS), (81.0, FAILS)])
@@ -117,15 +133,23 @@ def test_covtype_must_be_close_to_84(ours: float, state: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize(("first", "state"), [(84.0, HOLDS), (76.0, FAILS)])
 def test_stopping_early_is_compared_by_shares(first: float, state: str, tmp_path: Path) -> None:
-    ours = outcome(gcws("covtype", k=64, b=8, L=2, epochs=100), 91, [first] + 99 * [91.0])
-    theirs = outcome(original("covtype", L=2, epochs=100), 89, [77.0] + 99 * [89.0])
-    assert verdict(tmp_path, "covtype-100", "If training stops", ours, theirs).state == state
+    ours = [outcome(gcws("covtype", k=64, b=8, L=2, epochs=epochs), end) for epochs, end in ((1, first), (100, 91))]
+    theirs = [outcome(original("covtype", L=2, epochs=epochs), end) for epochs, end in ((1, 77), (100, 89))]
+    assert verdict(tmp_path, "covtype-100", "If training stops", *ours, *theirs).state == state
+
+
+def test_nets_that_only_guess_say_nothing(tmp_path: Path) -> None:
+    for place, (plain, state) in enumerate(((17.0, NOT_MEASURED), (25.0, HOLDS))):
+        runs = grid_outcomes("semg-p1", lambda one: 50.0 if one["method"] == "gcws" else plain)  # noqa: B023
+        found = verdict(tmp_path / str(place), "semg-p1", "Two layers of hidden units", *runs)
+        assert found.state == state
+        assert ("17.0% and 17.0%, a guess 16.7%" in found.numbers) == (state == NOT_MEASURED)
 
 
 @pytest.mark.parametrize(("loss", "state"), [(1.0, HOLDS), (4.0, FAILS)])
 def test_count_sketch_may_lose_little_in_every_case(loss: float, state: str, tmp_path: Path) -> None:
     runs = grid_outcomes("count-sketch", lambda one: 79 - loss * ((one["m"], one["k"], one["L"]) == (16, 64, 1)))
-    assert verdict(tmp_path, "count-sketch", "With m = 16", *runs).state == state
+    assert verdict(tmp_path, "count-sketch", "When m <= 16", *runs).state == state
 
 
 @pytest.mark.parametrize(("ours", "state"), [(60, HOLDS), (54, FAILS)])
