@@ -61,7 +61,8 @@ weights of tables are uniform between -0.3 / sqrt(k) and 0.3 / sqrt(k), where Pa
 An experiment of its own tries both defaults of PaddlePaddle: nets with b = 8 then learn faster at first, on DailySports
 by up to 20 points after a tenth of an epoch, and are similar in the end.
 
-GCWSNet is trained by this package's native engine. Eight runs of Figure 3 are by its earlier engine on torch, which did the same steps.
+GCWSNet is trained by this package's native engine. Eight runs of Figure 3 are by its earlier engine on torch, which did
+the same steps.
 
 Low bits of i* are those of the number of the column in the order of the data, with the negative parts behind the
 positive ones. Counted as the paper writes the transformation, where both parts alternate, one bit says nothing for rows
@@ -91,6 +92,7 @@ table{border-collapse:collapse;overflow-wrap:break-word;width:100%;font-size:.9r
 th,td{border-bottom:1px solid #ccc;padding:.3rem .4rem;text-align:left;vertical-align:top}
 ul{padding-left:0;list-style:none}li{margin:.6rem 0;padding-left:.75rem;border-left:4px solid #999}
 li.holds{border-color:#111}li.does-not-hold{border:2px dashed #111;border-left-width:4px;padding:.4rem .75rem}
+li a{color:#111;font-weight:bold}
 .state{font-weight:bold}.rule,.note,.facts{color:#444;font-size:.9rem}code{background:#f2f2f2;padding:0 .2rem}
 nav{columns:2 16rem;font-size:.95rem}nav a{display:block;color:#111}
 details{margin:1rem 0}summary{cursor:pointer;padding:.4rem 0;font-weight:bold}
@@ -178,9 +180,10 @@ def _failing(verdicts: dict[str, list[Verdict]]) -> Iterator[str]:
                 for statement, verdict in failing
                 if statement.text == text
             ]
-            lines += [escape(text), *(f'<span class="rule">{escape(check)}</span>' for check in checks)]
-        lines += map(escape, dict.fromkeys(statement.why for statement, _ in failing))
-        yield f'<li class="does-not-hold">{"<br>".join(lines)}</li>'
+            lines += [f"<q>{escape(text)}</q>", *(f'<span class="rule">{escape(check)}</span>' for check in checks)]
+        explanations = " ".join(dict.fromkeys(statement.why for statement, _ in failing))
+        lines.append(f"<em>Our explanation:</em> {escape(explanations)}")
+        yield f'<li class="failing">{"<br>".join(lines)}</li>'
 
 
 def _section(experiment: Experiment, results: Results, verdicts: list[Verdict]) -> Iterator[str]:

@@ -75,8 +75,9 @@ def _charts(results: Results) -> Iterator[Chart]:
     for (name, points), style in zip(by_dataset.items(), BY_NUMBER, strict=False):
         x, y = zip(*sorted(points), strict=True)
         series.append(Series(DISPLAY_NAMES[name], x, y, style._replace(dashes="")))
-    labels = {"x_label": "the net on the original data, accuracy in %", "y_label": "GCWSNet, accuracy in %"}
-    yield Chart("All k, b and nets, after the last epoch", tuple(series), **labels)
+    yield Chart(
+        "All k, b and nets", tuple(series), x_label="the net on the original data, in %", y_label="GCWSNet, in %"
+    )
 
 
 def _compare(results: Results) -> list[Comparison]:

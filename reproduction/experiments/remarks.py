@@ -9,13 +9,11 @@ from reproduction.charts import BY_NUMBER, ORIGINAL, Chart, accuracy_against, ac
 from reproduction.datasets import DISPLAY_NAMES, REBUILT, sizes
 from reproduction.experiment import (
     BY_FORMULA,
-    COVTYPE_GCWS_1,
-    COVTYPE_ORIGINAL_1,
     NO_VERDICT,
     Comparison,
     Experiment,
-    compare_runs,
 )
+from reproduction.experiments.hundred_epochs import compare_one_epoch, one_epoch_as_in_text
 from reproduction.results import Results
 from reproduction.settings import Settings, clusters, first_layer, gcws, original, regression
 from reproduction.statements import (
@@ -24,8 +22,6 @@ from reproduction.statements import (
     Case,
     Statement,
     all_done,
-    all_pairs_done,
-    better,
     reaches,
 )
 
@@ -106,11 +102,6 @@ def _split_charts(results: Results) -> Iterator[Chart]:
         yield Chart(f"{DISPLAY_NAMES[name]}: L = 2, H = 200", series, x_label="k, after one epoch", log_x=True)
 
 
-def _compare_split(results: Results) -> list[Comparison]:
-    numbers = [(COVTYPE_GCWS_1, gcws(SPLIT, k=64, b=8, L=2)), (COVTYPE_ORIGINAL_1, original(SPLIT, L=2))]
-    return compare_runs(results, numbers)
-
-
 AUTHORS_SPLIT = Experiment(
     SPLIT,
     "Section 2",
@@ -118,14 +109,8 @@ AUTHORS_SPLIT = Experiment(
     (SPLIT,),
     _split_grid,
     lambda results: figure(_split_charts(results), columns=2),
-    (
-        Statement(
-            "After one epoch GCWSNet with k = 64 is better than the net on the original data.",
-            "better after one epoch; L = 2, H = 200, b = 8, k = 64",
-            lambda results: better(all_pairs_done(results, [(gcws(SPLIT, k=64, b=8, L=2), original(SPLIT, L=2))])),
-        ),
-    ),
-    _compare_split,
+    (one_epoch_as_in_text(SPLIT),),
+    partial(compare_one_epoch, dataset=SPLIT),
     "The authors publish this split with another of their packages. It has the sizes of the paper; whether it is the "
     "split of the paper is not known.",
 )
