@@ -246,3 +246,9 @@ def subsample_test_rows(X: Any, y: Any, most: int) -> tuple[Any, Any]:
     """Return at most `most` rows for testing and their labels, evenly spaced; curves are measured on them."""
     step = -(-len(y) // most)
     return X[::step], y[::step]
+
+
+def length_one_on_average(X: Any, Y: Any) -> tuple[Any, Any]:
+    """Return rows for training and for testing divided by one number, so that those for training have mean square 1."""
+    size = np.sqrt(np.mean(np.sum(X**2, axis=1)))
+    return X / size, Y / size

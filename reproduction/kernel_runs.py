@@ -17,6 +17,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 
 from gcwsnet import GCWSHasher, pgmm_kernel
+from reproduction.datasets import length_one_on_average
 from reproduction.settings import Settings
 
 Floats = NDArray[np.float64]
@@ -72,12 +73,6 @@ def _kernel(settings: Settings, data: Any) -> tuple[Kernel, Any, Any]:
     else:
         X, Y = length_one_on_average(X, Y)
     return lambda X, Y: rbf_kernel(X, Y, gamma=parameter / 2), X, Y
-
-
-def length_one_on_average(X: Any, Y: Any) -> tuple[Any, Any]:
-    """Return rows for training and for testing divided by one number, so that those for training have mean square 1."""
-    size = np.sqrt(np.mean(np.sum(X**2, axis=1)))
-    return X / size, Y / size
 
 
 def run_zero_bit(settings: Settings, data: Any) -> dict[str, Any]:
