@@ -105,7 +105,7 @@ def _compare(results: Results) -> list[Comparison]:
             ours, theirs = (tally(case.holds for case in check(results, way)) for way in (_ours, as_in_paddle))
         except NotMeasuredError:
             continue
-        rows.append(Comparison(what, "holds", f"{ours} with ours, {theirs} with PaddlePaddle's", NO_VERDICT))
+        rows.append(Comparison(what, "holds", f"{ours} with ours, {theirs} with theirs", NO_VERDICT))
     return rows
 
 
