@@ -279,6 +279,7 @@ def _command(experiment: Experiment, outcomes: list[Outcome]) -> str:
     progress = f"{len(done & full)} of {len(full)} runs of the full grid are done; they took {took} with one thread."
     seeds = sorted({outcome.seeds for outcome in outcomes if outcome.settings["method"] in SEEDED})
     if seeds:
+        flag += f" --seeds {seeds[-1]}" if seeds[-1] > 1 else ""
         progress += f" Seeds of a net: {' to '.join(str(n) for n in (seeds[0], seeds[-1])[: len(seeds)])}."
     return f'<p class="facts"><code>python -m reproduction run {experiment.name}{flag}</code>: {escape(progress)}</p>'
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reproduction import EXPERIMENTS, Results, write_report
-from reproduction.settings import key_of_all_seeds
+from reproduction.settings import SEEDED, key_of_all_seeds
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -105,6 +105,12 @@ def test_every_result_belongs_to_an_experiment(committed: Results) -> None:
 def test_whole_grids_are_there(name: str, committed: Results) -> None:
     grid = [one for one in EXPERIMENTS[name].grid(False) if one.get("dataset") != "pamap101"]
     assert [one for one in grid if one not in committed] == []
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "abstract"])
+def test_nets_that_are_compared_have_the_same_number_of_seeds(name: str, committed: Results) -> None:
+    found = [committed.get(one) for one in EXPERIMENTS[name].grid(False) if one["method"] in SEEDED]
+    assert len({one.seeds for one in found if one is not None}) <= 1
 
 
 def test_the_page_shows_figures_that_are_there() -> None:

@@ -139,6 +139,8 @@ def test_commands_and_times_are_written(made: Results) -> None:
     assert f"<code>python -m reproduction run semg-p1 --quick</code>: {done}" in text
     made.save(outcome(gcws("semg", k=128, b=2, L=3, epochs=5), 40.0))
     assert "<code>python -m reproduction run semg-p1</code>: 11 of 59 runs" in report(made)
+    made.save(outcome(gcws("semg", k=128, b=2, L=3, epochs=5, seed=1), 42.0))
+    assert "<code>python -m reproduction run semg-p1 --seeds 2</code>: 11 of 59 runs" in report(made)
 
 
 def test_numbers_of_the_paper_stand_beside_ours(made: Results) -> None:
