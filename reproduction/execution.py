@@ -186,7 +186,7 @@ def run_experiment(
     quick : bool, default=False
         Whether the reduced grid is run.
     seeds : int, default=1
-        How often nets are trained, each time with another seed. Results are means over all seeds that were run.
+        How often nets are trained, each time with another seed. Results are means over the seeds that all nets have.
     jobs : int, default=1
         The number of processes, with one thread each.
     say : callable, default=print
@@ -210,8 +210,9 @@ def run_experiment(
         expected = sum(expected_seconds(todo, results)) / jobs
         say(f"{experiment.name}: {len(todo)} of {len(grid)} runs to do, about {duration(expected)}")
     execute(todo, results, jobs=jobs, say=say)
+    comparable = experiment.comparable(results)
     for statement in experiment.statements:
-        verdict = statement.verdict(results)
+        verdict = statement.verdict(comparable)
         say(f"{verdict.state}: {statement.text} ({verdict.numbers})")
     return all(dataset.available for dataset in found.values())
 

@@ -101,6 +101,10 @@ class Experiment:
     compare: Callable[[Results], list[Comparison]] = lambda _: []
     note: str = ""
 
+    def comparable(self, results: Results) -> Results:
+        """Return results in which nets that the experiment compares are means over the same seeds."""
+        return results.with_common_seeds([*self.grid(False), *self.grid(True)])
+
 
 def compare_accuracy(what: str, paper: float, ours: float, origin: str | None, more: str = "") -> Comparison:
     """Return an accuracy of the paper beside ours, with a verdict; `more` stands behind ours."""

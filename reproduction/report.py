@@ -45,7 +45,8 @@ ABOUT = (
     "is missing. A statement of the paper is checked in all cases that its sentence or caption covers, and verdicts "
     "follow from rules that are the same for all of them. A statement of which one run is missing is not measured. "
     "Accuracies are in percent of the rows for testing; curves are measured on at most 10,000 of them, last numbers on "
-    "all. Where nets have several seeds, numbers are means over them, and bands are standard deviations."
+    "all. Where nets have several seeds, numbers are means over them, and bands are standard deviations; a seed counts "
+    "when all nets on a dataset that an experiment compares have it."
 )
 COUNTED = (
     "A sentence that the paper says of several figures counts once for each of them, and once for each way in which it "
@@ -110,7 +111,7 @@ def write_report(results: Results, out: str | os.PathLike[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, report(results))
     folder = path.with_suffix("")
-    figures = {name: _figure(experiment, results) for name, experiment in EXPERIMENTS.items()}
+    figures = {name: _figure(experiment, experiment.comparable(results)) for name, experiment in EXPERIMENTS.items()}
     figures |= {name: _select_charts(charts, results) for name, charts in STORY.items()}
     for name, figure in figures.items():
         if figure.charts:
@@ -120,10 +121,14 @@ def write_report(results: Results, out: str | os.PathLike[str]) -> None:
 
 def report(results: Results) -> str:
     """Return the page on all experiments, as HTML that needs no network and no script."""
-    verdicts = {name: [statement.verdict(results) for statement in one.statements] for name, one in EXPERIMENTS.items()}
+    comparable = {name: experiment.comparable(results) for name, experiment in EXPERIMENTS.items()}
+    verdicts = {
+        name: [statement.verdict(comparable[name]) for statement in experiment.statements]
+        for name, experiment in EXPERIMENTS.items()
+    }
     body = [f"<h1>{escape(TITLE)}</h1>", paragraph(ABOUT), *_summary(results, verdicts)]
     for name, experiment in EXPERIMENTS.items():
-        body += ["<section>", *_section(experiment, results, verdicts[name]), "</section>"]
+        body += ["<section>", *_section(experiment, comparable[name], verdicts[name]), "</section>"]
     return page(TITLE, body)
 
 
@@ -245,7 +250,8 @@ def _select_charts(charts: Iterable[tuple[str, str]], results: Results) -> Figur
     found = []
     for name, title in charts:
         experiment = EXPERIMENTS[name]
-        titled = zip(experiment.figure(results).charts, _figure(experiment, results).charts, strict=True)
+        comparable = experiment.comparable(results)
+        titled = zip(experiment.figure(comparable).charts, _figure(experiment, comparable).charts, strict=True)
         found += [named for chart, named in titled if chart.title == title]
     return Figure(tuple(found))
 

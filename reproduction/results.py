@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import os
@@ -12,7 +13,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from gcwsnet._atomic import write_file
-from reproduction.settings import Settings, key, key_of_all_seeds
+from reproduction.settings import SEEDED, Settings, key, key_of_all_seeds
 
 SINGLE, PACKED = ".json", ".jsonl"
 
@@ -137,6 +138,7 @@ class Results:
         single = {path.stem: _read_single(path) for path in self.folder.glob(f"*{SINGLE}")}
         self._outcomes: dict[str, Outcome] = {}
         self._alike: dict[str, list[str]] = {}  # the keys of runs that differ in nothing but the seed
+        self._common: dict[tuple[Any, ...], set[int]] = {}  # the seeds that count for runs that are compared
         for name, outcome in sorted((_read_packed(self._packed) | single).items()):
             self._add(name, outcome)
 
@@ -158,8 +160,26 @@ class Results:
         """Return the outcome of these settings, the mean over all seeds that were run; None if the first is missing."""
         if settings not in self:
             return None
-        alike = [self._outcomes[name] for name in self._alike[key_of_all_seeds(settings)]]
-        return mean_over_seeds(sorted(alike, key=lambda outcome: int(outcome.settings.get("seed", 0))))
+        by_seed = self._by_seed(settings)
+        counted = set(by_seed) & self._common.get(_compared_with(settings), set(by_seed))
+        return mean_over_seeds([by_seed[seed] for seed in sorted(counted)])
+
+    def _by_seed(self, settings: Settings) -> dict[int, Outcome]:
+        alike = (self._outcomes[name] for name in self._alike[key_of_all_seeds(settings)])
+        return {int(outcome.settings.get("seed", 0)): outcome for outcome in alike}
+
+    def with_common_seeds(self, grid: Iterable[Settings]) -> Results:
+        """Return these results with means over the seeds that all runs of a grid have which are compared and done.
+
+        Runs on the same dataset for as many epochs are compared. So a seed counts when the last of them is done.
+        """
+        view = copy.copy(self)
+        view._common = {}
+        for settings in grid:
+            if settings["method"] in SEEDED and settings in self:
+                seeds = set(self._by_seed(settings))
+                view._common.setdefault(_compared_with(settings), seeds).intersection_update(seeds)
+        return view
 
     def save(self, outcome: Outcome) -> Path:
         """Write an outcome to a file of its own, and return the path."""
@@ -201,6 +221,11 @@ class Results:
         for path in self._packed:
             path.unlink()
         self._packed = []
+
+
+def _compared_with(settings: Settings) -> tuple[Any, ...]:
+    """Return what runs have in common whose accuracies are compared with each other."""
+    return settings.get("dataset"), settings.get("epochs")
 
 
 def save_single(outcome: Outcome, folder: Path) -> Path:

@@ -146,6 +146,23 @@ def test_the_outcome_of_settings_is_the_mean_over_seeds(tmp_path: Path) -> None:
     assert found.seconds == 3
 
 
+def test_a_seed_counts_when_all_runs_that_are_compared_have_it(tmp_path: Path) -> None:
+    grid = [{**SETTINGS, "method": "gcws", "dataset": name, "k": k} for name in ("a", "b") for k in (64, 128)]
+    one, other, elsewhere, _ = grid
+    runs = [
+        outcome({**settings, "seed": seed}, 50.0 + seed)
+        for settings, n_seeds in ((one, 3), (other, 2), (elsewhere, 3))
+        for seed in range(n_seeds)
+    ]
+    results = single_files(tmp_path, *runs)
+    found = [results.with_common_seeds(grid).get(settings) for settings in grid]
+    assert [outcome and outcome.seeds for outcome in found] == [2, 2, 3, None]
+    assert [outcome.accuracy for outcome in found if outcome] == [50.5, 50.5, 51]
+    everything = results.get(one)
+    assert everything is not None
+    assert everything.seeds == 3
+
+
 def test_a_run_of_one_seed_is_as_it_was_measured(tmp_path: Path) -> None:
     found = single_files(tmp_path, outcome(SETTINGS, 54.5), outcome({**OTHER, "seed": 1}, 60.0))
     alone = found.get(SETTINGS)
