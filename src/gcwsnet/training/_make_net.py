@@ -45,10 +45,13 @@ def make_net(
         )
     n_outputs = (*settings.layers(), targets.n_outputs)[0]
     members = settings.members()
+    has_first_moments = initialize and settings.betas[0] != 0
+    tables = members * (3 if has_first_moments else 2)  # of weights and of the moments of Adam
     require_memory(
-        8 * n_rows * n_outputs * members,
-        f"{members} tables of {n_rows} rows",
-        "use a reduction, fewer bits, fewer hashes or a smaller ensemble",
+        4 * tables * n_rows * n_outputs,
+        f"{tables} tables of {n_rows} rows and {n_outputs} columns, for weights and the moments of Adam,",
+        "use a reduction, fewer bits, fewer hashes or a smaller ensemble"
+        + (", or betas=(0.0, 0.999)" if has_first_moments else ""),
     )
     made = {"n_hashes": n_hashes, "code_bits": code_bits, "seed": seed}
     if members != 1:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _core
+from gcwsnet._memory import require_memory
 from gcwsnet.encoding import reduction_factor
 from gcwsnet.training._settings import TrainingSettings
 from gcwsnet.training._targets import Targets
@@ -337,6 +338,13 @@ class NativeNet(Net):
 
     def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
         """Average the weights from here on."""
+        means = 2 * (not self.core.is_averaging) + (recent and not self.core.has_recent_mean)
+        table = self.weights()[TABLE]
+        require_memory(
+            means * table.nbytes,
+            f"averages of a table of {table.shape[0]} rows and {table.shape[1]} columns",
+            "use average=False, a reduction, fewer bits or fewer hashes",
+        )
         if not from_now:  # else the clock of the means goes on
             self.core.rows_seen = rows_seen
         self.core.start_averaging(from_now=from_now)
