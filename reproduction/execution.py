@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 from benchmarks.timing import machine, one_thread, versions
 from gcwsnet import HASH_VERSION
 from reproduction.datasets import availability, fetch, load_rows, sizes
-from reproduction.experiment import Experiment
+from reproduction.experiment import Experiment, seeds_of
 from reproduction.experiments import EXPERIMENTS
 from reproduction.results import Outcome, Results, save_single
 from reproduction.settings import Settings, describe, key, with_seeds
@@ -218,11 +218,13 @@ def run_experiment(
 
 
 def listing(results: Results) -> Iterator[str]:
-    """Yield a line for each experiment: how many of its runs the results hold, and which datasets the others lack."""
+    """Yield a line for each experiment: its runs and seeds that the results hold, and the datasets that others lack."""
     for experiment in EXPERIMENTS.values():
         grid = experiment.grid(False)
         todo = [settings for settings in grid if settings not in results]
         done = f"{len(grid) - len(todo)} of {len(grid)} runs" if grid else "a formula, nothing to run"
+        seeds = seeds_of(experiment.outcomes(experiment.comparable(results)))
+        done += f", {seeds} seed{'s' * (seeds != '1')}" if seeds else ""
         if todo:
             done += f", about {duration(sum(expected_seconds(todo, results)))} left"
             lacking = {

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from reproduction.charts import BY_K, ORIGINAL, Chart, Figure, accuracy_over_epochs
 from reproduction.datasets import COMPARABLE, availability
-from reproduction.results import Results
-from reproduction.settings import Settings, gcws, original
+from reproduction.results import Outcome, Results
+from reproduction.settings import SEEDED, Settings, gcws, key, original
 from reproduction.statements import NOT_MEASURED, Statement
 
 
@@ -101,9 +101,23 @@ class Experiment:
     compare: Callable[[Results], list[Comparison]] = lambda _: []
     note: str = ""
 
+    def runs(self) -> list[Settings]:
+        """Return the settings of all runs of the reduced grid and of the full one."""
+        return list({key(one): one for quick in (True, False) for one in self.grid(quick)}.values())
+
     def comparable(self, results: Results) -> Results:
         """Return results in which nets that the experiment compares are means over the same seeds."""
-        return results.with_common_seeds([*self.grid(False), *self.grid(True)])
+        return results.with_common_seeds(self.runs())
+
+    def outcomes(self, results: Results) -> list[Outcome]:
+        """Return the outcomes of the runs that are done."""
+        return [outcome for one in self.runs() if (outcome := results.get(one)) is not None]
+
+
+def seeds_of(outcomes: Iterable[Outcome]) -> str:
+    """Return how many seeds the nets among outcomes have, for example "5" or "1 to 5"; "" without a net."""
+    counts = sorted({outcome.seeds for outcome in outcomes if outcome.settings["method"] in SEEDED})
+    return " to ".join(str(n) for n in (counts[0], counts[-1])[: len(counts)]) if counts else ""
 
 
 def compare_accuracy(what: str, paper: float, ours: float, origin: str | None, more: str = "") -> Comparison:

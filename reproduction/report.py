@@ -12,10 +12,10 @@ from pathlib import Path
 from reproduction.charts import Figure
 from reproduction.datasets import COMPARABLE, DISPLAY_NAMES, ORIGINS, availability, where_to_get
 from reproduction.execution import duration
-from reproduction.experiment import BY_FORMULA, NO_VERDICT, Experiment
+from reproduction.experiment import BY_FORMULA, NO_VERDICT, Experiment, seeds_of
 from reproduction.experiments import EXPERIMENTS
 from reproduction.results import Outcome, Results, write_text
-from reproduction.settings import SEEDED, key
+from reproduction.settings import key
 from reproduction.statements import FAILS, HOLDS, LIMITS, NOT_MEASURED, SHARES, SIMULATION, Statement, Verdict
 from reproduction.svg import svg, svg_of_figure
 
@@ -41,8 +41,8 @@ TITLE = "GCWSNet: the paper, reproduced"
 HEAD = ("what", "paper", "here", "verdict")
 ABOUT = (
     "The tables, figures and theorems of Li and Zhao, GCWSNet: Generalized Consistent Weighted Sampling for Scalable "
-    "and Accurate Training of Neural Networks, measured again with this package; only the dataset of Figures 6 and 7 "
-    "is missing. A statement of the paper is checked in all cases that its sentence or caption covers, and verdicts "
+    "and Accurate Training of Neural Networks, reproduced with this package; only the dataset of Figures 6 and 7 is "
+    "missing. A statement of the paper is checked in all cases that its sentence or caption covers, and verdicts "
     "follow from rules that are the same for all of them. A statement of which one run is missing is not measured. "
     "Accuracies are in percent of the rows for testing; curves are measured on at most 10,000 of them, last numbers on "
     "all. Where nets have several seeds, numbers are means over them, and bands are standard deviations; a seed counts "
@@ -195,7 +195,7 @@ def _failing(verdicts: dict[str, list[Verdict]]) -> Iterator[str]:
 
 
 def _section(experiment: Experiment, results: Results, verdicts: list[Verdict]) -> Iterator[str]:
-    outcomes = _outcomes(experiment, results)
+    outcomes = experiment.outcomes(results)
     yield f'<h2 id="{experiment.name}">{escape(experiment.place)}: {escape(experiment.title)}</h2>'
     counts = _states(verdicts)
     yield f"<details><summary>{counts or (NO_VERDICT if experiment.grid(False) else BY_FORMULA)}</summary>"
@@ -223,11 +223,6 @@ def _states(verdicts: list[Verdict]) -> str:
     return ", ".join(f"{count[state]} {words}" for state, words in WORDS.items() if count[state])
 
 
-def _outcomes(experiment: Experiment, results: Results) -> list[Outcome]:
-    settings = {key(one): one for quick in (True, False) for one in experiment.grid(quick)}
-    return [outcome for one in settings.values() if (outcome := results.get(one)) is not None]
-
-
 def _origins(experiment: Experiment, outcomes: list[Outcome]) -> dict[str, str]:
     """Return the origins of the datasets of outcomes."""
     found = {outcome.settings["dataset"]: outcome.origin for outcome in outcomes if outcome.origin is not None}
@@ -238,7 +233,7 @@ def _figure(experiment: Experiment, results: Results) -> Figure:
     """Return the figure, with the origin of datasets that are not the paper's in its titles."""
     drawn = experiment.figure(results)
     charts = list(drawn.charts)
-    for name, origin in _origins(experiment, _outcomes(experiment, results)).items():
+    for name, origin in _origins(experiment, experiment.outcomes(results)).items():
         if origin not in COMPARABLE:
             named = f"{DISPLAY_NAMES[name]} ({origin})"
             charts = [replace(chart, title=chart.title.replace(DISPLAY_NAMES[name], named)) for chart in charts]
@@ -286,10 +281,11 @@ def _command(experiment: Experiment, outcomes: list[Outcome]) -> str:
     flag = "" if done & (full - quick) or not done else " --quick"
     took = duration(sum(outcome.seconds for outcome in outcomes))
     progress = f"{len(done & full)} of {len(full)} runs of the full grid are done; they took {took} with one thread."
-    seeds = sorted({outcome.seeds for outcome in outcomes if outcome.settings["method"] in SEEDED})
+    seeds = seeds_of(outcomes)
     if seeds:
-        flag += f" --seeds {seeds[-1]}" if seeds[-1] > 1 else ""
-        progress += f" Seeds of a net: {' to '.join(str(n) for n in (seeds[0], seeds[-1])[: len(seeds)])}."
+        most = seeds.split()[-1]
+        flag += f" --seeds {most}" if most != "1" else ""
+        progress += f" Seeds of a net: {seeds}."
     return f'<p class="facts"><code>python -m reproduction run {experiment.name}{flag}</code>: {escape(progress)}</p>'
 
 

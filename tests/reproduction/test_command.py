@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from reproduction import EXPERIMENTS
+from reproduction import EXPERIMENTS, Results
 from reproduction.__main__ import main
-from reproduction.settings import svm
+from reproduction.settings import gcws, svm
+from tests.reproduction.outcomes import outcome
 
 Captured = pytest.CaptureFixture[str]
 
@@ -40,6 +41,14 @@ def test_list_says_what_is_done_and_which_datasets_are_missing(capsys: Captured)
     assert any(line.startswith("count-sketch-ratio") and "a formula, nothing to run" in line for line in lines)
     assert sum(line.endswith("; not available: pamap101)") for line in lines) == 2
     assert len(lines) == len({line.split()[0] for line in lines})
+
+
+def test_list_says_how_many_seeds_nets_have(capsys: Captured) -> None:
+    results = Results("results")
+    for seed in range(2):
+        results.save(outcome(gcws("semg", k=64, b=8, L=2, epochs=5, seed=seed), 50.0))
+    succeeds("list")
+    assert "(1 of 59 runs, 2 seeds, about " in capsys.readouterr().out
 
 
 def test_run_does_what_is_missing_and_says_beforehand_how_long_it_takes(capsys: Captured) -> None:
