@@ -122,7 +122,7 @@ void Net::initialize() {
 
 void Net::forward(const RowPick* picks, std::size_t pick_stride, std::size_t first, std::size_t n,
                   const LayerOutputs& outputs) const {
-  constexpr std::size_t kHashes = 64, kAhead = 8;  // what two samples both pick is still near when the second one does
+  constexpr std::size_t kHashes = 32, kAhead = 8;  // what two samples both pick is still near when the second one does
   const InstructionSet& set = chosen_instruction_set();
   const std::size_t n_hashes = settings_.n_hashes, width = layers_[0].out_stride;
   for (std::size_t i = 0; i < n; ++i) std::copy_n(weights[1], width, outputs.row(0, first + i));

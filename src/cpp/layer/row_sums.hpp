@@ -59,6 +59,12 @@ inline void add_rows(const float* rows, std::size_t width, const Picks& picks, s
   }
 }
 
+// Moments of a unit without a gradient shrink until they are subnormal, and stay so. Many processors are slow with these, so what
+// is smaller than this is 0: next to the epsilon of Adam it moves no weight.
+inline constexpr float kTinyMean = 0x1p-100f, kTinySquare = 0x1p-120f;
+
+GCWSNET_INLINE float without_tiny(float number, float tiny) { return __builtin_fabsf(number) < tiny ? 0.0f : number; }
+
 // One step of Adam on a row whose gradient is `sum`, if there is one, plus the first kPicks of a, b, c and d, with
 // their signs. Not inlined: the compiler then takes our word for it that none of them is another, and needs not look each
 // time.
@@ -76,10 +82,10 @@ __attribute__((noinline)) void adam_picked(const AdamStep& step, std::size_t wid
     if constexpr (kPicks > 3) g += kSigned ? sd * d[x] : d[x];
     float m = g;
     if constexpr (kHasMean) {
-      m = mean[x] + (g - mean[x]) * s.new_mean;
+      m = without_tiny(mean[x] + (g - mean[x]) * s.new_mean, kTinyMean);
       mean[x] = m;
     }
-    const float v = square[x] + (g * g - square[x]) * s.new_square;
+    const float v = without_tiny(square[x] + (g * g - square[x]) * s.new_square, kTinySquare);
     square[x] = v;
     weight[x] = weight[x] * s.decay - s.rate * (m / (__builtin_sqrtf(v) + s.epsilon));
   }

@@ -121,7 +121,7 @@ class Training {
   }
 
   static constexpr std::size_t kMostGroupsPerBlock = 8, kPicksPerBlock = 128;  // sorted before their rows are updated
-  static constexpr std::size_t kMostSamplesPerBlock = 32;
+  static constexpr std::size_t kMostSamplesPerBlock = 128;
 
   std::size_t width() const { return net_.layers()[0].out_stride; }
 
