@@ -65,7 +65,7 @@ weights of tables are uniform between -0.3 / sqrt(k) and 0.3 / sqrt(k), where Pa
 An experiment of its own tries both defaults of PaddlePaddle: nets with b = 8 then learn faster at first, on DailySports
 by up to 20 points after a tenth of an epoch, and are similar in the end.
 
-GCWSNet is trained by this package's native engine. Eight runs of Figure 3 are by its earlier engine on torch, which did
+GCWSNet is trained by this package's native engine. Two runs of Figure 3 are by its earlier engine on torch, which did
 the same steps.
 
 Low bits of i* are those of the number of the column in the order of the data, with the negative parts behind the
@@ -75,7 +75,7 @@ without negative entries, since all of their i* are even: with b = 1 a net on M-
 SEMG is derived, with half as many rows, and nets on the original data learn nothing from them. M-Noise1 to 6 and
 M-Image are rebuilt by the published recipe with other random numbers; how smooth the noise is was chosen so that one
 number of Table 1 is met. In another draw GCWSNet differs by up to 2 points, and the net on the original data by up to
-7. DailySports has the published rows with fewer digits. PAMAP101 is missing; single moments of DailySports stand in for
+6. DailySports has the published rows with fewer digits. PAMAP101 is missing; single moments of DailySports stand in for
 it.
 
 The figures of the paper are known by their captions and by the text. Where these do not say what a panel shows, which H

@@ -47,7 +47,7 @@ WIDE: tuple[Net, ...] = ((2, 400), (3, 400))
 OTHER_ROWS = "The rows are derived, and not the paper's; the published rows would settle it."
 HALF_AS_MANY = (
     "An epoch of the derived rows has half as many batches as the paper's. After two epochs, which have as many as the "
-    "paper's one, 39 of 40 nets with b = 8 have a reasonable accuracy, and 9 of 48 nets are close to their best. "
+    "paper's one, all 40 nets with b = 8 have a reasonable accuracy, and 13 of 48 nets are close to their best. "
     "PaddlePaddle's defaults, which are tried in an experiment of their own, explain another part. The published rows "
     "would settle it."
 )
@@ -219,7 +219,7 @@ FIGURE_2 = Experiment(
             "Compared with p = 1 the improvements with p = 2 are quite obvious.",
             f"b = 8, after five epochs: p = 2 is better than p = 1 by more than {MUCH:g} points; all k and L",
             _second_power_helps,
-            why="p = 2 is better in all 12 cases, in half of them by less than one point. The published rows would "
+            why="p = 2 is better in all 12 cases, in eight of them by less than two points. The published rows would "
             "settle it.",
         ),
         Statement(
