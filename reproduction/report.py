@@ -62,8 +62,8 @@ PaddlePaddle, with the settings of the paper: Adam at a constant 0.001, ReLU, ba
 
 Adam moves only the rows of a table that a batch picks (lazy Adam), where PaddlePaddle's moves all of them. Initial
 weights of tables are uniform between -0.3 / sqrt(k) and 0.3 / sqrt(k), where PaddlePaddle's default is Xavier's rule.
-An experiment of its own tries both defaults of PaddlePaddle: nets with b = 8 then learn faster at first, on DailySports
-by up to 20 points after a tenth of an epoch, and are similar in the end.
+An experiment of its own tries both defaults of PaddlePaddle, by torch: nets with b = 8 then learn faster at first, on
+DailySports by up to 20 points after a tenth of an epoch, and are similar in the end.
 
 Low bits of i* are those of the number of the column in the order of the data, with the negative parts behind the
 positive ones. Counted as the paper writes the transformation, where both parts alternate, one bit says nothing for rows
