@@ -280,8 +280,8 @@ def _command(experiment: Experiment, outcomes: list[Outcome]) -> str:
     progress = f"{len(done & full)} of {len(full)} runs of the full grid are done; they took {took} with one thread."
     seeds = seeds_of(outcomes)
     if seeds:
-        most = seeds.split()[-1]
-        flag += f" --seeds {most}" if most != "1" else ""
+        most = max(outcome.seeds for outcome in outcomes)
+        flag += f" --seeds {most}" if most > 1 else ""
         progress += f" Seeds of a net: {seeds}."
     return f'<p class="facts"><code>python -m reproduction run {experiment.name}{flag}</code>: {escape(progress)}</p>'
 
