@@ -31,14 +31,12 @@ def sums_by_row(gradient: Any, rows: Any, signs: Any) -> tuple[Any, Any]:
     return found, sums
 
 
-def adam(
-    gradient: Any, weight: Any, mean: Any, square: Any, new_mean: float, decay: float = FACTORS["decay"]
-) -> tuple[Any, Any, Any]:
-    """The formula, each operation rounded to float32."""
-    rate, new_square, epsilon = (np.float32(FACTORS[name]) for name in ("rate", "new_square", "epsilon"))
+def adam(gradient: Any, weight: Any, mean: Any, square: Any, new_mean: float, **others: float) -> tuple[Any, Any, Any]:
+    """The formula, each operation rounded to float32; `others` than the usual factors may be given."""
+    rate, new_square, epsilon, decay = (np.float32(factor) for factor in (FACTORS | others).values())
     mean = mean + (gradient - mean) * np.float32(new_mean) if new_mean != 1 else gradient
     square = square + (gradient * gradient - square) * new_square
-    return weight * np.float32(decay) - rate * (mean / (np.sqrt(square) + epsilon)), mean, square
+    return weight * decay - rate * (mean / (np.sqrt(square) + epsilon)), mean, square
 
 
 def layout(n_hashes: int, bits: int, n_rows: int | None, codes: Any, seed: int) -> tuple[Any, int, Any, Any]:
@@ -165,3 +163,13 @@ def test_moments_of_a_unit_without_a_gradient_end_at_zero_and_move_the_weights_a
     assert n_subnormal > 1000
     assert (mean == 0).all()
     assert (square == 0).all()
+
+
+def test_small_gradients_count_where_epsilon_is_zero(instruction_set: str) -> None:
+    assert instruction_set == _core.instruction_set()
+    gradient = np.geomspace(1e-21, 1e-15, 40, dtype=np.float32)
+    weight, mean, square = np.ones(40, np.float32), np.zeros(40, np.float32), np.zeros(40, np.float32)
+    expected = adam(gradient, weight, mean, square, new_mean=0.125, epsilon=0.0)
+    assert (expected[0] != FACTORS["decay"]).all()
+    _core.adam(gradient, weight, mean, square, new_mean=0.125, n_threads=1, **FACTORS | {"epsilon": 0.0})
+    np.testing.assert_array_equal(weight, expected[0])

@@ -60,8 +60,13 @@ inline void add_rows(const float* rows, std::size_t width, const Picks& picks, s
 }
 
 // Moments of a unit without a gradient shrink until they are subnormal, and stay so. Many processors are slow with these, so what
-// is smaller than this is 0: next to the epsilon of Adam it moves no weight.
+// is smaller than this is 0. A square is only dropped where its root is lost in the sum with epsilon.
 inline constexpr float kTinyMean = 0x1p-100f, kTinySquare = 0x1p-120f;
+
+GCWSNET_INLINE float tiny_square(float epsilon) {
+  const float lost = epsilon * 0x1p-25f;
+  return lost * lost < kTinySquare ? lost * lost : kTinySquare;
+}
 
 GCWSNET_INLINE float without_tiny(float number, float tiny) { return __builtin_fabsf(number) < tiny ? 0.0f : number; }
 
@@ -74,6 +79,7 @@ __attribute__((noinline)) void adam_picked(const AdamStep& step, std::size_t wid
                                            const float* __restrict d, const float* sign, float* __restrict weight,
                                            float* __restrict mean, float* __restrict square) {
   const AdamStep s = step;
+  const float least_square = tiny_square(s.epsilon);
   const float sa = sign[0], sb = sign[1], sc = sign[2], sd = sign[3];
   for (std::size_t x = 0; x < width; ++x) {
     float g = (kHasSum ? sum[x] : 0.0f) + (kSigned ? sa * a[x] : a[x]);
@@ -85,7 +91,7 @@ __attribute__((noinline)) void adam_picked(const AdamStep& step, std::size_t wid
       m = without_tiny(mean[x] + (g - mean[x]) * s.new_mean, kTinyMean);
       mean[x] = m;
     }
-    const float v = without_tiny(square[x] + (g * g - square[x]) * s.new_square, kTinySquare);
+    const float v = without_tiny(square[x] + (g * g - square[x]) * s.new_square, least_square);
     square[x] = v;
     weight[x] = weight[x] * s.decay - s.rate * (m / (__builtin_sqrtf(v) + s.epsilon));
   }
