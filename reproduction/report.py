@@ -78,7 +78,7 @@ it.
 The figures of the paper are known by their captions and by the text. Where these do not say what a panel shows, which H
 it has, or which p, gamma and C were tried, it is a choice, which is said at each experiment."""
 WORDS = {HOLDS: "hold", FAILS: "do not hold", NOT_MEASURED: NOT_MEASURED}
-"""How several statements with the same verdict are counted."""
+"""How several statements with the same verdict are counted; one has the words of the verdict itself."""
 PAPERS, OTHERS, BY_THEORY = "the paper's own rows", "derived or rebuilt rows", "formula or simulation"
 STYLE = """
 *{box-sizing:border-box}
@@ -93,7 +93,7 @@ table{border-collapse:collapse;overflow-wrap:break-word;width:100%;font-size:.9r
 th,td{border-bottom:1px solid #ccc;padding:.3rem .4rem;text-align:left;vertical-align:top}
 ul{padding-left:0;list-style:none}li{margin:.6rem 0;padding-left:.75rem;border-left:4px solid #999}
 li.holds{border-color:#111}li.does-not-hold{border:2px dashed #111;border-left-width:4px;padding:.4rem .75rem}
-li a{color:#111;font-weight:bold}
+li a{color:#111;font-weight:bold}li .why{display:block}
 .state{font-weight:bold}.rule,.note,.facts{color:#444;font-size:.9rem}code{background:#f2f2f2;padding:0 .2rem}
 nav{columns:2 16rem;font-size:.95rem}nav a{display:block;color:#111}
 details{margin:1rem 0}summary{cursor:pointer;padding:.4rem 0;font-weight:bold}
@@ -179,16 +179,21 @@ def _failing(verdicts: dict[str, list[Verdict]]) -> Iterator[str]:
         if not failing:
             continue
         lines = [f'<a href="#{name}">{escape(experiment.place)}: {escape(experiment.title)}</a>']
-        for text in dict.fromkeys(statement.text for statement, _ in failing):
-            checks = [
-                f"Checked: {statement.rule}. It holds in {verdict.numbers}; against it are {_basis(verdict)}."
-                for statement, verdict in failing
-                if statement.text == text
-            ]
-            lines += [f"<q>{escape(text)}</q>", *(f'<span class="rule">{escape(check)}</span>' for check in checks)]
-        explanations = " ".join(dict.fromkeys(statement.why for statement, _ in failing))
-        lines.append(f"<em>Our explanation:</em> {escape(explanations)}")
+        for why in dict.fromkeys(statement.why for statement, _ in failing):
+            lines += _explained([pair for pair in failing if pair[0].why == why], why)
         yield f'<li class="failing">{"<br>".join(lines)}</li>'
+
+
+def _explained(failing: list[tuple[Statement, Verdict]], why: str) -> Iterator[str]:
+    """Yield statements that do not hold for the same reason, how each was checked, and the reason."""
+    for text in dict.fromkeys(statement.text for statement, _ in failing):
+        yield f"<q>{escape(text)}</q>"
+        for statement, verdict in failing:
+            if statement.text == text:
+                found = f"It holds in {verdict.numbers}; the cases against it are on {_basis(verdict)}."
+                yield f'<span class="rule">{escape(f"Checked: {statement.rule}. {found}")}</span>'
+    if why:
+        yield f'<span class="why"><em>Our explanation:</em> {escape(why)}</span>'
 
 
 def _section(experiment: Experiment, results: Results, verdicts: list[Verdict]) -> Iterator[str]:
@@ -217,7 +222,9 @@ def _section(experiment: Experiment, results: Results, verdicts: list[Verdict]) 
 def _states(verdicts: list[Verdict]) -> str:
     """Return how many statements have which verdict."""
     count = Counter(verdict.state for verdict in verdicts)
-    return ", ".join(f"{count[state]} {words}" for state, words in WORDS.items() if count[state])
+    return ", ".join(
+        f"{count[state]} {words if count[state] > 1 else state}" for state, words in WORDS.items() if count[state]
+    )
 
 
 def _origins(experiment: Experiment, outcomes: list[Outcome]) -> dict[str, str]:
@@ -277,7 +284,8 @@ def _command(experiment: Experiment, outcomes: list[Outcome]) -> str:
         return paragraph("Made from formulas by: python -m reproduction report", "facts")
     flag = "" if done & (full - quick) or not done else " --quick"
     took = duration(sum(outcome.seconds for outcome in outcomes))
-    progress = f"{len(done & full)} of {len(full)} runs of the full grid are done; they took {took} with one thread."
+    progress = f"{len(done & full)} of {len(full)} runs of the full grid are done"
+    progress += f"; they took {took} with one thread." if done else "."
     seeds = seeds_of(outcomes)
     if seeds:
         most = max(outcome.seeds for outcome in outcomes)

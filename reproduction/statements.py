@@ -250,7 +250,7 @@ def spread(values: Iterable[float], unit: str) -> str:
     --------
     >>> from reproduction.statements import spread
     >>> spread([3, 1.25, 2], "points"), spread([2], "%")
-    ('from 1.25 to 3, median 2 points', '2 %')
+    ('from 1.25 to 3, median 2 points', '2%')
     """
     numbers = list(values)
     if len(numbers) == 1:
@@ -259,5 +259,17 @@ def spread(values: Iterable[float], unit: str) -> str:
 
 
 def number(value: float, unit: str = "") -> str:
-    """Return a number with three digits and its unit; what is infinite is never reached."""
-    return f"{value:.3g} {unit}".rstrip() if math.isfinite(value) else "never"
+    """Return a number with three digits and its unit; what is infinite is never reached.
+
+    Examples
+    --------
+    >>> from reproduction.statements import number
+    >>> number(0.5, "epochs"), number(1, "epochs"), number(85, "%")
+    ('0.5 epochs', '1 epoch', '85%')
+    """
+    if not math.isfinite(value):
+        return "never"
+    digits = f"{value:.3g}"
+    if not unit or unit == "%":
+        return digits + unit
+    return f"{digits} {unit.removesuffix('s') if digits == '1' else unit}"

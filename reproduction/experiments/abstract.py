@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from reproduction.charts import BY_NUMBER, ORIGINAL, Chart, Series, figure
@@ -80,6 +81,13 @@ def _charts(results: Results) -> Iterator[Chart]:
     )
 
 
+def _all_cases(results: Results) -> list[Case]:
+    """Return the cases of all figures, with the figure in their names: two of them are about the same nets."""
+    return [
+        replace(case, what=f"{case.what} ({place})") for place, nets in FIGURES.items() for case in nets.cases(results)
+    ]
+
+
 def _compare(results: Results) -> list[Comparison]:
     rows = []
     for place, nets in FIGURES.items():
@@ -106,7 +114,7 @@ ABSTRACT = Experiment(
             "Our extensive experiments show that GCWSNet often improves the classification accuracy.",
             "better at the end than the same net on the original data; all k, b and nets of Figures 1 to 4, 8 to 10, "
             "and of the stand-in for Figure 7",
-            lambda results: [case for nets in FIGURES.values() for case in nets.cases(results)],
+            _all_cases,
             share=OFTEN,
         ),
     ),

@@ -62,7 +62,7 @@ ENOUGH_ROWS = (
 )
 FASTER = "GCWSNet converges much faster than training on the original data."
 FEW_BITS = (
-    "The cases against it have few hashes of few bits: k = 64 or 128, and b = 1 or 2. The curves of the paper's "
+    "The cases against it have few hashes of few bits: k is at most 128, and b at most 2. The curves of the paper's "
     "figure, of which only the caption is known here, would settle whether it means these nets, too."
 )
 

@@ -1,6 +1,7 @@
 """The report in docs/ says what the committed results say."""
 
 import re
+from collections import Counter
 from html import unescape
 from html.parser import HTMLParser
 from itertools import zip_longest
@@ -11,6 +12,7 @@ import pytest
 
 from reproduction import EXPERIMENTS, Results, write_report
 from reproduction.settings import SEEDED, key_of_all_seeds
+from reproduction.statements import NotMeasuredError
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -117,6 +119,17 @@ def test_nets_that_are_compared_have_the_same_number_of_seeds(name: str, committ
         if found is not None and one["method"] in SEEDED:
             seeds.setdefault((one["dataset"], one.get("epochs")), set()).add(found.seeds)
     assert all(len(numbers) == 1 for numbers in seeds.values())
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_cases_of_a_statement_have_names_of_their_own(name: str, committed: Results) -> None:
+    for statement in EXPERIMENTS[name].statements:
+        try:
+            cases = statement.cases(EXPERIMENTS[name].comparable(committed))
+        except NotMeasuredError:
+            continue
+        names = Counter((*(one.settings["dataset"] for one in case.outcomes[:1]), case.what) for case in cases)
+        assert [name for name, count in names.items() if count > 1] == [], statement.text
 
 
 def test_the_documentation_counts_statements_as_the_page_does() -> None:
