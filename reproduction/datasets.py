@@ -243,7 +243,7 @@ def sizes(name: str) -> tuple[int, int, int]:
 
 
 def subsample_test_rows(X: Any, y: Any, most: int) -> tuple[Any, Any]:
-    """Return at most `most` rows for testing and their labels, evenly spaced; curves are measured on them."""
+    """Return at most `most` test rows and their labels, evenly spaced; curves are measured on them."""
     step = -(-len(y) // most)
     return X[::step], y[::step]
 

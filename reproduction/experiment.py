@@ -10,7 +10,7 @@ from reproduction.charts import BY_K, ORIGINAL, Chart, Figure, accuracy_over_epo
 from reproduction.datasets import COMPARABLE, availability
 from reproduction.results import Outcome, Results
 from reproduction.settings import SEEDED, Settings, gcws, key, original
-from reproduction.statements import NOT_MEASURED, Statement
+from reproduction.statements import CLOSE, NOT_MEASURED, Statement
 
 
 class PaperNumber(NamedTuple):
@@ -47,10 +47,6 @@ COVTYPE_GCWS_1 = PaperNumber(84.0, "section 2: k = 64, b = 8, L = 2, H = 200, af
 COVTYPE_GCWS_100 = PaperNumber(91.0, "section 2: k = 64, b = 8, L = 2, H = 200, after 100 epochs")
 LAST_LAYER_NET = PaperNumber(20.0, "section 6: the net after the first batch")
 LAST_LAYER_GCWS = PaperNumber(70.0, "section 6: GCWS on the hidden layer after the first batch")
-
-CLOSE = 2.0
-"""Points of accuracy within which a number agrees with the paper's."""
-
 
 BY_FORMULA = "by the formula"
 """The verdict on what follows from a formula, without a run that could contradict it."""

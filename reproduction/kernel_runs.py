@@ -96,7 +96,7 @@ def run_zero_bit(settings: Settings, data: Any) -> dict[str, Any]:
 
 
 def run_clusters(settings: Settings, data: Any) -> dict[str, Any]:
-    """Return how well clusters of the rows for testing agree with the classes: 100 times the adjusted information.
+    """Return how well clusters of the test rows agree with the classes: 100 times the adjusted information.
 
     It is the mutual information of clusters and classes, adjusted so that it is 0 for clusters by chance and 1 for the
     classes. There are as many clusters as classes.

@@ -23,7 +23,7 @@ from reproduction.settings import Settings, hidden_layers
 Floats = NDArray[np.float32]
 TIMED = 201
 CURVE_ROWS = 10_000
-"""The most rows for testing on which accuracies along the epochs are measured; the last one is measured on all rows."""
+"""The most test rows on which accuracies along the epochs are measured; the last one is measured on all rows."""
 
 
 def run_gcws(settings: Settings, data: Any) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def train_net(
 def run_last_layer(settings: Settings, data: Any) -> dict[str, Any]:
     """Return the accuracies of a net and of GCWS on its hidden layer, after its first batch and some of the others.
 
-    Each time a new logistic regression learns in one epoch from the codes of all rows for training. It does not change
+    Each time a new logistic regression learns in one epoch from the codes of all training rows. It does not change
     the net.
     """
     seed, size = settings["seed"], settings["batch"]

@@ -29,7 +29,7 @@ class Outcome:
     origin : str or None
         Where the dataset is from: "exact", "rounded", "derived", "rebuilt" or "bundled"; None without a dataset.
     result : dict
-        For nets accuracies in percent: "accuracy" at the end, on all rows for testing, and "curve" along the epochs.
+        For nets accuracies in percent: "accuracy" at the end, on all test rows, and "curve" along the epochs.
         In a mean over seeds also "seeds", and as "deviation" the standard deviation of the accuracy at the end, and
         in the curve those of each of its numbers by name.
     seconds : float

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from reproduction.datasets import DISPLAY_NAMES
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, key
+from reproduction.theorems import MOST_ERRORS
 
 HOLDS, FAILS, NOT_MEASURED = "holds", "does not hold", "not measured"
 SIMULATION = "simulation"
@@ -30,17 +31,19 @@ OFTEN = Share('at least half of the cases, where it says "often"', 0.5)
 SHARES = (ALL, TYPICALLY, OFTEN)
 
 MUCH = 5.0
-"""The points of accuracy that are "much", "considerable", "substantial" or "obvious"."""
+"""The points of accuracy that are "much", "considerable" or "substantial"."""
+OBVIOUS = 2.0
+"""The points of accuracy from which a gain or a loss is "obvious"."""
 DRASTICALLY = 30.0
 """The points of accuracy that are a "drastic" improvement."""
 SIMILAR = 1.0
 """The points of accuracy within which two results are "similar" or "comparable", and up to which a gain is "little"."""
 NOTICEABLE = 0.5
 """The points of accuracy from which a gain is "noticeable" or a "further improvement"."""
+CLOSE = 2.0
+"""The points of accuracy within which a number agrees with one that the text gives."""
 CONSISTENT = 3.0
 """The points of accuracy within which a net and a linear classifier are "consistent"."""
-NO_LOSS = 2.0
-"""The points of accuracy up to which a loss is not "obvious"."""
 REASONABLE = 85.0
 """The percentage of the accuracy to compare with from which an accuracy is "reasonable"."""
 CLOSE_TO_BEST = 95.0
@@ -48,15 +51,20 @@ CLOSE_TO_BEST = 95.0
 FAILED = 50.0
 """The percentage of the accuracy to compare with below which training has "failed"."""
 LIMITS = (
-    f'"much", "considerably", "substantially" and "obviously" better: by more than {MUCH:g} points of accuracy',
+    f'"much", "considerably" and "substantially": more than {MUCH:g} points of accuracy, better or worse',
+    f'"obvious": more than {OBVIOUS:g} points, better or worse',
     f'"drastically" better: by more than {DRASTICALLY:g} points',
     f'"noticeably" better, or a "further improvement": by more than {NOTICEABLE:g} points',
-    '"much faster": at most half of the epochs that the other net needs for the accuracy with which it ends',
+    '"much" or "substantially faster": at most half of the epochs that the other net needs to reach its last accuracy',
     f'"similar" or "comparable", and "little" gain: within {SIMILAR:g} point',
-    f'"consistent": within {CONSISTENT:g} points; no "obvious" loss: at most {NO_LOSS:g} points',
+    f'"consistent": within {CONSISTENT:g} points; a number of the text: within {CLOSE:g} points',
     f'training "fails": less than {FAILED:g}% of the accuracy that it is compared with',
-    f'"reasonable": at least {REASONABLE:g}% of the accuracy that it is compared with',
+    f'"reasonable", and "works well": at least {REASONABLE:g}% of the accuracy that it is compared with',
     f'"close to the best": at least {CLOSE_TO_BEST:g}% of the best',
+    f'"robust": at each p at least {REASONABLE:g}% of the accuracy at the best p',
+    '"robust in comparison": at its worst p a larger share of the accuracy at its best p than the alternative',
+    f'"p close to 1": from 0.5 to 2; "bad" for another p: more than {MUCH:g} points worse than p = 1',
+    f"simulations: at most {MOST_ERRORS} standard errors off",
 )
 """What words of the paper mean in numbers, for all statements alike."""
 

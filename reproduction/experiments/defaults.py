@@ -26,6 +26,7 @@ from reproduction.statements import (
 EPOCHS = {"semg": 5, "dailysports": 1}
 STYLES = {1: Style("-", "o", BLUE), 8: Style("-", "D", RED)}
 Defaults = Callable[[Settings], Settings]
+Check = Callable[[Results, Defaults], list[Case]]
 
 
 def _ours(settings: Settings) -> Settings:
@@ -68,7 +69,17 @@ def _with_defaults(defaults: Defaults, name: str, b: int, L: int, k: int) -> Set
     return defaults(gcws(name, k=k, b=b, L=L, epochs=EPOCHS[name]))
 
 
-def _checks() -> Iterator[tuple[str, Callable[[Results, Defaults], list[Case]]]]:
+def _against(rival: Defaults, epoch: float | None = None) -> Check:
+    """Return the check that GCWSNet is much faster than nets on the original data, or better than they at an epoch."""
+
+    def cases(results: Results, defaults: Defaults) -> list[Case]:
+        pairs = all_pairs_done(results, _pairs("dailysports", defaults, rival))
+        return faster(pairs) if epoch is None else better(pairs, epoch=epoch)
+
+    return cases
+
+
+def _checks() -> Iterator[tuple[str, Check]]:
     """Yield statements that do not hold, as in Figures 1 and 8, and their cases with some defaults."""
     yield (
         f"SEMG: after one epoch at least {CLOSE_TO_BEST:g}% of the best accuracy in five epochs",
@@ -78,14 +89,10 @@ def _checks() -> Iterator[tuple[str, Callable[[Results, Defaults], list[Case]]]]
         f"SEMG, b = 8: after one epoch at least {REASONABLE:g}% of the best accuracy in five epochs",
         lambda results, defaults: reaches(all_done(results, map(defaults, _nets("semg", (8,)))), 1, REASONABLE),
     )
-    yield (
-        "DailySports: half of the epochs that the net on the original data needs",
-        lambda results, defaults: faster(all_pairs_done(results, _pairs("dailysports", defaults))),
-    )
-    yield (
-        "DailySports: better than the net on the original data after 0.1 epochs",
-        lambda results, defaults: better(all_pairs_done(results, _pairs("dailysports", defaults)), epoch=0.1),
-    )
+    for rival, whose in ((_ours, "ours"), (as_in_paddle, "theirs")):
+        what = f"the net on the original data with {whose}"
+        yield f"DailySports: half of the epochs that {what} needs", _against(rival)
+        yield f"DailySports: better than {what} after 0.1 epochs", _against(rival, epoch=0.1)
     yield (
         f"DailySports: half an epoch gives at least {REASONABLE:g}% of the accuracy after one epoch",
         lambda results, defaults: reaches(
@@ -94,8 +101,9 @@ def _checks() -> Iterator[tuple[str, Callable[[Results, Defaults], list[Case]]]]
     )
 
 
-def _pairs(name: str, defaults: Defaults) -> list[tuple[Settings, Settings]]:
-    return [(defaults(one), defaults(original(name, L=one["L"], epochs=EPOCHS[name]))) for one in _nets(name)]
+def _pairs(name: str, defaults: Defaults, rival: Defaults) -> list[tuple[Settings, Settings]]:
+    """Return each net of GCWSNet with some defaults, and the same net on the original data with some."""
+    return [(defaults(one), rival(original(name, L=one["L"], epochs=EPOCHS[name]))) for one in _nets(name)]
 
 
 def _compare(results: Results) -> list[Comparison]:
@@ -105,7 +113,9 @@ def _compare(results: Results) -> list[Comparison]:
             ours, theirs = (tally(case.holds for case in check(results, way)) for way in (_ours, as_in_paddle))
         except NotMeasuredError:
             continue
-        rows.append(Comparison(what, "holds", f"{ours} with ours, {theirs} with theirs", NO_VERDICT))
+        rows.append(
+            Comparison(what, "holds", f"{ours} with our defaults for GCWSNet, {theirs} with theirs", NO_VERDICT)
+        )
     return rows
 
 
@@ -119,6 +129,6 @@ DEFAULTS = Experiment(
     compare=_compare,
     note="GCWSNet is implemented with PaddlePaddle in the paper, and what the paper does not say of its nets may be "
     "PaddlePaddle's defaults: initial weights of all layers by Xavier's rule (uniform, for tables as if the one-hot "
-    "vectors were made), and Adam that moves all rows of a table in each step. Both are taken here, for nets on the "
-    "original data too. Dashed lines are PaddlePaddle's defaults, solid ones ours.",
+    "vectors were made), and Adam that moves all rows of a table in each step. Both are taken here, also for nets on "
+    "the original data, which are no better for it. Dashed lines are PaddlePaddle's defaults, solid ones ours.",
 )

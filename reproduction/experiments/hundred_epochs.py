@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
 
 from reproduction.charts import BY_NUMBER, Chart, Figure, accuracy_against, figure
 from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import (
-    CLOSE,
     COVTYPE_GCWS_1,
     COVTYPE_GCWS_100,
     COVTYPE_ORIGINAL_1,
@@ -27,6 +25,7 @@ from reproduction.experiment import (
 from reproduction.results import Results
 from reproduction.settings import Settings, gcws, original
 from reproduction.statements import (
+    CLOSE,
     CONSISTENT,
     MUCH,
     REASONABLE,
@@ -54,11 +53,8 @@ PAMAP101_NOTE = "The paper does not say which nets the rows of its panels are: t
 MOMENTS_NOTE = (
     "A stand-in: PAMAP101 is not available here. Both are what sensors on a body measure in one moment of an activity. "
     "These rows are drawn from all moments of DailySports, as many as PAMAP101 has, with 45 numbers instead of 51, 19 "
-    "activities, and eight people instead of one. "
-)
-ENOUGH_ROWS = (
-    "There are 188,209 rows of only 45 numbers, so that a net with hidden units on the numbers themselves is good "
-    "after one epoch, and few hashes of few bits end below it. The rows of PAMAP101 would settle it."
+    "activities, and eight people instead of one. So there is no verdict; in how many cases GCWSNet is much faster and "
+    "ahead is said under Abstract. "
 )
 FASTER = "GCWSNet converges much faster than training on the original data."
 FEW_BITS = (
@@ -128,11 +124,13 @@ def _of_text(epochs: int, dataset: str = COVTYPE) -> tuple[Settings, Settings]:
     return gcws(dataset, k=64, b=8, L=2, epochs=epochs), original(dataset, L=2, epochs=epochs)
 
 
-def _stopping_early_costs_less(results: Results) -> list[Case]:
+def _stopping_early_costs(results: Results) -> list[Case]:
     first, last = (all_done(results, _of_text(epochs)) for epochs in (1, EPOCHS))
-    ours, theirs = (100 * (1 - one.accuracy / hundred.accuracy) for one, hundred in zip(first, last, strict=True))
-    what = f"stopping after one epoch costs {ours:.1f}% with GCWSNet and {theirs:.1f}% without"
-    return [Case(what, theirs - ours, ours < theirs, (*first, *last))]
+    cases = []
+    for name, paper, one, hundred in zip(("GCWSNet", "original data"), (7.7, 13.5), first, last, strict=True):
+        lost = 100 * (1 - one.accuracy / hundred.accuracy)
+        cases.append(Case(name, lost, abs(lost - paper) <= CLOSE, (one, hundred)))
+    return cases
 
 
 def _pairs(dataset: str, bits: tuple[int, ...], epochs: int) -> list[tuple[Settings, Settings]]:
@@ -145,23 +143,14 @@ def _pairs(dataset: str, bits: tuple[int, ...], epochs: int) -> list[tuple[Setti
     ]
 
 
-def _faster(dataset: str, bits: tuple[int, ...], epochs: int, why: str = FEW_BITS) -> Statement:
+def _faster(dataset: str, bits: tuple[int, ...], epochs: int) -> Statement:
     return Statement(
         FASTER,
         "at most half of the epochs that the same net on the original data needs for the accuracy with which it ends; "
         f"all k, b and nets, {epochs:g} epoch{'s' * (epochs > 1)}",
         lambda results: faster(all_pairs_done(results, _pairs(dataset, bits, epochs))),
         "epochs",
-        why=why,
-    )
-
-
-def _ahead(dataset: str, bits: tuple[int, ...], epochs: int, at: float, why: str = FEW_BITS) -> Statement:
-    return Statement(
-        FASTER,
-        f"better than the same net on the original data after {at:g} epochs; all k, b and nets",
-        lambda results: better(all_pairs_done(results, _pairs(dataset, bits, epochs)), epoch=at),
-        why=why,
+        why=FEW_BITS,
     )
 
 
@@ -193,23 +182,12 @@ def one_epoch_as_in_text(dataset: str = COVTYPE) -> Statement:
 
 
 def _linear_as_in_table(results: Results) -> list[Case]:
-    (outcome,) = all_done(results, [original(COVTYPE, L=1)])
-    off = outcome.accuracy - TABLE_1[COVTYPE].linear
-    return [Case("L = 1 on the original data", off, abs(off) <= CONSISTENT, (outcome,))]
-
-
-def _large_b(results: Results) -> list[Case]:
-    return better(
-        all_pairs_done(
-            results,
-            [
-                (gcws(COVTYPE, k=k, b=more, L=L, H=H), gcws(COVTYPE, k=k, b=less, L=L, H=H))
-                for less, more in pairwise(COVTYPE_B)
-                for k in K
-                for L, H in NETS
-            ],
-        )
-    )
+    cases = []
+    for outcome in all_done(results, [original(COVTYPE, L=1, epochs=epochs) for epochs in (1, EPOCHS)]):
+        off = outcome.accuracy - TABLE_1[COVTYPE].linear
+        what = f"L = 1 on the original data, epochs: {outcome.settings['epochs']}"
+        cases.append(Case(what, off, abs(off) <= CONSISTENT, (outcome,)))
+    return cases
 
 
 FIGURE_3 = Experiment(
@@ -241,8 +219,10 @@ FIGURE_3 = Experiment(
         Statement(
             "If training stops after one epoch, the accuracy drops from 91% to 84% with GCWSNet (by 7.7%), and from "
             "89% to 77% on the original data (by 13.5%).",
-            "k = 64, b = 8, L = 2, H = 200: the share that is lost is smaller with GCWSNet",
-            _stopping_early_costs_less,
+            f"k = 64, b = 8, L = 2, H = 200: the share that is lost is within {CLOSE:g} points of the paper's, for "
+            "both",
+            _stopping_early_costs,
+            "%",
         ),
     ),
     lambda results: compare_runs(results, zip((COVTYPE_GCWS_100, COVTYPE_ORIGINAL_100), _of_text(EPOCHS), strict=True)),
@@ -257,11 +237,10 @@ FIGURE_4 = Experiment(
     _covtype_1_figure,
     (
         _faster(COVTYPE, COVTYPE_B, 1),
-        _ahead(COVTYPE, COVTYPE_B, 1, 0.1),
         one_epoch_as_in_text(),
         Statement(
             "LIBLINEAR's 71.5% is more or less consistent with L = 1.",
-            f"L = 1 on the original data after one epoch is within {CONSISTENT:g} points of 71.5%",
+            f"L = 1 on the original data is within {CONSISTENT:g} points of 71.5%, after one epoch and after {EPOCHS}",
             _linear_as_in_table,
         ),
     ),
@@ -275,15 +254,9 @@ FIGURE_5 = Experiment(
     (COVTYPE,),
     _covtype_1_grid,
     lambda results: figure(_summary_charts(results)),
-    (
-        Statement(
-            "A large b is recommended.",
-            "after one epoch, b = 4 is better than b = 2, and b = 8 than b = 4; all k and nets",
-            _large_b,
-        ),
-    ),
-    note="The paper says no more about this figure than that it illustrates the impact of b, H, k and L. The same "
-    "runs as in Figure 4. The paper does not say what its six panels differ in. " + COVTYPE_NOTE,
+    note="The paper says no more about this figure than that it illustrates the impact of b, H, k and L; its "
+    "recommendation of a large b is checked under Abstract. The same runs as in Figure 4. The paper does not say what "
+    "its six panels differ in. " + COVTYPE_NOTE,
 )
 
 
@@ -342,6 +315,5 @@ FIGURE_7_STAND_IN = Experiment(
     (MOMENTS,),
     lambda quick: _sensors_grid(MOMENTS, 1, 1, quick),
     lambda results: _sensors_figure(results, MOMENTS, 1),
-    (_faster(MOMENTS, PAMAP101_B, 1, ENOUGH_ROWS), _ahead(MOMENTS, PAMAP101_B, 1, 0.1, ENOUGH_ROWS)),
     note=MOMENTS_NOTE + PAMAP101_NOTE,
 )

@@ -10,7 +10,7 @@ from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import NETS, Experiment, net_label
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, gcws, original
-from reproduction.statements import FAILED, MUCH, REASONABLE, Case, Statement, all_done
+from reproduction.statements import FAILED, MUCH, OBVIOUS, REASONABLE, Case, Statement, all_done
 
 POWERS = {
     "pendigits": (0.01, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 50.0, 100.0, 200.0, 1000.0),
@@ -25,6 +25,10 @@ FRACTIONS = (0.1, 0.5, 1.0)
 FAILS_FROM = 15.0
 """The p from which the paper's nets on u^p fail."""
 TRANSFORMED = {"power": "u^p", "log": "p log u"}
+BOTH_K = (
+    "At its best p u^p is 2 to 3 points better than 64 hashes, and 5 to 6 points worse than 512. The published rows "
+    "would settle it."
+)
 
 
 def run(name: str, way: str, k: int, L: int, p: float) -> Settings:
@@ -142,25 +146,32 @@ def _gcws_is_best(name: str, ways: tuple[str, ...], text: str, by: float, why: s
     return Statement(text, rule, cases, why=why)
 
 
-def _robust(name: str, why: str) -> Statement:
+def _robust(name: str, why: str = "") -> Statement:
     def cases(results: Results) -> list[Case]:
         made = []
         for label, k, L in _panels("gcws"):
             ours = _by_p(results, name, "gcws", k, L)
             for way, transformed in TRANSFORMED.items():
                 theirs = _by_p(results, name, way, 0, L)
-                for p in ours:
-                    gain = ours[p].accuracy - theirs[p].accuracy
-                    made.append(Case(f"p = {p:g}, {label}, {transformed}", gain, gain >= -MUCH, (ours[p], theirs[p])))
+                gain = _kept(ours) - _kept(theirs)
+                made.append(Case(f"{label}, {transformed}", gain, gain > 0, (*ours.values(), *theirs.values())))
         return made
 
     return Statement(
         "GCWSNet has one single tuning parameter, which happens to be quite robust in comparison with obvious "
         "alternatives for power transformations.",
-        f"at each p GCWSNet is at most {MUCH:g} points worse than u^p and than p log u; k = 64 and 512, all L",
+        "at its worst p GCWSNet has a larger share of the accuracy at its best p than u^p and than p log u; k = 64 and "
+        "512, all L",
         cases,
+        "points of the share",
         why=why,
     )
+
+
+def _kept(found: dict[float, Outcome]) -> float:
+    """Return the accuracy at the worst p as a percentage of that at the best p."""
+    accuracies = [outcome.accuracy for outcome in found.values()]
+    return 100 * min(accuracies) / max(accuracies)
 
 
 def _tenth_of_an_epoch(results: Results) -> list[Case]:
@@ -187,8 +198,10 @@ FIGURE_15 = Experiment(
             f"each p has at least {REASONABLE:g}% of the accuracy of the best p; k = 64 and 512, all L",
             lambda results: _shares_of_best(results, "pendigits", "gcws", POWERS["pendigits"]),
             "%",
-            why="It holds for all k and L from p = 0.5 to p = 10, and for none of them from p = 20. The lowest "
-            "accuracy is 56%, where a guess has 10%; the curves of the paper would settle what it calls reasonable.",
+            why="It holds for all k and L from p = 0.2 to p = 10, and for none of them from p = 20 on. There most "
+            "hashes pick the largest column of a row, and what the other columns say is lost: with hidden units p log "
+            "u, fed to the net directly, is up to 27 points better. The lowest accuracy is 56%, where a guess has 10%. "
+            "The range from 0.01 to 1000 is ours; the curves of the paper would settle which range it means.",
         ),
         Statement(
             f"After p >= {FAILS_FROM:g}, directly applying the power transformation u^p makes the training fail.",
@@ -205,12 +218,7 @@ FIGURE_15 = Experiment(
             "short. With L = 1 no p is better than 51%, and p of 15 and more have 42 to 44%. More epochs would settle "
             "it.",
         ),
-        _robust(
-            "pendigits",
-            "All cases against it are p log u with p of 15 and more and hidden units. There most hashes pick the "
-            "largest column of a row, and what the other columns say is lost, while p log u only multiplies: p is "
-            "safe to turn within a range, not without end. The curves of the paper would settle which range it means.",
-        ),
+        _robust("pendigits"),
         _gcws_is_best(
             "pendigits",
             ("power", "log"),
@@ -225,9 +233,10 @@ FIGURE_15 = Experiment(
             "and 512, all L",
             _tenth_of_an_epoch,
             "%",
-            why="A tenth of an epoch of Pendigits are 23 batches. No net with 64 hashes is there by then, and 7 of 12 "
-            "with 512 are. At a learning rate of 0.01 instead of 0.001, nets with 256 hashes and p = 2 have 93 to 94% "
-            "by then (experiment learning-rates). The initial weights of the paper would settle it.",
+            why="A tenth of an epoch of Pendigits is 24 batches. By then 7 of 12 nets with 512 hashes have a "
+            "reasonable accuracy, and none with 64. At a learning rate of 0.01 instead of 0.001, nets with 256 hashes "
+            "and p = 2 have 93 and 94% of their accuracy after one epoch (experiment learning-rates). The initial "
+            "weights of the paper would settle it.",
         ),
     ),
     note="The paper shows nine panels with b = 8; here they are L = 1, 2 and 3 (H = 200) after 0.1, 0.5 and 1 epoch.",
@@ -254,8 +263,9 @@ FIGURE_16 = Experiment(
             "The log-power transformation produces bad results except for p close to 1.",
             f"p log u with p below 0.5 or above 2 is worse than with p = 1 by more than {MUCH:g} points; all L",
             _log_is_bad,
-            why="p log u is bad for any p here: 45 to 48% with p = 1, where GCWSNet has up to 79% at its best p. With "
-            "p of 0.1, 5 and 10 it is hardly worse than that. The published rows would settle it.",
+            why="p log u is bad for any p here: 45 to 48% with p = 1, where GCWSNet has up to 79% at its best p. All "
+            "cases against it have hidden units, with which other p are hardly worse than that: p of 0.1, 5 and 10, "
+            "and with L = 3 up to p = 40. The published rows would settle it.",
         ),
         Statement(
             "Directly applying the power transformation seems to work well on this dataset (unlike Pendigits).",
@@ -266,22 +276,29 @@ FIGURE_16 = Experiment(
             ),
             "%",
             why="Up to p = 150 it works well with all L. With p = 500, and with p = 200 and L = 1, nearly all entries "
-            "become 0, as they are below 1. The curves of the paper would settle how far its range of p goes.",
+            "become 0, as they are below 1. The range up to 500 is ours; the curves of the paper would settle how far "
+            "its own goes.",
         ),
         _gcws_is_best(
             "m-noise1",
             ("power",),
             "Applying the power transformation directly on the original data produces results that are still "
             "obviously worse than the results of GCWSNet.",
-            MUCH,
-            "At its best p u^p is 2 to 3 points better than 64 hashes, and 5 to 6 points worse than 512. The published "
-            "rows would settle it.",
+            OBVIOUS,
+            BOTH_K,
+        ),
+        _gcws_is_best(
+            "m-noise1",
+            ("power", "log"),
+            "GCWSNet with a tuning parameter p produces more accurate results compared with two obvious strategies.",
+            0,
+            BOTH_K,
         ),
         _robust(
             "m-noise1",
-            "All cases against it have p of 10 or less, where u^p and p log u leave these rows nearly as they are, "
-            "while few hashes of them say little; with 512 hashes only p = 0.1 is against it. The curves of the paper "
-            "would settle which range of p it means.",
+            "The worst p of GCWSNet is 0.1, the smallest that was tried: it brings all entries of a row close to each "
+            "other, so that it says little which of them is picked. p log u is less accurate at its best p, and falls "
+            "less from there. The curves of the paper would settle which range of p it means.",
         ),
     ),
     note="The paper shows nine panels with b = 8; here they are L = 1, 2 and 3 (H = 200) after 0.1, 0.5 and 1 epoch.",

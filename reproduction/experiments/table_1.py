@@ -124,10 +124,22 @@ def _gain(
     return Case(what, gain, enough(gain), pair)
 
 
-def _better(name: str, better: str, worse: str, text: str) -> Statement:
-    rule = f"{DISPLAY_NAMES[name]}: {COLUMNS[better]} is better than {COLUMNS[worse]}"
-    why = SEMG_ROWS if name == "semg" else ""
-    return Statement(text, rule, lambda results: [_gain(results, name, better, worse)], why=why)
+def _in_order(results: Results) -> list[Case]:
+    """Return by how many points RBF is better than linear, and GMM than RBF, for each dataset."""
+    return [_gain(results, name, *pair) for name in POWERS for pair in (("rbf", "linear"), ("gmm", "rbf"))]
+
+
+def _papers_p(results: Results) -> list[Case]:
+    """Return by how many points the p of the paper is better than p = 1, where that is the best p of the paper."""
+    cases = []
+    for name in ("semg", "m-noise1", "m-image"):
+        p = float(TABLE_1[name].p or 1)
+        ours, plain = all_done(results, [_machine(name, "pgmm", p), _machine(name, "pgmm", 1.0)])
+        gain = ours.accuracy - plain.accuracy
+        cases.append(
+            Case(f"p = {p:g} {ours.accuracy:.1f}%, p = 1 {plain.accuracy:.1f}%", gain, gain > 0, (ours, plain))
+        )
+    return cases
 
 
 def _best_p(results: Results) -> list[Case]:
@@ -150,17 +162,24 @@ TABLE = Experiment(
     _grid,
     lambda results: figure(_charts(results)),
     (
-        _better("semg", "gmm", "rbf", "For SEMG, RBF is at 29.0% while the GMM kernel reaches 54%."),
-        _better("semg", "pgmm", "gmm", "For SEMG, pGMM with p = 2 improves GMM to 56.1%."),
-        _better("dailysports", "gmm", "rbf", "For DailySports, GMM has 99.6% and RBF 97.6%."),
-        _better("dailysports", "rbf", "linear", "For DailySports, RBF has 97.6% and the linear kernel 77.7%."),
-        _better("m-noise1", "pgmm", "gmm", "For M-Noise1, p = 80 improves 71.4% to 85.2%."),
-        _better("m-image", "pgmm", "gmm", "For M-Image, p = 50 improves 80.9% to 89.5%."),
+        Statement(
+            "On all four datasets RBF is better than the linear kernel, and GMM is better than RBF.",
+            "each kernel is better than the one before it; four datasets",
+            _in_order,
+        ),
+        Statement(
+            "p = 2 improves 54.0% to 56.1% on SEMG, p = 80 improves 71.4% to 85.2% on M-Noise1, and p = 50 improves "
+            "80.9% to 89.5% on M-Image.",
+            "the p of the paper is better than p = 1; three datasets",
+            _papers_p,
+            why=SEMG_ROWS,
+        ),
         Statement(
             "The best p are 2 for SEMG, 0.6 for DailySports, 80 for M-Noise1 and 50 for M-Image.",
             f"the best p is better than the paper's by at most {NOTICEABLE:g} points; four datasets",
             _best_p,
-            why=SEMG_ROWS,
+            why="Here the best p are 1, 0.8, 60 and 30; only on SEMG does that make a difference of more than half a "
+            f"point. {SEMG_ROWS}",
         ),
         Statement(
             "By adding this tuning parameter, the performance can often be improved.",
@@ -175,7 +194,9 @@ TABLE = Experiment(
         ),
     ),
     _compare,
-    "As in the paper the best parameters on the rows for testing are reported. RBF is that of rows of length 1, as in "
+    "As in the paper the best parameters on the test rows are reported. RBF is that of rows of length 1, as in "
     "section 7, or of rows as they are, whichever is better; its gammas were chosen after a first look, which favors "
-    "it. LIBLINEAR works on the rows as they are, for Covtype with standardised columns, and stops after 100 steps.",
+    "it. LIBLINEAR works on the rows as they are, for Covtype with standardised columns, and stops after 100 steps. "
+    "The best C is the largest that was tried for RBF, GMM and pGMM on DailySports and for GMM on M-Noise1 (100), and "
+    "for the linear kernel on Covtype (1).",
 )

@@ -199,10 +199,9 @@ EQUATION_7 = Experiment(
             f"the share of equal i* is within {MOST_ERRORS} standard errors of the kernel; all pairs",
             partial(_within_noise, kind="i"),
             "standard errors",
-            why="All cases against it are on Pendigits with p = 20, 8 of 60 pairs: there one column holds most of the "
-            "sum of a row, and i* alone agrees more often than (i*, t*), by up to 0.05. The paper calls the "
-            "approximation an open problem. On rows of one column it is off by any amount; docs/zero-bit.md measures "
-            "how large it gets.",
+            why="All cases against it are on Pendigits with p = 20: in 8 of 60 pairs of rows i* alone agrees more "
+            "often than (i*, t*), by up to 0.05. The paper calls the approximation an open problem. For rows with a "
+            "single nonzero column the error can be as large as 1; docs/zero-bit.md measures how large it gets.",
         ),
         Statement(
             "P[(i*, t*) of u = (i*, t*) of v] = pGMM(u, v), on rows of datasets.",
@@ -211,7 +210,7 @@ EQUATION_7 = Experiment(
             "standard errors",
         ),
     ),
-    note="Not a figure of the paper. Pairs are taken of 400 rows for testing so that their kernels are spread evenly. "
+    note="Not a figure of the paper. Pairs are taken of 400 test rows so that their kernels are spread evenly. "
     "The paper says approximately, and gives no bound; there is none: rows of one column have the same i* always, "
     "whatever their kernel is.",
 )
