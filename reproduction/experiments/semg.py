@@ -206,7 +206,7 @@ FIGURE_1 = Experiment(
     _compare,
     "The paper does not say which H the panels have: H = 200 here. An epoch of the derived dataset has half as many "
     "batches as one of the paper's. On these rows nets on the original data are no better than a guess. So statements "
-    "about what these nets learn are not measured; that GCWSNet is better than they are is.",
+    "about what these nets learn are not measured; the one that GCWSNet is better than they are is.",
 )
 
 FIGURE_2 = Experiment(

@@ -57,6 +57,15 @@ def _theorem_charts(results: Results, name: str) -> Iterator[Chart]:
         yield Chart(panel.title, tuple(series), panel.x_label, panel.y_label, log_x=by_powers, log_y=panel.log)
 
 
+SIMULATED = "Lines are the formula; markers with bars of one standard error are simulated by what this package does."
+NOTES = {
+    "projections": "The rows have 8 numbers: few, as the advantage of count-sketch is of the order of one over their "
+    "number. It is the accuracy alone that is compared here, not the time.",
+    "theorem5": "Only variances are simulated; that the estimates are asymptotically normal is not checked.",
+}
+"""What to know of single theorems."""
+
+
 def _required(results: Results, name: str) -> Simulation:
     found = _simulation(results, name)
     if found is None:
@@ -141,7 +150,7 @@ def _experiment(name: str) -> Experiment:
         draw,
         _theorem_statements(name),
         _normalizing_helps if name == "theorem5" else lambda _: [],
-        note="Lines are the formula; markers with bars of one standard error are simulated by what this package does.",
+        note=f"{SIMULATED} {NOTES.get(name, '')}".strip(),
     )
 
 
