@@ -11,7 +11,6 @@ from typing import NamedTuple
 from reproduction.datasets import DISPLAY_NAMES
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, key
-from reproduction.theorems import MOST_ERRORS
 
 HOLDS, FAILS, NOT_MEASURED = "holds", "does not hold", "not measured"
 SIMULATION = "simulation"
@@ -50,6 +49,8 @@ CLOSE_TO_BEST = 95.0
 """The percentage of the best accuracy from which an accuracy is "close to the best"."""
 FAILED = 50.0
 """The percentage of the accuracy to compare with below which training has "failed"."""
+MOST_ERRORS = 5
+"""The most standard errors by which a simulated number may be off; by chance one in two million is off by more."""
 LIMITS = (
     f'"much", "considerably" and "substantially": more than {MUCH:g} points of accuracy, better or worse',
     f'"obvious": more than {OBVIOUS:g} points, better or worse',

@@ -19,9 +19,7 @@ from scipy import sparse
 from gcwsnet import HASH_VERSION, GCWSHasher, RandomFourierFeatures, gmm_kernel, pgmm_kernel, theory
 from gcwsnet.encoding import bins_and_signs
 from reproduction.settings import Settings
-
-MOST_ERRORS = 5
-"""The most standard errors by which a simulated number may be off; by chance one in two million is off by more."""
+from reproduction.statements import MOST_ERRORS
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import BY_FORMULA, Comparison, Experiment
 from reproduction.results import Results
 from reproduction.settings import Settings, theorem, zero_bit
-from reproduction.statements import Case, NotMeasuredError, Statement, all_done
-from reproduction.theorems import MOST_ERRORS, THEOREMS, Simulation
+from reproduction.statements import MOST_ERRORS, Case, NotMeasuredError, Statement, all_done
+from reproduction.theorems import THEOREMS, Simulation
 
 FULL, QUICK = 20, 2
 THEOREM_TEXTS = {
