@@ -102,7 +102,9 @@ FIGURES = {
 }
 STAND_IN = {"in place of Figure 7": Nets(covtype.MOMENTS, 1, 1, covtype.PAMAP101_B, covtype.NETS)}
 """What is shown, and has no part in the verdicts."""
-CHECKS: dict[str, Callable[[Nets, Results], list[Case]]] = {
+SHOWN = FIGURES | STAND_IN
+Check = Callable[[Nets, Results], list[Case]]
+CHECKS: dict[str, Check] = {
     "better in the end": Nets.better_in_the_end,
     "much faster": Nets.much_faster,
     f"better after {FIRST_BATCHES:g} epochs": Nets.ahead_at_first,
@@ -112,15 +114,14 @@ CHECKS: dict[str, Callable[[Nets, Results], list[Case]]] = {
 
 
 def _grid(quick: bool) -> list[Settings]:
-    everything = FIGURES | STAND_IN
-    runs = [one for nets in (list(everything.values())[:1] if quick else everything.values()) for one in nets.grid()]
+    runs = [one for nets in (list(SHOWN.values())[:1] if quick else SHOWN.values()) for one in nets.grid()]
     return list({key(one): one for one in runs}.values())
 
 
 def _charts(results: Results) -> Iterator[Chart]:
     """Yield the accuracy of GCWSNet against that of the same net on the original data: above the line it is better."""
     by_dataset: dict[str, list[tuple[float, float]]] = {}
-    for nets in (FIGURES | STAND_IN).values():
+    for nets in SHOWN.values():
         for ours, theirs in nets.pairs():
             found = results.get(ours), results.get(theirs)
             if found[0] is not None and found[1] is not None:
@@ -134,7 +135,7 @@ def _charts(results: Results) -> Iterator[Chart]:
     )
 
 
-def _in_all_figures(check: Callable[[Nets, Results], list[Case]]) -> Callable[[Results], list[Case]]:
+def _in_all_figures(check: Check) -> Callable[[Results], list[Case]]:
     """Return all cases of a check, with the figure in their names: two figures are about the same nets."""
 
     def cases(results: Results) -> list[Case]:
@@ -149,7 +150,7 @@ def _in_all_figures(check: Callable[[Nets, Results], list[Case]]) -> Callable[[R
 
 def _compare(results: Results) -> list[Comparison]:
     rows = []
-    for place, nets in (FIGURES | STAND_IN).items():
+    for place, nets in SHOWN.items():
         try:
             found = {what: check(nets, results) for what, check in CHECKS.items()}
         except NotMeasuredError:
@@ -165,7 +166,7 @@ ABSTRACT = Experiment(
     "abstract",
     "Abstract",
     "GCWSNet beside the same net on the original data, on all datasets",
-    tuple(dict.fromkeys(nets.dataset for nets in (FIGURES | STAND_IN).values())),
+    tuple(dict.fromkeys(nets.dataset for nets in SHOWN.values())),
     _grid,
     lambda results: figure(_charts(results)),
     (
