@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,8 +25,11 @@ def say(line: str) -> None:
 
 def list_experiments(options: argparse.Namespace) -> None:
     """Print which experiments there are, how much of them is done, and which datasets are missing."""
-    for line in listing(Results(options.results)):
-        print(line)
+    try:
+        for line in listing(Results(options.results)):
+            print(line, flush=True)
+    except BrokenPipeError:  # the reader, such as head, has closed the pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more is written at the end
 
 
 def run(options: argparse.Namespace) -> None:

@@ -1,5 +1,8 @@
 """The command ``python -m reproduction``, on the digits that come with scikit-learn."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +14,7 @@ from reproduction.settings import gcws, svm
 from tests.reproduction.outcomes import outcome
 
 Captured = pytest.CaptureFixture[str]
+REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +45,15 @@ def test_list_says_what_is_done_and_which_datasets_are_missing(capsys: Captured)
     assert any(line.startswith("count-sketch-ratio") and "a formula, nothing to run" in line for line in lines)
     assert sum(line.endswith("; not available: pamap101)") for line in lines) == 2
     assert len(lines) == len({line.split()[0] for line in lines})
+
+
+def test_list_ends_quietly_when_its_reader_has_enough() -> None:
+    command = [sys.executable, "-m", "reproduction", "list", "--results", "none"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, cwd=REPOSITORY, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_list_says_how_many_seeds_nets_have(capsys: Captured) -> None:
