@@ -27,6 +27,7 @@ METHODS = {
     "nrff": ("net_runs", "run_nrff"),
     "last-layer": ("net_runs", "run_last_layer"),
     "first-layer": ("net_runs", "run_first_layer"),
+    "training-time": ("net_runs", "run_training_time"),
     "svm": ("kernel_runs", "run_svm"),
     "zero-bit": ("kernel_runs", "run_zero_bit"),
     "clusters": ("kernel_runs", "run_clusters"),
@@ -84,6 +85,9 @@ def _svm_seconds(settings: Settings, n_train: int, n_test: int, D: int) -> float
 
 
 def _net_seconds(settings: Settings, n_train: int, n_test: int, D: int) -> float:
+    if settings["method"] == "training-time":
+        nets = [{**settings, "method": "gcws", "k": k} for k in settings["k"] for _ in settings["b"]]
+        return 3 * sum(_net_seconds(net, n_train, n_test, D) for net in nets)
     units = max(settings["H"], CLASSES)
     tested = min(n_test, 10_000) * settings["checkpoints"] * settings["epochs"]
     rows = n_train * settings["epochs"] + 0.3 * tested

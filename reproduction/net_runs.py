@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,10 @@ from benchmarks.timing import medians
 from gcwsnet import GCWSHasher, GCWSNetClassifier, RandomFourierFeatures
 from gcwsnet.nn import GCWSLayer, HashedLinear, LazyAdam
 from reproduction.datasets import length_one_on_average, load_rows, subsample_test_rows
-from reproduction.settings import Settings, hidden_layers
+from reproduction.settings import Settings, gcws, hidden_layers, key
 
 Floats = NDArray[np.float32]
-TIMED = 201
+TIMED, TURNS = 201, 3
 CURVE_ROWS = 10_000
 """The most test rows on which accuracies along the epochs are measured; the last one is measured on all rows."""
 
@@ -30,7 +31,20 @@ def run_gcws(settings: Settings, data: Any) -> dict[str, Any]:
     """Return the accuracies of a GCWSNet: Adam with a constant rate, batches in random order."""
     if "weights" in settings:
         return _run_gcws_as_in_paddle(settings, data)
-    net = GCWSNetClassifier(
+    net = _gcws_net(settings)
+    eval_set = subsample_test_rows(data.X_test, data.y_test, CURVE_ROWS)
+    net.fit(data.X_train, data.y_train, eval_set=eval_set)
+    accuracies = [100 * share for share in net.history_["eval_accuracy"]]
+    all_rows = len(eval_set[1]) == len(data.y_test)
+    return {
+        "accuracy": accuracies[-1] if all_rows else 100 * float(net.score(data.X_test, data.y_test)),
+        "curve": {"epoch": net.history_["epoch"], "accuracy": accuracies, "rows": len(eval_set[1])},
+    }
+
+
+def _gcws_net(settings: Settings) -> GCWSNetClassifier:
+    """Return a GCWSNet that is not trained yet, with one thread."""
+    return GCWSNetClassifier(
         settings["k"],
         bits=settings["b"],
         t_bits=settings["t_bits"],
@@ -51,14 +65,6 @@ def run_gcws(settings: Settings, data: Any) -> dict[str, Any]:
         random_state=settings["seed"],
         n_jobs=1,
     )
-    eval_set = subsample_test_rows(data.X_test, data.y_test, CURVE_ROWS)
-    net.fit(data.X_train, data.y_train, eval_set=eval_set)
-    accuracies = [100 * share for share in net.history_["eval_accuracy"]]
-    all_rows = len(eval_set[1]) == len(data.y_test)
-    return {
-        "accuracy": accuracies[-1] if all_rows else 100 * float(net.score(data.X_test, data.y_test)),
-        "curve": {"epoch": net.history_["epoch"], "accuracy": accuracies, "rows": len(eval_set[1])},
-    }
 
 
 def _run_gcws_as_in_paddle(settings: Settings, data: Any) -> dict[str, Any]:
@@ -247,6 +253,21 @@ def run_first_layer(settings: Settings, data: Any) -> dict[str, Any]:
             {"numbers": lambda: dense(X), "codes": lambda: layer.linear(codes), "hashing": lambda: layer.codes(X)},
             TIMED,
         )
+
+
+def run_training_time(settings: Settings, data: Any) -> dict[str, Any]:
+    """Return the median seconds of an epoch of GCWSNet, without hashing: one row for each k, one column for each b.
+
+    All nets take turns, so that a slow moment of the machine does not meet one of them alone.
+    """
+    names = ("dataset", "L", "H", "epochs")
+    grid = [[gcws(k=k, b=b, **{name: settings[name] for name in names}) for b in settings["b"]] for k in settings["k"]]
+    times: dict[str, list[float]] = {}
+    for _ in range(TURNS):
+        for one in chain.from_iterable(grid):
+            net = _gcws_net(one).fit(data.X_train, data.y_train)
+            times.setdefault(key(one), []).extend(np.diff(net.history_["seconds"]).tolist())
+    return {"seconds": [[median(times[key(one)]) for one in line] for line in grid]}
 
 
 def _on_hidden_layer(

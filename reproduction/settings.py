@@ -21,6 +21,9 @@ RATE = 0.001
 H = 200
 """The default number of hidden units: the one that the text names for Covtype."""
 
+TIMED_EPOCHS = 11
+"""The epochs of a training whose times are taken; the first one does not count."""
+
 
 def _net(dataset: str, L: int, hidden: int, epochs: int, seed: int) -> Settings:
     """Return the settings that nets on hashes and nets on numbers share; L = 1 has no hidden units."""
@@ -128,6 +131,12 @@ def first_layer(dataset: str, *, k: int, b: int = 8, H: int = H, rows: int = 32)
     """Return settings of the time of a first layer for a batch of rows: of numbers, and of k codes."""
     sizes = {"k": k, "b": b, "p": 1.0, "H": H, "batch": rows}
     return {"method": "first-layer", "dataset": dataset, "standardized": dataset in STANDARDIZED, **sizes, "seed": 0}
+
+
+def training_time(dataset: str, *, k: Sequence[int], b: Sequence[int], L: int, H: int = H) -> Settings:
+    """Return settings of the time that an epoch of GCWSNet takes with each k and each b."""
+    net = {**_net(dataset, L, H, TIMED_EPOCHS, 0), "k": list(k), "b": list(b)}
+    return {"method": "training-time", **net}
 
 
 def svm(dataset: str, *, kernel: str, C: Sequence[float], parameter: float | None = None) -> Settings:

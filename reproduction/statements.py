@@ -65,6 +65,7 @@ LIMITS = (
     f'"robust": at each p at least {REASONABLE:g}% of the accuracy at the best p',
     '"robust in comparison": at its worst p a larger share of the accuracy at its best p than the alternative',
     f'"p close to 1": from 0.5 to 2; "bad" for another p: more than {MUCH:g} points worse than p = 1',
+    '"mainly determined by k": twice as many hashes take longer, whatever b is for either',
     f"simulations: at most {MOST_ERRORS} standard errors off",
 )
 """What words of the paper mean in numbers, for all statements alike."""

@@ -1,4 +1,4 @@
-"""Theorems 1 to 5 of the paper and the limit of the GMM kernel, simulated with this package.
+"""Theorems 1 to 5 of the paper and what it says of hashes without a number, simulated with this package.
 
 Codes are those of `GCWSHasher`, sketches have the bins and signs of `CountSketch`, features are those of
 `RandomFourierFeatures`, and kernels those of `pgmm_kernel`.
@@ -8,119 +8,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
+from scipy.stats import norm
 
 from gcwsnet import HASH_VERSION, GCWSHasher, RandomFourierFeatures, gmm_kernel, pgmm_kernel, theory
 from gcwsnet.encoding import bins_and_signs
 from reproduction.settings import Settings
-from reproduction.statements import MOST_ERRORS
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Simulated numbers along x, beside those of a formula.
-
-    Attributes
-    ----------
-    label : str
-        What the curve is for.
-    x, simulated, error, formula : tuple of float
-        Where, what the simulation found with which standard error, and what the formula says.
-    """
-
-    label: str
-    x: tuple[float, ...]
-    simulated: tuple[float, ...]
-    error: tuple[float, ...]
-    formula: tuple[float, ...]
-
-    @property
-    def each_off(self) -> list[float]:
-        """The standard errors by which each number is off; infinite if it is off and its error is 0."""
-        off = np.abs(np.subtract(self.simulated, self.formula))
-        off = np.where(off <= 1e-9, 0.0, off)  # what rounding does
-        with np.errstate(divide="ignore", invalid="ignore"):
-            errors: list[float] = np.where(off == 0, 0.0, off / np.asarray(self.error)).tolist()
-        return errors
-
-    @property
-    def errors_off(self) -> float:
-        """The standard errors by which the worst number is off."""
-        return max(self.each_off)
-
-
-def curve(label: str, x: ArrayLike, simulated: ArrayLike, error: ArrayLike, formula: ArrayLike) -> Curve:
-    """Return a curve of arrays."""
-    return Curve(label, *(tuple(np.asarray(v, np.float64).tolist()) for v in (x, simulated, error, formula)))
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Curves that are drawn together."""
-
-    title: str
-    x_label: str
-    y_label: str
-    curves: tuple[Curve, ...]
-    log: bool = False
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """A theorem, and the numbers of its simulation.
-
-    Attributes
-    ----------
-    name, title : str
-        Its name on the command line, and what it is about.
-    panels : tuple of Panel
-        The numbers.
-    settings : dict
-        All that the numbers depend on.
-    """
-
-    name: str
-    title: str
-    panels: tuple[Panel, ...]
-    settings: dict[str, Any]
-
-    @property
-    def errors_off(self) -> float:
-        """The standard errors by which the worst number is off."""
-        return max(curve.errors_off for panel in self.panels for curve in panel.curves)
-
-    @property
-    def agrees(self) -> bool:
-        """Whether no number is off by more than five standard errors."""
-        return self.errors_off <= MOST_ERRORS
-
-    def as_json(self) -> str:
-        """Return the simulation and its verdict as JSON."""
-        off = self.errors_off if np.isfinite(self.errors_off) else None
-        content = {**asdict(self), "errors_off": off, "agrees": self.agrees}
-        return json.dumps(content, indent=1, allow_nan=False) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> Simulation:
-        """Return the simulation that `as_json` wrote; its verdict is computed again."""
-        content = json.loads(text)
-        panels = tuple(
-            Panel(**{**panel, "curves": tuple(curve(**made) for made in panel["curves"])})
-            for panel in content["panels"]
-        )
-        return cls(content["name"], content["title"], panels, content["settings"])
-
+from reproduction.simulation import Curve, Panel, Simulation, curve
 
 Floats = NDArray[np.float64]
 Panels = tuple[tuple[Panel, ...], dict[str, Any]]
 POWERS = (0.5, 1.0, 2.0, 20.0)
 BITS = (1, 2, 4, 8)
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 COSINES = (-0.8, -0.5, 0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.99)
 
 
@@ -243,24 +148,35 @@ def _sketches(positions: NDArray[np.uint64], n: int, n_bins: int, seed: int) -> 
 
 
 def _theorem_5(size: int, seed: int) -> Panels:
-    """Simulate the variances of random Fourier features, plain and normalized."""
+    """Simulate the variances of random Fourier features, plain and normalized, and that the latter become normal."""
     k, n = 512, 100 * size
     rho = np.array(COSINES)
     X = np.vstack([[1.0, 0.0], np.column_stack([rho, np.sqrt(1 - rho**2)])])
-    plain, normalized = [], []
+    plain, normalized, normal = [], [], []
     for gamma in (0.5, 1.0, 4.0):
         features = RandomFourierFeatures(n * k, gamma=gamma, normalize=False, random_state=seed).fit(X)
         u, *others = np.sqrt(n) * features.transform(X).reshape(len(X), n, k)  # each part as if it were all
         products = np.array([(u * v).sum(axis=1) for v in others])
-        lengths = np.linalg.norm(u, axis=1) * np.linalg.norm(others, axis=2)
-        label = f"gamma = {gamma:g}"
+        cosines = products / (np.linalg.norm(u, axis=1) * np.linalg.norm(others, axis=2))
+        label, variance = f"gamma = {gamma:g}", np.asarray(theory.nrff_variance(rho, gamma, k))
         plain.append(curve(label, rho, *_variance(products), theory.rff_variance(rho, gamma, k)))
-        normalized.append(curve(label, rho, *_variance(products / lengths), theory.nrff_variance(rho, gamma, k)))
+        normalized.append(curve(label, rho, *_variance(cosines), variance))
+        standard = (cosines - np.exp(-gamma * (1 - rho))[:, np.newaxis]) / np.sqrt(variance)[:, np.newaxis]
+        shares = [curve(f"{100 * level:g}%", rho, *_share_below(standard, level)) for level in LEVELS]
+        normal.append(Panel(f"NRFF, {label}", "rho", "share below a quantile of the limit", tuple(shares)))
     panels = (
         Panel("RFF", "rho", "variance", tuple(plain), log=True),
         Panel("NRFF", "rho", "variance", tuple(normalized), log=True),
+        *normal,
     )
     return panels, {"features": k, "estimates": n}
+
+
+def _share_below(standard: Floats, level: float) -> tuple[Floats, Floats, Floats]:
+    """Return the share along the last axis that is below a quantile of the normal law, its error, and the level."""
+    share = np.mean(standard < norm.ppf(level), axis=-1)
+    error = np.sqrt(level * (1 - level) / standard.shape[-1])
+    return share, np.full_like(share, error), np.full_like(share, level)
 
 
 def _gmm_limit(size: int, seed: int) -> Panels:
@@ -340,6 +256,28 @@ def _projections(size: int, seed: int) -> Panels:
     return (panel,), {"dimension": d, "sketches": n}
 
 
+def _chances(u: Floats, p: float) -> Floats:
+    """Return how likely each entry of a row is to be picked as i*: in proportion to its size to the power of p."""
+    weights = np.abs(u) ** p
+    return np.asarray(weights / weights.sum())
+
+
+def _picked(size: int, seed: int) -> Panels:
+    """Simulate that i* is i with the probability |u_i|^p / sum |u|^p, so that larger entries are likelier."""
+    n_hashes, sizes = 5_000 * size, 1.03 ** np.arange(12)
+    u = np.random.default_rng(seed).permutation(sizes * np.resize([1.0, -1.0], sizes.shape))
+    order = np.argsort(np.abs(u))
+    curves = []
+    for p in POWERS:
+        i_star, _ = GCWSHasher(n_hashes, p=p, random_state=seed).fit(u[np.newaxis]).samples(u[np.newaxis])
+        share = np.bincount(np.ravel(i_star) // 2, minlength=len(u)) / n_hashes
+        P = _chances(u, p)
+        error = np.sqrt(P * (1 - P) / n_hashes)
+        curves.append(curve(f"p = {p:g}", *(numbers[order] for numbers in (np.abs(u), share, error, P))))
+    panel = Panel("Entries that are picked", "|u_i|", "share of hashes with i* = i", tuple(curves), log=True)
+    return (panel,), {"columns": len(u), "hashes": n_hashes, "p": POWERS}
+
+
 THEOREMS: dict[str, tuple[str, Callable[[int, int], Panels]]] = {
     "theorem1": ("Theorem 1: samples that agree", _theorem_1),
     "theorem2": ("Theorem 2: codes of b bits that agree", _theorem_2),
@@ -349,6 +287,7 @@ THEOREMS: dict[str, tuple[str, Callable[[int, int], Panels]]] = {
     "gmm-limit": ("Section 1: the limit of the GMM kernel", _gmm_limit),
     "resemblance": ("Section 1.4: rows of 0 and 1, two and three of them", _resemblance),
     "projections": ("Section 4: count-sketch beside dense random projections", _projections),
+    "picked": ("Section 5: larger entries are picked more often", _picked),
 }
 
 
@@ -357,8 +296,8 @@ def simulate(name: str, *, size: int = 20, random_state: int = 0) -> Simulation:
 
     Parameters
     ----------
-    name : {"theorem1", "theorem2", "theorem3", "theorem4", "theorem5", "gmm-limit", "resemblance", "projections"}
-        Which one.
+    name : str
+        Which one: a key of `THEOREMS`.
     size : int, default=20
         The amount of simulation, from 1 to 20. Standard errors fall with its square root.
     random_state : int, default=0

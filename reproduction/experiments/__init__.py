@@ -30,6 +30,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         remarks.DEEPER,
         defaults.DEFAULTS,
         remarks.AUTHORS_SPLIT,
+        remarks.TRAINING_TIME,
         semg.FIGURE_1,
         semg.FIGURE_2,
         hundred_epochs.FIGURE_3,

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from reproduction import EXPERIMENTS, Results
 from reproduction.execution import compute
 from reproduction.experiment import TABLE_1
 from reproduction.experiments.power import POWERS
-from reproduction.settings import as_in_paddle, first_layer, key
+from reproduction.settings import as_in_paddle, first_layer, key, training_time
 from tests.reproduction.outcomes import outcome, results
 
 
@@ -16,7 +17,7 @@ def test_every_table_figure_and_theorem_has_an_experiment() -> None:
     places = [experiment.place for experiment in EXPERIMENTS.values()]
     numbered = ["Table 1", *(f"Theorem {n}" for n in range(1, 6)), *(f"Figure {n}" for n in range(1, 19))]
     remarks = ["Abstract", "Section 1", *2 * ["Section 1.1"], "Section 1.3", "Section 1.4", "Equation 7"]
-    remarks += [*5 * ["Section 2"], *2 * ["Section 4"]]
+    remarks += [*6 * ["Section 2"], *2 * ["Section 4"], "Section 5"]
     assert sorted(places) == sorted(numbered + remarks)
 
 
@@ -105,7 +106,7 @@ def test_best_p_of_the_paper_are_tried() -> None:
     [
         name
         for name, one in EXPERIMENTS.items()
-        if one.datasets and name not in ("last-layer", "zero-bit", "other-tasks")
+        if one.datasets and name not in ("last-layer", "zero-bit", "other-tasks", "training-time")
     ],
 )
 def test_a_figure_shows_what_has_been_run(name: str, tmp_path: Path) -> None:
@@ -183,3 +184,18 @@ def test_a_first_layer_is_timed_on_numbers_and_on_codes(tmp_path: Path) -> None:
     )
     assert len(timed) == len(counted) + 1
     assert "4.0 times" in timed[-1].ours
+
+
+def test_the_time_of_an_epoch_is_taken_for_each_k_and_b(tmp_path: Path) -> None:
+    run = compute(training_time("digits", k=(8, 64), b=(1, 2, 8), L=2, H=20))
+    assert np.shape(run.result["seconds"]) == (2, 3)
+    assert np.min(run.result["seconds"]) > 0
+
+    experiment = EXPERIMENTS["training-time"]
+    seconds = [[1.0, 1.1, 1.2, 1.5], [2.0, 2.1, 2.2, 3.0], [4.0, 4.1, 4.2, 6.0], [5.0, 8.1, 8.2, 12.0]]
+    made = results(tmp_path, *(outcome(one, 0.0, seconds=seconds) for one in experiment.grid(False)))
+    assert len(experiment.figure(made).charts) == 4
+    (statement,) = experiment.statements
+    verdict = statement.verdict(made)
+    assert verdict.numbers.startswith("188 of 192 cases, from 0.833 to 3, ")
+    assert verdict.against[0] == "SEMG, L = 2, k = 512 and b = 1, k = 256 and b = 8: 0.833 times"

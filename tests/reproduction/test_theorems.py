@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import laplace
 
 from gcwsnet import theory
 from gcwsnet.kernels import pgmm_kernel
 from reproduction import THEOREMS, simulate, theorems
-from reproduction.theorems import Panel, Simulation, curve
+from reproduction.simulation import Panel, Simulation, curve
 
 
 @pytest.mark.parametrize("name", THEOREMS)
@@ -40,6 +41,7 @@ WRONG: list[tuple[str, object, str, Callable[..., Any]]] = [
     ("theorem5", theory, "nrff_variance", theory.rff_variance),
     ("gmm-limit", theory, "gmm_limit", lambda rho: (1 + rho) / 2),
     ("projections", theory, "inner_product_variance", doubled(theory.inner_product_variance)),
+    ("picked", theorems, "_chances", lambda u, p, right=theorems._chances: right(u, 1.3 * p)),
 ]
 
 
@@ -49,6 +51,16 @@ def test_a_wrong_formula_is_found(
 ) -> None:
     monkeypatch.setattr(module, formula, wrong)
     assert not simulate(name, size=1).agrees
+
+
+@pytest.mark.slow
+def test_estimates_that_are_not_normal_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The law of Laplace has the same mean and the same variance, and other quantiles."""
+    monkeypatch.setattr(theorems, "norm", laplace(scale=math.sqrt(1 / 2)))
+    found = simulate("theorem5", size=20)
+    variances, shares = found.panels[:2], found.panels[2:]
+    assert all(curve.errors_off < 5 for panel in variances for curve in panel.curves)
+    assert all(max(curve.errors_off for curve in panel.curves) > 5 for panel in shares)
 
 
 def test_a_seed_gives_the_same_numbers_every_time() -> None:
@@ -75,7 +87,7 @@ def test_numbers_go_into_json_with_what_they_depend_on() -> None:
 @pytest.mark.parametrize(
     ("changed", "rule"),
     [
-        ({"name": "theorem6"}, "name must be one of 'theorem1', .*'projections', got name='theorem6'"),
+        ({"name": "theorem6"}, "name must be one of 'theorem1', .*'picked', got name='theorem6'"),
         ({"size": 0}, "size must be an integer from 1 to 20, got size=0"),
         ({"size": 1.5}, "size must be an integer from 1 to 20, got size=1.5"),
     ],
