@@ -12,6 +12,8 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+import numpy as np
+
 from gcwsnet._atomic import write_file
 from reproduction.settings import SEEDED, Settings, key, key_of_all_seeds
 
@@ -105,7 +107,7 @@ def _mean_curve(curves: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if isinstance(numbers, list)
     }
     means = {name: [fmean(some) for some in at_checkpoints] for name, at_checkpoints in values.items()}
-    deviations = {name: [stdev(some) for some in at_checkpoints] for name, at_checkpoints in values.items()}
+    deviations = {name: np.std(at_checkpoints, axis=1, ddof=1).tolist() for name, at_checkpoints in values.items()}
     return {**curves[0], **means, "deviation": deviations}
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
+from types import MappingProxyType
 from typing import NamedTuple
 
-from reproduction.datasets import DISPLAY_NAMES
+from reproduction.datasets import COMPARABLE, DISPLAY_NAMES
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, key
 
 HOLDS, FAILS, NOT_MEASURED = "holds", "does not hold", "not measured"
-SIMULATION = "simulation"
-"""The origin of cases that come from a simulation, without a dataset."""
+OWN_ROWS, OTHER_ROWS, SIMULATION = "the paper's own rows", "derived or rebuilt rows", "simulations"
+"""What cases of statements are about: rows that the paper has, too, other rows, or no dataset at all."""
 
 
 class Share(NamedTuple):
@@ -56,14 +58,14 @@ LIMITS = (
     f'"obvious": more than {OBVIOUS:g} points, better or worse',
     f'"drastically" better: by more than {DRASTICALLY:g} points',
     f'"noticeably" better, or a "further improvement": by more than {NOTICEABLE:g} points',
-    '"much" or "substantially faster": at most half of the epochs that the other net needs to reach its last accuracy',
+    '"much" or "substantially faster": at most half of the epochs that the other net needs for its last accuracy',
     f'"similar" or "comparable", and "little" gain: within {SIMILAR:g} point',
     f'"consistent": within {CONSISTENT:g} points; a number of the text: within {CLOSE:g} points',
     f'training "fails": less than {FAILED:g}% of the accuracy that it is compared with',
-    f'"reasonable", and "works well": at least {REASONABLE:g}% of the accuracy that it is compared with',
+    f'"reasonable", "good" and "works well": at least {REASONABLE:g}% of the accuracy that it is compared with',
     f'"close to the best": at least {CLOSE_TO_BEST:g}% of the best',
     f'"robust": at each p at least {REASONABLE:g}% of the accuracy at the best p',
-    '"robust in comparison": at its worst p a larger share of the accuracy at its best p than the alternative',
+    '"robust in comparison": that for at least as many of the p that were tried as the alternative',
     f'"p close to 1": from 0.5 to 2; "bad" for another p: more than {MUCH:g} points worse than p = 1',
     '"mainly determined by k": twice as many hashes take longer, whatever b is for either',
     f"simulations: at most {MOST_ERRORS} standard errors off",
@@ -95,6 +97,23 @@ class Case:
     holds: bool
     outcomes: tuple[Outcome, ...] = ()
 
+    @property
+    def dataset(self) -> str:
+        """The name of its dataset; "" for a simulation."""
+        return str(self.outcomes[0].settings["dataset"]) if self.outcomes else ""
+
+    @property
+    def origin(self) -> str:
+        """Where the rows of its dataset are from; "" for a simulation."""
+        return self.outcomes[0].origin or "" if self.outcomes else ""
+
+    @property
+    def rows(self) -> str:
+        """The kind of rows that it is about."""
+        if not self.outcomes:
+            return SIMULATION
+        return OWN_ROWS if self.origin in COMPARABLE else OTHER_ROWS
+
 
 class Verdict(NamedTuple):
     """A verdict on a statement.
@@ -106,15 +125,20 @@ class Verdict(NamedTuple):
         In how many cases it holds, and the range of the numbers that decide; or what is missing.
     against : tuple of str
         The cases in which it does not hold, with their numbers.
+    datasets : dict
+        How many of the cases that decide are on each dataset: of a statement that does not hold those against it.
     origins : dict
-        For each dataset behind it where its rows are from; "simulation" without a dataset. Behind a statement that does
-        not hold are the cases against it.
+        Where the rows of these datasets are from.
+    by_rows : dict
+        The state by the cases on each kind of rows alone: the paper's own, others, and simulations.
     """
 
     state: str
     numbers: str
     against: tuple[str, ...] = ()
-    origins: dict[str, str] = {}  # noqa: RUF012 - a default that nobody changes
+    datasets: Mapping[str, int] = MappingProxyType({})
+    origins: Mapping[str, str] = MappingProxyType({})
+    by_rows: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -151,25 +175,26 @@ class Statement:
             cases = self.cases(results)
         except NotMeasuredError as error:
             return Verdict(NOT_MEASURED, str(error))
-        against = [case for case in cases if not case.holds]
-        state = HOLDS if len(cases) - len(against) >= self.share.least * len(cases) else FAILS
+        state, against = self._state(cases), [case for case in cases if not case.holds]
         numbers = f"{tally(case.holds for case in cases)}, {spread([case.value for case in cases], self.unit)}"
-        several = len(_origins(cases)) > 1
+        several = len({case.dataset for case in cases}) > 1
         named = tuple(
-            f"{_dataset(case) if several else ''}{case.what}: {number(case.value, self.unit)}" for case in against
+            f"{f'{DISPLAY_NAMES[case.dataset]}, ' if several else ''}{case.what}: {number(case.value, self.unit)}"
+            for case in against
         )
-        return Verdict(state, numbers, named, _origins(cases if state == HOLDS else against))
+        deciding = [case for case in (cases if state == HOLDS else against) if case.outcomes]
+        by_rows = {rows: self._state([case for case in cases if case.rows == rows]) for rows in {c.rows for c in cases}}
+        return Verdict(
+            state,
+            numbers,
+            named,
+            Counter(case.dataset for case in deciding),
+            {case.dataset: case.origin for case in deciding},
+            by_rows,
+        )
 
-
-def _origins(cases: Iterable[Case]) -> dict[str, str]:
-    outcomes = [outcome for case in cases for outcome in case.outcomes]
-    found = {outcome.settings["dataset"]: outcome.origin or SIMULATION for outcome in outcomes}
-    return found or {SIMULATION: SIMULATION}
-
-
-def _dataset(case: Case) -> str:
-    """Return the beginning of a case of a statement that covers several datasets."""
-    return f"{DISPLAY_NAMES[case.outcomes[0].settings['dataset']]}, "
+    def _state(self, cases: Sequence[Case]) -> str:
+        return HOLDS if sum(case.holds for case in cases) >= self.share.least * len(cases) else FAILS
 
 
 def all_done(results: Results, runs: Iterable[Settings]) -> list[Outcome]:
@@ -201,14 +226,14 @@ def better(pairs: Iterable[tuple[Outcome, Outcome]], by: float = 0.0, epoch: flo
 def faster(pairs: Iterable[tuple[Outcome, Outcome]]) -> list[Case]:
     """Return cases in which the first of a pair must need half as long for the accuracy with which the second ends.
 
-    The number of a case is the epochs that it needs; infinite if it never gets there.
+    The number of a case is the share of the epochs of the second that it needs; infinite if it never gets there.
     """
     cases = []
     for ours, theirs in pairs:
         wanted = theirs.result["curve"]["accuracy"][-1]
-        needed, limit = ours.epochs_to(wanted), theirs.epochs_to(wanted) / 2
-        enough = needed <= limit + 0.01  # a checkpoint is at the end of a batch
-        cases.append(Case(case_name(ours.settings), needed, enough, (ours, theirs)))
+        needed, whole = ours.epochs_to(wanted), theirs.epochs_to(wanted)
+        enough = needed <= whole / 2 + 0.01  # a checkpoint is at the end of a batch
+        cases.append(Case(case_name(ours.settings), needed / whole, enough, (ours, theirs)))
     return cases
 
 
@@ -274,8 +299,8 @@ def number(value: float, unit: str = "") -> str:
     Examples
     --------
     >>> from reproduction.statements import number
-    >>> number(0.5, "epochs"), number(1, "epochs"), number(85, "%")
-    ('0.5 epochs', '1 epoch', '85%')
+    >>> number(0.5, "points"), number(1, "points"), number(85, "%")
+    ('0.5 points', '1 point', '85%')
     """
     if not math.isfinite(value):
         return "never"

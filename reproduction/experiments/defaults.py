@@ -91,7 +91,7 @@ def _checks() -> Iterator[tuple[str, Check]]:
     )
     for rival, whose in ((_ours, "ours"), (as_in_paddle, "theirs")):
         what = f"the net on the original data with {whose}"
-        yield f"DailySports: half of the epochs that {what} needs", _against(rival)
+        yield f"DailySports: at most half of the epochs of {what}", _against(rival)
         yield f"DailySports: better than {what} after 0.1 epochs", _against(rival, epoch=0.1)
     yield (
         f"DailySports: half an epoch gives at least {REASONABLE:g}% of the accuracy after one epoch",
@@ -130,5 +130,7 @@ DEFAULTS = Experiment(
     note="GCWSNet is implemented with PaddlePaddle in the paper, and what the paper does not say of its nets may be "
     "PaddlePaddle's defaults: initial weights of all layers by Xavier's rule (uniform, for tables as if the one-hot "
     "vectors were made), and Adam that moves all rows of a table in each step. Both are taken here, also for nets on "
-    "the original data, which are no better for it. Dashed lines are PaddlePaddle's defaults, solid ones ours.",
+    "the original data, which are worse for it on DailySports, by 0.5 to 5.6 points. GCWSNet is better for it with 8 "
+    "bits on DailySports, and after the first epoch on SEMG; without hidden units and with one or two bits it is "
+    "worse. Dashed lines are PaddlePaddle's defaults, solid ones ours.",
 )

@@ -16,7 +16,7 @@ from reproduction.experiment import (
 )
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, last_layer
-from reproduction.statements import DRASTICALLY, Case, Statement, all_done
+from reproduction.statements import CLOSE, DRASTICALLY, Case, Statement, all_done
 
 NAME = "dailysports"
 UNITS = (200, 400)
@@ -47,14 +47,14 @@ def _done(results: Results, H: int) -> Outcome | None:
 
 def _charts(results: Results) -> Iterator[Chart]:
     for H in UNITS:
-        for outcome in (_done(results, H), results.get(_history(H)[1])):
+        for epochs, outcome in (("the first epoch", _done(results, H)), ("ten epochs", results.get(_history(H)[1]))):
             if outcome is None:
                 continue
             series = (
                 curve_series("GCWS on the hidden layer", outcome, "gcws", Style("-", "", RED)),
                 curve_series("the net itself", outcome, "net", ORIGINAL),
             )
-            yield Chart(f"DailySports: L = 2, H = {H}, k = 256, b = 8", series)
+            yield Chart(f"DailySports: L = 2, H = {H}, k = 256, b = 8, {epochs}", series)
 
 
 def _compare(results: Results) -> list[Comparison]:
@@ -69,6 +69,17 @@ def _compare(results: Results) -> list[Comparison]:
                 first = outcome.result["curve"][way][0]
                 rows.append(compare_accuracy(what, fact.value, first, outcome.origin))
     return rows
+
+
+def _as_in_text(results: Results) -> list[Case]:
+    cases = []
+    for H in UNITS:
+        (outcome,) = all_done(results, _history(H)[:1])
+        for fact, way, name in ((LAST_LAYER_NET, "net", "the net"), (LAST_LAYER_GCWS, "gcws", "GCWS")):
+            reached = outcome.result["curve"][way][0]
+            off = reached - fact.value
+            cases.append(Case(f"H = {H}, {name} {reached:.1f}%", off, abs(off) <= CLOSE, (outcome,)))
+    return cases
 
 
 def _gains(results: Results, first: bool) -> list[Case]:
@@ -108,10 +119,16 @@ FIGURE_17 = Experiment(
     lambda results: figure(_charts(results), columns=2),
     (
         Statement(
-            "GCWS drastically improves the test accuracy at the beginning of the training, for example from 20% to 70% "
-            "after the first batch.",
+            "GCWS can drastically improve the original test accuracy at the beginning of the training process.",
             f"after the first batch GCWS is better by more than {DRASTICALLY:g} points; H = 200 and 400",
             partial(_gains, first=True),
+        ),
+        Statement(
+            "GCWS improves the test accuracy from 20% to 70% after the first batch.",
+            f"both numbers are within {CLOSE:g} points; H = 200 and 400",
+            _as_in_text,
+            why="The net has 18%, and GCWS 78%, which is more than in the paper. The paper does not say how its "
+            "logistic regression is trained, which would settle it.",
         ),
         Statement(
             "GCWS improves the test accuracy; the entire history is compared.",
@@ -125,6 +142,7 @@ FIGURE_17 = Experiment(
         ),
     ),
     _compare,
-    "After each batch a new logistic regression learns from the codes of all training rows, in one epoch. The "
-    "paper does not say how its logistic regression is trained.",
+    "After each batch a new logistic regression learns from the codes of all training rows, in one epoch. The paper "
+    "does not say how its logistic regression is trained. After the first batch the net has learned from 32 rows, and "
+    "the regression learns from all 4,560: how much of the gain is due to that, and how much to GCWS, is not measured.",
 )

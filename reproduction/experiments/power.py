@@ -10,7 +10,7 @@ from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import NETS, Experiment, net_label
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, gcws, original
-from reproduction.statements import FAILED, MUCH, OBVIOUS, REASONABLE, Case, Statement, all_done
+from reproduction.statements import CLOSE_TO_BEST, FAILED, MUCH, OBVIOUS, REASONABLE, Case, Statement, all_done
 
 POWERS = {
     "pendigits": (0.01, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 50.0, 100.0, 200.0, 1000.0),
@@ -76,20 +76,24 @@ def _panels(way: str) -> list[tuple[str, int, int]]:
     return [(f"k = {k}, L = {L}" if k else f"L = {L}", k, L) for k in sizes for L, _ in NETS]
 
 
-def _best_range(name: str, least: float, most: float) -> Statement:
+def _best_range(name: str, least: float, most: float, why: str = "") -> Statement:
     def cases(results: Results) -> list[Case]:
         made = []
         for label, k, L in _panels("gcws"):
             found = _by_p(results, name, "gcws", k, L)
-            p = _best_p(found)
-            made.append(Case(label, p, least <= p <= most, (found[p],)))
+            best = _best_p(found)
+            shares = [100 * found[p].accuracy / found[best].accuracy for p in found if least <= p <= most]
+            holds = least <= best <= most and min(shares) >= CLOSE_TO_BEST
+            made.append(Case(f"{label}, best p = {best:g}", min(shares), holds, (found[best],)))
         return made
 
     return Statement(
         f"Using p from {least:g} to {most:g} produces the best results.",
-        f"the best p is from {least:g} to {most:g}; k = 64 and 512, all L",
+        f"the best p is from {least:g} to {most:g}, and each p in that range has at least {CLOSE_TO_BEST:g}% of its "
+        "accuracy; k = 64 and 512, all L",
         cases,
-        "as the best p",
+        "%",
+        why=why,
     )
 
 
@@ -146,41 +150,40 @@ def _gcws_is_best(name: str, ways: tuple[str, ...], text: str, by: float, why: s
     return Statement(text, rule, cases, why=why)
 
 
-def _robust(name: str, why: str = "") -> Statement:
+def _robust(name: str, why: str) -> Statement:
     def cases(results: Results) -> list[Case]:
         made = []
         for label, k, L in _panels("gcws"):
             ours = _by_p(results, name, "gcws", k, L)
             for way, transformed in TRANSFORMED.items():
                 theirs = _by_p(results, name, way, 0, L)
-                gain = _kept(ours) - _kept(theirs)
-                made.append(Case(f"{label}, {transformed}", gain, gain > 0, (*ours.values(), *theirs.values())))
+                more = _n_reasonable(ours) - _n_reasonable(theirs)
+                made.append(Case(f"{label}, {transformed}", more, more >= 0, (*ours.values(), *theirs.values())))
         return made
 
     return Statement(
         "GCWSNet has one single tuning parameter, which happens to be quite robust in comparison with obvious "
         "alternatives for power transformations.",
-        "at its worst p GCWSNet has a larger share of the accuracy at its best p than u^p and than p log u; k = 64 and "
-        "512, all L",
+        f"GCWSNet has {REASONABLE:g}% of the accuracy of its best p at as many of the {len(POWERS[name])} p as u^p and "
+        "as p log u have of theirs, or at more; k = 64 and 512, all L",
         cases,
-        "points of the share",
+        "more p",
         why=why,
     )
 
 
-def _kept(found: dict[float, Outcome]) -> float:
-    """Return the accuracy at the worst p as a percentage of that at the best p."""
-    accuracies = [outcome.accuracy for outcome in found.values()]
-    return 100 * min(accuracies) / max(accuracies)
+def _n_reasonable(found: dict[float, Outcome]) -> int:
+    """Return the number of p at which the accuracy is reasonable, next to that at the best p."""
+    best = found[_best_p(found)].accuracy
+    return sum(100 * outcome.accuracy / best >= REASONABLE for outcome in found.values())
 
 
 def _tenth_of_an_epoch(results: Results) -> list[Case]:
     cases = []
     for label, k, L in _panels("gcws"):
         for p, outcome in _by_p(results, "pendigits", "gcws", k, L).items():
-            if 0.5 <= p <= 5:
-                share = 100 * outcome.at(0.1) / outcome.at(1)
-                cases.append(Case(f"p = {p:g}, {label}", share, share >= REASONABLE, (outcome,)))
+            share = 100 * outcome.at(0.1) / outcome.at(1)
+            cases.append(Case(f"p = {p:g}, {label}", share, share >= REASONABLE, (outcome,)))
     return cases
 
 
@@ -192,16 +195,22 @@ FIGURE_15 = Experiment(
     lambda quick: _grid("pendigits", quick),
     lambda results: figure(_charts("pendigits", results)),
     (
-        _best_range("pendigits", 0.5, 5),
+        _best_range(
+            "pendigits",
+            0.5,
+            5,
+            "The best p is 2 in all cases, and in one of them p = 0.5 has 94.1% of its accuracy, a little less than "
+            "asked for. The curves of the paper would settle how close to each other its results are.",
+        ),
         Statement(
             "GCWS with any p produces reasonable predictions.",
             f"each p has at least {REASONABLE:g}% of the accuracy of the best p; k = 64 and 512, all L",
             lambda results: _shares_of_best(results, "pendigits", "gcws", POWERS["pendigits"]),
             "%",
             why="It holds for all k and L from p = 0.2 to p = 10, and for none of them from p = 20 on. There most "
-            "hashes pick the largest column of a row, and what the other columns say is lost: with hidden units p log "
-            "u, fed to the net directly, is up to 27 points better. The lowest accuracy is 56%, where a guess has 10%. "
-            "The range from 0.01 to 1000 is ours; the curves of the paper would settle which range it means.",
+            "hashes pick one of the largest columns of a row, of which there are two or more (with p = 20 they have "
+            "84% of the weight), and what the other columns say is lost. The lowest accuracy is 56%, where a guess has "
+            "10%. The range from 0.01 to 1000 is ours; the curves of the paper would settle which range it means.",
         ),
         Statement(
             f"After p >= {FAILS_FROM:g}, directly applying the power transformation u^p makes the training fail.",
@@ -218,7 +227,12 @@ FIGURE_15 = Experiment(
             "short. With L = 1 no p is better than 51%, and p of 15 and more have 42 to 44%. More epochs would settle "
             "it.",
         ),
-        _robust("pendigits"),
+        _robust(
+            "pendigits",
+            "The cases against it are p log u with hidden units. It is reasonable from p = 0.2 to p = 1000, and "
+            "GCWSNet from 0.1 or 0.2 to 10 or 15; from p = 20 on p log u is 5 to 27 points better there. At the best p "
+            "of each GCWSNet is 7 to 12 points better. The curves of the paper would settle which range of p it means.",
+        ),
         _gcws_is_best(
             "pendigits",
             ("power", "log"),
@@ -229,14 +243,13 @@ FIGURE_15 = Experiment(
         ),
         Statement(
             "GCWSNet achieves a reasonable accuracy as early as in 0.1 epoch.",
-            f"p from 0.5 to 5: 0.1 epochs give at least {REASONABLE:g}% of the accuracy after one epoch; k = 64 "
-            "and 512, all L",
+            f"0.1 epochs give at least {REASONABLE:g}% of the accuracy after one epoch; all p, k = 64 and 512, all L",
             _tenth_of_an_epoch,
             "%",
-            why="A tenth of an epoch of Pendigits is 24 batches. By then 7 of 12 nets with 512 hashes have a "
-            "reasonable accuracy, and none with 64. At a learning rate of 0.01 instead of 0.001, nets with 256 hashes "
-            "and p = 2 have 93 and 94% of their accuracy after one epoch (experiment learning-rates). The initial "
-            "weights of the paper would settle it.",
+            why="A tenth of an epoch of Pendigits is 24 batches. By then 27 of 45 nets with 512 hashes have a "
+            "reasonable accuracy, and 10 of 45 with 64, all with p of 50 and more. At a learning rate of 0.01 instead "
+            "of 0.001, nets with 256 hashes and p = 2 have 93 and 94% of their accuracy after one epoch (experiment "
+            "learning-rates). The initial weights of the paper would settle it.",
         ),
     ),
     note="The paper shows nine panels with b = 8; here they are L = 1, 2 and 3 (H = 200) after 0.1, 0.5 and 1 epoch.",
@@ -296,9 +309,9 @@ FIGURE_16 = Experiment(
         ),
         _robust(
             "m-noise1",
-            "The worst p of GCWSNet is 0.1, the smallest that was tried: it brings all entries of a row close to each "
-            "other, so that it says little which of them is picked. p log u is less accurate at its best p, and falls "
-            "less from there. The curves of the paper would settle which range of p it means.",
+            "All cases against it have k = 64: GCWSNet is reasonable at 8 of 14 p there, from 10 to 200, and u^p with "
+            "hidden units and p log u with L = 3 at 9. The latter is 26 points less accurate at its best p. With "
+            "512 hashes GCWSNet is reasonable at 9 p, from 5 to 200. More hashes would settle it.",
         ),
     ),
     note="The paper shows nine panels with b = 8; here they are L = 1, 2 and 3 (H = 200) after 0.1, 0.5 and 1 epoch.",
