@@ -86,8 +86,8 @@ def _svm_seconds(settings: Settings, n_train: int, n_test: int, D: int) -> float
 
 def _net_seconds(settings: Settings, n_train: int, n_test: int, D: int) -> float:
     if settings["method"] == "training-time":
-        nets = [{**settings, "method": "gcws", "k": k} for k in settings["k"] for _ in settings["b"]]
-        return 3 * sum(_net_seconds(net, n_train, n_test, D) for net in nets)
+        nets = [{**settings, "method": "gcws", "k": k} for k in settings["k"]]
+        return settings["turns"] * len(settings["b"]) * sum(_net_seconds(net, n_train, n_test, D) for net in nets)
     units = max(settings["H"], CLASSES)
     tested = min(n_test, 10_000) * settings["checkpoints"] * settings["epochs"]
     rows = n_train * settings["epochs"] + 0.3 * tested
@@ -228,7 +228,7 @@ def listing(results: Results) -> Iterator[str]:
         todo = [settings for settings in grid if settings not in results]
         done = f"{len(grid) - len(todo)} of {len(grid)} runs" if grid else "a formula, nothing to run"
         seeds = seeds_of(experiment.outcomes(experiment.comparable(results)))
-        done += f", {seeds} seed{'s' * (seeds != '1')}" if seeds else ""
+        done += f", {' to '.join(map(str, seeds))} seed{'s' * (seeds != (1,))}" if seeds else ""
         if todo:
             done += f", about {duration(sum(expected_seconds(todo, results)))} left"
             lacking = {

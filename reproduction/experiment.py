@@ -110,10 +110,10 @@ class Experiment:
         return [outcome for one in self.runs() if (outcome := results.get(one)) is not None]
 
 
-def seeds_of(outcomes: Iterable[Outcome]) -> str:
-    """Return how many seeds the nets among outcomes have, for example "5" or "1 to 5"; "" without a net."""
+def seeds_of(outcomes: Iterable[Outcome]) -> tuple[int, ...]:
+    """Return how many seeds the nets among outcomes have: the least and the most, one number if these are the same."""
     counts = sorted({outcome.seeds for outcome in outcomes if outcome.settings["method"] in SEEDED})
-    return " to ".join(str(n) for n in (counts[0], counts[-1])[: len(counts)]) if counts else ""
+    return tuple(dict.fromkeys((counts[0], counts[-1]))) if counts else ()
 
 
 def compare_accuracy(what: str, paper: float, ours: float, origin: str | None, more: str = "") -> Comparison:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -19,10 +19,10 @@ from benchmarks.timing import medians
 from gcwsnet import GCWSHasher, GCWSNetClassifier, RandomFourierFeatures
 from gcwsnet.nn import GCWSLayer, HashedLinear, LazyAdam
 from reproduction.datasets import length_one_on_average, load_rows, subsample_test_rows
-from reproduction.settings import Settings, gcws, hidden_layers, key
+from reproduction.settings import Settings, gcws, hidden_layers
 
 Floats = NDArray[np.float32]
-TIMED, TURNS = 201, 3
+TIMED = 201
 CURVE_ROWS = 10_000
 """The most test rows on which accuracies along the epochs are measured; the last one is measured on all rows."""
 
@@ -260,14 +260,13 @@ def run_training_time(settings: Settings, data: Any) -> dict[str, Any]:
 
     All nets take turns, so that a slow moment of the machine does not meet one of them alone.
     """
-    names = ("dataset", "L", "H", "epochs")
-    grid = [[gcws(k=k, b=b, **{name: settings[name] for name in names}) for b in settings["b"]] for k in settings["k"]]
-    times: dict[str, list[float]] = {}
-    for _ in range(TURNS):
-        for one in chain.from_iterable(grid):
+    times: dict[tuple[int, int], list[float]] = {(k, b): [] for k in settings["k"] for b in settings["b"]}
+    for _ in range(settings["turns"]):
+        for k, b in times:
+            one = gcws(settings["dataset"], k=k, b=b, L=settings["L"], H=settings["H"], epochs=settings["epochs"])
             net = _gcws_net(one).fit(data.X_train, data.y_train)
-            times.setdefault(key(one), []).extend(np.diff(net.history_["seconds"]).tolist())
-    return {"seconds": [[median(times[key(one)]) for one in line] for line in grid]}
+            times[k, b] += np.diff(net.history_["seconds"]).tolist()
+    return {"seconds": [[median(times[k, b]) for b in settings["b"]] for k in settings["k"]]}
 
 
 def _on_hidden_layer(

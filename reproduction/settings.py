@@ -136,7 +136,7 @@ def first_layer(dataset: str, *, k: int, b: int = 8, H: int = H, rows: int = 32)
 def training_time(dataset: str, *, k: Sequence[int], b: Sequence[int], L: int, H: int = H) -> Settings:
     """Return settings of the time that an epoch of GCWSNet takes with each k and each b."""
     net = {**_net(dataset, L, H, TIMED_EPOCHS, 0), "k": list(k), "b": list(b)}
-    return {"method": "training-time", **net}
+    return {"method": "training-time", **net, "turns": 3}
 
 
 def svm(dataset: str, *, kernel: str, C: Sequence[float], parameter: float | None = None) -> Settings:

@@ -65,7 +65,7 @@ LIMITS = (
     f'"reasonable", "good" and "works well": at least {REASONABLE:g}% of the accuracy that it is compared with',
     f'"close to the best": at least {CLOSE_TO_BEST:g}% of the best',
     f'"robust": at each p at least {REASONABLE:g}% of the accuracy at the best p',
-    '"robust in comparison": that for at least as many of the p that were tried as the alternative',
+    f'"robust in comparison": {REASONABLE:g}% of the accuracy at the best p, at no fewer p than the alternative',
     f'"p close to 1": from 0.5 to 2; "bad" for another p: more than {MUCH:g} points worse than p = 1',
     '"mainly determined by k": twice as many hashes take longer, whatever b is for either',
     f"simulations: at most {MOST_ERRORS} standard errors off",

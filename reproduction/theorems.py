@@ -1,4 +1,4 @@
-"""Theorems 1 to 5 of the paper and what it says of hashes without a number, simulated with this package.
+"""Theorems 1 to 5 of the paper, and what it says of hashes beside them, simulated with this package.
 
 Codes are those of `GCWSHasher`, sketches have the bins and signs of `CountSketch`, features are those of
 `RandomFourierFeatures`, and kernels those of `pgmm_kernel`.
@@ -161,7 +161,8 @@ def _theorem_5(size: int, seed: int) -> Panels:
         label, variance = f"gamma = {gamma:g}", np.asarray(theory.nrff_variance(rho, gamma, k))
         plain.append(curve(label, rho, *_variance(products), theory.rff_variance(rho, gamma, k)))
         normalized.append(curve(label, rho, *_variance(cosines), variance))
-        standard = (cosines - np.exp(-gamma * (1 - rho))[:, np.newaxis]) / np.sqrt(variance)[:, np.newaxis]
+        kernel = np.asarray(theory.rbf_kernel(rho, gamma))
+        standard = (cosines - kernel[:, np.newaxis]) / np.sqrt(variance)[:, np.newaxis]
         shares = [curve(f"{100 * level:g}%", rho, *_share_below(standard, level)) for level in LEVELS]
         normal.append(Panel(f"NRFF, {label}", "rho", "share below a quantile of the limit", tuple(shares)))
     panels = (

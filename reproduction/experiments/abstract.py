@@ -124,9 +124,10 @@ def _grid(quick: bool) -> list[Settings]:
 
 def _charts(results: Results) -> Iterator[Chart]:
     """Yield the accuracy of GCWSNet against that of the same net on the original data: above the line it is better."""
+    styles = dict(zip(dict.fromkeys(nets.dataset for nets in SHOWN.values()), BY_NUMBER, strict=True))
     for title, some in (
         ("After one epoch", [nets for nets in SHOWN.values() if nets.epochs == 1]),
-        ("After five epochs, Covtype 100", [nets for nets in SHOWN.values() if nets.epochs > 1]),
+        ("After five epochs (Covtype: 100)", [nets for nets in SHOWN.values() if nets.epochs > 1]),
     ):
         by_dataset: dict[str, list[tuple[float, float]]] = {}
         for nets in some:
@@ -135,9 +136,9 @@ def _charts(results: Results) -> Iterator[Chart]:
                 if found[0] is not None and found[1] is not None:
                     by_dataset.setdefault(nets.dataset, []).append((found[1].accuracy, found[0].accuracy))
         series = [Series("equal", (0.0, 100.0), (0.0, 100.0), ORIGINAL)] if by_dataset else []
-        for (name, points), style in zip(by_dataset.items(), BY_NUMBER, strict=False):
+        for name, points in by_dataset.items():
             x, y = zip(*sorted(points), strict=True)
-            series.append(Series(DISPLAY_NAMES[name], x, y, style._replace(dashes="")))
+            series.append(Series(DISPLAY_NAMES[name], x, y, styles[name]._replace(dashes="")))
         yield Chart(title, tuple(series), x_label="the net on the original data, in %", y_label="GCWSNet, in %")
 
 

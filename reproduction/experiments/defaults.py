@@ -130,7 +130,7 @@ DEFAULTS = Experiment(
     note="GCWSNet is implemented with PaddlePaddle in the paper, and what the paper does not say of its nets may be "
     "PaddlePaddle's defaults: initial weights of all layers by Xavier's rule (uniform, for tables as if the one-hot "
     "vectors were made), and Adam that moves all rows of a table in each step. Both are taken here, also for nets on "
-    "the original data, which are worse for it on DailySports, by 0.5 to 5.6 points. GCWSNet is better for it with 8 "
-    "bits on DailySports, and after the first epoch on SEMG; without hidden units and with one or two bits it is "
-    "worse. Dashed lines are PaddlePaddle's defaults, solid ones ours.",
+    "the original data, which are worse for it on DailySports, by 0.5 to 5.6 points. With b = 8 GCWSNet is better for "
+    "it on DailySports, and on SEMG at the end of the first epoch; with L = 1 and b = 1 or 2 it is worse. Dashed lines "
+    "are PaddlePaddle's defaults, solid ones ours.",
 )

@@ -174,11 +174,11 @@ FIGURE_18 = Experiment(
         ),
     ),
     note="The paper does not say which gamma it has: gamma = 1, 10 and 100 are run, and the best of them on the test "
-    "rows is shown, which favors NRFF. In 13 of 24 cases with k up to 512 it is 1, the smallest; smaller ones were not "
-    "tried. Features of NRFF have a length of 1; both these and features of length sqrt(k), the length of the codes of "
-    "GCWS, are run. The latter are better in all cases on DailySports, and the former in 21 of 24 on the rows of SEMG "
-    "as they are. SEMG's classes differ by the amplitude of the "
-    "rows, which rows of length 1 no longer have: as section 7 defines it, NRFF is at chance there by construction, "
-    "however many features it has. So it is also run on the rows of SEMG as they are, divided by one number. "
-    "Statements are checked against the best of all these. H = 200.",
+    "rows is shown, which favors NRFF. In 13 of 24 cases with k up to 512 the best gamma is 1, the smallest; smaller "
+    "ones were not tried. Features of NRFF have a length of 1; both these and features of length sqrt(k), the length "
+    "of the codes of GCWS, are run. The latter are better in all cases on DailySports, and the former in 21 of 24 on "
+    "the rows of SEMG as they are. SEMG's classes differ by the amplitude of the rows, which rows of length 1 no "
+    "longer have: as section 7 defines it, NRFF is at chance there by construction, however many features it has. So "
+    "it is also run on the rows of SEMG as they are, divided by one number. Statements are checked against the best of "
+    "all these. H = 200.",
 )

@@ -164,16 +164,16 @@ def _robust(name: str, why: str) -> Statement:
     return Statement(
         "GCWSNet has one single tuning parameter, which happens to be quite robust in comparison with obvious "
         "alternatives for power transformations.",
-        f"GCWSNet has {REASONABLE:g}% of the accuracy of its best p at as many of the {len(POWERS[name])} p as u^p and "
-        "as p log u have of theirs, or at more; k = 64 and 512, all L",
+        f"the number of p, of {len(POWERS[name])}, with at least {REASONABLE:g}% of the accuracy of the best p is no "
+        "smaller for GCWSNet than for u^p, and than for p log u; k = 64 and 512, all L",
         cases,
-        "more p",
+        "p more",
         why=why,
     )
 
 
 def _n_reasonable(found: dict[float, Outcome]) -> int:
-    """Return the number of p at which the accuracy is reasonable, next to that at the best p."""
+    """Return the number of p at which the accuracy is reasonable, compared with that at the best p."""
     best = found[_best_p(found)].accuracy
     return sum(100 * outcome.accuracy / best >= REASONABLE for outcome in found.values())
 
@@ -229,7 +229,7 @@ FIGURE_15 = Experiment(
         ),
         _robust(
             "pendigits",
-            "The cases against it are p log u with hidden units. It is reasonable from p = 0.2 to p = 1000, and "
+            "The cases against it are p log u with hidden units, which is reasonable from p = 0.2 to p = 1000, and "
             "GCWSNet from 0.1 or 0.2 to 10 or 15; from p = 20 on p log u is 5 to 27 points better there. At the best p "
             "of each GCWSNet is 7 to 12 points better. The curves of the paper would settle which range of p it means.",
         ),
@@ -311,7 +311,8 @@ FIGURE_16 = Experiment(
             "m-noise1",
             "All cases against it have k = 64: GCWSNet is reasonable at 8 of 14 p there, from 10 to 200, and u^p with "
             "hidden units and p log u with L = 3 at 9. The latter is 26 points less accurate at its best p. With "
-            "512 hashes GCWSNet is reasonable at 9 p, from 5 to 200. More hashes would settle it.",
+            "512 hashes GCWSNet is reasonable at 9 p, from 5 to 200. The curves of the paper would settle which k it "
+            "means.",
         ),
     ),
     note="The paper shows nine panels with b = 8; here they are L = 1, 2 and 3 (H = 200) after 0.1, 0.5 and 1 epoch.",

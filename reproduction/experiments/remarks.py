@@ -270,7 +270,7 @@ def _determined_by_k(results: Results) -> list[Case]:
         for k, twice in pairwise(K):
             for b, other in product(B, B):
                 ratio = seconds[twice, b] / seconds[k, other]
-                what = f"L = {outcome.settings['L']}, k = {twice} and b = {b}, k = {k} and b = {other}"
+                what = f"L = {outcome.settings['L']}, k = {twice} and b = {b} next to k = {k} and b = {other}"
                 cases.append(Case(what, ratio, ratio > 1, (outcome,)))
     return cases
 

@@ -198,4 +198,4 @@ def test_the_time_of_an_epoch_is_taken_for_each_k_and_b(tmp_path: Path) -> None:
     (statement,) = experiment.statements
     verdict = statement.verdict(made)
     assert verdict.numbers.startswith("188 of 192 cases, from 0.833 to 3, ")
-    assert verdict.against[0] == "SEMG, L = 2, k = 512 and b = 1, k = 256 and b = 8: 0.833 times"
+    assert verdict.against[0] == "SEMG, L = 2, k = 512 and b = 1 next to k = 256 and b = 8: 0.833 times"

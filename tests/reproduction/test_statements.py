@@ -144,7 +144,7 @@ def test_a_figure_that_is_against_what_is_said_of_all_is_named(tmp_path: Path) -
 
 @pytest.mark.parametrize(("least", "state"), [(0.5, HOLDS), (2.0, FAILS)])
 def test_p_must_be_as_robust_as_with_both_alternatives(least: float, state: str, tmp_path: Path) -> None:
-    """The accuracy is reasonable from some p on, which u^p needs to be larger than p log u does."""
+    """The accuracy is reasonable from some p on, which is larger for u^p than for p log u."""
     from_p = {"gcws": least, "power": 5.0, "log": 1.0}
 
     def accuracy(one: Settings) -> float:

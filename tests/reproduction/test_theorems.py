@@ -39,6 +39,7 @@ WRONG: list[tuple[str, object, str, Callable[..., Any]]] = [
     ("theorem4", theory, "count_sketch_variance", doubled(theory.count_sketch_variance)),
     ("theorem5", theory, "rff_variance", doubled(theory.rff_variance)),
     ("theorem5", theory, "nrff_variance", theory.rff_variance),
+    ("theorem5", theory, "rbf_kernel", lambda rho, gamma, right=theory.rbf_kernel: right(rho, gamma / 2)),
     ("gmm-limit", theory, "gmm_limit", lambda rho: (1 + rho) / 2),
     ("projections", theory, "inner_product_variance", doubled(theory.inner_product_variance)),
     ("picked", theorems, "_chances", lambda u, p, right=theorems._chances: right(u, 1.3 * p)),
