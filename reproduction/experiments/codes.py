@@ -40,8 +40,10 @@ def _t_bits_charts(results: Results) -> Iterator[Chart]:
                     run = partial(gcws, name, b=b, L=L, H=H, p=POWERS[name])
                     pairs = [(float(k), results.get(run(k=k, t_bits=t)), results.get(run(k=k))) for k in K]
                     gains = [(k, more.accuracy - none.accuracy) for k, more, none in pairs if more and none]
-                    label = f"b = {b}, {t} bit{'s' * (t > 1)} of t*"
-                    series += [Series(label, *zip(*gains, strict=True), style._replace(dashes=dashes))] if gains else []
+                    if gains:
+                        x, y = zip(*gains, strict=True)
+                        label = f"b = {b}, {t} bit{'s' * (t > 1)} of t*"
+                        series.append(Series(label, x, y, style._replace(dashes=dashes)))
             title = f"{DISPLAY_NAMES[name]}, p = {POWERS[name]:g}: {net_label((L, H))}"
             gain = "points more than with 0 bits of t*"
             yield Chart(title, tuple(series), x_label="k, after one epoch", y_label=gain, log_x=True)
