@@ -42,6 +42,7 @@ REPRODUCTION_FLOW = [
     ("results",),
     ("datasets",),
     ("charts", "statements"),
+    ("simulation",),
     ("net_runs", "kernel_runs", "theorems", "svg"),
     ("experiment",),
     ("experiments",),
