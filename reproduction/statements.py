@@ -183,7 +183,8 @@ class Statement:
             for case in against
         )
         deciding = [case for case in (cases if state == HOLDS else against) if case.outcomes]
-        by_rows = {rows: self._state([case for case in cases if case.rows == rows]) for rows in {c.rows for c in cases}}
+        kinds = dict.fromkeys(case.rows for case in cases)
+        by_rows = {rows: self._state([case for case in cases if case.rows == rows]) for rows in kinds}
         return Verdict(
             state,
             numbers,
