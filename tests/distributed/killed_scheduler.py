@@ -6,12 +6,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from glob import glob
 from pathlib import Path
 from typing import Any
 
-PRELOAD = "from tests.distributed import workers\n\n\ndef dask_setup(worker):\n    workers.{}()\n"
+from distributed import Client
+
+PRELOAD = "from tests.distributed import workers\n\n\ndef dask_setup(worker):\n    workers.hold_once_there_is({!r})\n"
 
 
 class Cluster:
@@ -20,12 +23,12 @@ class Cluster:
     Parameters
     ----------
     folder : Path
-    slowly : str
-        The function of `workers` that makes the worker take its time.
+    pattern : str
+        The worker goes no further once a file matches it.
     """
 
-    def __init__(self, folder: Path, slowly: str) -> None:
-        (folder / "preload.py").write_text(PRELOAD.format(slowly))
+    def __init__(self, folder: Path, pattern: str) -> None:
+        (folder / "preload.py").write_text(PRELOAD.format(pattern))
         found = folder / "scheduler.json"
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", 0, "--scheduler-file", found)
         while not found.exists() or not found.read_text().rstrip().endswith("}"):  # it may be there and not written yet
@@ -33,6 +36,8 @@ class Cluster:
         self.address = json.loads(found.read_text())["address"]
         preload = ("--preload", folder / "preload.py", "--local-directory", folder)
         self.worker = self._start("worker", self.address, "--nthreads", 1, "--no-nanny", *preload)
+        with Client(self.address) as client:
+            client.wait_for_workers(1)
 
     @staticmethod
     def _start(*words: Any) -> subprocess.Popen[bytes]:
@@ -46,12 +51,12 @@ class Cluster:
 
 
 @contextmanager
-def killed_when(condition: Callable[[], Any], folder: Path, slowly: str) -> Iterator[list[str]]:
-    """Yield the options of a command that name a scheduler, which is killed once a condition holds."""
-    cluster, over = Cluster(folder, slowly), threading.Event()
+def killed_once_there_is(pattern: str, folder: Path) -> Iterator[list[str]]:
+    """Yield the options of a command that name a scheduler, which is killed once a file matches a pattern."""
+    cluster, over = Cluster(folder, pattern), threading.Event()
 
     def kill() -> None:
-        while not condition() and not over.is_set():
+        while not glob(pattern) and not over.is_set():
             time.sleep(0.01)
         cluster.scheduler.send_signal(signal.SIGKILL)
 

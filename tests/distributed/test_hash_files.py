@@ -14,14 +14,14 @@ from distributed import Client
 from gcwsnet import GCWSHasher, GCWSNetClassifier
 from gcwsnet.coding import CoderSettings
 from gcwsnet.data import DataError
-from gcwsnet.distributed import _client, hash_files
+from gcwsnet.distributed import hash_files
 from gcwsnet.distributed._client import connected
 from gcwsnet.estimators._map_files import one_by_one
 from tests.cli.command import fail, run, start, succeed
 from tests.cli.test_nothing_lost import content, until
 from tests.distributed import workers
 from tests.distributed.conftest import ClientOf
-from tests.distributed.killed_scheduler import killed_when
+from tests.distributed.killed_scheduler import killed_once_there_is
 
 HASHING = ["--n-hashes", "8", "--p", "1", "--scale", "numeric"]
 SETTINGS = CoderSettings(n_hashes=8, p=1.0, scale="numeric")
@@ -133,7 +133,7 @@ def test_a_file_that_kills_every_worker_fails_alone(local: Hashed, tmp_path: Pat
 
 def test_a_killed_client_is_resumed_to_the_same_bytes(client_of: ClientOf, local: Hashed, tmp_path: Path) -> None:
     client, out = client_of(2), tmp_path / "codes"
-    client.run(workers.be_slow)
+    client.run(workers.hold_once_there_is, f"{out}/file-*.json")
     process = start(*local.arguments, "--out", out, *on(client))
     until(lambda: list(out.glob("file-*.json")), process)
     process.send_signal(signal.SIGKILL)
@@ -147,11 +147,10 @@ def test_a_killed_client_is_resumed_to_the_same_bytes(client_of: ClientOf, local
 
 
 def test_a_killed_scheduler_is_an_error_and_the_codes_are_finished_by_another(
-    client_of: ClientOf, local: Hashed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client_of: ClientOf, local: Hashed, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(_client, "CONNECT_SECONDS", 3)  # that long a client tries to reach a scheduler that was lost
     out = tmp_path / "codes"
-    with killed_when(lambda: list(out.glob("file-*.json")), tmp_path, "be_slow") as cluster:
+    with killed_once_there_is(f"{out}/file-*.json", tmp_path) as cluster:
         error = fail(*local.arguments, "--out", out, *cluster)
     assert f"the scheduler at {cluster[-1]} was lost" in error
     assert "continue with --resume" in error

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 import gcwsnet
-from gcwsnet.distributed import _client
 from tests.cli.command import fail, succeed
 from tests.distributed.conftest import ClientOf
-from tests.distributed.killed_scheduler import killed_when
+from tests.distributed.killed_scheduler import killed_once_there_is
 from tests.distributed.test_hash_files import HASHING, on, write_table
 
 NET = ["--hidden", "8", "--epochs", "2", "--batch-size", "16"]
@@ -119,12 +118,11 @@ def test_a_killed_client_is_resumed_to_the_same_bytes(
 
 
 def test_a_killed_scheduler_is_an_error_and_the_run_is_resumed_to_the_same_bytes(
-    arguments: list[Any], model: Path, client_of: ClientOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[Any], model: Path, client_of: ClientOf, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(_client, "CONNECT_SECONDS", 3)  # that long a client tries to reach a scheduler that was lost
     out = tmp_path / "model"
     every = [*arguments, *SHARDING, "--checkpoint-every", "1", "--out", out]
-    with killed_when((out / "checkpoint.safetensors").exists, tmp_path, "be_slow_in_pieces") as cluster:
+    with killed_once_there_is(f"{out}/checkpoint.safetensors", tmp_path) as cluster:
         error = fail(*every, *cluster)
     assert f"the scheduler at {cluster[-1]} was lost" in error
     assert "continue the command with --resume" in error

@@ -1,4 +1,4 @@
-"""What tests do to workers: they die, hang or take their time in the middle of a file, always at the same place.
+"""What tests do to workers: they die, hang or hold in the middle of a file, always at the same place.
 
 The functions run in the worker processes, where they replace the last step of a file: its parts are written then, and
 the manifest that makes them count is not.
@@ -6,7 +6,10 @@ the manifest that makes them count is not.
 
 import os
 import signal
+import threading
 import time
+from collections.abc import Callable
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,8 @@ from distributed import WorkerPlugin
 from gcwsnet.coding._codes_folder import HashedFile
 from gcwsnet.training import _rounds
 
-WRITE = HashedFile.write
+WRITE, LEARN_PIECE = HashedFile.write, _rounds.learn_piece
+GO_ON = threading.Event()
 
 
 def disturb(number: int) -> None:
@@ -51,20 +55,27 @@ def be_slow() -> None:
     HashedFile.write = write  # type: ignore[method-assign]
 
 
-def be_slow_in_pieces() -> None:
-    """Take a while for each piece that is learned."""
-    learn = _rounds.learn_piece
+def hold_once_there_is(pattern: str) -> None:
+    """Finish no file and learn no piece from the moment on that a file matches a pattern, until `be_as_before`."""
+    GO_ON.clear()
 
-    def learn_slowly(*arguments: Any, **more: Any) -> Any:
-        time.sleep(0.2)
-        return learn(*arguments, **more)
+    def holding(function: Callable[..., Any]) -> Callable[..., Any]:
+        def held(*arguments: Any, **more: Any) -> Any:
+            if glob(pattern):
+                GO_ON.wait()
+            return function(*arguments, **more)
 
-    _rounds.learn_piece = learn_slowly
+        return held
+
+    HashedFile.write = holding(WRITE)  # type: ignore[method-assign]
+    _rounds.learn_piece = holding(LEARN_PIECE)
 
 
 def be_as_before() -> None:
-    """Take no notice of what the functions above have done."""
+    """Undo the functions above, and let go what they hold."""
     HashedFile.write = WRITE  # type: ignore[method-assign]
+    _rounds.learn_piece = LEARN_PIECE
+    GO_ON.set()
 
 
 class DieOf(WorkerPlugin):

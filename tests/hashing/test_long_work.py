@@ -43,12 +43,9 @@ def assert_ctrl_c_ends(program: str) -> None:
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    time.sleep(1.5)
+    time.sleep(0.5)  # so that it is in the midst of its work, as a rule
     process.send_signal(signal.SIGINT)
-    try:
-        _, errors = process.communicate(timeout=20)
-    finally:
-        process.kill()
+    _, errors = process.communicate()
     assert "KeyboardInterrupt" in errors
     assert process.returncode != 0
 

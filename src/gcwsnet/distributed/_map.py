@@ -39,8 +39,9 @@ def map_on(client: Client) -> Map:
             for number in aside:
                 yield number, _settled(client.submit(function, items[number], pure=False), address)
         finally:
-            with suppress(CommClosedError):  # a scheduler that was lost has nothing to cancel
-                client.cancel([future for _, future in unsettled.values()])
+            if client.status == "running":  # a scheduler that was lost has nothing to cancel
+                with suppress(CommClosedError):  # it may be lost right now
+                    client.cancel([future for _, future in unsettled.values()])
 
     return over
 
