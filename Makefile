@@ -7,7 +7,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard src/cpp/* src/cpp/*/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench paper docs sanitize sanitize-threads emulate-arm emulate-avx512 fuzz \
+.PHONY: help setup demo test test-all test-peers lint format bench paper docs sanitize sanitize-threads emulate-arm emulate-avx512 fuzz \
   fuzz-native clean
 
 help: ## this list
@@ -28,8 +28,16 @@ demo: setup ## which exercise is it, by a smartwatch: one pass, next to a net on
 	$(BIN)/python examples/demo.py
 
 TEST_PROCESSES := 2
-test: setup ## the tests, and which of them take longest
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal --durations 10
+PYTEST := $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal --durations 10
+test: setup ## the tests, except those that are slow on purpose
+	$(PYTEST) -m "not slow"
+
+test-all: setup ## all tests
+	$(PYTEST)
+
+test-peers: setup ## the tests that need other packages to compare with, after installing these
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[bench,docs,suite]'
+	$(PYTEST) tests/benchmarks tests/docs tests/test_pages.py tests/test_gallery.py tests/test_river.py tests/test_demo.py
 
 lint: setup ## style, types and structure
 	$(BIN)/ruff check .

@@ -28,7 +28,6 @@ def test_block_runs(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert block.run({"__name__": "__main__"}).strip()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("block", SHELL, ids=name)
 def test_shell_block_runs(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -85,6 +85,7 @@ def test_a_worker_killed_in_the_middle_of_a_piece_changes_no_bit(tmp_path: Path,
     assert flag.exists()
 
 
+@pytest.mark.slow
 def test_a_worker_that_hangs_is_given_up_and_changes_no_bit(tmp_path: Path, expected: Any) -> None:
     flag = tmp_path / "stopped"
     with dask.config.set({"distributed.scheduler.worker-ttl": f"{HEARD_OF_SECONDS}s"}), connected(workers=2) as client:

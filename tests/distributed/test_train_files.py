@@ -131,6 +131,7 @@ def test_a_killed_scheduler_is_an_error_and_the_run_is_resumed_to_the_same_bytes
     assert digest(out) == digest(model)
 
 
+@pytest.mark.slow
 def test_other_shards_do_not_continue_a_run(arguments: list[Any], client_of: ClientOf, tmp_path: Path) -> None:
     every = [str(one) for one in (*arguments, "--checkpoint-every", "1", "--out", tmp_path)]
     command = [sys.executable, "-c", KILLED, *every, *SHARDING, *on(client_of(2))]

@@ -1,5 +1,6 @@
 """After `fit`, what was fitted decides: changing a parameter changes nothing until the next `fit`."""
 
+import copy
 import pickle
 from pathlib import Path
 from typing import Any
@@ -63,15 +64,21 @@ def test_the_cases_are_all_parameters_and_other_values_than_those_of_the_fit() -
         assert all(fitted[name] != value for name, value in given.items())
 
 
-@pytest.mark.parametrize(("kind", "name", "value"), CASES)
-def test_a_parameter_that_is_changed_after_fit_changes_nothing(
-    kind: Any, name: str, value: Any, three_classes: Rows, tmp_path: Path
-) -> None:
-    X, y = rows_for(kind, three_classes)
-    fitted, changed = kind(**FITTED).fit(X, y), kind(**FITTED).fit(X, y)
-    predicted = fitted.predict(X)
-    further = fitted.partial_fit(X, y).predict(X)
+@pytest.fixture(scope="module")
+def fitted(request: pytest.FixtureRequest, three_classes: Rows) -> tuple[Any, np.ndarray, np.ndarray]:
+    """A fitted model of a class, its predictions, and those after another pass over the rows."""
+    X, y = rows_for(request.param, three_classes)
+    model = request.param(**FITTED).fit(X, y)
+    return model, model.predict(X), copy.deepcopy(model).partial_fit(X, y).predict(X)
 
+
+@pytest.mark.parametrize(("fitted", "name", "value"), CASES, indirect=["fitted"])
+def test_a_parameter_that_is_changed_after_fit_changes_nothing(
+    fitted: tuple[Any, np.ndarray, np.ndarray], name: str, value: Any, three_classes: Rows, tmp_path: Path
+) -> None:
+    changed, predicted, further = copy.deepcopy(fitted)
+    kind = type(changed)
+    X, y = rows_for(kind, three_classes)
     changed.set_params(**{name: value})
     np.testing.assert_array_equal(changed.predict(X), predicted)
     changed.save(tmp_path / "model")

@@ -67,9 +67,13 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
     return digests(tmp_path_factory.mktemp("model"), 1, None)
 
 
-@pytest.mark.parametrize(
-    ("n_jobs", "instruction_set"), [(2 - i % 2, name) for i, name in enumerate(_core.instruction_sets())]
+EVERYWHERE = pytest.mark.parametrize(
+    ("n_jobs", "instruction_set"), [(3 - i % 3, name) for i, name in enumerate(_core.instruction_sets())]
 )
+"""Each instruction set of this processor, each with another number of threads."""
+
+
+@EVERYWHERE
 def test_files_are_the_same(n_jobs: int, instruction_set: str, expected: str, tmp_path: Path) -> None:
     assert len(expected.splitlines()) == 18
     assert digests(tmp_path, n_jobs, instruction_set) == expected
@@ -81,8 +85,7 @@ def expected_of_defaults(tmp_path_factory: pytest.TempPathFactory) -> str:
     return digests(tmp_path_factory.mktemp("model"), 1, None, DEFAULTS)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 3])
-@pytest.mark.parametrize("instruction_set", _core.instruction_sets())
+@EVERYWHERE
 def test_a_search_and_an_ensemble_give_the_same_files(
     n_jobs: int, instruction_set: str, expected_of_defaults: str, tmp_path: Path
 ) -> None:

@@ -50,6 +50,7 @@ BUILDING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("built", BUILDING)
 def test_a_thread_does_not_wait_for_one_that_is_building(built: str, n_threads: int) -> None:

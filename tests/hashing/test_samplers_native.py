@@ -401,6 +401,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     ("name", "D", "n", "k", "table_bytes"),

@@ -73,12 +73,14 @@ def written(committed: Results, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
+@pytest.mark.slow
 def test_the_page_says_what_the_results_say(written: Path) -> None:
     expected, page = (Outline((folder / "paper.html").read_text(encoding="utf-8")) for folder in (written, DOCS))
     assert len(page.texts) > 2000
     assert page.differences(expected)[:3] == [], WAY_OUT
 
 
+@pytest.mark.slow
 def test_the_figures_show_what_the_results_say(written: Path) -> None:
     expected, figures = (
         {path.name: Outline(path.read_text(encoding="utf-8")) for path in (folder / "paper").glob("*.svg")}
