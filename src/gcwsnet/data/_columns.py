@@ -7,6 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,12 @@ KINDS_OF_OBJECTS = {
 }
 """What `pandas.api.types.infer_dtype` says of a column of objects, and the kind of column that it is."""
 
+NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "n/a")
+NOT_A_NUMBER = ("-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "NaN", "nan")
+MISSING_VALUES = ("", "NULL", "None", "null", *NOT_AVAILABLE, *NOT_A_NUMBER)  # the defaults of pandas.read_csv
+MISSING_TEXTS = frozenset(MISSING_VALUES)
+PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d{1,3})?|-?inf", re.ASCII)
+"""A number as programs write it, without zeros or a plus in front: 01 is a text, such as a part of a postcode."""
 NUMBERS_WITH_COMMAS = "numbers with commas"
 NUMBER_WITH_COMMAS = re.compile(r"[+-]?(\d+(\.\d{3})*,\d+|\d{1,3}(,\d{3})+(\.\d+)?|\d+)")
 """A number with a decimal comma, with commas after each thousand, or without any."""
@@ -120,25 +127,111 @@ TEXT_KINDS: dict[str, Callable[[str], bool]] = {
 
 
 def text_of(value: Any) -> str | None:
-    """Return the text of a category; a whole number has no point. None for a missing one.
+    """Return the text of a category; a whole number has no point. None for a missing one, as in `MISSING_VALUES`.
 
     Examples
     --------
-    >>> [text_of(value) for value in ("Rome", True, 3, 3.0, 0.5, math.nan)]
-    ['Rome', 'True', '3', '3', '0.5', None]
+    >>> [text_of(value) for value in ("Rome", True, 3, 3.0, np.float32(0.1), math.nan, "NA")]
+    ['Rome', 'True', '3', '3', '0.1', None, None]
     """
     if isinstance(value, str):
-        return str(value)
+        return None if value in MISSING_TEXTS else str(value)
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
     if isinstance(value, int | np.integer):
         return str(int(value))
-    if isinstance(value, float | np.floating | Decimal):
-        number = float(value)
-        return None if math.isnan(number) else str(int(number)) if number.is_integer() else repr(number)
-    if value is None:
+    if isinstance(value, float | np.floating):
+        number = value if isinstance(value, float) else float(str(value))  # as few digits as tell it from others
+        return None if math.isnan(number) else str(int(number)) if number.is_integer() else repr(float(number))
+    if isinstance(value, Decimal):
+        return _text_of_decimal(value)
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None
     raise TypeError(f"a category must be a text, a number or a boolean, got {value!r:.60}; convert the column to text")
+
+
+def _text_of_decimal(value: Decimal) -> str | None:
+    """Return the text of the float that a decimal number is written as, or all its digits where it has more."""
+    if value.is_nan():
+        return None
+    number = float(value)
+    if not value.is_finite() or Decimal(repr(number)) == value:
+        return text_of(number)
+    text = format(value, "f") if abs(value.adjusted()) < 1000 else str(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def canonical_text(text: str) -> str:
+    """Return one text for all ways to write a number or a boolean, and any other text as it is.
+
+    Examples
+    --------
+    >>> [canonical_text(text) for text in ("1.0", "1", "-0.0", "2.50", "1e+16", "true", "01", "Rome")]
+    ['1', '1', '0', '2.5', '10000000000000000', 'True', '01', 'Rome']
+    """
+    if text.lower() in ("true", "false"):
+        return text.capitalize()
+    if PLAIN_NUMBER.fullmatch(text) is None:
+        return text
+    if text.isdecimal():
+        return text
+    return str(text_of(Decimal(text)))
+
+
+def form_of_text(text: str) -> str:
+    """Return how a category is written: as "boolean", "integer" such as 1, "whole" such as 1.0, "number", or "text".
+
+    Examples
+    --------
+    >>> [form_of_text(text) for text in ("true", "1", "1.0", "1.5", "1e+22", "1.10", "01")]
+    ['boolean', 'integer', 'whole', 'number', 'number', 'text', 'text']
+    """
+    if text.lower() in ("true", "false"):
+        return "boolean"
+    found = PLAIN_NUMBER.fullmatch(text)
+    if found is None:
+        return "text"
+    decimals = found[1]
+    if decimals is None:
+        return "integer" if text.lstrip("-").isdecimal() else "number"
+    return "whole" if decimals == ".0" and text.endswith(".0") else "text" if decimals.endswith("0") else "number"
+
+
+def are_values(forms: set[str]) -> bool:
+    """Return whether texts of these forms are numbers or booleans, no two of which are the same value."""
+    return bool(forms) and (forms == {"boolean"} or forms <= {"integer", "number"} or forms <= {"whole", "number"})
+
+
+class KnownCategories:
+    """The places of the categories of a column, by their texts, or by the numbers or booleans that they are.
+
+    Parameters
+    ----------
+    categories : tuple of str
+
+    Examples
+    --------
+    >>> known = KnownCategories(("1.0", "2.0", "Rome"))
+    >>> [known.place(text) for text in ("1.0", "1", "Rome", "3")]
+    [0, 0, 2, None]
+    >>> KnownCategories(("1.0", "1")).place("1")
+    1
+    """
+
+    def __init__(self, categories: tuple[str, ...]) -> None:
+        self._places = {category: place for place, category in enumerate(categories)}
+        self._by_value: dict[str, int | None] = {}
+        for category, place in self._places.items():
+            value = canonical_text(category)
+            self._by_value[value] = None if value in self._by_value else place
+
+    def place(self, text: str) -> int | None:
+        """Return the place of the category with this text, or of the only one of this value; None for an unknown."""
+        found = self._places.get(text)
+        return self._by_value.get(canonical_text(text)) if found is None else found
+
+
+known_categories = lru_cache(maxsize=1024)(KnownCategories)
 
 
 def factor_of(codes: Any, values: Iterable[Any]) -> Factor:
@@ -184,12 +277,12 @@ class ArrowColumn(TableColumn):
     def _make_factor(self) -> Factor:
         types = require_pyarrow("tables").types
         array = self.array
-        if types.is_decimal(array.type):
-            array = array.cast("double")
         if not types.is_dictionary(array.type):
             array = array.dictionary_encode()
         codes = array.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
-        return factor_of(codes, array.dictionary.to_pylist())
+        values = array.dictionary
+        is_float = types.is_floating(values.type) and not values.null_count  # as NumPy's, which float32 is told by
+        return factor_of(codes, values.to_numpy(zero_copy_only=False) if is_float else values.to_pylist())
 
     def lists(self) -> tuple[NDArray[np.int64], Floats]:
         pyarrow = require_pyarrow("tables")
@@ -255,9 +348,9 @@ class PandasColumn(TableColumn):
         import pandas as pd  # noqa: PLC0415 - the user has it
 
         if isinstance(self._series.dtype, pd.CategoricalDtype):
-            return factor_of(self._series.cat.codes.to_numpy(), self._series.cat.categories.tolist())
+            return factor_of(self._series.cat.codes.to_numpy(), self._series.cat.categories.to_numpy())
         codes, values = pd.factorize(self._series)
-        return factor_of(codes, values.tolist())
+        return factor_of(codes, np.asarray(values))
 
 
 def pandas_kind(series: Any) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gcwsnet import _core
-from gcwsnet.data._columns import kind_of_texts
+from gcwsnet.data._columns import MISSING_VALUES, are_values, form_of_text, kind_of_texts
 from gcwsnet.data._csv_rows import (
-    MISSING_VALUES,
     NUMBERS,
     START_OF_ROW,
     STRINGS,
@@ -54,6 +53,10 @@ class CsvHead(NamedTuple):
         """Return "number" by the first value of a column that is not missing, and other kinds by all of them."""
         return "number" if self.value_type(number) == NUMBERS else kind_of_texts(list(self._values(number)))
 
+    def has_values(self, number: int) -> bool:
+        """Return whether the values of a column are numbers or booleans, all written in one way."""
+        return are_values(set(map(form_of_text, self._values(number))))
+
     def _values(self, number: int) -> Iterator[str]:
         """Yield the values of a column that are not missing."""
         values = (row[number] for row in self.rows if number < len(row))
@@ -72,7 +75,10 @@ class CsvReader(TableReader):
     def file_columns(self, source: Source) -> list[FileColumn]:
         """Return the columns as the first rows of the file tell them."""
         head = self._head(source)
-        return [FileColumn(name, head.kind(number)) for number, name in enumerate(head.column_names)]
+        return [
+            FileColumn(name, head.kind(number), by_value=head.has_values(number))
+            for number, name in enumerate(head.column_names)
+        ]
 
     def is_empty(self, source: Source) -> bool:
         """Return whether there is nothing in the file."""

@@ -10,12 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gcwsnet import _core
+from gcwsnet.data._columns import MISSING_VALUES
 from gcwsnet.data._errors import DataError, ErrorHandler, quote
 from gcwsnet.data._sources import BLOCK_BYTES, LineBlock, ReadBytes, chunks_of_text, line_too_long
 
-NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "n/a")
-NOT_A_NUMBER = ("-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "NaN", "nan")
-MISSING_VALUES = ("", "NULL", "None", "null", *NOT_AVAILABLE, *NOT_A_NUMBER)  # the defaults of pandas.read_csv
 NUMBER = re.compile(r"[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
 NAN = re.compile(r"[-+]?nan(\(\w*\))?", re.ASCII | re.IGNORECASE)  # as pyarrow parses it, whatever the case
 NUMBERS, STRINGS = "numbers", "strings"
