@@ -53,13 +53,13 @@ def in_format(frame: pd.DataFrame, format_: str, folder: Path) -> Any:
     table = pa.Table.from_pandas(frame)
     path, type_ = folder / f"t.{format_}", table["c"].type
     plain = table.set_column(0, "c", table["c"].cast(type_.value_type)) if pa.types.is_dictionary(type_) else table
-    makers = {
+    makers: dict[str, Any] = {
         "pandas": lambda: frame,
         "arrow": lambda: table,
         "polars": lambda: pl.from_arrow(table),
         "pandas.csv": lambda: frame.to_csv(path, index=False),
         "arrow.csv": lambda: pyarrow.csv.write_csv(plain, path),
-        "polars.csv": lambda: pl.from_arrow(plain).write_csv(path),  # type: ignore[union-attr]
+        "polars.csv": lambda: pl.from_arrow(plain).write_csv(path),
         "pandas.tsv": lambda: frame.to_csv(path, index=False, sep="\t"),
         "parquet": lambda: frame.to_parquet(path),
         "feather": lambda: frame.to_feather(path),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet._validation import check_exact
+from gcwsnet._validation import MOST_EXACT, inexact_integers
 from gcwsnet.data._dates import MICROSECONDS_OF_A_DAY, parse_date, parse_duration, to_days
 from gcwsnet.data._errors import require_pyarrow
 
@@ -36,6 +36,7 @@ MISSING_VALUES = ("", "NULL", "None", "null", *NOT_AVAILABLE, *NOT_A_NUMBER)  # 
 MISSING_TEXTS = frozenset(MISSING_VALUES)
 PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d{1,3})?|-?inf", re.ASCII)
 """A number as programs write it, without zeros or a plus in front: 01 is a text, such as a part of a postcode."""
+INTEGER = re.compile(r"[-+]?\d+", re.ASCII)
 NUMBERS_WITH_COMMAS = "numbers with commas"
 NUMBER_WITH_COMMAS = re.compile(r"[+-]?(\d+(\.\d{3})*,\d+|\d{1,3}(,\d{3})+(\.\d+)?|\d+)")
 """A number with a decimal comma, with commas after each thousand, or without any."""
@@ -72,6 +73,10 @@ class TableColumn(ABC):
     @abstractmethod
     def numbers(self) -> Floats:
         """Return a column of numbers or booleans, with NaN for missing values."""
+
+    @abstractmethod
+    def inexact_rows(self) -> dict[int, Any]:
+        """Return the rows of a column of numbers or of lists with an integer that float64 does not hold, and it."""
 
     @abstractmethod
     def days(self) -> Floats:
@@ -255,12 +260,23 @@ class ArrowColumn(TableColumn):
         return len(self.array)
 
     def numbers(self) -> Floats:
-        if self.kind == "number" and self.array.type in ("int64", "uint64"):
-            check_exact(self.array.drop_null().to_numpy(zero_copy_only=False), "a column")
         array = self.array if self.array.type == "double" else self.array.cast("double", safe=False)
         if array.null_count:
             array = array.fill_null(float("nan"))
         return array.to_numpy(zero_copy_only=False)
+
+    def inexact_rows(self) -> dict[int, Any]:
+        types, array = require_pyarrow("tables").types, self.array
+        if "vector" in self.kind:
+            lengths, _ = self.lists()
+            rows = np.repeat(np.arange(len(lengths)), lengths)
+            return {int(rows[place]): value for place, value in ArrowColumn(array.flatten()).inexact_rows().items()}
+        if types.is_decimal(array.type) and array.type.scale <= 0:
+            return _inexact_objects(array.to_pylist())
+        if not (types.is_integer(array.type) and array.type.bit_width == 64):
+            return {}
+        integers = array.fill_null(0).to_numpy(zero_copy_only=False)
+        return {int(row): int(integers[row]) for row in inexact_integers(integers)}
 
     def days(self) -> Floats:
         types = require_pyarrow("tables").types
@@ -328,9 +344,17 @@ class PandasColumn(TableColumn):
         return len(self._series)
 
     def numbers(self) -> Floats:
-        if getattr(self._series.dtype, "kind", "") in "iu":
-            check_exact(self._series.dropna().to_numpy(), f"the column {self._series.name!r}")
+        if self._series.dtype == object:
+            return np.array([_as_float(value) for value in self._series], dtype=np.float64)
         return self._series.to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def inexact_rows(self) -> dict[int, Any]:
+        if self._series.dtype == object:
+            return _inexact_objects(self._series)
+        if getattr(self._series.dtype, "kind", "") not in "iu":
+            return {}
+        integers = self._series.fillna(0).to_numpy()
+        return {int(row): int(integers[row]) for row in inexact_integers(integers)}
 
     def days(self) -> Floats:
         import pandas as pd  # noqa: PLC0415 - the user has it
@@ -351,6 +375,49 @@ class PandasColumn(TableColumn):
             return factor_of(self._series.cat.codes.to_numpy(), self._series.cat.categories.to_numpy())
         codes, values = pd.factorize(self._series)
         return factor_of(codes, np.asarray(values))
+
+
+def _as_float(value: Any) -> float:
+    """Return a number of any type as a float, infinite beyond its range, and NaN for a missing value."""
+    if value is None or type(value).__name__ == "NAType":
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def is_inexact(value: int | Decimal) -> bool:
+    """Return whether an integer, or a decimal number that is written as one, is not a number that float64 holds."""
+    if isinstance(value, Decimal) and (not value.is_finite() or int(value.as_tuple().exponent) < 0):
+        return False
+    return abs(value) > MOST_EXACT and Decimal(_as_float(value)) != value
+
+
+def _inexact_objects(values: Iterable[Any]) -> dict[int, Any]:
+    integers = ((row, value) for row, value in enumerate(values) if isinstance(value, int | np.integer | Decimal))
+    return {row: value for row, value in integers if is_inexact(value if isinstance(value, Decimal) else int(value))}
+
+
+def labels_of_texts(texts: Sequence[str]) -> NDArray[Any]:
+    """Return labels that are written as numbers: float64, or int64 where all are integers that float64 does not hold.
+
+    A text that is no number is a ValueError, and so is such an integer beyond int64.
+
+    Examples
+    --------
+    >>> labels_of_texts(["1", "2"]).tolist(), labels_of_texts(["1", "9007199254740993"]).tolist()
+    ([1.0, 2.0], [1, 9007199254740993])
+    """
+    floats = np.array(texts, dtype=np.float64)
+    large = np.flatnonzero(np.abs(floats) >= MOST_EXACT)
+    if not any(INTEGER.fullmatch(texts[row].strip()) and is_inexact(Decimal(texts[row].strip())) for row in large):
+        return floats
+    if not bool(np.all(floats == np.floor(floats))):
+        return floats  # of a regression
+    if len(large) and not -(2**63) <= float(np.abs(floats).max()) < 2**63:
+        raise ValueError("labels beyond int64 are texts")
+    return np.array([int(Decimal(text.strip())) for text in texts], dtype=np.int64)
 
 
 def pandas_kind(series: Any) -> str:
@@ -379,7 +446,13 @@ def table_columns(frame: Any) -> tuple[list[Any], Sequence[TableColumn]]:
     if type(frame).__module__.split(".")[0] == "pandas":
         return list(frame.columns), [_pandas_column(series) for _, series in frame.items()]
     pyarrow = require_pyarrow(f"a frame of the type {type(frame).__name__}")
-    table = frame.to_arrow() if hasattr(frame, "to_arrow") else pyarrow.table(frame)
+    try:
+        table = frame.to_arrow() if hasattr(frame, "to_arrow") else pyarrow.table(frame)
+    except pyarrow.ArrowException as error:  # 128-bit integers of polars, for example
+        types = ", ".join(map(str, getattr(frame, "dtypes", ())))
+        raise TypeError(
+            f"the columns of a frame must have types that Arrow has, got {types:.200} ({error}); cast them"
+        ) from error
     if isinstance(table, pyarrow.RecordBatch):
         table = pyarrow.Table.from_batches([table])
     table = table.unify_dictionaries().combine_chunks()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gcwsnet import _core
 from gcwsnet import _sparse as sparse
+from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT
 from gcwsnet.data._batch import Batch, mark_canonical
 from gcwsnet.data._columns import (
     BOOLEANS,
@@ -192,6 +193,7 @@ def _encode_numbers(column: Column, source: TableColumn, schema: Schema, invalid
     if source.kind == column.kind and column.kind in PARSERS:
         return source.days()
     if column.kind not in PARSERS and source.kind in ("number", "boolean"):
+        _refuse_inexact(column, source, invalid)
         return source.numbers()
     if source.kind == "number" and np.isnan(numbers := source.numbers()).all():
         return numbers  # a column without values has no other type
@@ -201,6 +203,11 @@ def _encode_numbers(column: Column, source: TableColumn, schema: Schema, invalid
         invalid.add(range(len(source)), column.reference, lambda _: message)
         return np.zeros(len(source))
     return _parse_texts(column, factor_of_column(column, source), invalid)
+
+
+def _refuse_inexact(column: Column, source: TableColumn, invalid: InvalidRows) -> None:
+    rows = source.inexact_rows()
+    invalid.add(rows, column.reference, lambda row: f"{INEXACT}, got {rows[row]!s:.60}; {INEXACT_WAY_OUT}")
 
 
 def _parse_texts(column: Column, factor: Factor, invalid: InvalidRows) -> NDArray[np.float64]:
@@ -264,6 +271,7 @@ def factor_of_column(column: Column, source: TableColumn) -> Factor:
 
 def _encode_vectors(column: Column, source: TableColumn, invalid: InvalidRows) -> NDArray[np.float64]:
     """Return the columns of X that a column of vectors becomes."""
+    _refuse_inexact(column, source, invalid)
     lengths, values = source.lists()
     wrong = lengths != column.width
     if not wrong.any():
@@ -307,6 +315,8 @@ def _encode_index_lists(
 
     A row is invalid if its lists differ in length, or if an index is out of range or occurs twice.
     """
+    for lists in (index_lists, value_lists):
+        _refuse_inexact(column, lists, invalid)
     lengths, indices = index_lists.lists()
     value_lengths, values = value_lists.lists()
     unequal = lengths != value_lengths

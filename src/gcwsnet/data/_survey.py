@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gcwsnet import _sparse as sparse
 from gcwsnet._validation import MOST_COLUMNS
 from gcwsnet.data._batch import Batch
-from gcwsnet.data._columns import are_values, form_of_text
+from gcwsnet.data._columns import are_values, form_of_text, labels_of_texts
 from gcwsnet.data._encode import Table, factor_of_column
 from gcwsnet.data._errors import DataError
 from gcwsnet.data._schema import HASH_COLUMNS, MOST_ONE_HOT, Schema
@@ -151,7 +151,7 @@ class TextLabelStatistics:
         self._as_strings.update_labels(y)
         if self._all_numbers:
             try:
-                self._as_numbers.update_labels(y.astype(np.float64))
+                self._as_numbers.update_labels(labels_of_texts(y))
             except ValueError:
                 self._all_numbers = False
 
