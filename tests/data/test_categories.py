@@ -59,7 +59,7 @@ def in_format(frame: pd.DataFrame, format_: str, folder: Path) -> Any:
         "polars": lambda: pl.from_arrow(table),
         "pandas.csv": lambda: frame.to_csv(path, index=False),
         "arrow.csv": lambda: pyarrow.csv.write_csv(plain, path),
-        "polars.csv": lambda: pl.from_arrow(plain).write_csv(path),
+        "polars.csv": lambda: pl.DataFrame(plain).write_csv(path),
         "pandas.tsv": lambda: frame.to_csv(path, index=False, sep="\t"),
         "parquet": lambda: frame.to_parquet(path),
         "feather": lambda: frame.to_feather(path),

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet._validation import MOST_EXACT, inexact_integers
-from gcwsnet.data._dates import MICROSECONDS_OF_A_DAY, parse_date, parse_duration, to_days
+from gcwsnet.data._dates import days_of, parse_date, parse_duration
 from gcwsnet.data._errors import require_pyarrow
 
 Floats = NDArray[np.float64]
 BOOLEANS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
-MICROSECONDS_OF = {"s": 1_000_000, "ms": 1000, "us": 1}
 KINDS_OF_NUMPY = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date", "m": "duration"}
 KINDS_OF_OBJECTS = {
     "string": "text",
@@ -282,13 +281,10 @@ class ArrowColumn(TableColumn):
         types = require_pyarrow("tables").types
         array, missing = self.array, self.array.is_null().to_numpy(zero_copy_only=False)
         if types.is_date32(array.type):
-            factor = MICROSECONDS_OF_A_DAY
-            array = array.cast("int32")
-        else:
-            unit = "ms" if types.is_date64(array.type) else array.type.unit
-            factor = MICROSECONDS_OF.get(unit, 0)
-        numbers = array.cast("int64").fill_null(0).to_numpy(zero_copy_only=False)
-        return to_days(numbers * factor if factor else numbers // 1000, missing)
+            days = array.cast("int32").fill_null(0).to_numpy(zero_copy_only=False)
+            return np.where(missing, np.nan, days)
+        unit = "ms" if types.is_date64(array.type) else array.type.unit
+        return days_of(array.cast("int64").fill_null(0).to_numpy(zero_copy_only=False), unit, missing)
 
     def _make_factor(self) -> Factor:
         types = require_pyarrow("tables").types
@@ -365,8 +361,8 @@ class PandasColumn(TableColumn):
         if getattr(series.dtype, "tz", None) is not None:
             series = series.dt.tz_convert("UTC").dt.tz_localize(None)
         numbers = series.to_numpy()
-        numbers = numbers.astype(f"{numbers.dtype.kind}8[us]")
-        return to_days(numbers.view(np.int64), np.isnat(numbers))
+        unit, _ = np.datetime_data(numbers.dtype)
+        return days_of(numbers.view(np.int64), unit, np.isnat(numbers))
 
     def _make_factor(self) -> Factor:
         import pandas as pd  # noqa: PLC0415 - the user has it
@@ -410,7 +406,7 @@ def labels_of_texts(texts: Sequence[str]) -> NDArray[Any]:
     ([1.0, 2.0], [1, 9007199254740993])
     """
     floats = np.array(texts, dtype=np.float64)
-    large = np.flatnonzero(np.abs(floats) >= MOST_EXACT)
+    large = np.flatnonzero(np.abs(floats) >= MOST_EXACT).tolist()
     if not any(INTEGER.fullmatch(texts[row].strip()) and is_inexact(Decimal(texts[row].strip())) for row in large):
         return floats
     if not bool(np.all(floats == np.floor(floats))):

@@ -20,6 +20,7 @@ from gcwsnet.data._columns import (
     arrow_kind,
     canonical_text,
     known_categories,
+    labels_of_texts,
 )
 from gcwsnet.data._dates import PARSERS, to_days
 from gcwsnet.data._errors import (
@@ -87,22 +88,40 @@ def encode(table: Table, schema: Schema, invalid: InvalidRows, dtype: str) -> Ba
 
 def to_labels(array: Array, schema: Schema, invalid: InvalidRows) -> Array:
     """Return labels as numbers of their own type, or as strings; rows without a label are invalid."""
-    types = require_pyarrow("tables").types
+    pyarrow = require_pyarrow("tables")
     kind = arrow_kind(array.type)
+    reference: ColumnReference = schema.label + 1 if isinstance(schema.label, int) else schema.label
     if kind not in ("number", "boolean"):
-        array = array.cast("string")
+        try:
+            array = array.cast("string")
+        except pyarrow.ArrowException:
+            message = f"a label must be a number, a boolean or text, got the type {array.type}; convert the column"
+            invalid.add(range(len(array)), reference, lambda _: message)
+            return np.zeros(len(array))
     if array.null_count:
-        reference: ColumnReference = schema.label + 1 if isinstance(schema.label, int) else schema.label
         nulls = np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))
         invalid.add(nulls, reference, lambda _: "a label must not be missing; drop the row")
         array = array.fill_null({"number": 0, "boolean": False}.get(kind, ""))
     if kind == "boolean":
         array = array.cast("int8")
-    if types.is_decimal(array.type):
-        return ArrowColumn(array).numbers()
+    if pyarrow.types.is_decimal(array.type):
+        return _decimal_labels(array, reference, invalid)
     if kind in ("number", "boolean"):
         return array.to_numpy(zero_copy_only=False)
     return np.asarray(array.to_pylist(), dtype=str)
+
+
+def _decimal_labels(array: Array, reference: ColumnReference, invalid: InvalidRows) -> Array:
+    if array.type.scale > 0:
+        return ArrowColumn(array).numbers()
+    values = array.to_pylist()
+    try:
+        return labels_of_texts([format(value, "f") for value in values])
+    except ValueError:
+        rule = "labels that are integers must be within int64 or text, got "
+        beyond = [row for row, value in enumerate(values) if abs(value) >= 2**63]
+        invalid.add(beyond, reference, lambda row: f"{rule}{values[row]}; convert the column")
+        return ArrowColumn(array).numbers()
 
 
 def hash_to_columns(column: str, texts: Sequence[str], n_columns: int) -> NDArray[np.int64]:
