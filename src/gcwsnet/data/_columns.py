@@ -383,11 +383,11 @@ def _as_float(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def is_inexact(value: int | Decimal) -> bool:
+def is_inexact(value: Any) -> bool:
     """Return whether an integer, or a decimal number that is written as one, is not a number that float64 holds."""
     if isinstance(value, Decimal) and (not value.is_finite() or int(value.as_tuple().exponent) < 0):
         return False
-    return abs(value) > MOST_EXACT and Decimal(_as_float(value)) != value
+    return bool(abs(value) > MOST_EXACT and Decimal(_as_float(value)) != value)
 
 
 def _inexact_objects(values: Iterable[Any]) -> dict[int, Any]:
