@@ -138,27 +138,37 @@ def check_matrix(
     return X
 
 
-def check_exact(numbers: Any, name: str) -> None:
-    """Raise a ValueError for an integer that float64 does not hold, as beyond 2**53 not all of them are there.
+INEXACT = "integers beyond 2**53 must be numbers that float64 holds"
+INEXACT_WAY_OUT = "subtract an offset, make it a category, or write it as a float if rounding is fine"
 
-    Two such integers may become one number. Users who want that convert them to float64 before.
-    """
+
+def inexact_integers(numbers: Any) -> NDArray[np.int64]:
+    """Return the places of the integers of an array, in C order, that float64 does not hold."""
     if numbers.dtype.kind not in "iu" or numbers.dtype.itemsize < 8 or not numbers.size:
-        return
+        return np.empty(0, np.int64)
     if int(numbers.min()) >= -MOST_EXACT and int(numbers.max()) <= MOST_EXACT:
-        return
-    flat = numbers.reshape(-1)
+        return np.empty(0, np.int64)
+    flat, found = numbers.reshape(-1), []
     for first in range(0, len(flat), step := BATCH_BYTES // 8):
         some = flat[first : first + step]
         floats = some.astype(np.float64)
         below = floats < 2.0 ** (63 if some.dtype.kind == "i" else 64)  # beyond that they cannot be compared
         same = below & (np.where(below, floats, 0).astype(some.dtype) == some)
-        if not same.all():
-            value = int(some[np.argmin(same)])
-            raise ValueError(
-                f"integers beyond 2**53 must be numbers that float64 holds, {name} has {value}; subtract an offset, "
-                "make it a category, or convert it to float64 if rounding is fine"
-            )
+        found.append(first + np.flatnonzero(~same))
+    return np.concatenate(found)
+
+
+def check_exact(numbers: Any, name: str) -> None:
+    """Raise a ValueError for an integer that float64 does not hold, as beyond 2**53 not all of them are there.
+
+    Two such integers may become one number. Users who want that convert them to float64 before.
+    """
+    places = inexact_integers(numbers)
+    if len(places):
+        value = int(numbers.reshape(-1)[places[0]])
+        row, column = divmod(int(places[0]), numbers.shape[-1])
+        where = f"{name}[{row}, {column}] is" if numbers.ndim == 2 else f"{name} has"
+        raise ValueError(f"{INEXACT}, {where} {value}; {INEXACT_WAY_OUT}")
 
 
 _TEXT_HINT = " (GCWSNetClassifier and GCWSNetRegressor take text in a frame)"

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, pgmm_kernel
 from gcwsnet.coding._preprocessing import learn_scaling_of
-from tests.cli.command import fail, run, succeed
+from tests.cli.command import fail, run, start, succeed
 from tests.estimators.tables import mixed_table, shuffled
 
 SETTINGS: dict[str, Any] = {"n_hashes": 32, "hidden": 8, "p": 1.0, "scale": "numeric", "random_state": 0}
@@ -156,3 +156,15 @@ def test_a_date_that_is_none_is_an_error_with_its_place(text: str, words: str, t
     assert words in fail("train", tmp_path / "a.csv", "--label", "y", "--out", tmp_path / "m", *OPTIONS)
     named = ["--categorical", text.partition(",")[0]]
     assert run("train", tmp_path / "a.csv", "--label", "y", *named, "--out", tmp_path / "m", *OPTIONS).exit_code == 0
+
+
+def test_unknown_categories_are_a_warning_in_one_line(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"c": ["a", "b"] * 20, "x": np.arange(40.0), "label": ["yes", "no"] * 20})
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    frame.assign(c="z").to_csv(tmp_path / "test.csv", index=False)
+    succeed("train", tmp_path / "train.csv", "--label", "label", "--out", tmp_path / "model", *OPTIONS)
+    process = start("predict", tmp_path / "model", tmp_path / "test.csv", "--out", tmp_path / "out.csv")
+    _, said = process.communicate()
+    assert process.returncode == 0
+    warned = "gcwsnet: warning: 40 of 40 values of the column 'c' are none of its categories in training, such as 'z'"
+    assert [line for line in said.splitlines() if line.startswith(warned)], said

@@ -80,6 +80,7 @@ def test_a_model_is_saved_with_its_schema(fitted: GCWSNetClassifier, tmp_path: P
     loaded.partial_fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:.*none of its categories")
 def test_unknown_categories_are_not_there(fitted: GCWSNetClassifier) -> None:
     X, _ = mixed_table(20, seed=2)
     unknown, missing = X.assign(city="Paris"), X.assign(city=pd.Series([None] * 20, dtype="str"))
@@ -204,6 +205,7 @@ def test_held_out_rows_are_frames_too() -> None:
     assert stopped.schema_ is not None
 
 
+@pytest.mark.filterwarnings("ignore:.*none of its categories")
 def test_a_stream_of_frames_has_the_schema_of_its_first_rows() -> None:
     X, y = mixed_table(900)
     first = X[X["city"] != "Lima"][:200]

@@ -30,6 +30,7 @@ def assert_same(model: Any, frame: pd.DataFrame, folder: Path) -> Any:
     return session
 
 
+@pytest.mark.filterwarnings("ignore:.*none of its categories")
 @pytest.mark.parametrize("scale", ["auto", "numeric", "standard", "minmax", "quantile", "local", None])
 def test_columns_of_all_kinds_give_the_same_codes(scale: str | None, tmp_path: Path) -> None:
     frame, y = mixed_table(500)

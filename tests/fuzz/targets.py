@@ -32,6 +32,7 @@ from gcwsnet.neighbors import GCWSIndex
 from gcwsnet.neighbors._files import MANIFEST, _digest
 from tests.estimators.hostile import content, write
 from tests.fuzz.mutate import mutated_bytes, mutated_json
+from tests.fuzz.tables import check_table, make_table
 from tests.fuzz.written import FINE, check_codes, check_graph, make_codes, make_graph
 from tests.training.learners import THREE_CLASSES, begin, coded_rows, numbers, run
 
@@ -322,6 +323,7 @@ def check_step(data: bytes) -> str:
 
 TARGETS = {
     "csv": Target(make_csv, check_csv),
+    "table": Target(make_table, check_table),
     "libsvm": Target(make_libsvm, check_libsvm),
     "model": Target(make_model, check_model),
     "index": Target(make_index, check_index),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any
@@ -60,7 +61,9 @@ class OneLineErrors(TyperGroup):
         if not standalone_mode:
             return run()
         try:
-            code = run()
+            with warnings.catch_warnings():
+                warnings.showwarning = show_warning
+                code = run()
         except typer.Abort:
             code = fail("aborted", 1)
         except BrokenPipeError:  # the reader has closed the pipe
@@ -83,6 +86,11 @@ def _said(error: Exception) -> str:
     if isinstance(error, MemoryError) and said in ("", "std::bad_alloc"):
         return "there is not enough memory; end other programs, or use a machine with more"
     return said
+
+
+def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning in one line."""
+    print(f"gcwsnet: warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def fail(message: str, code: int) -> int:

@@ -114,7 +114,10 @@ def _check_schema(schema: Fields, n_features: int) -> None:
 
 def _checked_width(column: Fields) -> int:
     """Return how many columns of X a column of a table becomes, once all its entries have been checked."""
-    column.only(("name", "number", "kind", "width", "categories", "values"))
+    by_value = ("by_value",) if "by_value" in column.content else ()  # left out where it is not true
+    column.only(("name", "number", "kind", "width", "categories", "values", *by_value))
+    if by_value:
+        column.choice("by_value", [True])
     for key in ("name", "values"):
         column.require(column.get(key) is None or isinstance(column.get(key), str), key, "be a text or null")
     column.integer("number", 0, MOST_COLUMNS)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gcwsnet import _sparse as sparse
-from gcwsnet._validation import MOST_COLUMNS, as_floats
+from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT, MOST_COLUMNS, as_floats, inexact_integers
 from gcwsnet.data._batch import Batch, mark_canonical
 from gcwsnet.data._errors import DataError, ErrorHandler, InvalidRows, RowOrigin, check_batch
 from gcwsnet.data._options import ReadOptions
@@ -41,7 +41,7 @@ class ArraysReader(Reader):
         """Yield a batch for each item of the iterable, all with the dtype of the first one."""
         first_row, dtype = 0, self.options.dtype
         for item in self._iterate():
-            batch = as_batch(item, dtype)
+            batch = as_batch(item, dtype, first_row=first_row)
             dtype = batch.X.dtype.name
             yield checked_batch(batch, first_row, None, schema, self.options, errors)
             first_row += batch.n_rows
@@ -69,10 +69,13 @@ def checked_batch(
     return invalid.drop_from(batch, origin, errors)
 
 
-def as_batch(arrays: Any, dtype: str | None) -> Batch:
-    """Return X, (X, y) or (X, y, weight) as a batch. Without `dtype`, float32 and float64 are kept as they are."""
+def as_batch(arrays: Any, dtype: str | None, *, path: str | None = None, first_row: int = 0) -> Batch:
+    """Return X, (X, y) or (X, y, weight) as a batch. Without `dtype`, float32 and float64 are kept as they are.
+
+    Errors name the file and the row, where the first row of the arrays is number `first_row`, from 0.
+    """
     X, y, weight = (*arrays, None, None)[:3] if isinstance(arrays, tuple) else (arrays, None, None)
-    X = _as_rows(X, dtype)
+    X = _as_rows(X, dtype, path, first_row)
     return Batch(
         X,
         None if y is None else _as_labels(y, X.shape[0]),
@@ -80,12 +83,13 @@ def as_batch(arrays: Any, dtype: str | None) -> Batch:
     )
 
 
-def _as_rows(X: Any, dtype: str | None) -> Any:
+def _as_rows(X: Any, dtype: str | None, path: str | None, first_row: int) -> Any:
     X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "buif":
         raise DataError(f"X must be real numbers with two dimensions, got {X.dtype} of shape {X.shape}")
     if X.shape[1] > MOST_COLUMNS:
         raise DataError(f"X must have at most 2**31 columns, got {X.shape[1]}; feature-hash it to fewer")
+    _refuse_inexact(X, path, first_row)
     if dtype is None:
         X = as_floats(X)
     else:
@@ -97,6 +101,21 @@ def _as_rows(X: Any, dtype: str | None) -> Any:
             X.sum_duplicates()
         return mark_canonical(X)
     return X
+
+
+def _refuse_inexact(X: Any, path: str | None, first_row: int) -> None:
+    """Raise DataError for the first integer that float64 does not hold."""
+    numbers = X.data if sparse.issparse(X) else X
+    places = inexact_integers(numbers)
+    if not len(places):
+        return
+    place = int(places[0])
+    if sparse.issparse(X):
+        row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
+    else:
+        row, column = divmod(place, X.shape[1])
+    value = int(numbers.reshape(-1)[place])
+    raise DataError(f"{INEXACT}, got {value}; {INEXACT_WAY_OUT}", path=path, line=first_row + row + 1, column=column)
 
 
 def _as_labels(y: Any, n_rows: int) -> Any:

@@ -72,9 +72,21 @@ def joined(batches: Sequence[Batch]) -> Batch:
     X = [batch.X for batch in batches]
     return Batch(
         mark_canonical(sparse.vstack(X, format="csr")) if sparse.issparse(X[0]) else np.concatenate(X),
-        None if batches[0].y is None else np.concatenate([batch.y for batch in batches]),
+        None if batches[0].y is None else join_labels([batch.y for batch in batches]),
         None if batches[0].weight is None else np.concatenate([batch.weight for batch in batches]),
     )
+
+
+def join_labels(parts: Sequence[Any]) -> NDArray[Any]:
+    """Return all labels: floats that are whole become integers where others are, which float64 may not hold."""
+    kinds = {part.dtype.kind for part in parts}
+    if "f" in kinds and kinds <= {"f", "i"} and len(kinds) > 1 and all(_fits_integers(part) for part in parts):
+        parts = [part.astype(np.int64) for part in parts]
+    return np.concatenate(parts)
+
+
+def _fits_integers(part: Any) -> bool:
+    return part.dtype.kind == "i" or bool(np.all((part == np.floor(part)) & (np.abs(part) < 2.0**63)))
 
 
 def rebatched(batches: Iterable[Batch], batch_rows: int) -> Iterator[Batch]:

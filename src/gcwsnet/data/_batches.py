@@ -125,6 +125,7 @@ class ReaderBatches(Batches):
                 n_rows += batch.n_rows
                 yield batch
         self._reader.require_rows(n_rows, errors.skipped)
+        errors.warn_of_unknown_categories()
 
     @property
     def schema(self) -> Schema:

@@ -7,18 +7,18 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet._validation import check_exact
-from gcwsnet.data._dates import MICROSECONDS_OF_A_DAY, parse_date, parse_duration, to_days
+from gcwsnet._validation import MOST_EXACT, inexact_integers
+from gcwsnet.data._dates import days_of, parse_date, parse_duration
 from gcwsnet.data._errors import require_pyarrow
 
 Floats = NDArray[np.float64]
 BOOLEANS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
-MICROSECONDS_OF = {"s": 1_000_000, "ms": 1000, "us": 1}
 KINDS_OF_NUMPY = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date", "m": "duration"}
 KINDS_OF_OBJECTS = {
     "string": "text",
@@ -29,6 +29,13 @@ KINDS_OF_OBJECTS = {
 }
 """What `pandas.api.types.infer_dtype` says of a column of objects, and the kind of column that it is."""
 
+NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "n/a")
+NOT_A_NUMBER = ("-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "NaN", "nan")
+MISSING_VALUES = ("", "NULL", "None", "null", *NOT_AVAILABLE, *NOT_A_NUMBER)  # the defaults of pandas.read_csv
+MISSING_TEXTS = frozenset(MISSING_VALUES)
+PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d{1,3})?|-?inf", re.ASCII)
+"""A number as programs write it, without zeros or a plus in front: 01 is a text, such as a part of a postcode."""
+INTEGER = re.compile(r"[-+]?\d+", re.ASCII)
 NUMBERS_WITH_COMMAS = "numbers with commas"
 NUMBER_WITH_COMMAS = re.compile(r"[+-]?(\d+(\.\d{3})*,\d+|\d{1,3}(,\d{3})+(\.\d+)?|\d+)")
 """A number with a decimal comma, with commas after each thousand, or without any."""
@@ -65,6 +72,10 @@ class TableColumn(ABC):
     @abstractmethod
     def numbers(self) -> Floats:
         """Return a column of numbers or booleans, with NaN for missing values."""
+
+    @abstractmethod
+    def inexact_rows(self) -> dict[int, Any]:
+        """Return the rows of a column of numbers or of lists with an integer that float64 does not hold, and it."""
 
     @abstractmethod
     def days(self) -> Floats:
@@ -120,25 +131,111 @@ TEXT_KINDS: dict[str, Callable[[str], bool]] = {
 
 
 def text_of(value: Any) -> str | None:
-    """Return the text of a category; a whole number has no point. None for a missing one.
+    """Return the text of a category; a whole number has no point. None for a missing one, as in `MISSING_VALUES`.
 
     Examples
     --------
-    >>> [text_of(value) for value in ("Rome", True, 3, 3.0, 0.5, math.nan)]
-    ['Rome', 'True', '3', '3', '0.5', None]
+    >>> [text_of(value) for value in ("Rome", True, 3, 3.0, np.float32(0.1), math.nan, "NA")]
+    ['Rome', 'True', '3', '3', '0.1', None, None]
     """
     if isinstance(value, str):
-        return str(value)
+        return None if value in MISSING_TEXTS else str(value)
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
     if isinstance(value, int | np.integer):
         return str(int(value))
-    if isinstance(value, float | np.floating | Decimal):
-        number = float(value)
-        return None if math.isnan(number) else str(int(number)) if number.is_integer() else repr(number)
-    if value is None:
+    if isinstance(value, float | np.floating):
+        number = value if isinstance(value, float) else float(str(value))  # as few digits as tell it from others
+        return None if math.isnan(number) else str(int(number)) if number.is_integer() else repr(float(number))
+    if isinstance(value, Decimal):
+        return _text_of_decimal(value)
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None
     raise TypeError(f"a category must be a text, a number or a boolean, got {value!r:.60}; convert the column to text")
+
+
+def _text_of_decimal(value: Decimal) -> str | None:
+    """Return the text of the float that a decimal number is written as, or all its digits where it has more."""
+    if value.is_nan():
+        return None
+    number = float(value)
+    if not value.is_finite() or Decimal(repr(number)) == value:
+        return text_of(number)
+    text = format(value, "f") if abs(value.adjusted()) < 1000 else str(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def canonical_text(text: str) -> str:
+    """Return one text for all ways to write a number or a boolean, and any other text as it is.
+
+    Examples
+    --------
+    >>> [canonical_text(text) for text in ("1.0", "1", "-0.0", "2.50", "1e+16", "true", "01", "Rome")]
+    ['1', '1', '0', '2.5', '10000000000000000', 'True', '01', 'Rome']
+    """
+    if text.lower() in ("true", "false"):
+        return text.capitalize()
+    if PLAIN_NUMBER.fullmatch(text) is None:
+        return text
+    if text.isdecimal():
+        return text
+    return str(text_of(Decimal(text)))
+
+
+def form_of_text(text: str) -> str:
+    """Return how a category is written: as "boolean", "integer" such as 1, "whole" such as 1.0, "number", or "text".
+
+    Examples
+    --------
+    >>> [form_of_text(text) for text in ("true", "1", "1.0", "1.5", "1e+22", "1.10", "01")]
+    ['boolean', 'integer', 'whole', 'number', 'number', 'text', 'text']
+    """
+    if text.lower() in ("true", "false"):
+        return "boolean"
+    found = PLAIN_NUMBER.fullmatch(text)
+    if found is None:
+        return "text"
+    decimals = found[1]
+    if decimals is None:
+        return "integer" if text.lstrip("-").isdecimal() else "number"
+    return "whole" if decimals == ".0" and text.endswith(".0") else "text" if decimals.endswith("0") else "number"
+
+
+def are_values(forms: set[str]) -> bool:
+    """Return whether texts of these forms are numbers or booleans, no two of which are the same value."""
+    return bool(forms) and (forms == {"boolean"} or forms <= {"integer", "number"} or forms <= {"whole", "number"})
+
+
+class KnownCategories:
+    """The places of the categories of a column, by their texts, or by the numbers or booleans that they are.
+
+    Parameters
+    ----------
+    categories : tuple of str
+
+    Examples
+    --------
+    >>> known = KnownCategories(("1.0", "2.0", "Rome"))
+    >>> [known.place(text) for text in ("1.0", "1", "Rome", "3")]
+    [0, 0, 2, None]
+    >>> KnownCategories(("1.0", "1")).place("1")
+    1
+    """
+
+    def __init__(self, categories: tuple[str, ...]) -> None:
+        self._places = {category: place for place, category in enumerate(categories)}
+        self._by_value: dict[str, int | None] = {}
+        for category, place in self._places.items():
+            value = canonical_text(category)
+            self._by_value[value] = None if value in self._by_value else place
+
+    def place(self, text: str) -> int | None:
+        """Return the place of the category with this text, or of the only one of this value; None for an unknown."""
+        found = self._places.get(text)
+        return self._by_value.get(canonical_text(text)) if found is None else found
+
+
+known_categories = lru_cache(maxsize=1024)(KnownCategories)
 
 
 def factor_of(codes: Any, values: Iterable[Any]) -> Factor:
@@ -162,34 +259,42 @@ class ArrowColumn(TableColumn):
         return len(self.array)
 
     def numbers(self) -> Floats:
-        if self.kind == "number" and self.array.type in ("int64", "uint64"):
-            check_exact(self.array.drop_null().to_numpy(zero_copy_only=False), "a column")
         array = self.array if self.array.type == "double" else self.array.cast("double", safe=False)
         if array.null_count:
             array = array.fill_null(float("nan"))
         return array.to_numpy(zero_copy_only=False)
 
+    def inexact_rows(self) -> dict[int, Any]:
+        types, array = require_pyarrow("tables").types, self.array
+        if "vector" in self.kind:
+            lengths, _ = self.lists()
+            rows = np.repeat(np.arange(len(lengths)), lengths)
+            return {int(rows[place]): value for place, value in ArrowColumn(array.flatten()).inexact_rows().items()}
+        if types.is_decimal(array.type) and array.type.scale <= 0:
+            return _inexact_objects(array.to_pylist())
+        if not (types.is_integer(array.type) and array.type.bit_width == 64):
+            return {}
+        integers = array.fill_null(0).to_numpy(zero_copy_only=False)
+        return {int(row): int(integers[row]) for row in inexact_integers(integers)}
+
     def days(self) -> Floats:
         types = require_pyarrow("tables").types
         array, missing = self.array, self.array.is_null().to_numpy(zero_copy_only=False)
         if types.is_date32(array.type):
-            factor = MICROSECONDS_OF_A_DAY
-            array = array.cast("int32")
-        else:
-            unit = "ms" if types.is_date64(array.type) else array.type.unit
-            factor = MICROSECONDS_OF.get(unit, 0)
-        numbers = array.cast("int64").fill_null(0).to_numpy(zero_copy_only=False)
-        return to_days(numbers * factor if factor else numbers // 1000, missing)
+            days = array.cast("int32").fill_null(0).to_numpy(zero_copy_only=False)
+            return np.where(missing, np.nan, days)
+        unit = "ms" if types.is_date64(array.type) else array.type.unit
+        return days_of(array.cast("int64").fill_null(0).to_numpy(zero_copy_only=False), unit, missing)
 
     def _make_factor(self) -> Factor:
         types = require_pyarrow("tables").types
         array = self.array
-        if types.is_decimal(array.type):
-            array = array.cast("double")
         if not types.is_dictionary(array.type):
             array = array.dictionary_encode()
         codes = array.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
-        return factor_of(codes, array.dictionary.to_pylist())
+        values = array.dictionary
+        is_float = types.is_floating(values.type) and not values.null_count  # as NumPy's, which float32 is told by
+        return factor_of(codes, values.to_numpy(zero_copy_only=False) if is_float else values.to_pylist())
 
     def lists(self) -> tuple[NDArray[np.int64], Floats]:
         pyarrow = require_pyarrow("tables")
@@ -235,9 +340,17 @@ class PandasColumn(TableColumn):
         return len(self._series)
 
     def numbers(self) -> Floats:
-        if getattr(self._series.dtype, "kind", "") in "iu":
-            check_exact(self._series.dropna().to_numpy(), f"the column {self._series.name!r}")
+        if self._series.dtype == object:
+            return np.array([_as_float(value) for value in self._series], dtype=np.float64)
         return self._series.to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def inexact_rows(self) -> dict[int, Any]:
+        if self._series.dtype == object:
+            return _inexact_objects(self._series)
+        if getattr(self._series.dtype, "kind", "") not in "iu":
+            return {}
+        integers = self._series.fillna(0).to_numpy()
+        return {int(row): int(integers[row]) for row in inexact_integers(integers)}
 
     def days(self) -> Floats:
         import pandas as pd  # noqa: PLC0415 - the user has it
@@ -248,16 +361,59 @@ class PandasColumn(TableColumn):
         if getattr(series.dtype, "tz", None) is not None:
             series = series.dt.tz_convert("UTC").dt.tz_localize(None)
         numbers = series.to_numpy()
-        numbers = numbers.astype(f"{numbers.dtype.kind}8[us]")
-        return to_days(numbers.view(np.int64), np.isnat(numbers))
+        unit, _ = np.datetime_data(numbers.dtype)
+        return days_of(numbers.view(np.int64), unit, np.isnat(numbers))
 
     def _make_factor(self) -> Factor:
         import pandas as pd  # noqa: PLC0415 - the user has it
 
         if isinstance(self._series.dtype, pd.CategoricalDtype):
-            return factor_of(self._series.cat.codes.to_numpy(), self._series.cat.categories.tolist())
+            return factor_of(self._series.cat.codes.to_numpy(), self._series.cat.categories.to_numpy())
         codes, values = pd.factorize(self._series)
-        return factor_of(codes, values.tolist())
+        return factor_of(codes, np.asarray(values))
+
+
+def _as_float(value: Any) -> float:
+    """Return a number of any type as a float, infinite beyond its range, and NaN for a missing value."""
+    if value is None or type(value).__name__ == "NAType":
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def is_inexact(value: Any) -> bool:
+    """Return whether an integer, or a decimal number that is written as one, is not a number that float64 holds."""
+    if isinstance(value, Decimal) and (not value.is_finite() or int(value.as_tuple().exponent) < 0):
+        return False
+    return bool(abs(value) > MOST_EXACT and Decimal(_as_float(value)) != value)
+
+
+def _inexact_objects(values: Iterable[Any]) -> dict[int, Any]:
+    integers = ((row, value) for row, value in enumerate(values) if isinstance(value, int | np.integer | Decimal))
+    return {row: value for row, value in integers if is_inexact(value if isinstance(value, Decimal) else int(value))}
+
+
+def labels_of_texts(texts: Sequence[str]) -> NDArray[Any]:
+    """Return labels that are written as numbers: float64, or int64 where all are integers that float64 does not hold.
+
+    A text that is no number is a ValueError, and so is such an integer beyond int64.
+
+    Examples
+    --------
+    >>> labels_of_texts(["1", "2"]).tolist(), labels_of_texts(["1", "9007199254740993"]).tolist()
+    ([1.0, 2.0], [1, 9007199254740993])
+    """
+    floats = np.array(texts, dtype=np.float64)
+    large = np.flatnonzero(np.abs(floats) >= MOST_EXACT).tolist()
+    if not any(INTEGER.fullmatch(texts[row].strip()) and is_inexact(Decimal(texts[row].strip())) for row in large):
+        return floats
+    if not bool(np.all(floats == np.floor(floats))):
+        return floats  # of a regression
+    if len(large) and not -(2**63) <= float(np.abs(floats).max()) < 2**63:
+        raise ValueError("labels beyond int64 are texts")
+    return np.array([int(Decimal(text.strip())) for text in texts], dtype=np.int64)
 
 
 def pandas_kind(series: Any) -> str:
@@ -286,7 +442,13 @@ def table_columns(frame: Any) -> tuple[list[Any], Sequence[TableColumn]]:
     if type(frame).__module__.split(".")[0] == "pandas":
         return list(frame.columns), [_pandas_column(series) for _, series in frame.items()]
     pyarrow = require_pyarrow(f"a frame of the type {type(frame).__name__}")
-    table = frame.to_arrow() if hasattr(frame, "to_arrow") else pyarrow.table(frame)
+    try:
+        table = frame.to_arrow() if hasattr(frame, "to_arrow") else pyarrow.table(frame)
+    except pyarrow.ArrowException as error:  # 128-bit integers of polars, for example
+        types = ", ".join(map(str, getattr(frame, "dtypes", ())))
+        raise TypeError(
+            f"the columns of a frame must have types that Arrow has, got {types:.200} ({error}); cast them"
+        ) from error
     if isinstance(table, pyarrow.RecordBatch):
         table = pyarrow.Table.from_batches([table])
     table = table.unify_dictionaries().combine_chunks()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from gcwsnet import _core
-from gcwsnet.data._columns import kind_of_texts
+from gcwsnet._validation import MOST_EXACT
+from gcwsnet.data._columns import MISSING_VALUES, are_values, form_of_text, is_inexact, kind_of_texts, labels_of_texts
 from gcwsnet.data._csv_rows import (
-    MISSING_VALUES,
+    LABELS,
     NUMBERS,
     START_OF_ROW,
     STRINGS,
@@ -54,6 +56,10 @@ class CsvHead(NamedTuple):
         """Return "number" by the first value of a column that is not missing, and other kinds by all of them."""
         return "number" if self.value_type(number) == NUMBERS else kind_of_texts(list(self._values(number)))
 
+    def has_values(self, number: int) -> bool:
+        """Return whether the values of a column are numbers or booleans, all written in one way."""
+        return are_values(set(map(form_of_text, self._values(number))))
+
     def _values(self, number: int) -> Iterator[str]:
         """Yield the values of a column that are not missing."""
         values = (row[number] for row in self.rows if number < len(row))
@@ -72,7 +78,10 @@ class CsvReader(TableReader):
     def file_columns(self, source: Source) -> list[FileColumn]:
         """Return the columns as the first rows of the file tell them."""
         head = self._head(source)
-        return [FileColumn(name, head.kind(number)) for number, name in enumerate(head.column_names)]
+        return [
+            FileColumn(name, head.kind(number), by_value=head.has_values(number))
+            for number, name in enumerate(head.column_names)
+        ]
 
     def is_empty(self, source: Source) -> bool:
         """Return whether there is nothing in the file."""
@@ -93,7 +102,7 @@ class CsvReader(TableReader):
         repair = BlockRepair(source.name, self.delimiter, head.column_names, types)
         for block in self._blocks(source, with_header=head.names is None):
             arrays, repaired = parse(block.text), None
-            if arrays is None:
+            if arrays is None or parse.has_inexact(block.text, arrays):
                 repaired = repair(block, errors)
                 arrays = parse(repaired.text)
             if arrays is None or (repaired and arrays and len(next(iter(arrays.values()))) != len(repaired.rows)):
@@ -103,7 +112,10 @@ class CsvReader(TableReader):
                     line=block.first_line,
                 )
             if arrays:
-                yield Table.from_arrays(arrays, selection), _row_origin(source.name, block, self.delimiter, repaired)
+                origin = _row_origin(source.name, block, self.delimiter, repaired)
+                if selection.label is not None and types[selection.label] == LABELS:
+                    arrays |= parse.integer_labels(repaired.text if repaired else block.text, arrays, source.name)
+                yield Table.from_arrays(arrays, selection), origin
             elif repaired:
                 errors.advance(repaired.n_rows)
             if repaired and repaired.error is not None:
@@ -197,7 +209,7 @@ class BlockParser:
     ----------
     delimiter : str
     n_columns : int
-    types : dict of int to {"numbers", "strings"}
+    types : dict of int to {"numbers", "labels", "strings"}
         The columns that are read, and what they must hold.
 
     Attributes
@@ -211,7 +223,8 @@ class BlockParser:
         self._pyarrow = require_pyarrow("CSV")
         self._numbers = list(types)
         self._names = [str(number) for number in range(n_columns)]
-        arrow_types = {NUMBERS: self._pyarrow.float64(), STRINGS: self._pyarrow.string()}
+        self._types = types
+        arrow_types = dict.fromkeys((NUMBERS, LABELS), self._pyarrow.float64()) | {STRINGS: self._pyarrow.string()}
         self._plain = self._csv.ParseOptions(delimiter=delimiter)
         self._quoted = self._csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         self._convert = self._csv.ConvertOptions(
@@ -226,20 +239,72 @@ class BlockParser:
         """Return the columns by their numbers, an empty dict if there are no rows, or None if a row is invalid."""
         if not text.strip(b"\r\n"):
             return {}
+        return self._parse(text, self._convert)
+
+    def has_inexact(self, text: bytes, arrays: dict[int, Any]) -> bool:
+        """Return whether a column of numbers has an integer that float64 does not hold."""
+        return any(any(self._inexact(column)) for column in self._large(text, arrays, NUMBERS).values())
+
+    def integer_labels(self, text: bytes, arrays: dict[int, Any], path: str) -> dict[int, Any]:
+        """Return the column of labels as integers where float64 does not hold them, and else nothing."""
+        found: dict[int, Any] = {}
+        for number, column in self._large(text, arrays, LABELS).items():
+            if any(self._inexact(column)):
+                texts = ["0" if text is None else text for text in column.to_pylist()]
+                try:
+                    labels = labels_of_texts(texts)
+                except ValueError:
+                    got = quote(next(self._inexact(column)))
+                    message = f"labels that are integers must be within int64 or text, got {got}; number the labels"
+                    raise DataError(message, path=path) from None
+                found[number] = self._pyarrow.array(labels, mask=column.is_null().to_numpy(zero_copy_only=False))
+        return found
+
+    def _large(self, text: bytes, arrays: dict[int, Any], kind: str) -> dict[int, Any]:
+        """Return the columns of a kind with numbers beyond 2**53 as texts."""
+        numbers = [number for number, one in self._types.items() if one == kind and _is_large(arrays.get(number))]
+        if not numbers:
+            return {}
+        names = [self._names[number] for number in numbers]
+        convert = self._csv.ConvertOptions(
+            column_types=dict.fromkeys(names, self._pyarrow.string()),
+            include_columns=names,
+            null_values=MISSING_VALUES,
+            strings_can_be_null=True,
+        )
+        return dict(zip(numbers, (self._parse(text, convert, numbers) or {}).values(), strict=True))
+
+    @staticmethod
+    def _inexact(column: Any) -> Iterator[str]:
+        """Yield the texts of a column that are integers that float64 does not hold."""
+        long = require_pyarrow("CSV", "pyarrow.compute").match_substring_regex(column, r"^\s*[-+]?\d{16,}\s*$")
+        texts = (text.strip() for text in column.filter(long).to_pylist())
+        return (text for text in texts if is_inexact(Decimal(text)))
+
+    def _parse(self, text: bytes, convert: Any, numbers: list[int] | None = None) -> dict[int, Any] | None:
         read_options = self._csv.ReadOptions(column_names=self._names, block_size=len(text) + 1, use_threads=False)
         try:
             table = self._csv.read_csv(
                 self._pyarrow.BufferReader(text),
                 read_options=read_options,
                 parse_options=self._quoted if b'"' in text else self._plain,
-                convert_options=self._convert,
+                convert_options=convert,
             )
         except self._pyarrow.ArrowInvalid as error:
             self.last_error = str(error).splitlines()[0]
             return None
         if table.num_rows == 0:
             return {}
-        return {number: column.combine_chunks() for number, column in zip(self._numbers, table.columns, strict=True)}
+        columns = (column.combine_chunks() for column in table.columns)
+        return dict(zip(self._numbers if numbers is None else numbers, columns, strict=True))
+
+
+def _is_large(array: Any) -> bool:
+    """Return whether some numbers of a column are beyond 2**53."""
+    if array is None or len(array) == array.null_count:
+        return False
+    least, most = require_pyarrow("CSV", "pyarrow.compute").min_max(array).as_py().values()
+    return most >= MOST_EXACT or least <= -MOST_EXACT
 
 
 def _column_types(schema: Schema, selection: ColumnSelection, label_type: str) -> dict[int, str]:
@@ -249,7 +314,7 @@ def _column_types(schema: Schema, selection: ColumnSelection, label_type: str) -
         for number, column in zip(selection.features, schema.columns, strict=True)
     }
     if selection.label is not None:
-        types[selection.label] = label_type
+        types[selection.label] = STRINGS if label_type == STRINGS else LABELS
     if selection.weight is not None:
         types[selection.weight] = NUMBERS
     return types

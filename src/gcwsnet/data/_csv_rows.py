@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import NamedTuple
 
 from gcwsnet import _core
+from gcwsnet._validation import INEXACT
+from gcwsnet.data._columns import INTEGER, MISSING_VALUES, is_inexact
 from gcwsnet.data._errors import DataError, ErrorHandler, quote
 from gcwsnet.data._sources import BLOCK_BYTES, LineBlock, ReadBytes, chunks_of_text, line_too_long
 
-NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "n/a")
-NOT_A_NUMBER = ("-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "NaN", "nan")
-MISSING_VALUES = ("", "NULL", "None", "null", *NOT_AVAILABLE, *NOT_A_NUMBER)  # the defaults of pandas.read_csv
 NUMBER = re.compile(r"[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
 NAN = re.compile(r"[-+]?nan(\(\w*\))?", re.ASCII | re.IGNORECASE)  # as pyarrow parses it, whatever the case
-NUMBERS, STRINGS = "numbers", "strings"
+NUMBERS, STRINGS, LABELS = "numbers", "strings", "labels"  # labels are numbers, and integers of any size
 START_OF_ROW, WITHIN_QUOTES = 0, 2  # states of scan_csv
 
 
@@ -128,7 +128,7 @@ class BlockRepair:
     delimiter : str
     names : list of str or None
         The names of the columns.
-    types : dict of int to {"numbers", "strings"}
+    types : dict of int to {"numbers", "labels", "strings"}
         The columns that are read, and what they must hold.
     """
 
@@ -169,7 +169,7 @@ class BlockRepair:
         if len(fields) != len(self._names):
             raise self._error(f"a row must have {len(self._names)} columns, got {len(fields)}; drop the row", row)
         for number, kind in self._types.items():
-            if kind == NUMBERS:
+            if kind != STRINGS:
                 fields[number] = self._normalize_number(fields[number], row, number)
             if not fields[number].isascii() and any("\ud800" <= letter <= "\udfff" for letter in fields[number]):
                 raise self._error(
@@ -188,7 +188,17 @@ class BlockRepair:
                 row,
                 number,
             )
-        return repr(float(field))
+        if not INTEGER.fullmatch(stripped):
+            return repr(float(field))
+        if self._types[number] == NUMBERS and is_inexact(Decimal(stripped)):
+            got = quote(stripped)
+            raise self._error(
+                f"{INEXACT}, got {got}; subtract an offset, name the column in categorical, or write it with a decimal "
+                "point if rounding is fine",
+                row,
+                number,
+            )
+        return stripped.removeprefix("+")
 
     def _error(self, message: str, row: CsvRow, number: int | None = None) -> DataError:
         column = None if number is None else self._names[number] or number + 1

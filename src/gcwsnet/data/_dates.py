@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 MICROSECONDS_OF_A_DAY = 86_400_000_000
 EPOCH = date(1970, 1, 1).toordinal()
 TIME = r"(?P<h>[01]\d|2[0-3]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d)(?:\.(?P<f>\d{1,9}))?)?"
-DATE = re.compile(rf"(\d{{4}})-(\d\d)-(\d\d)(?:[T ]{TIME}(?: ?(?P<zone>Z|[+-]\d\d:?\d\d))?)?", re.ASCII)
+MICROSECONDS_OF = {"s": 1_000_000, "ms": 1000, "us": 1}
+DATE = re.compile(rf"(\d{{4}})-(\d\d)-(\d\d)(?:[T ]{TIME}(?: ?(?P<zone>Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d))?)?", re.ASCII)
 DURATION = re.compile(rf"(-?\d{{1,7}}) days?(?: (?P<sign>[+-]?){TIME})?", re.ASCII)
 
 
@@ -69,3 +70,20 @@ PARSERS: dict[str, tuple[Callable[[str], int | None], str]] = {
 def to_days(microseconds: NDArray[np.int64], missing: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return days, with NaN where the number is missing."""
     return np.where(missing, np.nan, microseconds / MICROSECONDS_OF_A_DAY)
+
+
+def days_of(numbers: NDArray[np.int64], unit: str, missing: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the days of numbers of seconds, milliseconds, microseconds or nanoseconds, with NaN for missing ones.
+
+    Examples
+    --------
+    >>> days_of(np.array([86400, 2**62, 0]), "s", np.array([False, False, True])).tolist()
+    [1.0, 53375995583650.32, nan]
+    """
+    numbers = np.where(missing, 0, numbers)
+    if unit == "ns":
+        return to_days(numbers // 1000, missing)
+    factor = MICROSECONDS_OF[unit]
+    if len(numbers) and max(-int(numbers.min()), int(numbers.max())) > np.iinfo(np.int64).max // factor:
+        return np.where(missing, np.nan, numbers / (MICROSECONDS_OF_A_DAY // factor))
+    return to_days(numbers * factor, missing)

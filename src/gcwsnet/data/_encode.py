@@ -10,14 +10,23 @@ from numpy.typing import NDArray
 
 from gcwsnet import _core
 from gcwsnet import _sparse as sparse
+from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT
 from gcwsnet.data._batch import Batch, mark_canonical
-from gcwsnet.data._columns import BOOLEANS, ArrowColumn, Factor, TableColumn, arrow_kind
+from gcwsnet.data._columns import (
+    BOOLEANS,
+    ArrowColumn,
+    Factor,
+    TableColumn,
+    arrow_kind,
+    canonical_text,
+    known_categories,
+    labels_of_texts,
+)
 from gcwsnet.data._dates import PARSERS, to_days
 from gcwsnet.data._errors import (
     MISSING_MESSAGE,
     ColumnReference,
     DataError,
-    ErrorHandler,
     InvalidRows,
     quote,
     require_pyarrow,
@@ -64,12 +73,12 @@ class Table(NamedTuple):
         return len(self.columns[0])
 
 
-def encode(table: Table, schema: Schema, invalid: InvalidRows, errors: ErrorHandler, dtype: str) -> Batch:
+def encode(table: Table, schema: Schema, invalid: InvalidRows, dtype: str) -> Batch:
     """Return the rows of a table as a batch, with NaN for missing numbers.
 
-    Rows that break another rule are added to `invalid`; unknown categories are counted in `errors`.
+    Rows that break another rule are added to `invalid`, and so are unknown categories, which are no error.
     """
-    parts = _encode_columns(table, schema, invalid, errors)
+    parts = _encode_columns(table, schema, invalid)
     with np.errstate(over="ignore"):  # check_batch finds infinite numbers
         X = (_join_sparse if schema.is_sparse else _join_dense)(parts, (table.n_rows, schema.n_features), dtype)
     y = None if table.label is None else to_labels(table.label, schema, invalid)
@@ -79,22 +88,40 @@ def encode(table: Table, schema: Schema, invalid: InvalidRows, errors: ErrorHand
 
 def to_labels(array: Array, schema: Schema, invalid: InvalidRows) -> Array:
     """Return labels as numbers of their own type, or as strings; rows without a label are invalid."""
-    types = require_pyarrow("tables").types
+    pyarrow = require_pyarrow("tables")
     kind = arrow_kind(array.type)
+    reference: ColumnReference = schema.label + 1 if isinstance(schema.label, int) else schema.label
     if kind not in ("number", "boolean"):
-        array = array.cast("string")
+        try:
+            array = array.cast("string")
+        except pyarrow.ArrowException:
+            message = f"a label must be a number, a boolean or text, got the type {array.type}; convert the column"
+            invalid.add(range(len(array)), reference, lambda _: message)
+            return np.zeros(len(array))
     if array.null_count:
-        reference: ColumnReference = schema.label + 1 if isinstance(schema.label, int) else schema.label
         nulls = np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))
         invalid.add(nulls, reference, lambda _: "a label must not be missing; drop the row")
         array = array.fill_null({"number": 0, "boolean": False}.get(kind, ""))
     if kind == "boolean":
         array = array.cast("int8")
-    if types.is_decimal(array.type):
-        return ArrowColumn(array).numbers()
+    if pyarrow.types.is_decimal(array.type):
+        return _decimal_labels(array, reference, invalid)
     if kind in ("number", "boolean"):
         return array.to_numpy(zero_copy_only=False)
     return np.asarray(array.to_pylist(), dtype=str)
+
+
+def _decimal_labels(array: Array, reference: ColumnReference, invalid: InvalidRows) -> Array:
+    if array.type.scale > 0:
+        return ArrowColumn(array).numbers()
+    values = array.to_pylist()
+    try:
+        return labels_of_texts([format(value, "f") for value in values])
+    except ValueError:
+        rule = "labels that are integers must be within int64 or text, got "
+        beyond = [row for row, value in enumerate(values) if abs(value) >= 2**63]
+        invalid.add(beyond, reference, lambda row: f"{rule}{values[row]}; convert the column")
+        return ArrowColumn(array).numbers()
 
 
 def hash_to_columns(column: str, texts: Sequence[str], n_columns: int) -> NDArray[np.int64]:
@@ -132,20 +159,20 @@ def _fnv1a_state(prefix: bytes) -> int:
 
 
 def _encode_columns(
-    table: Table, schema: Schema, invalid: InvalidRows, errors: ErrorHandler
+    table: Table, schema: Schema, invalid: InvalidRows
 ) -> Iterator[tuple[int, NDArray[np.float64] | Entries]]:
     """Yield for each column of a table its first column of X, and what it becomes: a block of columns, or entries."""
     sources, first = iter(table.columns), 0
     for column in schema.columns:
         source = next(sources)
         if column.kind in NUMBERS:
-            yield first, _encode_numbers(column, source, schema, invalid, errors)[:, np.newaxis]
+            yield first, _encode_numbers(column, source, schema, invalid)[:, np.newaxis]
         elif column.kind == "vector":
             yield first, _encode_vectors(column, source, invalid)
         elif column.kind == "sparse":
             yield first, _encode_index_lists(column, source, next(sources), invalid)
         else:
-            rows, places = _encode_categories(column, source, schema, invalid, errors)
+            rows, places = _encode_categories(column, source, schema, invalid)
             start = schema.n_features - schema.hash_columns if column.kind == "hashed" else first
             yield start, (rows, places, np.ones(len(rows)))
         first += column.width
@@ -178,15 +205,14 @@ def _join_sparse(parts: Iterator[tuple[int, Any]], shape: tuple[int, int], dtype
     return mark_canonical(X)
 
 
-def _encode_numbers(
-    column: Column, source: TableColumn, schema: Schema, invalid: InvalidRows, errors: ErrorHandler
-) -> NDArray[np.float64]:
+def _encode_numbers(column: Column, source: TableColumn, schema: Schema, invalid: InvalidRows) -> NDArray[np.float64]:
     """Return the column of X that a column of numbers, booleans, dates, durations or ordered categories becomes."""
     if column.kind == "ordered":
-        return _encode_ranks(column, source, schema, invalid, errors)
+        return _encode_ranks(column, source, schema, invalid)
     if source.kind == column.kind and column.kind in PARSERS:
         return source.days()
     if column.kind not in PARSERS and source.kind in ("number", "boolean"):
+        _refuse_inexact(column, source, invalid)
         return source.numbers()
     if source.kind == "number" and np.isnan(numbers := source.numbers()).all():
         return numbers  # a column without values has no other type
@@ -196,6 +222,11 @@ def _encode_numbers(
         invalid.add(range(len(source)), column.reference, lambda _: message)
         return np.zeros(len(source))
     return _parse_texts(column, factor_of_column(column, source), invalid)
+
+
+def _refuse_inexact(column: Column, source: TableColumn, invalid: InvalidRows) -> None:
+    rows = source.inexact_rows()
+    invalid.add(rows, column.reference, lambda row: f"{INEXACT}, got {rows[row]!s:.60}; {INEXACT_WAY_OUT}")
 
 
 def _parse_texts(column: Column, factor: Factor, invalid: InvalidRows) -> NDArray[np.float64]:
@@ -229,19 +260,22 @@ def _to_number(text: str) -> float:
         return float("nan")
 
 
-def _encode_ranks(
-    column: Column, source: TableColumn, schema: Schema, invalid: InvalidRows, errors: ErrorHandler
-) -> NDArray[np.float64]:
+def _encode_ranks(column: Column, source: TableColumn, schema: Schema, invalid: InvalidRows) -> NDArray[np.float64]:
     """Return the ranks of ordered categories, with NaN for missing and for unknown ones."""
     factor = factor_of_column(column, source)
-    places = {category: rank for rank, category in enumerate(column.categories)}
-    ranks = np.array([*(places.get(text, np.nan) for text in factor.texts), np.nan])[factor.codes]
-    unknown = np.flatnonzero(np.isnan(ranks) & (factor.codes >= 0))
-    errors.unknown_categories += len(unknown) if column.categories else 0
-    if schema.missing == "error" and column.categories:
+    if not column.categories:  # they are still to be learned
+        return np.where(factor.codes < 0, np.nan, 0.0)
+    known = known_categories(column.categories)
+    places = [known.place(text) for text in factor.texts]
+    ranks = np.array([*(np.nan if place is None else place for place in places), np.nan])[factor.codes]
+    unknown = np.isnan(ranks) & (factor.codes >= 0)
+    invalid.add_categories(column.reference, factor.texts, factor.codes, unknown)
+    if schema.missing == "error":
         message = "an ordered category must be one of those of training where missing values are errors, got "
         invalid.add(
-            unknown, column.reference, lambda row: f"{message}{quote(factor.texts[factor.codes[row]])}; drop the row"
+            np.flatnonzero(unknown),
+            column.reference,
+            lambda row: f"{message}{quote(factor.texts[factor.codes[row]])}; drop the row",
         )
     return ranks
 
@@ -256,6 +290,7 @@ def factor_of_column(column: Column, source: TableColumn) -> Factor:
 
 def _encode_vectors(column: Column, source: TableColumn, invalid: InvalidRows) -> NDArray[np.float64]:
     """Return the columns of X that a column of vectors becomes."""
+    _refuse_inexact(column, source, invalid)
     lengths, values = source.lists()
     wrong = lengths != column.width
     if not wrong.any():
@@ -272,20 +307,22 @@ def _encode_vectors(column: Column, source: TableColumn, invalid: InvalidRows) -
 
 
 def _encode_categories(
-    column: Column, source: TableColumn, schema: Schema, invalid: InvalidRows, errors: ErrorHandler
+    column: Column, source: TableColumn, schema: Schema, invalid: InvalidRows
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows whose category is known, and the numbers of their categories or the columns of their hashes."""
     codes, texts = factor_of_column(column, source)
     if schema.missing == "error":
         invalid.add(np.flatnonzero(codes < 0), column.reference, lambda _: MISSING_MESSAGE)
     if column.kind == "hashed":
-        places = hash_to_columns(column.key, texts, schema.hash_columns)
+        hashed = [canonical_text(text) for text in texts] if column.by_value else texts
+        places = hash_to_columns(column.key, hashed, schema.hash_columns)
     else:
-        numbers = {category: number for number, category in enumerate(column.categories)}
-        places = np.array([numbers.get(text, -1) for text in texts], dtype=np.int64)
+        known = known_categories(column.categories)
+        numbers = (known.place(text) for text in texts)
+        places = np.array([-1 if number is None else number for number in numbers], dtype=np.int64)
     found = np.append(places, -1)[codes]
     if column.kind == "onehot" and column.categories:
-        errors.unknown_categories += int(np.count_nonzero((found < 0) & (codes >= 0)))
+        invalid.add_categories(column.reference, texts, codes, (found < 0) & (codes >= 0))
     rows = np.flatnonzero(found >= 0)
     return rows, found[rows]
 
@@ -297,6 +334,8 @@ def _encode_index_lists(
 
     A row is invalid if its lists differ in length, or if an index is out of range or occurs twice.
     """
+    for lists in (index_lists, value_lists):
+        _refuse_inexact(column, lists, invalid)
     lengths, indices = index_lists.lists()
     value_lengths, values = value_lists.lists()
     unequal = lengths != value_lengths

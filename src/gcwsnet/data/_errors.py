@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from gcwsnet.data._batch import Batch
 
 MAX_REASONS = 10
 MAX_QUOTED = 60
+UNKNOWN_SHARE = 0.1
+"""The share of unknown categories among the values of a column that users are warned of."""
 MISSING_HINT = 'give missing="zero" or another rule, or drop the row'
 MISSING_MESSAGE = f"a value must not be missing; {MISSING_HINT}"
 ColumnReference = int | str | None
@@ -55,6 +58,14 @@ class DataError(ValueError):
         self.path, self.line, self.column = path, line, column
 
 
+class UnknownCategories(NamedTuple):
+    """How many values of a column were not missing, how many of them were unknown categories, and one of these."""
+
+    n_values: int
+    n_unknown: int
+    example: str | None
+
+
 class ErrorHandler:
     """A handler of invalid rows: it raises the first error, or counts the errors and saves the rows.
 
@@ -70,13 +81,12 @@ class ErrorHandler:
         The number of rows skipped so far.
     reasons : list of str
         The messages of the first errors.
-    unknown_categories : int
-        The number of values so far that are not among the categories of the schema, which is no error.
     """
 
     def __init__(self, on_error: str, rejects: str | os.PathLike[str] | None = None) -> None:
         self.on_error = on_error
-        self.skipped = self.unknown_categories = 0
+        self.skipped = 0
+        self._categories: dict[ColumnReference, UnknownCategories] = {}
         self.reasons: list[str] = []
         self._n_rows, self._skipped_rows = 0, array("q")
         self._rejects = None if rejects is None else Path(rejects)
@@ -86,6 +96,30 @@ class ErrorHandler:
     def skipped_rows(self) -> NDArray[np.int64]:
         """The numbers of the skipped rows among all rows so far, counted from 0."""
         return np.sort(np.array(self._skipped_rows, dtype=np.int64))
+
+    @property
+    def unknown_categories(self) -> int:
+        """The number of values so far that are not among the categories of the schema, which is no error."""
+        return sum(column.n_unknown for column in self._categories.values())
+
+    def count_categories(self, column: ColumnReference, texts: list[str], codes: Any, unknown: Any) -> None:
+        """Count values of a column that are not missing, given by the codes of their texts, and the unknown ones."""
+        before = self._categories.get(column, UnknownCategories(0, 0, None))
+        example = texts[codes[unknown][0]] if before.example is None and unknown.any() else before.example
+        n_values, n_unknown = int(np.count_nonzero(codes >= 0)), int(np.count_nonzero(unknown))
+        self._categories[column] = UnknownCategories(before.n_values + n_values, before.n_unknown + n_unknown, example)
+
+    def warn_of_unknown_categories(self, stacklevel: int = 3) -> None:
+        """Warn of columns in which many values are unknown categories, as where they are written in another way."""
+        for column, found in self._categories.items():
+            if found.n_unknown and found.n_unknown >= UNKNOWN_SHARE * found.n_values:
+                warnings.warn(
+                    f"{found.n_unknown} of {found.n_values} values of the column {column!r} are none of its categories "
+                    f"in training, such as {quote(found.example or '')}, and count as missing; write them as in "
+                    "training, or train again",
+                    UserWarning,
+                    stacklevel=stacklevel,
+                )
 
     def advance(self, n_rows: int) -> None:
         """Take note that these rows, valid or not, have been gone over."""
@@ -184,12 +218,23 @@ class InvalidRows:
 
     def __init__(self) -> None:
         self._reasons: dict[int, tuple[ColumnReference, str]] = {}
+        self._categories: list[tuple[ColumnReference, list[str], Any, Any]] = []
 
     def add(self, rows: Iterable[int], column: ColumnReference, message: Callable[[int], str]) -> None:
         """Add rows; `message` maps a row to its error message."""
         for row in rows:
             if int(row) not in self._reasons:
                 self._reasons[int(row)] = (column, message(int(row)))
+
+    def add_categories(self, column: ColumnReference, texts: list[str], codes: Any, unknown: Any) -> None:
+        """Take note of the texts of a column by their codes, and of a mask of those that are unknown categories."""
+        self._categories.append((column, texts, codes, unknown))
+
+    def count_categories(self, errors: ErrorHandler) -> None:
+        """Hand the categories of the valid rows to the error handler."""
+        for column, texts, codes, unknown in self._categories:
+            valid = self.valid_mask(len(codes))
+            errors.count_categories(column, texts, codes[valid], unknown[valid])
 
     def first(self) -> tuple[int, ColumnReference, str] | None:
         """Return the first invalid row, its column and the rule that it breaks, or None."""
@@ -209,6 +254,7 @@ class InvalidRows:
         for row, (column, message) in sorted(self._reasons.items()):
             error = DataError(message, path=origin.path, line=origin.line(row), column=column)
             errors.handle(error, origin.text(row), row if origin.positions is None else origin.positions[row])
+        self.count_categories(errors)
         errors.advance(batch.n_rows if origin.n_rows is None else origin.n_rows)
         return batch.take(self.valid_mask(batch.n_rows)) if self._reasons else batch
 

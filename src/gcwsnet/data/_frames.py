@@ -101,12 +101,14 @@ def encode_frame(frame: Frame, schema: Schema) -> Any:
     Columns are found by their names, in any order, and by their places where the schema has no names. A column that is
     missing or that the schema does not have is an error.
     """
-    invalid = InvalidRows()
-    X = encode(_select(frame, schema), schema, invalid, ErrorHandler("stop"), "float64").X
+    invalid, errors = InvalidRows(), ErrorHandler("stop")
+    X = encode(_select(frame, schema), schema, invalid, "float64").X
     first = invalid.first()
     if first is not None:
         row, column, message = first
         raise ValueError(f"X[{row}, {column!r}]: {message}")
+    invalid.count_categories(errors)
+    errors.warn_of_unknown_categories()
     return X
 
 

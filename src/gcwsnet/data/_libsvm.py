@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 from gcwsnet import _core
-from gcwsnet._validation import MOST_COLUMNS
+from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT, MOST_COLUMNS, MOST_EXACT
 from gcwsnet.data._batch import Batch, canonical_csr
+from gcwsnet.data._columns import INTEGER, is_inexact, labels_of_texts
 from gcwsnet.data._errors import MISSING_HINT, DataError, ErrorHandler, InvalidRows, RowOrigin, check_batch, quote
 from gcwsnet.data._reader import Reader
 from gcwsnet.data._schema import Schema
@@ -79,7 +83,8 @@ class LibsvmReader(Reader):
             )
             if len(y):
                 batch = Batch(canonical_csr(values, columns, indptr, schema.n_features), y)
-                yield self._check_labels(batch, schema, _row_origin(path, block, line_number, lines), errors)
+                origin = _row_origin(path, block, line_number, lines)
+                yield self._check_rows(_with_integer_labels(batch, origin), schema, origin, errors)
             begin, line_number = begin + n_bytes, line_number + n_lines
             if fault == Fault.NONE:
                 return
@@ -91,13 +96,43 @@ class LibsvmReader(Reader):
             errors.advance(1)
             begin, line_number = begin + len(line), line_number + 1
 
-    def _check_labels(self, batch: Batch, schema: Schema, origin: RowOrigin, errors: ErrorHandler) -> Batch:
+    def _check_rows(self, batch: Batch, schema: Schema, origin: RowOrigin, errors: ErrorHandler) -> Batch:
         invalid = InvalidRows()
+        _refuse_inexact(batch, origin, invalid)
         if self.options.labels is None:  # the native parser has checked everything else
             return invalid.drop_from(batch, origin, errors)
         without_features = batch._replace(X=batch.X[:, :0])
         check_batch(without_features, invalid, missing=schema.missing, known_labels=self.options.labels)
         return invalid.drop_from(batch, origin, errors)
+
+
+def _with_integer_labels(batch: Batch, origin: RowOrigin) -> Batch:
+    """Return a batch whose labels are integers where float64 does not hold them; the native parser gives floats."""
+    y: Any = batch.y
+    if np.abs(y).max() < MOST_EXACT:
+        return batch
+    texts = [str(one) if abs(one) < MOST_EXACT else _tokens(origin, row)[0] for row, one in enumerate(y.tolist())]
+    try:
+        return batch._replace(y=labels_of_texts(texts))
+    except ValueError:
+        row = int(np.abs(y).argmax())
+        message = f"labels that are integers must be within int64, got {quote(texts[row])}; number the labels"
+        raise DataError(message, path=origin.path, line=origin.line(row), column=1) from None
+
+
+def _refuse_inexact(batch: Batch, origin: RowOrigin, invalid: InvalidRows) -> None:
+    """Add the rows with an integer that float64 does not hold."""
+    X = batch.X
+    for row in np.unique(np.searchsorted(X.indptr, np.flatnonzero(np.abs(X.data) >= MOST_EXACT), side="right") - 1):
+        values = (token.rpartition(":")[2] for token in _tokens(origin, int(row))[1:])
+        found = next((one for one in values if INTEGER.fullmatch(one) and is_inexact(Decimal(one))), None)
+        if found is not None:
+            message = f"{INEXACT}, got {quote(found)}; {INEXACT_WAY_OUT}"
+            invalid.add([int(row)], None, lambda _, message=message: message)  # type: ignore[misc]
+
+
+def _tokens(origin: RowOrigin, row: int) -> list[str]:
+    return origin.text(row).partition(b"#")[0].decode("utf-8", "replace").split()
 
 
 def _line_at(text: bytes, begin: int) -> bytes:

@@ -47,7 +47,7 @@ class NpyReader(Reader):
             with self._open_chunks(source, schema) as (_, chunks):
                 first_row = 0
                 for chunk in chunks:
-                    batch = as_batch(chunk, self.options.dtype)
+                    batch = as_batch(chunk, self.options.dtype, path=source.name, first_row=first_row)
                     yield checked_batch(batch, first_row, source.name, schema, self.options, errors)
                     first_row += batch.n_rows
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack
 from itertools import chain
 from typing import Any, NamedTuple
 
-from gcwsnet.data._columns import ArrowColumn, arrow_kind, is_number_list
+from gcwsnet.data._columns import ArrowColumn, are_values, arrow_kind, form_of_text, is_number_list
 from gcwsnet.data._encode import Table
 from gcwsnet.data._errors import DataError, ErrorHandler, RowOrigin, damage_as_data_error, require_pyarrow
 from gcwsnet.data._options import ReadOptions
@@ -186,6 +186,9 @@ def _file_column(field: Any, first: Any) -> FileColumn:
         return FileColumn(field.name, kind)
     column = first.column(field.name)
     if kind == "text":
-        return FileColumn(field.name, ArrowColumn(column.slice(0, FIRST_ROWS)).file_kind())
+        texts = ArrowColumn(column.slice(0, FIRST_ROWS))
+        return FileColumn(
+            field.name, texts.file_kind(), by_value=are_values({*map(form_of_text, texts.factor().texts)})
+        )
     width = next((len(value) for value in column if value.is_valid), 0)
     return FileColumn(field.name, kind, width)

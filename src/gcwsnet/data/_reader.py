@@ -129,7 +129,7 @@ class TableReader(Reader):
     def read(self, schema: Schema, errors: ErrorHandler) -> Iterator[Batch]:
         """Yield a batch for each table."""
         for table, origin in self._read_all_tables(schema, errors):
-            batch, invalid = self._encode(table, schema, errors)
+            batch, invalid = self._encode(table, schema)
             yield invalid.drop_from(batch, origin, errors)
 
     def start_schema(self) -> Schema:
@@ -142,7 +142,7 @@ class TableReader(Reader):
         start = schema if text_labels is None else replace(schema, label_type="strings")
         statistics, learner = RowStatistics(max_labels), SchemaLearner(schema, self.sources[0].name)
         for table, origin in self._read_all_tables(start, errors):
-            batch, invalid = self._encode(table, start, errors)
+            batch, invalid = self._encode(table, start)
             valid = invalid.valid_mask(batch.n_rows)
             batch = invalid.drop_from(batch, origin, errors)
             if text_labels is not None and batch.y is not None:
@@ -182,9 +182,9 @@ class TableReader(Reader):
     def _nonempty_sources(self) -> Sequence[Source]:
         return [source for source in self.sources if not self.is_empty(source)] or self.sources
 
-    def _encode(self, table: Table, schema: Schema, errors: ErrorHandler) -> tuple[Batch, InvalidRows]:
+    def _encode(self, table: Table, schema: Schema) -> tuple[Batch, InvalidRows]:
         invalid = InvalidRows()
-        batch = encode(table, schema, invalid, errors, self.options.dtype or "float64")
+        batch = encode(table, schema, invalid, self.options.dtype or "float64")
         batch = check_batch(
             batch,
             invalid,

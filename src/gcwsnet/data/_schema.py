@@ -53,6 +53,8 @@ class Column:
         The categories of a "onehot" column, in the order of their columns of X, or of an "ordered" one by rank.
     values : str or None
         The name of the second column of a "sparse" column.
+    by_value : bool
+        Whether the categories of a "hashed" column are numbers or booleans, and are hashed as such: 1.0 as 1.
     """
 
     name: str | None
@@ -61,6 +63,7 @@ class Column:
     width: int = 1
     categories: tuple[str, ...] = ()
     values: str | None = None
+    by_value: bool = False
 
     @property
     def key(self) -> str:
@@ -202,7 +205,11 @@ class Schema:
 
     def to_json(self) -> dict[str, Any]:
         """Return the schema as a dict that `json.dumps` takes."""
-        return {"version": SCHEMA_VERSION, **json.loads(json.dumps(asdict(self)))}
+        described = json.loads(json.dumps(asdict(self)))
+        for column in described["columns"]:
+            if not column["by_value"]:  # only hashed columns have it
+                del column["by_value"]
+        return {"version": SCHEMA_VERSION, **described}
 
     @classmethod
     def from_json(cls, description: dict[str, Any]) -> Schema:
@@ -238,11 +245,14 @@ class FileColumn(NamedTuple):
         As of `TableColumn`.
     width : int
         The length of a vector.
+    by_value : bool
+        Whether its first texts are numbers or booleans, all written in one way.
     """
 
     name: str | None
     kind: str
     width: int = 1
+    by_value: bool = False
 
 
 class ColumnNames:
@@ -328,12 +338,15 @@ def _infer_columns(
     sparse_pair = _find_sparse_pair(file_columns)
     columns = []
     for number in chosen:
-        name, kind, width = file_columns[number]
+        name, kind, width, by_value = file_columns[number]
         if number in sparse_pair:
             if number == sparse_pair[0]:
                 columns.append(Column(name, number, "sparse", options.n_features or MOST_COLUMNS, values=VALUES))
         elif kind in ("text", "category") or number in categorical:
-            columns.append(Column(name, number, "onehot" if options.hash_columns is None else "hashed", 0))
+            if options.hash_columns is None:
+                columns.append(Column(name, number, "onehot", 0))
+            else:
+                columns.append(Column(name, number, "hashed", 0, by_value=by_value or kind in ("number", "boolean")))
         elif kind in NUMBERS:
             columns.append(Column(name, number, kind))
         elif "vector" in kind and width == 0:

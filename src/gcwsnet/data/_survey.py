@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from gcwsnet import _sparse as sparse
 from gcwsnet._validation import MOST_COLUMNS
 from gcwsnet.data._batch import Batch
+from gcwsnet.data._columns import are_values, form_of_text, labels_of_texts
 from gcwsnet.data._encode import Table, factor_of_column
 from gcwsnet.data._errors import DataError
 from gcwsnet.data._schema import HASH_COLUMNS, MOST_ONE_HOT, Schema
@@ -150,7 +151,7 @@ class TextLabelStatistics:
         self._as_strings.update_labels(y)
         if self._all_numbers:
             try:
-                self._as_numbers.update_labels(y.astype(np.float64))
+                self._as_numbers.update_labels(labels_of_texts(y))
             except ValueError:
                 self._all_numbers = False
 
@@ -187,11 +188,12 @@ class SchemaLearner:
     def __init__(self, schema: Schema, path: str | None) -> None:
         self._schema, self._path = schema, path
         self._categories: dict[int, set[str]] = {}
+        self._forms: dict[int, set[str]] = {}
         self._orders: dict[int, tuple[str, ...]] = {}
         self._widths: dict[int, int] = {}
         for number, column in enumerate(schema.columns):
             if column.kind == "onehot":
-                self._categories[number] = set()
+                self._categories[number], self._forms[number] = set(), set()
             elif column.kind == "sparse" and column.width == MOST_COLUMNS:
                 self._widths[number] = 1
 
@@ -201,8 +203,11 @@ class SchemaLearner:
         for number, column in enumerate(self._schema.columns):
             source = next(sources)
             if column.kind == "onehot":
+                present = factor_of_column(column, source).present(valid)
+                if "text" not in self._forms[number]:
+                    self._forms[number].update(map(form_of_text, present))
                 if len(self._categories[number]) <= MOST_ONE_HOT:
-                    self._categories[number].update(factor_of_column(column, source).present(valid))
+                    self._categories[number].update(present)
             elif column.kind == "ordered":
                 self._check_order(number, tuple(factor_of_column(column, source).texts))
             elif column.kind == "sparse":
@@ -220,6 +225,7 @@ class SchemaLearner:
         for number, width in other._widths.items():
             self._widths[number] = max(self._widths[number], width)
         for number, categories in other._categories.items():
+            self._forms[number] |= other._forms[number]
             if len(self._categories[number]) <= MOST_ONE_HOT:
                 self._categories[number] |= categories
 
@@ -230,7 +236,7 @@ class SchemaLearner:
             if number in self._categories:
                 categories = tuple(sorted(self._categories[number]))
                 if len(categories) > MOST_ONE_HOT:
-                    columns.append(replace(column, kind="hashed", width=0))
+                    columns.append(replace(column, kind="hashed", width=0, by_value=are_values(self._forms[number])))
                 else:
                     columns.append(replace(column, categories=categories, width=len(categories)))
             elif column.kind == "ordered":

@@ -17,6 +17,7 @@ from gcwsnet._validation import check_finite
 from gcwsnet.coding import Coder, CoderSettings, fit_coder
 from gcwsnet.data import Batch, Batches, Schema, read
 from gcwsnet.data._batch import joined
+from gcwsnet.data._columns import labels_of_texts
 from gcwsnet.data._survey import Survey, infer_label_type
 from gcwsnet.training import Labels, Numbers, Targets, TrainingSettings
 from gcwsnet.training._candidate_score import CandidateScore
@@ -185,7 +186,8 @@ def _learn(
     else:
         y = as_labels(rows.y, label_type)
         if find_task(task, label_type, labels) == "classification":
-            targets = Labels(np.unique(as_labels(np.array(labels), label_type)))
+            exact = [int(label) for label in labels or ()] if label_type == "integers" else labels
+            targets = Labels(np.unique(as_labels(np.array(exact), label_type)))
         else:
             targets = Numbers.learn(y, "squared_error")
         training = training.for_rows(*(math.inf,) if n_rows is None else (n_rows, targets.n_outputs))
@@ -225,7 +227,7 @@ def find_task(task: str, label_type: str, labels: tuple[Any, ...] | None) -> str
 def as_labels(y: Any, label_type: str | None) -> NDArray[Any]:
     """Return labels in the type that the classes have: integers as integers, unless later rows have fractions."""
     y = np.asarray(y)
-    if label_type != "integers":
+    if label_type != "integers" or (y.dtype.kind == "u" and y.size and int(y.max()) >= 2**63):
         return y
     integers = y.astype(np.int64)
     return integers if np.array_equal(integers, y) else y
@@ -236,7 +238,7 @@ def _listed_classes(classes: list[str], label_type: str) -> tuple[Any, ...]:
     if label_type == "strings":
         return tuple(classes)
     try:
-        return tuple(float(label) for label in classes)
+        return tuple(labels_of_texts(classes).tolist())
     except ValueError:
         raise ValueError(
             f"--classes must be numbers, as the labels of the first rows are, got {','.join(classes)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,17 @@ def _check_array_fits(schema: Schema) -> None:
 
 def check_targets(y: Any, *, are_numbers: bool) -> NDArray[Any]:
     """Return labels or numbers as an array, with objects that are all numbers or booleans as such; none is missing."""
-    y = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    try:
+        y = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    except Exception as error:  # of NumPy, or of the library that y is from
+        raise ValueError(f"y must have one number or one text for each row; {error}") from error
     if y.dtype.kind in "biuf":
         return y
+    if y.dtype.kind in "mM" and np.isnat(y).any():
+        place = int(np.isnat(y).reshape(-1).argmax())
+        raise ValueError(
+            f"y must not have missing values; Input y contains NaN: y[{place}] is NaT; drop the rows without a label"
+        )
     text = next((value for value in y.reshape(-1)[:1].tolist() if isinstance(value, str)), None)
     if are_numbers and text is not None:
         raise ValueError(
@@ -81,6 +90,11 @@ def check_targets(y: Any, *, are_numbers: bool) -> NDArray[Any]:
         return y
     flat = y.reshape(-1)
     for place, value in enumerate(flat):
+        if isinstance(value, list | tuple | dict | set | frozenset | np.ndarray):
+            raise ValueError(
+                f"y must have one label for each row, y[{place}] is {value!r:.60}; give a column of 0 and 1 for each "
+                "label, or make one label of them"
+            )
         if _is_missing(value):
             raise ValueError(
                 f"y must not have missing values; Input y contains NaN: y[{place}] is {value!r}; drop the rows without "
@@ -89,8 +103,12 @@ def check_targets(y: Any, *, are_numbers: bool) -> NDArray[Any]:
     kinds = {type(value) for value in flat}
     if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
         return y.astype(bool)
+    if kinds and all(issubclass(kind, Decimal) for kind in kinds):
+        return np.array(
+            [int(value) if value.is_finite() and value == int(value) else float(value) for value in flat]
+        ).reshape(y.shape)
     if kinds and all(issubclass(kind, int | np.integer) for kind in kinds):
-        return y.astype(np.int64)
+        return _as_integers(y, are_numbers=are_numbers)
     if len(kinds) > 1 and str in kinds:
         other = next(value for value in flat if not isinstance(value, str))
         raise ValueError(
@@ -100,8 +118,25 @@ def check_targets(y: Any, *, are_numbers: bool) -> NDArray[Any]:
     return y
 
 
+def _as_integers(y: NDArray[Any], *, are_numbers: bool) -> NDArray[Any]:
+    """Return objects that are integers as int64 or uint64, and those beyond that as floats for a regression."""
+    least, most = int(y.min()), int(y.max())
+    if least >= -(2**63) and most < 2**63:
+        return y.astype(np.int64)
+    if least >= 0 and most < 2**64:
+        return y.astype(np.uint64)
+    if are_numbers and max(-least, most) < 2**1023:
+        return y.astype(np.float64)
+    raise ValueError(
+        f"labels that are integers must be within int64 or uint64, got {least:.4g} to {most:.4g}; convert them, for "
+        "example with y.astype(str)"
+        if max(-least, most) < 2**1023
+        else "numbers of y must be within float64, got an integer of more than 300 digits; convert them to text"
+    )
+
+
 def _is_missing(value: Any) -> bool:
     """Return whether a value is None, NaN, NaT or the NA of pandas."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float | np.floating) and math.isnan(value)
+    return isinstance(value, float | np.floating | Decimal) and math.isnan(value)

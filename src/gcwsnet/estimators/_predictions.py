@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet.data import Batch, Batches, Schema, read
-from gcwsnet.data._columns import BOOLEANS, text_of
+from gcwsnet.data._columns import BOOLEANS, labels_of_texts, text_of
 from gcwsnet.estimators._file_coder import as_labels
 from gcwsnet.estimators._model_file import read_model
 from gcwsnet.estimators._predictor import Predictor
@@ -59,9 +59,9 @@ def labels_like(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
         if set(classes.tolist()) <= {"True", "False"}:
             y = y.astype(bool)
         return np.array([text_of(label) for label in y.tolist()])
-    numbers = [BOOLEANS.get(label.strip().lower(), label) for label in y.tolist()]
+    numbers = [str(BOOLEANS.get(label.strip().lower(), label)) for label in y.tolist()]
     try:
-        return np.array(numbers, dtype=np.float64)
+        return labels_of_texts(numbers)
     except ValueError:
         return y
 
