@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from gcwsnet import data, datasets, distributed, neighbors, nn, theory
     from gcwsnet.encoding import CountSketch, estimate_similarity
     from gcwsnet.estimators import (
-        FieldsClassifier,
         GCWSNetClassifier,
         GCWSNetRegressor,
         PGMMClassifier,
@@ -32,7 +31,6 @@ __version__ = "0.1.0"
 __all__ = [
     "HASH_VERSION",
     "CountSketch",
-    "FieldsClassifier",
     "GCWSHasher",
     "GCWSNetClassifier",
     "GCWSNetRegressor",
@@ -58,7 +56,6 @@ __all__ = [
 _HOME = {
     "HASH_VERSION": "hashing",
     "CountSketch": "encoding",
-    "FieldsClassifier": "estimators",
     "GCWSHasher": "hashing",
     "GCWSNetClassifier": "estimators",
     "GCWSNetRegressor": "estimators",
