@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gcwsnet._lazy import load_when_used
 
 if TYPE_CHECKING:
-    from gcwsnet import data, datasets, distributed, neighbors, nn, theory
+    from gcwsnet import data, distributed, neighbors, nn, theory
     from gcwsnet.encoding import CountSketch, estimate_similarity
     from gcwsnet.estimators import (
         GCWSNetClassifier,
@@ -40,7 +40,6 @@ __all__ = [
     "RandomFourierFeatures",
     "__version__",
     "data",
-    "datasets",
     "distributed",
     "estimate_similarity",
     "export_onnx",
@@ -64,7 +63,6 @@ _HOME = {
     "Predictor": "estimators",
     "RandomFourierFeatures": "fourier",
     "data": "data",
-    "datasets": "datasets",
     "distributed": "distributed",
     "estimate_similarity": "encoding",
     "export_onnx": "export",

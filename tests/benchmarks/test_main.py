@@ -12,7 +12,7 @@ from benchmarks import subject, timing
 from benchmarks.__main__ import SUBJECTS, main
 from benchmarks.hashing import peers, speed
 from benchmarks.subject import DOCS, marks
-from gcwsnet import datasets
+from reproduction import datasets
 
 
 def module_of(name: str) -> Any:
