@@ -1,4 +1,4 @@
-"""What is collected where torch or dask are not installed: everything but what needs them, and what torch judges."""
+"""What is collected where torch, dask or river are not installed: all but what needs them, and what torch judges."""
 
 from importlib.util import find_spec
 
@@ -12,7 +12,9 @@ NEED_TORCH = [
     "tests/training/test_native_net_equals_torch.py",
 ]
 NEED_DASK = ["src/gcwsnet/distributed", "tests/distributed"]
+NEED_RIVER = ["src/gcwsnet/river.py", "tests/test_river.py"]
 collect_ignore = [
     *(NEED_TORCH if find_spec("torch") is None else []),
     *(NEED_DASK if find_spec("distributed") is None else []),
+    *(NEED_RIVER if find_spec("river") is None else []),
 ]

@@ -1,7 +1,7 @@
 """Accuracy after one pass with batches of 32, 64 and 128 rows, by the number of rows.
 
 The rows are the first ones of half of Covtype and of MNIST, with p = 1 and the preprocessing given. Where
-`gcwsnet.datasets.load` does not find a dataset, it is left out.
+`reproduction.datasets.load` does not find a dataset, it is left out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.subject import Section, add_count, environment, markdown_table
-from gcwsnet import GCWSNetClassifier, datasets
+from gcwsnet import GCWSNetClassifier
+from reproduction import datasets
 
 SIZES = (32, 64, 128)
 SCALES: dict[str, str | None] = {"covtype": "numeric", "mnist": None}

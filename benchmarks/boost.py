@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.subject import Section, add_count, environment, log, markdown_table, save_svg
-from gcwsnet import datasets
+from reproduction import datasets
 
 UNITS = (200, 400)
 BATCH, RATE = 32, 1e-3

@@ -17,7 +17,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.subject import Section, add_count, environment, log, markdown_table, save_svg
-from gcwsnet import GCWSHasher, GCWSNetClassifier, datasets, estimate_similarity, pgmm_kernel, theory
+from gcwsnet import GCWSHasher, GCWSNetClassifier, estimate_similarity, pgmm_kernel, theory
+from reproduction import datasets
 
 HASHES = (16, 32, 64, 128, 256, 512)
 BITS = (1, 2, 4, 8)

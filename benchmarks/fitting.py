@@ -2,7 +2,7 @@
 
 GCWSNet selects its preprocessing and p, hashes and learns once from half of Covtype: with all defaults, and with k = 64
 and batches of 128. LightGBM has its defaults, and the same rows and threads. All take turns, and medians count. The
-accuracy is that on the other half. Where `gcwsnet.datasets.load` does not find Covtype, rows like it are generated.
+accuracy is that on the other half. Where ``reproduction.datasets`` does not find Covtype, rows like it are generated.
 """
 
 from __future__ import annotations

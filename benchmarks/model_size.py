@@ -1,7 +1,7 @@
 """Size of model files and accuracy by the type of the stored table.
 
 A model with all defaults is fitted once to half of Covtype and to MNIST, saved without the optimizer's state in each
-type, loaded and tested. Where `gcwsnet.datasets.load` does not find a dataset, it is left out.
+type, loaded and tested. Where `reproduction.datasets.load` does not find a dataset, it is left out.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy as np
 
 import gcwsnet
 from benchmarks.subject import Section, add_count, environment, markdown_table
-from gcwsnet import GCWSNetClassifier, datasets
+from gcwsnet import GCWSNetClassifier
 from gcwsnet.estimators._model_format import TABLE_DTYPES
+from reproduction import datasets
 
 NAMES = ("covtype", "mnist")
 

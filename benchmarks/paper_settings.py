@@ -19,8 +19,9 @@ from sklearn.neural_network import MLPClassifier
 
 from benchmarks.subject import Section, add_count, add_names, environment, log, markdown_table
 from benchmarks.timing import one_thread
-from gcwsnet import GCWSNetClassifier, datasets
+from gcwsnet import GCWSNetClassifier
 from gcwsnet.coding._preprocessing import learn_scaling_of
+from reproduction import datasets
 
 H = 200
 RATE = 1e-3

@@ -3,7 +3,7 @@
 Each cell is one pass, whose rounds are learned one after the other in this process: with the same bits as on a cluster
 of any size. The rows are half of Covtype, with p = 1 and columns of numbers standardised, and a generated stream: 16
 numbers around one of 1,000 random points, which belongs to one of ten classes; 5% of the rows have a random class.
-Where `gcwsnet.datasets.load` does not find Covtype, it is left out.
+Where `reproduction.datasets.load` does not find Covtype, it is left out.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.subject import Section, add_count, environment, log, markdown_table
-from gcwsnet import datasets
 from gcwsnet.coding import CoderSettings, fit_coder
 from gcwsnet.data import Batch
 from gcwsnet.training import Labels, Plan, Trainer, TrainingSettings
 from gcwsnet.training._rounds import RoundsHere, run_in_rounds
+from reproduction import datasets
 
 SHARDS_OF_COVTYPE, SHARDS_OF_STREAM = (2, 4, 16), (4, 16, 64)
 SYNC_ROWS = (2048, 8192, 32_768)

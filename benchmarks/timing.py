@@ -1,36 +1,64 @@
-"""Times that can be compared, and the machine they were taken on.
-
-Median times, the machine and the versions are those of ``gcwsnet bench``.
-"""
+"""Times that can be compared, and the machine they were taken on."""
 
 from __future__ import annotations
 
 import os
+import platform
 import resource
+import statistics
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from gcwsnet.cli._hashing_speed import Work, machine, medians, n_cores, seconds, versions
+from gcwsnet import _core
 
-__all__ = [
-    "HighestLoad",
-    "Work",
-    "copies_per_second",
-    "machine",
-    "medians",
-    "n_cores",
-    "one_thread",
-    "peak_bytes",
-    "seconds",
-    "versions",
-]
-
+Work = Callable[[], object]
 COPIED = 1 << 26  # numbers, far more than a cache holds
+
+
+def medians(works: Mapping[str, Work], repetitions: int) -> dict[str, float]:
+    """Return median seconds; the works take turns, so that a slow moment of the machine meets all of them."""
+    for work in works.values():
+        work()
+    rounds = [{name: seconds(work) for name, work in works.items()} for _ in range(repetitions)]
+    return {name: statistics.median(one[name] for one in rounds) for name in works}
+
+
+def seconds(work: Work) -> float:
+    """Return the wall-clock seconds of one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def n_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def machine() -> str:
+    """Return the processor, the instruction set in use, the cores and the system, on one line."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    processor = names[0] if names else platform.processor() or platform.machine()
+    return f"{processor}, {_core.instruction_set()}, {n_cores()} cores, {platform.system()}"
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Return the versions of Python and of the packages that are installed."""
+    found = {"Python": platform.python_version()}
+    for name in packages:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 @contextmanager

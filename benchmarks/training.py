@@ -3,7 +3,7 @@
 A fit is all of it: scaling, hashing, the net and its optimizer. Nothing is searched for: p is 1, the scaling "numeric",
 and there is one net with 200 hidden units that learns once from each row.
 There are batches of 32 and of 128, and one thread and two. The rows are half of Covtype, or generated ones like them
-where `gcwsnet.datasets.load` does not find it. LightGBM has its defaults. All take turns, and medians count.
+where `reproduction.datasets.load` does not find it. LightGBM has its defaults. All take turns, and medians count.
 
 The first prediction is timed in a new process: the import, the load of a model file and the prediction of one row. It
 is set against a process that imports NumPy and does nothing else. Single rows are then predicted one by one in a loop.
@@ -28,7 +28,8 @@ import numpy as np
 
 from benchmarks.subject import Section, add_count, environment, log, markdown_table
 from benchmarks.timing import medians, n_cores
-from gcwsnet import GCWSNetClassifier, Predictor, datasets
+from gcwsnet import GCWSNetClassifier, Predictor
+from reproduction import datasets
 
 BATCHES = (32, 128)
 NO_SEARCH: dict[str, Any] = {

@@ -14,8 +14,8 @@ from joblib import Parallel, delayed
 
 from benchmarks.timing import machine, one_thread, versions
 from gcwsnet import HASH_VERSION
-from reproduction.datasets import availability, fetch, load_rows, sizes
 from reproduction.experiment import Experiment, seeds_of
+from reproduction.experiment_data import availability, fetch, load_rows, sizes
 from reproduction.experiments import EXPERIMENTS
 from reproduction.results import Outcome, Results, save_single
 from reproduction.settings import Settings, describe, key, with_seeds

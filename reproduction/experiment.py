@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from reproduction.charts import BY_K, ORIGINAL, Chart, Figure, accuracy_over_epochs
-from reproduction.datasets import COMPARABLE, availability
+from reproduction.experiment_data import COMPARABLE, availability
 from reproduction.results import Outcome, Results
 from reproduction.settings import SEEDED, Settings, gcws, key, original
 from reproduction.statements import CLOSE, NOT_MEASURED, Statement

@@ -17,7 +17,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 
 from gcwsnet import GCWSHasher, pgmm_kernel
-from reproduction.datasets import length_one_on_average
+from reproduction.experiment_data import length_one_on_average
 from reproduction.settings import Settings
 
 Floats = NDArray[np.float64]

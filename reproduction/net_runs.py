@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from benchmarks.timing import medians
 from gcwsnet import GCWSHasher, GCWSNetClassifier, RandomFourierFeatures
 from gcwsnet.nn import GCWSLayer, HashedLinear, LazyAdam
-from reproduction.datasets import length_one_on_average, load_rows, subsample_test_rows
+from reproduction.experiment_data import length_one_on_average, load_rows, subsample_test_rows
 from reproduction.settings import Settings, gcws, hidden_layers
 
 Floats = NDArray[np.float32]

@@ -10,9 +10,9 @@ from html import escape
 from pathlib import Path
 
 from reproduction.charts import Chart, Figure
-from reproduction.datasets import COMPARABLE, DISPLAY_NAMES, ORIGINS, availability, where_to_get
 from reproduction.execution import duration
 from reproduction.experiment import BY_FORMULA, NO_VERDICT, Experiment, seeds_of
+from reproduction.experiment_data import COMPARABLE, DISPLAY_NAMES, ORIGINS, availability, where_to_get
 from reproduction.experiments import EXPERIMENTS
 from reproduction.results import Outcome, Results, write_text
 from reproduction.settings import key

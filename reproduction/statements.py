@@ -10,7 +10,7 @@ from statistics import median
 from types import MappingProxyType
 from typing import NamedTuple
 
-from reproduction.datasets import COMPARABLE, DISPLAY_NAMES
+from reproduction.experiment_data import COMPARABLE, DISPLAY_NAMES
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, key
 

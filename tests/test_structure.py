@@ -17,9 +17,7 @@ PACKAGE = Path(gcwsnet.__file__).parent
 
 # Imports only point to the left. Encoders are functions on integers that know no sampler; the hasher composes both.
 # Formulas know no data and may be used everywhere; Fourier features and the hasher know nothing of each other.
-# Datasets are arrays by name; nothing that is done with them is known to them.
 FLOW = [
-    ("datasets",),
     ("theory",),
     ("data",),
     ("kernels",),
@@ -39,8 +37,9 @@ BELOW_ALL = {"_atomic", "_core", "_keys", "_lazy", "_memory", "_sparse", "_threa
 REPRODUCTION = Path(__file__).parent.parent / "reproduction"
 REPRODUCTION_FLOW = [
     ("settings",),
-    ("results",),
     ("datasets",),
+    ("results",),
+    ("experiment_data",),
     ("charts", "statements"),
     ("simulation",),
     ("net_runs", "kernel_runs", "theorems", "svg"),
@@ -49,12 +48,7 @@ REPRODUCTION_FLOW = [
     ("execution",),
     ("report",),
 ]
-REPRODUCTION_PRIVATE = {
-    "gcwsnet._atomic",
-    "gcwsnet.datasets._bunch",
-    "gcwsnet.datasets._catalog",
-    "gcwsnet.datasets._files",
-}
+REPRODUCTION_PRIVATE = {"gcwsnet._atomic", "gcwsnet._validation"}
 
 
 def part_of(module: str) -> str:
@@ -116,7 +110,7 @@ def test_importing_the_package_loads_nothing_heavy(tmp_path: Path) -> None:
         "import sys, gcwsnet; dir(gcwsnet)\n"
         "heavy = {'torch', 'sklearn', 'scipy', 'numpy', 'pandas', 'matplotlib', 'joblib', 'pyarrow'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
-        "from gcwsnet import CountSketch, GCWSHasher, RandomFourierFeatures, datasets, pgmm_kernel, theory\n"
+        "from gcwsnet import CountSketch, GCWSHasher, RandomFourierFeatures, pgmm_kernel, theory\n"
         "from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, estimators, load\n"
         "GCWSHasher(8).fit_transform([[1.0, 2.0]]), pgmm_kernel([[1.0]])\n"
         "assert not {'torch', 'matplotlib', 'typer'} & set(sys.modules)  # scikit-learn imports pandas if it is there\n"

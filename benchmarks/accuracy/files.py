@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.accuracy.split import Split, SuiteDataset, Task, same_for_all_seeds
-from gcwsnet import datasets
+from reproduction import datasets
 
 OF_THE_PAPER = {
     "semg": "derived",

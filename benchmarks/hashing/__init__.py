@@ -2,8 +2,8 @@
 
 Whole calls are timed on one thread. All that hash the same rows take turns within one run, after a call that is not
 timed, and the median counts. Peers that are not installed are left out: pip install '.[bench]'. Real datasets are read
-from the folder that GCWSNET_DATA names, or from the cache folder (see gcwsnet.datasets.load), and left out where they
-are missing.
+from the folder that GCWSNET_DATA names, or from the cache folder (see reproduction.datasets.load), and left out where
+they are missing.
 
 With --against COMMIT this package is compared with one of its own commits instead: see old_core.py.
 """

@@ -1,20 +1,56 @@
-"""The rows that are hashed: generated ones, and those of real datasets that `gcwsnet.datasets.load` finds."""
+"""The rows that are hashed: generated ones, and those of real datasets that `reproduction.datasets.load` finds."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet.cli._hashing_speed import N_HASHES, Case, binary_rows, lognormal_rows, uniform_rows
-from gcwsnet.cli._numpy_gcws import make_table
-from gcwsnet.datasets import load
+from benchmarks.hashing.numpy_gcws import make_table
+from benchmarks.timing import Work
+from gcwsnet import GCWSHasher, _core
 from gcwsnet.kernels import gmm_transform
+from reproduction.datasets import load
 
 Floats = NDArray[np.float32]
+N_HASHES = 256
+OURS, FULL_SCAN, NUMPY = "gcwsnet", "full scan", "NumPy"
+
+
+class Case(NamedTuple):
+    """Rows under a name, and the power they are hashed with."""
+
+    name: str
+    title: str
+    rows: Callable[[], Any]
+    p: float = 1
+    n_hashes: int = N_HASHES
+
+
+def uniform_rows(n: int, n_columns: int) -> NDArray[np.float32]:
+    """Return dense rows of uniform numbers without zeros."""
+    U = np.random.default_rng(0).random((n, n_columns), dtype=np.float32)
+    return np.maximum(U, np.float32(2**-24), out=U)
+
+
+def lognormal_rows(n: int, nnz: int, n_columns: int) -> sparse.csr_matrix:
+    """Return CSR rows with `nnz` lognormal numbers each."""
+    rng = np.random.default_rng(0)
+    step = n_columns // nnz
+    columns = rng.integers(0, step, (n, nnz)) + np.arange(nnz) * step
+    data = rng.lognormal(size=n * nnz).astype(np.float32)
+    return sparse.csr_matrix((data, columns.ravel(), np.arange(n + 1) * nnz), shape=(n, n_columns))
+
+
+def binary_rows(n: int, nnz: int, n_columns: int) -> sparse.csr_matrix:
+    """Return CSR rows with `nnz` ones each."""
+    X = lognormal_rows(n, nnz, n_columns)
+    X.data[:] = 1
+    return X
 
 
 @lru_cache
@@ -97,3 +133,10 @@ class Problem:
     def weights(self, X: Any) -> Any:
         """Return non-negative weights of rows of X, for peers that take no negative numbers."""
         return gmm_transform(X) if self.is_signed else X
+
+
+def hasher_call(case: Case, X: Any, scan: _core.Scan = _core.Scan.AUTO, n_jobs: int = 1) -> Work:
+    """Return the call of a hasher that is fitted to X."""
+    hasher = GCWSHasher(case.n_hashes, p=case.p, random_state=0, n_jobs=n_jobs).fit(X[:1])
+    hasher._make_core(scan)
+    return lambda: hasher.transform(X)

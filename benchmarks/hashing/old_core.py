@@ -19,10 +19,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from benchmarks.hashing.cases import N_HASHES, Case
 from benchmarks.hashing.speed import Say
 from benchmarks.subject import environment, markdown_table
 from benchmarks.timing import HighestLoad
-from gcwsnet.cli._hashing_speed import N_HASHES, Case
 
 ROOT = Path(__file__).parents[2]
 WORKER = Path(__file__).with_name("hash_on_request.py")

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 
-from benchmarks.hashing.cases import Problem
+from benchmarks.hashing.cases import NUMPY, Problem
+from benchmarks.hashing.numpy_gcws import NumpyGCWS
 from benchmarks.hashing.torch_gcws import TorchDenseCompiled, TorchDenseEager, TorchGCWS, TorchSparse
 from benchmarks.subject import EXTRA
 from benchmarks.timing import Work
 from gcwsnet._memory import require_memory
-from gcwsnet.cli._hashing_speed import NUMPY
-from gcwsnet.cli._numpy_gcws import NumpyGCWS
 
 LEAST_SHARE = 0.99  # of equal samples: logarithms and sums of other libraries round differently
 

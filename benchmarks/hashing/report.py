@@ -8,11 +8,11 @@ from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
+from benchmarks.hashing.cases import FULL_SCAN, N_HASHES, OURS
 from benchmarks.hashing.peers import PEERS
 from benchmarks.subject import EXTRA, environment, markdown_table
 from benchmarks.timing import machine, versions
 from gcwsnet._atomic import written_beside
-from gcwsnet.cli._hashing_speed import FULL_SCAN, N_HASHES, OURS
 
 OTHERS = (FULL_SCAN, *(peer.name for peer in PEERS))
 TWO_THREADS = "two threads"

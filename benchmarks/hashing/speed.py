@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.hashing import peers
-from benchmarks.hashing.cases import Problem
+from benchmarks.hashing.cases import FULL_SCAN, OURS, Case, Problem, hasher_call
 from benchmarks.hashing.report import TWO_THREADS, HashingReport, Rates
 from benchmarks.timing import HighestLoad, Work, medians, n_cores, one_thread, seconds
 from gcwsnet import GCWSHasher, _core
-from gcwsnet.cli._hashing_speed import FULL_SCAN, OURS, Case, hasher_call
 
 READY_ROWS, READY_COLUMNS, READY_HASHES = 128, 5625, 256
 Say = Callable[[str], None]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet.cli._numpy_gcws import Floats, HashMajorTable, hash_blocks
+from benchmarks.hashing.numpy_gcws import Floats, HashMajorTable, hash_blocks
 
 Tensor = Any
 CHUNK = 32  # features whose least a is found first: a minimum is vectorised, its position is not

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from benchmarks.accuracy.generated import load_docstrings
-from gcwsnet import datasets, pgmm_kernel
+from gcwsnet import pgmm_kernel
 from gcwsnet.data._texts import shingle_rows
+from reproduction import datasets
 
 TOP = 10
 PACKAGES = ("numpy", "scipy", "sklearn", "torch", "matplotlib", "pandas")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet import datasets
+from reproduction import datasets
 
 COLUMNS, CLASSES, CLUSTERS = 32, 10, 3
 SMALL_COLUMNS = 8

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from reproduction.charts import BY_NUMBER, ORIGINAL, Chart, Series, figure
-from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import (
     NETS,
     NO_VERDICT,
@@ -18,6 +17,7 @@ from reproduction.experiment import (
     Net,
     gcws_and_original_grid,
 )
+from reproduction.experiment_data import DISPLAY_NAMES
 from reproduction.experiments import hundred_epochs as covtype
 from reproduction.results import Results
 from reproduction.settings import Settings, key, original

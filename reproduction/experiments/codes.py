@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from reproduction.charts import BY_K, BY_NUMBER, Chart, Series, accuracy_against, figure
-from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import NETS, B, Experiment, K, net_label
+from reproduction.experiment_data import DISPLAY_NAMES
 from reproduction.experiments.one_epoch import POWERS
 from reproduction.results import Results
 from reproduction.settings import Settings, gcws

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from reproduction.charts import BLUE, RED, Chart, Series, Style, accuracy_against, figure
-from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import NETS, NO_VERDICT, B, Comparison, Experiment, K, gcws_and_original_grid, net_label
+from reproduction.experiment_data import DISPLAY_NAMES
 from reproduction.results import Results
 from reproduction.settings import Settings, as_in_paddle, gcws, original
 from reproduction.statements import (

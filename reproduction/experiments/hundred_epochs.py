@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import partial
 
 from reproduction.charts import BY_NUMBER, Chart, Figure, accuracy_against, figure
-from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import (
     COVTYPE_GCWS_1,
     COVTYPE_GCWS_100,
@@ -22,6 +21,7 @@ from reproduction.experiment import (
     gcws_and_original_grid,
     net_label,
 )
+from reproduction.experiment_data import DISPLAY_NAMES
 from reproduction.results import Results
 from reproduction.settings import Settings, gcws, original
 from reproduction.statements import (

@@ -19,8 +19,8 @@ from reproduction.charts import (
     accuracy_series,
     figure,
 )
-from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import NETS, Experiment, K, net_label
+from reproduction.experiment_data import DISPLAY_NAMES
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, gcws, nrff
 from reproduction.statements import MUCH, REASONABLE, Case, Statement, all_done, better, faster

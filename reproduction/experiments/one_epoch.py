@@ -17,8 +17,8 @@ from reproduction.charts import (
     accuracy_series,
     figure,
 )
-from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import NETS, B, Experiment, K, curves, gcws_and_original_grid, net_label
+from reproduction.experiment_data import DISPLAY_NAMES
 from reproduction.results import Results
 from reproduction.settings import RATE, Settings, gcws, original
 from reproduction.statements import (

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from reproduction.charts import BLACK, BY_K, RED, Chart, Style, accuracy_against, figure
-from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import NETS, Experiment, net_label
+from reproduction.experiment_data import DISPLAY_NAMES
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, gcws, original
 from reproduction.statements import CLOSE_TO_BEST, FAILED, MUCH, OBVIOUS, REASONABLE, Case, Statement, all_done

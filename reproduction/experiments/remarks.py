@@ -7,7 +7,6 @@ from functools import partial
 from itertools import pairwise, product
 
 from reproduction.charts import BY_NUMBER, ORIGINAL, Chart, Series, accuracy_against, accuracy_series, figure
-from reproduction.datasets import DISPLAY_NAMES, REBUILT, sizes
 from reproduction.experiment import (
     BY_FORMULA,
     NO_VERDICT,
@@ -17,6 +16,7 @@ from reproduction.experiment import (
     K,
     net_label,
 )
+from reproduction.experiment_data import DISPLAY_NAMES, REBUILT, sizes
 from reproduction.experiments.hundred_epochs import compare_one_epoch, one_epoch_as_in_text
 from reproduction.results import Results
 from reproduction.settings import Settings, clusters, first_layer, gcws, original, regression, training_time

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from reproduction.charts import BY_NUMBER, Chart, accuracy_against, figure
-from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import TABLE_1, Comparison, Experiment, compare_accuracy, not_compared
+from reproduction.experiment_data import DISPLAY_NAMES
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings, svm
 from reproduction.statements import NOTICEABLE, OFTEN, SIMILAR, Case, NotMeasuredError, Statement, all_done

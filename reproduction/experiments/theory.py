@@ -10,8 +10,8 @@ import numpy as np
 
 from gcwsnet.theory import count_sketch_ratio, nrff_variance, rff_variance
 from reproduction.charts import BLUE, BY_NUMBER, COLORS, ORIGINAL, RED, Chart, Figure, Series, Style, figure
-from reproduction.datasets import DISPLAY_NAMES
 from reproduction.experiment import BY_FORMULA, Comparison, Experiment
+from reproduction.experiment_data import DISPLAY_NAMES
 from reproduction.results import Results
 from reproduction.settings import Settings, theorem, zero_bit
 from reproduction.simulation import Simulation

@@ -39,7 +39,6 @@ NB_MODULE(_core, m) {
   bind_kernels(m);
   bind_layer(m);
   bind_training(m);
-  bind_field_table(m);
   bind_reading(m);
   bind_coding(m);
   bind_search(m);

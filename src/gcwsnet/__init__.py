@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from gcwsnet._lazy import load_when_used
 
 if TYPE_CHECKING:
-    from gcwsnet import data, datasets, distributed, neighbors, nn, theory
+    from gcwsnet import data, distributed, neighbors, nn, theory
     from gcwsnet.encoding import CountSketch, estimate_similarity
     from gcwsnet.estimators import (
-        FieldsClassifier,
         GCWSNetClassifier,
         GCWSNetRegressor,
         PGMMClassifier,
@@ -32,7 +31,6 @@ __version__ = "0.1.0"
 __all__ = [
     "HASH_VERSION",
     "CountSketch",
-    "FieldsClassifier",
     "GCWSHasher",
     "GCWSNetClassifier",
     "GCWSNetRegressor",
@@ -42,7 +40,6 @@ __all__ = [
     "RandomFourierFeatures",
     "__version__",
     "data",
-    "datasets",
     "distributed",
     "estimate_similarity",
     "export_onnx",
@@ -58,7 +55,6 @@ __all__ = [
 _HOME = {
     "HASH_VERSION": "hashing",
     "CountSketch": "encoding",
-    "FieldsClassifier": "estimators",
     "GCWSHasher": "hashing",
     "GCWSNetClassifier": "estimators",
     "GCWSNetRegressor": "estimators",
@@ -67,7 +63,6 @@ _HOME = {
     "Predictor": "estimators",
     "RandomFourierFeatures": "fourier",
     "data": "data",
-    "datasets": "datasets",
     "distributed": "distributed",
     "estimate_similarity": "encoding",
     "export_onnx": "export",

@@ -295,52 +295,6 @@ def softmax(outputs: numpy.typing.NDArray) -> numpy.typing.NDArray[numpy.float64
     Return the softmax of each row of outputs: the same bytes on every machine.
     """
 
-class FieldTable:
-    """
-    A linear model on rows of hashed values and of their pairs, which learns each row once.
-    """
-
-    def __init__(self, bits: int, n_outputs: int, *, pairs: bool = True, rate: float, pair_rate: float, min_count: int = 1, forget_after: int = 0, seed: int = 0) -> None:
-        """Make a table of 2**bits slots that are all empty."""
-
-    def train(self, starts: numpy.typing.NDArray, keys: numpy.typing.NDArray, classes: numpy.typing.NDArray, weights: numpy.typing.NDArray | None = None) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        Learn from rows one after the other, and return the outputs for each before it was learned.
-        """
-
-    def outputs(self, starts: numpy.typing.NDArray, keys: numpy.typing.NDArray) -> numpy.typing.NDArray[numpy.float64]:
-        """Return the outputs for rows: log odds."""
-
-    def table(self) -> numpy.typing.NDArray[numpy.float32]:
-        """
-        Return a view of the slots: the weights of the outputs, then their sums of squared gradients.
-        """
-
-    def bias(self) -> numpy.typing.NDArray[numpy.float32]:
-        """Return a view of the biases and their sums of squared gradients."""
-
-    def calibration(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        Return a view of the factor of the outputs, and of the information about it.
-        """
-
-    def counts(self) -> numpy.typing.NDArray[numpy.uint32] | None:
-        """
-        Return a view of the occurrences of each slot, up to min_count; None where min_count is 1.
-        """
-
-    def last(self) -> numpy.typing.NDArray[numpy.int64] | None:
-        """
-        Return a view of the rows seen at the last occurrence of each slot; None where nothing is forgotten.
-        """
-
-    @property
-    def rows_seen(self) -> int:
-        """The rows learned so far."""
-
-    @rows_seen.setter
-    def rows_seen(self, arg: int, /) -> None: ...
-
 class LibsvmFault(enum.Enum):
     """The rule that a line of the LIBSVM format breaks."""
 

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from benchmarks.hashing import peers, speed
-from benchmarks.hashing.cases import CASES, dataset
+from benchmarks.hashing.cases import CASES, Case, binary_rows, dataset, uniform_rows
 from benchmarks.hashing.report import STYLES, HashingReport, Rates, check_picture, draw
 from benchmarks.hashing.speed import measure
 from gcwsnet import _core
-from gcwsnet.cli._hashing_speed import Case, binary_rows, uniform_rows
-from gcwsnet.datasets import load
+from reproduction.datasets import load
 from tests.conftest import using_instruction_set
 
 TINY = [

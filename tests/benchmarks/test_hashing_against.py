@@ -7,9 +7,8 @@ import pytest
 
 from benchmarks import __main__ as benchmarks
 from benchmarks.hashing import old_core
-from benchmarks.hashing.cases import dataset
+from benchmarks.hashing.cases import Case, binary_rows, dataset, uniform_rows
 from benchmarks.hashing.old_core import compare
-from gcwsnet.cli._hashing_speed import Case, binary_rows, uniform_rows
 
 COMMIT = "0123456789abcdef"
 TINY = [

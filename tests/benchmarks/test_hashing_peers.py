@@ -12,8 +12,8 @@ from scipy import sparse
 
 from benchmarks.hashing import peers, torch_gcws
 from benchmarks.hashing.cases import Problem
+from benchmarks.hashing.numpy_gcws import NumpyGCWS, make_table
 from benchmarks.hashing.peers import PEERS, Peer
-from gcwsnet.cli._numpy_gcws import NumpyGCWS, make_table
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import gcws
 from gcwsnet.kernels import gmm_transform

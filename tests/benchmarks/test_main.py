@@ -12,7 +12,7 @@ from benchmarks import subject, timing
 from benchmarks.__main__ import SUBJECTS, main
 from benchmarks.hashing import peers, speed
 from benchmarks.subject import DOCS, marks
-from gcwsnet import datasets
+from reproduction import datasets
 
 
 def module_of(name: str) -> Any:
@@ -269,8 +269,8 @@ def test_streams(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 
 def test_clicks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    module_of("clicks")
-    some = ["--rows", "800", "--datasets", "clicks of the suite", "--learners", "FieldsClassifier", "SGD"]
+    ours = module_of("clicks").OURS
+    some = ["--rows", "800", "--datasets", "clicks of the suite", "--learners", ours, "SGD"]
     lines = table_of("clicks", [*some, "--results", str(tmp_path)], capsys)
-    assert [line.split(" | ")[0] for line in lines[2:]] == ["| FieldsClassifier", "| SGD"]
+    assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {ours}", "| SGD"]
     assert table_of("clicks", [*some, "--results", str(tmp_path)], capsys) == lines

@@ -11,8 +11,6 @@ from gcwsnet.cli._app import COMMANDS
 from tests.cli.command import run_line
 from tests.cli.files import write_clicks, write_digits, write_texts
 
-SLOW = {"bench"}
-
 
 def examples() -> list[tuple[str, str]]:
     found = []
@@ -47,10 +45,9 @@ def test_the_examples_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     """In an order in which each finds what it needs: codes, indexes and models before they are used."""
     monkeypatch.chdir(folder)
     order = {"hash": 0, "index": 0, "train": 1}
-    for name, line in sorted(examples(), key=lambda one: order.get(one[0], 2)):
-        if name not in SLOW:
-            result = run_line(line)
-            assert result.exit_code == 0, (line, result.stderr, result.exception)
+    for _, line in sorted(examples(), key=lambda one: order.get(one[0], 2)):
+        result = run_line(line)
+        assert result.exit_code == 0, (line, result.stderr, result.exception)
 
 
 @pytest.mark.slow

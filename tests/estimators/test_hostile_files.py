@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import gcwsnet
-from gcwsnet import FieldsClassifier, GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor, Predictor
+from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor, Predictor
 from tests.estimators.hostile import change, content, write
 
 RNG = np.random.default_rng(0)
@@ -36,8 +36,6 @@ def models() -> dict[str, Any]:
         "labels": GCWSNetClassifier(**SMALL).fit(X, X[:, :2] > 0),
         "machine": PGMMClassifier(random_state=0, p=1.0, scale="numeric", relevance=0, alpha=0.1).fit(X, Y),
         "numbers": PGMMRegressor(random_state=0, p=1.0, scale="numeric", relevance=0, alpha=0.1).fit(FRAME, X[:, 0]),
-        "fields": FieldsClassifier(table_bits=6, min_count=2, forget_after=50, random_state=0).fit(X.round(), Y),
-        "clicks": FieldsClassifier(table_bits=6, random_state=0).fit(FRAME, X[:, 0] > 0),
     }
 
 
@@ -169,50 +167,6 @@ def of_shape(*shape: int, dtype: type[Any] = np.float32, value: Any = 1) -> NDAr
         ("machine", {"machine.selection": []}, {}, "machine.selection must hold at least one candidate"),
         ("machine", {"machine.selection.0.alpha": "a"}, {}, "machine.selection[0].alpha must be a number"),
         ("numbers", {}, {"machine.coefficients": of_shape(0, 1, dtype=np.float64)}, "hold a row for each training row"),
-        (
-            "fields",
-            {"params.table_bits": 31},
-            {},
-            "model.params.table_bits must be a whole number from 1 to 30, got 31",
-        ),
-        ("fields", {"params.table_bits": 5}, {}, "fields.slots must hold numbers below 32 in ascending order"),
-        ("fields", {"params.min_count": 1}, {}, "'fields.counts' does not belong to a model"),
-        ("fields", {"params.min_count": True}, {}, "model.params.min_count must be a whole number"),
-        ("fields", {"params.forget_after": None}, {}, "'fields.last' does not belong to a model"),
-        ("fields", {"params.learning_rate": 0}, {}, "model.params.learning_rate must be a number from 1e-06"),
-        ("fields", {"params.negatives_kept": "all"}, {}, "model.params.negatives_kept must be a number"),
-        ("fields", {"params.pairs": 1}, {}, "model.params.pairs must be one of True, False, got 1"),
-        ("fields", {"params.random_state": None}, {}, "model.params.random_state must be a whole number"),
-        ("fields", {"params.colour": 1}, {}, "model.params has an entry 'colour'"),
-        ("fields", {"fields": None}, {}, "model.fields must be an object with named entries"),
-        ("fields", {"fields.seed": -1}, {}, "model.fields.seed must be a whole number"),
-        ("fields", {"fields.rows_seen": 10}, {}, "fields.last must hold numbers of rows up to 10"),
-        ("fields", {"fields.rows_seen": 2**63}, {}, "model.fields.rows_seen must be a whole number"),
-        ("fields", {"fields.sum_of_losses": -1}, {}, "model.fields.sum_of_losses must be a number from 0"),
-        ("fields", {"fields.labels.classes": list("abc")}, {}, "fields.table must have the shape"),
-        ("fields", {"fields.labels.classes": list("abdc")}, {}, "fields.labels.classes must be distinct and ascending"),
-        ("fields", {"fields.labels": {"n_labels": 4, "temperature": 1}}, {}, "model.fields.labels.classes is missing"),
-        ("fields", {"n_features_in": "3"}, {}, "model.n_features_in must be a whole number"),
-        ("fields", {"feature_names_in": ["a"]}, {}, "model.feature_names_in must be null or a text for each"),
-        ("fields", {"trainer": {}, "fields": {}}, {}, "not a model that gcwsnet has written: model.fields."),
-        ("fields", {}, {"fields.slots": None}, "the array fields.slots is missing"),
-        ("fields", {}, {"fields.slots": of_shape(9, dtype=np.int64)}, "fields.slots must hold numbers below 64"),
-        ("fields", {}, {"fields.slots": of_shape(1, dtype=np.int64, value=-1)}, "fields.slots must hold numbers below"),
-        ("fields", {}, {"fields.slots": of_shape(2, dtype=np.int32)}, "must be of the type int64, got int32"),
-        ("fields", {}, {"fields.table": of_shape(64, 8, value=NAN)}, "fields.table must"),
-        ("fields", {}, {"fields.bias": of_shape(1, 8, value=-1)}, "fields.bias must hold sums of squares"),
-        ("fields", {}, {"fields.bias": of_shape(8)}, "fields.bias must have the shape (1, 8)"),
-        (
-            "fields",
-            {},
-            {"fields.calibration": of_shape(1, 2, dtype=np.float64, value=9)},
-            "hold a factor from 0.1 to 2",
-        ),
-        ("fields", {}, {"fields.colour": of_shape(1)}, "'fields.colour' does not belong"),
-        ("clicks", {"params.min_count": 2}, {}, "the array fields.counts is missing"),
-        ("clicks", {"params.forget_after": 2}, {}, "the array fields.last is missing"),
-        ("clicks", {"feature_names_in": [1, 2, 3]}, {}, "model.feature_names_in must be null or a text"),
-        ("clicks", {}, {"fields.calibration": of_shape(1, 2, dtype=np.float64, value=-1)}, "hold a factor from 0.1"),
     ],
 )
 def test_what_does_not_fit_is_named(
@@ -326,16 +280,3 @@ def test_a_small_file_takes_little_memory(entries: dict[str, Any], copies: Path)
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.count("is not a model that gcwsnet has written") == 2
-
-
-def test_memory_for_a_table_of_fields_is_asked_for_before_it_is_made(
-    copies: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A file holds the slots that are in use, so a small one may have a large table."""
-    monkeypatch.setattr("gcwsnet._memory.available_bytes", lambda: 1 << 30)
-    change(copies / "clicks", {"params.table_bits": 30})
-    message = re.escape("a table of 2**30 slots for 2 classes would take 8.0 GiB of memory and 1.0 GiB are available")
-    with pytest.raises(MemoryError, match=message):
-        gcwsnet.load(copies / "clicks")
-    with pytest.raises(MemoryError, match=message):
-        FieldsClassifier(table_bits=30).fit([{"a": 1}, {"a": 2}], [0, 1])

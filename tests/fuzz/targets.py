@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 
 import gcwsnet
-from gcwsnet import FieldsClassifier, GCWSHasher, _core
+from gcwsnet import GCWSHasher, _core
 from gcwsnet.coding._sparse_watch import SparseWatch
 from gcwsnet.data import DataError, read
 from gcwsnet.hashing.reference import gcws
@@ -145,8 +145,7 @@ def saved_models() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, model in (models() | streams()).items():
-            settings = {} if isinstance(model, FieldsClassifier) else {"timings": False}
-            model.save(Path(folder) / name, **settings)
+            model.save(Path(folder) / name, timings=False)
             found[name] = content(Path(folder) / name)
     return found
 

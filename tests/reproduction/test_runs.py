@@ -12,8 +12,8 @@ from torch import nn
 from gcwsnet import GCWSNetClassifier, pgmm_kernel
 from gcwsnet.nn import HashedLinear
 from reproduction import settings as settings_of
-from reproduction.datasets import length_one_on_average, load_rows
 from reproduction.execution import compute
+from reproduction.experiment_data import length_one_on_average, load_rows
 from reproduction.kernel_runs import _kernel
 from reproduction.net_runs import _with_xavier_weights, accuracy_percent, plain_net, power_or_log
 

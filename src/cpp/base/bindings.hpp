@@ -89,7 +89,6 @@ void bind_samplers(nb::module_& m);
 void bind_kernels(nb::module_& m);
 void bind_layer(nb::module_& m);
 void bind_training(nb::module_& m);
-void bind_field_table(nb::module_& m);
 void bind_reading(nb::module_& m);
 void bind_coding(nb::module_& m);
 void bind_search(nb::module_& m);

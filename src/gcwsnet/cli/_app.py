@@ -16,7 +16,6 @@ import typer
 from typer.core import TyperGroup
 
 import gcwsnet
-from gcwsnet.cli._bench import bench
 from gcwsnet.cli._dedup import dedup
 from gcwsnet.cli._evaluate import evaluate
 from gcwsnet.cli._export import export
@@ -39,7 +38,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "search": search,
     "dedup": dedup,
     "info": info,
-    "bench": bench,
 }
 FAILURES = (ImportError, MemoryError, OSError, ValueError)  # they name the thing and the way out
 

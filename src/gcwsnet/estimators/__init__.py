@@ -6,14 +6,12 @@ from gcwsnet._lazy import load_when_used
 
 if TYPE_CHECKING:
     from gcwsnet.estimators._classifier import GCWSNetClassifier
-    from gcwsnet.estimators._fields import FieldsClassifier
     from gcwsnet.estimators._model_file import load
     from gcwsnet.estimators._pgmm import PGMMClassifier, PGMMRegressor
     from gcwsnet.estimators._predictor import Predictor
     from gcwsnet.estimators._regressor import GCWSNetRegressor
 
 __all__ = [
-    "FieldsClassifier",
     "GCWSNetClassifier",
     "GCWSNetRegressor",
     "PGMMClassifier",
@@ -24,7 +22,6 @@ __all__ = [
 __getattr__ = load_when_used(
     __name__,
     {
-        "FieldsClassifier": "_fields",
         "GCWSNetClassifier": "_classifier",
         "GCWSNetRegressor": "_regressor",
         "PGMMClassifier": "_pgmm",

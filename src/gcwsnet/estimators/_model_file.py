@@ -14,21 +14,18 @@ from gcwsnet.coding import Coder
 from gcwsnet.coding._sparse_watch import SparseWatch
 from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
 from gcwsnet.coding._version import ColumnWatch
-from gcwsnet.estimators._fields_format import check_fields
 from gcwsnet.estimators._input import set_inputs
 from gcwsnet.estimators._model_format import SCALES, check_model
 from gcwsnet.estimators._stream import Stream
 
 if TYPE_CHECKING:
     from gcwsnet.estimators._base import GCWSNetEstimator
-    from gcwsnet.estimators._fields import FieldsClassifier
     from gcwsnet.estimators._kernel_machine import KernelMachine
     from gcwsnet.estimators._table_model import TableModel
     from gcwsnet.training import Net
 
 FILE_IN_FOLDER = "model.safetensors"
 NETS, KERNEL_MACHINES = ("GCWSNetClassifier", "GCWSNetRegressor"), ("PGMMClassifier", "PGMMRegressor")
-FIELDS = "FieldsClassifier"
 INCOMPLETE = (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
 TABLE = "layers.0.weight"
 
@@ -147,7 +144,7 @@ def load(path: str | Path, *, device: str = "cpu") -> Any:
 
     Returns
     -------
-    estimator : GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor or FieldsClassifier
+    estimator : GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier or PGMMRegressor
         It predicts the same bits as the saved one, unless `save` was given a smaller dtype, and goes on with
         `partial_fit`. Without a saved optimizer that starts with fresh averages of gradients. `callbacks`, `verbose`
         and `n_jobs` are not part of a file.
@@ -157,9 +154,7 @@ def load(path: str | Path, *, device: str = "cpu") -> Any:
     ValueError
         If the file is damaged, is not a model file of gcwsnet, or was written by a version that this one cannot read.
         A file may come from a stranger: it is checked before anything is made of it, takes no more memory than a few
-        times its size, and none of its content is run. A FieldsClassifier takes the memory of its table as well.
-    MemoryError
-        If there is no memory for the table of a FieldsClassifier, whose file holds only the slots that are in use.
+        times its size, and none of its content is run.
 
     Examples
     --------
@@ -180,8 +175,6 @@ def load(path: str | Path, *, device: str = "cpu") -> Any:
 def load_with_description(path: Path, *, device: str = "cpu") -> tuple[Any, Description]:
     """Return the estimator of a file and all that the file says."""
     path, arrays, description = read_model(path)
-    if description.get("estimator") == FIELDS:
-        return _fields_classifier_of(path, arrays, description), description
     if is_kernel_machine(description):
         return kernel_machine_of(path, arrays, description), description
     return estimator_of(path, arrays, description, device=device), description
@@ -202,9 +195,7 @@ def read_model(path: Path) -> tuple[Path, Arrays, Description]:
         )
     arrays, description = read_file(path)
     with _sound(path):
-        if description.get("estimator") == FIELDS:
-            check_fields(arrays, description)
-        elif description.keys() & {"trainer", "machine"}:
+        if description.keys() & {"trainer", "machine"}:
             check_model(arrays, description)
     return path, arrays, description
 
@@ -212,8 +203,6 @@ def read_model(path: Path) -> tuple[Path, Arrays, Description]:
 @contextmanager
 def whole_model(path: Path, description: Description) -> Iterator[None]:
     """Turn errors about what is missing in a file into one that names the file."""
-    if description.get("estimator") == FIELDS:
-        raise ValueError(f"{path} holds a {FIELDS}, which has no net; load it in Python with gcwsnet.load")
     if "trainer" not in description and not is_kernel_machine(description):
         raise ValueError(f"{path} says how codes were made and holds no net; train one on the codes beside it")
     with _complete(path):
@@ -263,14 +252,6 @@ def kernel_machine_of(path: Path, arrays: Arrays, description: Description) -> K
             estimator: KernelMachine = _with_coder(arrays, description, KERNEL_MACHINES)
         estimator._use(FittedMachine.from_state(arrays, description["machine"], estimator.coder_))
     return estimator
-
-
-def _fields_classifier_of(path: Path, arrays: Arrays, description: Description) -> FieldsClassifier:
-    """Return the classifier of fields that was read from `path`."""
-    from gcwsnet.estimators._fields import fields_classifier_of  # noqa: PLC0415 - not for those who load nets
-
-    with _complete(path):
-        return fields_classifier_of(arrays, description)
 
 
 def _with_coder(arrays: Arrays, description: Description, names: tuple[str, ...]) -> Any:

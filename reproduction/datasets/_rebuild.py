@@ -14,8 +14,8 @@ from sklearn.datasets import load_sample_images
 from sklearn.utils import Bunch, check_random_state
 
 from gcwsnet._validation import check_finite, check_integer
-from gcwsnet.datasets._bunch import as_bunch, load_all_mnist, named_arrays
-from gcwsnet.datasets._layouts import Part, as_float32
+from reproduction.datasets._bunch import as_bunch, load_all_mnist, named_arrays
+from reproduction.datasets._layouts import Part, as_float32
 
 SIDE = 28
 """Pixels along a side of an image."""
@@ -103,7 +103,7 @@ def make_mnist_noise(
     Examples
     --------
     >>> import numpy as np
-    >>> from gcwsnet.datasets import make_mnist_noise
+    >>> from reproduction.datasets import make_mnist_noise
     >>> X, y = np.full((30, 784), 128), np.arange(30) % 10
     >>> noise = make_mnist_noise(1, digits=(X, y), n_train=20, n_test=10)
     >>> noise.name, noise.origin, noise.X_train.shape, noise.X_test.shape
@@ -170,7 +170,7 @@ def make_mnist_image(
     Examples
     --------
     >>> import numpy as np
-    >>> from gcwsnet.datasets import make_mnist_image
+    >>> from reproduction.datasets import make_mnist_image
     >>> X, y = np.full((30, 784), 128), np.arange(30) % 10
     >>> photograph = np.random.default_rng(0).integers(0, 256, (60, 90), dtype=np.uint8)
     >>> image = make_mnist_image(digits=(X, y), photographs=[photograph], n_train=10, n_test=20)

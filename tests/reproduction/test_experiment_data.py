@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from reproduction import datasets
+from reproduction import experiment_data as datasets
 
 
 @pytest.fixture(autouse=True)

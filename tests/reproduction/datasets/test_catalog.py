@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from sklearn.datasets import _covtype
 
-from gcwsnet.datasets import load
-from gcwsnet.datasets._catalog import COVTYPE, DATASETS
-from gcwsnet.datasets._load import NAMES
+from reproduction.datasets import load
+from reproduction.datasets._catalog import COVTYPE, DATASETS
+from reproduction.datasets._load import NAMES
 
-PAGE = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "datasets.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| `")]
 
 

@@ -18,10 +18,10 @@ from urllib.request import Request
 import numpy as np
 import pytest
 
-from gcwsnet.datasets import _files, load
-from gcwsnet.datasets._catalog import DATASETS, PublishedFile
-from gcwsnet.datasets._files import DownloadError, fetch
-from tests.datasets.layouts import resize, text, zipped
+from reproduction.datasets import _files, load
+from reproduction.datasets._catalog import DATASETS, PublishedFile
+from reproduction.datasets._files import DownloadError, fetch
+from tests.reproduction.datasets.layouts import resize, text, zipped
 
 CONTENT = bytes(np.random.default_rng(0).integers(0, 256, 1_000_000, dtype=np.uint8))
 SHA256 = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
@@ -244,8 +244,8 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from gcwsnet.datasets import _files
-from gcwsnet.datasets._catalog import PublishedFile
+from reproduction.datasets import _files
+from reproduction.datasets._catalog import PublishedFile
 
 @contextmanager
 def report(name, total):

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gcwsnet.datasets._catalog import DATASETS
-from tests.datasets.layouts import arrays, resize
+from reproduction.datasets._catalog import DATASETS
+from tests.reproduction.datasets.layouts import arrays, resize
 
 N_TRAIN, N_TEST = 6, 4
 TYPES = {"dailysports": "<f2", "pendigits": "<f8", "mnist": "|u1"}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gcwsnet.datasets._catalog import DATASETS, Sizes
+from reproduction.datasets._catalog import DATASETS, Sizes
 
 
 def arrays(n_train: int, n_test: int, n_columns: int, dtype: str = "<f4", n_classes: int = 3) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from gcwsnet.datasets import _layouts
-from gcwsnet.datasets._archives import DataFile
-from gcwsnet.datasets._layouts import Part
+from reproduction.datasets import _layouts
+from reproduction.datasets._archives import DataFile
+from reproduction.datasets._layouts import Part
 
 UCI = "https://archive.ics.uci.edu/static/public"
 LAROCHELLE = "https://www.iro.umontreal.ca/~lisa/icml2007data"

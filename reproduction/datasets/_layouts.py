@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 
 from gcwsnet._validation import check_finite
-from gcwsnet.datasets._archives import MAX_BYTES, WAY_OUT, DataFile, wrap_read_errors
+from reproduction.datasets._archives import MAX_BYTES, WAY_OUT, DataFile, wrap_read_errors
 
 Array = NDArray[Any]
 Part = tuple[Array, Array]

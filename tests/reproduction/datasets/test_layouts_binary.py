@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.io import savemat
 
-from gcwsnet.datasets import load, make_mnist_noise
-from gcwsnet.datasets._layouts import MATRICES, MOVEMENTS, SEMG_DAYS, SEMG_PEOPLE, read_npz
-from tests.datasets.layouts import arrays, assert_holds, idx, resize, split_in_halves, zipped
+from reproduction.datasets import load, make_mnist_noise
+from reproduction.datasets._layouts import MATRICES, MOVEMENTS, SEMG_DAYS, SEMG_PEOPLE, read_npz
+from tests.reproduction.datasets.layouts import arrays, assert_holds, idx, resize, split_in_halves, zipped
 
 RNG = np.random.default_rng(0)
 PIXELS = {"train": RNG.integers(0, 256, (12, 28, 28), np.uint8), "t10k": RNG.integers(0, 256, (10, 28, 28), np.uint8)}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gcwsnet.datasets._catalog import DatasetInfo, FileSet, PublishedFile, Sizes
-from gcwsnet.datasets._files import cache_folder, find_files
+from reproduction.datasets._catalog import DatasetInfo, FileSet, PublishedFile, Sizes
+from reproduction.datasets._files import cache_folder, find_files
 
 INFO = DatasetInfo(
     sizes=Sizes(1, 1, 1),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gcwsnet.datasets import _archives
-from gcwsnet.datasets._archives import open_files
-from tests.datasets.layouts import tarred, zipped
+from reproduction.datasets import _archives
+from reproduction.datasets._archives import open_files
+from tests.reproduction.datasets.layouts import tarred, zipped
 
 CONTENT = b"1 2 3\n" * 1000
 

@@ -8,15 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import gcwsnet
-from gcwsnet.datasets import load, make_mnist_noise
-from gcwsnet.datasets._catalog import DATASETS
-from gcwsnet.datasets._load import NAMES
-from tests.datasets.layouts import arrays
-
-
-def test_load_is_reached_from_the_package() -> None:
-    assert gcwsnet.datasets.load is load
+from reproduction.datasets import load, make_mnist_noise
+from reproduction.datasets._catalog import DATASETS
+from reproduction.datasets._load import NAMES
+from tests.reproduction.datasets.layouts import arrays
 
 
 @pytest.mark.parametrize("name", DATASETS)

@@ -14,7 +14,7 @@ from scipy.stats import kstest
 from sklearn.utils import Bunch
 from threadpoolctl import threadpool_limits
 
-from gcwsnet.datasets import _rebuild, load, make_mnist_image, make_mnist_noise
+from reproduction.datasets import _rebuild, load, make_mnist_image, make_mnist_noise
 
 LEVELS = range(1, 7)
 G = {1: 1.0, 2: 0.8, 3: 0.6, 4: 0.4, 5: 0.2, 6: 0.0}

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
-from gcwsnet.datasets import load
-from gcwsnet.datasets._archives import open_files
-from gcwsnet.datasets._catalog import DATASETS
-from gcwsnet.datasets._layouts import dailysports_files, read_table
-from tests.datasets.layouts import assert_holds, resize, split_in_halves, tarred, text, zipped
+from reproduction.datasets import load
+from reproduction.datasets._archives import open_files
+from reproduction.datasets._catalog import DATASETS
+from reproduction.datasets._layouts import dailysports_files, read_table
+from tests.reproduction.datasets.layouts import assert_holds, resize, split_in_halves, tarred, text, zipped
 
 RNG = np.random.default_rng(0)
 

@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 from zipfile import ZipFile
 
 from gcwsnet._atomic import written_beside
-from gcwsnet.datasets._archives import MAX_BYTES, wrap_read_errors
-from gcwsnet.datasets._catalog import DatasetInfo, FileSet, PublishedFile
+from reproduction.datasets._archives import MAX_BYTES, wrap_read_errors
+from reproduction.datasets._catalog import DatasetInfo, FileSet, PublishedFile
 
 DATA = "GCWSNET_DATA"
 CACHE = "GCWSNET_CACHE"

@@ -10,10 +10,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch
 
-from gcwsnet.datasets._archives import WAY_OUT, open_files
-from gcwsnet.datasets._catalog import DATASETS, DatasetInfo
-from gcwsnet.datasets._files import Folder, find_files
-from gcwsnet.datasets._layouts import Array, Part, as_float32, read_npz
+from reproduction.datasets._archives import WAY_OUT, open_files
+from reproduction.datasets._catalog import DATASETS, DatasetInfo
+from reproduction.datasets._files import Folder, find_files
+from reproduction.datasets._layouts import Array, Part, as_float32, read_npz
 
 DatasetOrigin = Literal["exact", "rounded", "derived", "rebuilt", "bundled"]
 HALF_PRECISION = " The values are rounded to half precision."

@@ -7,10 +7,10 @@ import logging
 from sklearn.utils import Bunch
 
 from gcwsnet._validation import check_choice
-from gcwsnet.datasets._bunch import load_all_mnist, load_digits, load_stored, standardize
-from gcwsnet.datasets._catalog import DATASETS
-from gcwsnet.datasets._files import Folder
-from gcwsnet.datasets._rebuild import NOISE_SETS, make_mnist_image, make_mnist_noise
+from reproduction.datasets._bunch import load_all_mnist, load_digits, load_stored, standardize
+from reproduction.datasets._catalog import DATASETS
+from reproduction.datasets._files import Folder
+from reproduction.datasets._rebuild import NOISE_SETS, make_mnist_image, make_mnist_noise
 
 NAMES = (*DATASETS, "digits")
 REBUILT = (*NOISE_SETS, "m-image")
@@ -87,7 +87,7 @@ def load(name: str, *, data_home: Folder | None = None, download: bool = True, s
 
     Examples
     --------
-    >>> from gcwsnet.datasets import load
+    >>> from reproduction.datasets import load
     >>> digits = load("digits")
     >>> digits.X_train.shape, digits.X_train.dtype, digits.origin
     ((1347, 64), dtype('float32'), 'bundled')

@@ -16,10 +16,10 @@ from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 from sklearn.utils import Bunch
 
-from gcwsnet.datasets import load, make_mnist_image, make_mnist_noise
-from gcwsnet.datasets._bunch import standardize
-from gcwsnet.datasets._catalog import DATASETS
-from gcwsnet.datasets._files import find_files
+from reproduction.datasets import load, make_mnist_image, make_mnist_noise
+from reproduction.datasets._bunch import standardize
+from reproduction.datasets._catalog import DATASETS
+from reproduction.datasets._files import find_files
 from reproduction.settings import Settings
 
 ORIGINS = {
@@ -156,7 +156,7 @@ BY_NAME = {
 }
 DISPLAY_NAMES = {name: dataset.display_name for name, dataset in BY_NAME.items()}
 REBUILT = tuple(name for name, dataset in BY_NAME.items() if dataset.redraw is not None)
-"""Datasets that `gcwsnet.datasets.load` rebuilds from MNIST where the published files are missing."""
+"""Datasets that `reproduction.datasets.load` rebuilds from MNIST where the published files are missing."""
 
 
 class Availability(NamedTuple):
