@@ -273,6 +273,8 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
             All labels that the stream can have, at the first call; any other label is an error then. Without them, a
             label that is new becomes a class when it comes.
         sample_weight : array of shape (n,), optional
+            A row of weight 0 is as if it were not there, with its label. If all rows of the first call have weight 0,
+            that is an error; later calls of this kind change nothing.
 
         Returns
         -------

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet import _core
 from gcwsnet._validation import check_integer, check_number, check_weights, draw_seed
 from gcwsnet.coding._tensor_file import Arrays, Description, write_file
 from gcwsnet.estimators._field_keys import KeyRows, keys_of, keys_of_dicts
 from gcwsnet.estimators._fields_format import n_outputs_of, require_table
-from gcwsnet.estimators._input import check_targets, set_inputs
+from gcwsnet.estimators._input import AllWeightsZeroError, check_targets, positive_rows, set_inputs
 from gcwsnet.training._targets import Labels, Targets
 
 PAIRS_TO_VALUES = 0.5
@@ -117,7 +117,7 @@ class FieldsClassifier(ClassifierMixin, BaseEstimator):
         X : frame, sequence of dicts, array of shape (n, D) or CSR matrix
         y : array of shape (n,)
         sample_weight : array of shape (n,), optional
-            Factors of the rows' losses.
+            Factors of the rows' losses. A row of weight 0 is as if it were not there, but for its label.
 
         Returns
         -------
@@ -126,7 +126,8 @@ class FieldsClassifier(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         for name in ("table_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
-        return self.partial_fit(X, y, sample_weight=sample_weight)
+        classes = None if sample_weight is None else np.unique(check_targets(y, are_numbers=False))
+        return self.partial_fit(X, y, classes, sample_weight=sample_weight)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> FieldsClassifier:
         """Learn from further rows once, in their order; they may come in pieces of any size.
@@ -143,21 +144,26 @@ class FieldsClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : FieldsClassifier
         """
+        try:
+            X, y, weight = positive_rows(X, y, sample_weight)
+        except AllWeightsZeroError:
+            if not self.__sklearn_is_fitted__():
+                raise
+            return self
         rows = self._keys(X)
         labels = check_targets(y, are_numbers=False)
         check_consistent_length(np.empty(rows.n_rows), labels)
         if labels.ndim != 1:
             raise ValueError(f"y must have one label for each row, got the shape {labels.shape}")
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, np.empty((rows.n_rows, 1)), dtype=np.float64)
-            weight = check_weights(weight, "sample_weight").astype(np.float32)
+        weight = None if weight is None else weight.astype(np.float32)
         self._know(labels if classes is None else np.concatenate([np.asarray(classes), np.unique(labels)]))
         self._learn(rows, self._labels.encode(labels), weight)
         return self
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
-        """Learn from one row, a dict from fields to values."""
+        """Learn from one row, a dict from fields to values; a row of weight 0 changes nothing."""
+        if w == 0:
+            return
         weight = None if w == 1.0 else check_weights(np.array([w], dtype=np.float64), "w").astype(np.float32)
         known = vars(self).get("_numbers")
         if known is None or y not in known:

@@ -139,6 +139,8 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
         X : array, CSR matrix or array, or frame, of shape (n, D)
         y : array of shape (n,) or (n, m)
         sample_weight : array of shape (n,), optional
+            A row of weight 0 is as if it were not there, with its label. If all rows of the first call have weight 0,
+            that is an error; later calls of this kind change nothing.
 
         Returns
         -------
