@@ -10,6 +10,7 @@ from gcwsnet.estimators._model_format import MOST, check_targets_state
 
 PARAMS = ("pairs", "table_bits", "learning_rate", "min_count", "forget_after", "negatives_kept", "random_state")
 MOST_CLASSES = 2**16
+MAX_FIELD_WEIGHT = 1e15
 LEAST_FACTOR, LARGEST_FACTOR = 0.1, 2.0  # of outputs, as `calibrate` in src/cpp/layer/field_table.cpp keeps it
 
 
@@ -85,7 +86,10 @@ def _check_arrays(arrays: Arrays, params: dict[str, Any], n_outputs: int, rows_s
     ascending = not n or (slots[0] >= 0 and slots[-1] < n_slots and (slots[1:] > slots[:-1]).all())
     require_array(ascending, "fields.slots", f"hold numbers below {n_slots} in ascending order")
     for name, shape in (("fields.table", (n, width)), ("fields.bias", (1, width))):
-        squares = array_of(arrays, name, "float32", shape)[:, n_outputs:]
+        found = array_of(arrays, name, "float32", shape)
+        small = (abs(found[:, :n_outputs]) <= MAX_FIELD_WEIGHT).all()
+        require_array(small, name, f"hold weights up to {MAX_FIELD_WEIGHT:g}, so that outputs are finite")
+        squares = found[:, n_outputs:]
         require_array(
             (squares >= 0).all(), name, f"hold sums of squares, from 0 on, behind the first {n_outputs} columns"
         )
