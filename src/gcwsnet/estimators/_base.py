@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet._keys import EPOCH_ORDER, random_order
+from gcwsnet._locks import writes
 from gcwsnet._memory import available_bytes
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import draw_seed
@@ -69,6 +70,7 @@ class GCWSNetEstimator(NetParameters):
         learned = self.scale is not None or self.relevance not in ("auto", 0)
         return WARM_UP_ROWS if learned or self._is_searched() else 1
 
+    @writes
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None) -> Self:
         """Learn from rows in random order, `epochs` times each.
 
@@ -135,6 +137,7 @@ class GCWSNetEstimator(NetParameters):
         self._run(Plan(epochs, rows.n_rows), rows, shuffle=self.shuffle)
         self.trainer_.history = stopped.history
 
+    @writes
     def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
         with UnchangedUnlessItLearns(self):
             fresh = not self.__sklearn_is_fitted__()

@@ -13,6 +13,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet import _core
+from gcwsnet._locks import reads, writes
 from gcwsnet._validation import check_integer, check_number, check_weights, draw_seed
 from gcwsnet.coding._tensor_file import Arrays, Description, write_file
 from gcwsnet.estimators._field_keys import KeyRows, keys_of, keys_of_dicts
@@ -109,6 +110,7 @@ class FieldsClassifier(ClassifierMixin, BaseEstimator):
         self.negatives_kept = negatives_kept
         self.random_state = random_state
 
+    @writes
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FieldsClassifier:
         """Learn from rows once, in their order.
 
@@ -129,6 +131,7 @@ class FieldsClassifier(ClassifierMixin, BaseEstimator):
         classes = None if sample_weight is None else np.unique(check_targets(y, are_numbers=False))
         return self.partial_fit(X, y, classes, sample_weight=sample_weight)
 
+    @writes
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> FieldsClassifier:
         """Learn from further rows once, in their order; they may come in pieces of any size.
 
@@ -160,6 +163,7 @@ class FieldsClassifier(ClassifierMixin, BaseEstimator):
         self._learn(rows, self._labels.encode(labels), weight)
         return self
 
+    @writes
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn from one row, a dict from fields to values; a row of weight 0 changes nothing."""
         if w == 0:
@@ -171,27 +175,32 @@ class FieldsClassifier(ClassifierMixin, BaseEstimator):
             known = self._numbers = {label: number for number, label in enumerate(self.classes_.tolist())}
         self._learn(keys_of_dicts([x]), np.array([known[y]]), weight)
 
+    @reads
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Return the probability of each label for one row, a dict from fields to values."""
         probabilities = self._probabilities(keys_of_dicts([x]))[0].tolist()
         return dict(zip(self.classes_.tolist(), probabilities, strict=True))
 
+    @reads
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return log odds: of the second class for two classes, (n,), and else of each against the others."""
         check_is_fitted(self)
         outputs = self.table_.outputs(*self._keys(X))
         return outputs[:, 0] if len(self.classes_) <= 2 else outputs
 
+    @reads
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the classes, of shape (n, n_classes)."""
         check_is_fitted(self)
         return self._probabilities(self._keys(X))
 
+    @reads
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable label of each row."""
         probabilities = self.predict_proba(X)
         return self.classes_[probabilities.argmax(axis=1)]
 
+    @reads
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file, with which `gcwsnet.load` goes on as if nothing had been saved."""
         check_is_fitted(self)
@@ -319,6 +328,7 @@ class FieldsClassifier(ClassifierMixin, BaseEstimator):
         table.bias()[...], table.calibration()[...] = arrays["fields.bias"], arrays["fields.calibration"]
         table.rows_seen = description["rows_seen"]
 
+    @reads
     def __getstate__(self) -> dict[str, Any]:
         state = dict(vars(self))
         if state.pop("table_", None) is not None:

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._keys import SELECTION_ROWS, random_order
+from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads, one_blas_thread
 from gcwsnet._validation import as_floats, check_number, draw_seed, without_nan
 from gcwsnet.coding import Coder, CoderSettings
@@ -64,6 +65,7 @@ class KernelMachine(FittedModel):
         """Return the weight of each row."""
         return weight
 
+    @writes
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows.
 
@@ -159,11 +161,13 @@ class KernelMachine(FittedModel):
     def _explained(self) -> list[str]:
         return [f"regularisation alpha: {self.alpha_:g}", f"training rows: {len(self.machine_.coefficients)}"]
 
+    @reads
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable label of each row, or numbers of the shape of y."""
         outputs = self._outputs(X)
         return self.machine_.targets.predictions(outputs)
 
+    @reads
     def save(self, path: str | Path, *, timings: bool = True) -> None:
         """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from gcwsnet._locks import reads
 from gcwsnet._validation import check_choice
 from gcwsnet.coding import CoderSettings
 from gcwsnet.estimators._base import GCWSNetEstimator
@@ -150,6 +151,7 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
             raise without_targets(self)
         return self._partial_fit(X, y, None, sample_weight)
 
+    @reads
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return numbers of the shape of y."""
         outputs = self._outputs(X)

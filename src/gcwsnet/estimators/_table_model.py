@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from gcwsnet._locks import reads
 from gcwsnet._memory import require_names
 from gcwsnet.coding import Coder, CoderSettings
 from gcwsnet.data import Batch, Schema
@@ -100,6 +102,19 @@ class TableModel(BaseEstimator):
         """Return what targets are learned from: the labels of all rows, as in scikit-learn, or numbers of `rows`."""
         y = as_array("y", y) if isinstance(self, ClassifierMixin) else rows.y
         return rows.y if len(y) == rows.n_rows else check_targets(y, are_numbers=False)
+
+    @reads
+    def __getstate__(self) -> Any:
+        """Return the state for pickle and deepcopy, of which nothing changes while it is written."""
+        state = super().__getstate__()
+        return state | {name: copy.deepcopy(state[name]) for name in ("trainer_", "_stream") if name in state}
+
+    @reads
+    def __copy__(self) -> Any:
+        """Return a model that shares what this one has learned."""
+        made = type(self).__new__(type(self))
+        vars(made).update(vars(self))
+        return made
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
