@@ -22,7 +22,8 @@ NET: dict[str, Any] = {"n_hashes": 32, "hidden": 32, "random_state": 0, "search"
 
 def together(learn: Callable[[], Any], others: list[Callable[[], Any]], times: int = 25) -> None:
     """Call `learn` in one thread and each of the others in its own, until each has been called that often."""
-    calls, errors, lock = [0] * (1 + len(others)), [], threading.Lock()
+    calls, lock = [0] * (1 + len(others)), threading.Lock()
+    errors: list[BaseException] = []
 
     def work(number: int, function: Callable[[], Any]) -> None:
         while not errors and min(calls) < times:

@@ -19,7 +19,7 @@ from gcwsnet.coding._tensor_file import Arrays, Description, write_file
 from gcwsnet.estimators._field_keys import KeyRows, keys_of, keys_of_dicts
 from gcwsnet.estimators._fields_format import n_outputs_of, require_table
 from gcwsnet.estimators._input import AllWeightsZeroError, check_targets, positive_rows, set_inputs
-from gcwsnet.training._targets import Labels, Targets
+from gcwsnet.training._targets import Labels, Targets, check_comparable, check_labels
 
 PAIRS_TO_VALUES = 0.5
 """The learning rate of pairs, as a share of that of values: there are more of them, and each occurs less often."""
@@ -154,10 +154,8 @@ class FieldsClassifier(ClassifierMixin, BaseEstimator):
                 raise
             return self
         rows = self._keys(X)
-        labels = check_targets(y, are_numbers=False)
+        labels = check_labels(check_targets(y, are_numbers=False))
         check_consistent_length(np.empty(rows.n_rows), labels)
-        if labels.ndim != 1:
-            raise ValueError(f"y must have one label for each row, got the shape {labels.shape}")
         weight = None if weight is None else weight.astype(np.float32)
         self._know(labels if classes is None else np.concatenate([np.asarray(classes), np.unique(labels)]))
         self._learn(rows, self._labels.encode(labels), weight)
@@ -171,7 +169,7 @@ class FieldsClassifier(ClassifierMixin, BaseEstimator):
         weight = None if w == 1.0 else check_weights(np.array([w], dtype=np.float64), "w").astype(np.float32)
         known = vars(self).get("_numbers")
         if known is None or y not in known:
-            self._know(np.array([y]))
+            self._know(check_labels(np.array([y])))
             known = self._numbers = {label: number for number, label in enumerate(self.classes_.tolist())}
         self._learn(keys_of_dicts([x]), np.array([known[y]]), weight)
 
@@ -260,6 +258,7 @@ class FieldsClassifier(ClassifierMixin, BaseEstimator):
             self.table_ = self._make_table()
             return
         known = self.classes_
+        check_comparable(known, labels)
         if np.isin(labels, known).all():
             return
         classes = np.unique(np.concatenate([known, labels]))

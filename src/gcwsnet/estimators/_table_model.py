@@ -113,7 +113,7 @@ class TableModel(BaseEstimator):
     def __copy__(self) -> Any:
         """Return a model that shares what this one has learned."""
         made = type(self).__new__(type(self))
-        vars(made).update(vars(self))
+        made.__dict__.update(vars(self))
         return made
 
     def __sklearn_tags__(self) -> Any:

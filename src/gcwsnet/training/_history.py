@@ -28,7 +28,7 @@ MAX_RECORDS = 65_536
 
 def record_fractions(records: Any) -> list[float]:
     """Return fractions of an epoch, ascending and ending with 1, from a number of them or from fractions."""
-    if isinstance(records, numbers.Integral) and not isinstance(records, bool) and 1 <= records <= MAX_RECORDS:
+    if isinstance(records, numbers.Integral) and not isinstance(records, bool) and 1 <= int(records) <= MAX_RECORDS:
         n = int(records)
         return [i / n for i in range(1, n + 1)]
     if isinstance(records, Sequence) and not isinstance(records, str):
