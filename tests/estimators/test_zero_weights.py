@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from gcwsnet import FieldsClassifier, GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
+from tests.cli.command import succeed
 from tests.estimators.tables import mixed_table
 
 NETS: dict[str, Any] = {"n_hashes": 16, "hidden": 8, "random_state": 0}
@@ -154,3 +155,29 @@ def test_masked_entries_are_an_error_and_masks_without_any_are_fine(model: Any, 
     if model in (MODELS[0], MODELS[2]):
         with pytest.raises(ValueError, match=f"{name} has masked entries"):
             again(model).partial_fit(**masked)
+
+
+@pytest.mark.parametrize("target", ["classes", "numbers"])
+@pytest.mark.parametrize("how", ["files", "stream", "codes"])
+def test_training_on_files_is_the_same_without_rows_of_weight_zero(target: str, how: str, tmp_path: Path) -> None:
+    frame, y = mixed_table(300)
+    frame["label"] = np.arange(300) / 7 if target == "numbers" else y
+    frame["weight"] = np.tile([1.0, 0.0, 2.0], 100)
+    frame.loc[frame["weight"] == 0, ["height", "city"]] = 1e9, "Atlantis"
+    if target == "numbers":
+        frame.loc[frame["weight"] == 0, "label"] = 1e6
+    models = []
+    for name, rows in (("all", frame), ("some", frame[frame["weight"] > 0])):
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+        given, columns = [tmp_path / f"{name}.csv"], ["--label", "label", "--weight", "weight"]
+        settings = ["--n-hashes", 16, "--hidden", 8]
+        if how == "codes":
+            succeed("hash", *given, *columns, "--n-hashes", 16, "--out", tmp_path / f"{name}-codes")
+            given, columns = [tmp_path / f"{name}-codes"], []
+            settings = settings[2:]
+        if how == "stream":
+            given, columns = ["-"], [*columns, "--format", "csv"]
+        text = (tmp_path / f"{name}.csv").read_text() if how == "stream" else None
+        succeed("train", *given, *columns, *settings, "--out", tmp_path / name, input=text)
+        models.append((tmp_path / name / "model.safetensors").read_bytes())
+    assert models[0] == models[1]
