@@ -169,7 +169,8 @@ def test_training_on_files_is_the_same_without_rows_of_weight_zero(target: str, 
     models = []
     for name, rows in (("all", frame), ("some", frame[frame["weight"] > 0])):
         rows.to_csv(tmp_path / f"{name}.csv", index=False)
-        given, columns = [tmp_path / f"{name}.csv"], ["--label", "label", "--weight", "weight"]
+        given: list[Any] = [tmp_path / f"{name}.csv"]
+        columns = ["--label", "label", "--weight", "weight"]
         settings = ["--n-hashes", 16, "--hidden", 8]
         if how == "codes":
             succeed("hash", *given, *columns, "--n-hashes", 16, "--out", tmp_path / f"{name}-codes")
