@@ -99,8 +99,7 @@ def check_matrix(
     """
     if not reset and _plainly_fits(X, estimator):
         return X
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError(f"{name} has masked entries; fill them first, for example with {name}.filled(0)")
+    check_unmasked(name, X)
     from sklearn.utils.validation import check_array, validate_data  # noqa: PLC0415 - it takes long to import
 
     with_dates = _first_date_column(X)
@@ -136,6 +135,16 @@ def check_matrix(
             X = X.copy()
             X.sum_duplicates()
     return X
+
+
+def check_unmasked(name: str, values: Any) -> None:
+    """Raise a ValueError if values are an array of `numpy.ma` with masked entries, which others would take as given."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
+        raise ValueError(
+            f"{name} has masked entries; fill them first, for example with {name}.filled(0), or drop these rows; the "
+            f"first is in row {row}"
+        )
 
 
 INEXACT = "integers beyond 2**53 must be numbers that float64 holds"

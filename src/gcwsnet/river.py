@@ -64,7 +64,9 @@ class Classifier(base.Classifier):
         return True
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
-        """Learn from a row and its label, with the weight `w`."""
+        """Learn from a row and its label, with the weight `w`; a row of weight 0 changes nothing."""
+        if w == 0:
+            return
         if self._learner is None:
             self._learner = GCWSNetClassifier() if self.model is None else clone(self.model)
             if self.seed is not None:

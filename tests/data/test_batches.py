@@ -45,6 +45,7 @@ def test_batches_have_one_size_and_come_again(batches: Batches) -> None:
         labels=(0, 1, 2),
         index_base=survey.index_base,
         skipped=0,
+        n_weighted=N,
     )
 
 

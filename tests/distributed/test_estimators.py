@@ -1,8 +1,10 @@
 """The estimators for Dask arrays and dataframes."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import dask
 import dask.array
 import dask.dataframe
 import numpy as np
@@ -137,3 +139,66 @@ def test_what_cannot_be_fitted_is_refused(client_of: ClientOf) -> None:
     )
     with pytest.raises(ValueError, match="y must have the partitions of X, 2 of them, got 3"):
         DaskGCWSNetClassifier(client=client).fit(*short)
+
+
+def collection(parts: list[Any]) -> Any:
+    """Return a Dask array with chunks of unknown rows, or a Dask dataframe or series, with these partitions."""
+    delayed = [dask.delayed(part) for part in parts]
+    if hasattr(parts[0], "iloc"):
+        return dask.dataframe.from_delayed(delayed, meta=parts[0].iloc[:0])
+    arrays = [
+        dask.array.from_delayed(one, (np.nan, *part.shape[1:]), part.dtype)
+        for one, part in zip(delayed, parts, strict=True)
+    ]
+    return dask.array.concatenate(arrays, allow_unknown_chunksizes=True)
+
+
+def cut(rows: Any, *places: int) -> Any:
+    """Return a collection whose partitions end at these rows."""
+    ends = [0, *places, len(rows)]
+    return collection([rows[begin:end] for begin, end in pairwise(ends)])
+
+
+FRAME = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.where(X[:, 2] > 0.5, "x", "z")})
+
+
+@pytest.mark.parametrize(("rows", "labels"), [(X, Y), (FRAME, pd.Series(Y, name="y"))], ids=["array", "frame"])
+def test_partitions_without_rows_change_nothing(rows: Any, labels: Any, client_of: ClientOf) -> None:
+    def fit(*places: int) -> DaskGCWSNetClassifier:
+        made = DaskGCWSNetClassifier(**SETTINGS | SHARDING, client=client_of(2))
+        return made.fit(cut(rows, *places), cut(labels, *places))
+
+    whole, model = fit(), fit(0, 0, 70, 70, 200, N)
+    assert content(model.local_) == content(whole.local_)
+    expected = whole.to_local()
+    np.testing.assert_array_equal(model.predict(cut(rows, 0, 90, 90, N)).compute(), expected.predict(rows))
+    np.testing.assert_array_equal(model.predict_proba(cut(rows, 0, 90)).compute(), expected.predict_proba(rows))
+    assert model.predict(collection([rows[:0]])).compute().shape == (0,)
+    assert model.predict_proba(collection([rows[:0]])).compute().shape == (0, 2)
+    with pytest.raises(ValueError, match="X must have rows of positive weight, and has none"):
+        DaskGCWSNetClassifier(client=client_of(2)).fit(collection([rows[:0]] * 2), collection([labels[:0]] * 2))
+
+
+def test_a_class_in_each_partition_is_learned_as_in_one(client_of: ClientOf) -> None:
+    order = np.argsort(Y, kind="stable")
+    settings = SETTINGS | SHARDING | {"client": client_of(2)}
+    place = int((Y == "high").sum())
+    one = DaskGCWSNetClassifier(**settings).fit(cut(X[order], place), cut(Y[order], place))
+    other = DaskGCWSNetClassifier(**settings).fit(cut(X[order]), cut(Y[order]))
+    assert content(one.local_) == content(other.local_)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_rows_of_weight_zero_change_nothing(class_weight: Any, client_of: ClientOf) -> None:
+    weight = np.tile([1.0, 0.0, 0.5], N // 3)
+    weight[:100] = 0
+    kept, wild = weight > 0, X.copy()
+    wild[~kept] *= 1e3
+    settings = SETTINGS | SHARDING | {"client": client_of(2)}
+    for make, y in ((DaskGCWSNetClassifier, Y), (DaskGCWSNetRegressor, np.where(kept, X[:, 0], 1e6))):
+        more = {"class_weight": class_weight} if make is DaskGCWSNetClassifier else {}
+        one = make(**settings, **more).fit(cut(wild, 100, 200), cut(y, 100, 200), cut(weight, 100, 200))
+        other = make(**settings, **more).fit(cut(X[kept]), cut(y[kept]), cut(weight[kept]))
+        assert content(one.local_) == content(other.local_)
+    with pytest.raises(ValueError, match="X must have rows of positive weight, and has none"):
+        DaskGCWSNetClassifier(**settings).fit(cut(X, 100), cut(Y, 100), cut(np.zeros(N), 100))

@@ -280,3 +280,60 @@ def test_a_small_file_takes_little_memory(entries: dict[str, Any], copies: Path)
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.count("is not a model that gcwsnet has written") == 2
+
+
+def numbers_of(part: Any, place: tuple[Any, ...] = ()) -> Any:
+    """Yield the places of all numbers of a description."""
+    for key, value in part.items() if isinstance(part, dict) else enumerate(part):
+        if isinstance(value, dict | list):
+            yield from numbers_of(value, (*place, key))
+        elif isinstance(value, int | float):
+            yield (*place, key)
+
+
+LOAD_ALL = """
+import resource, sys
+from pathlib import Path
+import gcwsnet
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 29),) * 2)
+for file in sorted(Path(sys.argv[1]).iterdir()):
+    try:
+        gcwsnet.load(file)
+    except ValueError:
+        pass
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the size of a process is read from /proc")
+@pytest.mark.parametrize("name", list(models()))
+def test_no_number_of_a_description_makes_load_take_much_memory(name: str, saved: Path, tmp_path: Path) -> None:
+    arrays, description = content(saved / name)
+    for number, place in enumerate(numbers_of(description)):
+        changed = json.loads(json.dumps(description))
+        inner = changed
+        for key in place[:-1]:
+            inner = inner[key]
+        inner[place[-1]] = 2**40
+        write(tmp_path / f"{number}", arrays, changed)
+    run = subprocess.run([sys.executable, "-c", LOAD_ALL, tmp_path], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("name", list(models()))
+@pytest.mark.parametrize("value", [1e20, 3e38, -1e300])
+def test_a_file_that_loads_predicts_finite_numbers(name: str, value: float, saved: Path, tmp_path: Path) -> None:
+    arrays, description = content(saved / name)
+    rows = FRAME if name in ("frame", "numbers") else X
+    for of_array, before in arrays.items():
+        if before.dtype.kind != "f" or abs(value) > float(np.finfo(before.dtype).max):
+            continue
+        for changed in (np.full_like(before, value), before.copy()):
+            changed.reshape(-1)[:1] = value
+            write(tmp_path / "model", arrays | {of_array: changed}, description)
+            try:
+                model = gcwsnet.load(tmp_path / "model")
+            except ValueError:
+                continue
+            predicted = (model.predict_proba if hasattr(model, "predict_proba") else model.predict)(rows)
+            assert np.isfinite(predicted).all(), of_array

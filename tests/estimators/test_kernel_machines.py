@@ -19,7 +19,8 @@ from gcwsnet.estimators._calibration import learn_calibration
 from gcwsnet.estimators._ridge import fit_ridge
 from tests.estimators.tables import mixed_table, shuffled
 
-# Columns are scaled and weighted by what all rows say, and a row that is left out leaves its copy in.
+# Columns are scaled and weighted by what all rows say, and a row that is left out leaves its copy in. Rows of weight 0
+# are equal to no rows, which test_zero_weights.py shows; these checks repeat rows, too.
 REASON = "the rows that are left out and the scaling of columns count rows and not weights"
 BY_NATURE = {
     "check_sample_weight_equivalence_on_dense_data": REASON,

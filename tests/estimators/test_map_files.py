@@ -101,7 +101,7 @@ def test_a_merge_over_files_equals_a_pass_over_all_of_them(
     found = survey_files(names, reading, over)
     assert found.survey == survey
     assert found.schema == together.schema
-    assert sum(found.n_rows) == survey.n_rows
+    assert sum(found.n_rows) == survey.n_weighted
     assert [one["name"] for one in found.fingerprints.values()] == names
     assert found.failures == {}
     expected, drawn = sample(together, survey.n_rows, 3), sample_files(found, reading, 3, over)

@@ -1,11 +1,13 @@
 """`partial_fit`: the forms and the classes of its rows, and what it has in common with `fit`."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+import gcwsnet
 from tests.conftest import Rows
 from tests.estimators.models import assert_same_model, small, weights
 
@@ -79,3 +81,33 @@ def test_classes_that_are_given_at_the_first_call_are_all_there_are(three_classe
     elm[17] = "elm"
     with pytest.raises(ValueError, match=r"y\[17\] is 'elm'; give all classes"):
         model.partial_fit(X, elm)
+
+
+BIG = 2**60
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ([BIG, BIG + 1], [3.0]),
+        ([BIG, BIG + 1], [3.0, 4.0]),
+        ([BIG, BIG + 1], [float(BIG), float(BIG)]),
+        ([1.0, 2.0], [BIG + 1, BIG]),
+        ([BIG, BIG + 1], np.array([2**63 + 1, 5], dtype=np.uint64)),
+    ],
+)
+def test_labels_are_exact_or_an_error_that_changes_nothing(first: Any, then: Any, tmp_path: Path) -> None:
+    rows = np.eye(2)
+    model = small().partial_fit(rows, first)
+    model.save(tmp_path / "before")
+    with pytest.raises(ValueError, match=r"labels beyond 2\*\*53 must all have the same type"):
+        model.partial_fit(rows[: len(then)], then)
+    assert model.classes_.tolist() == sorted(first)
+    model.save(tmp_path / "after")
+    assert (tmp_path / "before").read_bytes() == (tmp_path / "after").read_bytes()
+    assert gcwsnet.load(tmp_path / "after").classes_.tolist() == sorted(first)
+
+
+def test_small_integers_and_floats_are_the_same_labels() -> None:
+    model = small().partial_fit(np.eye(2), [1, 2]).partial_fit(np.eye(2), [2.0, 3.0])
+    assert model.classes_.tolist() == [1, 2, 3]

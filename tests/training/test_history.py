@@ -101,6 +101,6 @@ def test_a_record_that_lacks_a_name_has_nan_there_and_the_state_has_none() -> No
 def test_records_are_a_number_or_fractions_of_an_epoch() -> None:
     assert record_fractions(4) == [0.25, 0.5, 0.75, 1.0]
     assert record_fractions([0.5, 0.1, 0.5]) == [0.1, 0.5, 1.0]
-    for wrong in (0, True, "4", [0.0], [1.5]):
-        with pytest.raises(ValueError, match="records must be a positive integer or fractions of an epoch"):
+    for wrong in (0, 2**40, True, "4", [0.0], [1.5]):
+        with pytest.raises(ValueError, match="records must be an integer from 1 to 65536 or fractions of an epoch"):
             record_fractions(wrong)

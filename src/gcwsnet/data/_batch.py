@@ -45,6 +45,15 @@ class Batch(NamedTuple):
         X = self.X[chosen]
         return Batch(mark_canonical(X) if sparse.issparse(X) else X, y, weight)
 
+    def weighted(self) -> Batch:
+        """Return the rows of positive weight, from which alone something is learned."""
+        return self if self.weight is None or self.weight.all() else self.take(np.flatnonzero(self.weight))
+
+
+def weighted(batches: Iterable[Batch], batch_rows: int) -> Iterator[Batch]:
+    """Yield the rows of positive weight in batches of `batch_rows` rows; the last one may be smaller."""
+    return rebatched((batch.weighted() for batch in batches), batch_rows)
+
 
 def mark_canonical(X: Any) -> Any:
     """Return X, marked as having sorted and unique indices, so that SciPy does not check them again."""

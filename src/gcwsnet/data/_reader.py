@@ -144,6 +144,8 @@ class TableReader(Reader):
         for table, origin in self._read_all_tables(start, errors):
             batch, invalid = self._encode(table, start)
             valid = invalid.valid_mask(batch.n_rows)
+            if batch.weight is not None:
+                valid &= batch.weight != 0
             batch = invalid.drop_from(batch, origin, errors)
             if text_labels is not None and batch.y is not None:
                 text_labels.update(batch.y)

@@ -42,6 +42,8 @@ class Survey:
         The index of the first column in LIBSVM files.
     skipped : int
         The number of rows that were skipped with ``on_error="skip"``.
+    n_weighted : int
+        The number of rows whose weight is not 0. Of the others nothing is learned but their labels.
     """
 
     n_rows: int
@@ -50,6 +52,7 @@ class Survey:
     labels: tuple[Any, ...] | None
     index_base: int | None
     skipped: int
+    n_weighted: int
 
 
 class RowStatistics:
@@ -62,7 +65,7 @@ class RowStatistics:
     """
 
     def __init__(self, max_labels: int) -> None:
-        self.n_rows = 0
+        self.n_rows = self.n_weighted = 0
         self.min_index: int | None = None
         self.max_index = -1
         self.forms: set[tuple[bool, bool]] = set()
@@ -73,6 +76,7 @@ class RowStatistics:
     def update(self, batch: Batch) -> None:
         """Count the rows of a batch, their column indices if X is CSR, and their labels."""
         self.n_rows += batch.n_rows
+        self.n_weighted += batch.n_rows if batch.weight is None else int(np.count_nonzero(batch.weight))
         self.forms.add((batch.y is not None, batch.weight is not None))
         if sparse.issparse(batch.X) and batch.X.nnz:
             self._update_indices(int(batch.X.indices.min()), int(batch.X.indices.max()))
@@ -89,6 +93,7 @@ class RowStatistics:
     def merge(self, other: RowStatistics) -> None:
         """Add the counts of rows that come after these."""
         self.n_rows += other.n_rows
+        self.n_weighted += other.n_weighted
         self.forms |= other.forms
         if other.min_index is not None:
             self._update_indices(other.min_index, other.max_index)
@@ -127,6 +132,7 @@ class RowStatistics:
             labels=self.labels,
             index_base=schema.index_base,
             skipped=skipped,
+            n_weighted=self.n_weighted,
         )
 
 

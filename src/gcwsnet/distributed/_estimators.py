@@ -110,7 +110,11 @@ class DaskEstimator(BaseEstimator):
         client = self._client()
         estimator = self._unfitted()
         with cluster_errors(client):
-            loaded = [client.compute(dask.delayed(load_partition)(*parts)) for parts in partitions(X, y, sample_weight)]
+            class_weight = getattr(estimator, "class_weight", None)
+            loaded = [
+                client.compute(dask.delayed(load_partition)(*parts, class_weight))
+                for parts in partitions(X, y, sample_weight)
+            ]
             of_labels = isinstance(self, ClassifierMixin)
             surveys: list[Survey] = client.gather(
                 [client.submit(survey_partition, one, of_labels, pure=False) for one in loaded]
@@ -150,7 +154,7 @@ class DaskEstimator(BaseEstimator):
         blocks = []
         for number, (part,) in enumerate(partitions(X)):
             rows = math.nan if known is None else known[number]
-            found = dask.delayed(_call)(model, method, part)
+            found = dask.delayed(_call)(model, method, part, like[:0])
             blocks.append(dask.array.from_delayed(found, (rows, *like.shape[1:]), dtype=like.dtype))
         return dask.array.concatenate(blocks, allow_unknown_chunksizes=True)
 
@@ -177,13 +181,13 @@ class DaskEstimator(BaseEstimator):
         """Learn from a sample how rows become codes, and make a net that has learned nothing."""
         n_rows = sum(one.n_rows for one in surveys)
         if n_rows == 0:
-            raise ValueError("X must have rows, and has none")
+            raise ValueError("X must have rows of positive weight, and has none")
         coder_settings, training_settings = estimator._freeze_parameters()
         seed = draw_seed(estimator.random_state)
         drawn = draw_sample(client, loaded, surveys, seed)
-        X = opened(drawn.X)
-        schema = schema_of(X, coder_settings)
-        rows = estimator._check_rows(X, drawn.y, drawn.weight, coder_settings, schema, reset=True)
+        drawn = drawn._replace(X=opened(drawn.X))
+        schema = schema_of(drawn.X, coder_settings)
+        rows = estimator._check_rows(drawn, coder_settings, schema, reset=True)
         targets = estimator._targets_of(self._shown(rows.y, surveys))
         self._weigh_classes(estimator, surveys)
         estimator._begin(rows, Beginning(targets, coder_settings, schema, seed), training_settings, n_rows)
@@ -223,8 +227,8 @@ class DaskEstimator(BaseEstimator):
         return "local_" in vars(self)
 
 
-def _call(model: Any, method: str, rows: Any) -> Any:
-    return getattr(model, method)(rows)
+def _call(model: Any, method: str, rows: Any, nothing: NDArray[Any]) -> Any:
+    return getattr(model, method)(rows) if rows.shape[0] else nothing
 
 
 @_with_parameters_of(GCWSNetClassifier)
@@ -303,9 +307,9 @@ class DaskGCWSNetClassifier(ClassifierMixin, DaskEstimator):
         return labels
 
     def _weigh_classes(self, estimator: GCWSNetEstimator, surveys: list[Survey]) -> None:
-        if estimator._fitted_params["class_weight"] == "balanced":
+        if estimator._fitted_params["class_weight"] == "balanced" and surveys[0].labels is not None:
             labels, counts = _all_labels(surveys)
-            weights = counts.sum() / (len(labels) * counts)
+            weights = counts.sum() / (len(labels) * np.maximum(counts, 1))
             estimator._fitted_params["class_weight"] = dict(zip(labels.tolist(), weights.tolist(), strict=True))
 
 
@@ -320,7 +324,7 @@ class DaskGCWSNetRegressor(RegressorMixin, DaskEstimator):
 
 def _all_labels(surveys: list[Survey]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the labels of all partitions, ascending, and how often each occurs."""
-    found = [one.labels for one in surveys if one.labels is not None]
+    found = [one.labels for one in surveys if one.labels is not None and len(one.labels[0])]
     labels, places = np.unique(np.concatenate([names for names, _ in found]), return_inverse=True)
     counts = np.concatenate([numbers for _, numbers in found])
     return labels, np.bincount(places, weights=counts, minlength=len(labels)).astype(np.int64)

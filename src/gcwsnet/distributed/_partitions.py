@@ -17,6 +17,7 @@ from gcwsnet.data import Batch
 from gcwsnet.data._batch import joined
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._file_coder import SAMPLE_BYTES, SAMPLE_ROWS, drawn_rows
+from gcwsnet.estimators._input import AllWeightsZeroError, as_array, opened, positive_rows
 from gcwsnet.training import Targets
 
 MOST_CLASSES = 10_000
@@ -66,22 +67,35 @@ def _delayed(collection: Any) -> list[Any]:
     return list(collection.to_delayed())
 
 
-def load_partition(X: Any, y: Any, weight: Any) -> Batch:
-    """Return a partition as a batch of what the user gave, whose parts must have the same number of rows."""
-    y = np.asarray(y)
-    weight = None if weight is None else np.asarray(weight)
+class Partition(NamedTuple):
+    """The rows of positive weight of a partition, as the user gave them, and the labels or numbers of all its rows."""
+
+    rows: Batch
+    all_y: NDArray[Any]
+
+
+def load_partition(X: Any, y: Any, weight: Any, class_weight: Any = None) -> Partition:
+    """Return a partition, whose parts must have the same number of rows."""
+    y = as_array("y", y)
     lengths = {"X": X.shape[0], "y": len(y)} | ({} if weight is None else {"sample_weight": len(weight)})
     if len(set(lengths.values())) > 1:
         raise ValueError(f"the partitions of X and y must have the same rows one by one, got one with {lengths}")
-    return Batch(X, y, weight)
+    if len(y) == 0:
+        return Partition(Batch(X, y, None if weight is None else np.empty(0)), y)
+    try:
+        return Partition(Batch(*positive_rows(X, y, weight, class_weight)), y)
+    except AllWeightsZeroError:
+        return Partition(take_rows(Batch(X, y, None if weight is None else np.zeros(len(y))), np.arange(0)), y)
 
 
-def survey_partition(rows: Batch, of_labels: bool) -> Survey:
+def survey_partition(partition: Partition, of_labels: bool) -> Survey:
     """Return what has to be known of a partition before rows are drawn."""
+    rows = partition.rows
     X = rows.X
     labels = None
-    if of_labels:
-        found, counts = np.unique(np.asarray(rows.y), return_counts=True)
+    if of_labels and partition.all_y.ndim == 1:
+        found = np.unique(partition.all_y)
+        counts = np.bincount(np.searchsorted(found, np.asarray(rows.y)), minlength=len(found))
         labels = (found[: MOST_CLASSES + 1], counts[: MOST_CLASSES + 1])
     if hasattr(X, "memory_usage"):
         n_bytes = int(X.memory_usage().sum())
@@ -98,6 +112,11 @@ def take_rows(rows: Batch, numbers: NDArray[np.int64]) -> Batch:
     return rows.take(numbers)
 
 
+def take_from(partition: Partition, numbers: NDArray[np.int64]) -> Batch:
+    """Return some of the rows of positive weight of a partition."""
+    return take_rows(partition.rows, numbers)
+
+
 def draw_sample(client: Client, loaded: Sequence[Future], surveys: Sequence[Survey], seed: int) -> Batch:
     """Return rows drawn at random from all partitions, in their order: at most 20,000, and not more than 64 MB."""
     n_rows = sum(one.n_rows for one in surveys)
@@ -109,7 +128,7 @@ def draw_sample(client: Client, loaded: Sequence[Future], surveys: Sequence[Surv
         first = end - one.n_rows
         here = numbers[slice(*np.searchsorted(numbers, [first, end]))] - first
         if len(here):
-            asked.append(client.submit(take_rows, partition, here, pure=False))
+            asked.append(client.submit(take_from, partition, here, pure=False))
     parts: list[Batch] = client.gather(asked)
     if not hasattr(parts[0].X, "iloc"):
         return joined(parts)
@@ -128,9 +147,12 @@ def without_net(estimator: GCWSNetEstimator) -> GCWSNetEstimator:
     return light
 
 
-def encode_partition(estimator: GCWSNetEstimator, targets: Targets, rows: Batch) -> Batch:
+def encode_partition(estimator: GCWSNetEstimator, targets: Targets, partition: Partition) -> Batch:
     """Return the codes of a partition, with encoded targets and weights."""
-    coder = estimator.coder_
-    checked = estimator._check_rows(rows.X, rows.y, rows.weight, coder.settings, coder.schema, reset=False)
+    coder, rows = estimator.coder_, partition.rows
+    if rows.n_rows == 0:
+        return Batch(np.empty((0, coder.n_codes), dtype=np.uint8), np.empty(0), None)
+    rows = rows._replace(X=opened(rows.X))
+    checked = estimator._check_rows(rows, coder.settings, coder.schema, reset=False)
     target = targets.encode(checked.y)
     return Batch(coder.codes(checked.X, n_jobs=1), target, estimator._row_weights(checked.weight, target, targets))

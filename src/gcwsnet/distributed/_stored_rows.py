@@ -39,7 +39,9 @@ class StoredPart:
     targets: Targets
 
     def take(self, rows: NDArray[np.int64]) -> Batch:
-        """Return the codes, the encoded targets and the weights of rows."""
+        """Return the codes, the encoded targets and the weights of rows, counted without those of weight 0."""
+        positive = positive_rows(self.folder, self.part)
+        rows = rows if positive is None else positive[rows]
         found = {name.split(".")[-2]: _opened(self.folder / name)[rows] for name in self.part.files}
         y = encoded(self.targets, self.label_type, found["labels"])
         return Batch(np.ascontiguousarray(found["codes"]), y, found.get("weights"))
@@ -49,6 +51,18 @@ class StoredPart:
 def _opened(path: Path) -> NDArray[Any]:
     opened: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     return opened
+
+
+def positive_rows(folder: Path, part: Part) -> NDArray[np.int64] | None:
+    """Return the numbers of the rows of a part whose weight is not 0, None if it has no weights."""
+    name = next((name for name in part.files if name.split(".")[-2] == "weights"), None)
+    return None if name is None else np.flatnonzero(_opened(folder / name))
+
+
+def n_positive(folder: Path, part: Part) -> int:
+    """Return the number of rows of a part whose weight is not 0."""
+    positive = positive_rows(folder, part)
+    return part.rows if positive is None else len(positive)
 
 
 def stored_parts(
@@ -79,4 +93,4 @@ def stored_parts(
             raise result.error
     assert file_coder.targets is not None  # noqa: S101
     rows = [StoredPart(folder, part, file_coder.label_type, file_coder.targets) for part in parts]
-    return rows, [part.rows for part in parts]
+    return rows, [n_positive(folder, part) for part in parts]

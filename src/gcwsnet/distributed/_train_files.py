@@ -17,7 +17,7 @@ from gcwsnet.data import Batch
 from gcwsnet.data._sources import find_sources
 from gcwsnet.distributed._hash_files import hash_on_cluster
 from gcwsnet.distributed._rounds import ClusterRounds, check_sharding, row_order
-from gcwsnet.distributed._stored_rows import stored_parts
+from gcwsnet.distributed._stored_rows import n_positive, stored_parts
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._hash_files import HashingOptions
 from gcwsnet.estimators._train_files import Engine, TrainingObserver, TrainingResult, train_files
@@ -91,7 +91,8 @@ class ClusterEngine(Engine):
         if failures:
             raise next(iter(failures.values()))
         self._codes = folder, hashed
-        file_coder = replace(file_coder, n_rows=sum(one.rows for one in hashed))
+        n_rows = sum(n_positive(folder, part) for one in hashed for part in one.parts)
+        file_coder = replace(file_coder, n_rows=n_rows)
         skipped = sum(one.skipped for one in hashed)
 
         def not_here() -> Iterable[Batch]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet._keys import EPOCH_ORDER, random_order
+from gcwsnet._locks import writes
 from gcwsnet._memory import available_bytes
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import draw_seed
@@ -19,7 +20,7 @@ from gcwsnet.coding import Coder, fit_coder
 from gcwsnet.coding._coder import rows_at_once
 from gcwsnet.data import Batch
 from gcwsnet.estimators import _stream_fit
-from gcwsnet.estimators._input import opened, schema_of
+from gcwsnet.estimators._input import AllWeightsZeroError, opened, schema_of
 from gcwsnet.estimators._parameters import Beginning, NetParameters
 from gcwsnet.estimators._progress import describe_event, logger, progress, show_selection
 from gcwsnet.estimators._stream import Stream
@@ -69,6 +70,7 @@ class GCWSNetEstimator(NetParameters):
         learned = self.scale is not None or self.relevance not in ("auto", 0)
         return WARM_UP_ROWS if learned or self._is_searched() else 1
 
+    @writes
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None) -> Self:
         """Learn from rows in random order, `epochs` times each.
 
@@ -77,7 +79,8 @@ class GCWSNetEstimator(NetParameters):
         X : array, CSR matrix or array, or frame, of shape (n, D)
         y : array of shape (n,) or, for a regression, (n, m)
         sample_weight : array of shape (n,), optional
-            Factors of the rows' losses.
+            Factors of the rows' losses. A row of weight 0, or of a class of weight 0, is as if it were not there, but
+            for its label: `classes_` has all labels of y, as in scikit-learn.
         eval_set : (X, y) or [(X, y), ...], optional
             Held-out rows that are evaluated at each record: `history_` gets their loss and their metric, with the
             prefix ``eval_``, for further pairs ``eval_1_`` and so on. The first pair decides about early stopping.
@@ -94,12 +97,14 @@ class GCWSNetEstimator(NetParameters):
             coder_settings, training_settings = self._freeze_parameters(continued=not fresh)
             if eval_set is not None:
                 self._check_unused("validation_fraction", why="an eval_set is given")
-            X = opened(X)
-            schema = schema_of(X, coder_settings) if fresh else self.coder_.schema
-            rows = self._check_rows(X, y, sample_weight, coder_settings, schema, reset=fresh)
-            held_out = [self._check_rows(*pair, None, coder_settings, schema, reset=False) for pair in _pairs(eval_set)]
+            given = self._positive_rows(X, y, sample_weight)
+            schema = schema_of(given.X, coder_settings) if fresh else self.coder_.schema
+            rows = self._check_rows(given, coder_settings, schema, reset=fresh)
+            held_out = [
+                self._check_rows(Batch(opened(X), y), coder_settings, schema, reset=False) for X, y in _pairs(eval_set)
+            ]
             seed = draw_seed(self.random_state) if fresh else self.seed_
-            targets = self._targets_of(rows.y) if fresh else self.trainer_.targets
+            targets = self._targets_of(self._shown_targets(rows, y)) if fresh else self.trainer_.targets
             all_rows = rows
             if self.early_stopping and not held_out:
                 rows, *held_out = self._split(rows, seed)
@@ -132,6 +137,7 @@ class GCWSNetEstimator(NetParameters):
         self._run(Plan(epochs, rows.n_rows), rows, shuffle=self.shuffle)
         self.trainer_.history = stopped.history
 
+    @writes
     def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
         with UnchangedUnlessItLearns(self):
             fresh = not self.__sklearn_is_fitted__()
@@ -140,9 +146,14 @@ class GCWSNetEstimator(NetParameters):
                 self._check_unused("early_stopping", why="partial_fit does not know when the rows end")
             else:
                 coder_settings = self.coder_.settings
-            X = opened(X)
-            schema = schema_of(X, coder_settings) if fresh else self.coder_.schema
-            rows = self._check_rows(X, y, sample_weight, coder_settings, schema, reset=fresh)
+            try:
+                given = self._positive_rows(X, y, sample_weight)
+            except AllWeightsZeroError:
+                if fresh:
+                    raise
+                return self
+            schema = schema_of(given.X, coder_settings) if fresh else self.coder_.schema
+            rows = self._check_rows(given, coder_settings, schema, reset=fresh)
             target = None
             if fresh:
                 targets = self._targets_of(rows.y) if targets is None else targets

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from gcwsnet._locks import reads, writes
 from gcwsnet._validation import MOST_WEIGHT, check_weights
 from gcwsnet.estimators._base import GCWSNetEstimator
 from gcwsnet.estimators._parameters import Callback
@@ -257,6 +258,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         )
         self.class_weight = class_weight
 
+    @writes
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSNetClassifier:
         """Learn from further rows, once and in their order; they may come in pieces of any size.
 
@@ -273,6 +275,8 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
             All labels that the stream can have, at the first call; any other label is an error then. Without them, a
             label that is new becomes a class when it comes.
         sample_weight : array of shape (n,), optional
+            A row of weight 0 is as if it were not there, with its label. If all rows of the first call have weight 0,
+            that is an error; later calls of this kind change nothing.
 
         Returns
         -------
@@ -298,6 +302,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
             self._grows = classes is None
         return self._partial_fit(X, y, targets, sample_weight)
 
+    @reads
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the outputs of the net, of shape (n, n_classes); of two classes the second minus the first, (n,)."""
         outputs = self._outputs(X).astype(np.float64)
@@ -305,12 +310,14 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
             return outputs[:, 1] - outputs[:, 0]
         return outputs
 
+    @reads
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the classes, of shape (n, n_classes); of each label where rows have several."""
         outputs = self._outputs(X)
         targets: Any = self.trainer_.targets
         return targets.probabilities(outputs)
 
+    @reads
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable label of each row; where rows have any number of labels, 1 for those they have."""
         outputs = self._outputs(X)

@@ -16,7 +16,7 @@ from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_finite
 from gcwsnet.coding import Coder, CoderSettings, fit_coder
 from gcwsnet.data import Batch, Batches, Schema, read
-from gcwsnet.data._batch import joined
+from gcwsnet.data._batch import joined, weighted
 from gcwsnet.data._columns import labels_of_texts
 from gcwsnet.data._survey import Survey, infer_label_type
 from gcwsnet.training import Labels, Numbers, Targets, TrainingSettings
@@ -25,6 +25,7 @@ from gcwsnet.training._candidate_score import CandidateScore
 MOST_CLASSES_OF_INTEGERS = 100
 SAMPLE_ROWS, SAMPLE_BYTES = 20_000, 1 << 26
 """The most that is learned from, of rows and of the bytes of their numbers."""
+NO_ROWS = "there are no rows of positive weight to learn from"
 NO_LABELS = "there are no labels to learn from; name their column with --label"
 
 Arrays = dict[str, NDArray[Any]]
@@ -118,7 +119,7 @@ def learn_from_files(
     The search compares nets with the settings of the training that follows, as far as they are known.
     """
     survey = batches.survey()
-    rows = sample(batches, survey.n_rows, seed)
+    rows = sample(batches, survey.n_weighted, seed)
     return learn_from_sample(rows, batches.schema, survey, settings, training, task, seed, n_jobs)
 
 
@@ -134,7 +135,7 @@ def learn_from_sample(
 ) -> FileCoder:
     """Return the file coder of files that were surveyed, and from which rows were drawn; a given coder is taken."""
     labels = survey.labels if survey.label_type is not None else None
-    return _learn(rows, schema, settings, training, task, survey.label_type, labels, survey.n_rows, seed, n_jobs)
+    return _learn(rows, schema, settings, training, task, survey.label_type, labels, survey.n_weighted, seed, n_jobs)
 
 
 def learn_from_stream(
@@ -150,7 +151,7 @@ def learn_from_stream(
 
     With `classes`, the labels of a classification as text, its first rows need not show all of them.
     """
-    rest = iter(batches)
+    rest = weighted(batches, batches.batch_rows)
     first = _first_rows(rest)
     if first.y is None:
         raise ValueError(NO_LABELS)
@@ -271,17 +272,17 @@ def read_with_schema(files: list[str], reading: dict[str, Any], schema: Schema, 
 
 def sample(batches: Batches, n_rows: int, seed: int) -> Batch:
     """Return rows drawn at random, in their order: at most 20,000, and not more than 64 MB of numbers."""
-    first = next(iter(batches), None)
+    first = next(weighted(batches, batches.batch_rows), None)
     if first is None:
-        raise ValueError("there are no rows to learn from")
+        raise ValueError(NO_ROWS)
     return rows_at(batches, drawn_rows(n_rows, sample_size(first, n_rows), seed))
 
 
 def rows_at(batches: Iterable[Batch], numbers: NDArray[np.int64]) -> Batch:
-    """Return the rows with the given numbers, which are ascending; those after the last one are not read."""
+    """Return rows of positive weight by their numbers, which are ascending; rows after the last one are not read."""
     chosen: list[Batch] = []
     first = 0
-    for batch in batches:
+    for batch in (one.weighted() for one in batches):
         here = numbers[slice(*np.searchsorted(numbers, [first, first + batch.n_rows]))]
         if len(here):
             chosen.append(batch.take(here - first))
@@ -318,5 +319,5 @@ def _first_rows(batches: Iterator[Batch]) -> Batch:
         if n_rows >= SAMPLE_ROWS or n_bytes >= SAMPLE_BYTES:
             break
     if not taken:
-        raise ValueError("there are no rows to learn from")
+        raise ValueError(NO_ROWS)
     return joined(taken)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
+from gcwsnet._locks import reads
 from gcwsnet._validation import check_choice, check_integer
 from gcwsnet.coding import Candidate
 from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
@@ -44,6 +45,7 @@ class FittedModel(TableModel):
         rows = check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False)
         return self._predictor().outputs_of_checked(rows)
 
+    @reads
     def explain(self) -> str:
         """Return in words what was chosen for the model: scaling, relevant columns, p, and what is particular to it."""
         check_is_fitted(self)
@@ -63,6 +65,7 @@ class FittedModel(TableModel):
         check_is_fitted(self)
         return plot_selection(self.selection_, ax)
 
+    @reads
     def permutation_importance(self, X: Any, y: Any, *, n_repeats: int = 5, max_rows: int = 1000) -> Any:
         """Return how much the loss rises when a column of held-out rows is shuffled.
 
@@ -107,6 +110,7 @@ class FittedNet(FittedModel):
 
     trainer_: Trainer
 
+    @reads
     def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True, dtype: str = "float32") -> None:
         """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import numbers
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
-from gcwsnet._validation import Matrix, check_matrix
+from gcwsnet._validation import Matrix, check_matrix, check_unmasked, check_weights
 from gcwsnet.coding import CoderSettings
 from gcwsnet.data import Schema
 from gcwsnet.data._frames import Frame, encode_frame, is_frame, learn_schema, open_frame
@@ -21,6 +23,83 @@ MOST_NAMES_SHOWN = 5
 def opened(X: Any) -> Any:
     """Return a frame with its columns, and anything else as it is."""
     return open_frame(X) if is_frame(X) else X
+
+
+class AllWeightsZeroError(ValueError):
+    """The error for rows that all have weight 0."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the weights of all rows are zero, so there is nothing to learn from; give some rows a positive "
+            "sample_weight, and their classes a positive class_weight"
+        )
+
+
+def positive_rows(X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> tuple[Any, Any, Any]:
+    """Return X, y and weights without the rows of weight 0; the weights may be None.
+
+    Nothing is learned from a row of weight 0: it is dropped before anything else looks at it. If all rows have weight
+    0, that is an error.
+    """
+    check_unmasked("X", X)
+    y = as_array("y", y)
+    if y.ndim == 0:
+        raise ValueError(f"y must have a label or a number for each row, got the single value {y!r:.60}")
+    zero = {label for label, one in class_weight.items() if one == 0} if isinstance(class_weight, Mapping) else set()
+    if sample_weight is None and not zero:
+        return X, y, None
+    kept = np.ones(len(y), dtype=bool)
+    weight = None
+    if sample_weight is not None:
+        from sklearn.utils import check_consistent_length  # noqa: PLC0415 - it takes long to import
+
+        check_consistent_length(X, y)
+        weight = _as_weights(sample_weight, len(y))
+        kept = weight > 0
+    if zero and y.ndim == 1:
+        kept &= np.array([label not in zero for label in y.tolist()], dtype=bool)
+    if kept.all():
+        return X, y, weight
+    if not kept.any():
+        raise AllWeightsZeroError
+    return _taken(X, kept), y[kept], None if weight is None else weight[kept]
+
+
+def _as_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return the weights of rows as an array; a number is the weight of all of them."""
+    from sklearn.utils import check_array  # noqa: PLC0415 - it takes long to import
+
+    check_unmasked("sample_weight", sample_weight)
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(n_rows, sample_weight)
+    weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weight.shape != (n_rows,):
+        raise ValueError(f"sample_weight must have one number for each of {n_rows} rows, got the shape {weight.shape}")
+    return check_weights(weight, "sample_weight")
+
+
+def _taken(X: Any, kept: NDArray[np.bool_]) -> Any:
+    """Return the rows of what users give that a mask chooses."""
+    if isinstance(X, list | tuple):
+        return [row for row, is_kept in zip(X, kept, strict=True) if is_kept]
+    if sparse.issparse(X):
+        return X.tocsr()[kept]
+    if hasattr(X, "iloc"):
+        return X.iloc[np.flatnonzero(kept)]
+    if not is_frame(X):
+        return np.asanyarray(X)[kept]
+    import pyarrow as pa  # noqa: PLC0415 - frames that pandas does not know need it
+
+    return pa.table(X).filter(pa.array(kept))
+
+
+def as_array(name: str, y: Any) -> NDArray[Any]:
+    """Return y as an array; masked entries are an error."""
+    check_unmasked(name, y)
+    try:
+        return y.toarray() if sparse.issparse(y) else np.asarray(y)
+    except Exception as error:  # of NumPy, or of the library that y is from
+        raise ValueError(f"{name} must have one number or one text for each row; {error}") from error
 
 
 def schema_of(X: Any, settings: CoderSettings) -> Schema | None:
@@ -70,10 +149,7 @@ def _check_array_fits(schema: Schema) -> None:
 
 def check_targets(y: Any, *, are_numbers: bool) -> NDArray[Any]:
     """Return labels or numbers as an array, with objects that are all numbers or booleans as such; none is missing."""
-    try:
-        y = y.toarray() if sparse.issparse(y) else np.asarray(y)
-    except Exception as error:  # of NumPy, or of the library that y is from
-        raise ValueError(f"y must have one number or one text for each row; {error}") from error
+    y = as_array("y", y)
     if y.dtype.kind in "biuf":
         return y
     if y.dtype.kind in "mM" and np.isnat(y).any():

@@ -12,13 +12,14 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._keys import SELECTION_ROWS, random_order
+from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads, one_blas_thread
 from gcwsnet._validation import as_floats, check_number, draw_seed, without_nan
 from gcwsnet.coding import Coder, CoderSettings
 from gcwsnet.estimators._calibration import learn_calibration
 from gcwsnet.estimators._fitted_machine import FittedMachine, Floats, KernelCandidate
 from gcwsnet.estimators._fitted_model import FittedModel
-from gcwsnet.estimators._input import opened, schema_of
+from gcwsnet.estimators._input import schema_of
 from gcwsnet.estimators._kernel_search import Problem, fit_kernel_machine
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._table_model import frozen
@@ -64,6 +65,7 @@ class KernelMachine(FittedModel):
         """Return the weight of each row."""
         return weight
 
+    @writes
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows.
 
@@ -73,7 +75,8 @@ class KernelMachine(FittedModel):
             At most 20,000 rows: time grows with the third power of the rows, and memory with the second.
         y : array of shape (n,) or, for a regression, (n, m)
         sample_weight : array of shape (n,), optional
-            Factors of the rows' squared errors. Rows of weight 0 are left out.
+            Factors of the rows' squared errors. A row of weight 0, or of a class of weight 0, is as if it were not
+            there, but for its label: `classes_` has all labels of y, as in scikit-learn.
 
         Returns
         -------
@@ -92,25 +95,25 @@ class KernelMachine(FittedModel):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         settings = self._freeze_parameters()
-        X = opened(X)
-        schema = schema_of(X, settings)
-        given = self._check_rows(X, y, sample_weight, settings, schema, reset=True)
-        targets, seed, threads = self._targets_of(given.y), draw_seed(self.random_state), n_threads(self.n_jobs)
+        weighted = self._positive_rows(X, y, sample_weight)
+        schema = schema_of(weighted.X, settings)
+        given = self._check_rows(weighted, settings, schema, reset=True)
+        targets = self._targets_of(self._shown_targets(given, y))
+        seed, threads = draw_seed(self.random_state), n_threads(self.n_jobs)
         target = targets.encode(given.y)
         weight = np.ones(given.n_rows) if given.weight is None else given.weight
         weight = self._row_weights(weight, target, targets)
-        kept = random_order(seed, SELECTION_ROWS, given.n_rows)
-        kept = kept[weight[kept] > 0]
-        self._check_number_of_rows(len(kept))
+        self._check_number_of_rows(given.n_rows)
+        order = random_order(seed, SELECTION_ROWS, given.n_rows)
         rows = without_nan(as_floats(given.X)) if settings.missing == "zero" else given.X
         numeric = None if schema is None or not sparse.issparse(rows) else schema.numeric
-        columns = self._columns_of(target, targets)[kept]
-        problem = Problem(rows[kept], target[kept], columns, weight[kept], numeric)
+        columns = self._columns_of(target, targets)[order]
+        problem = Problem(rows[order], target[order], columns, weight[order], numeric)
         found = fit_kernel_machine(problem, settings, self.alpha, threads)
         left_out = found.ridge.left_out
         calibration = None
         if isinstance(targets, Labels):
-            last = slice(len(kept) - len(left_out), None)
+            last = slice(len(order) - len(left_out), None)
             with one_blas_thread():
                 calibration = learn_calibration(
                     left_out, problem.target[last], problem.weight[last], len(targets.classes)
@@ -158,11 +161,13 @@ class KernelMachine(FittedModel):
     def _explained(self) -> list[str]:
         return [f"regularisation alpha: {self.alpha_:g}", f"training rows: {len(self.machine_.coefficients)}"]
 
+    @reads
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable label of each row, or numbers of the shape of y."""
         outputs = self._outputs(X)
         return self.machine_.targets.predictions(outputs)
 
+    @reads
     def save(self, path: str | Path, *, timings: bool = True) -> None:
         """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
 

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet.data import Batch, Batches, DataError, Schema, read
-from gcwsnet.data._batch import joined
+from gcwsnet.data._batch import joined, weighted
 from gcwsnet.data._batches import ReaderBatches
 from gcwsnet.data._fingerprint import Fingerprint, Inputs
 from gcwsnet.data._sources import Source, detect_format
 from gcwsnet.data._survey import Findings, Survey
-from gcwsnet.estimators._file_coder import drawn_rows, read_with_schema, rows_at, sample_size
+from gcwsnet.estimators._file_coder import NO_ROWS, drawn_rows, read_with_schema, rows_at, sample_size
 
 FAILURES = (ValueError, OSError)
 """What a file that is damaged or cannot be read raises."""
@@ -130,7 +130,7 @@ class SurveyedFiles:
     fingerprints : dict of str to Fingerprint
         Those of the files that could be read, in their order.
     n_rows : list of int
-        Their rows.
+        Their rows of positive weight.
     failures : dict of str to Exception
         Why other files could not be read.
     """
@@ -166,7 +166,7 @@ def survey_files(names: list[str], reading: FileReading, over: Map) -> SurveyedF
                 failures[name] = result.error
                 continue
             findings = result[1]
-            rows_of_file = findings.rows.n_rows
+            rows_of_file = findings.rows.n_weighted
             try:
                 if merged is not None:
                     merged.merge(findings, name)
@@ -212,8 +212,10 @@ def sample_files(surveyed: SurveyedFiles, reading: FileReading, seed: int, over:
     names = list(surveyed.fingerprints)
     ends = np.cumsum(surveyed.n_rows)
     n_rows, schema = int(ends[-1]), surveyed.schema
+    if n_rows == 0:
+        raise ValueError(NO_ROWS)
     n_first = int(np.searchsorted(ends, BATCH_ROWS)) + 1
-    first = next(iter(reading.open(names[:n_first], schema, rejects=None)))
+    first = next(weighted(reading.open(names[:n_first], schema, rejects=None), BATCH_ROWS))
     numbers = drawn_rows(n_rows, sample_size(first, n_rows), seed)
     places = np.searchsorted(numbers, [0, *ends])
     items = [

@@ -28,6 +28,9 @@ SCALES = ".scales"
 LABEL_TYPE = re.compile(r"[<>|=]?[biufUO][0-9]{0,9}")
 READ_WHEN_USED = frozenset({"callbacks", "verbose", "n_jobs"})
 """Parameters that change no model: they are read whenever they are needed, and are not part of a model file."""
+MAX_OUTPUT = 1e34
+"""Of a net in float32, so that it is finite when it has been divided by the smallest temperature."""
+MAX_SCORE = 1e150
 OF_MACHINES = {"alpha": "number", "rows": "number"}
 
 
@@ -74,7 +77,9 @@ def check_file_coder(arrays: Arrays, description: Any) -> None:
     if state.get("n_rows") is not None:
         state.integer("n_rows", 0, MOST)
     if state.get("targets") is not None:
-        check_targets_state(arrays, state.part("targets"))
+        targets = state.part("targets")
+        targets.require("n_labels" not in targets.content, "n_labels", "not be there: rows of files have one label")
+        check_targets_state(arrays, targets)
 
 
 def _check_names(model: Fields) -> None:
@@ -134,11 +139,12 @@ def _check_trainer(arrays: Arrays, trainer: Fields, coder: Fields) -> None:
     first = ("",) if members == 1 else tuple(f"{number}." for number in range(members))
     for prefix in first:
         _check_net(arrays, f"net.{prefix}", shapes)
+        _check_outputs(arrays, f"net.{prefix}", shapes, n_hashes)
     refuse_others(arrays, "net.", _names("net.", first, shapes, tables=True, arrays=arrays))
     _check_optimizer(arrays, first, shapes)
     trainer.integer("epochs_seen", 0, MOST)
     rows_seen = trainer.integer("rows_seen", 0, MOST)
-    _check_averages(arrays, trainer, first, shapes, rows_seen)
+    _check_averages(arrays, trainer, first, shapes, n_hashes, rows_seen)
     _check_momentum(arrays, first, shapes)
     _check_history(trainer.part("history"))
     if "run" in trainer.content:
@@ -224,6 +230,26 @@ def _check_net(arrays: Arrays, prefix: str, shapes: Shapes) -> None:
             array_of(arrays, f"{prefix}{name}{SCALES}", "float32", (shape[0], 1))
 
 
+def _check_outputs(arrays: Arrays, prefix: str, shapes: Shapes, n_hashes: int) -> None:
+    """Raise a ValueError if there may be codes for which an output of a net is not finite in float32."""
+    bound = 1.0
+    for number, name in enumerate(shapes.of_parameters()):
+        found = arrays[prefix + name]
+        if name.endswith("bias"):
+            bound += _largest(found)
+        elif number == 0:
+            scales = _largest(arrays[f"{prefix}{name}{SCALES}"]) if found.dtype == np.int8 else 1.0
+            bound = n_hashes * _largest(found) * scales
+        else:
+            bound *= found.shape[1] * _largest(found)
+        require_array(bound < MAX_OUTPUT, prefix + name, f"be so small that outputs stay below {MAX_OUTPUT:g}")
+
+
+def _largest(array: Any) -> float:
+    """Return the largest absolute value."""
+    return max(float(array.max(initial=0)), -float(array.min(initial=0)))
+
+
 def _check_optimizer(arrays: Arrays, first: tuple[str, ...], shapes: Shapes) -> None:
     if not any(name.startswith("optimizer.") for name in arrays):
         return
@@ -254,7 +280,9 @@ def _check_momentum(arrays: Arrays, first: tuple[str, ...], shapes: Shapes) -> N
     refuse_others(arrays, "momentum.", _names("momentum.", first, shapes))
 
 
-def _check_averages(arrays: Arrays, trainer: Fields, first: tuple[str, ...], shapes: Shapes, rows_seen: int) -> None:
+def _check_averages(
+    arrays: Arrays, trainer: Fields, first: tuple[str, ...], shapes: Shapes, n_hashes: int, rows_seen: int
+) -> None:
     if "averages" not in trainer.content:
         refuse_others(arrays, "averages.", ())
         return
@@ -272,6 +300,7 @@ def _check_averages(arrays: Arrays, trainer: Fields, first: tuple[str, ...], sha
                 name = f"averages.{member}{which}.{parameter}"
                 array_of(arrays, name, "float32", shape)
                 known.add(name)
+            _check_outputs(arrays, f"averages.{member}{which}.", shapes, n_hashes)
         for name in (f"averages.{member}taken", f"averages.{member}recent.taken"):
             if name in arrays:  # those of torch are up to date at every row
                 taken = array_of(arrays, name, "int64", (shapes.n_rows,))
@@ -332,12 +361,15 @@ def _check_machine(arrays: Arrays, machine: Fields, n_columns: int) -> None:
     coefficients = array_of(arrays, "machine.coefficients", "float64", (None, None))
     n, n_outputs = coefficients.shape
     require_array(n >= 1, "machine.coefficients", "hold a row for each training row")
-    array_of(arrays, "machine.bias", "float64", (n_outputs,))
+    bias = array_of(arrays, "machine.bias", "float64", (n_outputs,))
+    bound = n * _largest(coefficients) + _largest(bias)  # a kernel is at most 1
+    require_array(bound < MAX_SCORE, "machine.coefficients", f"be so small that scores stay below {MAX_SCORE:g}")
     known = {"machine.coefficients", "machine.bias"}
     if "classes" in machine.part("targets").content:
-        array_of(arrays, "machine.calibration.slopes", "float64", (2,))
-        array_of(arrays, "machine.calibration.bias", "float64", (n_targets,))
-        known |= {"machine.calibration.slopes", "machine.calibration.bias"}
+        for name, shape in (("machine.calibration.slopes", (2,)), ("machine.calibration.bias", (n_targets,))):
+            calibration = array_of(arrays, name, "float64", shape)
+            require_array(_largest(calibration) < MAX_SCORE, name, f"hold numbers below {MAX_SCORE:g}")
+            known.add(name)
         n_targets = 1 if n_targets == 2 else n_targets
     if n_outputs != n_targets:
         raise ValueError(f"the array machine.coefficients must have {n_targets} columns, got {n_outputs}")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from gcwsnet._locks import reads
 from gcwsnet._validation import check_weights
 from gcwsnet.estimators._classifier import class_weights
 from gcwsnet.estimators._fitted_machine import FittedMachine, Floats
@@ -99,11 +100,13 @@ class PGMMClassifier(ClassifierMixin, KernelMachine):
         )
         self.class_weight = class_weight
 
+    @reads
     def decision_function(self, X: Any) -> Floats:
         """Return the logits of classes, of shape (n, n_classes); of two classes the second minus the first, (n,)."""
         outputs = self._outputs(X)
         return outputs[:, 1] - outputs[:, 0] if len(self.classes_) == 2 else outputs
 
+    @reads
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the classes, of shape (n, n_classes)."""
         outputs = self._outputs(X)

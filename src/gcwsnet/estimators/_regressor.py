@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from gcwsnet._locks import reads
 from gcwsnet._validation import check_choice
 from gcwsnet.coding import CoderSettings
 from gcwsnet.estimators._base import GCWSNetEstimator
@@ -139,6 +140,8 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
         X : array, CSR matrix or array, or frame, of shape (n, D)
         y : array of shape (n,) or (n, m)
         sample_weight : array of shape (n,), optional
+            A row of weight 0 is as if it were not there, with its label. If all rows of the first call have weight 0,
+            that is an error; later calls of this kind change nothing.
 
         Returns
         -------
@@ -148,6 +151,7 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
             raise without_targets(self)
         return self._partial_fit(X, y, None, sample_weight)
 
+    @reads
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return numbers of the shape of y."""
         outputs = self._outputs(X)

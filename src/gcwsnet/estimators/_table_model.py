@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from gcwsnet._locks import reads
 from gcwsnet._memory import require_names
-from gcwsnet._validation import check_weights
 from gcwsnet.coding import Coder, CoderSettings
 from gcwsnet.data import Batch, Schema
-from gcwsnet.estimators._input import check_rows, check_targets, opened
+from gcwsnet.estimators._input import as_array, check_rows, check_targets, opened, positive_rows
 
 
 class TableModel(BaseEstimator):
@@ -82,20 +83,38 @@ class TableModel(BaseEstimator):
         """The seed of hashes, weights and order."""
         return self.coder_.seed
 
-    def _check_rows(
-        self, X: Any, y: Any, sample_weight: Any, settings: CoderSettings, schema: Schema | None, *, reset: bool
-    ) -> Batch:
+    def _positive_rows(self, X: Any, y: Any, sample_weight: Any) -> Batch:
+        """Return what users gave without the rows of weight 0, with X opened if it is a frame."""
         if y is None:
             raise without_targets(self)
-        X = check_rows(opened(X), self, settings, schema, reset=reset)
-        y = check_targets(y, are_numbers=isinstance(self, RegressorMixin))
+        X, y, weight = positive_rows(X, y, sample_weight, self._fitted_params.get("class_weight"))
+        return Batch(opened(X), y, weight)
+
+    def _check_rows(self, rows: Batch, settings: CoderSettings, schema: Schema | None, *, reset: bool) -> Batch:
+        """Return the rows of `_positive_rows` as a coder takes them, with checked targets."""
+        X = check_rows(rows.X, self, settings, schema, reset=reset)
+        y = check_targets(rows.y, are_numbers=isinstance(self, RegressorMixin))
         if y.shape[:1] != X.shape[:1]:
             check_consistent_length(X, y)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            check_weights(weight, "sample_weight")
-        return Batch(X, y, weight)
+        return Batch(X, y, rows.weight)
+
+    def _shown_targets(self, rows: Batch, y: Any) -> Any:
+        """Return what targets are learned from: the labels of all rows, as in scikit-learn, or numbers of `rows`."""
+        y = as_array("y", y) if isinstance(self, ClassifierMixin) else rows.y
+        return rows.y if len(y) == rows.n_rows else check_targets(y, are_numbers=False)
+
+    @reads
+    def __getstate__(self) -> Any:
+        """Return the state for pickle and deepcopy, of which nothing changes while it is written."""
+        state = super().__getstate__()
+        return state | {name: copy.deepcopy(state[name]) for name in ("trainer_", "_stream") if name in state}
+
+    @reads
+    def __copy__(self) -> Any:
+        """Return a model that shares what this one has learned."""
+        made = type(self).__new__(type(self))
+        made.__dict__.update(vars(self))
+        return made
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,7 +21,7 @@ from gcwsnet.coding._codes_folder import (
 )
 from gcwsnet.coding._tensor_file import Arrays, Description
 from gcwsnet.data import Batch, Batches, DataError, read
-from gcwsnet.data._batch import rebatched
+from gcwsnet.data._batch import rebatched, weighted
 from gcwsnet.estimators._file_coder import (
     NO_LABELS,
     FileCoder,
@@ -86,7 +86,7 @@ def reopen_rows(options: TrainingOptions, arrays: Arrays, description: Descripti
 
 def files_source(batches: Batches, file_coder: FileCoder, n_jobs: int | None) -> RowSource:
     def codes() -> Iterator[Batch]:
-        return _counted(file_coder.coded(batches, n_jobs), file_coder.n_rows)
+        return _counted(file_coder.coded(weighted(batches, batches.batch_rows), n_jobs), file_coder.n_rows)
 
     return RowSource(file_coder, codes, lambda: (batches.skipped, batches.reasons))
 
@@ -123,13 +123,15 @@ def codes_source(folder: Path, training: TrainingSettings) -> RowSource:
             "--resume to finish it"
         )
     if any("unread" in one for one in manifest.files):  # the coder was learned without them
-        file_coder = replace(file_coder, n_rows=sum(one.rows for one in hashed))
+        rows = sum(batch.weighted().n_rows for one in hashed for batch in one.batches(folder))
+        file_coder = replace(file_coder, n_rows=rows)
     n_codes, n_values = file_coder.coder.n_codes, 2**file_coder.coder.code_bits
 
     def stored() -> Iterator[Batch]:
         for one in hashed:
             for batch in one.batches(folder):
                 check_codes(batch, file_manifest(folder, one.number), n_codes=n_codes, n_values=n_values)
+                batch = batch.weighted()  # noqa: PLW2901
                 yield Batch(batch.X, file_coder.target(batch.y), batch.weight)
 
     return RowSource(file_coder, lambda: _counted(stored(), file_coder.n_rows))
@@ -229,7 +231,8 @@ class HeldOutCodes:
             return
         kept: list[Batch] = []
         n_bytes = 0
-        for batch in self._file_coder.coded(self._batches, self._n_jobs):
+        batches = weighted(self._batches, self._batches.batch_rows)
+        for batch in self._file_coder.coded(batches, self._n_jobs):
             n_bytes += batch.X.nbytes
             if n_bytes <= MOST_BYTES_OF_HELD_OUT_CODES:
                 kept.append(batch)

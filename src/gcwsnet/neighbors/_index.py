@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import as_floats, check_finite, check_matrix, check_number
 from gcwsnet.encoding import Codes
@@ -153,6 +155,7 @@ class GCWSIndex(NeighborsTransformer):
 
     # Rows in and out
 
+    @writes
     def fit(self, X: Any, y: Any = None) -> GCWSIndex:  # noqa: ARG002
         """Drop all rows, read the parameters again, and add the rows of X. Ids are their numbers from 0 on.
 
@@ -164,6 +167,7 @@ class GCWSIndex(NeighborsTransformer):
             self.__dict__.pop(name, None)
         return self.add(X)
 
+    @writes
     def add(self, X: Any, ids: Any = None) -> GCWSIndex:
         """Add rows.
 
@@ -193,12 +197,14 @@ class GCWSIndex(NeighborsTransformer):
         self._store = store
         return self
 
+    @writes
     def remove(self, ids: Any) -> GCWSIndex:
         """Remove rows by their ids. An unknown id is an error, and then no row is removed."""
         store = self._filled()
         store.remove(Ids.checked(ids, len(ids)))
         return self
 
+    @writes
     def merge(self, other: GCWSIndex) -> GCWSIndex:
         """Add the rows of another index behind those of this one.
 
@@ -224,6 +230,7 @@ class GCWSIndex(NeighborsTransformer):
 
     # Searches
 
+    @reads
     def query(self, X: Any, k: int) -> Neighbors:
         """Return the k most similar rows of each row of X.
 
@@ -242,6 +249,7 @@ class GCWSIndex(NeighborsTransformer):
         found = self._queries(X).top(k)
         return Neighbors(self._store.ids_of(found.row).reshape(-1, k), found.similarity.reshape(-1, k))
 
+    @reads
     def query_threshold(self, X: Any, t: float) -> Matches:
         """Return all rows with a similarity of at least t to a row of X, which is found with the probability `recall`.
 
@@ -258,6 +266,7 @@ class GCWSIndex(NeighborsTransformer):
         found = self._queries(X).above(check_number("t", t, 0.0, 1.0))
         return Matches(found.query, self._store.ids_of(found.row), found.similarity)
 
+    @reads
     def pairs(self, t: float) -> Pairs:
         """Return all pairs of rows of the index with a similarity of at least t.
 
@@ -277,6 +286,7 @@ class GCWSIndex(NeighborsTransformer):
 
     # Files
 
+    @reads
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, in place of the index that is there.
 
@@ -325,6 +335,11 @@ class GCWSIndex(NeighborsTransformer):
             index.feature_names_in_ = np.array(described["feature_names"], dtype=object)
         return index
 
+    @reads
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        return state | {name: copy.deepcopy(state[name]) for name in ("_store",) if name in state}
+
     # What it holds
 
     @property
@@ -333,6 +348,7 @@ class GCWSIndex(NeighborsTransformer):
         return self._filled().settings.bands
 
     @property
+    @reads
     def ids_(self) -> NDArray[Any]:
         """The ids of all rows in their order."""
         store = self._filled()

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gcwsnet._locks import reads
 from gcwsnet._validation import check_choice, check_integer, check_number
 from gcwsnet.neighbors._queries import Queries
 from gcwsnet.neighbors._store import Store
@@ -25,6 +26,7 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     n_neighbors: int
     _store: Store
 
+    @reads
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """Return the distances and the places of the nearest rows.
 
@@ -48,6 +50,7 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         places = self._store.places(found.row).reshape(-1, k)
         return (1.0 - found.similarity.reshape(-1, k), places) if return_distance else places
 
+    @reads
     def radius_neighbors(self, X: Any = None, radius: float | None = None, return_distance: bool = True) -> Any:
         """Return the distances and the places of all rows within a radius, nearest first.
 
@@ -83,6 +86,7 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         )
         return (distances, places) if return_distance else places
 
+    @reads
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
         """Return the graph of the nearest rows.
 
@@ -103,6 +107,7 @@ class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         values = np.ones(m * k) if mode == "connectivity" else distances.ravel()
         return sparse.csr_matrix((values, places.ravel(), np.arange(0, m * k + 1, k)), shape=(m, self.n_samples_fit_))
 
+    @reads
     def transform(self, X: Any) -> Any:
         """Return the graph of distances to the ``n_neighbors + 1`` nearest rows, for ``metric="precomputed"``."""
         self._filled()

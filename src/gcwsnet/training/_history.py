@@ -23,9 +23,12 @@ MOST_RECORDS = 512
 FEW_NUMBERS = 32
 
 
+MAX_RECORDS = 65_536
+
+
 def record_fractions(records: Any) -> list[float]:
     """Return fractions of an epoch, ascending and ending with 1, from a number of them or from fractions."""
-    if isinstance(records, numbers.Integral) and not isinstance(records, bool) and int(records) >= 1:
+    if isinstance(records, numbers.Integral) and not isinstance(records, bool) and 1 <= int(records) <= MAX_RECORDS:
         n = int(records)
         return [i / n for i in range(1, n + 1)]
     if isinstance(records, Sequence) and not isinstance(records, str):
@@ -33,7 +36,8 @@ def record_fractions(records: Any) -> list[float]:
         if fractions[0] > 0 and fractions[-1] <= 1:
             return fractions
     raise ValueError(
-        f"records must be a positive integer or fractions of an epoch above 0 and up to 1, got records={records!r}"
+        f"records must be an integer from 1 to {MAX_RECORDS} or fractions of an epoch above 0 and up to 1, got "
+        f"records={records!r}"
     )
 
 

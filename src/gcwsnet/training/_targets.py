@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _core
-from gcwsnet._validation import check_integer, check_number, rounded
+from gcwsnet._validation import MOST_EXACT, check_integer, check_number, rounded
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
@@ -141,6 +141,7 @@ class Labels(Targets):
         number = self._number_of_label(y.tolist()[0]) if len(y) == 1 else None
         if number is not None:
             return np.array([number], dtype=np.int32)
+        check_comparable(self.classes, y)
         place = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
         unknown = self.classes[place] != y
         if unknown.any():
@@ -331,6 +332,21 @@ def check_labels(y: Any) -> NDArray[Any]:
         assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     return y
+
+
+def check_comparable(classes: NDArray[Any], labels: NDArray[Any]) -> None:
+    """Raise a ValueError for integers beyond 2**53 that would be rounded to be compared with labels of another type."""
+    kinds = {classes.dtype.kind, labels.dtype.kind}
+    if classes.dtype == labels.dtype or not kinds <= set("iuf") or np.result_type(classes, labels).kind != "f":
+        return
+    for one in (classes, labels):
+        beyond = one[(one < -MOST_EXACT) | (one > MOST_EXACT)] if one.dtype.kind in "iu" else one[:0]
+        if len(beyond):
+            raise ValueError(
+                "labels beyond 2**53 must all have the same type, or some of them would become equal, got "
+                f"{beyond[:1].tolist()[0]} beside labels of the type {(labels if one is classes else classes).dtype}; "
+                "convert the labels to one type of integers, or to text"
+            )
 
 
 def is_indicator_matrix(y: Any) -> bool:
