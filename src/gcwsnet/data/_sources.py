@@ -195,14 +195,15 @@ def read_fully(read: ReadBytes, n_bytes: int) -> bytes:
 def find_sources(paths: Any) -> list[Source]:
     """Return the sources that a path, a pattern, a folder, "-", or a list of those stands for."""
     if isinstance(paths, str | os.PathLike):
-        return [Source(name) for name in _find_names(os.fspath(paths))]
+        return [Source(name) for name in find_names(os.fspath(paths))]
     sources = [source for path in paths for source in find_sources(path)]
     if not sources:
         raise ValueError("sources must name at least one file, got an empty list")
     return sources
 
 
-def _find_names(name: str) -> list[str]:
+def find_names(name: str) -> list[str]:
+    """Return the names of the files that a path, a pattern, a folder or "-" stands for."""
     if name == STANDARD_INPUT:
         return [name]
     path = Path(name).expanduser()
