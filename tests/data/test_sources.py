@@ -54,10 +54,60 @@ def test_compression_is_detected_whatever_the_name(ending: str, write: Write) ->
         assert np.array_equal(found.X[:, 0], np.arange(20_000))
 
 
-@pytest.mark.parametrize("ending", ["gz", "bz2", "xz"])
-def test_concatenated_archives_are_one(ending: str, write: Write) -> None:
-    compressed = COMPRESS[ending](ROWS[: len(ROWS) // 2]) + COMPRESS[ending](ROWS[len(ROWS) // 2 :])
-    assert whole(read(write("a.svm", compressed))).n_rows == 20_000
+SKIPPED_BY_ZSTD = b"\x5a\x2a\x4d\x18\x03\x00\x00\x00abc"
+BETWEEN = {"gz": [b"", bytes(3)], "bz2": [b""], "xz": [b"", bytes(4), bytes(1 << 17)], "zst": [b"", SKIPPED_BY_ZSTD]}
+TABLE = "a,b\n" + "".join(f"{i},{i}\n" for i in range(1000))
+ARROW = io.BytesIO()
+with pa.ipc.new_stream(ARROW, pa.schema({"a": pa.int64()})) as _stream:
+    _stream.write_batch(pa.record_batch({"a": range(1000)}))
+TEXTS = {"libsvm": ROWS, "csv": TABLE.encode(), "arrow": ARROW.getvalue()}
+
+
+def archive(ending: str, content: bytes) -> list[bytes]:
+    """Return two halves of a content, each compressed on its own."""
+    half = len(content) // 2
+    return [COMPRESS[ending](content[:half]), COMPRESS[ending](content[half:])]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("ending", COMPRESS)
+def test_concatenated_archives_are_one(ending: str, name: str, write: Write) -> None:
+    expected = whole(read(write("whole", TEXTS[name]), format=name))
+    one, other = archive(ending, TEXTS[name])
+    for between in BETWEEN[ending]:
+        for joined in (one + between + other, one + other + between, between + one + other):
+            if not joined.startswith(b"\x00"):
+                assert np.array_equal(whole(read(write("a", joined), format=name)).X, expected.X)
+
+
+@pytest.mark.parametrize("piped", [False, True])
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("ending", COMPRESS)
+def test_what_follows_a_stream_of_an_archive_is_a_whole_one(
+    ending: str, name: str, piped: bool, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """bz2 and xz ended at a second stream that was damaged, and only the rows of the first were read."""
+    one, other = archive(ending, TEXTS[name])
+    damaged = other[:1] + b"?" + other[2:]
+    for joined in (
+        one + damaged,
+        one + b"garbage" + other,
+        one + other[:-9],
+        one + other[:3],
+        one + other + b"garbage",
+    ):
+        if piped:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(joined)))
+        path = "-" if piped else write("a", joined)
+        with pytest.raises(DataError, match="truncated or damaged"):
+            list(read(path, format=name, **({"n_features": 7, "index_base": 1} if name == "libsvm" else {})))
+
+
+@pytest.mark.parametrize("zeros", [1, 6])
+def test_the_padding_of_xz_is_a_multiple_of_four_zeros(zeros: int, write: Write) -> None:
+    one, other = archive("xz", ROWS)
+    error = fault(read(write("a.svm", one + bytes(zeros) + other), n_features=7, index_base=1))
+    assert f"the padding of a stream must be a multiple of 4 zeros, got {zeros}" in str(error)
 
 
 @pytest.mark.parametrize("ending", COMPRESS)

@@ -49,6 +49,8 @@ FORMAT_MAGIC = {
     b"\x93NUMPY": "npy",
 }
 COMPRESSION_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+COMPRESSION_MAGIC |= {bytes([0x50 + i, 0x2A, 0x4D, 0x18]): "zstd" for i in range(16)}  # skippable frames of zstd
+XZ_PADDING = 4
 DAMAGED_ARCHIVE = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
 LIBSVM_LINE = re.compile(rb"\s*[-+]?[.\d][^\s,:]*(\s+qid:\S+)?(\s+\d+:\S+)+\s*")
 ReadBytes = Callable[[int], bytes]
@@ -170,13 +172,58 @@ class _PrefixedStream(io.RawIOBase):
         return len(chunk)
 
 
+class _JoinedStreams:
+    """The content of an archive of one or more streams. What follows a stream must be another one, or padding.
+
+    Python's own files take a damaged stream for the end of the archive, and so does padding end theirs.
+
+    Parameters
+    ----------
+    file : binary file
+    new_decompressor : function
+    padding : int
+        Zeros after a stream must be a multiple of this number; with 0 there must be none.
+    """
+
+    def __init__(self, file: Any, new_decompressor: Callable[[], Any], padding: int = 0) -> None:
+        self._file, self._new_decompressor, self._padding = file, new_decompressor, padding
+        self._decompressor, self._pending = new_decompressor(), b""
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return up to `n_bytes` bytes, and no bytes at the end."""
+        while True:
+            if self._decompressor.eof:
+                self._pending = self._after_stream()
+                if not self._pending:
+                    return b""
+                self._decompressor = self._new_decompressor()
+            if self._decompressor.needs_input and not self._pending:
+                self._pending = self._file.read(HEAD_BYTES)
+                if not self._pending:
+                    raise EOFError("it ends within a stream")
+            compressed, self._pending = self._pending, b""
+            if content := self._decompressor.decompress(compressed, n_bytes):
+                return bytes(content)
+
+    def _after_stream(self) -> bytes:
+        """Return the first bytes of the next stream, and no bytes at the end."""
+        following, n_zeros = self._decompressor.unused_data or self._file.read(HEAD_BYTES), 0
+        while self._padding and following.startswith(b"\x00"):
+            stream = following.lstrip(b"\x00")
+            n_zeros += len(following) - len(stream)
+            following = stream or self._file.read(HEAD_BYTES)
+        if self._padding and n_zeros % self._padding:
+            raise ValueError(f"the padding of a stream must be a multiple of {self._padding} zeros, got {n_zeros}")
+        return following
+
+
 def _decompressed(stream: Any, compression: str | None) -> Any:
     if compression == "gz":
         return gzip.GzipFile(fileobj=stream)
     if compression == "bz2":
-        return bz2.BZ2File(stream)
+        return _JoinedStreams(stream, bz2.BZ2Decompressor)
     if compression == "xz":
-        return lzma.LZMAFile(stream)
+        return _JoinedStreams(stream, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), XZ_PADDING)
     if compression == "zstd":
         pyarrow = require_pyarrow("a file compressed with zstd")
         return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, mode="r"), "zstd")
