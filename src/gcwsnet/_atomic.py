@@ -122,8 +122,8 @@ def _identities(path: AnyPath, stream: TextIO | None) -> set[Any]:
     is_stream = path == STANDARD_STREAM
     names = set() if is_stream else {os.path.realpath(path)}
     try:
-        found = os.fstat(stream.fileno()) if is_stream and stream is not None else os.stat(path)
-    except (OSError, ValueError):  # there is no such file yet, or the stream is closed
+        found = os.fstat(stream.fileno()) if is_stream else os.stat(path)  # type: ignore[union-attr]
+    except (OSError, ValueError, AttributeError):  # there is no such file yet, or the stream is closed
         return names
     if stat.S_ISREG(found.st_mode):
         return names | {(found.st_dev, found.st_ino)}

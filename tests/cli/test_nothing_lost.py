@@ -294,3 +294,15 @@ def test_files_of_others_in_a_folder_of_codes_or_of_an_index_stay(tmp_path: Path
     shutil.copy(rows, tmp_path / "index" / "mine.npy")
     succeed("index", rows, "--out", tmp_path / "index", "--append")
     assert (tmp_path / "index" / "mine.npy").exists()
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "arguments", ["predict {0}/model {0}/rows.svm", "info -", "evaluate {0}/model {0}/rows.svm", "--no"]
+)
+def test_closed_streams_are_no_traceback(arguments: str, closed: str, written: Path) -> None:
+    line = f"exec {sys.executable} -m gcwsnet {arguments.format(written)} {closed}"
+    done = subprocess.run(["bash", "-c", line], input="", capture_output=True, text=True, check=False)
+    assert done.returncode == (0 if "rows" in arguments else 2 if "no" in arguments else 1)
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr

@@ -277,3 +277,13 @@ def test_a_line_may_be_as_long_as_the_limit(write: Write) -> None:
     assert whole(read(path, longest_line=len(line))).X.shape == (2, 299_999)
     error = fault(read(path, longest_line=1 << 20))
     assert error.line == 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.csv", "a,b\n1,x\n2,y\n"), ("a.svm", "1 1:2\n0 1:3\n"), ("a", "a\tb\n1\tx\n")]
+)
+def test_text_that_is_not_utf_8_says_how_to_convert_it(name: str, text: str, encoding: str, write: Write) -> None:
+    path = write(name, text.encode(encoding))
+    with pytest.raises(DataError, match=r"must be UTF-8, without NUL bytes.*iconv -f UTF-16 -t UTF-8"):
+        read(path, format="auto" if name != "a" else "tsv")

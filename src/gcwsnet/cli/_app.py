@@ -137,5 +137,8 @@ def root(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command with arguments, by default those of the process."""
+    """Run the command with arguments, by default those of the process; a stream that is closed is /dev/null."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
     app(arguments, prog_name="gcwsnet")

@@ -31,6 +31,8 @@ from gcwsnet.data._schema import ColumnSelection, FileColumn, Schema
 from gcwsnet.data._sources import BYTE_ORDER_MARK, HEAD_BYTES, LineBlock, Source, line_too_long
 
 HEAD_ROWS = 1000
+CONVERTED = 1000
+"""The columns that pyarrow converts at a time: each takes some 7 KB, most of it for a copy of the missing values."""
 
 
 class CsvHead(NamedTuple):
@@ -214,12 +216,15 @@ class BlockParser:
         arrow_types = {NUMBERS: self._pyarrow.float64(), STRINGS: self._pyarrow.string()}
         self._plain = self._csv.ParseOptions(delimiter=delimiter)
         self._quoted = self._csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-        self._convert = self._csv.ConvertOptions(
-            column_types={self._names[number]: arrow_types[kind] for number, kind in types.items()},
-            include_columns=[self._names[number] for number in types],
-            null_values=MISSING_VALUES,
-            strings_can_be_null=True,
-        )
+        self._converts = [
+            self._csv.ConvertOptions(
+                column_types={self._names[number]: arrow_types[types[number]] for number in some},
+                include_columns=[self._names[number] for number in some],
+                null_values=MISSING_VALUES,
+                strings_can_be_null=True,
+            )
+            for some in (self._numbers[at : at + CONVERTED] for at in range(0, max(1, len(types)), CONVERTED))
+        ]
         self.last_error = ""
 
     def __call__(self, text: bytes) -> dict[int, Any] | None:
@@ -228,18 +233,22 @@ class BlockParser:
             return {}
         read_options = self._csv.ReadOptions(column_names=self._names, block_size=len(text) + 1, use_threads=False)
         try:
-            table = self._csv.read_csv(
-                self._pyarrow.BufferReader(text),
-                read_options=read_options,
-                parse_options=self._quoted if b'"' in text else self._plain,
-                convert_options=self._convert,
-            )
+            tables = [
+                self._csv.read_csv(
+                    self._pyarrow.BufferReader(text),
+                    read_options=read_options,
+                    parse_options=self._quoted if b'"' in text else self._plain,
+                    convert_options=convert,
+                )
+                for convert in self._converts
+            ]
         except self._pyarrow.ArrowInvalid as error:
             self.last_error = str(error).splitlines()[0]
             return None
-        if table.num_rows == 0:
+        if tables[0].num_rows == 0:
             return {}
-        return {number: column.combine_chunks() for number, column in zip(self._numbers, table.columns, strict=True)}
+        columns = (column for table in tables for column in table.columns)
+        return {number: column.combine_chunks() for number, column in zip(self._numbers, columns, strict=True)}
 
 
 def _column_types(schema: Schema, selection: ColumnSelection, label_type: str) -> dict[int, str]:

@@ -117,6 +117,8 @@ class ByteStream:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        if name == STANDARD_INPUT and sys.stdin is None:
+            raise ValueError("standard input is closed; give a file, or open it")
         self._raw: Any = sys.stdin.buffer if name == STANDARD_INPUT else open(name, "rb")  # noqa: SIM115
         try:
             start = read_fully(self._raw.read, HEAD_BYTES)
@@ -319,6 +321,18 @@ class LineBlock(NamedTuple):
 
     text: bytes
     first_line: int
+
+
+def require_text(head: bytes, path: str) -> None:
+    """Raise DataError if a text has NUL bytes, as UTF-16 and UTF-32 have, with or without a byte order mark."""
+    at = head.find(b"\x00")
+    if at >= 0 or head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(
+            "a text file must be UTF-8, without NUL bytes, got bytes as in UTF-16 or in a file that is no text; "
+            "convert it, for example with: iconv -f UTF-16 -t UTF-8",
+            path=path,
+            line=head.count(b"\n", 0, max(at, 0)) + 1,
+        )
 
 
 def chunks_of_text(read: ReadBytes, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
