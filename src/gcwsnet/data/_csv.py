@@ -28,7 +28,7 @@ from gcwsnet.data._errors import DataError, ErrorHandler, RowOrigin, quote, requ
 from gcwsnet.data._options import ReadOptions
 from gcwsnet.data._reader import TableReader
 from gcwsnet.data._schema import ColumnSelection, FileColumn, Schema
-from gcwsnet.data._sources import BYTE_ORDER_MARK, HEAD_BYTES, LineBlock, Source, line_too_long
+from gcwsnet.data._sources import BYTE_ORDER_MARK, HEAD_BYTES, LineBlock, Source, line_too_long, require_text
 
 HEAD_ROWS = 1000
 CONVERTED = 1000
@@ -129,6 +129,7 @@ class CsvReader(TableReader):
         longest_line, n_bytes = self.options.longest_line, HEAD_BYTES
         while True:
             head = source.head(n_bytes)
+            require_text(head[:HEAD_BYTES], source.name)
             text = head.removeprefix(BYTE_ORDER_MARK)
             end, _, _, state, _ = _core.scan_csv(text, self.delimiter, START_OF_ROW, False)
             if len(head) < n_bytes:

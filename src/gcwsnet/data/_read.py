@@ -25,9 +25,8 @@ from gcwsnet.data._options import LONGEST_LINE, ColumnName, ReadOptions
 from gcwsnet.data._parquet_arrow import ArrowReader, ParquetReader
 from gcwsnet.data._reader import Reader
 from gcwsnet.data._schema import HASH_COLUMNS, Schema
-from gcwsnet.data._sources import detect_format, find_sources, require_text
+from gcwsnet.data._sources import detect_format, find_sources
 
-TEXTS = ("libsvm", "csv", "tsv")
 TABLES = ("csv", "tsv", "arrow")
 READERS: dict[str, type[Reader]] = {
     "libsvm": LibsvmReader,
@@ -201,8 +200,6 @@ def _file_reader(
     if format == "auto":
         format = detect_format(sources)  # noqa: A001
     options.check_format(format)
-    for source in sources if format in TEXTS else ():
-        require_text(source.head(), source.name)
     is_stream = not all(source.reusable for source in sources)
     if is_stream and format in TABLES and options.hash_columns is None and not schema_is_known:
         options = replace(options, hash_columns=HASH_COLUMNS)

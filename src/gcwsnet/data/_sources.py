@@ -362,7 +362,9 @@ def line_blocks(
     """
     pending: list[bytes] = []
     n_pending, line = 0, 1
-    for chunk in chunks_of_text(read, block_bytes):
+    for number, chunk in enumerate(chunks_of_text(read, block_bytes)):
+        if number == 0:
+            require_text(chunk[:HEAD_BYTES], path)
         end = chunk.rfind(b"\n") + 1
         if end > 0:
             text = b"".join([*pending, chunk[:end]])

@@ -18,7 +18,7 @@ from gcwsnet.data._errors import DataError, ErrorHandler, InvalidRows
 from gcwsnet.data._options import LONGEST_LINE
 from gcwsnet.data._read import READERS, read
 from gcwsnet.data._reader import TableReader
-from gcwsnet.data._sources import STANDARD_INPUT, detect_format, find_sources, line_blocks, require_text
+from gcwsnet.data._sources import STANDARD_INPUT, detect_format, find_sources, line_blocks
 
 SHINGLE_COLUMNS = 2**30
 LINES_AT_ONCE = 8192
@@ -36,7 +36,6 @@ def read_lines(files: Any) -> Iterator[Texts]:
     """Yield the lines of text files without their ends; bytes that are not UTF-8 become surrogates."""
     pending: list[str] = []
     for source in find_sources(files):
-        require_text(source.head(), source.name)
         with source.open() as stream:
             for block in line_blocks(stream.read, path=source.name, longest_line=LONGEST_LINE):
                 lines = block.text.removesuffix(b"\n").split(b"\n")
