@@ -74,6 +74,19 @@ def test_a_pipe_or_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> No
     assert names(tmp_path) == ["pipe"]
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_stays_and_the_file_that_it_leads_to_is_replaced(exists: bool, tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    target, link = tmp_path / "store" / "a", tmp_path / "link"
+    if exists:
+        target.write_bytes(b"old")
+    link.symlink_to(Path("store") / "a")
+    write_file(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert names(tmp_path / "store") == ["a"]
+
+
 def test_file_and_folder_are_synced_before_and_after_the_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events = []
     sync, replace = os.fsync, Path.replace

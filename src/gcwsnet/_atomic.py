@@ -1,8 +1,8 @@
-"""Atomic writing of files, and the lock of a folder: a file is there whole or not at all, and no run disturbs another.
+"""Atomic writing of files that are not read, and the lock of a folder: no run disturbs another.
 
-A file is written beside its target under a random name of its own, synced, and moved into place; then the folder is
-synced. As long as it is written it is locked, so that what a killed process has left can be told from what another
-process is writing.
+A file is there whole or not at all: it is written beside its target under a random name of its own, synced, and moved
+into place; then the folder is synced. As long as it is written it is locked, so that what a killed process has left can
+be told from what another process is writing.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 try:
     import fcntl
@@ -23,6 +25,9 @@ except ImportError:  # Windows, where a file that is open cannot be removed or m
 UNFINISHED = re.compile(r"\.gcwsnet-[0-9a-f]{16}\.part")
 LOCK = ".gcwsnet.lock"
 NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL
+STANDARD_STREAM = "-"
+NOTHING = re.compile(r"(?!)")
+AnyPath = str | os.PathLike[str]
 SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -33,12 +38,14 @@ def written_beside(path: Path, *, outdated: Sequence[Path] = ()) -> Iterator[Bin
     `outdated` are files about the one that is replaced: they are removed when the new one is whole, just before it is
     moved into place, so that none of them ever stands beside another file than its own.
 
-    What is no file, such as a pipe or /dev/null, is not replaced: it is written to at once.
+    A symbolic link stays, and the file that it leads to is replaced. What is no file, such as a pipe or /dev/null, is
+    not replaced: it is written to at once.
     """
     if path.exists() and not path.is_file():
         with path.open("wb") as stream:
             yield stream
         return
+    path = Path(os.path.realpath(path))
     beside, number = _create(path.parent)
     file = os.fdopen(number, "w+b")
     try:
@@ -64,6 +71,71 @@ def write_file(path: Path, *parts: bytes | memoryview, outdated: Sequence[Path] 
                 file.write(part)
     except OSError as error:
         raise type(error)(f"{path} could not be written, and is as it was before: {error}") from error
+
+
+def require_separate(
+    inputs: Iterable[AnyPath],
+    outputs: Iterable[AnyPath],
+    *,
+    folder: AnyPath | None = None,
+    written: re.Pattern[str] = NOTHING,
+) -> None:
+    """Raise a ValueError if an output is an input or another output: by its path, or by a link that leads to it.
+
+    Parameters
+    ----------
+    inputs, outputs : paths
+        "-" is standard input or standard output. What is no regular file, such as /dev/null, may be both.
+    folder : path, optional
+        A folder that is written to.
+    written : pattern
+        The names of the files that are written to the folder.
+    """
+    taken: dict[Any, str] = {}
+
+    def take(paths: Iterable[AnyPath], role: str, stream: TextIO | None) -> None:
+        for path in paths:
+            for identity in _identities(path, stream):
+                taken.setdefault(identity, f"{role} {path}")
+
+    def require_free(path: AnyPath, stream: TextIO | None = None) -> None:
+        for identity in _identities(path, stream) & taken.keys():
+            raise _not_separate(path, taken[identity])
+
+    take(inputs, "the input", sys.stdin)
+    for path in outputs:
+        require_free(path, sys.stdout)
+        take([path], "the output", sys.stdout)
+    if folder is None:
+        return
+    for path in (folder, *(one for one in _entries(folder) if written.fullmatch(one.name))):
+        require_free(path)
+    inside = os.path.realpath(folder)
+    for identity, place in taken.items():
+        parent, name = os.path.split(identity) if isinstance(identity, str) else ("", "")
+        if parent == inside and written.fullmatch(name):
+            raise _not_separate(os.path.join(folder, name), place)
+
+
+def _identities(path: AnyPath, stream: TextIO | None) -> set[Any]:
+    """Return what two paths that lead to one file have in common; nothing for pipes and devices."""
+    is_stream = path == STANDARD_STREAM
+    names = set() if is_stream else {os.path.realpath(path)}
+    try:
+        found = os.fstat(stream.fileno()) if is_stream else os.stat(path)  # type: ignore[union-attr]
+    except (OSError, ValueError, AttributeError):  # there is no such file yet, or the stream is closed
+        return names
+    if stat.S_ISREG(found.st_mode):
+        return names | {(found.st_dev, found.st_ino)}
+    return names if stat.S_ISDIR(found.st_mode) else set()
+
+
+def _entries(folder: AnyPath) -> list[Path]:
+    return list(Path(folder).iterdir()) if os.path.isdir(folder) else []
+
+
+def _not_separate(path: AnyPath, place: str) -> ValueError:
+    return ValueError(f"an output must be a file of its own, got {path}, which is {place}; name another file")
 
 
 def sync_folder(folder: Path) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import gcwsnet
-from tests.cli.command import fail, start, succeed
+from tests.cli.command import fail, run, start, succeed
 
 SMALL = ["--n-hashes", "16", "--hidden", "8", "--p", "1", "--scale", "numeric", "--batch-size", "4"]
 
@@ -193,3 +193,116 @@ def test_a_pipe_that_is_closed_early_is_no_error(tmp_path: Path) -> None:
     result = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
     assert result.stdout == "predicted\n"
     assert result.stderr == ""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with rows, texts, a model and an index."""
+    folder = tmp_path_factory.mktemp("written")
+    write_rows(folder / "rows.svm", 60)
+    (folder / "rows.csv").write_text("a,b\n1,2\n3,4\n5,6\n7,\n")
+    (folder / "texts.txt").write_text("one two three\nfour five six\n")
+    succeed("train", folder / "rows.svm", "--out", folder / "model", *SMALL)
+    succeed("index", folder / "rows.svm", "--out", folder / "index", "--n-hashes", 16)
+    return folder
+
+
+SKIP = "--on-error skip --rejects"
+OVERLAPS = {
+    "train rows.svm --out new --p 1 " + SKIP: ["rows.svm", "new/model.safetensors", "new/checkpoint.safetensors"],
+    "train rows.svm --test rows.csv --p 1 --out new " + SKIP: ["rows.csv"],
+    "train rows.svm --p 1 --out": ["rows.svm"],
+    "predict model rows.svm " + SKIP: ["rows.svm", "model/model.safetensors"],
+    "predict model rows.svm --out same.csv " + SKIP: ["same.csv"],
+    "evaluate model rows.svm " + SKIP: ["rows.svm", "model/model.safetensors"],
+    "hash rows.svm --p 1 --out new " + SKIP: ["rows.svm", "new/codes.json", "new/part-00000-00000.codes.npy"],
+    "hash rows.svm --p 1 --out": ["rows.svm"],
+    "index rows.svm --out new " + SKIP: ["rows.svm", "new/index.json"],
+    "index rows.svm --out": ["rows.svm"],
+    "search index rows.svm " + SKIP: ["rows.svm", "index/index.json"],
+    "search index *.svm " + SKIP: ["rows.svm"],
+    "dedup rows.svm --threshold 0.8 " + SKIP: ["rows.svm"],
+    "dedup texts.txt --threshold 0.8 --kept": ["texts.txt"],
+    "dedup rows.csv --threshold 0.8 --out": ["rows.csv"],
+    "kernel rows.csv rows.csv --missing zero --out": ["rows.csv"],
+    "info rows.svm " + SKIP: ["rows.svm"],
+    "export model --onnx": ["model/model.safetensors"],
+}
+
+
+CASES = [(line, target, link) for line, some in OVERLAPS.items() for target in some for link in ("same", "symlink")]
+CASES += [(line, some[0], "hard link") for line, some in OVERLAPS.items() if some[0] != "same.csv"]
+
+
+@pytest.mark.parametrize(("line", "target", "link"), CASES)
+def test_an_output_that_is_an_input_or_another_output_is_refused(
+    line: str, target: str, link: str, written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(written, folder)
+    monkeypatch.chdir(folder)
+    given = target
+    if link != "same":
+        given = f"link{Path(target).suffix}"
+        Path(given).symlink_to(folder / target) if link == "symlink" else Path(given).hardlink_to(target)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    printed = run(*line.split(), given)
+    assert printed.exit_code in (1, 2), printed.stdout
+    assert "an output must be a file of its own" in printed.stderr
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_standard_streams_that_are_one_file_or_an_input_are_refused(written: Path, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.svm"
+    shutil.copy(written / "rows.svm", rows)
+    before = rows.read_bytes()
+    command = f"{sys.executable} -m gcwsnet predict {written / 'model'}"
+    for line in (
+        f"{command} {rows} >> {rows}",
+        f"{command} - < {rows} {SKIP} {rows}",
+        f"{command} - < {rows} >> {rows}",
+    ):
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert "an output must be a file of its own" in done.stderr
+        assert rows.read_bytes() == before
+
+
+def test_a_file_that_an_old_run_left_may_be_an_output_again(written: Path, tmp_path: Path) -> None:
+    shutil.copytree(written, tmp_path, dirs_exist_ok=True)
+    rows, model = tmp_path / "rows.svm", tmp_path / "model"
+    for _ in range(2):
+        for out in (model / "labels.csv", tmp_path / "labels.csv"):
+            succeed("predict", model, rows, "--out", out, "--on-error", "skip", "--rejects", tmp_path / "rejects.svm")
+        succeed("predict", model, rows, "--on-error", "skip", "--rejects", "/dev/null")
+        succeed("train", rows, "--out", tmp_path, *SMALL)
+        succeed("hash", rows, "--out", tmp_path, "--n-hashes", 8, "--p", 1, "--restart")
+
+
+def test_files_of_others_in_a_folder_of_codes_or_of_an_index_stay(tmp_path: Path) -> None:
+    """`part-*` and `*.npy` were removed, whoever had written them."""
+    parts = [tmp_path / "part-1.svm", tmp_path / "part-2.svm"]
+    for path in parts:
+        write_rows(path, 40)
+    succeed("hash", *parts, "--out", tmp_path, "--n-hashes", 8, "--p", 1)
+    assert all(path.exists() for path in parts)
+    rows = tmp_path / "folder" / "rows.npy"
+    rows.parent.mkdir()
+    np.save(rows, np.random.default_rng(0).random((30, 4)))
+    assert "has other files than those of an index" in fail("index", rows, "--out", rows.parent)
+    succeed("index", rows, "--out", tmp_path / "index")
+    shutil.copy(rows, tmp_path / "index" / "mine.npy")
+    succeed("index", rows, "--out", tmp_path / "index", "--append")
+    assert (tmp_path / "index" / "mine.npy").exists()
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "arguments", ["predict {0}/model {0}/rows.svm", "info -", "evaluate {0}/model {0}/rows.svm", "--no"]
+)
+def test_closed_streams_are_no_traceback(arguments: str, closed: str, written: Path) -> None:
+    line = f"exec {sys.executable} -m gcwsnet {arguments.format(written)} {closed}"
+    done = subprocess.run(["bash", "-c", line], input="", capture_output=True, text=True, check=False)
+    assert done.returncode == (0 if "rows" in arguments else 2 if "no" in arguments else 1)
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr

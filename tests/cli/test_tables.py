@@ -111,7 +111,9 @@ def test_columns_are_left_out(folder: Path, tmp_path: Path) -> None:
 def test_predictions_do_not_overwrite_the_rows(folder: Path, tmp_path: Path) -> None:
     rows = tmp_path / "rows.csv"
     rows.write_bytes((folder / "train.csv").read_bytes())
-    assert "is read; name another one" in fail("predict", folder / "python.safetensors", rows, "--out", rows, code=2)
+    assert "an output must be a file of its own" in fail(
+        "predict", folder / "python.safetensors", rows, "--out", rows, code=2
+    )
     assert rows.read_bytes() == (folder / "train.csv").read_bytes()
 
 

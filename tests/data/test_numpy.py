@@ -2,6 +2,7 @@
 
 import io
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,15 +75,102 @@ def test_matrices_saved_by_scipy_are_read(compressed: bool, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changed", "rule"),
     [
-        ({"indices": np.array([0, 9])}, "indices of the matrix must be from 0 to 2"),
-        ({"indptr": np.array([0, 2, 1])}, "index pointer of the matrix does not fit"),
-        ({"indptr": np.array([0, 1, 9])}, "index pointer of the matrix does not fit"),
+        ({"indices": np.array([0, 9])}, "indices must be from 0 to 2, by the columns of shape, got 9"),
+        ({"indices": np.array([0, -1])}, "indices must be from 0 to 2, by the columns of shape, got -1"),
+        ({"indices": np.array([0, 1.5])}, "indices must hold integers, got float64"),
+        ({"indices": np.array(["0", "1"])}, "indices must hold integers, got <U1"),
+        ({"indices": np.array([0, 1, 2])}, "indices must have the shape (2,), got (3,)"),
+        ({"indices": np.array([[0, 1]])}, "indices must have the shape (2,), got (1, 2)"),
+        ({"indptr": np.array([1, 1, 2])}, "indptr must begin with 0, got 1"),
+        ({"indptr": np.array([-1, 1, 2])}, "indptr must begin with 0, got -1"),
+        ({"indptr": np.array([0, 2, 1])}, "indptr must not decrease, and end with at most 2"),
+        ({"indptr": np.array([0, 1, 9])}, "indptr must not decrease, and end with at most 2"),
+        ({"indptr": np.array([0, 1, 2**64 - 1], np.uint64)}, "indptr must not decrease"),
+        ({"indptr": np.array([0, 0.5, 2])}, "indptr must hold integers, got float64"),
+        ({"indptr": np.array([0, 2])}, "indptr must have the shape (3,), got (2,)"),
+        ({"indptr": np.array(2)}, "indptr must have the shape (3,), got ()"),
+        ({"shape": np.array([3, 3])}, "indptr must have the shape (4,), got (3,)"),
+        ({"shape": np.array([2, 3, 1])}, "shape must have the shape (2,), got (3,)"),
+        ({"shape": np.array([2, 3.5])}, "shape must hold integers, got float64"),
+        ({"shape": np.array(["2", "3"])}, "shape must hold integers, got <U1"),
+        ({"shape": np.array([2, -3])}, "a number of columns from 1 to 2**31, got 2 and -3"),
+        ({"shape": np.array([2, 2**64 - 1], np.uint64)}, "a number of columns from 1 to 2**31"),
+        ({"data": np.array(["1", "2"])}, "data must hold real numbers, got <U1"),
+        ({"data": np.ones((2, 1))}, "data must have one dimension, got the shape (2, 1)"),
+        ({"format": np.array(7)}, "format must hold a string, got int64"),
+        ({"format": np.array("csc")}, "a sparse matrix must be CSR, got csc"),
+        ({"y": np.ones(3)}, "y must have the shape (2,), got (3,)"),
+        ({"weight": np.array(["1", "2"])}, "weight must hold real numbers, got <U1"),
     ],
 )
 def test_matrices_that_do_not_fit_are_an_error(changed: dict[str, Any], rule: str, tmp_path: Path) -> None:
     parts = {"data": np.ones(2), "indices": np.array([0, 1]), "indptr": np.array([0, 1, 2]), "shape": np.array([2, 3])}
-    np.savez(tmp_path / "a.npz", **{**parts, **changed})
-    assert rule in str(fault(read(tmp_path / "a.npz")))
+    path = tmp_path / "a.npz"
+    np.savez(path, **{**parts, **changed})
+    assert str(fault(read(path))).startswith(f"{path}: ")
+    assert rule in str(fault(read(path)))
+
+
+HEADER = "{{'descr': {}, 'fortran_order': False, 'shape': {}}}\n"
+ODD_HEADERS = {
+    HEADER.format("'<f8'", "(4, True)"): "has the shape (4, True)",
+    HEADER.format("'<f8'", "(-4, -3)"): "has the shape (-4, -3)",
+    HEADER.format("'<f8'", f"({10**30}, 3)"): "",
+    HEADER.format("'<f8'", "(10, 3)"): "",
+    HEADER.format("'<f8'", "()"): "two dimensions",
+    HEADER.format("'<f8'", f"({10**14}, 0)"): "at least one column",
+    HEADER.format("'<c16'", "(2, 3)"): "must hold real numbers, got complex128",
+    HEADER.format("'|O'", "(4, 3)"): "holds Python objects or records",
+    HEADER.format("[('a', '<f8')]", "(4, 3)"): "holds Python objects or records",
+    HEADER.format("'no'", "(4, 3)"): "",
+    "(" * 5000: "cannot be parsed",
+    "no header": "",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("header", ODD_HEADERS, ids=lambda header: header[:60])
+@pytest.mark.parametrize("name", ["a.npy", "a.npz"])
+def test_an_odd_header_is_an_error_that_names_the_file(name: str, header: str, tmp_path: Path) -> None:
+    content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(96)
+    if str(10**14) in header:
+        content = content[:-96]
+    path = tmp_path / name
+    if name == "a.npy":
+        path.write_bytes(content)
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("X.npy", content)
+    assert str(fault(read(path))).startswith(f"{path}: ")
+    assert ODD_HEADERS[header] in str(fault(read(path)))
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+@pytest.mark.parametrize("dtype", [">f8", ">i4", "<f4"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_every_version_byte_order_and_order_of_npy_is_read(
+    version: tuple[int, int], dtype: str, order: Any, tmp_path: Path
+) -> None:
+    rows = np.arange(12).reshape(4, 3)
+    with (tmp_path / "a.npy").open("wb") as file:
+        np.lib.format.write_array(file, np.asarray(rows, dtype, order=order), version=version)
+    assert np.array_equal(whole(read(tmp_path / "a.npy")).X, rows)
+
+
+@pytest.mark.parametrize("kind", ["encrypted", "lzma"])
+def test_an_archive_that_cannot_be_decompressed_is_an_error(kind: str, tmp_path: Path) -> None:
+    path, array = tmp_path / "a.npz", io.BytesIO()
+    np.save(array, X)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA if kind == "lzma" else zipfile.ZIP_STORED) as archive:
+        archive.writestr("X.npy", array.getvalue())
+    content = bytearray(path.read_bytes())
+    if kind == "lzma":
+        content[len(content) // 2] ^= 0xFF
+    else:
+        content[6] |= 1
+        content[content.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(bytes(content))
+    assert str(fault(read(path))).startswith(f"{path}: arrays must be complete")
 
 
 def test_npy_is_mapped_and_may_have_its_label_in_a_column(tmp_path: Path) -> None:
@@ -115,6 +203,7 @@ def test_invalid_rows_of_npz_are_named(save: Callable[..., None], tmp_path: Path
     [
         ({"x": X}, "must have X or X_train with two dimensions, or a CSR matrix"),
         ({"X": Y}, "must have X or X_train with two dimensions"),
+        ({"X": X > 0.5, "y": Y + 1j}, "y must hold real numbers or strings, got complex128"),
         ({"X": X, "y": Y[:4]}, r"y must have the shape (500,), got (4,)"),
         ({"X": np.array([[None]])}, "arrays must be complete, and hold numbers or strings"),
         ({"X": X[:0]}, "there must be at least one row"),

@@ -99,3 +99,10 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", READING, *paths], capture_output=True, check=True)
     small, large = map(int, done.stdout.split())
     assert large - small < 12 << 10
+
+
+def test_skipped_rows_are_not_written_to_a_file_that_is_read(write: Write) -> None:
+    path = write("a.csv", "a,b\n1,2\n3,x\n")
+    with pytest.raises(ValueError, match="an output must be a file of its own"):
+        read(path, on_error="skip", rejects=path)
+    assert path.read_text() == "a,b\n1,2\n3,x\n"

@@ -54,10 +54,60 @@ def test_compression_is_detected_whatever_the_name(ending: str, write: Write) ->
         assert np.array_equal(found.X[:, 0], np.arange(20_000))
 
 
-@pytest.mark.parametrize("ending", ["gz", "bz2", "xz"])
-def test_concatenated_archives_are_one(ending: str, write: Write) -> None:
-    compressed = COMPRESS[ending](ROWS[: len(ROWS) // 2]) + COMPRESS[ending](ROWS[len(ROWS) // 2 :])
-    assert whole(read(write("a.svm", compressed))).n_rows == 20_000
+SKIPPED_BY_ZSTD = b"\x5a\x2a\x4d\x18\x03\x00\x00\x00abc"
+BETWEEN = {"gz": [b"", bytes(3)], "bz2": [b""], "xz": [b"", bytes(4), bytes(1 << 17)], "zst": [b"", SKIPPED_BY_ZSTD]}
+TABLE = "a,b\n" + "".join(f"{i},{i}\n" for i in range(1000))
+ARROW = io.BytesIO()
+with pa.ipc.new_stream(ARROW, pa.schema({"a": pa.int64()})) as _stream:
+    _stream.write_batch(pa.record_batch({"a": range(1000)}))
+TEXTS = {"libsvm": ROWS, "csv": TABLE.encode(), "arrow": ARROW.getvalue()}
+
+
+def archive(ending: str, content: bytes) -> list[bytes]:
+    """Return two halves of a content, each compressed on its own."""
+    half = len(content) // 2
+    return [COMPRESS[ending](content[:half]), COMPRESS[ending](content[half:])]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("ending", COMPRESS)
+def test_concatenated_archives_are_one(ending: str, name: str, write: Write) -> None:
+    expected = whole(read(write("whole", TEXTS[name]), format=name))
+    one, other = archive(ending, TEXTS[name])
+    for between in BETWEEN[ending]:
+        for joined in (one + between + other, one + other + between, between + one + other):
+            if not joined.startswith(b"\x00"):
+                assert np.array_equal(whole(read(write("a", joined), format=name)).X, expected.X)
+
+
+@pytest.mark.parametrize("piped", [False, True])
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("ending", COMPRESS)
+def test_what_follows_a_stream_of_an_archive_is_a_whole_one(
+    ending: str, name: str, piped: bool, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """bz2 and xz ended at a second stream that was damaged, and only the rows of the first were read."""
+    one, other = archive(ending, TEXTS[name])
+    damaged = other[:1] + b"?" + other[2:]
+    for joined in (
+        one + damaged,
+        one + b"garbage" + other,
+        one + other[:-9],
+        one + other[:3],
+        one + other + b"garbage",
+    ):
+        if piped:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(joined)))
+        path = "-" if piped else write("a", joined)
+        with pytest.raises(DataError, match="truncated or damaged"):
+            list(read(path, format=name, n_features=7 if name == "libsvm" else None))
+
+
+@pytest.mark.parametrize("zeros", [1, 6])
+def test_the_padding_of_xz_is_a_multiple_of_four_zeros(zeros: int, write: Write) -> None:
+    one, other = archive("xz", ROWS)
+    error = fault(read(write("a.svm", one + bytes(zeros) + other), n_features=7, index_base=1))
+    assert f"the padding of a stream must be a multiple of 4 zeros, got {zeros}" in str(error)
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
@@ -196,6 +246,7 @@ def test_a_file_of_several_gigabytes_with_one_line_is_an_error(tmp_path: Path) -
     """Zeros, which take no disk space, are read with little more memory than the longest line may take."""
     path = tmp_path / "a.txt"
     with path.open("wb") as file:
+        file.write(b"1" * (1 << 16))
         file.truncate(5 << 30)
     program = f"""
 from gcwsnet.data import DataError, read
@@ -227,3 +278,13 @@ def test_a_line_may_be_as_long_as_the_limit(write: Write) -> None:
     assert whole(read(path, longest_line=len(line))).X.shape == (2, 299_999)
     error = fault(read(path, longest_line=1 << 20))
     assert error.line == 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.csv", "a,b\n1,x\n2,y\n"), ("a.svm", "1 1:2\n0 1:3\n"), ("a", "a\tb\n1\tx\n")]
+)
+def test_text_that_is_not_utf_8_says_how_to_convert_it(name: str, text: str, encoding: str, write: Write) -> None:
+    path = write(name, text.encode(encoding))
+    with pytest.raises(DataError, match=r"must be UTF-8, without NUL bytes.*iconv -f UTF-16 -t UTF-8"):
+        list(read(path, format="auto" if name != "a" else "tsv"))

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.commands import Log, allocations, commands, faults, kills, prepare
+from tests.fuzz.commands import Log, allocations, commands, faults, kills, overlaps, prepare
 from tests.fuzz.runner import Runner
 from tests.fuzz.targets import TARGETS
 
@@ -46,8 +46,8 @@ def attack(name: str, seconds: float, seed: int) -> int:
     return findings
 
 
-def attack_commands(names: list[str], n_faults: int, n_kills: int, seed: int, log: Log) -> int:
-    """Run commands with faults of disk and memory and with kills, and return how often there were findings."""
+def attack_commands(names: list[str], n_faults: int, n_kills: int, n_overlaps: int, seed: int, log: Log) -> int:
+    """Run commands with faults, kills and outputs that are inputs, and return how often there were findings."""
     findings = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -58,8 +58,12 @@ def attack_commands(names: list[str], n_faults: int, n_kills: int, seed: int, lo
                 "faults": partial(faults, n=n_faults, log=log),
                 "allocations": partial(allocations, n=n_faults, log=log),
                 "kills": partial(kills, n=n_kills),
+                "overlaps": partial(overlaps, n=n_overlaps),
             }
+            n_runs = {"kills": n_kills, "overlaps": n_overlaps}
             for by, attack_by in attacks.items():
+                if not n_runs.get(by, n_faults):
+                    continue
                 said: dict[str, object] = {"command": command, "by": by}
                 try:
                     said["ends"] = attack_by(runner, command, Random(f"{command} {seed}"))
@@ -79,13 +83,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--faults", type=int, default=0, help="faults of the disk, and of memory, in each command")
     parser.add_argument("--kills", type=int, default=0, help="kills of each command")
+    parser.add_argument("--overlaps", type=int, default=0, help="outputs that are inputs, of each command")
     parser.add_argument("--commands", nargs="+", default=[], choices=commands(Path()), help="by default all")
     parser.add_argument("--log", type=Path, help="a file of faults that have been run, and are not run again")
     options = parser.parse_args()
     names = options.targets or list(TARGETS)
     findings = sum(attack(name, options.seconds / len(names), options.seed) for name in names)
-    if options.faults or options.kills:
-        findings += attack_commands(options.commands, options.faults, options.kills, options.seed, Log(options.log))
+    if options.faults or options.kills or options.overlaps:
+        counts = options.faults, options.kills, options.overlaps
+        findings += attack_commands(options.commands, *counts, options.seed, Log(options.log))
     return int(findings > 0)
 
 

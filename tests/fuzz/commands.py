@@ -253,3 +253,38 @@ def kills(runner: Runner, name: str, random: Random, n: int) -> Counter[str]:
         ended = runner.run(command.arguments, kill_after=after)
         ends[check_end(runner, command, expected, ended, f"{name}, killed after {after:.3f} s")] += 1
     return ends
+
+
+def overlaps(runner: Runner, name: str, random: Random, n: int) -> Counter[str]:
+    """Run a command n times with an output that is an input, by its path or by a link, and return how runs ended.
+
+    Each run must be refused, and no file may change.
+    """
+    command, ends = commands(runner.folder)[name], Counter[str]()
+    if name == "save":  # it is no command: a model may be saved in its own place
+        return ends
+    clear(runner, command)
+    files = [path for path in runner.folder.rglob("*") if path.is_file() and runner.out not in path.parents]
+    read = [path for path in files if any(one in map(str, (path, path.parent)) for one in command.arguments)]
+    for _ in range(n):
+        clear(runner, command)
+        target, kind = random.choice(read), random.choice(["path", "symlink", "hard link"])
+        given = target if kind == "path" else runner.folder / f"link{target.suffix}"
+        if kind != "path":
+            given.unlink(missing_ok=True)
+            given.symlink_to(target) if kind == "symlink" else given.hardlink_to(target)
+        arguments, before = list(command.arguments), {path: path.read_bytes() for path in read}
+        options = [at for at, one in enumerate(arguments) if one in ("--out", "--kept", "--onnx", "--rejects")]
+        if command.arguments[0] not in ("kernel", "export") and random.random() < 0.7:
+            arguments += ["--on-error", "skip", "--rejects", str(given)]
+        else:
+            arguments[random.choice(options) + 1] = str(given)
+        ended = runner.run(arguments)
+        what = f"{name}, {kind} of {target.name}: {ended['stderr']}"
+        assert ended["code"] in (1, 2), f"it was not refused: {what}"
+        assert "Traceback" not in ended["stderr"], what
+        assert {path: path.read_bytes() for path in read} == before, f"a file that is read has changed: {what}"
+        if kind != "path":
+            given.unlink()
+        ends["refused"] += 1
+    return ends

@@ -7,10 +7,15 @@ input is bytes, so that what was found can be kept as a file.
 from __future__ import annotations
 
 import base64
+import bz2
 import csv
+import gzip
 import io
 import json
+import lzma
 import math
+import shutil
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -21,6 +26,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow
 from scipy import sparse
 
 import gcwsnet
@@ -135,6 +141,54 @@ def check_libsvm(data: bytes) -> str:
         expected.append((float(tokens[0]), [one for one, _ in kept], [one for _, one in kept]))
     assert rows == expected, "plain Python reads other rows"
     return FINE
+
+
+def _zstd(content: bytes) -> bytes:
+    return bytes(pyarrow.compress(content, codec="zstd", asbytes=True))
+
+
+COMPRESS: list[Callable[[bytes], bytes]] = [gzip.compress, bz2.compress, lzma.compress, _zstd]
+
+
+def make_archive(random: Random) -> bytes:
+    """Return rows in archives that are cut and joined, with what may stand between them, and the number of rows."""
+    compress, n_rows, joined = random.choice(COMPRESS), 0, b""
+    for _ in range(random.randint(1, 3)):
+        n = random.choice([1, 5, 300])
+        one = compress(b"".join(b"1 1:%d\n" % random.randrange(10**6) for _ in range(n)))
+        n_rows += n
+        joined += one + random.choice([b"", b"", b"", bytes(4), bytes(3), b"garbage", one[: len(one) // 2]])
+    kind = random.randrange(4)
+    if kind == 0:
+        joined = joined[: random.randint(6, len(joined))]
+    elif kind == 1:
+        at = random.randrange(6, len(joined))
+        joined = joined[:at] + bytes([joined[at] ^ 1 << random.randrange(8)]) + joined[at + 1 :]
+    return n_rows.to_bytes(4, "little") + joined
+
+
+def check_archive(data: bytes) -> str:
+    """All rows are read, or there is a DataError. Rows that are cut off with a whole archive cannot be missed."""
+    n_rows, joined = int.from_bytes(data[:4], "little"), data[4:]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.svm"
+        path.write_bytes(joined)
+        try:
+            found = sum(batch.n_rows for batch in read(path, format="libsvm", n_features=1, index_base=1))
+        except DataError:
+            return "DataError"
+    if found < n_rows:
+        assert _is_whole(joined, found), f"{found} rows of {n_rows}, and no error"
+    return FINE
+
+
+def _is_whole(joined: bytes, n_rows: int) -> bool:
+    """Return whether the tools of an archive read this number of rows from all of it: it was cut between archives."""
+    tool = {b"\x1f\x8b": "gzip", b"BZ": "bzip2", b"\xfd7": "xz", b"\x28\xb5": "zstd"}[joined[:2]]
+    if shutil.which(tool) is None:
+        return True
+    done = subprocess.run([tool, "-dc"], input=joined, capture_output=True, check=False)
+    return done.returncode == 0 and done.stdout.count(b"\n") == n_rows
 
 
 @cache
@@ -325,6 +379,7 @@ TARGETS = {
     "csv": Target(make_csv, check_csv),
     "table": Target(make_table, check_table),
     "libsvm": Target(make_libsvm, check_libsvm),
+    "archive": Target(make_archive, check_archive),
     "model": Target(make_model, check_model),
     "index": Target(make_index, check_index),
     "hash": Target(make_hash, check_hash),

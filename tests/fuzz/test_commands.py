@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from tests.fuzz.commands import Log, allocations, commands, faults, kills, prepare
+from tests.fuzz.commands import Log, allocations, commands, faults, kills, overlaps, prepare
 from tests.fuzz.runner import Runner
 
 pytestmark = [
@@ -52,3 +52,8 @@ def test_a_command_without_memory_says_so_and_can_be_run_again(runner: Runner, n
 @pytest.mark.parametrize("name", sorted(commands(Path())))
 def test_a_killed_command_can_be_run_again(runner: Runner, name: str) -> None:
     assert kills(runner, name, Random(7), 3)["killed"] > 0
+
+
+@pytest.mark.parametrize("name", sorted(set(commands(Path())) - {"save"}))
+def test_an_output_that_is_an_input_is_refused(runner: Runner, name: str) -> None:
+    assert overlaps(runner, name, Random(7), 5)["refused"] == 5

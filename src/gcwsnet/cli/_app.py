@@ -13,7 +13,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import gcwsnet
 from gcwsnet.cli._dedup import dedup
@@ -23,6 +23,7 @@ from gcwsnet.cli._hash import hash_command
 from gcwsnet.cli._index import index
 from gcwsnet.cli._info import info
 from gcwsnet.cli._kernel import kernel
+from gcwsnet.cli._options import require_separate_files
 from gcwsnet.cli._predict import predict
 from gcwsnet.cli._search import search
 from gcwsnet.cli._train import train
@@ -78,6 +79,15 @@ class OneLineErrors(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
+class SeparateFiles(TyperCommand):
+    """A command that does not begin if one of its outputs is one of its inputs or another output."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Check the files that are named, and run."""
+        require_separate_files(ctx.params)
+        return super().invoke(ctx)
+
+
 def _said(error: Exception) -> str:
     """Return what an error says; one of Python or of C++ about memory says nothing, or only its name."""
     said = str(error)
@@ -99,7 +109,7 @@ def fail(message: str, code: int) -> int:
 
 app = typer.Typer(name="gcwsnet", cls=OneLineErrors, rich_markup_mode="rich", pretty_exceptions_enable=False)
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, cls=SeparateFiles)(command)
 
 
 _debug: list[bool] = []  # filled by --debug
@@ -133,5 +143,8 @@ def root(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command with arguments, by default those of the process."""
+    """Run the command with arguments, by default those of the process; a stream that is closed is /dev/null."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
     app(arguments, prog_name="gcwsnet")

@@ -70,10 +70,13 @@ def index(
     """
     import numpy as np
 
+    from gcwsnet._atomic import require_separate
     from gcwsnet.cli._rows_progress import rows_progress
     from gcwsnet.cli._writers import print_values, report_skipped
+    from gcwsnet.data._sources import find_names
     from gcwsnet.neighbors import GCWSIndex
     from gcwsnet.neighbors._file_rows import FileRows
+    from gcwsnet.neighbors._files import WRITTEN
     from gcwsnet.neighbors._spilling import spilling
 
     reading = options.reading(
@@ -88,6 +91,8 @@ def index(
         on_error=on_error,
         rejects=rejects,
     )
+    inputs = [name for file in files for name in find_names(file)]
+    require_separate(inputs, [] if rejects is None else [rejects], folder=out, written=WRITTEN)
     id_column = options.name_or_number(ids)
     if append:
         options.refuse(context, OF_INDEX, "the index in the folder has it already. Leave it out.")

@@ -5,6 +5,7 @@ An option has the name, the values and the default of the Python parameter with 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -130,6 +131,8 @@ OF_HASH = [
     *("label", "weight", "columns", "exclude", "categorical", "hash_columns", "missing", "n_features", "index_base"),
 ]
 OF_FILES = ["format", "header"]
+INPUTS = ("model", "index", "files", "test", "a", "b")
+OUTPUTS = ("out", "rejects", "kept", "onnx")
 
 
 def check_choice(option: str, given: str, choices: Iterable[str]) -> str:
@@ -163,6 +166,37 @@ def refuse_for_codes(context: typer.Context, files: list[str], tests: list[str] 
         refuse(context, ["on_error", "rejects"], "codes have no rows that cannot be read. Leave it out.")
         if not tests:
             refuse(context, OF_FILES, "codes are read, and no other files. Leave it out.")
+
+
+def require_separate_files(given: dict[str, Any]) -> None:
+    """Raise an error if an output of a command is one of its inputs or another output, by path or by link."""
+    from gcwsnet._atomic import STANDARD_STREAM, require_separate
+
+    inputs = [file for name in INPUTS for file in _files_of(name, given.get(name) or [])]
+    outputs = [given[name] for name in OUTPUTS if given.get(name) is not None]
+    try:
+        require_separate(inputs, [*outputs, STANDARD_STREAM])
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}.") from None
+
+
+def _files_of(name: str, given: Any) -> list[str]:
+    """Return the files that an argument stands for; files that are missing are left to the command."""
+    from gcwsnet.coding._codes_folder import WRITTEN, is_codes_folder
+    from gcwsnet.data._sources import find_names
+
+    if isinstance(given, list):
+        return [file for one in given for file in _files_of(name, one)]
+    path = Path(given)
+    if name == "model":
+        return [str(path), str(path / "model.safetensors")]
+    if name == "index" or is_codes_folder(path):
+        own = WRITTEN if name != "index" else re.compile(r"index\.json|.*\.npy")
+        return [str(file) for file in (path.iterdir() if path.is_dir() else []) if own.fullmatch(file.name)]
+    try:
+        return find_names(given)
+    except FileNotFoundError:
+        return []
 
 
 def refuse_both(resume: bool, restart: bool) -> None:

@@ -41,8 +41,6 @@ def predict(
     known = Model(model, n_jobs)
     if probabilities and known.classes is None:
         raise typer.BadParameter("A regression has no probabilities.", param_hint="--probabilities")
-    if out is not None and any(out.exists() and Path(file).exists() and out.samefile(file) for file in files):
-        raise typer.BadParameter(f"The file {str(out)!r} is read; name another one.", param_hint="--out")
     reading = options.reading(format=format, header=header, on_error=on_error, rejects=rejects)
     batches = known.read(files, labels_needed=False, reading=reading)
     names = ["predicted"]

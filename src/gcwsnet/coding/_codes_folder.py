@@ -40,6 +40,7 @@ BYTES_OF_A_PART = 1 << 26
 ROWS_OF_A_BATCH = 8192
 VERSION = 4
 PART_FILE = re.compile(r"part-\d{5,9}-\d{5,9}\.(codes\.npy|labels\.npy|weights\.npy|parquet)")
+WRITTEN = re.compile(rf"coder\.safetensors|codes\.json|file-\d{{5,9}}\.json|{PART_FILE.pattern}")
 AGAIN = "hash the files again"
 
 
@@ -189,7 +190,7 @@ def hashed_files(folder: Path, manifest: Manifest) -> list[HashedFile]:
 
 def remove_codes(folder: Path) -> None:
     """Remove what `gcwsnet hash` has written into a folder: first what names the rest."""
-    written = [path for pattern in ("file-*.json", "part-*") for path in sorted(folder.glob(pattern))]
+    written = sorted(path for path in folder.iterdir() if WRITTEN.fullmatch(path.name) and path.name != CODER)
     for path in (folder / MANIFEST, *written, folder / CODER):
         path.unlink(missing_ok=True)
 

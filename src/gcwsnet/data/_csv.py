@@ -30,9 +30,11 @@ from gcwsnet.data._errors import DataError, ErrorHandler, RowOrigin, quote, requ
 from gcwsnet.data._options import ReadOptions
 from gcwsnet.data._reader import TableReader
 from gcwsnet.data._schema import ColumnSelection, FileColumn, Schema
-from gcwsnet.data._sources import BYTE_ORDER_MARK, HEAD_BYTES, LineBlock, Source, line_too_long
+from gcwsnet.data._sources import BYTE_ORDER_MARK, HEAD_BYTES, LineBlock, Source, line_too_long, require_text
 
 HEAD_ROWS = 1000
+CONVERTED = 1000
+"""The columns that pyarrow converts at a time: each takes some 7 KB, most of it for a copy of the missing values."""
 
 
 class CsvHead(NamedTuple):
@@ -139,6 +141,7 @@ class CsvReader(TableReader):
         longest_line, n_bytes = self.options.longest_line, HEAD_BYTES
         while True:
             head = source.head(n_bytes)
+            require_text(head[:HEAD_BYTES], source.name)
             text = head.removeprefix(BYTE_ORDER_MARK)
             end, _, _, state, _ = _core.scan_csv(text, self.delimiter, START_OF_ROW, False)
             if len(head) < n_bytes:
@@ -221,25 +224,18 @@ class BlockParser:
     def __init__(self, delimiter: str, n_columns: int, types: dict[int, str]) -> None:
         self._csv = require_pyarrow("CSV", "pyarrow.csv")
         self._pyarrow = require_pyarrow("CSV")
-        self._numbers = list(types)
-        self._names = [str(number) for number in range(n_columns)]
         self._types = types
-        arrow_types = dict.fromkeys((NUMBERS, LABELS), self._pyarrow.float64()) | {STRINGS: self._pyarrow.string()}
+        self._names = [str(number) for number in range(n_columns)]
         self._plain = self._csv.ParseOptions(delimiter=delimiter)
         self._quoted = self._csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-        self._convert = self._csv.ConvertOptions(
-            column_types={self._names[number]: arrow_types[kind] for number, kind in types.items()},
-            include_columns=[self._names[number] for number in types],
-            null_values=MISSING_VALUES,
-            strings_can_be_null=True,
-        )
+        self._converts = self._convert_options(types)
         self.last_error = ""
 
     def __call__(self, text: bytes) -> dict[int, Any] | None:
         """Return the columns by their numbers, an empty dict if there are no rows, or None if a row is invalid."""
         if not text.strip(b"\r\n"):
             return {}
-        return self._parse(text, self._convert)
+        return self._parse(text, self._converts)
 
     def has_inexact(self, text: bytes, arrays: dict[int, Any]) -> bool:
         """Return whether a column of numbers has an integer that float64 does not hold."""
@@ -265,14 +261,7 @@ class BlockParser:
         numbers = [number for number, one in self._types.items() if one == kind and _is_large(arrays.get(number))]
         if not numbers:
             return {}
-        names = [self._names[number] for number in numbers]
-        convert = self._csv.ConvertOptions(
-            column_types=dict.fromkeys(names, self._pyarrow.string()),
-            include_columns=names,
-            null_values=MISSING_VALUES,
-            strings_can_be_null=True,
-        )
-        return dict(zip(numbers, (self._parse(text, convert, numbers) or {}).values(), strict=True))
+        return self._parse(text, self._convert_options(dict.fromkeys(numbers, STRINGS))) or {}
 
     @staticmethod
     def _inexact(column: Any) -> Iterator[str]:
@@ -281,22 +270,44 @@ class BlockParser:
         texts = (text.strip() for text in column.filter(long).to_pylist())
         return (text for text in texts if is_inexact(Decimal(text)))
 
-    def _parse(self, text: bytes, convert: Any, numbers: list[int] | None = None) -> dict[int, Any] | None:
+    def _convert_options(self, types: dict[int, str]) -> list[Any]:
+        """Return what pyarrow needs to convert the columns, some at a time."""
+        numbers = self._pyarrow.float64()
+        arrow_types = {NUMBERS: numbers, LABELS: numbers, STRINGS: self._pyarrow.string()}
+        columns = [(self._names[number], arrow_types[kind]) for number, kind in types.items()]
+        return [
+            self._csv.ConvertOptions(
+                column_types=dict(some),
+                include_columns=[name for name, _ in some],
+                null_values=MISSING_VALUES,
+                strings_can_be_null=True,
+            )
+            for some in (columns[at : at + CONVERTED] for at in range(0, max(1, len(columns)), CONVERTED))
+        ]
+
+    def _parse(self, text: bytes, converts: list[Any]) -> dict[int, Any] | None:
+        """Return the columns by their numbers, an empty dict if there are no rows, or None if a row is invalid."""
         read_options = self._csv.ReadOptions(column_names=self._names, block_size=len(text) + 1, use_threads=False)
         try:
-            table = self._csv.read_csv(
-                self._pyarrow.BufferReader(text),
-                read_options=read_options,
-                parse_options=self._quoted if b'"' in text else self._plain,
-                convert_options=convert,
-            )
+            tables = [
+                self._csv.read_csv(
+                    self._pyarrow.BufferReader(text),
+                    read_options=read_options,
+                    parse_options=self._quoted if b'"' in text else self._plain,
+                    convert_options=convert,
+                )
+                for convert in converts
+            ]
         except self._pyarrow.ArrowInvalid as error:
             self.last_error = str(error).splitlines()[0]
             return None
-        if table.num_rows == 0:
+        if tables[0].num_rows == 0:
             return {}
-        columns = (column.combine_chunks() for column in table.columns)
-        return dict(zip(self._numbers if numbers is None else numbers, columns, strict=True))
+        return {
+            int(name): column.combine_chunks()
+            for table in tables
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        }
 
 
 def _is_large(array: Any) -> bool:

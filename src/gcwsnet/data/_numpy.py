@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import lzma
 import math
 import os
+import tokenize
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Protocol
@@ -13,6 +16,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from gcwsnet import _sparse as sparse
+from gcwsnet._validation import MOST_COLUMNS
 from gcwsnet.data._arrays import as_batch, checked_batch
 from gcwsnet.data._batch import Batch
 from gcwsnet.data._errors import DataError, ErrorHandler, damage_as_data_error
@@ -26,6 +30,9 @@ ROWS_BY_COLUMNS, MOST_BYTES_BY_COLUMNS = 512, 1 << 26
 CSR_ROW_BYTES = 1 << 10  # an assumed size: it is not known how many entries a row has
 CSR_MEMBERS = ("data", "indices", "indptr", "shape")
 NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+NPY_HEADERS[3, 0] = NPY_HEADERS[2, 0]  # they differ in the names of fields, which numbers have not
+NO_HEADER = (TypeError, OverflowError, RecursionError, SyntaxError, tokenize.TokenError)
+NUMBERS, INTEGERS, LABELS, NAMES = "buif", "iu", "buifU", "SU"  # kinds of NumPy's dtypes
 LOCAL_HEADER_BYTES = 30
 Array = Any
 Chunks = Iterator[tuple[Array, Array, Array]]
@@ -58,10 +65,9 @@ class NpyReader(Reader):
         with _damage_as_data_error(source.name), open(source.name, "rb", buffering=0) as file:
             shape, fortran_order, dtype = _read_header(file, source.name)
             matrix = FileRows(file, shape, dtype, fortran_order, file.tell())
+            _require(matrix, "the array", NUMBERS, (None, None), source.name)
             if file.tell() + matrix.n_bytes != os.fstat(file.fileno()).st_size:
                 raise ValueError("it has fewer or more bytes than its header says")
-            if len(shape) != 2:
-                raise DataError(f"an npy file must have two dimensions, got the shape {shape}", path=source.name)
             label, weight = self._label_and_weight(schema, shape[1], source.name)
             n_features = shape[1] - sum(number is not None for number in (label, weight))
             yield n_features, _matrix_chunks(matrix, label, weight)
@@ -104,8 +110,7 @@ class NpzReader(NpyReader):
         _require_file(source, "npz")
         with _open_npz(source.name) as arrays, _damage_as_data_error(source.name):
             if all(name in arrays for name in CSR_MEMBERS):
-                n_features = int(arrays["shape"].read(2)[1])
-                yield n_features, _csr_chunks(arrays, n_features, source.name)
+                yield _open_csr(arrays, source.name)
                 return
             X = arrays.get("X", arrays.get("X_train"))
             if X is None or len(X.shape) != 2:
@@ -114,10 +119,9 @@ class NpzReader(NpyReader):
                     f"scipy.sparse.save_npz; got {', '.join(arrays) or 'nothing'}",
                     path=source.name,
                 )
+            _require(X, "X", NUMBERS, (None, None), source.name)
             y, weight = (arrays.get(name, arrays.get(f"{name}_train")) for name in ("y", "weight"))
-            for name, vector in (("y", y), ("weight", weight)):
-                if vector is not None and vector.shape != X.shape[:1]:
-                    raise DataError(f"{name} must have the shape {X.shape[:1]}, got {vector.shape}", path=source.name)
+            _require_vectors(y, weight, X.shape[0], source.name)
             yield X.shape[1], _dense_chunks(X, y, weight)
 
 
@@ -216,10 +220,38 @@ def _read_header(file: Any, name: str) -> tuple[tuple[int, ...], bool, np.dtype[
     version = npy.read_magic(file)
     if version not in NPY_HEADERS:
         raise ValueError(f"the array {name} has the format {version}")
-    shape, fortran_order, dtype = NPY_HEADERS[version](file)
-    if dtype.hasobject:
-        raise ValueError(f"the array {name} holds Python objects")
+    try:
+        shape, fortran_order, dtype = NPY_HEADERS[version](file)
+    except NO_HEADER as error:
+        raise ValueError(f"the header of the array {name} cannot be parsed") from error
+    if dtype.hasobject or dtype.kind == "V":
+        raise ValueError(f"the array {name} holds Python objects or records")
+    if not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError(f"the array {name} has the shape {shape}")
     return shape, fortran_order, dtype
+
+
+def _require(array: ArrayRows, name: str, kinds: str, shape: tuple[int | None, ...], path: str) -> None:
+    """Raise DataError if an array is not of a kind, or not of a shape, in which None stands for any length."""
+    if array.dtype.kind not in kinds:
+        what = {NUMBERS: "real numbers", INTEGERS: "integers", LABELS: "real numbers or strings", NAMES: "a string"}
+        raise DataError(f"{name} must hold {what[kinds]}, got {array.dtype}", path=path)
+    fits = len(array.shape) == len(shape) and all(
+        length in (None, given) for length, given in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        if None not in shape:
+            raise DataError(f"{name} must have the shape {shape}, got {array.shape}", path=path)
+        n = {1: "one dimension", 2: "two dimensions"}[len(shape)]
+        raise DataError(f"{name} must have {n}, got the shape {array.shape}", path=path)
+    if len(shape) == 2 and array.shape[1] == 0:
+        raise DataError(f"{name} must have at least one column, got the shape {array.shape}", path=path)
+
+
+def _require_vectors(y: ArrayRows | None, weight: ArrayRows | None, n_rows: int, path: str) -> None:
+    for name, vector, kinds in (("y", y, LABELS), ("weight", weight, NUMBERS)):
+        if vector is not None:
+            _require(vector, name, kinds, (n_rows,), path)
 
 
 @contextmanager
@@ -232,6 +264,8 @@ def _open_npz(path: str) -> Iterator[dict[str, ArrayRows]]:
 
 
 def _open_member(archive: ZipFile, info: ZipInfo, path: str, stack: ExitStack) -> ArrayRows:
+    if info.flag_bits & 1:
+        raise ValueError(f"the array {info.filename} is encrypted")
     member = stack.enter_context(archive.open(info))
     shape, fortran_order, dtype = _read_header(member, info.filename)
     if not fortran_order or len(shape) < 2:
@@ -276,21 +310,47 @@ def _dense_chunks(X: ArrayRows, y: ArrayRows | None, weight: ArrayRows | None) -
         yield X.read(n), _read(y, n), _read(weight, n)
 
 
-def _csr_chunks(arrays: Mapping[str, ArrayRows], n_features: int, path: str) -> Chunks:
+def _open_csr(arrays: Mapping[str, ArrayRows], path: str) -> tuple[int, Chunks]:
+    """Return the number of columns and the chunks of a CSR matrix."""
+    if "format" in arrays:
+        _require(arrays["format"], "format", NAMES, (), path)
+        form = arrays["format"].read(1).astype(str).item()
+        if form != "csr":
+            raise DataError(f"a sparse matrix must be CSR, got {form}; save its tocsr()", path=path)
+    _require(arrays["shape"], "shape", INTEGERS, (2,), path)
+    n_rows, n_features = arrays["shape"].read(2).tolist()
+    if n_rows < 0 or not 0 < n_features <= MOST_COLUMNS:
+        raise DataError(
+            f"shape must hold a number of rows and a number of columns from 1 to 2**31, got {n_rows} and {n_features}",
+            path=path,
+        )
+    _require(arrays["data"], "data", NUMBERS, (None,), path)
+    _require(arrays["indices"], "indices", INTEGERS, arrays["data"].shape, path)
+    _require(arrays["indptr"], "indptr", INTEGERS, (n_rows + 1,), path)
+    _require_vectors(arrays.get("y"), arrays.get("weight"), n_rows, path)
+    return n_features, _csr_chunks(arrays, n_rows, n_features, path)
+
+
+def _csr_chunks(arrays: Mapping[str, ArrayRows], n_rows: int, n_features: int, path: str) -> Chunks:
     """Yield chunks of a CSR matrix; its arrays are read side by side."""
-    form = "csr" if "format" not in arrays else np.char.decode(arrays["format"].read(1)).item()
-    if form != "csr":
-        raise DataError(f"a sparse matrix must be CSR, got {form}; save its tocsr()", path=path)
     data, indices, indptr = (arrays[name] for name in CSR_MEMBERS[:3])
-    n_rows, begin = indptr.shape[0] - 1, indptr.read(1)
+    begin = indptr.read(1).astype(np.int64)
+    if begin[0] != 0:
+        raise DataError(f"indptr must begin with 0, got {begin[0]}", path=path)
     for n in _row_counts(n_rows, CSR_ROW_BYTES):
-        ends = np.concatenate([begin, indptr.read(n)]).astype(np.int64)
+        ends = np.concatenate([begin, indptr.read(n).astype(np.int64)])
         n_entries = int(ends[-1] - ends[0])
-        if (np.diff(ends) < 0).any() or ends[0] < 0 or ends[-1] > data.shape[0] or data.shape != indices.shape:
-            raise ValueError("the index pointer of the matrix does not fit its entries")
+        if (np.diff(ends) < 0).any() or ends[-1] > data.shape[0]:
+            raise DataError(
+                f"indptr must not decrease, and end with at most {data.shape[0]}, the entries of data; it does not",
+                path=path,
+            )
         columns, values = indices.read(n_entries), data.read(n_entries)
-        if columns.size and (columns.min() < 0 or columns.max() >= n_features):
-            raise ValueError(f"the indices of the matrix must be from 0 to {n_features - 1}")
+        outside = columns[(columns < 0) | (columns >= n_features)]
+        if outside.size:
+            raise DataError(
+                f"indices must be from 0 to {n_features - 1}, by the columns of shape, got {outside[0]}", path=path
+            )
         index = np.int32 if max(n_features, n_entries) <= np.iinfo(np.int32).max else np.int64
         entries = (values, columns.astype(index), (ends - ends[0]).astype(index))
         X = sparse.csr_array(entries, shape=(n, n_features))
@@ -332,5 +392,5 @@ def _require_file(source: Source, format: str) -> None:  # noqa: A002
 
 
 def _damage_as_data_error(path: str) -> AbstractContextManager[None]:
-    damage = (BadZipFile, EOFError, OSError, ValueError, KeyError, NotImplementedError)
+    damage = (BadZipFile, EOFError, OSError, ValueError, KeyError, NotImplementedError, lzma.LZMAError, zlib.error)
     return damage_as_data_error(path, damage, "arrays must be complete, and hold numbers or strings")

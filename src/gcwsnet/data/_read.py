@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gcwsnet import _sparse as sparse
+from gcwsnet._atomic import require_separate
 from gcwsnet._validation import check_choice
 from gcwsnet.data._arrays import ArraysReader
 from gcwsnet.data._batches import Batches, ReaderBatches
@@ -171,7 +172,7 @@ def read(
     if schema is not None:
         schema = schema.with_options(options)
     if _are_paths(sources):
-        reader = _file_reader(sources, format, options, schema_is_known=schema is not None)
+        reader = _file_reader(sources, format, options, rejects, schema_is_known=schema is not None)
     else:
         reader = _arrays_reader(sources, options)
     return ReaderBatches(reader, batch_rows=batch_rows, on_error=on_error, rejects=rejects, schema=schema)
@@ -183,9 +184,17 @@ def _are_paths(sources: Any) -> bool:
     return isinstance(sources, list | tuple) and all(isinstance(source, str | os.PathLike) for source in sources)
 
 
-def _file_reader(paths: Any, format: str, options: ReadOptions, *, schema_is_known: bool) -> Reader:  # noqa: A002
+def _file_reader(
+    paths: Any,
+    format: str,  # noqa: A002
+    options: ReadOptions,
+    rejects: str | os.PathLike[str] | None,
+    *,
+    schema_is_known: bool,
+) -> Reader:
     """Return the reader of files; the categories of a stream are hashed, since nobody knows which will come."""
     sources = find_sources(paths)
+    require_separate([source.name for source in sources], [] if rejects is None else [rejects])
     if sum(not source.reusable for source in sources) > 1:
         raise ValueError("sources may have one stream, such as standard input, got several")
     if format == "auto":

@@ -49,6 +49,8 @@ FORMAT_MAGIC = {
     b"\x93NUMPY": "npy",
 }
 COMPRESSION_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+COMPRESSION_MAGIC |= {bytes([0x50 + i, 0x2A, 0x4D, 0x18]): "zstd" for i in range(16)}  # skippable frames of zstd
+XZ_PADDING = 4
 DAMAGED_ARCHIVE = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
 LIBSVM_LINE = re.compile(rb"\s*[-+]?[.\d][^\s,:]*(\s+qid:\S+)?(\s+\d+:\S+)+\s*")
 ReadBytes = Callable[[int], bytes]
@@ -115,6 +117,8 @@ class ByteStream:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        if name == STANDARD_INPUT and sys.stdin is None:
+            raise ValueError("standard input is closed; give a file, or open it")
         self._raw: Any = sys.stdin.buffer if name == STANDARD_INPUT else open(name, "rb")  # noqa: SIM115
         try:
             start = read_fully(self._raw.read, HEAD_BYTES)
@@ -170,13 +174,58 @@ class _PrefixedStream(io.RawIOBase):
         return len(chunk)
 
 
+class _JoinedStreams:
+    """The content of an archive of one or more streams. What follows a stream must be another one, or padding.
+
+    Python's own files take a damaged stream for the end of the archive, and so does padding end theirs.
+
+    Parameters
+    ----------
+    file : binary file
+    new_decompressor : function
+    padding : int
+        Zeros after a stream must be a multiple of this number; with 0 there must be none.
+    """
+
+    def __init__(self, file: Any, new_decompressor: Callable[[], Any], padding: int = 0) -> None:
+        self._file, self._new_decompressor, self._padding = file, new_decompressor, padding
+        self._decompressor, self._pending = new_decompressor(), b""
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return up to `n_bytes` bytes, and no bytes at the end."""
+        while True:
+            if self._decompressor.eof:
+                self._pending = self._after_stream()
+                if not self._pending:
+                    return b""
+                self._decompressor = self._new_decompressor()
+            if self._decompressor.needs_input and not self._pending:
+                self._pending = self._file.read(HEAD_BYTES)
+                if not self._pending:
+                    raise EOFError("it ends within a stream")
+            compressed, self._pending = self._pending, b""
+            if content := self._decompressor.decompress(compressed, n_bytes):
+                return bytes(content)
+
+    def _after_stream(self) -> bytes:
+        """Return the first bytes of the next stream, and no bytes at the end."""
+        following, n_zeros = self._decompressor.unused_data or self._file.read(HEAD_BYTES), 0
+        while self._padding and following.startswith(b"\x00"):
+            stream = following.lstrip(b"\x00")
+            n_zeros += len(following) - len(stream)
+            following = stream or self._file.read(HEAD_BYTES)
+        if self._padding and n_zeros % self._padding:
+            raise ValueError(f"the padding of a stream must be a multiple of {self._padding} zeros, got {n_zeros}")
+        return following
+
+
 def _decompressed(stream: Any, compression: str | None) -> Any:
     if compression == "gz":
         return gzip.GzipFile(fileobj=stream)
     if compression == "bz2":
-        return bz2.BZ2File(stream)
+        return _JoinedStreams(stream, bz2.BZ2Decompressor)
     if compression == "xz":
-        return lzma.LZMAFile(stream)
+        return _JoinedStreams(stream, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), XZ_PADDING)
     if compression == "zstd":
         pyarrow = require_pyarrow("a file compressed with zstd")
         return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, mode="r"), "zstd")
@@ -195,14 +244,15 @@ def read_fully(read: ReadBytes, n_bytes: int) -> bytes:
 def find_sources(paths: Any) -> list[Source]:
     """Return the sources that a path, a pattern, a folder, "-", or a list of those stands for."""
     if isinstance(paths, str | os.PathLike):
-        return [Source(name) for name in _find_names(os.fspath(paths))]
+        return [Source(name) for name in find_names(os.fspath(paths))]
     sources = [source for path in paths for source in find_sources(path)]
     if not sources:
         raise ValueError("sources must name at least one file, got an empty list")
     return sources
 
 
-def _find_names(name: str) -> list[str]:
+def find_names(name: str) -> list[str]:
+    """Return the names of the files that a path, a pattern, a folder or "-" stands for."""
     if name == STANDARD_INPUT:
         return [name]
     path = Path(name).expanduser()
@@ -273,6 +323,18 @@ class LineBlock(NamedTuple):
     first_line: int
 
 
+def require_text(head: bytes, path: str) -> None:
+    """Raise DataError if a text has NUL bytes, as UTF-16 and UTF-32 have, with or without a byte order mark."""
+    at = head.find(b"\x00")
+    if at >= 0 or head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(
+            "a text file must be UTF-8, without NUL bytes, got bytes as in UTF-16 or in a file that is no text; "
+            "convert it, for example with: iconv -f UTF-16 -t UTF-8",
+            path=path,
+            line=head.count(b"\n", 0, max(at, 0)) + 1,
+        )
+
+
 def chunks_of_text(read: ReadBytes, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
     """Yield the bytes of a text some at a time, without a byte order mark at its beginning."""
     start = read_fully(read, len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
@@ -300,7 +362,9 @@ def line_blocks(
     """
     pending: list[bytes] = []
     n_pending, line = 0, 1
-    for chunk in chunks_of_text(read, block_bytes):
+    for number, chunk in enumerate(chunks_of_text(read, block_bytes)):
+        if number == 0:
+            require_text(chunk[:HEAD_BYTES], path)
         end = chunk.rfind(b"\n") + 1
         if end > 0:
             text = b"".join([*pending, chunk[:end]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from distributed import Client
 
+from gcwsnet._atomic import LOCK
 from gcwsnet._threads import n_threads
 from gcwsnet.coding._codes_folder import HashedFile, Manifest, hashed_files, remove_codes
 from gcwsnet.coding._tensor_file import Arrays, Description
@@ -124,6 +126,6 @@ class ClusterEngine(Engine):
         folder = options.out / CODES
         if not is_codes(options.files) and folder.is_dir():
             remove_codes(folder)
-            for path in folder.iterdir():  # the lock
-                path.unlink()
-            folder.rmdir()
+            (folder / LOCK).unlink(missing_ok=True)
+            with suppress(OSError):  # there are files of others in it
+                folder.rmdir()

@@ -13,11 +13,12 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gcwsnet._atomic import locked, remove_left_overs
+from gcwsnet._atomic import locked, remove_left_overs, require_separate
 from gcwsnet.coding import Coder, CoderSettings
 from gcwsnet.coding._codes_folder import (
     CODER,
     MANIFEST,
+    WRITTEN,
     HashedFile,
     Manifest,
     coder_digest,
@@ -120,6 +121,8 @@ def hash_with(options: HashingOptions, report: Callable[[str], None], over: Map 
     if not all(one.reusable for one in sources):
         raise ValueError("hash reads files more than once, which standard input cannot be; give files")
     names, base = list(dict.fromkeys(one.name for one in sources)), os.getcwd()
+    rejects = [_rejects(options.reading, number, len(names)) for number in range(len(names))]
+    require_separate(names, [one for one in rejects if one is not None], folder=options.out, written=WRITTEN)
     options.out.mkdir(parents=True, exist_ok=True)
     with locked(options.out):
         remove_left_overs(options.out)
@@ -151,6 +154,13 @@ def hash_with(options: HashingOptions, report: Callable[[str], None], over: Map 
         [hashed[number] for number in sorted(hashed)],
         {name: failures[name] for name in names if name in failures},
     )
+
+
+def _rejects(reading: dict[str, Any], number: int, n_files: int) -> str | None:
+    """Return the file for the skipped rows of file `number`, which has one of its own among several files."""
+    if "rejects" not in reading:
+        return None
+    return str(reading["rejects"]) if n_files == 1 else f"{reading['rejects']}.{number:05d}"
 
 
 def _line(hashed: HashedFile) -> str:
@@ -186,9 +196,8 @@ def hash_file(folder: Path, number: int, *, base: str = "", n_jobs: int | None =
     if not is_input(expected, inputs.fingerprints[0]):
         raise DataError("the file has other contents than when hashing began; begin again with --restart", path=name)
     reading = settings["reading"]
-    if "rejects" in reading:
-        own = reading["rejects"] if len(manifest.files) == 1 else f"{reading['rejects']}.{number:05d}"
-        reading = reading | {"rejects": os.path.join(base, own)}
+    if (rejects := _rejects(reading, number, len(manifest.files))) is not None:
+        reading = reading | {"rejects": os.path.join(base, rejects)}
     batches = FileReading(reading, base).open([name], file_coder.schema)
 
     def coded(batch: Batch) -> Batch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gcwsnet._atomic import locked, remove_left_overs, write_file
+from gcwsnet._atomic import locked, remove_left_overs, require_separate, write_file
 from gcwsnet._threads import n_threads
 from gcwsnet.coding._tensor_file import Arrays, Description
 from gcwsnet.data import Batch
@@ -43,6 +44,7 @@ from gcwsnet.training._history import Record, record_fractions
 
 CHECKPOINT = "checkpoint.safetensors"
 RUN = "run.json"
+WRITTEN = re.compile(r"(model|checkpoint)\.safetensors|run\.json|curves\.(json|png)")
 RECORDS_WITH_TESTS = 10
 SHUFFLED_ROWS = 65_536
 
@@ -125,12 +127,16 @@ def train_files(options: TrainingOptions, observer: TrainingObserver, engine: En
     options.coder.check()
     options.training.check()
     sources = find_sources(options.files)
+    test_sources = find_sources(options.tests) if options.tests else []
     is_stream = not all(one.reusable for one in sources)
     if is_stream:
         options.check_for_stream()
+    read = [one.name for one in ([] if is_codes(options.files) else sources) + test_sources]
+    rejects = options.reading.get("rejects")
+    require_separate(read, [] if rejects is None else [rejects], folder=options.out, written=WRITTEN)
     if options.shuffle_rows is None:
         options = replace(options, shuffle_rows=0 if is_stream else SHUFFLED_ROWS)
-    tests = Inputs(one.name for one in find_sources(options.tests)) if options.tests else Inputs([])
+    tests = Inputs(one.name for one in test_sources)
     inputs = None if is_stream or is_codes(options.files) else Inputs(one.name for one in sources)
     options.out.mkdir(parents=True, exist_ok=True)
     with locked(options.out):

@@ -11,6 +11,7 @@ import hashlib
 import io
 import itertools
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -32,6 +33,7 @@ from gcwsnet.neighbors._settings import IndexSettings
 from gcwsnet.neighbors._store import Store
 
 MANIFEST = "index.json"
+WRITTEN = re.compile(r"index\.json|[a-z]+(-[a-z]+)?(-[0-9a-f]{16}\.npy|\.npy\.new)")
 FORMAT_VERSION = 2
 READABLE_VERSIONS = (1, 2)  # version 1 had a byte for each code of fewer than 8 bits
 CHUNK_BYTES = 1 << 24
@@ -46,8 +48,11 @@ def write_store(folder: Path, store: Store, described: dict[str, Any], threads: 
 
 def _write_store(folder: Path, store: Store, described: dict[str, Any], threads: int) -> None:
     others = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
-    if others and not (folder / MANIFEST).exists() and not all(name.endswith((".npy", ".npy.new")) for name in others):
-        raise ValueError(f"{folder} has other files than those of an index, such as {others[0]}; choose another folder")
+    foreign = [name for name in others if not WRITTEN.fullmatch(name)]
+    if foreign and not (folder / MANIFEST).exists():
+        raise ValueError(
+            f"{folder} has other files than those of an index, such as {foreign[0]}; choose another folder"
+        )
     remove_left_overs(folder)
     segments = [one.compacted() for one in store.segments]
     rows = segments[0].rows
@@ -68,7 +73,7 @@ def _write_store(folder: Path, store: Store, described: dict[str, Any], threads:
     write_file(folder / MANIFEST, content.encode())
     used = {MANIFEST, *(one["file"] for one in arrays.values())}
     for path in folder.iterdir():
-        if path.name not in used and path.name.endswith((".npy", ".npy.new")):
+        if path.name not in used and WRITTEN.fullmatch(path.name):
             with contextlib.suppress(OSError):  # another process may have it open, where that matters
                 path.unlink()
 
