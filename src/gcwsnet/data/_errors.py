@@ -230,11 +230,13 @@ class InvalidRows:
         """Take note of the texts of a column by their codes, and of a mask of those that are unknown categories."""
         self._categories.append((column, texts, codes, unknown))
 
-    def count_categories(self, errors: ErrorHandler) -> None:
-        """Hand the categories of the valid rows to the error handler."""
+    def count_categories(self, errors: ErrorHandler, weight: Any = None) -> None:
+        """Hand the categories of the valid rows that have a weight above 0 to the error handler."""
         for column, texts, codes, unknown in self._categories:
-            valid = self.valid_mask(len(codes))
-            errors.count_categories(column, texts, codes[valid], unknown[valid])
+            counted = self.valid_mask(len(codes))
+            if weight is not None:
+                counted &= weight != 0
+            errors.count_categories(column, texts, codes[counted], unknown[counted])
 
     def first(self) -> tuple[int, ColumnReference, str] | None:
         """Return the first invalid row, its column and the rule that it breaks, or None."""
@@ -254,7 +256,7 @@ class InvalidRows:
         for row, (column, message) in sorted(self._reasons.items()):
             error = DataError(message, path=origin.path, line=origin.line(row), column=column)
             errors.handle(error, origin.text(row), row if origin.positions is None else origin.positions[row])
-        self.count_categories(errors)
+        self.count_categories(errors, batch.weight)
         errors.advance(batch.n_rows if origin.n_rows is None else origin.n_rows)
         return batch.take(self.valid_mask(batch.n_rows)) if self._reasons else batch
 
