@@ -8,8 +8,8 @@ NEED_TORCH = [
     "src/gcwsnet/training/_torch_net.py",
     "tests/nn",
     "tests/reproduction/test_runs.py",
-    "tests/training/test_engine_equals_torch.py",
-    "tests/training/test_native_net_equals_torch.py",
+    "tests/net/test_engine_equals_torch.py",
+    "tests/net/test_native_net_equals_torch.py",
 ]
 NEED_DASK = ["src/gcwsnet/distributed", "tests/distributed"]
 NEED_RIVER = ["src/gcwsnet/river.py", "tests/test_river.py"]

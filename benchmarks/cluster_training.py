@@ -23,9 +23,11 @@ from benchmarks.shards import Coded, stream
 from benchmarks.subject import Section, add_count, environment, log, markdown_table
 from benchmarks.timing import HighestLoad
 from gcwsnet.distributed._client import connected
-from gcwsnet.distributed._rounds import ClusterRounds
-from gcwsnet.training import Labels, Plan, Trainer, TrainingSettings
-from gcwsnet.training._rounds import run_in_rounds
+from gcwsnet.distributed._cluster_rounds import ClusterRounds
+from gcwsnet.distributed._rounds import run_in_rounds
+from gcwsnet.net._settings import TrainingSettings
+from gcwsnet.net._targets import Labels
+from gcwsnet.net._trainer import Plan, Trainer
 
 SHARDS = 2
 MACHINES = (1, 8, 64, 256)

@@ -24,9 +24,10 @@ from benchmarks.subject import Section, add_count, environment, log, markdown_ta
 from benchmarks.timing import copies_per_second, n_cores
 from benchmarks.training import BATCHES, NO_SEARCH, covtype_or_generated
 from gcwsnet import GCWSNetClassifier
-from gcwsnet.coding import Coder, _coder
-from gcwsnet.hashing._fitted import FittedHasher
-from gcwsnet.training._net import NativeNet
+from gcwsnet.hashing._hasher import FittedHasher
+from gcwsnet.net._net import NativeNet
+from gcwsnet.tables import _coder
+from gcwsnet.tables._coder import Coder
 
 PARTS = {
     "training steps": (NativeNet, "train"),

@@ -24,8 +24,8 @@ from benchmarks.accuracy.runs import Key, Run, read_runs
 from benchmarks.accuracy.split import Split, SuiteDataset, Task
 from benchmarks.subject import Section, add_count, add_names, environment, log, markdown_table
 from gcwsnet import GCWSHasher, GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
-from gcwsnet.estimators import _kernel_search
-from gcwsnet.estimators._calibration import learn_calibration
+from gcwsnet import search as _kernel_search
+from gcwsnet.estimators._machine import learn_calibration
 
 ROWS_OF_SEARCH = 1000
 ROWS_OF_MACHINE, HELD_OUT = 8000, 2500

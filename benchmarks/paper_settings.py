@@ -20,7 +20,7 @@ from sklearn.neural_network import MLPClassifier
 from benchmarks.subject import Section, add_count, add_names, environment, log, markdown_table
 from benchmarks.timing import one_thread
 from gcwsnet import GCWSNetClassifier
-from gcwsnet.coding._preprocessing import learn_scaling_of
+from gcwsnet.tables._preprocessing import learn_scaling_of
 from reproduction import datasets
 
 H = 200

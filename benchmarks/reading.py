@@ -1,7 +1,7 @@
 """Rows read per second from files, next to scikit-learn and pandas.
 
 LIBSVM files of three kinds are made: few columns with all entries, many columns with few entries, and 0/1 rows.
-scikit-learn's `load_svmlight_file` reads them whole. `gcwsnet.data.read` reads them in batches, with the width and the
+scikit-learn's `load_svmlight_file` reads them whole. `gcwsnet.files.read` reads them in batches, with the width and the
 index base given, or after a survey that finds them as scikit-learn does. The rows must be equal. The promise is 5 times
 the rows of scikit-learn, on one thread. CSV and Parquet files hold the rows of the first kind, next to pandas.
 
@@ -26,7 +26,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from benchmarks.subject import Section, add_count, environment, log, markdown_table
 from benchmarks.timing import HighestLoad, Work, medians, one_thread
-from gcwsnet.data import read
+from gcwsnet.files import read
 
 XY = tuple[Any, Any]
 PROMISE = 5

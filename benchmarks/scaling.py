@@ -26,14 +26,12 @@ import numpy as np
 
 from benchmarks.subject import Section, add_count, add_names, environment, log, markdown_table
 from benchmarks.timing import HighestLoad, n_cores
-from gcwsnet.coding import CoderSettings
-from gcwsnet.data import Batch
-from gcwsnet.distributed._client import connected
-from gcwsnet.distributed._map import map_on
-from gcwsnet.estimators._file_coder import SAMPLE_BYTES
-from gcwsnet.estimators._hash_files import HashingOptions, hash_with
-from gcwsnet.estimators._map_files import Map, one_by_one
-from gcwsnet.training import TrainingSettings
+from gcwsnet.distributed._client import connected, map_on
+from gcwsnet.files import Batch
+from gcwsnet.files._hash import HashingOptions, hash_with
+from gcwsnet.files._learn import SAMPLE_BYTES, Map, one_by_one
+from gcwsnet.net._settings import TrainingSettings
+from gcwsnet.tables._coder import CoderSettings
 
 COLUMNS, HASHES = 50, 256
 

@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.subject import Section, add_count, environment, log, markdown_table
-from gcwsnet.coding import CoderSettings, fit_coder
-from gcwsnet.data import Batch
-from gcwsnet.training import Labels, Plan, Trainer, TrainingSettings
-from gcwsnet.training._rounds import RoundsHere, run_in_rounds
+from gcwsnet.distributed._rounds import RoundsHere, run_in_rounds
+from gcwsnet.files import Batch
+from gcwsnet.net._settings import TrainingSettings
+from gcwsnet.net._targets import Labels
+from gcwsnet.net._trainer import Plan, Trainer
+from gcwsnet.search import fit_coder
+from gcwsnet.tables._coder import CoderSettings
 from reproduction import datasets
 
 SHARDS_OF_COVTYPE, SHARDS_OF_STREAM = (2, 4, 16), (4, 16, 64)

@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.stats import norm
 
 from gcwsnet import HASH_VERSION, GCWSHasher, RandomFourierFeatures, gmm_kernel, pgmm_kernel, theory
-from gcwsnet.encoding import bins_and_signs
+from gcwsnet.hashing._count_sketch import bins_and_signs
 from reproduction.settings import Settings
 from reproduction.simulation import Curve, Panel, Simulation, curve
 

@@ -156,7 +156,7 @@ def test_a_model_leaves_no_file_of_another_library_behind(tmp_path: Path) -> Non
     program = """
 import os, sys, numpy as np
 from pathlib import Path
-from gcwsnet.coding import _tensor_file
+from gcwsnet.estimators import _tensor_file
 os.fsync = lambda number: os.kill(os.getpid(), 9)
 _tensor_file.write_file(Path(sys.argv[1]) / "m.safetensors", {"x": np.zeros(1000)}, {})
 """

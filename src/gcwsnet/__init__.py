@@ -6,24 +6,21 @@ scikit-learn. `gcwsnet.nn` needs torch and `gcwsnet.distributed` dask, and say h
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from gcwsnet._lazy import load_when_used
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gcwsnet import data, distributed, neighbors, nn, theory
-    from gcwsnet.encoding import CountSketch, estimate_similarity
-    from gcwsnet.estimators import (
-        GCWSNetClassifier,
-        GCWSNetRegressor,
-        PGMMClassifier,
-        PGMMRegressor,
-        Predictor,
-        load,
-    )
+    from gcwsnet import distributed, files, neighbors, nn, theory
+    from gcwsnet.estimators._gcwsnet import GCWSNetClassifier, GCWSNetRegressor
+    from gcwsnet.estimators._model_file import load
+    from gcwsnet.estimators._pgmm import PGMMClassifier, PGMMRegressor
+    from gcwsnet.estimators._predictor import Predictor
     from gcwsnet.export import export_onnx
     from gcwsnet.fourier import RandomFourierFeatures
-    from gcwsnet.hashing import HASH_VERSION, GCWSHasher
+    from gcwsnet.hashing._count_sketch import CountSketch
+    from gcwsnet.hashing._gcws import GCWSHasher
+    from gcwsnet.hashing._similarity import estimate_similarity
+    from gcwsnet.hashing.parameters import HASH_VERSION
     from gcwsnet.kernels import gmm_kernel, gmm_transform, pgmm_kernel
 
 __version__ = "0.1.0"
@@ -39,10 +36,10 @@ __all__ = [
     "Predictor",
     "RandomFourierFeatures",
     "__version__",
-    "data",
     "distributed",
     "estimate_similarity",
     "export_onnx",
+    "files",
     "gmm_kernel",
     "gmm_transform",
     "load",
@@ -52,29 +49,34 @@ __all__ = [
     "theory",
 ]
 
-_HOME = {
-    "HASH_VERSION": "hashing",
-    "CountSketch": "encoding",
-    "GCWSHasher": "hashing",
-    "GCWSNetClassifier": "estimators",
-    "GCWSNetRegressor": "estimators",
-    "PGMMClassifier": "estimators",
-    "PGMMRegressor": "estimators",
-    "Predictor": "estimators",
+_MODULES = {
+    "HASH_VERSION": "hashing.parameters",
+    "CountSketch": "hashing._count_sketch",
+    "GCWSHasher": "hashing._gcws",
+    "GCWSNetClassifier": "estimators._gcwsnet",
+    "GCWSNetRegressor": "estimators._gcwsnet",
+    "PGMMClassifier": "estimators._pgmm",
+    "PGMMRegressor": "estimators._pgmm",
+    "Predictor": "estimators._predictor",
     "RandomFourierFeatures": "fourier",
-    "data": "data",
-    "distributed": "distributed",
-    "estimate_similarity": "encoding",
+    "estimate_similarity": "hashing._similarity",
     "export_onnx": "export",
     "gmm_kernel": "kernels",
     "gmm_transform": "kernels",
-    "load": "estimators",
-    "neighbors": "neighbors",
-    "nn": "nn",
+    "load": "estimators._model_file",
     "pgmm_kernel": "kernels",
-    "theory": "theory",
 }
-__getattr__ = load_when_used(__name__, _HOME)
+_PACKAGES = {"distributed", "files", "neighbors", "nn", "theory"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"gcwsnet.{name}")
+    if name not in _MODULES:
+        raise AttributeError(f"module 'gcwsnet' has no attribute {name!r}")
+    value = getattr(import_module(f"gcwsnet.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
 """The command `gcwsnet`, as ``python -m gcwsnet``."""
 
-from gcwsnet.cli import main
+from gcwsnet.cli._app import main
 
 if __name__ == "__main__":
     main()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from gcwsnet.estimators import GCWSNetClassifier
+from gcwsnet.estimators._gcwsnet import GCWSNetClassifier
 
 try:
     from river import base

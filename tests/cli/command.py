@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from gcwsnet.cli import app
+from gcwsnet.cli._app import app
 
 
 def run(*arguments: Any, **more: Any) -> Any:

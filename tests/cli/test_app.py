@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import gcwsnet
-from gcwsnet.cli import app
+from gcwsnet.cli._app import app
 
 RUNNER = CliRunner()
 

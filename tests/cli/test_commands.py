@@ -176,7 +176,7 @@ def test_a_stream_gives_the_model_of_partial_fit(files: Path, tmp_path: Path) ->
 
 
 def test_a_label_that_a_stream_shows_late_becomes_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gcwsnet.estimators._file_coder.SAMPLE_ROWS", 500)
+    monkeypatch.setattr("gcwsnet.files._learn.SAMPLE_ROWS", 500)
     labels = ["b", "d"] * 4500 + ["b", "a", "d", "c"] * 300  # rows are read 8,192 at a time
     text = "x,y,label\n" + "".join(f"{ord(label) - 98},{(ord(label) - 98) ** 2},{label}\n" for label in labels)
     options = ["--label", "label", "--n-hashes", 32, "--hidden", 16, "--p", 1, "--scale", "numeric"]

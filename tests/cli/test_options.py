@@ -11,7 +11,7 @@ import pytest
 import gcwsnet
 from gcwsnet import GCWSHasher, GCWSNetClassifier
 from gcwsnet.cli._app import COMMANDS
-from gcwsnet.data import read
+from gcwsnet.files import read
 from tests.cli.command import fail, run, succeed
 
 PYTHON = {

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, pgmm_kernel
-from gcwsnet.coding._preprocessing import learn_scaling_of
+from gcwsnet.tables._preprocessing import learn_scaling_of
 from tests.cli.command import fail, run, start, succeed
 from tests.estimators.tables import mixed_table, shuffled
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet.data import Batch
-from tests.training.learners import THREE_CLASSES, coded_rows
+from gcwsnet.files import Batch
+from tests.net.learners import THREE_CLASSES, coded_rows
 
 N_ROWS, PARTS = 800, [300, 0, 200, 300]
 ROWS = coded_rows(THREE_CLASSES, N_ROWS, weighted=True)

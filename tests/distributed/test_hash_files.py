@@ -12,11 +12,11 @@ import pytest
 from distributed import Client
 
 from gcwsnet import GCWSHasher, GCWSNetClassifier
-from gcwsnet.coding import CoderSettings
-from gcwsnet.data import DataError
 from gcwsnet.distributed import hash_files
 from gcwsnet.distributed._client import connected
-from gcwsnet.estimators._map_files import one_by_one
+from gcwsnet.files import DataError
+from gcwsnet.files._learn import one_by_one
+from gcwsnet.tables._coder import CoderSettings
 from tests.cli.command import fail, run, start, succeed
 from tests.cli.test_nothing_lost import content, until
 from tests.distributed import workers

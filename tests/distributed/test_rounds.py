@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from distributed import Client
 
-from gcwsnet.data import Batch
 from gcwsnet.distributed import _rounds
 from gcwsnet.distributed._client import connected
-from gcwsnet.distributed._rounds import ClusterRounds, row_order
-from gcwsnet.training import Plan, Trainer
-from gcwsnet.training._rounds import Rounds, RoundsHere, run_in_rounds
+from gcwsnet.distributed._cluster_rounds import ClusterRounds, row_order
+from gcwsnet.distributed._rounds import Rounds, RoundsHere, run_in_rounds
+from gcwsnet.files import Batch
+from gcwsnet.net._trainer import Plan, Trainer
 from tests.distributed.conftest import ClientOf
 from tests.distributed.parts import N_ROWS, PARTS, ROWS, BadPart, DeadlyPart, parts
-from tests.training.learners import begin, content
+from tests.net.learners import begin, content
 
 SHARDS, SYNC_ROWS = 5, 32
 HEARD_OF_SECONDS = 6

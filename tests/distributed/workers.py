@@ -15,8 +15,8 @@ from typing import Any
 
 from distributed import WorkerPlugin
 
-from gcwsnet.coding._codes_folder import HashedFile
-from gcwsnet.training import _rounds
+from gcwsnet.distributed import _rounds
+from gcwsnet.files._codes import HashedFile
 
 WRITE, LEARN_PIECE = HashedFile.write, _rounds.learn_piece
 GO_ON = threading.Event()

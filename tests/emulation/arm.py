@@ -30,7 +30,7 @@ SYSTEM = ["python3", "libpython3-dev", "libstdc++6"]
 TESTED_WITH = ["hypothesis", "nanobind", "pytest"]
 GOLDEN = [
     "tests/hashing/test_golden.py",
-    "tests/training/test_engine_same_everywhere.py",
+    "tests/net/test_engine_same_everywhere.py",
     "tests/estimators/test_same_model_everywhere.py",
 ]
 

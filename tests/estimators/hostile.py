@@ -9,7 +9,7 @@ from typing import Any
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from gcwsnet.coding._tensor_file import KEY, digest_of
+from gcwsnet.estimators._tensor_file import KEY, digest_of
 
 Arrays = dict[str, Any]
 

@@ -18,8 +18,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier
-from gcwsnet.coding import _coder
 from gcwsnet.estimators import _base
+from gcwsnet.tables import _coder
 from tests.conftest import Rows
 from tests.estimators.models import assert_same_model, small, weights
 

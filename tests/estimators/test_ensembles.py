@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.training._ensemble import EnsembleNet
+from gcwsnet.net._net import EnsembleNet
 from tests.conftest import Rows
 
 

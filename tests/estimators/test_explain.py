@@ -9,7 +9,7 @@ from sklearn.inspection import permutation_importance
 from sklearn.metrics import log_loss
 
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
-from gcwsnet.data import Schema
+from gcwsnet.files import Schema
 from tests.estimators.tables import mixed_table
 
 rng = np.random.default_rng(0)

@@ -11,7 +11,8 @@ from scipy import sparse
 
 import gcwsnet
 from gcwsnet import GCWSHasher, GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
-from gcwsnet.training import Numbers, Trainer
+from gcwsnet.net._targets import Numbers
+from gcwsnet.net._trainer import Trainer
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from gcwsnet.coding import _coder
+from gcwsnet.tables import _coder
 from tests.conftest import Rows
 from tests.estimators.models import assert_same_model, small
 

@@ -18,8 +18,9 @@ from sklearn.preprocessing import FunctionTransformer
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, pgmm_kernel
-from gcwsnet.coding import CoderSettings, fit_coder
-from gcwsnet.data._frames import encode_frame, learn_schema, open_frame
+from gcwsnet.search import fit_coder
+from gcwsnet.tables._coder import CoderSettings
+from gcwsnet.tables._frames import encode_frame, learn_schema, open_frame
 from tests.estimators.tables import mixed_table, shuffled
 
 SETTINGS: dict[str, Any] = {"n_hashes": 64, "hidden": 16, "p": 1.0, "scale": "numeric", "random_state": 0}

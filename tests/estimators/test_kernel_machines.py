@@ -13,10 +13,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gcwsnet
 from gcwsnet import PGMMClassifier, PGMMRegressor, pgmm_kernel
-from gcwsnet.coding._tensor_file import read_file, write_file
-from gcwsnet.estimators import _kernel_machine, _kernel_search, _ridge
-from gcwsnet.estimators._calibration import learn_calibration
-from gcwsnet.estimators._ridge import fit_ridge
+from gcwsnet import search as _kernel_search
+from gcwsnet.estimators import _pgmm as _kernel_machine
+from gcwsnet.estimators._machine import learn_calibration
+from gcwsnet.estimators._tensor_file import read_file, write_file
+from gcwsnet.kernels import _ridge
+from gcwsnet.kernels._ridge import fit_ridge
 from tests.estimators.tables import mixed_table, shuffled
 
 # Columns are scaled and weighted by what all rows say, and a row that is left out leaves its copy in. Rows of weight 0

@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.coding._tensor_file import KEY, digest_of
+from gcwsnet.estimators._tensor_file import KEY, digest_of
 from tests.conftest import Rows
 
 

@@ -90,7 +90,7 @@ def test_a_predictor_names_what_is_wrong_with_rows(saved: tuple[GCWSNetClassifie
 
 
 def test_a_file_without_a_net_is_refused(tmp_path: Path) -> None:
-    from gcwsnet.coding._tensor_file import write_file  # noqa: PLC0415
+    from gcwsnet.estimators._tensor_file import write_file  # noqa: PLC0415
 
     arrays, coder = classifier().fit(X, LABELS).coder_.state()
     write_file(tmp_path / "model.safetensors", arrays, {"coder": coder})

@@ -15,7 +15,7 @@ from scipy import sparse
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.coding._preprocessing import TablePreprocessing
+from gcwsnet.tables._preprocessing import TablePreprocessing
 
 
 def clusters(n: int, seed: int = 0, columns: int = 10, classes: int = 5) -> tuple[Any, Any]:

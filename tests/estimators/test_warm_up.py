@@ -11,9 +11,9 @@ from scipy import sparse
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.coding._preprocessing import learn_scaling_of
-from gcwsnet.data import Batch
-from gcwsnet.estimators._warm_up import WarmUpBuffer
+from gcwsnet.estimators._stream import WarmUpBuffer
+from gcwsnet.files import Batch
+from gcwsnet.tables._preprocessing import learn_scaling_of
 from tests.conftest import Rows
 
 

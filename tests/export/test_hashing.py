@@ -17,10 +17,8 @@ from onnx.reference import ReferenceEvaluator
 
 import gcwsnet
 from gcwsnet import GCWSHasher
-from gcwsnet.encoding import reference
-from gcwsnet.export._arithmetic import bits_of_whole_numbers, log_of_data, scramble
-from gcwsnet.export._graph import Graph
-from gcwsnet.hashing import elementary
+from gcwsnet.export._graph import Graph, bits_of_whole_numbers, log_of_data, scramble
+from gcwsnet.hashing import elementary, reference
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import gcws
 from tests.export.graphs import ODD, as_type, odd_rows, outputs_of, session_of

@@ -12,7 +12,7 @@ pytest.importorskip("onnxruntime")
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier
-from gcwsnet.data._frames import encode_frame, open_frame
+from gcwsnet.tables._frames import encode_frame, open_frame
 from tests.cli.command import fail, succeed
 from tests.estimators.tables import mixed_table
 from tests.export.graphs import outputs_of, session_of

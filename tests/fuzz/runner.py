@@ -73,7 +73,7 @@ class Runner:
 def _run_here(arguments: list[str]) -> int:
     """Run a command in this process, and return its exit code."""
     import gcwsnet  # noqa: PLC0415
-    from gcwsnet.cli import app  # noqa: PLC0415
+    from gcwsnet.cli._app import app  # noqa: PLC0415
 
     if arguments[0] == "save":
         try:
@@ -112,9 +112,9 @@ def _wait(child: int) -> int | None:
 
 def _import_all() -> None:
     """Import what the commands work with, which a child would else do each time."""
-    from gcwsnet.cli import _rows_progress  # noqa: F401, PLC0415
-    from gcwsnet.estimators import _hash_files, _predictions, _train_files  # noqa: F401, PLC0415
-    from gcwsnet.neighbors import Deduplicator, GCWSIndex, _file_rows, _spilling  # noqa: F401, PLC0415
+    from gcwsnet.cli import _display  # noqa: F401, PLC0415
+    from gcwsnet.files import _hash  # noqa: F401, PLC0415
+    from gcwsnet.neighbors import Deduplicator, GCWSIndex  # noqa: F401, PLC0415
 
     for name in ("pyarrow.parquet", "onnx", "gcwsnet.export"):
         with contextlib.suppress(ImportError):

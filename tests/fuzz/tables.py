@@ -17,8 +17,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from gcwsnet.data import Schema, read
-from gcwsnet.data._frames import encode_frame, learn_schema, open_frame
+from gcwsnet.files import Schema, read
+from gcwsnet.tables._frames import encode_frame, learn_schema, open_frame
 from tests.fuzz.written import FINE
 
 NUMBERS = [0.0, -0.0, 1.0, 2.0, 0.1, -2.5, 1e16, 1e22, 1e-7, 123456789.0, 1e300]

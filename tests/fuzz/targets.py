@@ -31,17 +31,17 @@ from scipy import sparse
 
 import gcwsnet
 from gcwsnet import GCWSHasher, _core
-from gcwsnet.coding._sparse_watch import SparseWatch
-from gcwsnet.data import DataError, read
+from gcwsnet.files import DataError, read
 from gcwsnet.hashing.reference import gcws
 from gcwsnet.neighbors import GCWSIndex
 from gcwsnet.neighbors._files import MANIFEST, _digest
+from gcwsnet.tables._watch import SparseWatch
 from tests.estimators.hostile import content, write
 from tests.fuzz.learning import check_threads, check_weights, make_threads, make_weights
 from tests.fuzz.mutate import mutated_bytes, mutated_json
 from tests.fuzz.tables import check_table, make_table
 from tests.fuzz.written import FINE, check_codes, check_graph, make_codes, make_graph
-from tests.training.learners import THREE_CLASSES, begin, coded_rows, numbers, run
+from tests.net.learners import THREE_CLASSES, begin, coded_rows, numbers, run
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 CSV_SEEDS = [

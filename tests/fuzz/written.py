@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.coding._codes_folder import CODER, MANIFEST
-from gcwsnet.data import DataError
-from gcwsnet.estimators._training_rows import codes_source
-from gcwsnet.training import TrainingSettings
+from gcwsnet.files import DataError
+from gcwsnet.files._codes import CODER, MANIFEST
+from gcwsnet.files._train import codes_source
+from gcwsnet.net._settings import TrainingSettings
 from tests.cli.command import succeed
 from tests.estimators.hostile import content, write
 from tests.fuzz.mutate import mutated_bytes, mutated_json

@@ -11,7 +11,7 @@ from scipy import stats
 
 from gcwsnet import gmm_transform, pgmm_kernel
 from gcwsnet.hashing.reference import gcws
-from gcwsnet.hashing.samplers.binwise import MOST_ATTEMPTS, bins_of_columns, binwise, donors
+from gcwsnet.hashing.samplers import MOST_ATTEMPTS, bins_of_columns, binwise, donors
 from tests.hashing.laws import GOLDEN_X
 
 POWERS = [0.5, 1.0, 2.0]

@@ -11,9 +11,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from gcwsnet import GCWSHasher, _core
-from gcwsnet.encoding.reference import encode
 from gcwsnet.hashing.parameters import parameters
-from gcwsnet.hashing.reference import gcws
+from gcwsnet.hashing.reference import encode, gcws
 from tests.conftest import using_instruction_set
 
 POWERS = [1e-6, 0.01, 0.25, 1.0, 2.0, 20.0, 80.0, 1000.0, 1e6]

@@ -10,7 +10,7 @@ from scipy import stats
 
 from gcwsnet import gmm_transform, pgmm_kernel
 from gcwsnet.hashing.elementary import minus_log1m
-from gcwsnet.hashing.samplers.extremal import E8, WIDTH, Points, extremal, lowest_points, number_of
+from gcwsnet.hashing.samplers import E8, WIDTH, Points, extremal, lowest_points, number_of
 from tests.hashing.laws import GOLDEN_X, K, agree, shares, zero_bit_law
 
 POWERS = [0.5, 1.0, 2.0]

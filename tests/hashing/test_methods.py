@@ -11,10 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gcwsnet import GCWSHasher, estimate_similarity, pgmm_kernel
-from gcwsnet.hashing.samplers.binwise import bins_of_columns, binwise, donors
-from gcwsnet.hashing.samplers.caps import column_caps
-from gcwsnet.hashing.samplers.extremal import extremal
-from gcwsnet.hashing.samplers.rejection import rejection
+from gcwsnet.hashing.samplers import bins_of_columns, binwise, column_caps, donors, extremal, rejection
 
 METHODS = ["gcws", "rejection", "binwise", "extremal", "minwise"]
 OTHERS = METHODS[1:]

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from gcwsnet import GCWSHasher, estimate_similarity, pgmm_kernel
-from gcwsnet.hashing.samplers.minwise import minwise, minwise_words
+from gcwsnet.hashing.samplers import minwise, minwise_words
 
 K = 16_384
 NUMBERS = st.sampled_from([0.0, -0.0, 1.0, -1.0, 5e-324, 1e-300, -2.5, 1e300])

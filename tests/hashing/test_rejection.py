@@ -13,8 +13,16 @@ from scipy import sparse, stats
 from gcwsnet import _keys, gmm_transform, pgmm_kernel
 from gcwsnet.hashing.elementary import exp
 from gcwsnet.hashing.reference import gcws
-from gcwsnet.hashing.samplers.caps import cap_table, check_caps, column_caps, drawn_features, expected_trials
-from gcwsnet.hashing.samplers.rejection import MOST_TRIALS, rejection, trials
+from gcwsnet.hashing.samplers import (
+    MOST_TRIALS,
+    cap_table,
+    check_caps,
+    column_caps,
+    drawn_features,
+    expected_trials,
+    rejection,
+    trials,
+)
 from tests.hashing.laws import GOLDEN_X, K, agree, shares, zero_bit_law
 
 POWERS = [0.5, 1.0, 2.0]

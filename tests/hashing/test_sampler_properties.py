@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from gcwsnet import gmm_transform
-from gcwsnet.hashing.samplers.binwise import binwise
-from gcwsnet.hashing.samplers.caps import column_caps
-from gcwsnet.hashing.samplers.extremal import extremal
-from gcwsnet.hashing.samplers.rejection import MOST_TRIALS, rejection
+from gcwsnet.hashing.samplers import MOST_TRIALS, binwise, column_caps, extremal, rejection
 from tests.hashing.laws import Samples
 
 EXTREMES = [0.0, -0.0, 5e-324, -1e-300, 1e-40, 1.0, -1.0, 1 - 2**-53, 1e300, -1.79e308]

@@ -12,15 +12,22 @@ from scipy import sparse
 
 from gcwsnet import _core
 from gcwsnet._keys import BINWISE_SALTS, EXTREMAL_SALTS, MINWISE_SALTS, REJECTION_SALTS
-from gcwsnet.encoding.reference import encode
 from gcwsnet.hashing.elementary import log_of_data
 from gcwsnet.hashing.parameters import parameters
-from gcwsnet.hashing.reference import gcws
-from gcwsnet.hashing.samplers.binwise import bins_of_columns, binwise, donors
-from gcwsnet.hashing.samplers.caps import cap_table, column_caps
-from gcwsnet.hashing.samplers.extremal import Uniforms, extremal, lowest_points
-from gcwsnet.hashing.samplers.minwise import minwise
-from gcwsnet.hashing.samplers.rejection import MOST_TRIALS, rejection
+from gcwsnet.hashing.reference import encode, gcws
+from gcwsnet.hashing.samplers import (
+    MOST_TRIALS,
+    Uniforms,
+    bins_of_columns,
+    binwise,
+    cap_table,
+    column_caps,
+    donors,
+    extremal,
+    lowest_points,
+    minwise,
+    rejection,
+)
 from tests.conftest import using_instruction_set
 from tests.hashing.hurtful import HURTFUL
 from tests.hashing.test_equals_reference import matrices

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gcwsnet import _core
 from gcwsnet.neighbors import GCWSIndex, _files
-from gcwsnet.neighbors._packing import PackedCodes
+from gcwsnet.neighbors._settings import PackedCodes
 from tests.conftest import using_instruction_set
 from tests.neighbors.rows import buckets, clustered, equal_codes, ranks
 

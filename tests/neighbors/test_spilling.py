@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from gcwsnet.neighbors import GCWSIndex, _segments
-from gcwsnet.neighbors._spilling import SEGMENTS, spilling
+from gcwsnet.neighbors._index import SEGMENTS, spilling
 from tests.neighbors.rows import clustered
 
 X = clustered(700)

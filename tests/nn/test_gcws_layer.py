@@ -13,8 +13,8 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 from gcwsnet import GCWSHasher
-from gcwsnet.nn import GCWSLayer, LazyAdam, _tensor_codes
-from gcwsnet.nn._tensor_codes import TensorHasher
+from gcwsnet.nn import GCWSLayer, LazyAdam, _gcws_layer
+from gcwsnet.nn._gcws_layer import TensorHasher
 
 ROWS = torch.from_numpy(np.random.default_rng(0).normal(size=(20, 6))).to(torch.float32)
 
@@ -83,7 +83,7 @@ def test_codes_do_not_depend_on_the_blocks(monkeypatch: pytest.MonkeyPatch) -> N
     hasher = GCWSHasher(32, random_state=5).fit(ROWS.numpy())
     expected = hasher.transform(ROWS.numpy())
     for size in (1, 33, 200, 1000):
-        monkeypatch.setattr(_tensor_codes, "EVALUATIONS_AT_ONCE", size)
+        monkeypatch.setattr(_gcws_layer, "EVALUATIONS_AT_ONCE", size)
         found = TensorHasher(hasher._native, ROWS.device).codes(ROWS)
         np.testing.assert_array_equal(found.numpy(), expected)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from gcwsnet import CountSketch, GCWSHasher, _core
-from gcwsnet.encoding import bins_and_signs
+from gcwsnet.hashing._count_sketch import bins_and_signs
 from gcwsnet.nn import HashedLinear, _hashed_linear
 from gcwsnet.nn._table import RowOfCode
 

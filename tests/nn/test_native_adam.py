@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcwsnet import _core
-from gcwsnet.encoding import bins_and_signs
+from gcwsnet.hashing._count_sketch import bins_and_signs
 
 FACTORS: dict[str, Any] = {"rate": 0.01, "new_square": 0.25, "epsilon": 1e-6, "decay": 0.875}
 

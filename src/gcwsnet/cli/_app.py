@@ -16,16 +16,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import gcwsnet
-from gcwsnet.cli._dedup import dedup
-from gcwsnet.cli._evaluate import evaluate
-from gcwsnet.cli._export import export
 from gcwsnet.cli._hash import hash_command
-from gcwsnet.cli._index import index
 from gcwsnet.cli._info import info
-from gcwsnet.cli._kernel import kernel
+from gcwsnet.cli._neighbors import dedup, index, kernel, search
 from gcwsnet.cli._options import require_separate_files
-from gcwsnet.cli._predict import predict
-from gcwsnet.cli._search import search
+from gcwsnet.cli._predict import evaluate, export, predict
 from gcwsnet.cli._train import train
 
 COMMANDS: dict[str, Callable[..., None]] = {

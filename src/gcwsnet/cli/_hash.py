@@ -63,10 +63,10 @@ def hash_command(
       gcwsnet hash parts/*.svm --resume --out parts-codes
       gcwsnet hash parts/*.svm --engine dask --workers 2 --out dask-codes
     """
-    from gcwsnet.cli._writers import print_values
-    from gcwsnet.coding._codes_folder import FORMATS
-    from gcwsnet.estimators._hash_files import HashingOptions, hash_with
-    from gcwsnet.training import TrainingSettings
+    from gcwsnet.cli._display import print_values
+    from gcwsnet.files._codes import FORMATS
+    from gcwsnet.files._hash import HashingOptions, hash_with
+    from gcwsnet.net._settings import TrainingSettings
 
     options.check_choice("--codes-format", codes_format, FORMATS)
     options.refuse_both(resume, restart)

@@ -45,8 +45,8 @@ def info(
       gcwsnet info train.svm
       gcwsnet info digits.csv --label digit
     """
-    from gcwsnet.cli._writers import print_values
-    from gcwsnet.coding._codes_folder import is_codes_folder
+    from gcwsnet.cli._display import print_values
+    from gcwsnet.files._codes import is_codes_folder
 
     path = Path(files[0])
     is_codes = is_codes_folder(path)
@@ -121,8 +121,8 @@ def _of_machine(estimator: Any) -> dict[str, Any]:
 def _of_codes(path: Path) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from gcwsnet.coding._codes_folder import Manifest, hashed_files
-    from gcwsnet.estimators._training_rows import coder_of_codes
+    from gcwsnet.files._codes import Manifest, hashed_files
+    from gcwsnet.files._train import coder_of_codes
 
     file_coder, manifest = coder_of_codes(path), Manifest.read(path)
     hashed = hashed_files(path, manifest)
@@ -153,7 +153,7 @@ def _of_schema(schema: Any) -> dict[str, Any]:
 def _of_files(files: list[str], reading: dict[str, Any]) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from gcwsnet.data import read
+    from gcwsnet.files._read import read
 
     batches = read(files if len(files) > 1 else files[0], **reading)
     survey = batches.survey()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from gcwsnet.coding import CoderSettings
+    from gcwsnet.tables._coder import CoderSettings
 
 _reading = partial(typer.Option, rich_help_panel="How files are read")
 _hashing = partial(typer.Option, rich_help_panel="How rows become codes")
@@ -159,7 +159,7 @@ def refuse(context: typer.Context, names: Iterable[str], why: str) -> None:
 
 def refuse_for_codes(context: typer.Context, files: list[str], tests: list[str] | None) -> None:
     """Raise an error for options that were given to `gcwsnet hash`, if the files are a folder of codes."""
-    from gcwsnet.coding._codes_folder import is_codes_folder
+    from gcwsnet.files._codes import is_codes_folder
 
     if any(is_codes_folder(Path(file)) for file in files):
         refuse(context, OF_HASH, "codes have it from gcwsnet hash. Leave it out, or hash again.")
@@ -182,8 +182,8 @@ def require_separate_files(given: dict[str, Any]) -> None:
 
 def _files_of(name: str, given: Any) -> list[str]:
     """Return the files that an argument stands for; files that are missing are left to the command."""
-    from gcwsnet.coding._codes_folder import WRITTEN, is_codes_folder
-    from gcwsnet.data._sources import find_names
+    from gcwsnet.files._codes import WRITTEN, is_codes_folder
+    from gcwsnet.files._sources import find_names
 
     if isinstance(given, list):
         return [file for one in given for file in _files_of(name, one)]
@@ -251,8 +251,8 @@ def reading(
     on_error: str = "stop",
     rejects: Path | None = None,
 ) -> dict[str, Any]:
-    """Return the settings of `gcwsnet.data.read` that are not its defaults."""
-    from gcwsnet.coding._coder import MISSING_WHEN_READ
+    """Return the settings of `gcwsnet.files.read` that are not its defaults."""
+    from gcwsnet.tables._coder import MISSING_WHEN_READ
 
     check_choice("--index-base", index_base, ("auto", "0", "1"))
     check_choice("--on-error", on_error, ("stop", "skip"))
@@ -293,7 +293,7 @@ def coder_settings(
     missing: str,
 ) -> CoderSettings:
     """Return the settings that decide about codes."""
-    from gcwsnet.coding import CoderSettings
+    from gcwsnet.tables._coder import CoderSettings
 
     return CoderSettings(
         n_hashes=n_hashes,

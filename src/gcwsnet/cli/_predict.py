@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,8 +35,8 @@ def predict(
       gcwsnet predict model test.svm --probabilities --out predictions.parquet
       cat test.svm | gcwsnet predict model - --json
     """
-    from gcwsnet.cli._writers import WriteInPlace, report_skipped, writer_for
-    from gcwsnet.estimators._predictions import Model
+    from gcwsnet.cli._display import WriteInPlace, report_skipped, writer_for
+    from gcwsnet.files._predict import Model
 
     known = Model(model, n_jobs)
     if probabilities and known.classes is None:
@@ -55,3 +55,102 @@ def predict(
             write_in_place(columns)
         n_rows = write_in_place.finish()
     report_skipped(batches, n_rows, ", and their predictions are empty")
+
+
+LISTS = ("classes", "precision", "recall", "f1_of_class", "confusion_matrix")
+
+
+def evaluate(
+    model: options.ModelPath,
+    files: options.Files,
+    n_jobs: options.NJobs = 1,
+    as_json: options.Json = False,
+    format: options.Format = "auto",  # noqa: A002
+    label: options.Label = None,
+    weight: options.Weight = None,
+    header: options.Header = None,
+    on_error: options.OnError = "stop",
+    rejects: options.Rejects = None,
+) -> None:
+    """Measure a model on the labels of files.
+
+    Classification: accuracy, log loss, F1 and the confusion matrix; for two classes the AUC. Regression: root mean
+    square error, mean absolute error and R2. With --weight, rows count by their weights. A metric that is undefined for
+    the rows, such as R2 where all targets are equal, is shown as "undefined", and is null in JSON.
+
+    For example:
+      gcwsnet evaluate model test.svm
+      gcwsnet evaluate model test.svm --json
+    """
+    from gcwsnet.cli._display import report_skipped, to_json
+    from gcwsnet.files._predict import MOST_CLASSES_SHOWN, ClassificationMetrics, Model, RegressionMetrics
+
+    known = Model(model, n_jobs)
+    reading = options.reading(
+        format=format, label=label, weight=weight, header=header, on_error=on_error, rejects=rejects
+    )
+    batches = known.read(files, labels_needed=True, reading=reading)
+    weighted = weight is not None
+    metrics: Any
+    if known.classes is None:
+        metrics = RegressionMetrics(weighted=weighted)
+    else:
+        metrics = ClassificationMetrics(known.classes, weighted=weighted)
+    n_rows = 0
+    for found in known.predictions(batches):
+        n_rows += len(found.predicted)
+        if found.y is None:
+            raise ValueError("there are no labels to compare with; name their column with --label")
+        metrics.add(found)
+    values = metrics.values() | ({"skipped": batches.skipped} if batches.skipped else {})
+    report_skipped(batches, n_rows + batches.skipped, " and do not count")
+    if as_json:
+        print(to_json(values))
+        return
+    for name, value in values.items():
+        if name not in LISTS:
+            print(f"{name}: {_shown(value)}")
+    if "classes" in values and len(values["classes"]) <= MOST_CLASSES_SHOWN:
+        _print_classes(values)
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return "undefined"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6f}"
+
+
+def _print_classes(values: dict[str, Any]) -> None:
+    classes = [str(label) for label in values["classes"]]
+    width = max(9, *(len(label) for label in classes))
+    print("\n" + " ".join(f"{name:>{width}}" for name in ("class", "precision", "recall", "f1")))
+    rows = zip(classes, values["precision"], values["recall"], values["f1_of_class"], strict=True)
+    for label, *numbers in rows:
+        print(" ".join([f"{label:>{width}}", *(f"{number:>{width}.4f}" for number in numbers)]))
+    print("\nThe rows of each class, by what was predicted:")
+    print(" ".join(f"{name:>{width}}" for name in ("", *classes)))
+    for label, counts in zip(classes, values["confusion_matrix"], strict=True):
+        print(" ".join(f"{cell:>{width}}" for cell in (label, *(f"{count:g}" for count in counts))))
+
+
+def export(
+    model: options.ModelPath,
+    onnx: Annotated[Path, typer.Option("--onnx", metavar="FILE", help="The ONNX file to write.")],
+    dtype: Annotated[
+        str,
+        typer.Option(metavar="float64|float32", help="The type of rows, for a model that was not trained on a table."),
+    ] = "float64",
+    codes: Annotated[bool, typer.Option("--codes", help="Let the graph give the codes of rows too.")] = False,
+) -> None:
+    """Write a model as an ONNX graph that predicts the same, for programs that have an ONNX runtime and no gcwsnet.
+
+    A model of a table has one input for each column, by its name. Any other model has one input X, a matrix.
+
+    For example:
+      gcwsnet export model --onnx model.onnx
+      gcwsnet export model --onnx model.onnx --dtype float32 --codes
+    """
+    from gcwsnet.estimators._model_file import load
+    from gcwsnet.export._export import export_onnx
+
+    export_onnx(load(model), onnx, dtype=dtype, codes=codes)

@@ -13,8 +13,7 @@ from gcwsnet.cli import _options as options
 
 if TYPE_CHECKING:
     from gcwsnet.cli._display import TrainingDisplay
-    from gcwsnet.estimators._train_files import TrainingResult
-    from gcwsnet.estimators._training_options import TrainingOptions
+    from gcwsnet.files._train import TrainingOptions, TrainingResult
 
 _net = partial(typer.Option, rich_help_panel="The net")
 _run = partial(typer.Option, rich_help_panel="The run")
@@ -128,11 +127,9 @@ def train(
       gcwsnet train codes --out model
       gcwsnet train parts/*.svm --engine dask --workers 2 --shards 4 --out model
     """
-    from gcwsnet.cli._display import TrainingDisplay, summary
-    from gcwsnet.cli._writers import print_values
-    from gcwsnet.estimators._train_files import train_files
-    from gcwsnet.estimators._training_options import TrainingOptions
-    from gcwsnet.training import TrainingSettings
+    from gcwsnet.cli._display import TrainingDisplay, print_values, summary
+    from gcwsnet.files._train import TrainingOptions, train_files
+    from gcwsnet.net._settings import TrainingSettings
 
     options.refuse_for_codes(context, files, test)
     options.refuse_both(resume, restart)
@@ -210,7 +207,7 @@ def _train_on_cluster(
     quiet: bool,
 ) -> TrainingResult:
     from gcwsnet.distributed._client import connected
-    from gcwsnet.distributed._rounds import SHARDS, SYNC_ROWS
+    from gcwsnet.distributed._cluster_rounds import SHARDS, SYNC_ROWS
     from gcwsnet.distributed._train_files import train_on_cluster
 
     with connected(scheduler=scheduler, workers=workers) as client:

@@ -1,7 +1,5 @@
 """Hashing and training on a cluster of Dask, whose results do not depend on how many workers there are or which die."""
 
-from typing import TYPE_CHECKING
-
 try:
     import distributed as _distributed  # noqa: F401
 except ModuleNotFoundError as _error:
@@ -11,19 +9,8 @@ except ModuleNotFoundError as _error:
         "gcwsnet.distributed needs dask, which is not installed; pip install 'gcwsnet[distributed]'"
     ) from _error
 
-from gcwsnet._lazy import load_when_used
-
-if TYPE_CHECKING:
-    from gcwsnet.distributed._collections import hash_array, hash_dataframe
-    from gcwsnet.distributed._estimators import DaskGCWSNetClassifier, DaskGCWSNetRegressor
-    from gcwsnet.distributed._hash_files import hash_files
+from gcwsnet.distributed._collections import hash_array, hash_dataframe
+from gcwsnet.distributed._estimators import DaskGCWSNetClassifier, DaskGCWSNetRegressor
+from gcwsnet.distributed._hash_files import hash_files
 
 __all__ = ["DaskGCWSNetClassifier", "DaskGCWSNetRegressor", "hash_array", "hash_dataframe", "hash_files"]
-__getattr__ = load_when_used(
-    __name__,
-    {
-        **dict.fromkeys(("DaskGCWSNetClassifier", "DaskGCWSNetRegressor"), "_estimators"),
-        **dict.fromkeys(("hash_array", "hash_dataframe"), "_collections"),
-        "hash_files": "_hash_files",
-    },
-)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from gcwsnet import _sparse as sparse
-from gcwsnet.hashing import GCWSHasher
+from gcwsnet.hashing._gcws import GCWSHasher
 
 
 def hash_array(hasher: GCWSHasher, X: Any) -> Any:

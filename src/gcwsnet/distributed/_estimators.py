@@ -1,13 +1,13 @@
-"""The classifier and the regressor for Dask arrays and dataframes."""
+"""Rows in Dask arrays and dataframes: their partitions, a sample of them, and their codes."""
 
 from __future__ import annotations
 
 import copy
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import dask
 import dask.array
@@ -17,36 +17,176 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import draw_seed
-from gcwsnet.distributed._partitions import (
-    MOST_CLASSES,
-    Survey,
-    draw_sample,
-    encode_partition,
-    load_partition,
-    partitions,
-    survey_partition,
-    without_net,
+from gcwsnet.distributed._cluster_rounds import (
+    SHARDS,
+    SYNC_ROWS,
+    ClusterRounds,
+    check_sharding,
+    cluster_errors,
+    row_order,
 )
-from gcwsnet.distributed._rounds import SHARDS, SYNC_ROWS, ClusterRounds, check_sharding, cluster_errors, row_order
-from gcwsnet.estimators import GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet.distributed._rounds import run_in_rounds
 from gcwsnet.estimators._base import GCWSNetEstimator
-from gcwsnet.estimators._input import opened, schema_of
-from gcwsnet.estimators._parameters import Beginning
+from gcwsnet.estimators._gcwsnet import GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet.estimators._input import AllWeightsZeroError, as_array, opened, positive_rows, schema_of
 from gcwsnet.estimators._progress import progress
-from gcwsnet.estimators._train_files import SHUFFLED_ROWS
-from gcwsnet.training import Plan
-from gcwsnet.training._history import History, record_fractions
-from gcwsnet.training._rounds import run_in_rounds
-from gcwsnet.training._targets import is_indicator_matrix
+from gcwsnet.estimators._stream import Beginning
+from gcwsnet.files._learn import SAMPLE_BYTES, SAMPLE_ROWS, drawn_rows
+from gcwsnet.files._train import SHUFFLED_ROWS
+from gcwsnet.net._history import History, record_fractions
+from gcwsnet.net._targets import Targets, is_indicator_matrix
+from gcwsnet.net._trainer import Plan
+from gcwsnet.tables._batch import Batch, joined
+
+MOST_CLASSES = 10_000
+
+
+class Survey(NamedTuple):
+    """The rows of a partition, the bytes of its X, and its labels with their numbers if they are few."""
+
+    n_rows: int
+    n_bytes: int
+    labels: tuple[NDArray[Any], NDArray[np.int64]] | None
+
+
+def partitions(*collections: Any) -> list[tuple[Any, ...]]:
+    """Return the partitions of X, y and the weights side by side, as delayed objects; None is None in all of them.
+
+    The rows come in the order of the partitions. Arrays are cut by rows as X is, if the rows of its chunks are known.
+    """
+    X, *others = collections
+    if not dask.is_dask_collection(X):
+        raise TypeError(
+            f"X must be a Dask array or a Dask dataframe, got {type(X).__name__}; use to_local() or a local estimator"
+        )
+    delayed = [_delayed(X)]
+    for name, other in zip(("y", "sample_weight"), others, strict=False):
+        if other is None:
+            delayed.append([None] * len(delayed[0]))
+            continue
+        if not dask.is_dask_collection(other):
+            raise TypeError(f"{name} must be a Dask array or a Dask series, as X is, got {type(other).__name__}")
+        both_known = isinstance(X, dask.array.Array) and isinstance(other, dask.array.Array)
+        if both_known and X.chunks[0] != other.chunks[0] and not np.isnan(X.shape[0] + other.shape[0]):
+            other = other.rechunk({0: X.chunks[0]})  # noqa: PLW2901
+        delayed.append(_delayed(other))
+        if len(delayed[-1]) != len(delayed[0]):
+            raise ValueError(
+                f"{name} must have the partitions of X, {len(delayed[0])} of them, got {len(delayed[-1])}; repartition "
+                "one of them"
+            )
+    return list(zip(*delayed, strict=True))
+
+
+def _delayed(collection: Any) -> list[Any]:
+    if isinstance(collection, dask.array.Array):
+        whole_rows = collection.rechunk(dict.fromkeys(range(1, collection.ndim), -1))
+        return list(whole_rows.to_delayed().ravel())
+    return list(collection.to_delayed())
+
+
+class Partition(NamedTuple):
+    """The rows of positive weight of a partition, as the user gave them, and the labels or numbers of all its rows."""
+
+    rows: Batch
+    all_y: NDArray[Any]
+
+
+def load_partition(X: Any, y: Any, weight: Any, class_weight: Any = None) -> Partition:
+    """Return a partition, whose parts must have the same number of rows."""
+    y = as_array("y", y)
+    lengths = {"X": X.shape[0], "y": len(y)} | ({} if weight is None else {"sample_weight": len(weight)})
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the partitions of X and y must have the same rows one by one, got one with {lengths}")
+    if len(y) == 0:
+        return Partition(Batch(X, y, None if weight is None else np.empty(0)), y)
+    try:
+        return Partition(Batch(*positive_rows(X, y, weight, class_weight)), y)
+    except AllWeightsZeroError:
+        return Partition(take_rows(Batch(X, y, None if weight is None else np.zeros(len(y))), np.arange(0)), y)
+
+
+def survey_partition(partition: Partition, of_labels: bool) -> Survey:
+    """Return what has to be known of a partition before rows are drawn."""
+    rows = partition.rows
+    X = rows.X
+    labels = None
+    if of_labels and partition.all_y.ndim == 1:
+        found = np.unique(partition.all_y)
+        counts = np.bincount(np.searchsorted(found, np.asarray(rows.y)), minlength=len(found))
+        labels = (found[: MOST_CLASSES + 1], counts[: MOST_CLASSES + 1])
+    if hasattr(X, "memory_usage"):
+        n_bytes = int(X.memory_usage().sum())
+    else:
+        n_bytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
+    return Survey(rows.n_rows, n_bytes, labels)
+
+
+def take_rows(rows: Batch, numbers: NDArray[np.int64]) -> Batch:
+    """Return some rows of a partition, as the user gave them."""
+    if hasattr(rows.X, "iloc"):
+        weight = None if rows.weight is None else rows.weight[numbers]
+        return Batch(rows.X.iloc[numbers], np.asarray(rows.y)[numbers], weight)
+    return rows.take(numbers)
+
+
+def take_from(partition: Partition, numbers: NDArray[np.int64]) -> Batch:
+    """Return some of the rows of positive weight of a partition."""
+    return take_rows(partition.rows, numbers)
+
+
+def draw_sample(client: Client, loaded: Sequence[Future], surveys: Sequence[Survey], seed: int) -> Batch:
+    """Return rows drawn at random from all partitions, in their order: at most 20,000, and not more than 64 MB."""
+    n_rows = sum(one.n_rows for one in surveys)
+    of_a_row = max(1, sum(one.n_bytes for one in surveys) // n_rows)
+    numbers = drawn_rows(n_rows, max(1, min(n_rows, SAMPLE_ROWS, SAMPLE_BYTES // of_a_row)), seed)
+    ends = np.cumsum([one.n_rows for one in surveys])
+    asked = []
+    for partition, end, one in zip(loaded, ends.tolist(), surveys, strict=True):
+        first = end - one.n_rows
+        here = numbers[slice(*np.searchsorted(numbers, [first, end]))] - first
+        if len(here):
+            asked.append(client.submit(take_from, partition, here, pure=False))
+    parts: list[Batch] = client.gather(asked)
+    if not hasattr(parts[0].X, "iloc"):
+        return joined(parts)
+    import pandas as pd  # noqa: PLC0415 - frames are there only where it is
+
+    y = np.concatenate([np.asarray(part.y) for part in parts])
+    weights = [part.weight for part in parts if part.weight is not None]
+    return Batch(pd.concat([part.X for part in parts]), y, np.concatenate(weights) if weights else None)
+
+
+def without_net(estimator: GCWSNetEstimator) -> GCWSNetEstimator:
+    """Return a copy of an estimator that checks and encodes rows, and has no net to be sent along."""
+    light = copy.copy(estimator)
+    light.__dict__.pop("trainer_", None)
+    light.callbacks = None
+    return light
+
+
+def encode_partition(estimator: GCWSNetEstimator, targets: Targets, partition: Partition) -> Batch:
+    """Return the codes of a partition, with encoded targets and weights."""
+    coder, rows = estimator.coder_, partition.rows
+    if rows.n_rows == 0:
+        return Batch(np.empty((0, coder.n_codes), dtype=np.uint8), np.empty(0), None)
+    rows = rows._replace(X=opened(rows.X))
+    checked = estimator._check_rows(rows, coder.settings, coder.schema, reset=False)
+    target = targets.encode(checked.y)
+    return Batch(coder.codes(checked.X, n_jobs=1), target, estimator._row_weights(checked.weight, target, targets))
+
 
 OF_DASK = ("client", "shards", "sync_rows")
+
 NOT_HERE = {
     "early_stopping": (False, "it needs the means of weights over all steps, and shards take steps side by side"),
     "warm_start": (False, "each fit begins with a net that has learned nothing"),
     "device": ("cpu", "workers learn with the native core"),
 }
+
 """Parameters of the local estimators that have one value here, and the reason."""
 
 Self = TypeVar("Self", bound="DaskEstimator")

@@ -10,15 +10,13 @@ from typing import Any
 from distributed import Client
 
 from gcwsnet._validation import check_choice, check_integer
-from gcwsnet.coding import Coder, CoderSettings
-from gcwsnet.coding._coder import MISSING_WHEN_READ
-from gcwsnet.coding._codes_folder import FORMATS
-from gcwsnet.distributed._client import connected
-from gcwsnet.distributed._map import map_on
-from gcwsnet.estimators._hash_files import HashedFiles, HashingOptions, hash_with
-from gcwsnet.estimators._map_files import Map
-from gcwsnet.hashing import GCWSHasher
-from gcwsnet.training import TrainingSettings
+from gcwsnet.distributed._client import connected, map_on
+from gcwsnet.files._codes import FORMATS
+from gcwsnet.files._hash import HashedFiles, HashingOptions, hash_with
+from gcwsnet.files._learn import Map
+from gcwsnet.hashing._gcws import GCWSHasher
+from gcwsnet.net._settings import TrainingSettings
+from gcwsnet.tables._coder import MISSING_WHEN_READ, Coder, CoderSettings
 
 
 def hash_files(
@@ -48,7 +46,7 @@ def hash_files(
     Parameters
     ----------
     files : path or list of paths
-        Files, folders or patterns, as of `gcwsnet.data.read`.
+        Files, folders or patterns, as of `gcwsnet.files.read`.
     out : path
         The folder of the codes, from which ``gcwsnet train`` can learn.
     coder : CoderSettings, Coder or GCWSHasher
@@ -73,7 +71,7 @@ def hash_files(
     report : function of a line, optional
         It is called with lines for people, one for each file that is finished.
     **reading
-        Settings of `gcwsnet.data.read`, such as ``label="price"``.
+        Settings of `gcwsnet.files.read`, such as ``label="price"``.
 
     Returns
     -------

@@ -1,36 +1,518 @@
-"""What the classifier and the regressor share: they have a coder and a trainer."""
+"""What all models share that are fitted on tables: they have a coder, and take rows, targets and weights."""
 
 from __future__ import annotations
 
+import copy
+import inspect
 import math
+import numbers
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from gcwsnet._keys import EPOCH_ORDER, random_order
-from gcwsnet._locks import writes
-from gcwsnet._memory import available_bytes
+from gcwsnet._locks import reads, writes
+from gcwsnet._memory import available_bytes, require_names
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import draw_seed
-from gcwsnet.coding import Coder, fit_coder
-from gcwsnet.coding._coder import rows_at_once
-from gcwsnet.data import Batch
-from gcwsnet.estimators import _stream_fit
-from gcwsnet.estimators._input import AllWeightsZeroError, opened, schema_of
-from gcwsnet.estimators._parameters import Beginning, NetParameters
+from gcwsnet._validation import check_choice, check_integer, check_number, draw_seed
+from gcwsnet.estimators import _stream
+from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
+from gcwsnet.estimators._format import READ_WHEN_USED
+from gcwsnet.estimators._input import (
+    AllWeightsZeroError,
+    as_array,
+    check_rows,
+    check_targets,
+    opened,
+    positive_rows,
+    schema_of,
+)
+from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import describe_event, logger, progress, show_selection
-from gcwsnet.estimators._stream import Stream
-from gcwsnet.estimators._unchanged import UnchangedUnlessItLearns
-from gcwsnet.estimators._warm_up import WARM_UP_ROWS, WarmUpBuffer
-from gcwsnet.training import Plan, Targets, Trainer, TrainingSettings
-from gcwsnet.training._candidate_score import CandidateScore
-from gcwsnet.training._history import Record, record_fractions
+from gcwsnet.estimators._stream import WARM_UP_ROWS, Beginning, Stream, WarmUpBuffer
+from gcwsnet.net._history import History, Record, record_fractions
+from gcwsnet.net._settings import TrainingSettings
+from gcwsnet.net._targets import Labels, Targets
+from gcwsnet.net._trainer import Plan, Trainer
+from gcwsnet.search import CandidateScore, fit_coder
+from gcwsnet.tables._batch import Batch
+from gcwsnet.tables._coder import Candidate, Coder, CoderSettings, rows_at_once
+from gcwsnet.tables._schema import Schema
+
+
+class TableModel(BaseEstimator):
+    """A model that has a coder for the rows of tables.
+
+    Attributes
+    ----------
+    coder_ : Coder
+    _fitted_params : dict
+        The parameters as they were in `fit`, which everything after it reads: changing a parameter of a fitted model
+        changes nothing until the next `fit`.
+    """
+
+    coder_: Coder
+    _fitted_params: dict[str, Any]
+    missing: str
+    n_jobs: int | None
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns that are hashed, such as ``age`` and ``city=Rome``.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            The names of the columns of X, where X is an array. They must be those of `fit` where it had names.
+        """
+        check_is_fitted(self)
+        require_names(self.coder_.n_features)
+        names = _check_feature_names_in(self, input_features)
+        schema = self.coder_.schema
+        return np.array(schema.feature_names(), dtype=object) if schema is not None and schema.columns else names
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        schema = self.coder_.schema if "coder_" in vars(self) else None
+        return text if schema is None or not schema.columns else f"{text}\nfitted on a table with {schema}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what a notebook shows: what scikit-learn shows, and the table that a model was fitted on."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        schema = self.coder_.schema if "coder_" in vars(self) else None
+        if "text/html" in bundle and schema is not None and schema.columns:
+            title = f"Fitted on a table of {len(schema.columns)} columns"
+            bundle["text/html"] += f"<details><summary>{title}</summary>{schema._repr_html_()}</details>"
+        return bundle
+
+    @property
+    def schema_(self) -> Schema | None:
+        """How the columns of a table become the columns that are hashed; None for arrays."""
+        return self.coder_.schema
+
+    @property
+    def scaling_(self) -> Any:
+        """The scaling of columns in use."""
+        return self.coder_.preprocessing.scaling
+
+    @property
+    def p_(self) -> float:
+        """The power in use."""
+        return self.coder_.p
+
+    @property
+    def seed_(self) -> int:
+        """The seed of hashes, weights and order."""
+        return self.coder_.seed
+
+    def _positive_rows(self, X: Any, y: Any, sample_weight: Any) -> Batch:
+        """Return what users gave without the rows of weight 0, with X opened if it is a frame."""
+        if y is None:
+            raise without_targets(self)
+        X, y, weight = positive_rows(X, y, sample_weight, self._fitted_params.get("class_weight"))
+        return Batch(opened(X), y, weight)
+
+    def _check_rows(self, rows: Batch, settings: CoderSettings, schema: Schema | None, *, reset: bool) -> Batch:
+        """Return the rows of `_positive_rows` as a coder takes them, with checked targets."""
+        X = check_rows(rows.X, self, settings, schema, reset=reset)
+        y = check_targets(rows.y, are_numbers=isinstance(self, RegressorMixin))
+        if y.shape[:1] != X.shape[:1]:
+            check_consistent_length(X, y)
+        return Batch(X, y, rows.weight)
+
+    def _shown_targets(self, rows: Batch, y: Any) -> Any:
+        """Return what targets are learned from: the labels of all rows, as in scikit-learn, or numbers of `rows`."""
+        y = as_array("y", y) if isinstance(self, ClassifierMixin) else rows.y
+        return rows.y if len(y) == rows.n_rows else check_targets(y, are_numbers=False)
+
+    @reads
+    def __getstate__(self) -> Any:
+        """Return the state for pickle and deepcopy, of which nothing changes while it is written."""
+        state = super().__getstate__()
+        return state | {name: copy.deepcopy(state[name]) for name in ("trainer_", "_stream") if name in state}
+
+    @reads
+    def __copy__(self) -> Any:
+        """Return a model that shares what this one has learned."""
+        made = type(self).__new__(type(self))
+        made.__dict__.update(vars(self))
+        return made
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing != "error"
+        return tags
+
+
+def without_targets(estimator: Any) -> ValueError:
+    """Return the error for a y that is None."""
+    return ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+
+
+def frozen(value: Any) -> Any:
+    """Return a parameter in values of Python that the caller cannot change."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {frozen(key): frozen(one) for key, one in value.items()}
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        return tuple(frozen(one) for one in value)
+    return value
+
+
+class FittedModel(TableModel):
+    """A model that predicts, and says what was chosen for it."""
+
+    @abstractmethod
+    def _predictor(self) -> Predictor:
+        """Return what predicts."""
+
+    @abstractmethod
+    def _explained(self) -> list[str]:
+        """Return in words what this kind of model has beside its preprocessing and p."""
+
+    @property
+    @abstractmethod
+    def selection_(self) -> list[Any]:
+        """The candidates that the settings were selected from."""
+
+    def _outputs(self, X: Any) -> NDArray[Any]:
+        """Return the outputs of the model for rows as users give them."""
+        fitted: Any = self
+        if not fitted.__sklearn_is_fitted__():
+            check_is_fitted(self)
+        rows = check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False)
+        return self._predictor().outputs_of_checked(rows)
+
+    @reads
+    def explain(self) -> str:
+        """Return in words what was chosen for the model: scaling, relevant columns, p, and what is particular to it."""
+        check_is_fitted(self)
+        return explain(self, self._explained())
+
+    def plot_selection(self, ax: Any = None) -> Any:
+        """Draw the candidates of the search with their losses on held-out rows; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        check_is_fitted(self)
+        return plot_selection(self.selection_, ax)
+
+    @reads
+    def permutation_importance(self, X: Any, y: Any, *, n_repeats: int = 5, max_rows: int = 1000) -> Any:
+        """Return how much the loss rises when a column of held-out rows is shuffled.
+
+        It is what `sklearn.inspection.permutation_importance` does with the negative loss as the score, in less time:
+        rows are checked and encoded once.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+            Held-out rows.
+        y : array of shape (n,) or (n, m)
+        n_repeats : int, default=5
+            How often each column is shuffled.
+        max_rows : int, default=1000
+            The rows that are used, drawn at random.
+
+        Returns
+        -------
+        result : Bunch
+            `importances_mean` and `importances_std` of each column of X, and all `importances`, of shape
+            (columns, n_repeats). Columns of text that are hashed share columns, and have one importance together.
+        """
+        check_is_fitted(self)
+        check_integer("n_repeats", n_repeats, 1, 2**20)
+        check_integer("max_rows", max_rows, 1, 2**31)
+        coder = self.coder_
+        rows = check_rows(opened(X), self, coder.settings, coder.schema, reset=False)
+        predictor = self._predictor()
+        targets = predictor.targets
+        target = targets.encode(check_targets(y, are_numbers=not isinstance(targets, Labels)))
+        check_consistent_length(rows, target)
+        return permutation_importance(predictor, rows, target, n_repeats=n_repeats, max_rows=max_rows)
+
+
+class FittedNet(FittedModel):
+    """The views of a fitted net: all of them read its coder and its trainer, and none changes them.
+
+    Attributes
+    ----------
+    trainer_ : Trainer
+    """
+
+    trainer_: Trainer
+
+    @reads
+    def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True, dtype: str = "float32") -> None:
+        """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file. It is written beside it first and then moved into its place.
+        optimizer : bool, default=True
+            Whether the state of the optimizer and of the averaging is saved too, so that `partial_fit` goes on as if
+            nothing had been saved. The file is two to five times as large then. The warm-up buffer of a stream (see
+            `partial_fit`) is never saved: what has been learned from it is final then.
+        timings : bool, default=True
+            Whether the seconds of `history_` and `selection_` are saved. Without them they are 0, and equal fits give
+            equal files.
+        dtype : {"float32", "float16", "int8"}, default="float32"
+            The type of the first layer's table in the file, which is nearly all of it; the others need
+            ``optimizer=False``. "float16" halves the file. "int8" makes it four times smaller: each row of the table
+            has a scale, and its weights are rounded to 1/127 of the row's largest. Predictions change by that rounding;
+            ``docs/training-speed.md`` has the accuracy. The loaded net computes in float32 with what was stored.
+        """
+        from gcwsnet.estimators._format import TABLE_DTYPES  # noqa: PLC0415
+        from gcwsnet.estimators._model_file import save_model  # noqa: PLC0415
+
+        check_is_fitted(self)
+        check_choice("dtype", dtype, TABLE_DTYPES)
+        if optimizer and dtype != "float32":
+            raise ValueError(
+                f"dtype={dtype!r} rounds the weights, from which training cannot go on as if nothing had been saved; "
+                "give optimizer=False too"
+            )
+        estimator: Any = self
+        save_model(estimator, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
+
+    def _predictor(self) -> Predictor:
+        return Predictor(self.coder_, self.trainer_.net, n_jobs=self.n_jobs)
+
+    def _explained(self) -> list[str]:
+        codes, trainer = self.coder_.settings, self.trainer_
+        return [
+            f"nets: {trainer.settings.members()}, each on {codes.n_hashes} hashes of {codes.bits} bits",
+            f"hidden layers of each net: {trainer.settings.layers()}",
+            f"epochs: {trainer.epochs_seen}",
+            f"temperature: {trainer.targets.temperature:g}",
+        ]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "trainer_" in vars(self)
+
+    @property
+    def history_(self) -> History:
+        """The records of the training."""
+        return self.trainer_.history
+
+    @property
+    def stream_events_(self) -> list[dict[str, Any]]:
+        """What happened while a stream was followed, the latest 1,000 events: "drift", "preprocessing" and "label"."""
+        following = self.trainer_.following
+        return [] if following is None else list(following.events)
+
+    @property
+    def selection_(self) -> list[Candidate]:
+        """The candidates that preprocessing, p, epochs and temperature were selected from."""
+        return list(self.coder_.selection)
+
+    @property
+    def hasher_(self) -> Any:
+        """The hasher in use."""
+        return self.coder_.hasher
+
+    @property
+    def n_rows_seen_(self) -> int:
+        """The rows that the net has learned from."""
+        return self.trainer_.rows_seen
+
+    @property
+    def n_epochs_seen_(self) -> int:
+        """The epochs that the net has learned from; a call of `partial_fit` counts as one."""
+        return self.trainer_.epochs_seen
+
+
+CODER_SETTINGS = tuple(CoderSettings.__dataclass_fields__)
+
+TRAINING_SETTINGS = tuple(TrainingSettings.__dataclass_fields__)
+
+MAY_CHANGE_WITH_WARM_START = frozenset(
+    {
+        *("epochs", "batch_size", "learning_rate", "schedule", "class_weight", "average", "shuffle", "records"),
+        *("early_stopping", "patience", "validation_fraction", "warm_start"),
+    }
+)
+
+Callback = Callable[[Any, Record], Any]
+
+
+class NetParameters(FittedNet):
+    """The parameters of nets on codes."""
+
+    def __init__(
+        self,
+        n_hashes: int = 256,
+        *,
+        bits: int = 8,
+        t_bits: int | Literal["all"] = "all",
+        p: float | Literal["auto"] = "auto",
+        scale: str | None = "auto",
+        relevance: float | Literal["auto"] = "auto",
+        search: str = "fast",
+        hidden: int | Sequence[int] | Literal["auto"] = "auto",
+        ensemble: int | Literal["auto"] = "auto",
+        reduction: int | Literal["8bit"] | None = None,
+        epochs: int | Literal["auto"] = "auto",
+        batch_size: int | Literal["auto"] = "auto",
+        learning_rate: float | Literal["auto"] = "auto",
+        schedule: str = "linear",
+        optimizer: str = "lazy",
+        betas: tuple[float, float] = (0.0, 0.999),
+        weight_decay: float = 0.0,
+        average: bool = True,
+        encoding: str = "mixed",
+        missing: str = "auto",
+        shuffle: bool = True,
+        records: int | Sequence[float] = 10,
+        early_stopping: bool = False,
+        patience: int = 5,
+        validation_fraction: float = 0.1,
+        callbacks: Sequence[Callback] | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        device: Any = "cpu",
+    ) -> None:
+        self.n_hashes = n_hashes
+        self.bits = bits
+        self.t_bits = t_bits
+        self.p = p
+        self.scale = scale
+        self.relevance = relevance
+        self.search = search
+        self.hidden = hidden
+        self.ensemble = ensemble
+        self.reduction = reduction
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.optimizer = optimizer
+        self.betas = betas
+        self.weight_decay = weight_decay
+        self.average = average
+        self.encoding = encoding
+        self.missing = missing
+        self.shuffle = shuffle
+        self.records = records
+        self.early_stopping = early_stopping
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.callbacks = callbacks
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.device = device
+
+    def _freeze_parameters(self, *, continued: bool = False) -> tuple[CoderSettings, TrainingSettings]:
+        """Check the parameters and keep them for the model that is fitted next; return what coder and trainer need.
+
+        If a fitted model is continued, what its codes and its net follow from must not have changed.
+        """
+        settings = self._check_parameters()
+        params = {name: frozen(value) for name, value in self.get_params(deep=False).items()}
+        params["hidden"] = _layers(self.hidden)
+        params = {name: params[name] for name in params if name not in READ_WHEN_USED} | {"device": str(self.device)}
+        for name in sorted(params.keys() - MAY_CHANGE_WITH_WARM_START) if continued else ():
+            if params[name] != self._fitted_params[name]:
+                raise ValueError(
+                    f"{name} must stay {self._fitted_params[name]!r} while warm_start=True continues the fitted model, "
+                    f"got {name}={params[name]!r}; use warm_start=False to fit a new one"
+                )
+        self._fitted_params = params
+        return settings
+
+    def _check_parameters(self) -> tuple[CoderSettings, TrainingSettings]:
+        """Return the settings of coder and trainer, once all parameters have been checked."""
+        if hasattr(self.scale, "transform"):
+            raise TypeError(
+                f"scale must be the name of a preprocessing or None, got the transformer {self.scale!r}; put it before "
+                f"the model: make_pipeline({type(self.scale).__name__}(...), {type(self).__name__}(scale=None))"
+            )
+        coder = CoderSettings(**{name: frozen(getattr(self, name)) for name in CODER_SETTINGS})
+        given = {name: frozen(getattr(self, name)) for name in TRAINING_SETTINGS}
+        trainer = TrainingSettings(**given | {"hidden": _layers(self.hidden)})
+        coder.check()
+        trainer.check()
+        record_fractions(self.records)
+        check_integer("patience", self.patience, 1, 2**31)
+        check_number("validation_fraction", self.validation_fraction, 0.0, 1.0)
+        if not self.early_stopping:
+            self._check_unused("patience", "validation_fraction", why="early_stopping is False")
+        return coder, trainer
+
+    def _check_unused(self, *names: str, why: str) -> None:
+        """Raise a ValueError for parameters that were given and have no effect."""
+        defaults = inspect.signature(type(self)).parameters
+        for name in names:
+            value = getattr(self, name)
+            if value != defaults[name].default:
+                raise ValueError(f"{name}={value!r} has no effect, since {why}; leave {name} out")
+
+    def _training_settings(self) -> TrainingSettings:
+        return TrainingSettings(**{name: self._fitted_params[name] for name in TRAINING_SETTINGS})
+
+
+def _layers(hidden: Any) -> Any:
+    """Return the units of the hidden layers as a tuple; one number is one layer."""
+    if isinstance(hidden, numbers.Integral) and not isinstance(hidden, bool):
+        return (int(hidden),)
+    return frozen(hidden)
+
+
+class UnchangedUnlessItLearns:
+    """A context after whose errors the estimator is as it was, with the net that it had, if that has learned no row.
+
+    A net with weights that are not finite is dropped: what it had learned before is lost.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self._now: dict[str, Any] = estimator.__dict__
+
+    def __enter__(self) -> None:
+        self._before = dict(self._now)
+        trainer, stream = self._before.get("trainer_"), self._before.get("_stream")
+        self._stream = {} if stream is None else stream.__getstate__()
+        self._trained = (None, None) if trainer is None else (trainer.rows_seen, trainer.settings)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if error is None:
+            return
+        now, before = self._now, self._before
+        rows_seen, settings = self._trained
+        trainer, stream, current = before.get("trainer_"), before.get("_stream"), now.get("trainer_")
+        finite = current is None or current.net.is_finite()
+        if current is None or not finite or current.rows_seen == (rows_seen if current is trainer else 0):
+            now.clear()
+            now.update(before)
+            if stream is not None:
+                vars(stream).update(self._stream)
+            if trainer is not None:
+                trainer.net.settings = settings
+            if current is trainer and not finite:
+                now.pop("trainer_")
+
 
 SHARE_OF_MEMORY_FOR_CODES = 4
+
 MOST_EPOCHS_OF_EARLY_STOPPING = 30
 
 Self = TypeVar("Self", bound="GCWSNetEstimator")
@@ -161,13 +643,13 @@ class GCWSNetEstimator(NetParameters):
                 capacity = self._warm_up_rows()
                 self._stream = Stream(capacity, WarmUpBuffer(capacity))
                 beginning = Beginning(targets, coder_settings, schema, draw_seed(self.random_state))
-                _stream_fit.warm_up(self, rows, beginning)
+                _stream.warm_up(self, rows, beginning)
             else:
                 target = self._meet_targets(rows.y)
                 if self._stream is not None and self._stream.is_busy:
-                    _stream_fit.warm_up(self, rows)
+                    _stream.warm_up(self, rows)
                     target = None  # other rows may have changed how targets are encoded
-            _stream_fit.learn(self, rows, target)
+            _stream.learn(self, rows, target)
         return self
 
     def _is_searched(self) -> bool:

@@ -12,14 +12,12 @@ from sklearn.utils import Bunch
 
 from gcwsnet._keys import SPLIT, random_order
 from gcwsnet._memory import require_memory
-from gcwsnet.coding import Coder
-from gcwsnet.coding._candidates import Candidate
-from gcwsnet.coding._preprocessing import TablePreprocessing
-from gcwsnet.estimators._fitted_machine import KernelCandidate
 from gcwsnet.estimators._predictor import Predictor
+from gcwsnet.tables._coder import Candidate, Coder, KernelCandidate
+from gcwsnet.tables._preprocessing import TablePreprocessing
 
 if TYPE_CHECKING:
-    from gcwsnet.estimators._fitted_model import FittedModel
+    from gcwsnet.estimators._base import FittedModel
 
 MOST_COLUMNS_NAMED = 5
 

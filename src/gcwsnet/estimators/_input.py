@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
 from gcwsnet._validation import Matrix, check_matrix, check_unmasked, check_weights
-from gcwsnet.coding import CoderSettings
-from gcwsnet.data import Schema
-from gcwsnet.data._frames import Frame, encode_frame, is_frame, learn_schema, open_frame
+from gcwsnet.tables._coder import CoderSettings
+from gcwsnet.tables._frames import Frame, encode_frame, is_frame, learn_schema, open_frame
+from gcwsnet.tables._schema import Schema
 
 MOST_NAMES_SHOWN = 5
 

@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcwsnet import estimators, training
-from gcwsnet.coding import Coder
-from gcwsnet.coding._sparse_watch import SparseWatch
-from gcwsnet.coding._tensor_file import Arrays, Description, read_file, write_file
-from gcwsnet.coding._version import ColumnWatch
+import gcwsnet
+from gcwsnet.estimators._format import SCALES, check_model
 from gcwsnet.estimators._input import set_inputs
-from gcwsnet.estimators._model_format import SCALES, check_model
 from gcwsnet.estimators._stream import Stream
+from gcwsnet.estimators._tensor_file import Arrays, Description, read_file, write_file
+from gcwsnet.net._trainer import Trainer
+from gcwsnet.tables._coder import Coder
+from gcwsnet.tables._watch import ColumnWatch, SparseWatch
 
 if TYPE_CHECKING:
-    from gcwsnet.estimators._base import GCWSNetEstimator
-    from gcwsnet.estimators._kernel_machine import KernelMachine
-    from gcwsnet.estimators._table_model import TableModel
-    from gcwsnet.training import Net
+    from gcwsnet.estimators._base import GCWSNetEstimator, TableModel
+    from gcwsnet.estimators._pgmm import KernelMachine
+    from gcwsnet.net._net import Net
 
 FILE_IN_FOLDER = "model.safetensors"
 NETS, KERNEL_MACHINES = ("GCWSNetClassifier", "GCWSNetRegressor"), ("PGMMClassifier", "PGMMRegressor")
@@ -234,9 +233,7 @@ def estimator_of(
             description = description | {"params": description["params"] | {"device": device}}
         with _sound(path):
             estimator: GCWSNetEstimator = _with_coder(arrays, description, NETS)
-        trainer = training.Trainer.from_state(
-            restored_tables(arrays), description["trainer"], device=str(estimator.device)
-        )
+        trainer = Trainer.from_state(restored_tables(arrays), description["trainer"], device=str(estimator.device))
         check_net_fits(estimator.coder_, trainer.net)
         estimator._use(trainer)
         _restore_stream(estimator, arrays, description.get("stream", {}))
@@ -245,7 +242,7 @@ def estimator_of(
 
 def kernel_machine_of(path: Path, arrays: Arrays, description: Description) -> KernelMachine:
     """Return the kernel machine that was read from `path`."""
-    from gcwsnet.estimators._fitted_machine import FittedMachine  # noqa: PLC0415 - not for those who load nets
+    from gcwsnet.estimators._machine import FittedMachine  # noqa: PLC0415 - not for those who load nets
 
     with whole_model(path, description):
         with _sound(path):
@@ -264,7 +261,7 @@ def _with_coder(arrays: Arrays, description: Description, names: tuple[str, ...]
         params["class_weight"] = dict(params["class_weight"])
     if description["estimator"] not in names:
         raise KeyError(description["estimator"])
-    estimator = getattr(estimators, description["estimator"])(**params)
+    estimator = getattr(gcwsnet, description["estimator"])(**params)
     estimator._freeze_parameters()
     estimator.coder_ = Coder.from_state(arrays, description["coder"])
     set_inputs(estimator, estimator.coder_.n_inputs, description["feature_names_in"])

@@ -1,21 +1,203 @@
-"""The kernel machines: a classifier and a regressor with the exact pGMM kernel."""
+"""What the kernel machines share: they have a coder, whose codes they do not need, and a fitted machine."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from gcwsnet._locks import reads
-from gcwsnet._validation import check_weights
-from gcwsnet.estimators._classifier import class_weights
-from gcwsnet.estimators._fitted_machine import FittedMachine, Floats
-from gcwsnet.estimators._kernel_machine import KernelMachine
-from gcwsnet.training import Labels, Numbers, Targets
-from gcwsnet.training._targets import check_labels
+from gcwsnet._keys import SELECTION_ROWS, random_order
+from gcwsnet._locks import reads, writes
+from gcwsnet._threads import n_threads, one_blas_thread
+from gcwsnet._validation import as_floats, check_number, check_weights, draw_seed, without_nan
+from gcwsnet.estimators._base import FittedModel, frozen
+from gcwsnet.estimators._gcwsnet import class_weights
+from gcwsnet.estimators._input import schema_of
+from gcwsnet.estimators._machine import FittedMachine, Floats, learn_calibration
+from gcwsnet.estimators._predictor import Predictor
+from gcwsnet.net._targets import Labels, Numbers, Targets, check_labels
+from gcwsnet.search import Problem, fit_kernel_machine
+from gcwsnet.tables._coder import Coder, CoderSettings, KernelCandidate
+
+MOST_ROWS = 20_000
+
+Self = TypeVar("Self", bound="KernelMachine")
+
+
+class KernelMachine(FittedModel):
+    """The part of the kernel machines that is the same for classes and for numbers."""
+
+    machine_: FittedMachine
+
+    def __init__(
+        self,
+        *,
+        p: float | Literal["auto"] = "auto",
+        scale: str | None = "auto",
+        relevance: float | Literal["auto"] = "auto",
+        alpha: float | Literal["auto"] = "auto",
+        missing: str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.p = p
+        self.scale = scale
+        self.relevance = relevance
+        self.alpha = alpha
+        self.missing = missing
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @abstractmethod
+    def _targets_of(self, y: Any) -> Targets:
+        """Return the targets that y shows."""
+
+    @abstractmethod
+    def _columns_of(self, target: NDArray[Any], targets: Targets) -> Floats:
+        """Return what least squares learns from encoded targets."""
+
+    def _row_weights(self, weight: Floats, target: NDArray[Any], targets: Any) -> Floats:  # noqa: ARG002
+        """Return the weight of each row."""
+        return weight
+
+    @writes
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+            At most 20,000 rows: time grows with the third power of the rows, and memory with the second.
+        y : array of shape (n,) or, for a regression, (n, m)
+        sample_weight : array of shape (n,), optional
+            Factors of the rows' squared errors. A row of weight 0, or of a class of weight 0, is as if it were not
+            there, but for its label: `classes_` has all labels of y, as in scikit-learn.
+
+        Returns
+        -------
+        self : object
+            After an error it is as it was before.
+        """
+        now: dict[str, Any] = self.__dict__
+        before = dict(now)
+        try:
+            self._fit(X, y, sample_weight)
+        except BaseException:
+            now.clear()
+            now.update(before)
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        settings = self._freeze_parameters()
+        weighted = self._positive_rows(X, y, sample_weight)
+        schema = schema_of(weighted.X, settings)
+        given = self._check_rows(weighted, settings, schema, reset=True)
+        targets = self._targets_of(self._shown_targets(given, y))
+        seed, threads = draw_seed(self.random_state), n_threads(self.n_jobs)
+        target = targets.encode(given.y)
+        weight = np.ones(given.n_rows) if given.weight is None else given.weight
+        weight = self._row_weights(weight, target, targets)
+        self._check_number_of_rows(given.n_rows)
+        order = random_order(seed, SELECTION_ROWS, given.n_rows)
+        rows = without_nan(as_floats(given.X)) if settings.missing == "zero" else given.X
+        numeric = None if schema is None or not sparse.issparse(rows) else schema.numeric
+        columns = self._columns_of(target, targets)[order]
+        problem = Problem(rows[order], target[order], columns, weight[order], numeric)
+        found = fit_kernel_machine(problem, settings, self.alpha, threads)
+        left_out = found.ridge.left_out
+        calibration = None
+        if isinstance(targets, Labels):
+            last = slice(len(order) - len(left_out), None)
+            with one_blas_thread():
+                calibration = learn_calibration(
+                    left_out, problem.target[last], problem.weight[last], len(targets.classes)
+                )
+        self.coder_ = Coder(settings, seed, given.X.shape[1], found.preprocessing, found.point.p, schema=schema)
+        machine = FittedMachine(
+            found.rows,
+            found.point.p,
+            found.ridge.coefficients,
+            found.ridge.bias,
+            targets,
+            calibration,
+            found.candidates,
+        )
+        self._use(machine)
+
+    def _use(self, machine: FittedMachine) -> None:
+        """Take a fitted machine, and set the attributes that follow from it."""
+        self.machine_ = machine
+
+    def _freeze_parameters(self) -> CoderSettings:
+        """Check the parameters and keep them for the model that is fitted next; return the settings of its coder."""
+        names = ("p", "scale", "relevance", "missing")
+        settings = CoderSettings(**{name: frozen(getattr(self, name)) for name in names})
+        settings.check()
+        if self.alpha != "auto":
+            check_number("alpha", self.alpha, 1e-6, 1e9)
+        params = self.get_params(deep=False)
+        self._fitted_params = {name: frozen(value) for name, value in params.items() if name != "n_jobs"}
+        return settings
+
+    def _check_number_of_rows(self, n: int) -> None:
+        name = type(self).__name__
+        if n < 2:
+            raise ValueError(f"{name} needs at least 2 rows of positive weight, got n_samples={n}; give more rows")
+        if n > MOST_ROWS:
+            raise ValueError(
+                f"{name} learns from at most {MOST_ROWS} rows, as its time grows with the third power of the rows, got "
+                f"{n}; use {name.replace('PGMM', 'GCWSNet')}, or give some of the rows"
+            )
+
+    def _predictor(self) -> Predictor:
+        return Predictor(self.coder_, self.machine_, n_jobs=self.n_jobs)
+
+    def _explained(self) -> list[str]:
+        return [f"regularisation alpha: {self.alpha_:g}", f"training rows: {len(self.machine_.coefficients)}"]
+
+    @reads
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable label of each row, or numbers of the shape of y."""
+        outputs = self._outputs(X)
+        return self.machine_.targets.predictions(outputs)
+
+    @reads
+    def save(self, path: str | Path, *, timings: bool = True) -> None:
+        """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file. It is written beside it first and then moved into its place. It holds the training rows as they
+            were preprocessed: do not give it to those who must not see them.
+        timings : bool, default=True
+            Whether the seconds of `selection_` are saved. Without them they are 0, and equal fits give equal files.
+        """
+        from gcwsnet.estimators._model_file import save_kernel_machine  # noqa: PLC0415
+
+        check_is_fitted(self)
+        save_kernel_machine(self, Path(path), timings=timings)
+
+    @property
+    def selection_(self) -> list[KernelCandidate]:
+        """The candidates that preprocessing, p and alpha were selected from."""
+        return list(self.machine_.candidates)
+
+    @property
+    def alpha_(self) -> float:
+        """The regularisation in use."""
+        return self.machine_.candidates[-1].alpha
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "machine_" in vars(self)
 
 
 class PGMMClassifier(ClassifierMixin, KernelMachine):

@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import Matrix, as_floats, without_nan
-from gcwsnet.coding import Coder
-from gcwsnet.coding._coder import rows_at_once
-from gcwsnet.coding._tensor_file import Arrays, Description
-from gcwsnet.estimators._fitted_machine import FittedMachine
 from gcwsnet.estimators._input import check_rows, opened, set_inputs
+from gcwsnet.estimators._machine import FittedMachine
 from gcwsnet.estimators._model_file import check_net_fits, is_kernel_machine, read_model, restored_tables, whole_model
-from gcwsnet.training._make_net import net_from_state
-from gcwsnet.training._net import Net
-from gcwsnet.training._targets import Labels, Targets
+from gcwsnet.estimators._tensor_file import Arrays, Description
+from gcwsnet.net._net import Net, net_from_state
+from gcwsnet.net._targets import Labels, Targets
+from gcwsnet.tables._coder import Coder, rows_at_once
 
 
 class Predictor:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gcwsnet.coding import Candidate
-from gcwsnet.coding._candidates import describe
-from gcwsnet.training import Observer
-from gcwsnet.training._following import Event
-from gcwsnet.training._history import Record
+from gcwsnet.net._following import Event
+from gcwsnet.net._history import Record
+from gcwsnet.net._trainer import Observer
+from gcwsnet.search import describe
+from gcwsnet.tables._coder import Candidate
 
 logger = logging.getLogger("gcwsnet")
 

@@ -1,4 +1,4 @@
-"""Export of a fitted model to ONNX: the whole way from rows to predictions, in standard operators."""
+"""The size of a graph, checked before it is built."""
 
 from __future__ import annotations
 
@@ -11,25 +11,73 @@ from sklearn.utils.validation import check_is_fitted
 
 import gcwsnet
 from gcwsnet._atomic import write_file
+from gcwsnet._memory import readable
 from gcwsnet._validation import check_choice
-from gcwsnet.coding import Coder
 from gcwsnet.estimators._base import GCWSNetEstimator
-from gcwsnet.estimators._fitted_machine import FittedMachine
-from gcwsnet.estimators._kernel_machine import KernelMachine
+from gcwsnet.estimators._machine import FittedMachine
+from gcwsnet.estimators._pgmm import KernelMachine
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.export._graph import Graph, Value
-from gcwsnet.export._hashing import add_codes
-from gcwsnet.export._inputs import MATRIX, add_inputs, input_names, is_table
-from gcwsnet.export._net import add_outputs
-from gcwsnet.export._preprocessing import add_preprocessing
-from gcwsnet.export._size import check_size
-from gcwsnet.hashing import HASH_VERSION, GCWSHasher
-from gcwsnet.hashing._fitted import FittedHasher
-from gcwsnet.training import Labels, Net, Numbers, Targets
-from gcwsnet.training._targets import LabelIndicators
+from gcwsnet.export._model import (
+    MATRIX,
+    add_codes,
+    add_inputs,
+    add_outputs,
+    add_preprocessing,
+    input_names,
+    is_table,
+    members_of,
+)
+from gcwsnet.hashing._count_sketch import reduction_factor
+from gcwsnet.hashing._gcws import GCWSHasher
+from gcwsnet.hashing._hasher import FittedHasher
+from gcwsnet.hashing.parameters import HASH_VERSION
+from gcwsnet.net._net import Net
+from gcwsnet.net._targets import LabelIndicators, Labels, Numbers, Targets
+from gcwsnet.tables._coder import Coder
+
+MOST_BYTES = 2**31 - 2**20
+
+"""A file of protocol buffers has less than 2 GiB."""
+
+BYTES_OF_PARAMETERS = 12
+
+"""r, ln c and beta of a feature and a hash."""
+
+
+def check_size(n_features: int, n_codes: int, net: Net | None) -> None:
+    """Raise a ValueError for a graph that no ONNX file can hold.
+
+    Parameters
+    ----------
+    n_features : int
+        The columns of `gmm_transform` that are hashed.
+    n_codes : int
+        The hashes of a row.
+    net : Net or None
+    """
+    of_hashes, of_net = BYTES_OF_PARAMETERS * n_features * n_codes, 0 if net is None else _bytes_of_net(net)
+    if of_hashes + of_net <= MOST_BYTES:
+        return
+    smaller = "fewer columns" if of_hashes > of_net else "a larger reduction, fewer bits, fewer hidden units"
+    raise ValueError(
+        f"an ONNX file has less than 2 GiB, and this one would have {readable(of_hashes + of_net)}: "
+        f"{readable(of_hashes)} for the parameters of {n_codes} hashes of {n_features} features, and "
+        f"{readable(of_net)} for the weights of nets; fit with {smaller} or fewer hashes (n_hashes times ensemble)"
+    )
+
+
+def _bytes_of_net(net: Net) -> int:
+    """Return the bytes of all weights, and of the rows that a count-sketch picks for codes."""
+    n_bytes = sum(array.nbytes for array in net.predicting_weights().values())
+    factor = reduction_factor(1 if net.settings.reduction is None else net.settings.reduction, net.code_bits)
+    return n_bytes + (len(members_of(net)) * 4 * (net.n_hashes << net.code_bits) if factor != 1 else 0)
+
 
 DTYPES = ("float64", "float32")
+
 TYPES_OF_CLASSES = {"U": np.object_, "O": np.object_, "i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}
+
 NOT_NUMBERS = "NaN for a row with an infinite number, and for one with a missing number where that is an error"
 
 

@@ -15,11 +15,10 @@ from gcwsnet import _core
 from gcwsnet._memory import require_memory
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import Matrix, as_floats, check_matrix, draw_seed, without_nan
-from gcwsnet.encoding import Codes, Origin, one_hot
-from gcwsnet.hashing._fitted import FittedHasher
-from gcwsnet.hashing._settings import DEFAULT_TABLE_MEMORY, HasherSettings
+from gcwsnet.hashing._codes import Codes, Origin, one_hot
+from gcwsnet.hashing._hasher import DEFAULT_TABLE_MEMORY, FittedHasher, HasherSettings
 from gcwsnet.hashing.parameters import HASH_VERSION
-from gcwsnet.hashing.samplers.caps import cap_table, check_caps, column_caps, expected_trials
+from gcwsnet.hashing.samplers import cap_table, check_caps, column_caps, expected_trials
 
 MOST_FEATURE_NAMES = 2**24
 MANY_TRIALS = 100

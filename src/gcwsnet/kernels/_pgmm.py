@@ -1,8 +1,8 @@
-"""The exact GMM and pGMM kernels, equations (2) and (4) of the paper."""
+"""The transformation that makes real data non-negative, equation (1) of the paper."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,128 @@ from gcwsnet import _core
 from gcwsnet import _sparse as sparse
 from gcwsnet._memory import require_memory
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import Matrix, check_finite, check_matrix, check_power
-from gcwsnet.kernels._powered import PoweredEntries, PoweredRows, power_dense, power_sparse
+from gcwsnet._validation import Matrix, as_floats, check_finite, check_matrix, check_power
+
+
+def gmm_transform(X: Any) -> Any:
+    """Return non-negative data with two columns for each column of X: its positive and its negative part.
+
+    Column i of X becomes column 2i, which holds its positive entries, and column 2i + 1, which holds the
+    absolute values of its negative ones (equation (1) of the paper, counted from zero).
+
+    Parameters
+    ----------
+    X : array, CSR matrix or array, or frame, of shape (n, D)
+        Finite numbers.
+
+    Returns
+    -------
+    U : array or CSR of shape (n, 2D)
+        float32 for float32 and small integer types, else float64. CSR for sparse X, without explicit zeros.
+
+    Examples
+    --------
+    >>> from gcwsnet import gmm_transform
+    >>> gmm_transform([[-3, 17]])
+    array([[ 0.,  3., 17.,  0.]])
+    """
+    X = check_matrix(X)
+    check_finite(X)
+    X = as_floats(X)
+    n, n_columns = X.shape
+    if sparse.issparse(X):
+        features = 2 * X.indices.astype(np.int64) + (X.data < 0)
+        small = 2 * n_columns <= np.iinfo(X.indptr.dtype).max
+        index_type = X.indptr.dtype if small else np.int64
+        parts = (np.abs(X.data), features.astype(index_type), X.indptr.astype(index_type))
+        U = type(X)(parts, shape=(n, 2 * n_columns))
+        U.eliminate_zeros()
+        return U
+    require_memory(
+        2 * X.size * X.itemsize,
+        f"the transformed matrix of {n} x {2 * n_columns} numbers",
+        "use CSR or batches",
+    )
+    U = np.empty((n, 2 * n_columns), dtype=X.dtype)
+    np.maximum(X, 0, out=U[:, 0::2])
+    np.maximum(-X, 0, out=U[:, 1::2])
+    U += 0.0  # minus zero becomes zero
+    return U
+
+
+COLUMNS_MULTIPLE = 8  # the native core reads columns in groups of this size
+
+
+class PoweredRows(NamedTuple):
+    """A block of dense rows with their signs, filled up with zeros to a multiple of 8 columns."""
+
+    values: NDArray[np.float64]
+    log2_scale: NDArray[np.float64]
+
+
+class PoweredEntries(NamedTuple):
+    """The entries of sparse rows in the features of `gmm_transform`; `start` is the index pointer of the rows."""
+
+    values: NDArray[np.float64]
+    feature: NDArray[np.int64]
+    row: NDArray[np.int64]
+    start: NDArray[np.int64]
+    log2_scale: NDArray[np.float64]
+    sums: NDArray[np.float64]
+
+
+def _log2_scale(largest: NDArray[np.float64], p: float) -> NDArray[np.float64]:
+    """Return the scale of rows with these largest entries; 0 for a row of zeros."""
+    if p == 1:
+        return np.frexp(largest)[1].astype(np.float64)
+    with np.errstate(divide="ignore"):
+        return np.where(largest > 0, p * np.log2(largest), 0.0)
+
+
+def _raise_to_power(size: NDArray[np.float64], largest: NDArray[np.float64], p: float) -> None:
+    """Replace each size by its p-th power on the scale of its row; a zero stays zero."""
+    with np.errstate(divide="ignore", under="ignore"):
+        if p == 1:
+            np.ldexp(size, -np.frexp(largest)[1], out=size)
+            return
+        np.log2(size, out=size)
+        size -= np.log2(np.where(largest > 0, largest, 1.0))
+        size *= p
+        np.exp2(size, out=size)
+
+
+def power_dense(block: NDArray[Any], p: float) -> PoweredRows:
+    """Return sign(u) |u|**p of each entry of a dense block, scaled row by row."""
+    n, n_columns = block.shape
+    values = np.zeros((n, -(-n_columns // COLUMNS_MULTIPLE) * COLUMNS_MULTIPLE))
+    size = values[:, :n_columns]
+    np.abs(block, out=size, dtype=np.float64, casting="same_kind")
+    largest = size.max(axis=1)
+    _raise_to_power(size, largest[:, np.newaxis], p)
+    np.copysign(size, block, out=size, dtype=np.float64, casting="same_kind")
+    return PoweredRows(values, _log2_scale(largest, p))
+
+
+def power_sparse(X: Any, p: float) -> PoweredEntries:
+    """Return u**p of each non-zero entry of the GMM transformation of CSR rows, scaled row by row."""
+    U = gmm_transform(X)
+    n = U.shape[0]
+    start = U.indptr.astype(np.int64)
+    row = np.repeat(np.arange(n), np.diff(start))
+    values = U.data.astype(np.float64)
+    largest = np.zeros(n)
+    np.maximum.at(largest, row, values)
+    _raise_to_power(values, largest[row], p)
+    sums = np.bincount(row, values, n).astype(np.float64)  # bincount of no entries is of integers
+    return PoweredEntries(values, U.indices.astype(np.int64), row, start, _log2_scale(largest, p), sums)
+
 
 BLOCK_BYTES = 1 << 24  # of powered dense rows; besides the result, at most six times this is needed
+
 ROWS_PER_CALL = 256
+
 CHUNK_ENTRIES = 1 << 20  # of sparse rows; besides the result, some 110 bytes for each
+
 DENSE_ENOUGH = 0.1  # share of columns in which both rows of a pair have an entry, from which dense blocks win
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
+import shutil
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,16 +17,12 @@ from numpy.typing import NDArray
 from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import as_floats, check_finite, check_matrix, check_number
-from gcwsnet.encoding import Codes
-from gcwsnet.encoding._codes import check_comparable
-from gcwsnet.hashing._fitted import FittedHasher
-from gcwsnet.neighbors._bands import Bands
+from gcwsnet.hashing._codes import Codes, check_comparable
+from gcwsnet.hashing._hasher import FittedHasher
 from gcwsnet.neighbors._files import read_store, write_store
-from gcwsnet.neighbors._ids import Ids
-from gcwsnet.neighbors._kneighbors import NeighborsTransformer
-from gcwsnet.neighbors._queries import Queries
-from gcwsnet.neighbors._segments import signs
-from gcwsnet.neighbors._settings import IndexSettings
+from gcwsnet.neighbors._kneighbors import NeighborsTransformer, Queries
+from gcwsnet.neighbors._segments import Ids, Segment, signs
+from gcwsnet.neighbors._settings import Bands, IndexSettings
 from gcwsnet.neighbors._store import FetchRows, Store
 
 
@@ -406,3 +405,54 @@ def _checked_codes(codes: Codes, settings: IndexSettings) -> NDArray[Any]:
         raise ValueError("codes must know the hasher that made them; give what GCWSHasher.transform returned")
     check_comparable([Codes(np.empty(0, np.uint8), settings.origin()), codes], settings.bits)
     return np.ascontiguousarray(codes).view(np.ndarray)
+
+
+SEGMENTS = ".segments"
+
+
+class Spilling:
+    """Rows of an index that go to files beside it when they have filled a bound.
+
+    Parameters
+    ----------
+    index : GCWSIndex
+    folder : Path
+        Where segments are written, each in a folder of its own.
+    memory : int
+        The bytes of codes, buckets, ids and kept rows from which on they are written.
+    """
+
+    def __init__(self, index: GCWSIndex, folder: Path, memory: int) -> None:
+        self.index, self.folder, self.memory = index, folder, memory
+        self.n_written = 0
+
+    def write_if_full(self) -> None:
+        """Write the rows that are in memory, and map them, if they have filled the bound."""
+        store = self.index._filled()
+        fresh = [one for one in store.segments if not one.mapped]
+        bands = store.settings.bands
+        if sum(one.nbytes_with(bands) for one in fresh) < self.memory:
+            return
+        path = self.folder / str(self.n_written)
+        described: dict[str, Any] = {"n_features": None, "feature_names": None, "metadata": {}}
+        write_store(path, Store(store.settings, fresh), described, n_threads(self.index.n_jobs))
+        mapped: list[Segment] = [one for one in store.segments if one.mapped]
+        store.segments[:] = mapped + read_store(path, verify=False)[0].segments
+        self.n_written += 1
+
+
+@contextlib.contextmanager
+def spilling(index: GCWSIndex, out: Path, memory: int) -> Iterator[Spilling]:
+    """Yield the way to files for the rows of an index that will be saved to `out`; the files are removed at the end.
+
+    What an earlier process left behind when it was killed is removed first.
+    """
+    folder = out / SEGMENTS
+    new = not out.exists()
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield Spilling(index, folder, memory)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if new and out.exists() and not any(out.iterdir()):
+            out.rmdir()

@@ -1,24 +1,171 @@
-"""The parameters of an index, checked and frozen when the first rows are added."""
+"""Bands of codes: which rows share a bucket, how often, and how many bands of which width to take."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from gcwsnet._validation import check_choice, check_integer, check_number, check_power, draw_seed
-from gcwsnet.encoding import Origin
-from gcwsnet.hashing import HASH_VERSION, GCWSHasher
-from gcwsnet.hashing._fitted import FittedHasher
-from gcwsnet.hashing._settings import MOST_HASHES, HasherSettings
-from gcwsnet.neighbors._bands import Bands, choose_bands
-from gcwsnet.neighbors._packing import PackedCodes
+from gcwsnet.hashing._codes import Origin
+from gcwsnet.hashing._gcws import GCWSHasher
+from gcwsnet.hashing._hasher import MOST_HASHES, FittedHasher, HasherSettings
+from gcwsnet.hashing.parameters import HASH_VERSION
+from gcwsnet.theory import collision_probability
+
+LOSS_OF_ESTIMATES = 0.1
+
+"""Of the neighbours that may be missed, the share left to estimates that are too low to be compared exactly."""
+
+MOST_BANDS = 64  # as long as this leaves a choice: each takes 8 bytes of a row
+
+
+class Bands(NamedTuple):
+    """The number of bands, and the codes of each; band j of a row is its codes from j * width on."""
+
+    n_bands: int
+    width: int
+
+
+def band_recall(J: ArrayLike, *, bits: int, n_bands: int, width: int) -> Any:
+    """Return the probability that two rows share a bucket in at least one band: 1 - (1 - P**r)**B.
+
+    P is the probability that a code of the two rows agrees, J + (1 - J) / 2**b (Theorem 2), r the width of a band and B
+    the number of bands. Codes are independent, so that all r codes of a band agree with probability P**r, and no band
+    agrees with probability (1 - P**r)**B.
+
+    Parameters
+    ----------
+    J : float or array
+        The pGMM similarity of the two rows, from 0 to 1.
+    bits : int
+        b, the bits of a code.
+    n_bands, width : int
+        B and r.
+
+    Returns
+    -------
+    recall : float or float64 array
+
+    Examples
+    --------
+    >>> from gcwsnet.neighbors import band_recall
+    >>> band_recall([0.4, 0.6, 0.8, 1.0], bits=8, n_bands=22, width=9).round(3)
+    array([0.006, 0.204, 0.959, 1.   ])
+    """
+    P = np.asarray(collision_probability(J, bits))
+    recall = 1.0 - (1.0 - P**width) ** n_bands
+    return float(recall) if recall.ndim == 0 else recall
+
+
+def choose_bands(n_hashes: int, bits: int, threshold: float, recall: float) -> Bands:
+    """Return the bands that find pairs with the similarity `threshold` with probability `recall`, or more similar ones.
+
+    Nine tenths of the pairs that may be missed are left to the bands, and a tenth to the estimates that decide which
+    pairs of a bucket are compared exactly.
+
+    The wider a band, the fewer other rows share its buckets, and the more bands are needed. So the bands are as wide as
+    the codes allow without more than 64 bands; where even the narrowest ones need more, they have one code each.
+
+    Examples
+    --------
+    >>> choose_bands(256, bits=8, threshold=0.8, recall=0.95)
+    Bands(n_bands=22, width=9)
+    """
+    P = float(collision_probability(threshold, bits))
+    chosen = None
+    for width in range(1, n_hashes + 1):
+        n_bands = _bands_needed(P**width, 1.0 - (1.0 - LOSS_OF_ESTIMATES) * (1.0 - recall))
+        if n_bands * width > n_hashes or (n_bands > MOST_BANDS and chosen is not None):
+            break
+        chosen = Bands(n_bands, width)
+    if chosen is None:
+        found = float(band_recall(threshold, bits=bits, n_bands=n_hashes, width=1))
+        raise ValueError(
+            f"with n_hashes={n_hashes} at most {found:.3f} of the pairs with the similarity threshold={threshold:g} "
+            f"are found by bands, less than recall={recall:g}; take more hashes, a higher threshold or threshold=None"
+        )
+    return chosen
+
+
+def _bands_needed(agree: float, recall: float) -> int:
+    if agree >= 1.0:
+        return 1
+    return max(1, math.ceil(math.log1p(-recall) / math.log1p(-agree)))
+
+
+HELD_BITS = (1, 2, 4, 8, 16, 32)
+
+Codes = NDArray[np.unsignedinteger]
+
+
+class PackedCodes(NamedTuple):
+    """How the codes of a row are held.
+
+    Attributes
+    ----------
+    n_hashes : int
+        The codes of a row.
+    held_bits : int
+        The bits that a code takes: 1, 2, 4, 8, 16 or 32.
+    """
+
+    n_hashes: int
+    held_bits: int
+
+    @classmethod
+    def of_bits(cls, n_hashes: int, bits: int) -> PackedCodes:
+        """Return how codes of b bits are held.
+
+        Examples
+        --------
+        >>> PackedCodes.of_bits(256, bits=3)
+        PackedCodes(n_hashes=256, held_bits=4)
+        """
+        return cls(n_hashes, next(held for held in HELD_BITS if held >= bits))
+
+    @property
+    def n_columns(self) -> int:
+        """The numbers that hold a row."""
+        return -(-self.n_hashes // self._shared)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Their type."""
+        return np.dtype(f"u{max(1, self.held_bits // 8)}")
+
+    @property
+    def _shared(self) -> int:
+        return max(1, 8 // self.held_bits)
+
+    def pack(self, codes: Codes) -> Codes:
+        """Return codes of the shape (n, n_hashes) as they are held.
+
+        The first code of a byte has its lowest bits, and what is left of the last byte of a row is 0.
+
+        Examples
+        --------
+        >>> PackedCodes.of_bits(3, bits=4).pack(np.array([[1, 2, 15]], dtype=np.uint8))
+        array([[33, 15]], dtype=uint8)
+        """
+        if self._shared == 1:
+            return np.ascontiguousarray(codes, self.dtype)
+        packed = np.zeros((len(codes), self.n_columns), np.uint8)
+        for place in range(self._shared):
+            part = codes[:, place :: self._shared].astype(np.uint8)
+            packed[:, : part.shape[1]] |= part << np.uint8(place * self.held_bits)
+        return packed
+
 
 METHODS = ("auto", "scan", "bands")
+
 ROWS_TO_SCAN = 1 << 14
+
 """With ``method="auto"``, bands are used for more rows than this."""
 
 

@@ -9,8 +9,7 @@ except ModuleNotFoundError as _error:
 
 from gcwsnet.nn._boost import BoostMonitor, BoostRecord, boost
 from gcwsnet.nn._gcws_layer import GCWSLayer
-from gcwsnet.nn._hashed_linear import HashedLinear
+from gcwsnet.nn._hashed_linear import GCWSNet, HashedLinear
 from gcwsnet.nn._lazy_adam import LazyAdam
-from gcwsnet.nn._net import GCWSNet
 
 __all__ = ["BoostMonitor", "BoostRecord", "GCWSLayer", "GCWSNet", "HashedLinear", "LazyAdam", "boost"]

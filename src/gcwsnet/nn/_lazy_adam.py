@@ -12,8 +12,7 @@ from torch import Tensor
 from torch.optim.optimizer import Optimizer
 
 from gcwsnet import _core
-from gcwsnet.nn._deferred_gradient import GradientPart, defer, deferred_gradient
-from gcwsnet.nn._table import is_native, zero_table
+from gcwsnet.nn._table import GradientPart, defer, deferred_gradient, is_native, zero_table
 
 
 class LazyAdam(Optimizer):

@@ -1,0 +1,408 @@
+"""`gcwsnet kernel`: the similarity of the rows of two files."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from pathlib import Path
+from typing import IO, Annotated, Any
+
+import typer
+
+from gcwsnet.cli import _options as options
+
+
+def kernel(
+    context: typer.Context,
+    a: Annotated[str, typer.Argument(metavar="A", help="A file, as gcwsnet train reads it. Its rows become rows.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another file. Its rows become columns.")],
+    p: Annotated[float, typer.Option("--p", help="The power of the pGMM kernel.")] = 1.0,
+    scale: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Learned from B: numeric, standard, minmax, quantile, idf, unit, tfidf or none."
+        ),
+    ] = "none",
+    estimate: Annotated[bool, typer.Option("--estimate", help="Estimate the kernel from codes.")] = False,
+    n_hashes: options.NHashes = 256,
+    bits: options.Bits = 8,
+    random_state: options.RandomState = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file that ends with .csv or .parquet.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each row of A.")] = False,
+    n_jobs: options.NJobs = 1,
+    format: options.Format = "auto",  # noqa: A002
+    label: options.Label = None,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    categorical: options.Categorical = None,
+    header: options.Header = None,
+    n_features: options.NFeatures = None,
+    missing: options.MissingOrZero = "error",
+) -> None:
+    """Compute the pGMM kernel of each row of A with each row of B, exact or estimated. All of B is kept in memory.
+
+    For example:
+      gcwsnet kernel test.svm train.svm --n-features 64 --out kernel.csv
+      gcwsnet kernel test.svm test.svm --p 2 --estimate --n-hashes 1024
+      gcwsnet kernel digits.csv digits.csv --label digit --scale numeric --out kernel.parquet
+    """
+    import numpy as np
+
+    from gcwsnet.cli._display import writer_for
+    from gcwsnet.hashing._gcws import GCWSHasher
+    from gcwsnet.hashing._similarity import estimate_similarity
+    from gcwsnet.kernels._pgmm import pgmm_kernel
+    from gcwsnet.tables._preprocessing import KINDS, learn_scaling_of
+
+    if not estimate:
+        options.refuse(context, ["n_hashes", "bits", "random_state"], "the kernel is exact without --estimate.")
+    options.check_choice("--missing", missing, ("error", "zero"))
+    options.check_choice("--scale", scale, (*KINDS, "none"))
+    reading = options.reading(
+        format=format,
+        label=label,
+        columns=columns,
+        exclude=exclude,
+        categorical=categorical,
+        header=header,
+        missing=missing,
+    )
+    rows, others = _of_one_width(a, b, reading, n_features)
+    scaling = None if scale == "none" else learn_scaling_of(others, scale)
+    if scaling is not None:
+        others = scaling.transform(others)
+    hasher = GCWSHasher(n_hashes, p=p, bits=bits, random_state=random_state, n_jobs=n_jobs)
+    codes = hasher.fit_transform(others) if estimate else None
+    with writer_for(out, [f"b{i}" for i in range(others.shape[0])], as_json=as_json) as write:
+        for batch in rows:
+            X = batch.X if scaling is None else scaling.transform(batch.X)
+            if codes is None:
+                found = pgmm_kernel(X, others, p=p, n_jobs=n_jobs)
+            else:
+                found = estimate_similarity(hasher.transform(X), codes, bits=bits)
+            write(list(np.asarray(found).T))
+
+
+def _of_one_width(a: str, b: str, reading: dict[str, Any], n_features: int | None) -> tuple[Any, Any]:
+    """Return batches of A, and all rows of B with as many columns."""
+    from gcwsnet.files._learn import read_with_schema
+    from gcwsnet.files._read import read
+    from gcwsnet.tables._batch import joined
+
+    rows, others = read(a, **reading), read(b, **reading)
+    if n_features is not None and rows.schema.index_base is None:
+        raise typer.BadParameter(f"The option is for LIBSVM rows, and {a} has none.", param_hint="--n-features")
+    if rows.schema.columns:  # a table: columns are found by their names
+        others = read_with_schema([b], reading, rows.schema)
+    elif rows.schema.index_base is not None:
+        width = n_features or max(rows.n_features, others.n_features)
+        rows, others = (read(file, **reading | {"n_features": width}) for file in (a, b))
+    if rows.n_features != others.n_features:
+        raise ValueError(
+            f"both files must have as many columns, {a} has {rows.n_features} and {b} has {others.n_features}"
+        )
+    return rows, joined(list(others)).X
+
+
+OF_INDEX = ["n_hashes", "bits", "p", "threshold", "recall", "keep_rows", "sets", "random_state"]
+
+
+def index(
+    context: typer.Context,
+    files: options.Files,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="INDEX", help="The folder for the index.")],
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Build buckets that find rows from this similarity on quickly."),
+    ] = None,
+    recall: options.Recall = 0.95,
+    keep_rows: Annotated[
+        bool, typer.Option("--keep-rows", help="Keep the rows, so that the exact kernel decides, not estimates.")
+    ] = False,
+    sets: options.Sets = False,
+    memory: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="BYTES", help="Rows are written to the folder when they have filled so much memory."
+        ),
+    ] = 1 << 30,
+    append: Annotated[bool, typer.Option("--append", help="Add to the index that is in the folder.")] = False,
+    n_hashes: options.NHashes = 256,
+    bits: options.Bits = 8,
+    p: Annotated[float, typer.Option("--p", help="The power of the pGMM kernel.")] = 1.0,
+    random_state: options.RandomState = 0,
+    n_jobs: options.NJobs = 1,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    ids: options.IdColumn = None,
+    text: options.TextColumn = None,
+    shingle: options.Shingle = 3,
+    format: options.Format = "auto",  # noqa: A002
+    label: options.Label = None,
+    columns: options.Columns = None,
+    categorical: options.Categorical = None,
+    hash_columns: options.HashColumns = None,
+    header: options.Header = None,
+    missing: options.MissingOrZero = "error",
+    n_features: options.NFeatures = None,
+    index_base: options.IndexBase = "auto",
+    on_error: options.OnError = "stop",
+    rejects: options.Rejects = None,
+) -> None:
+    """Build an index of the rows of files, which gcwsnet search finds near neighbours in.
+
+    Only codes are kept, some 270 bytes of a row, unless --keep-rows is given. Files that end with .txt, or
+    --format text, have a text on each line. The column of the label is left out. The index may be larger than the
+    memory: the files are the same for any --memory.
+
+    The ids of rows are their numbers among all rows of the files, from 0 on, unless a column has ids. Rows that
+    --on-error skip leaves out keep theirs, so that the others are known by their places in the files.
+
+    For example:
+      gcwsnet index train.svm --out neighbors
+      gcwsnet index digits.csv --label digit --keep-rows --threshold 0.8 --out digits-neighbors
+      gcwsnet index texts.txt --threshold 0.7 --sets --out texts-neighbors
+    """
+    import numpy as np
+
+    from gcwsnet._atomic import require_separate
+    from gcwsnet.cli._display import print_values, report_skipped, rows_progress
+    from gcwsnet.files._sources import find_names
+    from gcwsnet.neighbors._dedup import FileRows
+    from gcwsnet.neighbors._files import WRITTEN
+    from gcwsnet.neighbors._index import GCWSIndex, spilling
+
+    reading = options.reading(
+        format=format,
+        columns=columns,
+        categorical=categorical,
+        hash_columns=hash_columns,
+        header=header,
+        missing=options.check_choice("--missing", missing, ("error", "zero")),
+        n_features=n_features,
+        index_base=index_base,
+        on_error=on_error,
+        rejects=rejects,
+    )
+    inputs = [name for file in files for name in find_names(file)]
+    require_separate(inputs, [] if rejects is None else [rejects], folder=out, written=WRITTEN)
+    id_column = options.name_or_number(ids)
+    if append:
+        options.refuse(context, OF_INDEX, "the index in the folder has it already. Leave it out.")
+        made = GCWSIndex.load(out, n_jobs=n_jobs)
+        rows = FileRows(**made.metadata["rows"])
+    else:
+        made = GCWSIndex(
+            n_hashes,
+            p=p,
+            bits=bits,
+            threshold=threshold,
+            recall=recall,
+            keep_rows=keep_rows,
+            sets=sets,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        if (out / "index.json").exists():
+            raise ValueError(f"{out} has an index; add to it with --append, or choose another folder")
+        rows, reading = FileRows.of_files(
+            files,
+            reading,
+            text=options.name_or_number(text),
+            shingle=shingle,
+            ids=id_column,
+            ignored=options.name_or_number(label),
+        )
+        made.metadata["rows"] = rows.to_json()
+    if rows.schema is not None:
+        options.refuse(context, ["shingle"], "the rows are no texts. Leave it out, or give --text.")
+    batches = rows.batches(files, reading, id_column)
+    n_rows, next_id = 0, made._store.next_id() if append and id_column is None else 0
+    with rows_progress(quiet or as_json) as advance, spilling(made, out, memory) as segments:
+        for batch in batches:
+            read = np.arange(n_rows, n_rows + batch.X.shape[0])
+            made.add(batch.X, ids=next_id + batches.positions(read) if not id_column and batches.skipped else batch.ids)
+            n_rows += batch.X.shape[0]
+            segments.write_if_full()
+            advance(batch.X.shape[0])
+        made.save(out)
+    report_skipped(batches, n_rows + batches.skipped, " and are not in the index")
+    bands = made.bands_
+    summary = {
+        "index": str(out),
+        "rows": made.n_samples_fit_,
+        "columns": made.n_features_in_,
+        "bytes": made.nbytes,
+        "bands": None if bands is None else bands.n_bands,
+        "band_width": None if bands is None else bands.width,
+    }
+    if batches.skipped:
+        summary |= {"skipped": batches.skipped, "reasons": batches.reasons}
+    print_values(summary, as_json=as_json)
+
+
+def search(
+    context: typer.Context,
+    index: Annotated[Path, typer.Argument(metavar="INDEX", help="The folder that gcwsnet index wrote.")],
+    files: options.Files,
+    top: Annotated[int, typer.Option(min=1, metavar="K", help="The most similar rows of each row.")] = 10,
+    threshold: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="All rows with at least this similarity, instead.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file that ends with .csv or .parquet.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each neighbour.")] = False,
+    n_jobs: options.NJobs = 1,
+    quiet: options.Quiet = False,
+    ids: options.IdColumn = None,
+    format: options.Format = "auto",  # noqa: A002
+    header: options.Header = None,
+    on_error: options.OnError = "stop",
+    rejects: options.Rejects = None,
+) -> None:
+    """Find near neighbours: for each row of the files a line for each similar row of the index, best first.
+
+    Rows are read as those of the index were. Similarities are exact if the index keeps rows, else estimated from codes.
+
+    For example:
+      gcwsnet search neighbors test.svm --top 3
+      gcwsnet search digits-neighbors digits.csv --threshold 0.8 --json
+      gcwsnet search texts-neighbors texts.txt --threshold 0.7 --out similar.csv
+    """
+    import numpy as np
+
+    from gcwsnet.cli._display import report_skipped, rows_progress, writer_for
+    from gcwsnet.neighbors._dedup import FileRows
+    from gcwsnet.neighbors._index import GCWSIndex
+
+    if threshold is not None:
+        options.refuse(context, ["top"], "all rows from --threshold on are found. Give one of them.")
+    reading = options.reading(format=format, header=header, on_error=on_error, rejects=rejects)
+    found_in = GCWSIndex.load(index, n_jobs=n_jobs)
+    if "rows" not in found_in.metadata:
+        raise ValueError(f"{index} was not written by gcwsnet index; search it in Python with GCWSIndex.load")
+    rows = FileRows(**found_in.metadata["rows"])
+    batches = rows.batches(files, reading, options.name_or_number(ids))
+    first = 0
+    with writer_for(out, ["query", "id", "similarity"], as_json=as_json) as write, rows_progress(quiet) as advance:
+        for batch in batches:
+            n_rows = batch.X.shape[0]
+            numbers = batches.positions(np.arange(first, first + n_rows))
+            names = numbers if batch.ids is None else batch.ids
+            found: tuple[Any, Any, Any]
+            if threshold is None:
+                k = min(top, found_in.n_samples_fit_)
+                nearest = found_in.query(batch.X, k)
+                found = np.repeat(np.arange(n_rows), k), nearest.ids.ravel(), nearest.similarities.ravel()
+            else:
+                found = found_in.query_threshold(batch.X, threshold)
+            write([names[found[0]], found[1], np.round(found[2], 6)])
+            first += n_rows
+            advance(n_rows)
+    report_skipped(batches, first + batches.skipped, " and are not searched for")
+
+
+def dedup(
+    context: typer.Context,
+    files: options.Files,
+    threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="The similarity of near-duplicates.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file that ends with .csv or .parquet.")
+    ] = None,
+    kept: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the lines of a text are written that are kept.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each near-duplicate.")] = False,
+    recall: options.Recall = 0.95,
+    sets: options.Sets = False,
+    n_hashes: options.NHashes = 256,
+    bits: options.Bits = 8,
+    p: Annotated[float, typer.Option("--p", help="The power of the pGMM kernel.")] = 1.0,
+    random_state: options.RandomState = 0,
+    n_jobs: options.NJobs = 1,
+    quiet: options.Quiet = False,
+    text: options.TextColumn = None,
+    shingle: options.Shingle = 3,
+    format: options.Format = "auto",  # noqa: A002
+    label: options.Label = None,
+    columns: options.Columns = None,
+    categorical: options.Categorical = None,
+    hash_columns: options.HashColumns = None,
+    header: options.Header = None,
+    missing: options.MissingOrZero = "error",
+    n_features: options.NFeatures = None,
+    index_base: options.IndexBase = "auto",
+    on_error: options.OnError = "stop",
+    rejects: options.Rejects = None,
+) -> None:
+    """Find near-duplicates: a line for each row that is similar to one that is kept, which is the first of them.
+
+    The codes of the rows that are kept stay in memory, some 450 bytes of a row, and nothing else. Files that end with
+    .txt, or --format text, have a text on each line; --kept writes the lines without the near-duplicates.
+
+    For example:
+      gcwsnet dedup texts.txt --threshold 0.8 --kept unique.txt
+      gcwsnet dedup digits.csv --label digit --threshold 0.9 --json
+      cat texts.txt | gcwsnet dedup - --format text --threshold 0.8
+    """
+    import numpy as np
+
+    from gcwsnet._atomic import written_beside
+    from gcwsnet.cli._display import report_skipped, rows_progress, writer_for
+    from gcwsnet.neighbors._dedup import Deduplicator, FileRows
+
+    reading = options.reading(
+        format=format,
+        columns=columns,
+        categorical=categorical,
+        hash_columns=hash_columns,
+        header=header,
+        missing=options.check_choice("--missing", missing, ("error", "zero")),
+        n_features=n_features,
+        index_base=index_base,
+        on_error=on_error,
+        rejects=rejects,
+    )
+    ignored = options.name_or_number(label)
+    rows, reading = FileRows.of_files(
+        files, reading, text=options.name_or_number(text), shingle=shingle, ids=None, ignored=ignored
+    )
+    if rows.schema is not None:
+        options.refuse(context, ["shingle"], "the rows are no texts. Leave it out, or give --text.")
+    if kept is not None and not rows.lines:
+        raise typer.BadParameter("The option is for files with a text on each line.", param_hint="--kept")
+    deduplicate = Deduplicator(
+        threshold,
+        n_hashes=n_hashes,
+        bits=bits,
+        p=p,
+        recall=recall,
+        sets=sets,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    batches = rows.batches(files, reading, None)
+    n_found = 0
+    with contextlib.ExitStack() as stack:
+        write = stack.enter_context(writer_for(out, ["row", "duplicate_of", "similarity"], as_json=as_json))
+        advance = stack.enter_context(rows_progress(quiet))
+        lines: IO[str] | None = None
+        if kept is not None:
+            beside = stack.enter_context(written_beside(kept))
+            lines = io.TextIOWrapper(beside, encoding="utf-8", errors="surrogateescape", newline="\n")
+            stack.callback(lines.detach)
+        for batch in batches:
+            found = deduplicate(batch.X)
+            numbers = [batches.positions(some) for some in (found.rows, found.originals)]
+            write([*numbers, np.round(found.similarities, 6)])
+            n_found += len(found.rows)
+            if lines is not None and batch.lines is not None:
+                lines.writelines(f"{one}\n" for one, keep in zip(batch.lines, found.kept.tolist(), strict=True) if keep)
+            advance(batch.X.shape[0])
+    report_skipped(batches, deduplicate.n_rows + batches.skipped, " and are not compared")
+    if not quiet and not as_json:
+        print(f"{deduplicate.n_rows:,} rows, {n_found:,} near-duplicates", file=sys.stderr)

@@ -1,0 +1,364 @@
+"""Codes in a folder, with checksums of everything; what is read is verified first.
+
+A folder has
+
+- ``coder.safetensors``: how rows become codes;
+- ``codes.json``: the settings, the versions, the checksum of the coder, and the files that are hashed;
+- ``file-00000.json`` for each file that is finished: its fingerprint, the checksum of the coder, its rows, and its
+  parts with their rows and checksums;
+- the parts, ``part-00000-00000.codes.npy`` with ``.labels.npy`` and ``.weights.npy``, or ``part-00000-00000.parquet``.
+
+The JSON files hold the SHA-256 of their own content. A file is written when all that it names is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import gcwsnet
+from gcwsnet._atomic import write_file
+from gcwsnet.estimators._tensor_file import Arrays, Description, read_file
+from gcwsnet.estimators._tensor_file import write_file as write_tensors
+from gcwsnet.hashing.parameters import HASH_VERSION
+from gcwsnet.tables._batch import Batch, rebatched
+from gcwsnet.tables._errors import PARQUET_COMPRESSION, DataError, require_pyarrow
+
+CODER, MANIFEST = "coder.safetensors", "codes.json"
+
+FORMATS = ("npy", "parquet")
+
+BYTES_OF_A_PART = 1 << 26
+
+ROWS_OF_A_BATCH = 8192
+
+VERSION = 4
+
+PART_FILE = re.compile(r"part-\d{5,9}-\d{5,9}\.(codes\.npy|labels\.npy|weights\.npy|parquet)")
+
+WRITTEN = re.compile(rf"coder\.safetensors|codes\.json|file-\d{{5,9}}\.json|{PART_FILE.pattern}")
+
+AGAIN = "hash the files again"
+
+
+def is_codes_folder(path: Path) -> bool:
+    """Return whether `gcwsnet hash` has written this folder, or has begun to."""
+    return (path / CODER).is_file()
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a folder of codes is made from.
+
+    Attributes
+    ----------
+    settings : dict
+        The settings of the run; it is resumed only with the same.
+    files : list of dict
+        The fingerprints of the files that are hashed, in their order. Of a file that could not be read when the coder
+        was learned it is the name alone, with "unread": the coder was learned without it.
+    coder : str
+        The SHA-256 of the file of the coder.
+    """
+
+    settings: dict[str, Any]
+    files: list[dict[str, Any]]
+    coder: str
+
+    def write(self, folder: Path) -> None:
+        """Write the manifest into a folder, in place of the one before."""
+        versions = {"gcwsnet_version": gcwsnet.__version__, "hash_version": HASH_VERSION}
+        _write_json(folder / MANIFEST, versions | asdict(self))
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """Return the manifest of a folder, whose coder must be the one that it names."""
+        path = folder / MANIFEST
+        if not path.is_file():
+            raise FileNotFoundError(f"{path} is missing: {folder} is not a folder of codes, or hashing has only begun")
+        content = _read_json(path)
+        _check(content.get("hash_version") == HASH_VERSION, path, f"it must be of hash version {HASH_VERSION}")
+        settings, files, coder = (_get(content, name) for name in ("settings", "files", "coder"))
+        _check(isinstance(settings, dict) and isinstance(coder, str), path, "settings and the coder must be there")
+        named = isinstance(files, list) and all(isinstance(one, dict) and "name" in one for one in files)
+        _check(named, path, "files must be a list with names")
+        if coder_digest(folder) != coder:
+            raise _damaged(folder / CODER, f"it must be the coder that {MANIFEST} names, and it is another one")
+        return cls(settings, files, coder)
+
+
+def unread(name: str) -> dict[str, Any]:
+    """Return what a manifest has in place of the fingerprint of a file that could not be read."""
+    return {"name": name, "unread": True}
+
+
+def is_input(expected: dict[str, Any], given: Any) -> bool:
+    """Return whether a fingerprint is the one that a manifest has; any contents are, of a file that it has unread."""
+    if "unread" in expected:
+        return isinstance(given, dict) and given.get("name") == expected["name"]
+    return given == expected
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the codes of a file: its rows, and the SHA-256 of each of its files by name."""
+
+    rows: int
+    files: dict[str, str]
+
+
+@dataclass(frozen=True)
+class HashedFile:
+    """The codes of one file that is finished.
+
+    Attributes
+    ----------
+    number : int
+        Its place among the files of the folder.
+    input : dict
+        The fingerprint of the file.
+    coder : str
+        The SHA-256 of the file of the coder.
+    rows, skipped : int
+        The rows that were hashed, and those that could not be read.
+    parts : list of Part
+    """
+
+    number: int
+    input: dict[str, Any]
+    coder: str
+    rows: int
+    skipped: int
+    parts: list[Part]
+
+    def write(self, folder: Path) -> None:
+        """Write it into a folder."""
+        _write_json(file_manifest(folder, self.number), asdict(self))
+
+    @classmethod
+    def read(cls, folder: Path, manifest: Manifest, number: int) -> HashedFile | None:
+        """Return what was written of file `number` of a manifest, and None if that is not finished."""
+        path = file_manifest(folder, number)
+        if not path.is_file():
+            return None
+        content = _read_json(path)
+        _check(content.get("number") == number, path, f"it must be of file number {number}")
+        of_it = is_input(manifest.files[number], content.get("input"))
+        _check(of_it, path, f"it must be of the file that {MANIFEST} names")
+        _check(content.get("coder") == manifest.coder, path, f"its codes must be made by the {CODER} beside it")
+        rows, skipped, parts = (_get(content, name) for name in ("rows", "skipped", "parts"))
+        _check(_is_count(rows) and _is_count(skipped) and isinstance(parts, list), path, "rows must be counted")
+        found = [_part(one, path) for one in parts]
+        _check(sum(part.rows for part in found) == rows, path, f"the parts must have {rows} rows together")
+        return cls(number, content["input"], manifest.coder, rows, skipped, found)
+
+    def batches(self, folder: Path) -> Iterator[Batch]:
+        """Yield the codes with labels and weights; each part is verified before any of its rows is given."""
+        for part in self.parts:
+            batch = _read_part(folder, part)
+            for first in range(0, part.rows, ROWS_OF_A_BATCH):
+                yield batch.rows(first, first + ROWS_OF_A_BATCH)
+
+
+def check_part(folder: Path, part: Part, *, n_codes: int, n_values: int) -> None:
+    """Raise DataError unless a part has its checksums, and rows of `n_codes` codes below `n_values`."""
+    check_codes(_read_part(folder, part), folder / next(iter(part.files)), n_codes=n_codes, n_values=n_values)
+
+
+def check_codes(batch: Batch, path: Path, *, n_codes: int, n_values: int) -> None:
+    """Raise DataError unless rows have `n_codes` codes below `n_values`, as those of the coder have."""
+    if batch.X.shape[1] != n_codes or int(batch.X.max(initial=0)) >= n_values:
+        raise DataError(
+            f"rows must have {n_codes} codes below {n_values}, as those of the coder have, got others; {AGAIN}",
+            path=str(path),
+        )
+
+
+def file_manifest(folder: Path, number: int) -> Path:
+    """Return the path of the manifest of file `number`."""
+    return folder / f"file-{number:05d}.json"
+
+
+def hashed_files(folder: Path, manifest: Manifest) -> list[HashedFile]:
+    """Return the files of a folder that are finished."""
+    found = (HashedFile.read(folder, manifest, number) for number in range(len(manifest.files)))
+    return [one for one in found if one is not None]
+
+
+def remove_codes(folder: Path) -> None:
+    """Remove what `gcwsnet hash` has written into a folder: first what names the rest."""
+    written = sorted(path for path in folder.iterdir() if WRITTEN.fullmatch(path.name) and path.name != CODER)
+    for path in (folder / MANIFEST, *written, folder / CODER):
+        path.unlink(missing_ok=True)
+
+
+def write_description(folder: Path, arrays: Arrays, description: Description) -> None:
+    """Write how the codes of a folder are made."""
+    write_tensors(folder / CODER, arrays, description)
+
+
+def read_description(folder: Path) -> tuple[Arrays, Description]:
+    """Return what `write_description` wrote."""
+    return read_file(folder / CODER)
+
+
+def coder_digest(folder: Path) -> str:
+    """Return the SHA-256 of the file of the coder."""
+    return hashlib.sha256((folder / CODER).read_bytes()).hexdigest()
+
+
+def write_parts(folder: Path, number: int, batches: Iterable[Batch], format: str) -> list[Part]:  # noqa: A002
+    """Write the codes of file `number`: batches with codes for X and with labels as they were read."""
+    parts: list[Part] = []
+    for batch in _in_parts(batches):
+        name = f"part-{number:05d}-{len(parts):05d}"
+        contents = (_npy_files if format == "npy" else _parquet_files)(name, batch)
+        for file, content in contents.items():
+            write_file(folder / file, content)
+        digests = {file: hashlib.sha256(content).hexdigest() for file, content in contents.items()}
+        parts.append(Part(batch.n_rows, digests))
+    return parts
+
+
+def _in_parts(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield batches whose codes take at most 64 MB."""
+    waiting = iter(batches)
+    first = next(waiting, None)
+    if first is None:
+        return
+
+    def all_of_them() -> Iterator[Batch]:
+        yield first
+        yield from waiting
+
+    yield from rebatched(all_of_them(), max(1, BYTES_OF_A_PART // max(1, first.X.nbytes // first.n_rows)))
+
+
+def _npy_files(name: str, batch: Batch) -> dict[str, memoryview]:
+    arrays = {"codes": batch.X, "labels": batch.y, "weights": batch.weight}
+    return {f"{name}.{what}.npy": _npy(array) for what, array in arrays.items() if array is not None}
+
+
+def _npy(array: NDArray[Any]) -> memoryview:
+    content = io.BytesIO()
+    array = array.astype(str) if array.dtype.kind == "O" else array
+    np.save(content, np.ascontiguousarray(array), allow_pickle=False)
+    return content.getbuffer()
+
+
+def _parquet_files(name: str, batch: Batch) -> dict[str, memoryview]:
+    pyarrow, parquet = require_pyarrow("Parquet"), require_pyarrow("Parquet", "pyarrow.parquet")
+    numbers = pyarrow.array(np.ascontiguousarray(batch.X).ravel())
+    columns = {"codes": pyarrow.FixedSizeListArray.from_arrays(numbers, batch.X.shape[1])}
+    if batch.y is not None:
+        columns["label"] = pyarrow.array(batch.y)
+    if batch.weight is not None:
+        columns["weight"] = pyarrow.array(batch.weight)
+    content = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns), content, compression=PARQUET_COMPRESSION)
+    return {f"{name}.parquet": content.getbuffer()}
+
+
+def _read_part(folder: Path, part: Part) -> Batch:
+    contents = {name.split(".", 1)[1]: _verified(folder / name, digest) for name, digest in part.files.items()}
+    path = folder / next(iter(part.files))
+    try:
+        batch = _parquet_batch(contents["parquet"]) if "parquet" in contents else _npy_batch(contents)
+    except (ValueError, TypeError, KeyError, EOFError, OSError) as error:  # those of pyarrow are among them
+        raise _damaged(path, f"it must hold codes ({type(error).__name__}: {error})") from error
+    codes = batch.X
+    _check(codes.ndim == 2 and codes.dtype.kind == "u", path, "codes must be a matrix of unsigned integers")
+    for what, kinds, found in (("labels", "biufUO", batch.y), ("weights", "f", batch.weight)):
+        fits = found is None or (found.ndim == 1 and found.dtype.kind in kinds)
+        _check(fits, path, f"{what} must be a vector of {'numbers' if kinds == 'f' else 'numbers or texts'}")
+    lengths = [len(one) for one in batch if one is not None]
+    _check(lengths == [part.rows] * len(lengths), path, f"it must have {part.rows} rows, got {lengths}")
+    return batch
+
+
+def _npy_batch(contents: dict[str, bytes]) -> Batch:
+    found = {
+        name.removesuffix(".npy"): np.load(io.BytesIO(content), allow_pickle=False)
+        for name, content in contents.items()
+    }
+    return Batch(found["codes"], found.get("labels"), found.get("weights"))
+
+
+def _parquet_batch(content: bytes) -> Batch:
+    pyarrow, parquet = require_pyarrow("Parquet"), require_pyarrow("Parquet", "pyarrow.parquet")
+    table = parquet.read_table(pyarrow.BufferReader(content))
+    column = table["codes"].combine_chunks()
+    codes = column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), -1)
+    label, weight = (table[what].to_numpy() if what in table.column_names else None for what in ("label", "weight"))
+    return Batch(codes, label, weight)
+
+
+def _verified(path: Path, digest: str) -> bytes:
+    """Return the content of a file, whose SHA-256 must be the given one."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"the file is missing, which the folder of codes names; {AGAIN}", path=str(path)) from None
+    _check(hashlib.sha256(content).hexdigest() == digest, path, "its content must fit its checksum")
+    return content
+
+
+def _part(content: Any, path: Path) -> Part:
+    _check(isinstance(content, dict) and _is_count(content.get("rows")), path, "a part must have rows")
+    files = content.get("files")
+    _check(isinstance(files, dict) and bool(files), path, "a part must have files")
+    for name, digest in files.items():
+        _check(PART_FILE.fullmatch(name) is not None, path, f"a part must be a file of this folder, got {name!r:.100}")
+        _check(isinstance(digest, str), path, "a part must have checksums")
+    return Part(content["rows"], files)
+
+
+def _get(content: dict[str, Any], name: str) -> Any:
+    return content.get(name)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    text = json.dumps(content, allow_nan=False, sort_keys=True)
+    checked = {"version": VERSION, "sha256": hashlib.sha256(text.encode()).hexdigest(), "content": content}
+    write_file(path, json.dumps(checked, indent=1, allow_nan=False).encode())
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        checked = json.loads(path.read_bytes())
+        version = checked["version"]
+        if version != VERSION:
+            raise DataError(f"it is of format {version}, and this gcwsnet reads {VERSION}; {AGAIN}", path=str(path))
+        content = checked["content"]
+        text = json.dumps(content, allow_nan=False, sort_keys=True)
+    except DataError:
+        raise
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise _damaged(path, f"it must be JSON ({type(error).__name__}: {error})") from error
+    _check(
+        hashlib.sha256(text.encode()).hexdigest() == checked.get("sha256"), path, "its content must fit its checksum"
+    )
+    _check(isinstance(content, dict), path, "it must be an object")
+    return dict(content)
+
+
+def _damaged(path: Path, rule: str) -> DataError:
+    return DataError(f"the folder of codes is damaged: {rule}; {AGAIN}, or take another copy", path=str(path))
+
+
+def _check(fits: bool, path: Path, rule: str) -> None:
+    if not fits:
+        raise _damaged(path, rule)

@@ -1,0 +1,300 @@
+"""Files hashed into a folder of codes, each by itself; finished files are not hashed again.
+
+All that is done with all rows is a map over files and a merge (`_map_files`), in this process or in those of a cluster.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gcwsnet._atomic import locked, remove_left_overs, require_separate
+from gcwsnet.estimators._tensor_file import digest_of
+from gcwsnet.files._codes import (
+    CODER,
+    MANIFEST,
+    WRITTEN,
+    HashedFile,
+    Manifest,
+    coder_digest,
+    file_manifest,
+    hashed_files,
+    is_codes_folder,
+    is_input,
+    remove_codes,
+    unread,
+    write_description,
+    write_parts,
+)
+from gcwsnet.files._fingerprint import Inputs, difference
+from gcwsnet.files._learn import (
+    Failure,
+    FileCoder,
+    FileReading,
+    Map,
+    attempt_each,
+    fingerprint_files,
+    learn_from_sample,
+    one_by_one,
+    sample_files,
+    survey_files,
+)
+from gcwsnet.files._sources import find_sources
+from gcwsnet.files._train import coder_of_codes
+from gcwsnet.net._settings import TrainingSettings
+from gcwsnet.tables._batch import Batch
+from gcwsnet.tables._coder import Coder, CoderSettings
+from gcwsnet.tables._errors import DataError
+
+
+@dataclass(frozen=True)
+class HashingOptions:
+    """The options of a run of hashing.
+
+    Attributes
+    ----------
+    coder : CoderSettings or Coder
+        How a coder is learned from the files, or one that was learned before.
+    format : {"npy", "parquet"}
+        The format of the codes.
+    resume, restart : bool
+        Whether the codes in the folder are finished, or dropped and written again.
+    training : TrainingSettings
+        The settings of the nets that codes are made for, and that the search compares.
+    files, out, reading, task, seed, n_jobs
+        See `TrainingOptions`; `out` is the folder of the codes.
+    """
+
+    files: list[str]
+    out: Path
+    reading: dict[str, Any]
+    coder: CoderSettings | Coder
+    training: TrainingSettings
+    task: str
+    seed: int
+    format: str
+    resume: bool
+    restart: bool
+    n_jobs: int | None
+
+    def settings(self) -> dict[str, Any]:
+        """Return what must be the same for hashing to be resumed, besides the files."""
+        given = {name: getattr(self, name) for name in ("reading", "task", "seed", "format")}
+        hashing = _digest(self.coder) if isinstance(self.coder, Coder) else asdict(self.coder)
+        return json.loads(json.dumps({**given, "hashing": hashing, "net": self.training.state()}, sort_keys=True))
+
+
+def _digest(coder: Coder) -> dict[str, str]:
+    arrays, description = coder.state(timings=False)
+    return {"coder": digest_of(json.dumps(description), arrays)}
+
+
+class HashedFiles(NamedTuple):
+    """The result of hashing: the coder, the files that are finished, and by name why others are not."""
+
+    file_coder: FileCoder
+    files: list[HashedFile]
+    failures: dict[str, Exception]
+
+
+def hash_with(options: HashingOptions, report: Callable[[str], None], over: Map = one_by_one) -> HashedFiles:
+    """Write the codes of all files that are not finished yet, and return what is there.
+
+    A file that cannot be read or hashed is left out, and the others are finished. If none can, the error of the first
+    is raised.
+
+    Parameters
+    ----------
+    options : HashingOptions
+    report : function of a line
+        It is called with lines for people.
+    over : Map
+        Where the tasks of the files are done.
+    """
+    if isinstance(options.coder, CoderSettings):
+        options.coder.check()
+    options.training.check()
+    sources = find_sources(options.files)
+    if not all(one.reusable for one in sources):
+        raise ValueError("hash reads files more than once, which standard input cannot be; give files")
+    names, base = list(dict.fromkeys(one.name for one in sources)), os.getcwd()
+    rejects = [_rejects(options.reading, number, len(names)) for number in range(len(names))]
+    require_separate(names, [one for one in rejects if one is not None], folder=options.out, written=WRITTEN)
+    options.out.mkdir(parents=True, exist_ok=True)
+    with locked(options.out):
+        remove_left_overs(options.out)
+        manifest = _unfinished(options, names, base, over)
+        failures: dict[str, Exception] = {}
+        if manifest is None:
+            file_coder, manifest, failures = _begin(options, names, base, report, over)
+        else:
+            file_coder = coder_of_codes(options.out)
+            finished = len(hashed_files(options.out, manifest))
+            report(f"{finished} of {len(manifest.files)} files are finished")
+        numbers = [number for number, name in enumerate(names) if name not in failures]
+        is_new = [not file_manifest(options.out, number).exists() for number in numbers]
+        hashed: dict[int, HashedFile] = {}
+        task = partial(hash_file, options.out.absolute(), base=base, n_jobs=options.n_jobs)
+        for place, result in attempt_each(over, task, numbers):
+            number = numbers[place]
+            if isinstance(result, Failure):
+                failures[names[number]] = result.error
+            else:
+                hashed[number] = result
+                if is_new[place]:
+                    report(_line(result))
+        remove_left_overs(options.out)  # those of workers that have died
+    if not hashed:
+        raise next(iter(failures.values()))
+    return HashedFiles(
+        file_coder,
+        [hashed[number] for number in sorted(hashed)],
+        {name: failures[name] for name in names if name in failures},
+    )
+
+
+def _rejects(reading: dict[str, Any], number: int, n_files: int) -> str | None:
+    """Return the file for the skipped rows of file `number`, which has one of its own among several files."""
+    if "rejects" not in reading:
+        return None
+    return str(reading["rejects"]) if n_files == 1 else f"{reading['rejects']}.{number:05d}"
+
+
+def _line(hashed: HashedFile) -> str:
+    skipped = f", {hashed.skipped:,} skipped" if hashed.skipped else ""
+    return f"{hashed.input['name']}: {hashed.rows:,} rows{skipped}"
+
+
+def hash_file(folder: Path, number: int, *, base: str = "", n_jobs: int | None = None) -> HashedFile:
+    """Write the codes of one file of a folder of codes, and return what was written.
+
+    It depends on the coder, on the manifest and on the file alone, and leaves the same bytes whenever and however often
+    it is called, by whichever process. A file that is finished already is not read again. What it writes counts from
+    the moment when the manifest of the file is moved into place, as the last of all.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder with the coder and the manifest, which `hash_with` writes first.
+    number : int
+        The number of the file in the manifest.
+    base : str
+        The folder that names of files are in if they are not absolute, by default the working directory.
+    n_jobs : int, optional
+        Threads.
+    """
+    manifest, file_coder = _loaded(folder, _versions(folder))
+    finished = HashedFile.read(folder, manifest, number)
+    if finished is not None and all((folder / name).is_file() for part in finished.parts for name in part.files):
+        return finished
+    expected, settings = manifest.files[number], manifest.settings
+    name = expected["name"]
+    inputs = Inputs([name], base)
+    if not is_input(expected, inputs.fingerprints[0]):
+        raise DataError("the file has other contents than when hashing began; begin again with --restart", path=name)
+    reading = settings["reading"]
+    if (rejects := _rejects(reading, number, len(manifest.files))) is not None:
+        reading = reading | {"rejects": os.path.join(base, rejects)}
+    batches = FileReading(reading, base).open([name], file_coder.schema)
+
+    def coded(batch: Batch) -> Batch:
+        if "unread" in expected and file_coder.targets is not None:
+            file_coder.target(batch.y)  # its labels were not seen when the coder was learned
+        return Batch(file_coder.codes(batch.X, n_jobs), batch.y, batch.weight)
+
+    parts = write_parts(folder, number, map(coded, batches), settings["format"])
+    inputs.check()
+    n_rows = sum(part.rows for part in parts)
+    hashed = HashedFile(number, inputs.fingerprints[0], manifest.coder, n_rows, batches.skipped, parts)
+    hashed.write(folder)
+    return hashed
+
+
+def _versions(folder: Path) -> tuple[tuple[int, ...], ...]:
+    """Return what changes when the manifest or the coder of a folder is replaced."""
+    found = [(folder / name).stat() for name in (MANIFEST, CODER) if (folder / name).exists()]
+    return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in found)
+
+
+@lru_cache(maxsize=1)
+def _loaded(folder: Path, versions: tuple[tuple[int, ...], ...]) -> tuple[Manifest, FileCoder]:
+    """Return what a folder has, which is kept for the next file."""
+    del versions
+    return Manifest.read(folder), coder_of_codes(folder)
+
+
+def _begin(
+    options: HashingOptions, names: list[str], base: str, report: Callable[[str], None], over: Map
+) -> tuple[FileCoder, Manifest, dict[str, Exception]]:
+    """Learn how files become codes, and write that and the manifest; return why files were left out, too."""
+    remove_codes(options.out)
+    schema = options.coder.schema if isinstance(options.coder, Coder) else None
+    reading = FileReading(options.reading, base, schema)
+    surveyed = survey_files(names, reading, over)
+    rows = sample_files(surveyed, reading, options.seed, over)
+    file_coder = learn_from_sample(
+        rows,
+        surveyed.schema,
+        surveyed.survey,
+        options.coder,
+        options.training,
+        options.task,
+        options.seed,
+        options.n_jobs,
+    )
+    settings = options.coder
+    if isinstance(settings, CoderSettings) and "auto" in (settings.scale, settings.p) and file_coder.targets is None:
+        report(
+            "preprocessing and p were not selected, since there are no labels: where they are 'auto', they are "
+            "'numeric' and 1"
+        )
+    write_description(options.out, *file_coder.state())
+    files = [surveyed.fingerprints.get(name) or unread(name) for name in names]
+    manifest = Manifest(options.settings(), files, coder_digest(options.out))
+    manifest.write(options.out)
+    return file_coder, manifest, surveyed.failures
+
+
+def _unfinished(options: HashingOptions, names: list[str], base: str, over: Map) -> Manifest | None:
+    """Return the manifest of an earlier run that is to be resumed."""
+    if not is_codes_folder(options.out) or options.restart:
+        return None
+    if not options.resume:
+        raise ValueError(f"{options.out} has codes; finish them with --resume, or write them again with --restart")
+    try:
+        manifest = Manifest.read(options.out)
+    except FileNotFoundError:
+        return None  # killed between coder and manifest
+    for name, value in options.settings().items():
+        before = manifest.settings.get(name)
+        if before != value:
+            raise ValueError(
+                f"{options.out} was begun with {name} {before}, and now it is {value}; codes of a folder have the same "
+                "files and settings, so write them again with --restart"
+            )
+    _check_inputs(options.out, manifest, names, base, over)
+    return manifest
+
+
+def _check_inputs(folder: Path, manifest: Manifest, names: list[str], base: str, over: Map) -> None:
+    """Raise an error if a folder of codes was begun with other files; those that could not be read may have changed."""
+    other = ""
+    if [one["name"] for one in manifest.files] != names:
+        other = difference(manifest.files, [{"name": name} for name in names])
+    else:
+        for number, now in enumerate(fingerprint_files(names, base, over)):
+            finished = HashedFile.read(folder, manifest, number)
+            if "unread" in manifest.files[number] and finished is None:
+                continue
+            if isinstance(now, Failure):
+                raise now.error
+            if now != (manifest.files[number] if finished is None else finished.input):
+                other = f"{names[number]} has other contents"
+                break
+    if other:
+        raise ValueError(f"{folder} was begun with other files: {other}; write the codes again with --restart")

@@ -1,0 +1,552 @@
+"""How files become codes and targets: a schema of columns, a coder and targets, learned from some of their rows."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet import _sparse as sparse
+from gcwsnet._threads import n_threads
+from gcwsnet._validation import check_finite
+from gcwsnet.files._batches import Batches, ReaderBatches
+from gcwsnet.files._fingerprint import Fingerprint, Inputs
+from gcwsnet.files._read import read
+from gcwsnet.files._sources import Source, detect_format
+from gcwsnet.net._settings import TrainingSettings
+from gcwsnet.net._targets import Labels, Numbers, Targets
+from gcwsnet.search import CandidateScore, fit_coder
+from gcwsnet.tables._batch import Batch, joined, weighted
+from gcwsnet.tables._coder import Coder, CoderSettings
+from gcwsnet.tables._columns import labels_of_texts
+from gcwsnet.tables._errors import DataError
+from gcwsnet.tables._learn import Findings, Survey, infer_label_type
+from gcwsnet.tables._schema import Schema
+
+MOST_CLASSES_OF_INTEGERS = 100
+
+SAMPLE_ROWS, SAMPLE_BYTES = 20_000, 1 << 26
+
+"""The most that is learned from, of rows and of the bytes of their numbers."""
+
+NO_ROWS = "there are no rows of positive weight to learn from"
+
+NO_LABELS = "there are no labels to learn from; name their column with --label"
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class FileCoder:
+    """A coder with what is known about the files that it was learned from.
+
+    Attributes
+    ----------
+    coder : Coder
+        It has a schema, which says how files become rows.
+    label_type : {"integers", "numbers", "strings"} or None
+        None for rows without labels.
+    targets : Targets or None
+    n_rows : int or None
+        The rows of the files; None for a stream.
+    """
+
+    coder: Coder
+    label_type: str | None
+    targets: Targets | None
+    n_rows: int | None
+
+    @property
+    def schema(self) -> Schema:
+        """How files become rows."""
+        assert self.coder.schema is not None  # noqa: S101
+        return self.coder.schema
+
+    @property
+    def task(self) -> str | None:
+        """The task, "classification" or "regression"; None for rows without labels."""
+        return None if self.targets is None else "classification" if isinstance(self.targets, Labels) else "regression"
+
+    def codes(self, X: Any, n_jobs: int | None) -> NDArray[Any]:
+        """Return the codes of rows as they were read."""
+        if X.shape[1] != self.coder.n_features:
+            raise ValueError(f"rows must have {self.coder.n_features} columns as those before, got {X.shape[1]}")
+        self.coder.settings.check_finite(X)
+        return self.coder.codes(X, n_jobs=n_jobs)
+
+    def target(self, y: NDArray[Any] | None) -> NDArray[Any]:
+        """Return labels or numbers as they are learned."""
+        if y is None or self.targets is None:
+            raise ValueError(NO_LABELS)
+        return encoded(self.targets, self.label_type, y)
+
+    def coded(self, batches: Iterable[Batch], n_jobs: int | None) -> Iterator[Batch]:
+        """Yield codes and encoded targets of batches."""
+        for batch in batches:
+            target = self.target(batch.y)
+            yield Batch(self.codes(batch.X, n_jobs), target, batch.weight)
+
+    def file_description(self) -> dict[str, Any]:
+        """Return what is known about the files as JSON can hold it."""
+        return {"label_type": self.label_type, "n_rows": self.n_rows}
+
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Return all of it as arrays and as what JSON can hold; it is the same for the same rows."""
+        arrays, coder = self.coder.state(timings=False)
+        description = self.file_description() | {"coder": coder, "targets": None}
+        if self.targets is not None:
+            target_arrays, description["targets"] = self.targets.state()
+            arrays = arrays | target_arrays
+        return arrays, description
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, description: dict[str, Any]) -> FileCoder:
+        """Return the file coder whose state this is."""
+        targets = description["targets"]
+        return cls(
+            Coder.from_state(arrays, description["coder"]),
+            description["label_type"],
+            None if targets is None else Targets.from_state(arrays, targets),
+            description["n_rows"],
+        )
+
+
+def learn_from_files(
+    batches: Batches,
+    settings: CoderSettings,
+    training: TrainingSettings,
+    task: str,
+    seed: int,
+    n_jobs: int | None,
+) -> FileCoder:
+    """Return the file coder of files, which are read once to know them and once for a sample.
+
+    The search compares nets with the settings of the training that follows, as far as they are known.
+    """
+    survey = batches.survey()
+    rows = sample(batches, survey.n_weighted, seed)
+    return learn_from_sample(rows, batches.schema, survey, settings, training, task, seed, n_jobs)
+
+
+def learn_from_sample(
+    rows: Batch,
+    schema: Schema,
+    survey: Survey,
+    settings: CoderSettings | Coder,
+    training: TrainingSettings,
+    task: str,
+    seed: int,
+    n_jobs: int | None,
+) -> FileCoder:
+    """Return the file coder of files that were surveyed, and from which rows were drawn; a given coder is taken."""
+    labels = survey.labels if survey.label_type is not None else None
+    return _learn(rows, schema, settings, training, task, survey.label_type, labels, survey.n_weighted, seed, n_jobs)
+
+
+def learn_from_stream(
+    batches: Batches,
+    settings: CoderSettings,
+    training: TrainingSettings,
+    task: str,
+    classes: list[str] | None,
+    seed: int,
+    n_jobs: int | None,
+) -> tuple[FileCoder, Iterator[Batch]]:
+    """Return the file coder of a stream, learned from its first rows, and all its rows.
+
+    With `classes`, the labels of a classification as text, its first rows need not show all of them.
+    """
+    rest = weighted(batches, batches.batch_rows)
+    first = _first_rows(rest)
+    if first.y is None:
+        raise ValueError(NO_LABELS)
+    kind = infer_label_type(first.y)
+    labels = tuple(np.unique(first.y).tolist())
+    if classes is not None:
+        task, labels = "classification", _listed_classes(classes, kind)
+    learned = _learn(first, batches.schema, settings, training, task, kind, labels, None, seed, n_jobs)
+    parts = (first.rows(start, start + batches.batch_rows) for start in range(0, first.n_rows, batches.batch_rows))
+    return learned, chain(parts, rest)
+
+
+def _learn(
+    rows: Batch,
+    schema: Schema,
+    given: CoderSettings | Coder,
+    training: TrainingSettings,
+    task: str,
+    label_type: str | None,
+    labels: tuple[Any, ...] | None,
+    n_rows: int | None,
+    seed: int,
+    n_jobs: int | None,
+) -> FileCoder:
+    settings = given.settings if isinstance(given, Coder) else given
+    check_finite(rows.X, nan_is_fine=settings.missing != "error")
+    targets: Targets | None = None
+    score = None
+    thorough = settings.search == "thorough"
+    epochs = () if n_rows is None else training.epochs_to_compare(n_rows, thorough=thorough)
+    if label_type is None:
+        training = training.for_rows(math.inf if n_rows is None else n_rows)
+    else:
+        y = as_labels(rows.y, label_type)
+        if find_task(task, label_type, labels) == "classification":
+            exact = [int(label) for label in labels or ()] if label_type == "integers" else labels
+            targets = Labels(np.unique(as_labels(np.array(exact), label_type)))
+        else:
+            targets = Numbers.learn(y, "squared_error")
+        training = training.for_rows(*(math.inf,) if n_rows is None else (n_rows, targets.n_outputs))
+        weight = None if rows.weight is None else np.asarray(rows.weight)
+        score = CandidateScore(targets, _encode(targets, y), weight, training, epochs, seed, n_threads(n_jobs))
+    if isinstance(given, Coder):
+        if rows.X.shape[1] != given.n_features:
+            raise ValueError(
+                f"the coder is for rows of {given.n_features} columns, and those of the files have {rows.X.shape[1]}"
+            )
+        coder = replace(given, schema=schema)
+    else:
+        n_nets = training.members()
+        coder = fit_coder(rows.X, settings, seed, score, numeric=schema.numeric, schema=schema, ensemble=n_nets)
+    targets = None if targets is None else targets.with_temperature(coder.temperature)
+    return FileCoder(coder, label_type, targets, n_rows)
+
+
+def find_task(task: str, label_type: str, labels: tuple[Any, ...] | None) -> str:
+    """Return "classification" or "regression".
+
+    With "auto", strings are classified, integers are if there are at most 100 different ones, and other numbers are
+    predicted by regression.
+    """
+    if task == "auto":
+        few = labels is not None and len(labels) <= MOST_CLASSES_OF_INTEGERS
+        task = "classification" if label_type == "strings" or (label_type == "integers" and few) else "regression"
+    if task == "regression" and label_type == "strings":
+        raise ValueError("a regression needs numbers, and the labels are text; use --task classification")
+    if task == "classification" and labels is None:
+        raise ValueError("there are too many different labels to classify; use --task regression")
+    if task == "classification" and label_type == "numbers":
+        raise ValueError("classes must be text or integers, and the labels are other numbers; use --task regression")
+    return task
+
+
+def as_labels(y: Any, label_type: str | None) -> NDArray[Any]:
+    """Return labels in the type that the classes have: integers as integers, unless later rows have fractions."""
+    y = np.asarray(y)
+    if label_type != "integers" or (y.dtype.kind == "u" and y.size and int(y.max()) >= 2**63):
+        return y
+    integers = y.astype(np.int64)
+    return integers if np.array_equal(integers, y) else y
+
+
+def _listed_classes(classes: list[str], label_type: str) -> tuple[Any, ...]:
+    """Return the labels that a user has listed, in the type of the labels of the first rows."""
+    if label_type == "strings":
+        return tuple(classes)
+    try:
+        return tuple(labels_of_texts(classes).tolist())
+    except ValueError:
+        raise ValueError(
+            f"--classes must be numbers, as the labels of the first rows are, got {','.join(classes)}"
+        ) from None
+
+
+def encoded(targets: Targets, label_type: str | None, y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels or numbers, as they were read, as they are learned."""
+    return _encode(targets, as_labels(y, label_type))
+
+
+def _encode(targets: Targets, y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels or numbers as they are learned; a label that is no class is an error."""
+    if isinstance(targets, Labels):
+        unknown = y[~np.isin(y, targets.classes)]
+        if len(unknown):
+            raise ValueError(
+                f"every label must be one of the {targets.n_outputs} classes known so far, got "
+                f"{unknown[:1].tolist()[0]!r}; name all labels of a stream with --classes"
+            )
+    return targets.encode(y)
+
+
+def read_with_schema(files: list[str], reading: dict[str, Any], schema: Schema, **more: Any) -> Batches:
+    """Return files, read as those that a schema was learned from."""
+    kept = ("format", "batch_rows", "dtype", "header", "on_error", "rejects", "longest_line")
+    settings = {name: value for name, value in reading.items() if name in kept}
+    return read(files if len(files) > 1 else files[0], schema=schema, **settings, **more)
+
+
+def sample(batches: Batches, n_rows: int, seed: int) -> Batch:
+    """Return rows drawn at random, in their order: at most 20,000, and not more than 64 MB of numbers."""
+    first = next(weighted(batches, batches.batch_rows), None)
+    if first is None:
+        raise ValueError(NO_ROWS)
+    return rows_at(batches, drawn_rows(n_rows, sample_size(first, n_rows), seed))
+
+
+def rows_at(batches: Iterable[Batch], numbers: NDArray[np.int64]) -> Batch:
+    """Return rows of positive weight by their numbers, which are ascending; rows after the last one are not read."""
+    chosen: list[Batch] = []
+    first = 0
+    for batch in (one.weighted() for one in batches):
+        here = numbers[slice(*np.searchsorted(numbers, [first, first + batch.n_rows]))]
+        if len(here):
+            chosen.append(batch.take(here - first))
+        first += batch.n_rows
+        if first > numbers[-1]:
+            break
+    return joined(chosen)
+
+
+def sample_size(first: Batch, n_rows: int) -> int:
+    """Return how many of `n_rows` rows are drawn, if they take as many bytes as those of the first batch."""
+    return max(1, min(n_rows, SAMPLE_ROWS, SAMPLE_BYTES // max(1, bytes_of_a_row(first))))
+
+
+def drawn_rows(n_rows: int, n: int, seed: int) -> NDArray[np.int64]:
+    """Return n different numbers below `n_rows`, ascending, in time and memory that grow with n."""
+    return np.sort(np.random.default_rng([seed, 8]).choice(n_rows, n, replace=False))
+
+
+def bytes_of_a_row(batch: Batch) -> int:
+    """Return the bytes of the numbers of a row, on average."""
+    X = batch.X
+    n_bytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
+    return n_bytes // max(batch.n_rows, 1)
+
+
+def _first_rows(batches: Iterator[Batch]) -> Batch:
+    taken: list[Batch] = []
+    n_rows = n_bytes = 0
+    for batch in batches:
+        taken.append(batch)
+        n_rows += batch.n_rows
+        n_bytes += batch.n_rows * bytes_of_a_row(batch)
+        if n_rows >= SAMPLE_ROWS or n_bytes >= SAMPLE_BYTES:
+            break
+    if not taken:
+        raise ValueError(NO_ROWS)
+    return joined(taken)
+
+
+FAILURES = (ValueError, OSError)
+
+"""What a file that is damaged or cannot be read raises."""
+
+BATCH_ROWS = 8192
+
+"""The rows of the first batch, whose size tells how many rows are drawn."""
+
+Item = TypeVar("Item")
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A task that has failed for its item alone, and why."""
+
+    error: Exception
+
+
+class Map(Protocol):
+    """A way to call a function with each item: yields the number of the item and what was returned, in any order.
+
+    An item that cannot be done for a reason of its own, such as workers that die of it, has a `Failure` as its result.
+    """
+
+    def __call__(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]: ...
+
+
+def one_by_one(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield the results of the items in their order, each computed here when it is asked for."""
+    for number, item in enumerate(items):
+        yield number, function(item)
+
+
+def attempt_each(
+    over: Map, function: Callable[[Item], Result], items: Sequence[Item]
+) -> Iterator[tuple[int, Result | Failure]]:
+    """Yield the number of each item and its result or failure, in any order."""
+    return over(partial(_attempt, function), items)
+
+
+def _attempt(function: Callable[[Item], Result], item: Item) -> Result | Failure:
+    try:
+        return function(item)
+    except FAILURES as error:
+        return Failure(error)
+
+
+def in_order(results: Iterator[tuple[int, Result]]) -> Iterator[Result]:
+    """Yield the results of a map in the order of the items; those that come too early wait.
+
+    Examples
+    --------
+    >>> list(in_order(iter([(1, "b"), (0, "a"), (2, "c")])))
+    ['a', 'b', 'c']
+    """
+    waiting: dict[int, Result] = {}
+    following = 0
+    for number, result in results:
+        waiting[number] = result
+        while following in waiting:
+            yield waiting.pop(following)
+            following += 1
+
+
+@dataclass(frozen=True)
+class FileReading:
+    """How each of some files is read on its own.
+
+    Attributes
+    ----------
+    settings : dict
+        Settings of `gcwsnet.files.read`.
+    base : str
+        The folder that names are in if they are not absolute.
+    schema : Schema or None
+        The schema, if it is known already.
+    """
+
+    settings: dict[str, Any]
+    base: str
+    schema: Schema | None = None
+
+    def open(self, names: list[str], schema: Schema | None = None, **more: Any) -> Batches:
+        """Return files, read with a schema where there is one."""
+        paths = [os.path.join(self.base, name) for name in names]
+        schema = self.schema if schema is None else schema
+        if schema is None:
+            return read(paths, **self.settings | more)
+        label = {} if schema.label is None else {"label": schema.label}
+        return read_with_schema(paths, self.settings | more, schema, **label)
+
+    def open_one(self, name: str) -> ReaderBatches:
+        """Return one file, from which a schema is learned; rows that are skipped are not written down."""
+        batches = self.open([name], rejects=None)
+        assert isinstance(batches, ReaderBatches)  # noqa: S101
+        return batches
+
+
+@dataclass(frozen=True)
+class SurveyedFiles:
+    """What is known about files after all their rows were read once.
+
+    Attributes
+    ----------
+    schema : Schema
+    survey : Survey
+    fingerprints : dict of str to Fingerprint
+        Those of the files that could be read, in their order.
+    n_rows : list of int
+        Their rows of positive weight.
+    failures : dict of str to Exception
+        Why other files could not be read.
+    """
+
+    schema: Schema
+    survey: Survey
+    fingerprints: dict[str, Fingerprint]
+    n_rows: list[int]
+    failures: dict[str, Exception]
+
+
+def fingerprint_files(names: list[str], base: str, over: Map) -> list[Fingerprint | Failure]:
+    """Return the fingerprints of files."""
+    return list(in_order(attempt_each(over, partial(_fingerprint, base), names)))
+
+
+def _fingerprint(base: str, name: str) -> Fingerprint:
+    return Inputs([name], base).fingerprints[0]
+
+
+def survey_files(names: list[str], reading: FileReading, over: Map) -> SurveyedFiles:
+    """Return what all rows of files tell; files that cannot be read are left out, unless none can."""
+    first, start = _start(names, reading)
+    file_format = detect_format([Source(os.path.join(reading.base, first))])
+    while True:
+        merged: Findings | None = None
+        fingerprints: dict[str, Fingerprint] = {}
+        n_rows: list[int] = []
+        failures: dict[str, Exception] = {}
+        found = in_order(attempt_each(over, partial(_survey_file, reading, file_format, start), names))
+        for name, result in zip(names, found, strict=True):
+            if isinstance(result, Failure):
+                failures[name] = result.error
+                continue
+            findings = result[1]
+            rows_of_file = findings.rows.n_weighted
+            try:
+                if merged is not None:
+                    merged.merge(findings, name)
+            except DataError as error:
+                failures[name] = error
+                continue
+            merged = merged or findings
+            fingerprints[name] = result[0]
+            n_rows.append(rows_of_file)
+        if merged is None:
+            raise next(iter(failures.values()))
+        schema, again = reading.open_one(first).learned_schema(start, merged)
+        if not again:
+            return SurveyedFiles(schema, merged.survey(schema), fingerprints, n_rows, failures)
+        start = schema
+
+
+def _start(names: list[str], reading: FileReading) -> tuple[str, Schema]:
+    """Return the first file that can be read, and the schema that all are read with while it is learned."""
+    failures: list[Failure] = []
+    for number, result in attempt_each(one_by_one, lambda name: reading.open_one(name).start_schema(), names):
+        if not isinstance(result, Failure):
+            return names[number], result
+        failures.append(result)
+    raise failures[0].error
+
+
+def _survey_file(reading: FileReading, file_format: str, start: Schema, name: str) -> tuple[Fingerprint, Findings]:
+    """Return the fingerprint of a file, and what is learned from its rows."""
+    inputs = Inputs([name], reading.base)
+    path = os.path.join(reading.base, name)
+    if "format" not in reading.settings and (own := detect_format([Source(path)])) != file_format:
+        raise DataError(
+            f"files that are read together must have one format, got {own} here and {file_format} before", path=path
+        )
+    findings = reading.open_one(name).findings(start)
+    inputs.check()
+    return inputs.fingerprints[0], findings
+
+
+def sample_files(surveyed: SurveyedFiles, reading: FileReading, seed: int, over: Map) -> Batch:
+    """Return the rows that `sample` draws from all files together."""
+    names = list(surveyed.fingerprints)
+    ends = np.cumsum(surveyed.n_rows)
+    n_rows, schema = int(ends[-1]), surveyed.schema
+    if n_rows == 0:
+        raise ValueError(NO_ROWS)
+    n_first = int(np.searchsorted(ends, BATCH_ROWS)) + 1
+    first = next(weighted(reading.open(names[:n_first], schema, rejects=None), BATCH_ROWS))
+    numbers = drawn_rows(n_rows, sample_size(first, n_rows), seed)
+    places = np.searchsorted(numbers, [0, *ends])
+    items = [
+        (name, numbers[begin:end] - (last - rows))
+        for name, begin, end, last, rows in zip(names, places, places[1:], ends, surveyed.n_rows, strict=False)
+        if begin < end
+    ]
+    chosen: list[Batch] = []
+    for result in in_order(attempt_each(over, partial(_rows_of_file, reading, schema), items)):
+        if isinstance(result, Failure):
+            raise result.error
+        chosen.append(result)
+    return joined(chosen)
+
+
+def _rows_of_file(reading: FileReading, schema: Schema, item: tuple[str, NDArray[np.int64]]) -> Batch:
+    name, numbers = item
+    return rows_at(reading.open([name], schema, rejects=None), numbers)

@@ -1,0 +1,196 @@
+"""Parquet files, Arrow files (Feather) and Arrow streams, read by pyarrow."""
+
+from __future__ import annotations
+
+import io
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from itertools import chain
+from typing import Any, NamedTuple
+
+from gcwsnet.files._reader import TableReader
+from gcwsnet.files._sources import ByteStream, Source, read_fully
+from gcwsnet.tables._columns import ArrowColumn, are_values, arrow_kind, form_of_text, is_number_list
+from gcwsnet.tables._encode import Table
+from gcwsnet.tables._errors import DataError, ErrorHandler, RowOrigin, damage_as_data_error, require_pyarrow
+from gcwsnet.tables._schema import ColumnSelection, FileColumn, ReadOptions, Schema
+
+TABLE_ROWS = 8192
+
+FIRST_ROWS = 1000
+
+BUFFER_BYTES = 1 << 20
+
+ARROW_FILE_PREFIX = b"ARROW1\x00\x00"  # an Arrow file is this prefix, a stream, and a footer
+
+
+class PyarrowReader(TableReader):
+    """A reader of files that pyarrow reads as record batches."""
+
+    @abstractmethod
+    def _arrow_schema(self, source: Source) -> tuple[Any, Any]:
+        """Return the pyarrow schema, and a record batch of the first rows, with lists and text at least, or None."""
+
+    @abstractmethod
+    def _record_batches(self, source: Source, numbers: list[int]) -> Iterator[Any]:
+        """Yield record batches of the columns with the given numbers, in their order."""
+
+    def file_columns(self, source: Source) -> list[FileColumn]:
+        """Return the columns by the types of the file. The first rows tell the width of a vector and dates in text."""
+        with _damage_as_data_error(source.name):
+            arrow_schema, first = self._arrow_schema(source)
+        twice = [name for name, count in Counter(arrow_schema.names).items() if count > 1]
+        if twice:
+            raise DataError(
+                f"column names must differ, got {twice[0]!r} more than once; rename or drop one of them",
+                path=source.name,
+                column=twice[0],
+            )
+        return [_file_column(field, first) for field in arrow_schema]
+
+    def text_label_type(self, source: Source, label: int) -> str | None:
+        """Return None: the file has types."""
+        del source, label
+        return None
+
+    def read_tables(
+        self, source: Source, schema: Schema, selection: ColumnSelection, errors: ErrorHandler
+    ) -> Iterator[tuple[Table, RowOrigin]]:
+        """Yield tables of some thousand rows."""
+        del schema, errors
+        numbers = selection.numbers
+        first = 0
+        with _damage_as_data_error(source.name):
+            for batch in self._record_batches(source, numbers):
+                arrays = dict(zip(numbers, batch.columns, strict=True))
+                yield Table.from_arrays(arrays, selection), RowOrigin.numbered(source.name, first)
+                first += batch.num_rows
+
+
+class ParquetReader(PyarrowReader):
+    """A reader of Parquet files, row group by row group."""
+
+    def _arrow_schema(self, source: Source) -> tuple[Any, Any]:
+        file = self._open_file(source)
+        names = list({field.name: None for field in file.schema_arrow if is_looked_at(field.type)})
+        return file.schema_arrow, next(file.iter_batches(FIRST_ROWS, columns=names), None) if names else None
+
+    def _record_batches(self, source: Source, numbers: list[int]) -> Iterator[Any]:
+        file = self._open_file(source)
+        names = file.schema_arrow.names
+        columns = [names[number] for number in numbers]
+        for batch in file.iter_batches(TABLE_ROWS, columns=columns, use_threads=False):
+            yield batch.select(columns)
+
+    def _open_file(self, source: Source) -> Any:
+        parquet = require_pyarrow("Parquet", "pyarrow.parquet")
+        if not source.reusable or source.compression() is not None:
+            raise DataError(
+                "Parquet must be a file, not a stream, and not compressed as a whole; decompress it into a file",
+                path=source.name,
+            )
+        return parquet.ParquetFile(source.name, buffer_size=BUFFER_BYTES, pre_buffer=False)
+
+
+class OpenArrow(NamedTuple):
+    """An open Arrow file or stream: its pyarrow schema, its first record batch with rows, and all record batches."""
+
+    schema: Any
+    first: Any
+    batches: Iterator[Any]
+    stack: ExitStack
+
+
+class ArrowReader(PyarrowReader):
+    """A reader of Arrow files and streams, record batch by record batch.
+
+    A stream that can be read only once stays open after its schema was read.
+    """
+
+    def __init__(self, sources: Sequence[Source], options: ReadOptions) -> None:
+        super().__init__(sources, options)
+        self._schemas: dict[str, tuple[Any, Any]] = {}
+        self._pending: dict[str, OpenArrow] = {}
+
+    def _arrow_schema(self, source: Source) -> tuple[Any, Any]:
+        if source.name not in self._schemas:
+            opened = _open_arrow(source)
+            self._schemas[source.name] = opened.schema, opened.first
+            if source.reusable:
+                opened.stack.close()
+            else:
+                self._pending[source.name] = opened
+        return self._schemas[source.name]
+
+    def _record_batches(self, source: Source, numbers: list[int]) -> Iterator[Any]:
+        opened = self._pending.pop(source.name, None) or _open_arrow(source)
+        with opened.stack:
+            for batch in opened.batches:
+                for begin in range(0, batch.num_rows, TABLE_ROWS):
+                    yield batch.slice(begin, TABLE_ROWS).select(numbers)
+
+
+def _open_arrow(source: Source) -> OpenArrow:
+    """Open an Arrow source: a plain file is read by its record batches, all others are read as streams."""
+    pyarrow = require_pyarrow("Arrow")
+    stack = ExitStack()
+    head = source.head()
+    if source.reusable and source.compression() is None and head.startswith(ARROW_FILE_PREFIX):
+        file = pyarrow.ipc.open_file(stack.enter_context(pyarrow.OSFile(source.name)))
+        schema: Any = file.schema
+        batches: Iterator[Any] = (file.get_batch(number) for number in range(file.num_record_batches))
+    else:
+        stream = stack.enter_context(source.open())
+        if head.startswith(ARROW_FILE_PREFIX):
+            stream.read(len(ARROW_FILE_PREFIX))
+        reader = pyarrow.ipc.open_stream(pyarrow.PythonFile(_ReadableFile(stream), mode="r"))
+        schema, batches = reader.schema, _read_to_end(reader, stream)
+    first = next((batch for batch in batches if batch.num_rows), None)
+    return OpenArrow(schema, first, chain([] if first is None else [first], batches), stack)
+
+
+def _read_to_end(batches: Iterator[Any], stream: ByteStream) -> Iterator[Any]:
+    """Yield all record batches, then read the remaining bytes: only its end tells whether an archive is complete."""
+    yield from batches
+    while stream.read(1 << 20):
+        pass
+
+
+class _ReadableFile(io.RawIOBase):
+    """A stream of bytes as a Python file, for pyarrow."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        return read_fully(self._stream.read, size)
+
+
+def _damage_as_data_error(path: str) -> AbstractContextManager[None]:
+    damage = (require_pyarrow("tables").ArrowException, OSError, EOFError)
+    return damage_as_data_error(path, damage, "the file must be complete, and it is truncated or damaged")
+
+
+def is_looked_at(arrow_type: Any) -> bool:
+    """Return whether the first values of a column tell more than its type: those of lists and of text do."""
+    return is_number_list(arrow_type) or arrow_kind(arrow_type) == "text"
+
+
+def _file_column(field: Any, first: Any) -> FileColumn:
+    """Return a field of a pyarrow schema as a column; `first` is a record batch, or None if there are no rows."""
+    kind = arrow_kind(field.type)
+    if first is None or not is_looked_at(field.type):
+        return FileColumn(field.name, kind)
+    column = first.column(field.name)
+    if kind == "text":
+        texts = ArrowColumn(column.slice(0, FIRST_ROWS))
+        return FileColumn(
+            field.name, texts.file_kind(), by_value=are_values({*map(form_of_text, texts.factor().texts)})
+        )
+    width = next((len(value) for value in column if value.is_valid), 0)
+    return FileColumn(field.name, kind, width)

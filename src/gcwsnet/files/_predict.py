@@ -1,0 +1,249 @@
+"""Predictions of a model for the rows of files, batch by batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from gcwsnet.estimators._model_file import read_model
+from gcwsnet.estimators._predictor import Predictor
+from gcwsnet.files._batches import Batches
+from gcwsnet.files._learn import as_labels
+from gcwsnet.files._read import read
+from gcwsnet.net._history import BinnedAUC
+from gcwsnet.net._targets import Labels
+from gcwsnet.tables._batch import Batch
+from gcwsnet.tables._columns import BOOLEANS, labels_of_texts, text_of
+from gcwsnet.tables._schema import Schema
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The predictions for some rows, with what the files say about these rows.
+
+    Attributes
+    ----------
+    predicted : array of shape (n,)
+        Labels or numbers.
+    probabilities : array of shape (n, n_classes) or None
+        None for a regression.
+    outputs : array of shape (n, n_outputs)
+        The outputs of the model over the temperature: the logarithms of the probabilities, but for a constant.
+    y : array or None
+        The labels of the rows, if they were read.
+    weight : array of float64 or None
+        The weights of the rows, if they were read.
+    """
+
+    predicted: NDArray[Any]
+    probabilities: NDArray[np.float64] | None
+    outputs: NDArray[np.float64]
+    y: NDArray[Any] | None
+    weight: NDArray[np.float64] | None
+
+
+def labels_like(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
+    """Return labels of a file in the type of the classes of a model, where another format has them as text or numbers.
+
+    Examples
+    --------
+    >>> labels_like(np.array([1.0, 2.0]), np.array(["1", "2"])).tolist()
+    ['1', '2']
+    >>> labels_like(np.array(["True", "False"]), np.array([0, 1])).tolist()
+    [1.0, 0.0]
+    """
+    if classes is None or (y.dtype.kind in "UO") == (classes.dtype.kind in "UO"):
+        return y
+    if y.dtype.kind not in "UO":
+        if set(classes.tolist()) <= {"True", "False"}:
+            y = y.astype(bool)
+        return np.array([text_of(label) for label in y.tolist()])
+    numbers = [str(BOOLEANS.get(label.strip().lower(), label)) for label in y.tolist()]
+    try:
+        return labels_of_texts(numbers)
+    except ValueError:
+        return y
+
+
+class Model:
+    """A model together with the way it reads files.
+
+    Parameters
+    ----------
+    path : Path
+        The folder or file of a model.
+    n_jobs : int or None
+    """
+
+    def __init__(self, path: Path, n_jobs: int | None) -> None:
+        path, arrays, description = read_model(path)
+        self.predictor = Predictor.of_file(path, arrays, description, n_jobs=n_jobs)
+        self.n_features: int = self.predictor.coder.n_features
+        self.schema: Schema | None = self.predictor.coder.schema
+        files = description.get("files")  # None for a model that was trained in Python
+        self.label_type: str | None = None if files is None else files["label_type"]
+
+    @property
+    def classes(self) -> NDArray[Any] | None:
+        """The labels; None for a regression."""
+        return getattr(self.predictor, "classes_", None)
+
+    def read(self, files: list[str], *, labels_needed: bool, reading: dict[str, Any]) -> Batches:
+        """Read files like those that the model was trained on, except for what `reading` says."""
+        known: dict[str, Any] = {"n_features": self.n_features} if self.schema is None else {"schema": self.schema}
+        if self.schema is not None:
+            text = self.classes is not None and self.classes.dtype.kind in "UO"
+            known["schema"] = replace(self.schema, label_type="strings" if text else None)
+            if labels_needed and self.schema.label is not None:
+                known["label"] = self.schema.label
+        return read(files if len(files) > 1 else files[0], **known | reading)
+
+    def predictions(self, batches: Batches) -> Iterator[Predictions]:
+        """Predict all rows, in their order."""
+        for batch in batches:
+            yield self._predict(batch)
+
+    def _predict(self, batch: Batch) -> Predictions:
+        y = None if batch.y is None else as_labels(labels_like(batch.y, self.classes), self.label_type)
+        self.predictor.coder.settings.check_finite(batch.X)
+        outputs = self.predictor.outputs_of_checked(batch.X)
+        targets = self.predictor.targets
+        probabilities = targets.probabilities(outputs) if isinstance(targets, Labels) else None
+        scaled = outputs.astype(np.float64) / targets.temperature
+        return Predictions(targets.predictions(outputs), probabilities, scaled, y, batch.weight)
+
+
+MOST_CLASSES_SHOWN = 50
+
+
+class ClassificationMetrics:
+    """Accuracy, log loss, F1 and the confusion matrix; for two classes also the AUC.
+
+    Parameters
+    ----------
+    classes : array
+        The labels that the model knows. A row with another one is an error.
+    weighted : bool
+        Whether rows count by their weights.
+    """
+
+    def __init__(self, classes: NDArray[Any], *, weighted: bool) -> None:
+        self.classes, self._weighted = classes, weighted
+        self._rows = 0
+        self._confusion = np.zeros((len(classes), len(classes)))
+        self._log_loss = 0.0
+        self._auc = BinnedAUC(np.float64) if len(classes) == 2 else None
+
+    def add(self, found: Predictions) -> None:
+        """Count some rows."""
+        truth, predicted = (self._places(labels) for labels in (found.y, found.predicted))
+        weight = _weights(found, self._weighted)
+        self._rows += len(truth)
+        np.add.at(self._confusion, (truth, predicted), weight)
+        log_probability = log_softmax(found.outputs, axis=1)
+        self._log_loss -= float(weight @ log_probability[np.arange(len(truth)), truth])
+        if self._auc is not None:
+            self._auc.add((found.outputs[:, 1] - found.outputs[:, 0]).astype(np.float32), truth == 1, weight)
+
+    def _places(self, labels: Any) -> NDArray[np.int64]:
+        place = np.minimum(np.searchsorted(self.classes, labels), len(self.classes) - 1)
+        unknown = np.flatnonzero(self.classes[place] != labels)
+        if len(unknown):
+            label = np.asarray(labels)[unknown[:1]].tolist()[0]
+            raise ValueError(f"the model knows the labels {_some(self.classes)} and not {label!r}")
+        return place
+
+    def values(self) -> dict[str, Any]:
+        """Return all metrics by name. The counts of the confusion matrix are sums of weights if there are weights."""
+        total = float(self._confusion.sum())
+        hits = np.diag(self._confusion)
+        of_class, as_class = self._confusion.sum(axis=1), self._confusion.sum(axis=0)
+        precision = np.divide(hits, as_class, out=np.zeros_like(hits), where=as_class > 0)
+        recall = np.divide(hits, of_class, out=np.zeros_like(hits), where=of_class > 0)
+        both = of_class + as_class
+        f1 = np.divide(2 * hits, both, out=np.zeros_like(hits), where=both > 0)
+        values: dict[str, Any] = {
+            "rows": self._rows,
+            "accuracy": _ratio(hits.sum(), total),
+            "log_loss": _ratio(self._log_loss, total),
+        }
+        if self._auc is not None:
+            area = self._auc.value()
+            values["auc"] = None if math.isnan(area) else area
+            values["f1"] = float(f1[1])
+        values["f1_macro"] = float(f1[both > 0].mean()) if total else None
+        values["classes"] = self.classes.tolist()
+        values["precision"], values["recall"], values["f1_of_class"] = precision.tolist(), recall.tolist(), f1.tolist()
+        values["confusion_matrix"] = self._confusion.astype(float if self._weighted else int).tolist()
+        return values
+
+
+class RegressionMetrics:
+    """The root mean square error, the mean absolute error, and R2.
+
+    Parameters
+    ----------
+    weighted : bool
+        Whether rows count by their weights.
+    """
+
+    def __init__(self, *, weighted: bool) -> None:
+        self._weighted = weighted
+        self._rows = 0
+        self._total = self._square = self._absolute = 0.0
+        self._mean = self._spread = 0.0  # of the truth, by the method of Welford for whole batches
+        self._least, self._most = math.inf, -math.inf
+
+    def add(self, found: Predictions) -> None:
+        """Count some rows."""
+        truth, weight = np.asarray(found.y, dtype=np.float64), _weights(found, self._weighted)
+        self._rows += len(truth)
+        error, here = found.predicted - truth, float(weight.sum())
+        if here == 0:
+            return
+        counted = truth[weight > 0]
+        self._least, self._most = min(self._least, counted.min()), max(self._most, counted.max())
+        self._square += float(weight @ error**2)
+        self._absolute += float(weight @ np.abs(error))
+        mean = float(weight @ truth) / here
+        moved, total = mean - self._mean, self._total + here
+        self._spread += float(weight @ (truth - mean) ** 2) + moved**2 * self._total * here / total
+        self._mean += moved * here / total
+        self._total = total
+
+    def values(self) -> dict[str, Any]:
+        """Return all metrics by name."""
+        mean_square = _ratio(self._square, self._total)
+        unexplained = _ratio(self._square, self._spread) if self._least < self._most else None
+        return {
+            "rows": self._rows,
+            "rmse": None if mean_square is None else math.sqrt(mean_square),
+            "mae": _ratio(self._absolute, self._total),
+            "r2": None if unexplained is None else 1 - unexplained,
+        }
+
+
+def _weights(found: Predictions, weighted: bool) -> NDArray[np.float64]:
+    if not weighted:
+        return np.ones(len(found.predicted))
+    if found.weight is None:
+        raise ValueError("there are no weights to count rows by; name their column with --weight")
+    return np.asarray(found.weight, dtype=np.float64)
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    """Return part / whole, or None where that is no finite number."""
+    ratio = float(part) / float(whole) if whole > 0 else math.nan
+    return ratio if math.isfinite(ratio) else None
+
+
+def _some(classes: NDArray[Any]) -> str:
+    shown = ", ".join(repr(label) for label in classes[:5].tolist())
+    return shown + (", ..." if len(classes) > 5 else "")

@@ -1,0 +1,215 @@
+"""The function `read`, and the way from sources to batches.
+
+`find_sources` lists the files, `detect_format` names their format, the `Reader` of that format parses rows into batches
+of any size, and `ReaderBatches` cuts these into batches of one size.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gcwsnet import _sparse as sparse
+from gcwsnet._atomic import require_separate
+from gcwsnet._validation import check_choice
+from gcwsnet.files._batches import Batches, ReaderBatches
+from gcwsnet.files._csv import CsvReader, TsvReader
+from gcwsnet.files._libsvm import LibsvmReader
+from gcwsnet.files._numpy import ArraysReader, NpyReader, NpzReader
+from gcwsnet.files._parquet import ArrowReader, ParquetReader
+from gcwsnet.files._reader import Reader
+from gcwsnet.files._sources import detect_format, find_sources
+from gcwsnet.tables._schema import HASH_COLUMNS, LONGEST_LINE, ColumnName, ReadOptions, Schema
+
+TABLES = ("csv", "tsv", "arrow")
+
+READERS: dict[str, type[Reader]] = {
+    "libsvm": LibsvmReader,
+    "csv": CsvReader,
+    "tsv": TsvReader,
+    "parquet": ParquetReader,
+    "arrow": ArrowReader,
+    "npz": NpzReader,
+    "npy": NpyReader,
+}
+
+
+def read(
+    sources: Any,
+    *,
+    format: str = "auto",  # noqa: A002
+    batch_rows: int = 8192,
+    dtype: Any = None,
+    schema: Schema | None = None,
+    n_features: int | None = None,
+    index_base: int | str = "auto",
+    header: bool | str = "auto",
+    label: ColumnName | None = None,
+    weight: ColumnName | None = None,
+    columns: Sequence[ColumnName] | None = None,
+    exclude: Sequence[ColumnName] = (),
+    categorical: Sequence[ColumnName] = (),
+    hash_columns: int | None = None,
+    missing: str | None = None,
+    labels: Sequence[Any] | None = None,
+    on_error: str = "stop",
+    rejects: str | os.PathLike[str] | None = None,
+    longest_line: int = LONGEST_LINE,
+) -> Batches:
+    r"""Read batches of rows from files, standard input or arrays, in memory that does not grow with their size.
+
+    Parameters
+    ----------
+    sources : path, list of paths, or iterable of arrays
+        A path is a file, a folder (its files in the order of their names, without those that begin with a dot or an
+        underscore), a pattern such as ``part-*.csv.gz``, or "-" for standard input. Files may be compressed with gz,
+        bz2, xz or zstd, which is detected by their first bytes. Arrays are X, (X, y) or (X, y, weight), with X dense or
+        sparse, or an iterable of those.
+    format : {"auto", "libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy"}, default="auto"
+        "auto" detects the format by the first bytes of a file, then by its name, then by its first lines.
+    batch_rows : int, default=8192
+        The number of rows of a batch. A batch may hold rows of several files; the last one may be smaller.
+    dtype : {"float32", "float64"}, optional
+        The dtype of X. A number that is too large for it is an error. By default float64, and for arrays, npy and npz
+        the float dtype that they have.
+    schema : Schema, optional
+        The schema of data that was read before: columns, categories, width, index base, missing values. Columns are
+        found by their names, in any order. By default the schema is learned from the sources.
+    n_features : int, optional
+        The number of columns of X, for LIBSVM files and for sparse rows of tables. By default all rows are read once to
+        find it.
+    index_base : {"auto", 0, 1}, default="auto"
+        The index of the first column in LIBSVM files. "auto" is 1 if no row of any file has the index 0, as in
+        scikit-learn; all rows are read once to find out. For a stream, the lines of its first 64 KiB decide, and a
+        later index 0 is an error.
+    header : {"auto", True, False}, default="auto"
+        Whether the first line of a CSV file holds the names of the columns. "auto" says yes if none of its fields is a
+        number, if it has text where the second line has a number, or if it is 0, 1, 2, ...
+    label, weight : str or int, optional
+        The columns of a table with labels and weights, by name, or by number from 0, where -1 is the last column. For
+        npy files by number. LIBSVM and npz files have labels of their own.
+    columns : list of str or int, optional
+        The columns of a table that make up X. By default all but label and weight.
+    exclude : list of str or int, default=()
+        The columns of a table to leave out.
+    categorical : list of str or int, default=()
+        Columns of a table that hold categories although they look like numbers, booleans or dates. Text columns are
+        always categorical, and columns of a type for categories are, see `docs/tables.md`.
+    hash_columns : int, optional
+        Hash all categories to this number of columns at the end of X, which all categorical columns share. By default
+        all rows are read once to find the categories, each has a column of its own in columns of up to 100 categories,
+        and those of other columns are hashed to 16,384. A stream cannot be read twice: all its categories are hashed to
+        16,384 columns.
+    missing : {"error", "zero", "nan"}, optional
+        The rule for missing values. "error", the default, raises a DataError. With "zero" a missing value counts as 0,
+        before any preprocessing. With "nan" it stays NaN in X, for the next step to deal with. In the last two cases a
+        missing category sets no column, like a category that is not in the schema.
+    labels : list, optional
+        The known labels. Any other label is an error.
+    on_error : {"stop", "skip"}, default="stop"
+        What to do with an invalid row: raise a DataError, or skip it and count it in `Batches.skipped`.
+    rejects : path, optional
+        The file to which the text of skipped rows is written, or their row numbers if the source is not text. It is
+        there when all rows have been read, in place of the one before.
+    longest_line : int, default=2**26
+        The most bytes that a line may have. A longer line always raises a DataError.
+
+    Returns
+    -------
+    batches : Batches
+
+    Raises
+    ------
+    DataError
+        A ValueError with the file, the line and the column. It is raised here if the format cannot be detected, and
+        otherwise when the rows are read.
+    FileNotFoundError
+        If a file does not exist, a pattern matches nothing, or a folder has no files.
+
+    Notes
+    -----
+    X is CSR for LIBSVM files, for tables with hashed categories or over 1,000 one-hot columns, and for sparse rows. It
+    is dense otherwise.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from gcwsnet.files import read
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "people.csv"
+    ...     _ = file.write_text("age,city,label\n30,Rome,yes\n40,Oslo,no\n50,Rome,yes\n")
+    ...     people = read(file, label="label", batch_rows=2)
+    ...     people.schema.feature_names()
+    ...     for X, y, _ in people:
+    ...         print(X.tolist(), y.tolist())
+    ['age', 'city=Oslo', 'city=Rome']
+    [[30.0, 0.0, 1.0], [40.0, 1.0, 0.0]] ['yes', 'no']
+    [[50.0, 0.0, 1.0]] ['yes']
+    """
+    check_choice("format", format, ("auto", *READERS))
+    check_choice("on_error", on_error, ("stop", "skip"))
+    options = ReadOptions(
+        dtype=dtype,
+        n_features=n_features,
+        index_base=index_base,
+        header=header,
+        label=label,
+        weight=weight,
+        columns=columns,
+        exclude=exclude,
+        categorical=categorical,
+        hash_columns=hash_columns,
+        missing=missing,
+        labels=labels,
+        longest_line=longest_line,
+    )
+    if schema is not None:
+        schema = schema.with_options(options)
+    if _are_paths(sources):
+        reader = _file_reader(sources, format, options, rejects, schema_is_known=schema is not None)
+    else:
+        reader = _arrays_reader(sources, options)
+    return ReaderBatches(reader, batch_rows=batch_rows, on_error=on_error, rejects=rejects, schema=schema)
+
+
+def _are_paths(sources: Any) -> bool:
+    if isinstance(sources, str | os.PathLike):
+        return True
+    return isinstance(sources, list | tuple) and all(isinstance(source, str | os.PathLike) for source in sources)
+
+
+def _file_reader(
+    paths: Any,
+    format: str,  # noqa: A002
+    options: ReadOptions,
+    rejects: str | os.PathLike[str] | None,
+    *,
+    schema_is_known: bool,
+) -> Reader:
+    """Return the reader of files; the categories of a stream are hashed, since nobody knows which will come."""
+    sources = find_sources(paths)
+    require_separate([source.name for source in sources], [] if rejects is None else [rejects])
+    if sum(not source.reusable for source in sources) > 1:
+        raise ValueError("sources may have one stream, such as standard input, got several")
+    if format == "auto":
+        format = detect_format(sources)  # noqa: A001
+    options.check_format(format)
+    is_stream = not all(source.reusable for source in sources)
+    if is_stream and format in TABLES and options.hash_columns is None and not schema_is_known:
+        options = replace(options, hash_columns=HASH_COLUMNS)
+    return READERS[format](sources, options)
+
+
+def _arrays_reader(sources: Any, options: ReadOptions) -> Reader:
+    options.check_format("arrays")
+    is_matrix = isinstance(sources, np.ndarray) or sparse.issparse(sources)
+    if is_matrix or (isinstance(sources, tuple) and getattr(sources[0], "ndim", None) == 2):
+        return ArraysReader([sources], options)
+    if not isinstance(sources, Iterable):
+        raise TypeError(f"sources must be paths, or an iterable of arrays, got {type(sources).__name__}")
+    return ArraysReader(sources, options)

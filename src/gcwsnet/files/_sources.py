@@ -1,0 +1,403 @@
+"""Where bytes come from: files, folders and standard input, their compression, their format, and their lines."""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import io
+import lzma
+import os
+import re
+import stat
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple
+
+from gcwsnet.tables._errors import DataError, damage_as_data_error, quote, require_pyarrow
+
+STANDARD_INPUT = "-"
+
+HEAD_BYTES = 1 << 16
+
+BLOCK_BYTES = 1 << 20
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+EXTENSIONS = {
+    ".svm": "libsvm",
+    ".libsvm": "libsvm",
+    ".svmlight": "libsvm",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".npz": "npz",
+    ".npy": "npy",
+}
+
+COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst", ".zstd")
+
+FORMAT_MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",
+    b"PK\x03\x04": "npz",
+    b"PK\x05\x06": "npz",
+    b"\x93NUMPY": "npy",
+}
+
+COMPRESSION_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+
+COMPRESSION_MAGIC |= {bytes([0x50 + i, 0x2A, 0x4D, 0x18]): "zstd" for i in range(16)}  # skippable frames of zstd
+
+XZ_PADDING = 4
+
+DAMAGED_ARCHIVE = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
+
+LIBSVM_LINE = re.compile(rb"\s*[-+]?[.\d][^\s,:]*(\s+qid:\S+)?(\s+\d+:\S+)+\s*")
+
+ReadBytes = Callable[[int], bytes]
+
+"""A function that returns up to the given number of bytes, and no bytes at the end."""
+
+
+class Source:
+    """A file or standard input.
+
+    Attributes
+    ----------
+    name : str
+        The path, or "-" for standard input.
+    reusable : bool
+        Whether it can be opened more than once: a regular file can, a pipe and standard input cannot. The head of a
+        pipe can still be looked at before it is opened.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.reusable = name != STANDARD_INPUT and stat.S_ISREG(os.stat(name).st_mode)
+        self._pending: ByteStream | None = None
+        self._opened = False
+
+    def head(self, n_bytes: int = HEAD_BYTES) -> bytes:
+        """Return the first 64 KiB or more, decompressed: at least `n_bytes` bytes, fewer only if there are no more."""
+        with self._peek() as stream:
+            return stream.head(n_bytes)
+
+    def compression(self) -> str | None:
+        """Return the compression: "gz", "bz2", "xz", "zstd" or None."""
+        with self._peek() as stream:
+            return stream.compression
+
+    @contextmanager
+    def open(self) -> Iterator[ByteStream]:
+        """Open the decompressed bytes, and close them at the end of the block."""
+        stream = self._pending or self._new_stream()
+        self._pending, self._opened = None, True
+        try:
+            yield stream
+        finally:
+            stream.close()
+
+    @contextmanager
+    def _peek(self) -> Iterator[ByteStream]:
+        """Give access to the first bytes. What cannot be opened twice stays open until `open` is called."""
+        if self.reusable:
+            with self.open() as stream:
+                yield stream
+        else:
+            self._pending = self._pending or self._new_stream()
+            yield self._pending
+
+    def _new_stream(self) -> ByteStream:
+        if self._opened and not self.reusable:
+            name = "standard input" if self.name == STANDARD_INPUT else self.name
+            raise ValueError(f"{name} can be read only once, and it was read already; save it to a file to reread it")
+        return ByteStream(self.name)
+
+
+class ByteStream:
+    """The decompressed bytes of a source. Its first bytes tell the compression; a damaged archive is a DataError."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        if name == STANDARD_INPUT and sys.stdin is None:
+            raise ValueError("standard input is closed; give a file, or open it")
+        self._raw: Any = sys.stdin.buffer if name == STANDARD_INPUT else open(name, "rb")  # noqa: SIM115
+        try:
+            start = read_fully(self._raw.read, HEAD_BYTES)
+            self.compression = next(
+                (compression for magic, compression in COMPRESSION_MAGIC.items() if start.startswith(magic)), None
+            )
+            compressed = io.BufferedReader(_PrefixedStream(start, self._raw), 1 << 18)
+            self._stream: Any = _decompressed(compressed, self.compression)
+        except BaseException:
+            self.close()
+            raise
+        self._buffer = b""
+
+    def head(self, n_bytes: int) -> bytes:
+        """Return the first bytes without consuming them; see `Source.head`."""
+        if len(self._buffer) < n_bytes:
+            self._buffer += read_fully(self._read, n_bytes - len(self._buffer))
+        return self._buffer
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return up to `n_bytes` bytes, and no bytes at the end."""
+        if self._buffer:
+            start, self._buffer = self._buffer[:n_bytes], self._buffer[n_bytes:]
+            return start
+        return self._read(n_bytes)
+
+    def close(self) -> None:
+        """Close the file, but not standard input."""
+        if self._name != STANDARD_INPUT:
+            self._raw.close()
+
+    def _read(self, n_bytes: int) -> bytes:
+        if self.compression is None:
+            return bytes(self._stream.read(n_bytes))
+        rule = f"the {self.compression} archive must be complete, and it is truncated or damaged"
+        with damage_as_data_error(self._name, DAMAGED_ARCHIVE, rule):
+            return bytes(self._stream.read(n_bytes))
+
+
+class _PrefixedStream(io.RawIOBase):
+    """A raw stream that yields bytes that were read already before the rest of the stream they came from."""
+
+    def __init__(self, prefix: bytes, rest: Any) -> None:
+        self._prefix, self._rest = prefix, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = self._prefix[: len(buffer)] or self._rest.read(len(buffer))
+        self._prefix = self._prefix[len(chunk) :]
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+
+class _JoinedStreams:
+    """The content of an archive of one or more streams. What follows a stream must be another one, or padding.
+
+    Python's own files take a damaged stream for the end of the archive, and so does padding end theirs.
+
+    Parameters
+    ----------
+    file : binary file
+    new_decompressor : function
+    padding : int
+        Zeros after a stream must be a multiple of this number; with 0 there must be none.
+    """
+
+    def __init__(self, file: Any, new_decompressor: Callable[[], Any], padding: int = 0) -> None:
+        self._file, self._new_decompressor, self._padding = file, new_decompressor, padding
+        self._decompressor, self._pending = new_decompressor(), b""
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return up to `n_bytes` bytes, and no bytes at the end."""
+        while True:
+            if self._decompressor.eof:
+                self._pending = self._after_stream()
+                if not self._pending:
+                    return b""
+                self._decompressor = self._new_decompressor()
+            if self._decompressor.needs_input and not self._pending:
+                self._pending = self._file.read(HEAD_BYTES)
+                if not self._pending:
+                    raise EOFError("it ends within a stream")
+            compressed, self._pending = self._pending, b""
+            if content := self._decompressor.decompress(compressed, n_bytes):
+                return bytes(content)
+
+    def _after_stream(self) -> bytes:
+        """Return the first bytes of the next stream, and no bytes at the end."""
+        following, n_zeros = self._decompressor.unused_data or self._file.read(HEAD_BYTES), 0
+        while self._padding and following.startswith(b"\x00"):
+            stream = following.lstrip(b"\x00")
+            n_zeros += len(following) - len(stream)
+            following = stream or self._file.read(HEAD_BYTES)
+        if self._padding and n_zeros % self._padding:
+            raise ValueError(f"the padding of a stream must be a multiple of {self._padding} zeros, got {n_zeros}")
+        return following
+
+
+def _decompressed(stream: Any, compression: str | None) -> Any:
+    if compression == "gz":
+        return gzip.GzipFile(fileobj=stream)
+    if compression == "bz2":
+        return _JoinedStreams(stream, bz2.BZ2Decompressor)
+    if compression == "xz":
+        return _JoinedStreams(stream, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), XZ_PADDING)
+    if compression == "zstd":
+        pyarrow = require_pyarrow("a file compressed with zstd")
+        return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, mode="r"), "zstd")
+    return stream
+
+
+def read_fully(read: ReadBytes, n_bytes: int) -> bytes:
+    """Return `n_bytes` bytes, fewer only at the end: a single read of a pipe may return less than it was asked for."""
+    chunks, remaining = [], n_bytes
+    while remaining > 0 and (chunk := read(remaining)):
+        chunks.append(chunk)
+        remaining -= len(chunk)
+    return b"".join(chunks)
+
+
+def find_sources(paths: Any) -> list[Source]:
+    """Return the sources that a path, a pattern, a folder, "-", or a list of those stands for."""
+    if isinstance(paths, str | os.PathLike):
+        return [Source(name) for name in find_names(os.fspath(paths))]
+    sources = [source for path in paths for source in find_sources(path)]
+    if not sources:
+        raise ValueError("sources must name at least one file, got an empty list")
+    return sources
+
+
+def find_names(name: str) -> list[str]:
+    """Return the names of the files that a path, a pattern, a folder or "-" stands for."""
+    if name == STANDARD_INPUT:
+        return [name]
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return _files_in_folder(path)
+    if path.exists():
+        return [str(path)]
+    if not glob.has_magic(name):
+        raise FileNotFoundError(f"sources must be existing files, got {name}")
+    names = [found for found in sorted(glob.glob(str(path), recursive=True)) if not os.path.isdir(found)]
+    if not names:
+        raise FileNotFoundError(f"a pattern must match at least one file, got {name}, which matches none")
+    return names
+
+
+def _files_in_folder(folder: Path) -> list[str]:
+    """Return the files in the order of their names, without the marker files of other programs (``.name, _name``)."""
+    names = [str(path) for path in sorted(folder.iterdir()) if path.is_file() and path.name[0] not in "._"]
+    if not names:
+        raise FileNotFoundError(f"a folder must have files to read, got {folder}, which has none")
+    return names
+
+
+def detect_format(sources: Sequence[Source]) -> str:
+    """Return the one format of all sources, by their first bytes, then by their names, then by their first lines."""
+    found = {_format_of(source): source.name for source in reversed(sources)}
+    if len(found) > 1:
+        (one, first), (other, second) = list(found.items())[:2]
+        raise DataError(
+            f"files that are read together must have one format, got {second} as {other} and {first} as {one}"
+        )
+    return next(iter(found))
+
+
+def _format_of(source: Source) -> str:
+    head = source.head()
+    for magic, name in FORMAT_MAGIC.items():
+        if head.startswith(magic):
+            return name
+    suffixes = [suffix.lower() for suffix in PurePath(source.name).suffixes]
+    while suffixes and suffixes[-1] in COMPRESSED_EXTENSIONS:
+        suffixes.pop()
+    if suffixes and suffixes[-1] in EXTENSIONS:
+        return EXTENSIONS[suffixes[-1]]
+    return _format_of_text(head, source.name)
+
+
+def _format_of_text(head: bytes, path: str) -> str:
+    lines = [line for line in (line.split(b"#")[0] for line in head.splitlines()) if line.strip()]
+    if any(LIBSVM_LINE.fullmatch(line) for line in lines[:100]):
+        return "libsvm"
+    if lines and b"\t" in lines[0]:
+        return "tsv"
+    if lines and b"," in lines[0]:
+        return "csv"
+    first = f"which begins with {quote(lines[0])}" if lines else "which has no line"
+    raise DataError(
+        f"a file must end with one of {', '.join(EXTENSIONS)}, or look like LIBSVM, CSV or TSV; got one {first}; give "
+        "format, for example format='libsvm'",
+        path=path,
+    )
+
+
+class LineBlock(NamedTuple):
+    """Whole lines of a text, and the number of the first one, counted from 1."""
+
+    text: bytes
+    first_line: int
+
+
+def require_text(head: bytes, path: str) -> None:
+    """Raise DataError if a text has NUL bytes, as UTF-16 and UTF-32 have, with or without a byte order mark."""
+    at = head.find(b"\x00")
+    if at >= 0 or head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(
+            "a text file must be UTF-8, without NUL bytes, got bytes as in UTF-16 or in a file that is no text; "
+            "convert it, for example with: iconv -f UTF-16 -t UTF-8",
+            path=path,
+            line=head.count(b"\n", 0, max(at, 0)) + 1,
+        )
+
+
+def chunks_of_text(read: ReadBytes, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """Yield the bytes of a text some at a time, without a byte order mark at its beginning."""
+    start = read_fully(read, len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
+    if chunk := start + read(block_bytes):
+        yield chunk
+    while chunk := read(block_bytes):
+        yield chunk
+
+
+def line_blocks(
+    read: ReadBytes, *, path: str, longest_line: int, block_bytes: int = BLOCK_BYTES
+) -> Iterator[LineBlock]:
+    """Yield blocks of whole lines; the last line need not end with a newline.
+
+    Parameters
+    ----------
+    read : function of a number of bytes
+        It returns up to that number of bytes, and no bytes at the end.
+    path : str
+        The file that errors name.
+    longest_line : int
+        The most bytes that a line may have. Memory stays within a small multiple of it.
+    block_bytes : int
+        The bytes that are read at a time.
+    """
+    pending: list[bytes] = []
+    n_pending, line = 0, 1
+    for number, chunk in enumerate(chunks_of_text(read, block_bytes)):
+        if number == 0:
+            require_text(chunk[:HEAD_BYTES], path)
+        end = chunk.rfind(b"\n") + 1
+        if end > 0:
+            text = b"".join([*pending, chunk[:end]])
+            yield LineBlock(text, line)
+            line += text.count(b"\n")
+            pending, n_pending = [], 0
+        pending.append(chunk[end:])
+        n_pending += len(chunk) - end
+        if n_pending > longest_line:
+            raise line_too_long(path, line, longest_line)
+    if n_pending:
+        yield LineBlock(b"".join(pending), line)
+
+
+def line_too_long(path: str, line: int, longest_line: int, *, open_quote: bool = False) -> DataError:
+    """Return the error for a line that does not end within `longest_line` bytes."""
+    may_be_open = " (a double quote may be left open)" if open_quote else ""
+    return DataError(
+        f"a line must have at most longest_line={longest_line} bytes, got more{may_be_open}; is this a text file? If "
+        "it is, raise longest_line",
+        path=path,
+        line=line,
+    )

@@ -1,0 +1,630 @@
+"""The options of a training run on files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gcwsnet._atomic import locked, remove_left_overs, require_separate, write_file, written_beside
+from gcwsnet._threads import n_threads
+from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._format import check_file_coder
+from gcwsnet.estimators._gcwsnet import GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet.estimators._input import set_inputs
+from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, read_model, save_model
+from gcwsnet.estimators._stream import Stream
+from gcwsnet.estimators._tensor_file import Arrays, Description
+from gcwsnet.files._batches import Batches, shuffled
+from gcwsnet.files._codes import (
+    CODER,
+    MANIFEST,
+    Manifest,
+    check_codes,
+    file_manifest,
+    hashed_files,
+    is_codes_folder,
+    read_description,
+)
+from gcwsnet.files._fingerprint import Inputs, difference
+from gcwsnet.files._learn import NO_LABELS, FileCoder, as_labels, learn_from_files, learn_from_stream, read_with_schema
+from gcwsnet.files._read import read
+from gcwsnet.files._sources import find_sources
+from gcwsnet.net._following import PIECE_ROWS, Event
+from gcwsnet.net._history import Record, record_fractions
+from gcwsnet.net._settings import TrainingSettings
+from gcwsnet.net._targets import Labels, Targets
+from gcwsnet.net._trainer import Observer, Plan, Trainer
+from gcwsnet.tables._batch import Batch, rebatched, weighted
+from gcwsnet.tables._coder import CoderSettings
+from gcwsnet.tables._errors import DataError
+
+if TYPE_CHECKING:
+    from gcwsnet.estimators._base import GCWSNetEstimator
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """The options of a training run.
+
+    Attributes
+    ----------
+    files, tests : list of str
+    out : Path
+        The folder of the model.
+    reading : dict
+        Settings of `gcwsnet.files.read`.
+    coder : CoderSettings
+    training : TrainingSettings
+    has_schedule : bool
+        Whether a schedule that is not constant was asked for, which a stream cannot have.
+    task : str
+    classes : list of str or None
+        All labels that a stream can have.
+    seed : int
+    shuffle_rows : int or None
+        The rows of the shuffle buffer; 0 keeps the order of the files. None is 65,536 for files, and 0 for a stream,
+        which is followed in its order.
+    records : int or None
+        Records in an epoch; None for ten with test files, and else one.
+    checkpoint_rows : int
+        Rows from one checkpoint to the next; 0 for none.
+    resume, restart : bool
+        Whether an unfinished run in the same folder is resumed or thrown away.
+    n_jobs : int or None
+    """
+
+    files: list[str]
+    tests: list[str]
+    out: Path
+    reading: dict[str, Any]
+    coder: CoderSettings
+    training: TrainingSettings
+    has_schedule: bool
+    task: str
+    classes: list[str] | None
+    seed: int
+    shuffle_rows: int | None
+    records: int | None
+    checkpoint_rows: int
+    resume: bool
+    restart: bool
+    n_jobs: int | None
+
+    def check_for_stream(self) -> None:
+        """Raise an error for an option that one pass over a stream cannot have."""
+        if self.checkpoint_rows or self.resume:
+            raise ValueError(
+                "a stream can be read only once, so its run cannot be resumed; leave out --checkpoint-every and "
+                "--resume"
+            )
+        if self.training.epochs not in ("auto", 1):
+            raise ValueError("a stream can be read only once, so --epochs must be 1; put the rows into a file for more")
+        if self.has_schedule:
+            raise ValueError(
+                "the end of a stream is not known, so the learning rate stays constant; leave out --schedule"
+            )
+        if self.records is not None:
+            raise ValueError("the end of a stream is not known, so it has no parts to record; leave out --records")
+        if self.classes is not None and self.task == "regression":
+            raise ValueError("a regression has no classes; leave --classes out, or use --task classification")
+
+
+MOST_BYTES_OF_HELD_OUT_CODES = 1 << 28
+
+
+@dataclass(frozen=True)
+class RowSource:
+    """Rows to learn from: how they are coded, their codes in the order of the files, and what was skipped."""
+
+    file_coder: FileCoder
+    codes: Callable[[], Iterable[Batch]]
+    skipped: Callable[[], tuple[int, list[str]]] = lambda: (0, [])
+
+
+def open_rows(options: TrainingOptions) -> RowSource:
+    """Return the rows of a new run."""
+    n_jobs = options.n_jobs
+    if is_codes(options.files):
+        return codes_source(Path(options.files[0]), options.training)
+    batches = read(options.files if len(options.files) > 1 else options.files[0], **options.reading)
+    if batches.reusable:
+        if options.classes is not None:
+            raise ValueError("files show all their labels, and --classes is for a stream; leave --classes out")
+        learned = learn_from_files(batches, options.coder, options.training, options.task, options.seed, n_jobs)
+        if learned.targets is None:
+            raise ValueError(NO_LABELS)
+        return files_source(batches, learned, n_jobs)
+    learned, rows = learn_from_stream(
+        batches, options.coder, options.training, options.task, options.classes, options.seed, n_jobs
+    )
+    # Rows that wait to be shuffled, and those of tests, have the numbers of the classes that there were.
+    grows = options.classes is None and not options.shuffle_rows and not options.tests
+    followed = FollowedRows(learned, rows, n_jobs, grows=grows)
+    return RowSource(learned, followed, lambda: (batches.skipped, batches.reasons))
+
+
+def reopen_rows(options: TrainingOptions, arrays: Arrays, description: Description) -> RowSource:
+    """Return the rows of a run that is resumed, of which this is the checkpoint."""
+    if is_codes(options.files):
+        return codes_source(Path(options.files[0]), options.training)
+    targets = description["trainer"]["targets"]
+    described = description["files"] | {"coder": description["coder"], "targets": targets}
+    file_coder = FileCoder.from_state(arrays, described)
+    batches = read_with_schema(options.files, options.reading, file_coder.schema)
+    return files_source(batches, file_coder, options.n_jobs)
+
+
+def files_source(batches: Batches, file_coder: FileCoder, n_jobs: int | None) -> RowSource:
+    def codes() -> Iterator[Batch]:
+        return _counted(file_coder.coded(weighted(batches, batches.batch_rows), n_jobs), file_coder.n_rows)
+
+    return RowSource(file_coder, codes, lambda: (batches.skipped, batches.reasons))
+
+
+def _counted(batches: Iterable[Batch], n_rows: int | None) -> Iterator[Batch]:
+    """Yield batches, and raise DataError if they have not this number of rows together."""
+    found = 0
+    for batch in batches:
+        found += batch.n_rows
+        if n_rows is not None and found > n_rows:
+            break
+        yield batch
+    if n_rows is not None and found != n_rows:
+        more = "more" if found > n_rows else f"{found:,}"
+        raise DataError(f"there must be {n_rows:,} rows, as when the files were read first, got {more}; start again")
+
+
+def codes_source(folder: Path, training: TrainingSettings) -> RowSource:
+    """Return the rows of a folder that `gcwsnet hash` wrote.
+
+    The epochs and the temperature that it selected are those of a net with default settings, and are for no others.
+    """
+    manifest = Manifest.read(folder)
+    hashed = hashed_files(folder, manifest)
+    file_coder = coder_of_codes(folder)
+    if file_coder.targets is not None and replace(training, ensemble="auto") != TrainingSettings():
+        coder = replace(file_coder.coder, epochs=None, temperature=1.0)
+        file_coder = replace(file_coder, coder=coder, targets=file_coder.targets.with_temperature(1.0))
+    if file_coder.targets is None:
+        raise ValueError(f"{folder} has codes of rows without labels, and a net cannot be trained on them")
+    if len(hashed) < len(manifest.files):
+        raise ValueError(
+            f"{folder} has the codes of {len(hashed)} of {len(manifest.files)} files; run gcwsnet hash again with "
+            "--resume to finish it"
+        )
+    if any("unread" in one for one in manifest.files):  # the coder was learned without them
+        rows = sum(batch.weighted().n_rows for one in hashed for batch in one.batches(folder))
+        file_coder = replace(file_coder, n_rows=rows)
+    n_codes, n_values = file_coder.coder.n_codes, 2**file_coder.coder.code_bits
+
+    def stored() -> Iterator[Batch]:
+        for one in hashed:
+            for batch in one.batches(folder):
+                check_codes(batch, file_manifest(folder, one.number), n_codes=n_codes, n_values=n_values)
+                batch = batch.weighted()  # noqa: PLW2901
+                yield Batch(batch.X, file_coder.target(batch.y), batch.weight)
+
+    return RowSource(file_coder, lambda: _counted(stored(), file_coder.n_rows))
+
+
+def is_codes(files: list[str]) -> bool:
+    """Return whether the one source is a folder of codes; several of them are an error."""
+    folders = [file for file in files if is_codes_folder(Path(file))]
+    if folders and len(files) > 1:
+        raise ValueError(f"a folder of codes is trained on alone, got {', '.join(files)}")
+    return bool(folders)
+
+
+def codes_digest(folder: Path) -> str:
+    """Return the SHA-256 of the manifests of a folder of codes, which have the checksums of all that is in it."""
+    digest = hashlib.sha256()
+    for path in [folder / MANIFEST, *sorted(folder.glob("file-*.json"))]:
+        digest.update(path.read_bytes() if path.exists() else b"")
+    return digest.hexdigest()
+
+
+def coder_of_codes(folder: Path) -> FileCoder:
+    """Return how the codes of a folder are made, or raise DataError if the file does not say it."""
+    arrays, description = read_description(folder)
+    try:
+        check_file_coder(arrays, description)
+        return FileCoder.from_state(arrays, description)
+    except (ValueError, AttributeError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise DataError(
+            f"the file must say how codes are made ({reason}); hash the files again", path=str(folder / CODER)
+        ) from error
+
+
+class FollowedRows:
+    """The codes of a stream: its columns are watched, and labels that are new become classes.
+
+    Each piece is made when the one before it has been learned: a new class may change the numbers of the others.
+
+    Parameters
+    ----------
+    learned : FileCoder
+    rows : iterator of Batch
+    n_jobs : int or None
+    grows : bool
+        Whether labels that the first rows did not show become classes.
+
+    Attributes
+    ----------
+    estimator : GCWSNetEstimator or None
+        The model that learns from the codes, and gets new versions of the preprocessing and new classes.
+    """
+
+    def __init__(self, learned: FileCoder, rows: Iterator[Batch], n_jobs: int | None, *, grows: bool) -> None:
+        self._learned, self._rows, self._n_jobs, self._grows = learned, rows, n_jobs, grows
+        self.estimator: GCWSNetEstimator | None = None
+
+    def __call__(self) -> Iterator[Batch]:
+        estimator, learned = self.estimator, self._learned
+        assert estimator is not None  # noqa: S101
+        first = next(self._rows)
+        stream = estimator._stream = Stream(0)
+        stream.watch_rows(first.X, learned.coder)
+        for piece in rebatched(chain([first], self._rows), PIECE_ROWS):
+            coder = stream.look_at(piece.X, learned.coder)
+            if coder is not None:
+                learned = replace(learned, coder=coder)
+                estimator._use_version(coder)
+            if self._grows and piece.y is not None and isinstance(learned.targets, Labels):
+                labels = as_labels(piece.y, learned.label_type)
+                if labels.dtype.kind == learned.targets.classes.dtype.kind:
+                    estimator._meet_targets(labels)
+                    learned = replace(learned, targets=estimator.trainer_.targets)
+            yield from learned.coded([piece], self._n_jobs)
+
+
+def held_out_rows(options: TrainingOptions, file_coder: FileCoder, targets: Targets) -> list[HeldOutCodes]:
+    """Return the rows of the test files, if there are any."""
+    if not options.tests:
+        return []
+    reading = {name: value for name, value in options.reading.items() if name not in ("on_error", "rejects")}
+    labels = targets.classes.tolist() if isinstance(targets, Labels) else None
+    batches = read_with_schema(options.tests, reading, file_coder.schema, labels=labels)
+    return [HeldOutCodes(batches, file_coder, options.n_jobs)]
+
+
+class HeldOutCodes:
+    """The codes of test files; they are kept in memory if they are not too many."""
+
+    def __init__(self, batches: Batches, file_coder: FileCoder, n_jobs: int | None) -> None:
+        self._batches, self._file_coder, self._n_jobs = batches, file_coder, n_jobs
+        self._kept: list[Batch] | None = None
+
+    def __call__(self) -> Iterator[Batch]:
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept: list[Batch] = []
+        n_bytes = 0
+        batches = weighted(self._batches, self._batches.batch_rows)
+        for batch in self._file_coder.coded(batches, self._n_jobs):
+            n_bytes += batch.X.nbytes
+            if n_bytes <= MOST_BYTES_OF_HELD_OUT_CODES:
+                kept.append(batch)
+            yield batch
+        self._kept = kept if n_bytes <= MOST_BYTES_OF_HELD_OUT_CODES else None
+
+
+JSON, PICTURE = "curves.json", "curves.png"
+
+
+def curve_files(folder: Path) -> list[Path]:
+    """Return the files that `write_curves` writes into a folder."""
+    return [folder / JSON, folder / PICTURE]
+
+
+def write_curves(folder: Path, estimator: GCWSNetEstimator) -> None:
+    """Write the curves of an estimator into a folder, without seconds: equal runs give equal files."""
+    history = {name: values for name, values in estimator.history_.items() if name != "seconds"}
+    length = len(next(iter(history.values()), []))
+    records = [
+        {name: values[i] for name, values in history.items() if not math.isnan(values[i])} for i in range(length)
+    ]
+    write_file(folder / JSON, (json.dumps(records, indent=1) + "\n").encode())
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError:
+        return
+    measure = estimator.trainer_.targets.metric
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    for axes, name in zip(figure.subplots(1, 2), ("loss", measure), strict=True):
+        curves = {name: ("-o", "training rows, before they are learned"), f"eval_{name}": ("--s", "test rows")}
+        for key, (style, label) in curves.items():
+            points = [(record["rows"], record[key]) for record in records if key in record]
+            if points:
+                axes.semilogx(*zip(*points, strict=True), style, color="black", markersize=3, label=label)
+        axes.set_xlabel("rows learned from")
+        axes.set_ylabel(name)
+        axes.grid(alpha=0.3)
+        axes.legend()
+    with written_beside(folder / PICTURE) as file:
+        figure.savefig(file, dpi=100, format="png")
+
+
+CHECKPOINT = "checkpoint.safetensors"
+
+RUN = "run.json"
+
+WRITTEN = re.compile(r"(model|checkpoint)\.safetensors|run\.json|curves\.(json|png)")
+
+RECORDS_WITH_TESTS = 10
+
+SHUFFLED_ROWS = 65_536
+
+
+class TrainingObserver(Observer):
+    """An observer of a run on files."""
+
+    def start(self, estimator: GCWSNetEstimator, n_rows: int | None, epochs: int, done: int) -> None:
+        """Take note of a run that begins: the rows of an epoch, the epochs, and the rows done before."""
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """The result of a finished run.
+
+    Attributes
+    ----------
+    estimator : GCWSNetEstimator
+    skipped : int
+        Rows that could not be read.
+    reasons : list of str
+        Why the first few of them could not be read.
+    """
+
+    estimator: GCWSNetEstimator
+    skipped: int
+    reasons: list[str]
+
+
+class Engine:
+    """Where a run gets its rows and learns from them: here, in this process."""
+
+    least_pause = 0.0
+    """The time between two checkpoints, as a multiple of what the last one took, that there is at least."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return what the model follows from beside the options."""
+        return {}
+
+    def open(self, options: TrainingOptions) -> RowSource:
+        """Return the rows of a new run."""
+        return open_rows(options)
+
+    def reopen(self, options: TrainingOptions, arrays: Arrays, description: Description) -> RowSource:
+        """Return the rows of a run that is resumed, of which this is the checkpoint."""
+        return reopen_rows(options, arrays, description)
+
+    def learn(
+        self,
+        options: TrainingOptions,
+        estimator: GCWSNetEstimator,
+        plan: Plan,
+        source: RowSource,
+        held_out: Sequence[Callable[[], Iterable[Batch]]],
+        observer: Observer,
+    ) -> None:
+        """Learn from the rows that are left."""
+
+        def epoch(number: int) -> Iterable[Batch]:
+            if not options.shuffle_rows:
+                return source.codes()
+            return shuffled(source.codes(), options.shuffle_rows, epoch_seed(estimator.seed_, number))
+
+        estimator.trainer_.run(plan, epoch, held_out, observer, n_jobs=n_threads(options.n_jobs))
+
+    def finish(self, options: TrainingOptions) -> None:
+        """Remove what is not needed any more, once the model has been written."""
+
+
+def epoch_seed(seed: int, epoch: int) -> int:
+    """Return the seed of the order of an epoch's rows."""
+    return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0])
+
+
+LOCAL = Engine()
+
+
+def train_files(options: TrainingOptions, observer: TrainingObserver, engine: Engine = LOCAL) -> TrainingResult:
+    """Train a net on files and write it into its folder."""
+    options.coder.check()
+    options.training.check()
+    sources = find_sources(options.files)
+    test_sources = find_sources(options.tests) if options.tests else []
+    is_stream = not all(one.reusable for one in sources)
+    if is_stream:
+        options.check_for_stream()
+    read = [one.name for one in ([] if is_codes(options.files) else sources) + test_sources]
+    rejects = options.reading.get("rejects")
+    require_separate(read, [] if rejects is None else [rejects], folder=options.out, written=WRITTEN)
+    if options.shuffle_rows is None:
+        options = replace(options, shuffle_rows=0 if is_stream else SHUFFLED_ROWS)
+    tests = Inputs(one.name for one in test_sources)
+    inputs = None if is_stream or is_codes(options.files) else Inputs(one.name for one in sources)
+    options.out.mkdir(parents=True, exist_ok=True)
+    with locked(options.out):
+        remove_left_overs(options.out)
+        fingerprint = _fingerprint(options, inputs, tests) | engine.settings()
+        return _train(options, observer, engine, [one for one in (inputs, tests) if one is not None], fingerprint)
+
+
+def _train(
+    options: TrainingOptions,
+    observer: TrainingObserver,
+    engine: Engine,
+    inputs: list[Inputs],
+    fingerprint: dict[str, Any],
+) -> TrainingResult:
+    checkpoint = options.out / CHECKPOINT
+    if options.resume and not checkpoint.exists() and _is_finished(options.out, fingerprint):
+        return TrainingResult(load_with_description(options.out)[0], 0, [])
+    if checkpoint.exists() and not options.resume:
+        if not options.restart:
+            raise ValueError(
+                f"{checkpoint} is of a run that did not finish; continue it with --resume, or drop it with --restart"
+            )
+        checkpoint.unlink()
+    if checkpoint.exists():
+        source, estimator = _resume(options, engine, checkpoint, fingerprint)
+    else:
+        source = engine.open(options)
+        estimator = make_estimator(source.file_coder, options.training, options.n_jobs)
+        is_stream = source.file_coder.n_rows is None
+        estimator.trainer_.start_run(with_auc=True, with_last_label=is_stream)
+        if isinstance(source.codes, FollowedRows):
+            source.codes.estimator = estimator
+    n_rows = source.file_coder.n_rows
+    plan = Plan(
+        1 if n_rows is None else estimator._n_epochs(options.training, n_rows),
+        n_rows,
+        fractions=record_fractions(options.records or (RECORDS_WITH_TESTS if options.tests else 1)),
+        doubling=True,
+        checkpoint_rows=options.checkpoint_rows,
+        follows=n_rows is None,
+    )
+    more = {"files": source.file_coder.file_description()} | engine.settings()
+
+    def check_inputs() -> None:
+        for one in inputs:
+            one.check()
+
+    checkpoints = _Checkpoints(
+        estimator,
+        observer,
+        check_inputs,
+        path=checkpoint,
+        more=more | {"fingerprint": fingerprint},
+        least_pause=engine.least_pause,
+    )
+    held_out = held_out_rows(options, source.file_coder, estimator.trainer_.targets)
+    observer.start(estimator, plan.n_rows, plan.epochs, estimator.trainer_.rows_seen)
+    engine.learn(options, estimator, plan, source, held_out, checkpoints)
+    check_inputs()
+    model = options.out / FILE_IN_FOLDER
+    outdated = [options.out / RUN, *curve_files(options.out)]  # of an older model in the folder
+    save_model(estimator, model, resumable=False, timings=False, more=more, outdated=outdated)
+    write_curves(options.out, estimator)
+    run = {"model": _digest(model), "run": fingerprint}
+    write_file(options.out / RUN, json.dumps(run, indent=1).encode())
+    checkpoint.unlink(missing_ok=True)
+    engine.finish(options)
+    return TrainingResult(estimator, *source.skipped())
+
+
+class _Checkpoints(Observer):
+    """An observer that writes checkpoints and passes all else on; see `Engine` for `least_pause`."""
+
+    def __init__(
+        self,
+        estimator: GCWSNetEstimator,
+        observer: Observer,
+        check_inputs: Callable[[], None],
+        *,
+        path: Path,
+        more: dict[str, Any],
+        least_pause: float,
+    ) -> None:
+        self._estimator, self._observer, self._check_inputs = estimator, observer, check_inputs
+        self._path, self._more, self._least_pause = path, more, least_pause
+        self._not_before = 0.0
+
+    def advance(self, rows: int, loss: float) -> None:
+        self._observer.advance(rows, loss)
+
+    def record(self, record: Record) -> bool:
+        return self._observer.record(record)
+
+    def event(self, event: Event) -> None:
+        self._observer.event(event)
+
+    def checkpoint(self) -> None:
+        start = time.monotonic()
+        if start < self._not_before:
+            return
+        self._check_inputs()
+        save_model(self._estimator, self._path, resumable=True, timings=False, more=self._more)
+        self._not_before = time.monotonic() + self._least_pause * (time.monotonic() - start)
+
+
+def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: int | None) -> GCWSNetEstimator:
+    """Return an estimator with the coder and the targets of files, and with a net that has learned nothing."""
+    make: Any = GCWSNetClassifier if isinstance(file_coder.targets, Labels) else GCWSNetRegressor
+    coder = file_coder.coder
+    assert file_coder.targets is not None  # noqa: S101
+    n_outputs = math.inf if file_coder.n_rows is None else file_coder.targets.n_outputs
+    training = replace(training, ensemble=coder.ensemble).for_rows(math.inf, n_outputs)
+    settings = asdict(coder.settings) | vars(training)
+    estimator: GCWSNetEstimator = make(random_state=coder.seed, n_jobs=n_jobs, **settings)
+    estimator._freeze_parameters()
+    estimator.coder_ = coder
+    names = file_coder.schema.input_names
+    set_inputs(estimator, coder.n_inputs, None if not names or None in names else names)
+    made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.code_bits, "seed": coder.seed}
+    estimator._use(Trainer.begin(training, file_coder.targets, **made, device="cpu"))
+    return estimator
+
+
+def _resume(
+    options: TrainingOptions, engine: Engine, checkpoint: Path, fingerprint: dict[str, Any]
+) -> tuple[RowSource, GCWSNetEstimator]:
+    """Return the rows and the estimator of an unfinished run."""
+    _, arrays, description = read_model(checkpoint)
+    kept = description.get("fingerprint")
+    if not isinstance(kept, dict):
+        raise ValueError(
+            f"{checkpoint} is no checkpoint: it does not say of which files and settings; start again with --restart"
+        )
+    for name, value in fingerprint.items():
+        before = kept.get(name)
+        if before != value and name in ("files", "tests"):
+            raise ValueError(
+                f"{checkpoint} is of a run with other {'test files' if name == 'tests' else name}: "
+                f"{difference(before, value)}; a run is resumed with the same files, or start again with --restart"
+            )
+        if before != value:
+            raise ValueError(
+                f"{checkpoint} is of a run with {name} {before}, and now it is {value}; a run is resumed with the same "
+                "files and settings, or start again with --restart"
+            )
+    estimator = estimator_of(checkpoint, arrays, description)
+    estimator.n_jobs = options.n_jobs
+    return engine.reopen(options, arrays, description), estimator
+
+
+def _fingerprint(options: TrainingOptions, inputs: Inputs | None, tests: Inputs) -> dict[str, Any]:
+    """Return what must be the same for a run to be resumed: settings, and the contents of the files."""
+    names = ("reading", "task", "seed", "shuffle_rows", "records")
+    settings: dict[str, Any] = {name: getattr(options, name) for name in names}
+    settings |= {"hashing": asdict(options.coder), "net": options.training.state()}
+    if is_codes(options.files):
+        settings["codes"] = codes_digest(Path(options.files[0]))
+    files = {"files": options.files if inputs is None else inputs.fingerprints, "tests": tests.fingerprints}
+    return json.loads(json.dumps(files | settings))
+
+
+def _is_finished(out: Path, fingerprint: dict[str, Any]) -> bool:
+    """Return whether the model in a folder is that of a finished run with this fingerprint."""
+    try:
+        run = json.loads((out / RUN).read_bytes())
+        return bool(run["run"] == fingerprint and run["model"] == _digest(out / FILE_IN_FOLDER))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,169 @@
+"""The settings of a training, and the learning rate that follows from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet._validation import check_choice, check_integer, check_number
+
+RATE_OF_FEW_STEPS, RATE_OF_MANY_STEPS, RATE_WITHOUT_HIDDEN_LAYERS = 5e-3, 3e-3, 1e-2
+
+FEW_STEPS = 3000
+
+EPOCHS, THOROUGH_EPOCHS = (8, 3, 1), (20, 8, 3, 1)
+
+MOST_ROWS_OF_ALL_EPOCHS = 160_000
+
+MEMBERS_FOR_FEW_ROWS, FEW_ROWS = 4, 10_000
+
+LAYERS_OF_A_MEMBER, LAYERS_OF_ONE_NET = (48,), (200,)
+
+LAYERS_FOR_FEW_OUTPUTS, FEW_OUTPUTS = (64,), 2
+
+BATCH, BATCH_OF_MANY_ROWS, MANY_ROWS = 32, 128, 200_000
+
+BATCH_OF_A_STREAM = 16
+
+OPTIMIZERS = ("lazy", "adam")
+
+Floats = NDArray[np.float64]
+
+
+def cosine(done: Floats) -> Floats:
+    """Return (1 + cos(pi x)) / 2 for shares from 0 to 1, with additions and multiplications alone.
+
+    A library's cosine may differ in the last bit from machine to machine, and a model must not.
+    """
+    folded = np.where(done > 0.5, 1.0 - done, done)
+    square = (math.pi * folded) ** 2
+    series = np.zeros_like(square)
+    for n in range(20, 0, -2):  # Horner: 1 - x^2/2 (1 - x^2/12 (1 - ...)), more than exact up to pi / 2
+        series = (1.0 - series) * square / (n * (n - 1))
+    half = 0.5 * (1.0 - series)
+    return 0.5 + np.where(done > 0.5, -half, half)
+
+
+SCHEDULES: dict[str, Callable[[Floats], Floats]] = {
+    "constant": np.ones_like,
+    "linear": lambda done: 1.0 - done,
+    "cosine": cosine,
+}
+
+"""The factor of the learning rate when a share of all rows is done."""
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """What a user asks of a net and its training; see `GCWSNetClassifier` for each setting."""
+
+    hidden: tuple[int, ...] | str = "auto"
+    ensemble: int | str = "auto"
+    reduction: int | str | None = None
+    epochs: int | str = "auto"
+    batch_size: int | str = "auto"
+    learning_rate: float | str = "auto"
+    schedule: str = "linear"
+    optimizer: str = "lazy"
+    betas: tuple[float, float] = (0.0, 0.999)
+    weight_decay: float = 0.0
+    average: bool = True
+
+    def check(self) -> None:
+        """Raise an error for a setting that makes no sense."""
+        if self.epochs != "auto":
+            check_integer("epochs", self.epochs, 1, 2**31)
+        if self.batch_size != "auto":
+            check_integer("batch_size", self.batch_size, 1, 2**24)
+        if self.learning_rate != "auto":
+            check_number("learning_rate", self.learning_rate, 1e-12, 1e3)
+        if self.ensemble != "auto":
+            check_integer("ensemble", self.ensemble, 1, 1024)
+        if not isinstance(self.hidden, tuple) and self.hidden != "auto":
+            raise TypeError(f"hidden must be an integer, a sequence of integers or 'auto', got hidden={self.hidden!r}")
+        for units in self.hidden if isinstance(self.hidden, tuple) else ():
+            check_integer("hidden", units, 1, 2**31 - 1)
+        check_choice("schedule", self.schedule, list(SCHEDULES))
+        check_choice("optimizer", self.optimizer, OPTIMIZERS)
+        if not isinstance(self.betas, tuple) or len(self.betas) != 2:
+            raise ValueError(f"betas must be two numbers, got betas={self.betas!r}")
+        for beta in self.betas:
+            check_number("betas", beta, 0.0, math.nextafter(1.0, 0.0))
+        check_number("weight_decay", self.weight_decay, 0.0, 1e6)
+
+    def for_rows(self, n_rows: float, n_outputs: float = math.inf) -> TrainingSettings:
+        """Return the settings with the ensemble and the hidden layers that suit `n_rows` rows; infinity for a stream.
+
+        Where rows are few, four small nets are better than a large one of about the same size. A net with one or two
+        outputs is as accurate with few hidden units, and learns in half the time.
+        """
+        ensemble, hidden = self.ensemble, self.hidden
+        if ensemble == "auto":
+            ensemble = MEMBERS_FOR_FEW_ROWS if hidden == "auto" and n_rows <= FEW_ROWS else 1
+        if hidden == "auto":
+            of_one = LAYERS_OF_ONE_NET if n_outputs > FEW_OUTPUTS else LAYERS_FOR_FEW_OUTPUTS
+            hidden = of_one if ensemble == 1 else LAYERS_OF_A_MEMBER
+        return replace(self, ensemble=ensemble, hidden=hidden)
+
+    def layers(self) -> tuple[int, ...]:
+        """Return the hidden layers of each net, which must be known."""
+        if isinstance(self.hidden, str):
+            raise TypeError("hidden='auto' has no layers before the number of rows is known")
+        return self.hidden
+
+    def members(self) -> int:
+        """Return the number of nets, which must be known."""
+        return 1 if self.ensemble == "auto" else int(self.ensemble)
+
+    def epochs_to_compare(self, n_rows: int, *, thorough: bool = False) -> tuple[int, ...]:
+        """Return the numbers of epochs that a search compares, the preferred one first; the given one if there is one.
+
+        More than one pass is for at most 160,000 rows, all epochs together.
+        """
+        if self.epochs != "auto":
+            return (int(self.epochs),)
+        if thorough:
+            return THOROUGH_EPOCHS
+        return tuple(epochs for epochs in EPOCHS if epochs == 1 or epochs * n_rows <= MOST_ROWS_OF_ALL_EPOCHS)
+
+    def n_epochs(self, n_rows: int) -> int:
+        """Return how often `n_rows` rows are learned from where nothing is searched for."""
+        return self.epochs_to_compare(n_rows)[0]
+
+    def rows_of_a_step(self, n_rows: float) -> int:
+        """Return the rows of a step of a run over `n_rows` rows, all epochs together; infinity for a stream.
+
+        Larger batches are faster. They cost accuracy where there are few steps, and none where there are many. Rows of
+        a stream are learned once, and averaged weights smooth what small steps make rough.
+        """
+        if self.batch_size == "auto":
+            if n_rows == math.inf:
+                return BATCH_OF_A_STREAM
+            return BATCH_OF_MANY_ROWS if n_rows >= MANY_ROWS else BATCH
+        return int(self.batch_size)
+
+    def rate(self, n_steps: float = math.inf, n_hashes: int = 256) -> float:
+        """Return the learning rate that a run of `n_steps` steps begins with."""
+        if self.learning_rate != "auto":
+            return float(self.learning_rate)
+        if not self.hidden:
+            return RATE_WITHOUT_HIDDEN_LAYERS
+        rate = RATE_OF_FEW_STEPS if n_steps <= FEW_STEPS else RATE_OF_MANY_STEPS
+        return rate * math.sqrt(256 / n_hashes) if n_hashes > 256 else rate
+
+    def state(self) -> dict[str, Any]:
+        """Return the settings as JSON can hold them."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> TrainingSettings:
+        """Return the settings of a state."""
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in state.items()
+        }
+        return cls(**given)

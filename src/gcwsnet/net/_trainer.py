@@ -1,0 +1,653 @@
+"""Ctrl-C, raised between two steps of training.
+
+An exception that a signal raises anywhere may come up in a callback of another library, which drops it.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet.net._following import PIECE_ROWS, SCORED_ROWS, Event, Following
+from gcwsnet.net._history import Clock, History, Record, RunningMetrics, append, history_from_state, history_state, thin
+from gcwsnet.net._net import Arrays, Net, make_net, net_from_state, starting_with
+from gcwsnet.net._settings import SCHEDULES, TrainingSettings
+from gcwsnet.net._targets import Targets
+from gcwsnet.tables._batch import Batch, rebatched
+
+
+class Interrupt:
+    """A context in which `check`, or the end, raises the first Ctrl-C; a second one is raised at once."""
+
+    def __init__(self) -> None:
+        self._noted = self._raised = False
+        self._before: Any = None
+
+    def __enter__(self) -> Interrupt:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+        if error is None and not self._raised:
+            self.check()
+
+    def _note(self, _: int, __: FrameType | None) -> None:
+        if self._noted:
+            self._raised = True
+            raise KeyboardInterrupt
+        self._noted = True
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if there was a Ctrl-C."""
+        if self._noted:
+            self._raised = True
+            raise KeyboardInterrupt
+
+
+FIRST_RECORD = 1000
+
+"""Rows; further records are made at two, four, eight thousand and so on."""
+
+ROWS_AT_ONCE = 8192
+
+MOST_UNCHECKED_ROWS = 8192
+
+"""Rows of a stream that are learned before the weights are looked at: that takes as long as learning from hundreds."""
+
+SECONDS_OF_A_CALL = 0.1
+
+"""Ctrl-C and the progress bar wait for one call of the native core."""
+
+Coded = Iterable[Batch]
+
+"""Batches with codes for X and encoded targets for y."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run of a trainer: how often, how fast, and what is noted on the way.
+
+    Attributes
+    ----------
+    epochs : int
+    n_rows : int or None
+        The rows of an epoch; None where nobody knows, as of a stream.
+    scheduled : bool
+        Whether the learning rate follows the schedule, which needs `n_rows`; else it is constant.
+    fractions : list of float
+        The fractions of an epoch of known length at which held-out rows are evaluated and a record is made.
+    doubling : bool
+        Whether there are also records at 1, 2, 4, 8, ... thousand rows, with metrics over the whole first epoch.
+    patience : int or None
+        Early stopping: epochs without a lower loss on the first held-out rows before the run ends.
+    checkpoint_rows : int
+        Rows from one checkpoint to the next; 0 for none.
+    averaged : bool
+        Whether the weights are averaged from the first step on, if the settings say so; else averages of an earlier
+        run are dropped at the first step.
+    follows : bool
+        Whether the rows are a stream that may change, see `Following`: the weights are averaged, those that predict are
+        chosen all the time, the learning rate rises after a change, and the history stays short.
+    rows_at_once : int
+        The most rows of a call of the native core, after which the observer is told; 0 for as many as take a moment.
+    """
+
+    epochs: int
+    n_rows: int | None
+    scheduled: bool = True
+    fractions: Sequence[float] = (1.0,)
+    doubling: bool = False
+    patience: int | None = None
+    checkpoint_rows: int = 0
+    averaged: bool = False
+    follows: bool = False
+    rows_at_once: int = 0
+
+    def __post_init__(self) -> None:
+        if self.follows:
+            object.__setattr__(self, "rows_at_once", PIECE_ROWS)
+
+
+class Observer:
+    """An observer of a run. Each method may be overridden; this one does nothing."""
+
+    def advance(self, rows: int, loss: float) -> None:
+        """Take note of rows that were learned, and of their mean loss."""
+
+    def record(self, record: Record) -> bool:  # noqa: ARG002
+        """Take note of a record; True ends the run."""
+        return False
+
+    def event(self, event: Event) -> None:
+        """Take note of an event of a stream."""
+
+    def checkpoint(self) -> None:
+        """Save the trainer's state, which is whole now."""
+
+
+class Run:
+    """One call of `Trainer.run`, or of `run_in_rounds`."""
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        plan: Plan,
+        held_out: Sequence[Callable[[], Coded]],
+        observer: Observer | None,
+        n_jobs: int,
+    ) -> None:
+        self.trainer, self.plan, self.held_out, self.n_jobs = trainer, plan, held_out, n_jobs
+        self.observer = Observer() if observer is None else observer
+        self.interrupt = Interrupt()
+        self.clock = Clock(trainer.history)
+        self.stopping = EarlyStopping(plan.patience) if plan.patience is not None and held_out else None
+        n_rows = self._n_rows()
+        self.batch_size = trainer.settings.rows_of_a_step(plan.epochs * n_rows)
+        n_steps = plan.epochs * math.ceil(n_rows / self.batch_size) if math.isfinite(n_rows) else math.inf
+        self.rate = trainer.settings.rate(n_steps, trainer.net.n_hashes)
+        trainer.last_rate = self.rate
+        self.next_checkpoint = self._next_checkpoint()
+
+    def go_over_epochs(self, is_over_after: Callable[[int], bool]) -> None:
+        """Learn from the epochs that are left; `is_over_after` learns from the one of a number."""
+        trainer, plan, over = self.trainer, self.plan, False
+        with self.interrupt:
+            while not over and trainer.epoch < plan.epochs:
+                over = is_over_after(trainer.epochs_seen)
+                if not over or trainer.rows_of_epoch == plan.n_rows:
+                    trainer.epoch, trainer.rows_of_epoch = trainer.epoch + 1, 0
+                    trainer.epochs_seen += 1
+            if self.stopping is not None:
+                self.stopping.restore(trainer.net)
+                trainer.best_epoch = self.stopping.best_epoch
+        self._check_now_and_then()
+
+    def is_over_after(self, batches: Coded) -> bool:
+        """Learn from what is left of an epoch; True if the run is to end."""
+        trainer = self.trainer
+        for block in self._blocks(batches, skipped=trainer.rows_of_epoch):
+            first = 0
+            while first < block.n_rows:
+                end = min(first + self._steps_to_next_event() * self.batch_size, block.n_rows)
+                before = trainer.rows_of_epoch
+                self._learn(block.rows(first, end))
+                self.interrupt.check()
+                if self.is_over_now(before):
+                    return True
+                first = end
+        if self.plan.n_rows is None and trainer.since_record.rows:
+            return self._record(evaluated=True)
+        return False
+
+    def is_over_now(self, before: int) -> bool:
+        """Make the record and the checkpoint that are due since `before` rows of the epoch; True if the run ends."""
+        if self._record_is_over(before):
+            return True
+        if self.trainer.rows_seen >= self.next_checkpoint:
+            self.observer.checkpoint()
+            self.next_checkpoint = self._next_checkpoint()
+        return False
+
+    def _check_now_and_then(self) -> None:
+        """Raise an error if weights are not finite; after calls with few rows of a stream only every so often."""
+        trainer, plan = self.trainer, self.plan
+        trainer.rows_unchecked += plan.n_rows or MOST_UNCHECKED_ROWS
+        if trainer.rows_unchecked >= MOST_UNCHECKED_ROWS or plan.scheduled:
+            trainer.rows_unchecked = 0
+            trainer.net.require_finite()
+
+    def _is_stopped(self) -> bool:
+        """Return whether the loss on held-out rows has been rising for too long; it is looked at after each epoch."""
+        if self.stopping is None or self.trainer.rows_of_epoch != self.plan.n_rows:
+            return False
+        return self.stopping.is_over(self.trainer.net, list(self.held_out[0]()), self.n_jobs)
+
+    def _blocks(self, batches: Coded, skipped: int) -> Iterator[Batch]:
+        """Yield whole steps, many at once, from where the epoch stands."""
+        block_rows = max(1, ROWS_AT_ONCE // self.batch_size) * self.batch_size
+        if self.plan.follows:  # rows are not coded before those of earlier pieces have been learned
+            block_rows = PIECE_ROWS
+        for block in rebatched(batches, block_rows):
+            if skipped >= block.n_rows:
+                skipped -= block.n_rows
+                continue
+            yield block.rows(skipped, block.n_rows) if skipped else block
+            skipped = 0
+
+    def _learn(self, block: Batch) -> None:
+        trainer, plan = self.trainer, self.plan
+        assert block.y is not None  # noqa: S101
+        if plan.follows:
+            losses, outputs, event = trainer.follow(block, n_jobs=self.n_jobs)
+            trainer.rows_of_epoch += block.n_rows
+            if event is not None:
+                self.observer.event(event)
+        else:
+            losses, outputs = self._take_steps(block)
+            trainer.since_record.add(outputs, block.y, losses)
+            self.count(block.n_rows)
+        if plan.doubling and trainer.epoch == 0:
+            trainer.first_epoch.add(outputs, block.y, losses)
+        self.observer.advance(block.n_rows, float(losses.sum()) / block.n_rows)
+
+    def _take_steps(self, block: Batch) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        trainer = self.trainer
+        self.average()
+        rates = self.rates(block.n_rows, trainer.rows_of_epoch)
+        start, steps_before = time.perf_counter(), trainer.net.n_steps
+        assert block.y is not None  # noqa: S101
+        try:
+            losses, outputs = trainer.net.train(
+                block.X, block.y, block.weight, rates, batch_size=self.batch_size, n_jobs=self.n_jobs
+            )
+        except BaseException:  # some of the steps may have been taken
+            self.count(min((trainer.net.n_steps - steps_before) * self.batch_size, block.n_rows))
+            raise
+        trainer.last_rate = float(rates[-1])
+        share = SECONDS_OF_A_CALL / max(time.perf_counter() - start, 1e-9)
+        trainer.steps_of_a_call = max(1, min(2 * trainer.steps_of_a_call, int(share * len(rates))))
+        return losses, outputs
+
+    def average(self) -> None:
+        """Begin to average the weights, or drop the averages, as the plan says."""
+        net = self.trainer.net
+        self.trainer.following = None
+        if not self.plan.averaged:
+            net.stop_averaging()
+        elif net.settings.average and not net.is_averaging:
+            net.start_averaging(self.trainer.rows_seen)
+
+    def count(self, rows: int) -> None:
+        self.trainer.rows_of_epoch += rows
+        self.trainer.rows_seen += rows
+
+    def rates(self, n_rows: int, first: int, *, side_by_side: int = 1) -> NDArray[np.float64]:
+        """Return the learning rate of each step from row `first` of the epoch on; some are taken side by side."""
+        firsts = side_by_side * np.arange(0, n_rows, self.batch_size, dtype=np.float64)
+        if not self.plan.scheduled or self.plan.n_rows is None:
+            return np.full(len(firsts), self.rate)
+        done = (self.trainer.epoch + (first + firsts) / self.plan.n_rows) / self.plan.epochs
+        return self.rate * SCHEDULES[self.trainer.settings.schedule](np.minimum(done, 1.0))
+
+    def _n_rows(self) -> float:
+        """Return the rows of an epoch; infinity for a stream, of which nobody knows where it ends."""
+        return math.inf if not self.plan.scheduled or self.plan.n_rows is None else self.plan.n_rows
+
+    def _steps_to_next_event(self) -> int:
+        """Return how many steps can be taken before something is to be done."""
+        trainer, plan = self.trainer, self.plan
+        events = [self.next_checkpoint - trainer.rows_seen]
+        if plan.n_rows is not None and not plan.follows:
+            ends = (math.ceil(fraction * plan.n_rows) - trainer.rows_of_epoch for fraction in plan.fractions)
+            events.append(min((rows for rows in ends if rows > 0), default=math.inf))
+        if plan.doubling:
+            events.append(_next_doubling(trainer.rows_seen) - trainer.rows_seen)
+        steps = max(1.0, math.ceil(min(events) / self.batch_size)) if math.isfinite(min(events)) else math.inf
+        most = max(1, plan.rows_at_once // self.batch_size) if plan.rows_at_once else trainer.steps_of_a_call
+        return int(min(steps, most))
+
+    def _record_is_over(self, before: int) -> bool:
+        """Make a record if one is due since `before` rows of the epoch; True if the run is to end."""
+        trainer, plan = self.trainer, self.plan
+        after = trainer.rows_of_epoch
+        n = plan.n_rows
+        if n is not None and any(before < math.ceil(fraction * n) <= after for fraction in plan.fractions):
+            return self._record(evaluated=True)
+        seen_before = trainer.rows_seen - (after - before)
+        if plan.doubling and _next_doubling(seen_before) <= trainer.rows_seen:
+            return self._record(evaluated=n is None)
+        return False
+
+    def _record(self, *, evaluated: bool) -> bool:
+        trainer, n = self.trainer, self.plan.n_rows
+        record: Record = {
+            "epoch": trainer.epochs_seen + (trainer.rows_of_epoch / n if n else 0.0),
+            "rows": float(trainer.rows_seen),
+            "seconds": self.clock.seconds(),
+            "learning_rate": trainer.last_rate,
+            **trainer.since_record.values(),
+        }
+        if self.plan.doubling and trainer.epoch == 0:
+            record |= {f"mean_{name}": value for name, value in trainer.first_epoch.values().items()}
+        record |= trainer.totals
+        if self.plan.follows:
+            record |= trainer.predicted_values()
+        for number, batches in enumerate(self.held_out if evaluated else ()):
+            prefix = f"eval_{number}_" if number else "eval_"
+            found = trainer.evaluate(batches(), n_jobs=self.n_jobs, check=self.interrupt.check)
+            record |= {f"{prefix}{name}": value for name, value in found.items()}
+        append(trainer.history, record)
+        if self.plan.follows:
+            thin(trainer.history, trainer.targets.metric)
+        trainer.since_record.clear()
+        trainer.predicted.clear()
+        over = self._is_stopped()
+        return self.observer.record(record) or over
+
+    def _next_checkpoint(self) -> float:
+        every = self.plan.checkpoint_rows
+        return (self.trainer.rows_seen // every + 1) * every if every else math.inf
+
+
+class EarlyStopping:
+    """The best weights by the loss on held-out rows, and whether it is time to stop.
+
+    The loss is that at the best temperature: a net becomes too sure of itself long before it becomes less accurate, and
+    that alone is no reason to stop.
+
+    Parameters
+    ----------
+    patience : int
+        Epochs without a lower loss before it is.
+    """
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+        self.least = math.inf
+        self.best_epoch = 0
+        self._since = 0
+        self._best: tuple[Arrays, Targets] | None = None
+
+    def is_over(self, net: Net, held_out: Sequence[Batch], n_jobs: int) -> bool:
+        """Take note of the loss after an epoch; True once there were enough epochs without a lower one."""
+        outputs = np.concatenate([net.outputs(batch.X, n_jobs=n_jobs) for batch in held_out])
+        target = np.concatenate([np.asarray(batch.y) for batch in held_out])
+        targets = net.targets.calibrated(outputs, target, np.ones(len(target)))
+        loss = float(targets.losses(outputs, target).mean())
+        if loss < self.least:
+            self.least, self.best_epoch, self._since = loss, self.best_epoch + self._since + 1, 0
+            self._best = {name: value.copy() for name, value in net.predicting_weights().items()}, targets
+        else:
+            self._since += 1
+        return self._since >= self.patience
+
+    def restore(self, net: Net) -> None:
+        """Put the best weights and their temperature into the net."""
+        if self._best is not None:
+            net.stop_averaging()
+            net.load(self._best[0], None)
+            net.targets = self._best[1]
+
+
+def _next_doubling(rows: int) -> int:
+    """Return the first of 1, 2, 4, 8, ... thousand that is above a number of rows."""
+    return FIRST_RECORD << (rows // FIRST_RECORD).bit_length()
+
+
+MOMENTUM = "momentum."
+
+METRICS_OF_A_RUN = ("since_record", "first_epoch", "predicted")
+
+
+class Trainer:
+    """A net, its targets, and how far its training has come.
+
+    Parameters
+    ----------
+    net : Net
+
+    Attributes
+    ----------
+    history : dict of lists
+    rows_seen, epochs_seen : int
+        Of all runs together.
+    best_epoch : int
+        The epochs after which early stopping found the lowest loss; 0 without it.
+    epoch, rows_of_epoch : int
+        Where the present run stands.
+    following : Following or None
+        What is known of a stream; None unless the last run was one.
+    totals : dict
+        What is summed up over the rounds of a run in rounds, for its records.
+    momentum : dict of arrays
+        Of a run in rounds, see `put_round`.
+    last_rate : float
+        The learning rate of the last step, for the records.
+    steps_of_a_call : int
+        The steps that the native core takes in a moment, by the last calls of it.
+    rows_unchecked : int
+        The rows of a stream that were learned since the weights were looked at.
+    """
+
+    def __init__(self, net: Net) -> None:
+        self.net = net
+        self._history: History = {}
+        self._not_recorded = 0.0
+        self.rows_seen = self.epochs_seen = self.best_epoch = 0
+        self.epoch = self.rows_of_epoch = 0
+        self.following: Following | None = None
+        self.last_rate = 0.0
+        self.steps_of_a_call = 1
+        self.rows_unchecked = 0
+        self.start_run()
+
+    @property
+    def targets(self) -> Targets:
+        """The targets of the net."""
+        return self.net.targets
+
+    @property
+    def history(self) -> History:
+        """The records, with one of the rows of a stream since the last one."""
+        if self._not_recorded:
+            self._record_stream()
+        return self._history
+
+    @history.setter
+    def history(self, history: History) -> None:
+        self._history, self._not_recorded = history, 0.0
+
+    @property
+    def settings(self) -> TrainingSettings:
+        """The settings of the net."""
+        return self.net.settings
+
+    @classmethod
+    def begin(
+        cls, settings: TrainingSettings, targets: Targets, *, n_hashes: int, code_bits: int, seed: int, device: str
+    ) -> Trainer:
+        """Return a trainer whose net has learned nothing."""
+        return cls(make_net(settings, targets, n_hashes=n_hashes, code_bits=code_bits, seed=seed, device=device))
+
+    def run(
+        self,
+        plan: Plan,
+        epochs: Callable[[int], Coded],
+        held_out: Sequence[Callable[[], Coded]] = (),
+        observer: Observer | None = None,
+        *,
+        n_jobs: int = 1,
+    ) -> None:
+        """Learn from all epochs of a plan, or from what is left of them.
+
+        Parameters
+        ----------
+        plan : Plan
+        epochs : callable
+            From the number of an epoch, counted over all runs, to its rows in the order in which they are learned.
+        held_out : sequence of callables
+            Each returns the rows of a validation set.
+        observer : Observer, optional
+        n_jobs : int, default=1
+            Threads. The weights are the same for any number of them.
+        """
+        run = Run(self, plan, held_out, observer, n_jobs)
+        run.go_over_epochs(lambda number: run.is_over_after(epochs(number)))
+
+    def follow(self, piece: Batch, *, n_jobs: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float32], Event | None]:
+        """Learn from a piece of a stream, see `Following`; some of its rows are predicted before.
+
+        Returns
+        -------
+        losses, outputs
+            See `Net.train`.
+        event : dict or None
+            An event, if the stream has changed.
+        """
+        net, settings = self.net, self.settings
+        assert piece.y is not None  # noqa: S101
+        if self.following is None:
+            self.following = Following()
+        following, n = self.following, piece.n_rows
+        following.begin(net, self.rows_seen)
+        event = None
+        if n > 1 or following.is_compared(self.rows_seen):
+            some = slice(None, None, -(-n // SCORED_ROWS))
+            target = piece.y[some]
+            outputs, found, event = following.look_at(net, piece.X[some], target, self.rows_seen, n_jobs)
+            self.predicted.add(outputs, target, np.array(found))
+        batch_size, rate = settings.rows_of_a_step(math.inf), settings.rate(math.inf, net.n_hashes)
+        rates = following.rates(rate, range(self.rows_seen, self.rows_seen + n, batch_size))
+        steps_before = net.n_steps
+        try:
+            losses, outputs = net.train(piece.X, piece.y, piece.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
+        except BaseException:  # some of the steps may have been taken
+            self.rows_seen += min((net.n_steps - steps_before) * batch_size, n)
+            raise
+        self.rows_seen += n
+        if n == 1:
+            event = following.take_loss(net, float(losses[0]), self.rows_seen)
+        self.since_record.add(outputs, piece.y, losses)
+        self.last_rate = float(rates[-1])
+        return losses, outputs, event
+
+    def insert_output(self, place: int, targets: Targets) -> None:
+        """Make room for one more class in front of number `place`."""
+        self.net.insert_output(place, targets)
+        with_auc = self.since_record.auc is not None
+        self.since_record.targets = self.first_epoch.targets = self.predicted.targets = targets
+        if with_auc:  # it is of two classes
+            self.since_record.auc = self.first_epoch.auc = None
+
+    def relearn(self, rows: Batch, *, n_jobs: int = 1) -> None:
+        """Take steps on rows of a stream that have been counted before, as when their codes have changed."""
+        assert rows.y is not None  # noqa: S101
+        batch_size = self.settings.rows_of_a_step(math.inf)
+        rates = np.full(-(-rows.n_rows // batch_size), self.settings.rate(math.inf, self.net.n_hashes))
+        self.net.train(rows.X, rows.y, rows.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
+
+    def follow_quietly(self, rows: Batch, *, n_jobs: int = 1) -> list[Event]:
+        """Learn from rows of a stream and return its events; there is a record only now and then.
+
+        It is what `run` does with a plan that follows, without an observer, and takes less time for few rows.
+        """
+        start = time.perf_counter()
+        n = rows.n_rows
+        pieces = (
+            [rows] if n <= PIECE_ROWS else [rows.rows(first, first + PIECE_ROWS) for first in range(0, n, PIECE_ROWS)]
+        )
+        found = [self.follow(piece, n_jobs=n_jobs)[2] for piece in pieces]
+        events = [event for event in found if event is not None]
+        self.epochs_seen += 1
+        self._not_recorded += time.perf_counter() - start
+        if 64 * self.since_record.rows >= self.rows_seen:
+            self._record_stream()
+        return events
+
+    def _record_stream(self) -> None:
+        seconds = (self._history["seconds"][-1] if self._history.get("seconds") else 0.0) + self._not_recorded
+        record = {"epoch": float(self.epochs_seen), "rows": float(self.rows_seen), "seconds": seconds}
+        record |= {"learning_rate": self.last_rate, **self.since_record.values(), **self.predicted_values()}
+        append(self._history, record)
+        thin(self._history, self.targets.metric)
+        self.since_record.clear()
+        self.predicted.clear()
+        self._not_recorded = 0.0
+
+    def predicted_values(self) -> Record:
+        """Return the metrics of the rows of a stream that were predicted since the last record."""
+        return {f"predicted_{name}": value for name, value in self.predicted.values().items()}
+
+    def start_run(self, *, with_auc: bool = False, with_last_label: bool = False) -> None:
+        """Forget where an earlier run stood; the next one begins with its first epoch."""
+        if self._not_recorded:
+            self._record_stream()
+        self.epoch = self.rows_of_epoch = 0
+        self.totals: Record = {}
+        self.momentum: Arrays = {}
+        counted = {"with_auc": with_auc, "with_last_label": with_last_label}
+        self.since_record = RunningMetrics(self.targets, **counted)
+        self.first_epoch = RunningMetrics(self.targets, **counted)
+        self.predicted = RunningMetrics(self.targets)
+
+    def evaluate(self, batches: Coded, *, n_jobs: int = 1, check: Callable[[], None] = lambda: None) -> Record:
+        """Return the metrics of rows that are not learned from; `check` is called before each batch."""
+        metrics = RunningMetrics(self.targets, with_auc=self.since_record.auc is not None)
+        for batch in batches:
+            check()
+            assert batch.y is not None  # noqa: S101
+            outputs = self.net.outputs(batch.X, n_jobs=n_jobs)
+            metrics.add(outputs, batch.y, self.targets.losses(outputs, batch.y))
+        return metrics.values()
+
+    def state(self, *, resumable: bool = True, timings: bool = True) -> tuple[Arrays, dict[str, Any]]:
+        """Return all of it as arrays and as what JSON can hold.
+
+        Parameters
+        ----------
+        resumable : bool, default=True
+            Whether the state of the optimizer, of the averaging and of the present run are part of it. Without them
+            the weights are those that predict.
+        timings : bool, default=True
+            Whether the seconds of the history are.
+        """
+        self.net.require_finite()
+        arrays, described_targets = self.targets.state()
+        weights = self.net.weights() if resumable else self.net.predicting_weights()
+        arrays = arrays | {f"net.{name}": value for name, value in weights.items()}
+        description: dict[str, Any] = {
+            "settings": self.settings.state(),
+            "net": self.net.description(),
+            "targets": described_targets,
+            "history": history_state(self.history, timings=timings),
+            "rows_seen": self.rows_seen,
+            "epochs_seen": self.epochs_seen,
+        }
+        if not resumable:
+            return arrays, description
+        if self.net.is_averaging:
+            averages, description["averages"] = self.net.averages_state()
+            description["predicts_with"] = self.net.predicts_with
+            arrays |= {f"averages.{name}": value for name, value in averages.items()}
+        arrays |= {f"optimizer.{name}": value for name, value in self.net.optimizer_state().items()}
+        run: dict[str, Any] = {"epoch": self.epoch, "rows_of_epoch": self.rows_of_epoch}
+        run["with_auc"] = self.since_record.auc is not None
+        if self.totals:
+            run["totals"] = dict(self.totals)
+        for name in METRICS_OF_A_RUN:
+            counts, run[name] = getattr(self, name).state(f"{name}.")
+            arrays |= counts
+        arrays |= {f"{MOMENTUM}{name}": value for name, value in self.momentum.items()}
+        if self.following is not None:
+            description["following"] = self.following.state()
+        return arrays, description | {"run": run}
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, description: dict[str, Any], *, device: str = "cpu") -> Trainer:
+        """Return the trainer whose state this is; without the optimizer's state, that begins again."""
+        trainer = cls(net_from_state(arrays, description, device=device))
+        trainer.history = history_from_state(description["history"])
+        trainer.rows_seen, trainer.epochs_seen = description["rows_seen"], description["epochs_seen"]
+        if "run" in description:
+            run = description["run"]
+            trainer.start_run(with_auc=run["with_auc"])
+            trainer.epoch, trainer.rows_of_epoch = run["epoch"], run["rows_of_epoch"]
+            trainer.totals = dict(run.get("totals", {}))
+            trainer.momentum = {name: value.copy() for name, value in starting_with(MOMENTUM, arrays).items()}
+            for name in METRICS_OF_A_RUN:
+                getattr(trainer, name).restore(f"{name}.", arrays, run[name])
+        if "following" in description:
+            trainer.following = Following.from_state(description["following"])
+        return trainer

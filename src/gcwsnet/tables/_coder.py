@@ -1,0 +1,335 @@
+"""The coder: from rows of real numbers to codes, with everything that was learned for it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet import _sparse as sparse
+from gcwsnet._memory import require_memory
+from gcwsnet._threads import n_threads
+from gcwsnet._validation import (
+    BATCH_BYTES,
+    Matrix,
+    as_floats,
+    check_choice,
+    check_finite,
+    check_number,
+    check_power,
+    without_nan,
+)
+from gcwsnet.hashing._hasher import DEFAULT_TABLE_MEMORY, FittedHasher, HasherSettings
+from gcwsnet.tables._format import check_coder
+from gcwsnet.tables._preprocessing import KINDS, AnyPreprocessing, preprocessing_from_state
+from gcwsnet.tables._schema import Schema
+from gcwsnet.tables._watch import ColumnVersion
+
+if TYPE_CHECKING:
+    from gcwsnet.hashing._gcws import GCWSHasher
+
+
+@dataclass(frozen=True)
+class KernelCandidate:
+    """Settings of a kernel machine that were compared, and how they did.
+
+    Attributes
+    ----------
+    stage : {"first", "second", "third", "last"}
+    scale, relevance, indicators
+        The preprocessing, see `PGMMClassifier`.
+    p : float
+        The power.
+    alpha : float
+        The regularisation.
+    rows : int
+        The rows of the stage.
+    loss : float
+        The weighted mean squared error of the predictions for rows that were left out: of standardised numbers, of
+        labels 1 and -1, or summed over the columns of one-hot labels.
+    error : float
+        The standard error of the loss.
+    seconds : float
+        The time that it took.
+    chosen : bool
+        Whether these are the settings in use.
+    """
+
+    stage: str
+    scale: str | None
+    relevance: float
+    indicators: bool
+    p: float
+    alpha: float
+    rows: int
+    loss: float
+    error: float
+    seconds: float
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Settings that were compared, and how they did.
+
+    Attributes
+    ----------
+    stage : {"first", "second", "last"}
+    scale, relevance, indicators
+        The preprocessing, see `GCWSNetClassifier`.
+    p : float
+        The power.
+    epochs : int
+    loss : float
+        The mean loss of the validation rows: the cross-entropy at the best temperature, or the squared error of
+        standardised targets.
+    error : float
+        The standard error of the loss.
+    accuracy : float
+        The share of validation rows whose class is right; 0 for numbers.
+    temperature : float
+        What outputs are divided by; 1 for numbers.
+    seconds : float
+        The time that it took.
+    chosen : bool
+        Whether these are the settings in use.
+    """
+
+    stage: str
+    scale: str | None
+    relevance: float
+    indicators: bool
+    p: float
+    epochs: int
+    loss: float
+    error: float
+    accuracy: float
+    temperature: float
+    seconds: float
+    chosen: bool = False
+
+
+SEARCHES = ("off", "fast", "thorough")
+
+
+MISSING_WHEN_READ = {"auto": "nan", "error": None, "zero": "zero", "mean": "nan"}
+
+"""The rule of `gcwsnet.files.read` for missing values, where it is not its default, by that of a coder."""
+
+ROWS_AT_ONCE = 8192
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class CoderSettings:
+    """What a user asks of a coder; see `GCWSNetClassifier` for each setting."""
+
+    n_hashes: int = 256
+    bits: int = 8
+    t_bits: int | Literal["all"] = "all"
+    p: float | str = "auto"
+    scale: str | None = "auto"
+    relevance: float | str = "auto"
+    encoding: str = "mixed"
+    missing: str = "auto"
+    search: str = "fast"
+
+    def check(self) -> None:
+        """Raise an error for a setting that the hasher does not check itself."""
+        if self.p != "auto":
+            check_power(self.p)
+        if self.scale is not None:
+            check_choice("scale", self.scale, ("auto", *KINDS))
+        if self.relevance != "auto":
+            check_number("relevance", self.relevance, 0.0, 10.0)
+        check_choice("missing", self.missing, list(MISSING_WHEN_READ))
+        check_choice("search", self.search, SEARCHES)
+
+    def check_finite(self, X: Matrix, columns: Any = None, *, table_columns: Any = None) -> None:
+        """Raise an error that names the first entry that is infinite, or missing where that is an error."""
+        check_finite(
+            X,
+            nan_is_fine=self.missing != "error",
+            columns=columns,
+            table_columns=table_columns,
+            way_out_of_nan=", or give missing='auto', 'zero' or 'mean'",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Coder:
+    """A fitted map from rows to codes: columns of tables, missing values, preprocessing, hashing.
+
+    Attributes
+    ----------
+    settings : CoderSettings
+        What was asked for.
+    seed : int
+        The seed of the hashes.
+    n_features : int
+        The number of columns of a row.
+    preprocessing : Preprocessing or TablePreprocessing
+        The preprocessing in use.
+    p : float
+        The power in use.
+    ensemble : int
+        The nets that the codes are for: each gets `n_hashes` hashes of its own.
+    epochs : int or None
+        The number of epochs that was selected, if any.
+    temperature : float
+        The temperature that was selected, see `gcwsnet.net._targets.Labels`.
+    selection : tuple of Candidate
+        The candidates that all this was selected from; empty where nothing was.
+    schema : Schema or None
+        How the columns of a table become the columns of a row; None for arrays.
+    version : ColumnVersion or None
+        What has been changed while a stream was followed; None for nothing.
+    code_bits : int
+        The bits of a code.
+    hasher : GCWSHasher
+        The hasher that these make up.
+    """
+
+    settings: CoderSettings
+    seed: int
+    n_features: int
+    preprocessing: AnyPreprocessing
+    p: float
+    ensemble: int = 1
+    epochs: int | None = None
+    temperature: float = 1.0
+    selection: tuple[Candidate, ...] = ()
+    schema: Schema | None = None
+    version: ColumnVersion | None = None
+    _hasher: FittedHasher = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        settings = HasherSettings.checked(self._hasher_parameters)
+        object.__setattr__(self, "_hasher", FittedHasher(settings, self.seed, self.preprocessing.n_columns))
+
+    @property
+    def _hasher_parameters(self) -> dict[str, Any]:
+        return {
+            "n_hashes": self.n_codes,
+            "p": self.p,
+            "bits": self.settings.bits,
+            "t_bits": self.settings.t_bits,
+            "encoding": self.settings.encoding,
+            "output": "codes",
+            "method": "gcws",
+            "missing": "error" if self.settings.missing == "error" else "zero",
+            "table_memory": DEFAULT_TABLE_MEMORY,
+        }
+
+    @property
+    def code_bits(self) -> int:
+        """The bits of a code."""
+        return self._hasher.settings.code_bits
+
+    @cached_property
+    def hasher(self) -> GCWSHasher:
+        """The hasher of preprocessed rows, as a transformer of scikit-learn."""
+        from gcwsnet.hashing._gcws import GCWSHasher  # noqa: PLC0415 - scikit-learn takes long to import
+
+        hasher = GCWSHasher(**self._hasher_parameters, random_state=self.seed)
+        return hasher.fit(sparse.csr_matrix((1, self.preprocessing.n_columns), dtype=np.float32))
+
+    @property
+    def n_inputs(self) -> int:
+        """The number of columns of a table, or of a row that is no row of a table."""
+        names = [] if self.schema is None else self.schema.input_names
+        return len(names) or self.n_features
+
+    @property
+    def scale(self) -> str | None:
+        """The name of the preprocessing in use."""
+        return self.preprocessing.recipe.scale
+
+    @property
+    def n_codes(self) -> int:
+        """The codes of a row, for all nets together."""
+        return self.ensemble * self.settings.n_hashes
+
+    def codes(self, X: Matrix, *, n_jobs: int | None = None) -> NDArray[Any]:
+        """Return the codes of checked rows.
+
+        Parameters
+        ----------
+        X : array or canonical CSR of shape (n, n_features)
+        n_jobs : int, optional
+            Threads; the codes are the same for any number of them.
+
+        Returns
+        -------
+        codes : unsigned integers of shape (n, n_codes)
+        """
+        n, k = X.shape[0], self.n_codes
+        dtype, threads, step = self._hasher.code_dtype, n_threads(n_jobs), rows_at_once(X)
+        require_memory(n * k * dtype.itemsize, f"the codes of {n} rows with {k} hashes each", "give fewer rows at once")
+        if 0 < n <= step:
+            return self._hasher.codes(self.preprocess(X), threads)
+        codes = np.empty((n, k), dtype=dtype)
+        for first in range(0, n, step):
+            codes[first : first + step] = self._hasher.codes(self.preprocess(X[first : first + step]), threads)
+        return codes
+
+    def preprocess(self, X: Matrix) -> Matrix:
+        """Return rows as they are hashed."""
+        if self.settings.missing == "zero":
+            X = without_nan(as_floats(X))
+        return self.preprocessing.transform(X, self.version)
+
+    def state(self, *, timings: bool = True) -> tuple[Arrays, dict[str, Any]]:
+        """Return all of it as arrays and as what JSON can hold.
+
+        Without timings, the seconds of the selection are 0, so that equal coders have equal states.
+        """
+        selection = self.selection if timings else [replace(candidate, seconds=0.0) for candidate in self.selection]
+        description = {
+            "settings": asdict(self.settings),
+            "seed": self.seed,
+            "n_features": self.n_features,
+            "p": self.p,
+            "ensemble": self.ensemble,
+            "epochs": self.epochs,
+            "temperature": self.temperature,
+            "selection": [asdict(candidate) for candidate in selection],
+            "schema": None if self.schema is None else self.schema.to_json(),
+        }
+        arrays, description["preprocessing"] = self.preprocessing.state()
+        if self.version is not None:
+            more, description["version"] = self.version.state()
+            arrays = arrays | more
+        return arrays, description
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, description: dict[str, Any]) -> Coder:
+        """Return the coder whose state this is, which may come from a file of a stranger."""
+        check_coder(arrays, description)
+        preprocessing = preprocessing_from_state(arrays, description["preprocessing"])
+        settings = CoderSettings(**description["settings"])
+        settings.check()
+        return cls(
+            settings=settings,
+            seed=description["seed"],
+            n_features=description["n_features"],
+            preprocessing=preprocessing,
+            p=description["p"],
+            ensemble=description["ensemble"],
+            epochs=description["epochs"],
+            temperature=description["temperature"],
+            selection=tuple(Candidate(**candidate) for candidate in description["selection"]),
+            schema=None if description["schema"] is None else Schema.from_json(description["schema"]),
+            version=ColumnVersion.from_state(arrays, description["version"]) if "version" in description else None,
+        )
+
+
+def rows_at_once(X: Matrix) -> int:
+    """Return how many rows are preprocessed and hashed together."""
+    if sparse.issparse(X):
+        return ROWS_AT_ONCE
+    return max(1, min(ROWS_AT_ONCE, BATCH_BYTES // (8 * max(1, X.shape[1]))))

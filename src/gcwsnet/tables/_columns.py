@@ -1,0 +1,567 @@
+"""Dates and durations as numbers: days since 1970-01-01 in UTC, and days, both to the microsecond."""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet._validation import MOST_EXACT, inexact_integers
+from gcwsnet.tables._errors import require_pyarrow
+
+MICROSECONDS_OF_A_DAY = 86_400_000_000
+
+EPOCH = date(1970, 1, 1).toordinal()
+
+TIME = r"(?P<h>[01]\d|2[0-3]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d)(?:\.(?P<f>\d{1,9}))?)?"
+
+MICROSECONDS_OF = {"s": 1_000_000, "ms": 1000, "us": 1}
+
+DATE = re.compile(rf"(\d{{4}})-(\d\d)-(\d\d)(?:[T ]{TIME}(?: ?(?P<zone>Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d))?)?", re.ASCII)
+
+DURATION = re.compile(rf"(-?\d{{1,7}}) days?(?: (?P<sign>[+-]?){TIME})?", re.ASCII)
+
+
+def parse_date(text: str) -> int | None:
+    """Return the microseconds from 1970-01-01 in UTC to a date or time in ISO 8601, None for any other text.
+
+    A time without a zone is in UTC. Digits beyond the microsecond are dropped.
+
+    Examples
+    --------
+    >>> parse_date("1970-01-02"), parse_date("1970-01-01T01:00:00.5+01:00"), parse_date("2 May 1970")
+    (86400000000, 500000, None)
+    """
+    found = DATE.fullmatch(text.strip())
+    if found is None:
+        return None
+    try:
+        days = date(*(int(part) for part in found.groups()[:3])).toordinal() - EPOCH
+    except ValueError:  # the 30th of February
+        return None
+    zone = found["zone"]
+    offset = 0
+    if zone not in (None, "Z"):
+        offset = int(zone[0] + "1") * (int(zone[1:3]) * 60 + int(zone[-2:])) * 60_000_000
+    return days * MICROSECONDS_OF_A_DAY + _time(found) - offset
+
+
+def parse_duration(text: str) -> int | None:
+    """Return the microseconds of a duration as pandas writes it, None for any other text.
+
+    Examples
+    --------
+    >>> parse_duration("1 days 00:00:01"), parse_duration("-1 days +23:59:59.5"), parse_duration("1 hour")
+    (86401000000, -500000, None)
+    """
+    found = DURATION.fullmatch(text.strip())
+    if found is None:
+        return None
+    return int(found[1]) * MICROSECONDS_OF_A_DAY + (-1 if found["sign"] == "-" else 1) * _time(found)
+
+
+def _time(found: re.Match[str]) -> int:
+    """Return the microseconds of the time of day of a match, 0 where it has none."""
+    hours, minutes, seconds = (int(found[name] or 0) for name in "hms")
+    return ((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + int((found["f"] or "").ljust(6, "0")[:6])
+
+
+PARSERS: dict[str, tuple[Callable[[str], int | None], str]] = {
+    "date": (parse_date, "a date such as 2024-05-31 or 2024-05-31 18:30:00"),
+    "duration": (parse_duration, "a duration such as 1 days 02:30:00"),
+}
+
+
+def to_days(microseconds: NDArray[np.int64], missing: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return days, with NaN where the number is missing."""
+    return np.where(missing, np.nan, microseconds / MICROSECONDS_OF_A_DAY)
+
+
+def days_of(numbers: NDArray[np.int64], unit: str, missing: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the days of numbers of seconds, milliseconds, microseconds or nanoseconds, with NaN for missing ones.
+
+    Examples
+    --------
+    >>> days_of(np.array([86400, 2**62, 0]), "s", np.array([False, False, True])).tolist()
+    [1.0, 53375995583650.32, nan]
+    """
+    numbers = np.where(missing, 0, numbers)
+    if unit == "ns":
+        return to_days(numbers // 1000, missing)
+    factor = MICROSECONDS_OF[unit]
+    if len(numbers) and max(-int(numbers.min()), int(numbers.max())) > np.iinfo(np.int64).max // factor:
+        return np.where(missing, np.nan, numbers / (MICROSECONDS_OF_A_DAY // factor))
+    return to_days(numbers * factor, missing)
+
+
+Floats = NDArray[np.float64]
+
+BOOLEANS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+
+KINDS_OF_NUMPY = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date", "m": "duration"}
+
+KINDS_OF_OBJECTS = {
+    "string": "text",
+    "boolean": "boolean",
+    **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal", "empty"), "number"),
+    **dict.fromkeys(("date", "datetime", "datetime64"), "date"),
+    **dict.fromkeys(("timedelta", "timedelta64"), "duration"),
+}
+
+"""What `pandas.api.types.infer_dtype` says of a column of objects, and the kind of column that it is."""
+
+NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "n/a")
+
+NOT_A_NUMBER = ("-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "NaN", "nan")
+
+MISSING_VALUES = ("", "NULL", "None", "null", *NOT_AVAILABLE, *NOT_A_NUMBER)  # the defaults of pandas.read_csv
+
+MISSING_TEXTS = frozenset(MISSING_VALUES)
+
+PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d{1,3})?|-?inf", re.ASCII)
+
+"""A number as programs write it, without zeros or a plus in front: 01 is a text, such as a part of a postcode."""
+
+INTEGER = re.compile(r"[-+]?\d+", re.ASCII)
+
+NUMBERS_WITH_COMMAS = "numbers with commas"
+
+NUMBER_WITH_COMMAS = re.compile(r"[+-]?(\d+(\.\d{3})*,\d+|\d{1,3}(,\d{3})+(\.\d+)?|\d+)")
+
+"""A number with a decimal comma, with commas after each thousand, or without any."""
+
+
+class Factor(NamedTuple):
+    """A column of texts by their numbers: row i has ``texts[codes[i]]``, or a missing value where the code is -1."""
+
+    codes: NDArray[np.int64]
+    texts: list[str]
+
+    def present(self, valid: NDArray[np.bool_]) -> list[str]:
+        """Return the texts that occur in the rows of a mask."""
+        codes = np.unique(self.codes[valid])
+        return [self.texts[code] for code in codes[codes >= 0]]
+
+
+class TableColumn(ABC):
+    """A column of a table.
+
+    Attributes
+    ----------
+    kind : str
+        "number", "boolean", "date", "duration", "text", "category", "ordered", "vector" or "index vector", or the name
+        of a type that is none of them.
+    """
+
+    kind: str
+    _factor: Factor | None = None
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def numbers(self) -> Floats:
+        """Return a column of numbers or booleans, with NaN for missing values."""
+
+    @abstractmethod
+    def inexact_rows(self) -> dict[int, Any]:
+        """Return the rows of a column of numbers or of lists with an integer that float64 does not hold, and it."""
+
+    @abstractmethod
+    def days(self) -> Floats:
+        """Return a column of dates or durations in days, with NaN for missing values."""
+
+    def factor(self) -> Factor:
+        """Return a column of texts, categories, numbers or booleans as codes of distinct texts.
+
+        Categories come in the order that they have, those that do not occur included.
+        """
+        if self._factor is None:
+            self._factor = self._make_factor()
+        return self._factor
+
+    @abstractmethod
+    def _make_factor(self) -> Factor: ...
+
+    def lists(self) -> tuple[NDArray[np.int64], Floats]:
+        """Return the lengths of the lists of a column, 0 for a missing one, and all their numbers in one array."""
+        raise TypeError(f"a column of the type {self.kind} has no lists")
+
+    def file_kind(self) -> str:
+        """Return the kind, where texts are looked at: see `kind_of_texts`."""
+        return kind_of_texts(self.factor().texts) if self.kind == "text" else self.kind
+
+
+def kind_of_texts(texts: Sequence[str]) -> str:
+    """Return "boolean", "date" or "duration" if all texts of a column are that, else "text".
+
+    Numbers with commas, such as decimal ones, are nearly never meant as categories, and are no type that is known.
+
+    Examples
+    --------
+    >>> kind_of_texts(["True", "false"]), kind_of_texts(["2024-05-31", "2024-06-01"]), kind_of_texts(["True", "Rome"])
+    ('boolean', 'date', 'text')
+    >>> kind_of_texts(["1,5", "2"])
+    "numbers with commas, such as '1,5'"
+    """
+    for kind, holds in TEXT_KINDS.items():
+        if texts and all(holds(text) for text in texts):
+            return kind
+    with_comma = next((text for text in texts if "," in text), None)
+    if with_comma is not None and all(NUMBER_WITH_COMMAS.fullmatch(text.strip()) for text in texts):
+        return f"{NUMBERS_WITH_COMMAS}, such as {with_comma.strip()!r}"
+    return "text"
+
+
+TEXT_KINDS: dict[str, Callable[[str], bool]] = {
+    "boolean": lambda text: text.strip().lower() in ("true", "false"),
+    "date": lambda text: parse_date(text) is not None,
+    "duration": lambda text: parse_duration(text) is not None,
+}
+
+
+def text_of(value: Any) -> str | None:
+    """Return the text of a category; a whole number has no point. None for a missing one, as in `MISSING_VALUES`.
+
+    Examples
+    --------
+    >>> [text_of(value) for value in ("Rome", True, 3, 3.0, np.float32(0.1), math.nan, "NA")]
+    ['Rome', 'True', '3', '3', '0.1', None, None]
+    """
+    if isinstance(value, str):
+        return None if value in MISSING_TEXTS else str(value)
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, float | np.floating):
+        number = value if isinstance(value, float) else float(str(value))  # as few digits as tell it from others
+        return None if math.isnan(number) else str(int(number)) if number.is_integer() else repr(float(number))
+    if isinstance(value, Decimal):
+        return _text_of_decimal(value)
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    raise TypeError(f"a category must be a text, a number or a boolean, got {value!r:.60}; convert the column to text")
+
+
+def _text_of_decimal(value: Decimal) -> str | None:
+    """Return the text of the float that a decimal number is written as, or all its digits where it has more."""
+    if value.is_nan():
+        return None
+    number = float(value)
+    if not value.is_finite() or Decimal(repr(number)) == value:
+        return text_of(number)
+    text = format(value, "f") if abs(value.adjusted()) < 1000 else str(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def canonical_text(text: str) -> str:
+    """Return one text for all ways to write a number or a boolean, and any other text as it is.
+
+    Examples
+    --------
+    >>> [canonical_text(text) for text in ("1.0", "1", "-0.0", "2.50", "1e+16", "true", "01", "Rome")]
+    ['1', '1', '0', '2.5', '10000000000000000', 'True', '01', 'Rome']
+    """
+    if text.lower() in ("true", "false"):
+        return text.capitalize()
+    if PLAIN_NUMBER.fullmatch(text) is None:
+        return text
+    if text.isdecimal():
+        return text
+    return str(text_of(Decimal(text)))
+
+
+def form_of_text(text: str) -> str:
+    """Return how a category is written: as "boolean", "integer" such as 1, "whole" such as 1.0, "number", or "text".
+
+    Examples
+    --------
+    >>> [form_of_text(text) for text in ("true", "1", "1.0", "1.5", "1e+22", "1.10", "01")]
+    ['boolean', 'integer', 'whole', 'number', 'number', 'text', 'text']
+    """
+    if text.lower() in ("true", "false"):
+        return "boolean"
+    found = PLAIN_NUMBER.fullmatch(text)
+    if found is None:
+        return "text"
+    decimals = found[1]
+    if decimals is None:
+        return "integer" if text.lstrip("-").isdecimal() else "number"
+    return "whole" if decimals == ".0" and text.endswith(".0") else "text" if decimals.endswith("0") else "number"
+
+
+def are_values(forms: set[str]) -> bool:
+    """Return whether texts of these forms are numbers or booleans, no two of which are the same value."""
+    return bool(forms) and (forms == {"boolean"} or forms <= {"integer", "number"} or forms <= {"whole", "number"})
+
+
+class KnownCategories:
+    """The places of the categories of a column, by their texts, or by the numbers or booleans that they are.
+
+    Parameters
+    ----------
+    categories : tuple of str
+
+    Examples
+    --------
+    >>> known = KnownCategories(("1.0", "2.0", "Rome"))
+    >>> [known.place(text) for text in ("1.0", "1", "Rome", "3")]
+    [0, 0, 2, None]
+    >>> KnownCategories(("1.0", "1")).place("1")
+    1
+    """
+
+    def __init__(self, categories: tuple[str, ...]) -> None:
+        self._places = {category: place for place, category in enumerate(categories)}
+        self._by_value: dict[str, int | None] = {}
+        for category, place in self._places.items():
+            value = canonical_text(category)
+            self._by_value[value] = None if value in self._by_value else place
+
+    def place(self, text: str) -> int | None:
+        """Return the place of the category with this text, or of the only one of this value; None for an unknown."""
+        found = self._places.get(text)
+        return self._by_value.get(canonical_text(text)) if found is None else found
+
+
+known_categories = lru_cache(maxsize=1024)(KnownCategories)
+
+
+def factor_of(codes: Any, values: Iterable[Any]) -> Factor:
+    """Return a factor of distinct values, some of which may be missing or have the same text."""
+    numbers: dict[str, int] = {}
+    texts = [text_of(value) for value in values]
+    places = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in texts]
+    codes = np.asarray(codes, dtype=np.int64)
+    if places != list(range(len(places))):
+        codes = np.array([*places, -1], dtype=np.int64)[codes]
+    return Factor(codes, list(numbers))
+
+
+class ArrowColumn(TableColumn):
+    """A column that is an array of pyarrow."""
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.kind = array, arrow_kind(array.type)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def numbers(self) -> Floats:
+        array = self.array if self.array.type == "double" else self.array.cast("double", safe=False)
+        if array.null_count:
+            array = array.fill_null(float("nan"))
+        return array.to_numpy(zero_copy_only=False)
+
+    def inexact_rows(self) -> dict[int, Any]:
+        types, array = require_pyarrow("tables").types, self.array
+        if "vector" in self.kind:
+            lengths, _ = self.lists()
+            rows = np.repeat(np.arange(len(lengths)), lengths)
+            return {int(rows[place]): value for place, value in ArrowColumn(array.flatten()).inexact_rows().items()}
+        if types.is_decimal(array.type) and array.type.scale <= 0:
+            return _inexact_objects(array.to_pylist())
+        if not (types.is_integer(array.type) and array.type.bit_width == 64):
+            return {}
+        integers = array.fill_null(0).to_numpy(zero_copy_only=False)
+        return {int(row): int(integers[row]) for row in inexact_integers(integers)}
+
+    def days(self) -> Floats:
+        types = require_pyarrow("tables").types
+        array, missing = self.array, self.array.is_null().to_numpy(zero_copy_only=False)
+        if types.is_date32(array.type):
+            days = array.cast("int32").fill_null(0).to_numpy(zero_copy_only=False)
+            return np.where(missing, np.nan, days)
+        unit = "ms" if types.is_date64(array.type) else array.type.unit
+        return days_of(array.cast("int64").fill_null(0).to_numpy(zero_copy_only=False), unit, missing)
+
+    def _make_factor(self) -> Factor:
+        types = require_pyarrow("tables").types
+        array = self.array
+        if not types.is_dictionary(array.type):
+            array = array.dictionary_encode()
+        codes = array.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+        values = array.dictionary
+        is_float = types.is_floating(values.type) and not values.null_count  # as NumPy's, which float32 is told by
+        return factor_of(codes, values.to_numpy(zero_copy_only=False) if is_float else values.to_pylist())
+
+    def lists(self) -> tuple[NDArray[np.int64], Floats]:
+        pyarrow = require_pyarrow("tables")
+        array = self.array
+        if pyarrow.types.is_fixed_size_list(array.type):
+            array = array.cast(pyarrow.large_list(array.type.value_type))
+        compute = require_pyarrow("tables", "pyarrow.compute")
+        lengths = compute.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
+        return lengths.astype(np.int64), ArrowColumn(array.flatten()).numbers()
+
+
+def arrow_kind(arrow_type: Any) -> str:
+    """Return the kind of a column of a type of pyarrow, or the name of the type."""
+    types = require_pyarrow("tables").types
+    if is_number_list(arrow_type):
+        return "index vector" if types.is_integer(arrow_type.value_type) else "vector"
+    if types.is_dictionary(arrow_type):
+        return "ordered" if arrow_type.ordered else "category"
+    kinds = {
+        "number": (types.is_integer, types.is_floating, types.is_decimal, types.is_null),
+        "boolean": (types.is_boolean,),
+        "text": (types.is_string, types.is_large_string, getattr(types, "is_string_view", types.is_string)),
+        "date": (types.is_date, types.is_timestamp),
+        "duration": (types.is_duration,),
+    }
+    return next((kind for kind, tests in kinds.items() if any(test(arrow_type) for test in tests)), str(arrow_type))
+
+
+def is_number_list(arrow_type: Any) -> bool:
+    """Return whether a type of pyarrow is that of lists of numbers."""
+    types = require_pyarrow("tables").types
+    is_list = types.is_list(arrow_type) or types.is_large_list(arrow_type) or types.is_fixed_size_list(arrow_type)
+    return is_list and (types.is_integer(arrow_type.value_type) or types.is_floating(arrow_type.value_type))
+
+
+class PandasColumn(TableColumn):
+    """A column that is a series of pandas, which need not have pyarrow."""
+
+    def __init__(self, series: Any) -> None:
+        self._series, self.kind = series, pandas_kind(series)
+
+    def __len__(self) -> int:
+        return len(self._series)
+
+    def numbers(self) -> Floats:
+        if self._series.dtype == object:
+            return np.array([_as_float(value) for value in self._series], dtype=np.float64)
+        return self._series.to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def inexact_rows(self) -> dict[int, Any]:
+        if self._series.dtype == object:
+            return _inexact_objects(self._series)
+        if getattr(self._series.dtype, "kind", "") not in "iu":
+            return {}
+        integers = self._series.fillna(0).to_numpy()
+        return {int(row): int(integers[row]) for row in inexact_integers(integers)}
+
+    def days(self) -> Floats:
+        import pandas as pd  # noqa: PLC0415 - the user has it
+
+        series = self._series
+        if pd.api.types.is_object_dtype(series.dtype):
+            series = pd.to_datetime(series, utc=True) if self.kind == "date" else pd.to_timedelta(series)
+        if getattr(series.dtype, "tz", None) is not None:
+            series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+        numbers = series.to_numpy()
+        unit, _ = np.datetime_data(numbers.dtype)
+        return days_of(numbers.view(np.int64), unit, np.isnat(numbers))
+
+    def _make_factor(self) -> Factor:
+        import pandas as pd  # noqa: PLC0415 - the user has it
+
+        if isinstance(self._series.dtype, pd.CategoricalDtype):
+            return factor_of(self._series.cat.codes.to_numpy(), self._series.cat.categories.to_numpy())
+        codes, values = pd.factorize(self._series)
+        return factor_of(codes, np.asarray(values))
+
+
+def _as_float(value: Any) -> float:
+    """Return a number of any type as a float, infinite beyond its range, and NaN for a missing value."""
+    if value is None or type(value).__name__ == "NAType":
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def is_inexact(value: Any) -> bool:
+    """Return whether an integer, or a decimal number that is written as one, is not a number that float64 holds."""
+    if isinstance(value, Decimal) and (not value.is_finite() or int(value.as_tuple().exponent) < 0):
+        return False
+    return bool(abs(value) > MOST_EXACT and Decimal(_as_float(value)) != value)
+
+
+def _inexact_objects(values: Iterable[Any]) -> dict[int, Any]:
+    integers = ((row, value) for row, value in enumerate(values) if isinstance(value, int | np.integer | Decimal))
+    return {row: value for row, value in integers if is_inexact(value if isinstance(value, Decimal) else int(value))}
+
+
+def labels_of_texts(texts: Sequence[str]) -> NDArray[Any]:
+    """Return labels that are written as numbers: float64, or int64 where all are integers that float64 does not hold.
+
+    A text that is no number is a ValueError, and so is such an integer beyond int64.
+
+    Examples
+    --------
+    >>> labels_of_texts(["1", "2"]).tolist(), labels_of_texts(["1", "9007199254740993"]).tolist()
+    ([1.0, 2.0], [1, 9007199254740993])
+    """
+    floats = np.array(texts, dtype=np.float64)
+    large = np.flatnonzero(np.abs(floats) >= MOST_EXACT).tolist()
+    if not any(INTEGER.fullmatch(texts[row].strip()) and is_inexact(Decimal(texts[row].strip())) for row in large):
+        return floats
+    if not bool(np.all(floats == np.floor(floats))):
+        return floats  # of a regression
+    if len(large) and not -(2**63) <= float(np.abs(floats).max()) < 2**63:
+        raise ValueError("labels beyond int64 are texts")
+    return np.array([int(Decimal(text.strip())) for text in texts], dtype=np.int64)
+
+
+def pandas_kind(series: Any) -> str:
+    """Return the kind of a series of pandas, or the name of its type."""
+    import pandas as pd  # noqa: PLC0415 - the user has it
+
+    dtype, types = series.dtype, pd.api.types
+    if isinstance(dtype, np.dtype) and dtype.kind in KINDS_OF_NUMPY:
+        return KINDS_OF_NUMPY[dtype.kind]
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "ordered" if dtype.ordered else "category"
+    if types.is_object_dtype(dtype):
+        found = types.infer_dtype(series, skipna=True)
+        return KINDS_OF_OBJECTS.get(found, f"object ({found})")
+    kinds = {
+        "text": isinstance(dtype, pd.StringDtype),
+        "boolean": types.is_bool_dtype(dtype),
+        "number": types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype),
+        "date": types.is_datetime64_any_dtype(dtype),
+    }
+    return next((kind for kind, found in kinds.items() if found), str(dtype))
+
+
+def table_columns(frame: Any) -> tuple[list[Any], Sequence[TableColumn]]:
+    """Return the names and the columns of a frame of pandas, polars or pyarrow, or of one that speaks to pyarrow."""
+    if type(frame).__module__.split(".")[0] == "pandas":
+        return list(frame.columns), [_pandas_column(series) for _, series in frame.items()]
+    pyarrow = require_pyarrow(f"a frame of the type {type(frame).__name__}")
+    try:
+        table = frame.to_arrow() if hasattr(frame, "to_arrow") else pyarrow.table(frame)
+    except pyarrow.ArrowException as error:  # 128-bit integers of polars, for example
+        types = ", ".join(map(str, getattr(frame, "dtypes", ())))
+        raise TypeError(
+            f"the columns of a frame must have types that Arrow has, got {types:.200} ({error}); cast them"
+        ) from error
+    if isinstance(table, pyarrow.RecordBatch):
+        table = pyarrow.Table.from_batches([table])
+    table = table.unify_dictionaries().combine_chunks()
+    arrays = [
+        column.chunk(0) if column.num_chunks else pyarrow.array([], column.type) for column in table.itercolumns()
+    ]
+    return table.column_names, [ArrowColumn(array) for array in arrays]
+
+
+def _pandas_column(series: Any) -> TableColumn:
+    """Return a column of a frame of pandas; one that pandas keeps in pyarrow is a column of pyarrow."""
+    if type(series.dtype).__name__ != "ArrowDtype":
+        return PandasColumn(series)
+    pyarrow = require_pyarrow("a column of pandas that is kept in Arrow")
+    array = pyarrow.array(series)
+    if isinstance(array, pyarrow.ChunkedArray):
+        array = array.combine_chunks()
+    return ArrowColumn(array)

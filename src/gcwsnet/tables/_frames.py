@@ -1,0 +1,138 @@
+"""Frames in memory: the schema of a frame of pandas, polars or Arrow, and its rows as X."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gcwsnet.tables._columns import TableColumn, table_columns
+from gcwsnet.tables._encode import Table, encode
+from gcwsnet.tables._errors import ErrorHandler, InvalidRows
+from gcwsnet.tables._learn import SchemaLearner
+from gcwsnet.tables._schema import ColumnNames, FileColumn, ReadOptions, Schema, infer_schema, select_columns
+
+MOST_NAMES_SHOWN = 10
+
+
+class Frame(NamedTuple):
+    """A frame: the frame itself, the names of its columns as texts, whether they are texts there, and the columns."""
+
+    source: Any
+    names: list[str]
+    named: bool
+    columns: Sequence[TableColumn]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.columns[0]) if self.columns else 0
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether X is a frame of pandas, polars or Arrow, or another one that pyarrow can take over.
+
+    A frame of pandas whose columns are all sparse is a sparse matrix here, and no frame.
+    """
+    if isinstance(X, np.ndarray | list | tuple):
+        return False
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(X, pandas.DataFrame):
+        return not (len(X.dtypes) and all(isinstance(dtype, pandas.SparseDtype) for dtype in X.dtypes))
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X must be a frame in memory, got a LazyFrame; give X.collect()")
+    return hasattr(X, "__arrow_c_stream__") and (hasattr(X, "columns") or hasattr(X, "column_names"))
+
+
+def open_frame(X: Any) -> Frame:
+    """Return the columns of a frame by their names, which must differ."""
+    names, columns = table_columns(X)
+    if not names or not len(columns[0]):
+        raise ValueError(f"X must have at least one row and one column, got a frame of shape {np.shape(X)}")
+    for number, name in enumerate(names):
+        if not isinstance(name, str | int | np.integer) or isinstance(name, bool):
+            several = "; a frame with several levels of names needs X.columns = X.columns.map('_'.join)"
+            raise TypeError(
+                f"the names of columns must be texts or whole numbers, got {name!r} for column number {number}; rename "
+                f"it{several if isinstance(name, tuple) else ''}"
+            )
+    texts = [str(name) for name in names]
+    twice = [name for name, count in Counter(texts).items() if count > 1]
+    if twice:
+        raise ValueError(f"column names must differ, got {twice[0]!r} more than once; rename or drop one of them")
+    return Frame(X, texts, all(isinstance(name, str) for name in names), columns)
+
+
+def learn_schema(frame: Frame, missing: str) -> Schema:
+    """Return the schema of a frame.
+
+    Parameters
+    ----------
+    frame : Frame
+    missing : {"error", "nan"}
+        The rule for missing values.
+    """
+    file_columns = [
+        FileColumn(name, column.file_kind()) for name, column in zip(frame.names, frame.columns, strict=True)
+    ]
+    file_columns = [
+        column._replace(width=_vector_width(source)) if "vector" in column.kind else column
+        for column, source in zip(file_columns, frame.columns, strict=True)
+    ]
+    inferred = infer_schema(file_columns, ReadOptions(missing=missing), None)
+    learner = SchemaLearner(inferred, None)
+    learner.update(_select(frame, inferred), np.ones(frame.n_rows, dtype=bool))
+    return learner.schema()
+
+
+def _vector_width(source: TableColumn) -> int:
+    lengths, _ = source.lists()
+    return int(lengths[np.argmax(lengths > 0)])
+
+
+def encode_frame(frame: Frame, schema: Schema) -> Any:
+    """Return the rows of a frame as X, with NaN for missing numbers.
+
+    Columns are found by their names, in any order, and by their places where the schema has no names. A column that is
+    missing or that the schema does not have is an error.
+    """
+    invalid, errors = InvalidRows(), ErrorHandler("stop")
+    X = encode(_select(frame, schema), schema, invalid, "float64").X
+    first = invalid.first()
+    if first is not None:
+        row, column, message = first
+        raise ValueError(f"X[{row}, {column!r}]: {message}")
+    invalid.count_categories(errors)
+    errors.warn_of_unknown_categories()
+    return X
+
+
+def _select(frame: Frame, schema: Schema) -> Table:
+    if any(name is None for name in schema.input_names):
+        unnamed = replace(schema, label=None, weight=None, label_number=None, weight_number=None)
+        names = ColumnNames([None] * len(frame.names), None)
+        chosen = select_columns(unnamed, names, None, required=(False, False)).features
+    else:
+        expected = [str(name) for name in schema.input_names]
+        places = {name: place for place, name in enumerate(frame.names)}
+        missing = [name for name in expected if name not in places]
+        additional = sorted(set(places) - set(expected), key=places.__getitem__)
+        if missing or additional:
+            raise ValueError(
+                f"X must have the columns that the model was fitted on, in any order; {_listed('missing', missing)}"
+                f"{' and ' if missing and additional else ''}{_listed('additional', additional)}"
+                "; rename, add or drop columns"
+            )
+        chosen = [places[name] for name in expected]
+    return Table([frame.columns[place] for place in chosen])
+
+
+def _listed(what: str, names: list[str]) -> str:
+    if not names:
+        return ""
+    shown = ", ".join(map(repr, names[:MOST_NAMES_SHOWN])) + (", ..." if len(names) > MOST_NAMES_SHOWN else "")
+    return f"{shown} {'is' if len(names) == 1 else 'are'} {what}"

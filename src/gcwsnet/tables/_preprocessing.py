@@ -1,0 +1,374 @@
+"""The preprocessing of rows before they are hashed: columns are scaled and weighted, and missing values are marked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet import _sparse as sparse
+from gcwsnet._memory import require_columns
+from gcwsnet._validation import Matrix, as_floats, check_choice, rounded
+from gcwsnet.tables._relevance import column_weights, explained, explained_by_values, with_least
+from gcwsnet.tables._scaling import (
+    KINDS_OF_COLUMNS,
+    KINDS_OF_TERMS,
+    SCALINGS,
+    CodeScaling,
+    ColumnScaling,
+    LocalScaling,
+    QuantileScaling,
+    TermScaling,
+    code_columns,
+    kinds_of_columns,
+    learn_codes,
+    learn_local,
+    learn_quantiles,
+    learn_scaling,
+    learn_terms,
+)
+from gcwsnet.tables._watch import ColumnVersion
+
+Scaling: TypeAlias = "ColumnScaling | QuantileScaling | LocalScaling | CodeScaling | TermScaling"
+
+Arrays = dict[str, NDArray[Any]]
+
+FOR_DENSE_ROWS = ("quantile", "local", "codes")
+
+WIDER = (LocalScaling, CodeScaling)
+
+KINDS = (*SCALINGS, *FOR_DENSE_ROWS, *KINDS_OF_TERMS)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The settings of a preprocessing.
+
+    Attributes
+    ----------
+    scale : str or None
+        The scaling of columns, see `learn_scaling_of`; None leaves them as they are.
+    relevance : float
+        The power of the columns' relevance that they are multiplied by; 0 treats all alike.
+    indicators : bool
+        Whether columns with missing values get a second column that marks these.
+    """
+
+    scale: str | None = "numeric"
+    relevance: float = 0.0
+    indicators: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Preprocessing:
+    """The fitted preprocessing of rows that are all dense or all sparse.
+
+    Attributes
+    ----------
+    recipe : Recipe
+    n_features : int
+        The columns of the rows.
+    scaling : ColumnScaling, QuantileScaling, LocalScaling, CodeScaling, TermScaling or None
+    weight : array of float64, shape (n_features,), or None
+        The factor of each column after scaling.
+    incomplete : array of int64
+        The columns with missing values, each of which has an indicator: 1 (times `weight`) where a value is missing.
+    """
+
+    recipe: Recipe
+    n_features: int
+    scaling: Scaling | None = None
+    weight: NDArray[np.float64] | None = None
+    incomplete: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @property
+    def n_columns(self) -> int:
+        """The columns of the result."""
+        n_scaled = len(self.scaling.source) if isinstance(self.scaling, WIDER) else self.n_features
+        return n_scaled + len(self.incomplete)
+
+    def transform(self, X: Matrix, version: ColumnVersion | None = None) -> Matrix:
+        """Return rows as they are hashed, dense or CSR as they came; a missing value stays NaN.
+
+        A version changes what is done to columns.
+        """
+        if version is None:
+            return self._transform(X)
+        return version.wake(X, self._transform(version.align(X)))
+
+    def numbers_of(self, X: Matrix) -> Matrix:
+        """Return the columns that a stream is watched by: all of them."""
+        return X
+
+    def _transform(self, X: Matrix) -> Matrix:
+        out = X if self.scaling is None else self.scaling.transform(X)
+        if self.weight is not None:
+            weight = self.weight[self.scaling.source] if isinstance(self.scaling, WIDER) else self.weight
+            out = _weighted(as_floats(out), weight)
+        if not len(self.incomplete):
+            return out
+        marks = _marks(X, self.incomplete, as_floats(out).dtype)
+        if self.weight is not None:
+            marks = _weighted(marks, self.weight[self.incomplete])
+        return sparse.hstack([out, marks], format="csr") if sparse.issparse(out) else np.hstack([out, marks])
+
+    def state(self, prefix: str = "preprocessing.") -> tuple[Arrays, dict[str, Any]]:
+        """Return all of it as arrays, whose names start with `prefix`, and as what JSON can hold."""
+        arrays = _scaling_state(self.scaling) | {"incomplete": self.incomplete}
+        if self.weight is not None:
+            arrays["weight"] = self.weight
+        named = {f"{prefix}{name}": array for name, array in arrays.items() if len(array)}
+        return named, {**vars(self.recipe), "n_features": self.n_features}
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, description: dict[str, Any], prefix: str = "preprocessing.") -> Preprocessing:
+        """Return the preprocessing whose state this is."""
+        own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+        settings = {name: description[name] for name in Recipe.__dataclass_fields__}
+        n_features = description["n_features"]
+        incomplete = own.pop("incomplete", np.empty(0, dtype=np.int64))
+        weight = own.pop("weight", None)
+        scaling = _scaling_from_state(settings["scale"], own)
+        return cls(Recipe(**settings), n_features, scaling, weight, incomplete)
+
+
+@dataclass(frozen=True, eq=False)
+class TablePreprocessing:
+    """The fitted preprocessing of sparse rows, some of whose columns are numbers that are treated like dense ones.
+
+    Attributes
+    ----------
+    numeric : array of bool, shape (n_features,)
+        The columns of numbers, which come first in the result.
+    of_numbers, of_others : Preprocessing
+        Of these columns, and of the others.
+    """
+
+    numeric: NDArray[np.bool_]
+    of_numbers: Preprocessing
+    of_others: Preprocessing
+
+    @property
+    def recipe(self) -> Recipe:
+        """The settings."""
+        return self.of_numbers.recipe
+
+    @property
+    def n_features(self) -> int:
+        """The columns of the rows."""
+        return len(self.numeric)
+
+    @property
+    def scaling(self) -> Scaling | None:
+        """The scaling of the columns of numbers."""
+        return self.of_numbers.scaling
+
+    @property
+    def n_columns(self) -> int:
+        """The columns of the result."""
+        return self.of_numbers.n_columns + self.of_others.n_columns
+
+    def transform(self, X: Matrix, version: ColumnVersion | None = None) -> Matrix:
+        """Return rows as they are hashed, as CSR; a missing value stays NaN."""
+        numbers, others = _parts(X, self.numeric)
+        parts = [sparse.csr_array(self.of_numbers.transform(numbers, version)), self.of_others.transform(others)]
+        return sparse.hstack(parts, format="csr")
+
+    def numbers_of(self, X: Matrix) -> NDArray[Any]:
+        """Return the columns of numbers, which a stream is watched by."""
+        return _parts(X, self.numeric)[0]
+
+    def state(self, prefix: str = "preprocessing.") -> tuple[Arrays, dict[str, Any]]:
+        """Return all of it as arrays, whose names start with `prefix`, and as what JSON can hold."""
+        arrays, numbers = self.of_numbers.state(f"{prefix}numbers.")
+        more, others = self.of_others.state(f"{prefix}others.")
+        mask = {f"{prefix}numeric": self.numeric.astype(np.uint8)}
+        return arrays | more | mask, {"numbers": numbers, "others": others}
+
+
+AnyPreprocessing: TypeAlias = "Preprocessing | TablePreprocessing"
+
+
+def preprocessing_from_state(arrays: Arrays, description: dict[str, Any]) -> AnyPreprocessing:
+    """Return the preprocessing whose state this is."""
+    if "numbers" not in description:
+        return Preprocessing.from_state(arrays, description)
+    parts = [
+        Preprocessing.from_state(arrays, description[part], f"preprocessing.{part}.") for part in ("numbers", "others")
+    ]
+    return TablePreprocessing(arrays["preprocessing.numeric"].astype(bool), *parts)
+
+
+def learn_preprocessing(
+    X: Matrix,
+    recipe: Recipe,
+    target: NDArray[Any] | None = None,
+    numeric: NDArray[np.bool_] | None = None,
+    codes: NDArray[np.int64] | None = None,
+) -> AnyPreprocessing:
+    """Return the preprocessing of rows like X.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, D)
+        Real numbers; NaN is a missing one.
+    recipe : Recipe
+    target : array of shape (n,) or (n, m), optional
+        The numbers of classes, or numbers, that columns may be relevant for; needed if their relevance counts. "codes"
+        are told by them.
+    numeric : array of bool, shape (D,), optional
+        The columns of a CSR matrix that are numbers and treated like dense ones.
+    codes : array of int64, optional
+        The columns of codes, counted among the columns of numbers, where they are known.
+    """
+    if recipe.relevance and target is None:
+        raise ValueError("the relevance of columns needs the targets that they may be relevant for")
+    is_table = numeric is not None and sparse.issparse(X) and numeric.any()
+    parts = [X] if numeric is None or not is_table else list(_parts(X, numeric))
+    if recipe.scale == "codes" and codes is None and target is not None and not sparse.issparse(parts[0]):
+        codes = code_columns(parts[0], target)
+    scalings = [learn_scaling_of(parts[0], recipe.scale, codes)]
+    for_sparse = replace(recipe, scale="numeric") if recipe.scale in FOR_DENSE_ROWS else recipe
+    scalings += [learn_scaling_of(others, for_sparse.scale) for others in parts[1:]]
+    weights: list[NDArray[np.float64] | None] = [None] * len(parts)
+    if recipe.relevance and target is not None:
+        shares = [_explained_by(*part, target) for part in zip(parts, scalings, strict=True)]
+        together = column_weights(with_least(np.concatenate(shares)), recipe.relevance)
+        weights = list(np.split(together, [len(shares[0])])) if is_table else [together]
+    first = _fitted(parts[0], recipe, scalings[0], weights[0])
+    if numeric is None or not is_table:
+        return first
+    return TablePreprocessing(numeric, first, _fitted(parts[1], for_sparse, scalings[1], weights[1]))
+
+
+def learn_scaling_of(X: Matrix, scale: str | None, codes: NDArray[np.int64] | None = None) -> Scaling | None:
+    """Return the scaling that suits the columns of X.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, D)
+        Real numbers; NaN is left out of account.
+    scale : {"numeric", "standard", "minmax", "quantile", "local", "codes", "idf", "unit", "tfidf"} or None
+        "numeric": numeric columns get mean 0 and standard deviation 1, binary ones stay 0 and 1, constant ones are
+        dropped. "standard": binary columns are treated like numeric ones. "minmax": columns are put into [0, 1].
+        "quantile": numeric columns are made normal by their ranks, for dense rows only. "local": "numeric", and numeric
+        columns also as hat functions over their quantiles, for dense rows only. "codes": "numeric", and a column of 0
+        and 1 for each value of columns of codes, for dense rows only. "idf": columns weigh the more the fewer rows have
+        them. "unit": rows get length 1. "tfidf": both.
+        Sparse rows are not shifted, only divided: by the root mean square of all entries of the column, zeros
+        included, or with "minmax" by the largest absolute value. A sparse column without an entry is divided by the
+        median of what the others are divided by.
+    codes : array of int64, optional
+        The columns of codes; without them all columns that may be codes.
+
+    Returns
+    -------
+    scaling : ColumnScaling, QuantileScaling, LocalScaling, CodeScaling, TermScaling or None
+
+    Examples
+    --------
+    >>> X = np.array([[170.0, 1.0, 5.0], [180.0, 0.0, 5.0], [190.0, 1.0, 5.0]])
+    >>> scaling = learn_scaling_of(X, "numeric")
+    >>> scaling
+    ColumnScaling('numeric': 1 numeric standardised, 1 binary left as they are, 1 constant dropped)
+    >>> scaling.transform(X).round(2) + 0.0
+    array([[-1.22,  1.  ,  0.  ],
+           [ 0.  ,  0.  ,  0.  ],
+           [ 1.22,  1.  ,  0.  ]])
+    """
+    if scale is None:
+        return None
+    check_choice("scale", scale, KINDS)
+    X = as_floats(X)
+    if scale in KINDS_OF_TERMS:
+        return learn_terms(X, scale)
+    if scale in FOR_DENSE_ROWS:
+        if sparse.issparse(X):
+            raise ValueError(f"scale={scale!r} is for dense rows; use 'numeric' or None for sparse ones")
+        if scale == "codes":
+            return learn_codes(X, codes)
+        return learn_local(X) if scale == "local" else learn_quantiles(X, kinds_of_columns(X))
+    return learn_scaling(X, scale)
+
+
+def _fitted(X: Matrix, recipe: Recipe, scaling: Scaling | None, weight: NDArray[np.float64] | None) -> Preprocessing:
+    incomplete = incomplete_columns(X) if recipe.indicators else np.empty(0, dtype=np.int64)
+    return Preprocessing(recipe, X.shape[1], scaling, weight, incomplete)
+
+
+def _explained_by(X: Matrix, scaling: Scaling | None, target: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the share of the targets' variance that each column explains; a code explains what its values do."""
+    shares = explained(X, target)
+    if isinstance(scaling, CodeScaling) and len(scaling.columns):
+        by_value, _ = explained_by_values(X[:, scaling.columns], target)
+        shares[scaling.columns] = np.maximum(shares[scaling.columns], by_value)
+    return shares
+
+
+def _parts(X: Matrix, numeric: NDArray[np.bool_]) -> tuple[NDArray[Any], Matrix]:
+    """Return the columns of numbers as a dense array, and the others."""
+    require_columns(X.shape[1], 32, "a table")
+    return X[:, np.flatnonzero(numeric)].toarray(), X[:, np.flatnonzero(~numeric)]
+
+
+def incomplete_columns(X: Matrix) -> NDArray[np.int64]:
+    """Return the columns with missing values."""
+    if sparse.issparse(X):
+        return np.unique(X.indices[np.isnan(X.data)]).astype(np.int64)
+    return np.flatnonzero(np.isnan(X).any(axis=0)) if X.dtype.kind == "f" else np.empty(0, dtype=np.int64)
+
+
+def _marks(X: Matrix, columns: NDArray[np.int64], dtype: np.dtype[Any]) -> Matrix:
+    """Return 1 where a value of these columns is missing."""
+    some = X[:, columns]
+    if not sparse.issparse(some):
+        return np.isnan(some).astype(dtype)
+    marks = some.copy()
+    marks.data = np.isnan(some.data).astype(dtype)
+    return marks
+
+
+def _weighted(X: Matrix, weight: NDArray[np.float64]) -> Matrix:
+    """Return X with its columns multiplied, in the type of X."""
+    if sparse.issparse(X):
+        out = X.copy()
+        out.data = rounded(X.data * weight[X.indices], X.dtype)
+        return out
+    return rounded(X * weight, X.dtype)
+
+
+def _scaling_state(scaling: Scaling | None) -> Arrays:
+    """Return the arrays that are kept of a scaling beside its name."""
+    if scaling is None:
+        return {}
+    if isinstance(scaling, TermScaling):
+        return {"term_weight": scaling.weight}
+    kind = np.array([KINDS_OF_COLUMNS.index(one) for one in scaling.kind], dtype=np.uint8)
+    if isinstance(scaling, QuantileScaling):
+        return {"kind": kind, "quantiles": scaling.quantiles}
+    columns = scaling.standardised if isinstance(scaling, WIDER) else scaling
+    arrays: Arrays = {"kind": kind, "shift": columns.shift, "divisor": columns.divisor}
+    if isinstance(scaling, CodeScaling):
+        return arrays | {"codes": scaling.columns, "code_counts": scaling.counts, "code_values": scaling.values}
+    return arrays | {"knots": scaling.knots} if isinstance(scaling, LocalScaling) else arrays
+
+
+def _scaling_from_state(scale: str | None, arrays: Arrays) -> Scaling | None:
+    """Return the scaling that arrays were kept of; those of no columns are not kept."""
+    none = np.empty(0)
+    if scale is None:
+        return None
+    if scale in KINDS_OF_TERMS:
+        return TermScaling(scale, arrays.get("term_weight", none))
+    kind = np.array(KINDS_OF_COLUMNS)[arrays.get("kind", none.astype(np.uint8))]
+    if scale == "quantile":
+        return QuantileScaling(kind, arrays.get("quantiles", np.empty((0, 1))))
+    shift, divisor = arrays.get("shift", none), arrays.get("divisor", none)
+    columns = ColumnScaling("numeric" if scale in FOR_DENSE_ROWS else scale, kind, shift, divisor)
+    if scale == "codes":
+        whole = none.astype(np.int64)
+        codes, counts = arrays.get("codes", whole), arrays.get("code_counts", whole)
+        return CodeScaling(columns, codes, counts, arrays.get("code_values", none))
+    return LocalScaling(columns, arrays.get("knots", np.empty((0, 8)))) if scale == "local" else columns

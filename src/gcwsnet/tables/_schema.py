@@ -1,0 +1,520 @@
+"""The options of `read`, their checks, and which formats they apply to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from difflib import get_close_matches
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gcwsnet._memory import require_names
+from gcwsnet._validation import MOST_COLUMNS, check_choice, check_integer
+from gcwsnet.tables._columns import NUMBERS_WITH_COMMAS
+from gcwsnet.tables._errors import ColumnReference, DataError
+
+MISSING_CHOICES = ("error", "zero", "nan")
+
+DTYPES = ("float32", "float64")
+
+LONGEST_LINE = 1 << 26
+
+ColumnName = str | int
+
+"""A column of a table by its name, or by its number from 0, where -1 is the last one."""
+
+TABLE_OPTIONS = ("label", "weight", "columns", "exclude", "categorical", "hash_columns")
+
+INAPPLICABLE_OPTIONS = {
+    "libsvm": (*TABLE_OPTIONS, "header"),
+    "csv": ("index_base",),
+    "tsv": ("index_base",),
+    "parquet": ("index_base", "header"),
+    "arrow": ("index_base", "header"),
+    "npy": ("columns", "exclude", "categorical", "hash_columns", "index_base", "header"),
+    "npz": (*TABLE_OPTIONS, "index_base", "header"),
+    "arrays": (*TABLE_OPTIONS, "index_base", "header"),
+}
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """The options of `read` that readers need, checked. The docstring of `read` describes each one."""
+
+    dtype: str | None = None
+    n_features: int | None = None
+    index_base: int | str = "auto"
+    header: bool | str = "auto"
+    label: ColumnName | None = None
+    weight: ColumnName | None = None
+    columns: Sequence[ColumnName] | None = None
+    exclude: Sequence[ColumnName] = ()
+    categorical: Sequence[ColumnName] = ()
+    hash_columns: int | None = None
+    missing: str | None = None
+    labels: Sequence[Any] | None = None
+    longest_line: int = LONGEST_LINE
+
+    def __post_init__(self) -> None:
+        if self.dtype is not None:
+            object.__setattr__(self, "dtype", check_choice("dtype", np.dtype(self.dtype).name, DTYPES))
+        if self.missing is not None:
+            check_choice("missing", self.missing, MISSING_CHOICES)
+        _check_one_of("index_base", self.index_base, ("auto", 0, 1))
+        _check_one_of("header", self.header, ("auto", True, False))
+        check_integer("longest_line", self.longest_line, 1, 1 << 30)
+        for name in ("n_features", "hash_columns"):
+            value = getattr(self, name)
+            if value is not None:
+                check_integer(name, value, 1, MOST_COLUMNS)
+        for name in ("columns", "exclude", "categorical"):
+            if isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} must be a list of names or numbers, got {name}={getattr(self, name)!r}")
+
+    @property
+    def missing_rule(self) -> str:
+        """The rule for missing values, "error" by default."""
+        return self.missing or "error"
+
+    def check_format(self, format: str) -> None:  # noqa: A002
+        """Raise ValueError if an option is set that does not apply to files of this format, or to arrays."""
+        defaults = {field.name: field.default for field in fields(self)}
+        for name in INAPPLICABLE_OPTIONS[format]:
+            if getattr(self, name) != defaults[name]:
+                what = "arrays" if format == "arrays" else f"{format} files"
+                way_out = "" if format == "arrays" else ", or give the format if it is another one"
+                raise ValueError(
+                    f"{name} does not apply to {what}, got {name}={getattr(self, name)!r}; leave it out{way_out}"
+                )
+
+
+def _check_one_of(name: str, value: object, choices: tuple[Any, ...]) -> None:
+    """Raise ValueError unless `value` equals a choice of the same type: True is not 1."""
+    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {name}={value!r}")
+
+
+SCHEMA_VERSION = 1
+
+NUMBERS = ("number", "boolean", "date", "duration", "ordered")
+
+"""Kinds of columns that become one column of numbers."""
+
+KINDS = (*NUMBERS, "onehot", "hashed", "vector", "sparse")
+
+MOST_ONE_HOT = 100
+
+"""A column with more categories is hashed."""
+
+HASH_COLUMNS = 1 << 14
+
+"""The columns of X that hashed categories share, unless another number is given."""
+
+MOST_DENSE_CATEGORIES = 1000
+
+"""X is CSR if it has more one-hot columns."""
+
+MOST_COLUMNS_SHOWN = 20
+
+INDICES, VALUES = "indices", "values"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table, and the columns of X that it becomes.
+
+    Attributes
+    ----------
+    name : str or None
+        None where the file that the schema was learned from has no column names.
+    number : int
+        Its position in that file, counted from 0.
+    kind : {"number", "boolean", "date", "duration", "ordered", "onehot", "hashed", "vector", "sparse"}
+        Booleans are 0 and 1, dates are days since 1970-01-01 in UTC, durations are days, and "ordered" categories are
+        their ranks from 0. A "sparse" column holds the indices of sparse rows; `values` names the column that holds
+        their values.
+    width : int
+        The number of columns of X that it becomes: 1, the number of categories, the length of a vector, or 0 for
+        "hashed" columns, which all share the last `hash_columns` columns of X.
+    categories : tuple of str
+        The categories of a "onehot" column, in the order of their columns of X, or of an "ordered" one by rank.
+    values : str or None
+        The name of the second column of a "sparse" column.
+    by_value : bool
+        Whether the categories of a "hashed" column are numbers or booleans, and are hashed as such: 1.0 as 1.
+    """
+
+    name: str | None
+    number: int
+    kind: str
+    width: int = 1
+    categories: tuple[str, ...] = ()
+    values: str | None = None
+    by_value: bool = False
+
+    @property
+    def key(self) -> str:
+        """The name, or the number from 0 where there is no name."""
+        return str(self.number) if self.name is None else self.name
+
+    @property
+    def reference(self) -> ColumnReference:
+        """The name that errors use: the name, or the number from 1 where there is no name."""
+        return self.number + 1 if self.name is None else self.name
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.summary}"
+
+    @property
+    def summary(self) -> str:
+        """What it holds, such as "number" or "3 categories"."""
+        kind = {"onehot": f"{len(self.categories)} categories", "ordered": f"{len(self.categories)} ordered categories"}
+        return kind.get(self.kind, "many categories, hashed" if self.kind == "hashed" else self.kind)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A description of what must be the same in the files of training and in the files that are predicted.
+
+    Attributes
+    ----------
+    n_features : int
+        D, the number of columns of X.
+    missing : {"error", "zero", "nan"}
+        The rule for missing values.
+    index_base : 0, 1 or None
+        The index of the first column in LIBSVM files.
+    columns : tuple of Column
+        The columns of CSV, Parquet and Arrow files that make up X, in the order of X. Empty for other formats.
+    n_file_columns : int
+        The number of columns of such a file, with label and weight.
+    hash_columns : int
+        The number of columns at the end of X that all "hashed" columns share.
+    label, weight : str, int or None
+        The columns of the file with labels and weights, by their names where the file has names.
+    label_number, weight_number : int or None
+        The positions of label and weight in that file, counted from 0.
+    label_type : {"numbers", "strings"} or None
+        The type of the labels in text files. None where the file itself has types.
+
+    Examples
+    --------
+    >>> schema = Schema(n_features=123, index_base=1)
+    >>> Schema.from_json(schema.to_json()) == schema
+    True
+    """
+
+    n_features: int
+    missing: str = "error"
+    index_base: int | None = None
+    columns: tuple[Column, ...] = ()
+    n_file_columns: int = 0
+    hash_columns: int = 0
+    label: str | int | None = None
+    weight: str | int | None = None
+    label_number: int | None = None
+    weight_number: int | None = None
+    label_type: str | None = None
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X of a table is CSR: with hashed categories, with sparse rows, or with over 1,000 one-hot columns."""
+        one_hot = sum(column.width for column in self.columns if column.kind == "onehot")
+        return one_hot > MOST_DENSE_CATEGORIES or any(column.kind in ("hashed", "sparse") for column in self.columns)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether categories or the width of sparse rows are still to be learned from rows."""
+        return any(
+            (column.kind in ("onehot", "ordered") and not column.categories) or column.width == MOST_COLUMNS
+            for column in self.columns
+        )
+
+    @property
+    def numeric(self) -> NDArray[np.bool_] | None:
+        """Which columns of CSR rows are numbers of a table, and neither categories nor entries; None for other rows."""
+        if not self.is_sparse:
+            return None
+        parts = [[column.kind in (*NUMBERS, "vector")] * column.width for column in self.columns]
+        return np.array([*(flag for part in parts for flag in part), *[False] * self.hash_columns], dtype=bool)
+
+    @property
+    def input_names(self) -> list[str | None]:
+        """The names of the columns of a table that make up X, None where it has no names."""
+        pairs = [(column.name, column.values) for column in self.columns]
+        return [name for first, second in pairs for name in ((first,) if second is None else (first, second))]
+
+    def with_columns(self, columns: tuple[Column, ...]) -> Schema:
+        """Return the schema with other columns, and with the number of features that they make."""
+        n_features = sum(column.width for column in columns) + self.hash_columns
+        return replace(self, columns=columns, n_features=n_features)
+
+    def with_options(self, options: ReadOptions) -> Schema:
+        """Return the schema with the rule for missing values, the label and the weight of the options, where given."""
+        for name in ("n_features", "columns", "exclude", "categorical", "hash_columns"):
+            if getattr(options, name):
+                raise ValueError(f"{name} is part of the schema and must not be given with it; leave it out")
+        changed: dict[str, Any] = {} if options.missing is None else {"missing": options.missing}
+        for name in ("label", "weight"):
+            value = getattr(options, name)
+            if value is not None and value != getattr(self, name):
+                changed |= {name: value, f"{name}_number": value if isinstance(value, int) else None}
+        return replace(self, **changed)
+
+    def feature_names(self) -> list[str]:
+        """Return the names of the columns of X, such as ``age`` and ``city=Rome``, or their numbers."""
+        require_names(self.n_features)
+        names: list[str] = []
+        for column in self.columns:
+            if column.kind == "onehot":
+                names += [f"{column.key}={category}" for category in column.categories]
+            elif column.kind in NUMBERS:
+                names.append(column.key)
+            else:
+                names += [f"{column.key}[{i}]" for i in range(column.width)]
+        names += [f"hashed[{i}]" for i in range(self.hash_columns)]
+        return names or [str(i) for i in range(self.n_features)]
+
+    def input_keys(self) -> list[str]:
+        """Return for each column of X the column of the table that it comes from; "hashed" where several share it."""
+        keys = [column.key for column in self.columns for _ in range(column.width)]
+        return keys + ["hashed"] * self.hash_columns
+
+    def __str__(self) -> str:
+        shown = [str(column) for column in self.columns[:MOST_COLUMNS_SHOWN]]
+        more = len(self.columns) - len(shown)
+        return ", ".join(shown) + (f" and {more} more" if more else "")
+
+    def _repr_html_(self) -> str:
+        """Return a table of the columns, as a notebook shows it."""
+        rows = [f"<tr><td>{escape(column.key)}</td><td>{column.summary}</td></tr>" for column in self.columns]
+        return f"<table><tr><th>column</th><th>what it holds</th></tr>{''.join(rows)}</table>"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the schema as a dict that `json.dumps` takes."""
+        described = json.loads(json.dumps(asdict(self)))
+        for column in described["columns"]:
+            if not column["by_value"]:  # only hashed columns have it
+                del column["by_value"]
+        return {"version": SCHEMA_VERSION, **described}
+
+    @classmethod
+    def from_json(cls, description: dict[str, Any]) -> Schema:
+        """Return the schema that `to_json` wrote."""
+        known = {field.name for field in fields(cls)}
+        if (
+            not isinstance(description, dict)
+            or description.get("version") != SCHEMA_VERSION
+            or set(description) - {"version"} != known
+        ):
+            raise ValueError(
+                f"a schema must have the version {SCHEMA_VERSION} and the entries {', '.join(sorted(known))}; got "
+                f"{description!r:.200}"
+            )
+        columns = tuple(Column(**{**one, "categories": tuple(one["categories"])}) for one in description["columns"])
+        for column in columns:
+            if column.kind not in KINDS:
+                raise ValueError(f"the kind of a column must be one of {', '.join(KINDS)}, got {column.kind!r}")
+        schema = cls(**{**{name: description[name] for name in known}, "columns": columns})
+        width = schema.with_columns(columns).n_features
+        if columns and width != schema.n_features:
+            raise ValueError(f"the columns of a schema must make up n_features={schema.n_features}, got {width}")
+        return schema
+
+
+class FileColumn(NamedTuple):
+    """A column as a file has it.
+
+    Attributes
+    ----------
+    name : str or None
+    kind : str
+        As of `TableColumn`.
+    width : int
+        The length of a vector.
+    by_value : bool
+        Whether its first texts are numbers or booleans, all written in one way.
+    """
+
+    name: str | None
+    kind: str
+    width: int = 1
+    by_value: bool = False
+
+
+class ColumnNames:
+    """The names of the columns of a file, None where it has no names, and lookups by name or number."""
+
+    def __init__(self, names: Sequence[str | None], path: str | None) -> None:
+        self._names, self._path = names, path
+        self._numbers = {name: number for number, name in enumerate(names) if name is not None}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @property
+    def are_given(self) -> bool:
+        """Whether the file has column names."""
+        return bool(self._numbers)
+
+    def find(self, name: ColumnName) -> int | None:
+        """Return the number of a column, counted from 0, or None; a negative number counts from the end."""
+        if isinstance(name, str):
+            return self._numbers.get(name)
+        return name % len(self) if -len(self) <= name < len(self) else None
+
+    def require(self, name: ColumnName, way_out: str | None = None) -> int:
+        """Return the number of a column, or raise a DataError that lists the columns there are and says what to do."""
+        found = self.find(name)
+        if found is not None:
+            return found
+        known = list(self._numbers)
+        listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+        if isinstance(name, str):
+            rule = f"there must be a column {name!r}, got {listed or 'columns without names'}"
+        else:
+            rule = f"there must be a column number {name}, got {len(self)} columns"
+        raise DataError(f"{rule}; {way_out or self._way_out(name, known)}", path=self._path)
+
+    def _way_out(self, name: ColumnName, known: list[str]) -> str:
+        """Return what to do about a column that is not there."""
+        separator = next((one for one in ";\t|" if len(known) == 1 and one in known[0]), None)
+        if separator is not None:
+            return f"fields seem to be separated by {separator!r}: they must be by commas, or by tabs in a .tsv file"
+        similar = get_close_matches(name, known, n=1) if isinstance(name, str) else []
+        return f"give the name or the number of one{f', such as {similar[0]!r}' if similar else ''}"
+
+    def name_or_number(self, number: int | None) -> ColumnName | None:
+        """Return the name of a column, or its number if it has no name."""
+        return None if number is None else self._names[number] or number
+
+
+def infer_schema(file_columns: Sequence[FileColumn], options: ReadOptions, path: str | None) -> Schema:
+    """Return the schema of a table as far as its columns tell.
+
+    Categories are still to be learned from the rows, and sparse rows are as wide as X may be.
+    """
+    names = ColumnNames([column.name for column in file_columns], path)
+    label, weight = (None if name is None else names.require(name) for name in (options.label, options.weight))
+    if options.columns is None:
+        chosen = [number for number in range(len(file_columns)) if number not in (label, weight)]
+    else:
+        chosen = [names.require(name) for name in options.columns]
+    excluded = {names.require(name) for name in options.exclude}
+    chosen = [number for number in chosen if number not in excluded]
+    categorical = {names.require(name) for name in options.categorical}
+    columns = _infer_columns(chosen, categorical, file_columns, options, path)
+    if not columns:
+        raise DataError("there must be at least one column besides label and weight, got none", path=path)
+    schema = Schema(
+        n_features=0,
+        missing=options.missing_rule,
+        n_file_columns=len(file_columns),
+        hash_columns=(options.hash_columns or 0) if any(column.kind == "hashed" for column in columns) else 0,
+        label=names.name_or_number(label),
+        weight=names.name_or_number(weight),
+        label_number=label,
+        weight_number=weight,
+    )
+    return schema.with_columns(tuple(columns))
+
+
+def _infer_columns(
+    chosen: list[int], categorical: set[int], file_columns: Sequence[FileColumn], options: ReadOptions, path: str | None
+) -> list[Column]:
+    sparse_pair = _find_sparse_pair(file_columns)
+    columns = []
+    for number in chosen:
+        name, kind, width, by_value = file_columns[number]
+        if number in sparse_pair:
+            if number == sparse_pair[0]:
+                columns.append(Column(name, number, "sparse", options.n_features or MOST_COLUMNS, values=VALUES))
+        elif kind in ("text", "category") or number in categorical:
+            if options.hash_columns is None:
+                columns.append(Column(name, number, "onehot", 0))
+            else:
+                columns.append(Column(name, number, "hashed", 0, by_value=by_value or kind in ("number", "boolean")))
+        elif kind in NUMBERS:
+            columns.append(Column(name, number, kind))
+        elif "vector" in kind and width == 0:
+            raise DataError(
+                "a column of vectors must have one in its first rows, got only missing or empty ones; leave the column "
+                "out, or drop these rows",
+                path=path,
+                column=name,
+            )
+        elif "vector" in kind:
+            columns.append(Column(name, number, "vector", width))
+        elif kind.startswith(NUMBERS_WITH_COMMAS):
+            way_out = "make it a column of categories" if path is None else "name it in categorical"
+            raise DataError(
+                f"numbers must have a decimal point and no commas, got {kind}; write them so, or, if the column has "
+                f"categories, {way_out}",
+                path=path,
+                column=name if name is not None else number,
+            )
+        else:
+            raise DataError(
+                f"a column must hold numbers, booleans, text, categories, dates, durations or lists of numbers, got "
+                f"the type {kind}; leave the column out, or convert it",
+                path=path,
+                column=name,
+            )
+    return columns
+
+
+def _find_sparse_pair(file_columns: Sequence[FileColumn]) -> list[int]:
+    """Return the numbers of the columns with the indices and values of sparse rows, an empty list if there are none."""
+    names = [column.name for column in file_columns]
+    pair = [names.index(name) for name in (INDICES, VALUES) if name in names]
+    kinds = [file_columns[number].kind for number in pair]
+    return pair if len(pair) == 2 and kinds[0] == "index vector" and "vector" in kinds[1] else []
+
+
+class ColumnSelection(NamedTuple):
+    """The numbers of the columns of a file that are read: those of the schema in its order, label and weight."""
+
+    features: list[int]
+    label: int | None
+    weight: int | None
+
+    @property
+    def numbers(self) -> list[int]:
+        """All columns that are read, each once."""
+        others = [number for number in (self.label, self.weight) if number is not None]
+        return list(dict.fromkeys([*self.features, *others]))
+
+
+def select_columns(
+    schema: Schema, names: ColumnNames, path: str | None, *, required: tuple[bool, bool]
+) -> ColumnSelection:
+    """Find the columns of a schema in a file: by name, or by number where the file or the schema has no names.
+
+    A file without names has all columns of the file that the schema was learned from, or only those that make up X.
+    `required` says whether the file must have a label, and whether it must have a weight.
+    """
+    by_name = [name for name in schema.input_names if name is not None]
+    if names.are_given and by_name:
+        others = zip((schema.label, schema.weight), required, strict=True)
+        found = [None if name is None else (names.require if must else names.find)(name) for name, must in others]
+        return ColumnSelection([names.require(name, "all columns of training are needed") for name in by_name], *found)
+    if len(names) == schema.n_file_columns:
+        given = ((schema.label, schema.label_number), (schema.weight, schema.weight_number))
+        found = [
+            names.require(name) if number is None and name is not None and must else number
+            for (name, number), must in zip(given, required, strict=True)
+        ]
+        found = [None if number is None else names.require(number) for number in found]
+        return ColumnSelection([column.number for column in schema.columns], *found)
+    if len(names) == len(schema.columns) and not any(required):
+        return ColumnSelection(list(range(len(names))), None, None)
+    raise DataError(
+        f"a row must have {schema.n_file_columns} columns, or {len(schema.columns)} without label and weight, got "
+        f"{len(names)}",
+        path=path,
+        line=1,
+    )

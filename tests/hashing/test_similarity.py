@@ -1,0 +1,199 @@
+"""Similarity estimates from codes and from sketches."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gcwsnet import CountSketch, GCWSHasher, estimate_similarity, pgmm_kernel
+from gcwsnet.hashing import _similarity
+from gcwsnet.hashing._codes import one_hot
+
+RNG = np.random.default_rng(0)
+A = RNG.integers(0, 4, (5, 300), dtype=np.uint8)
+B = RNG.integers(0, 4, (3, 300), dtype=np.uint8)
+C = RNG.integers(0, 4, (2, 300), dtype=np.uint8)
+SKETCH = CountSketch(8, bits=2, random_state=0).fit(A)
+Z, W = SKETCH.transform(A), SKETCH.transform(B)
+
+
+def test_two_rows_are_theorem_2_inverted() -> None:
+    J = estimate_similarity(A, B, bits=2)
+    share = (A[:, np.newaxis] == B).mean(axis=2)
+    np.testing.assert_allclose(J, (share - 1 / 4) / (1 - 1 / 4), atol=1e-12)
+
+
+def test_shapes_follow_the_arguments() -> None:
+    assert estimate_similarity(A, B, bits=2).shape == (5, 3)
+    assert estimate_similarity(A[0], B, bits=2).shape == (3,)
+    assert estimate_similarity(A, B[0], bits=2).shape == (5,)
+    assert isinstance(estimate_similarity(A[0], B[0], bits=2), float)
+    assert estimate_similarity(A, B, C, bits=2).shape == (5, 3, 2)
+    assert estimate_similarity(A, B[1], C, bits=2).shape == (5, 2)
+    assert isinstance(estimate_similarity(A[0], B[0], C[0], bits=2), float)
+
+
+def test_each_estimate_is_that_of_its_rows() -> None:
+    three = estimate_similarity(A, B, C, bits=2)
+    for i, j, k in product(range(5), range(3), range(2)):
+        assert three[i, j, k] == pytest.approx(estimate_similarity(A[i], B[j], C[k], bits=2), abs=1e-12)
+
+
+def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = estimate_similarity(A, B, C, bits=2), estimate_similarity(A, A, bits=2)
+    monkeypatch.setattr(_similarity, "BATCH", 1)
+    np.testing.assert_array_equal(estimate_similarity(A, B, C, bits=2), whole[0])
+    np.testing.assert_array_equal(estimate_similarity(A, A, bits=2), whole[1])
+
+
+@pytest.mark.parametrize("m", [2, 3, 4, 5])
+@pytest.mark.parametrize("n_codes", [8, 256])
+def test_mean_of_a_hash_is_one_if_all_samples_agree_and_else_zero(m: int, n_codes: int) -> None:
+    """Over all ways to give d different samples codes, exactly: the estimate has no bias."""
+    value = _similarity._values_of_distinct_counts(m, n_codes)
+    # Ways to fill exactly `distinct` codes with d samples, by the recursion of the occupancy problem.
+    ways = np.zeros(m + 2)
+    ways[0] = 1.0
+    for d in range(1, m + 1):
+        step = np.zeros(m + 2)
+        for distinct in range(1, d + 1):
+            stays, grows = distinct / n_codes, (n_codes - distinct + 1) / n_codes
+            step[distinct] = ways[distinct] * stays + ways[distinct - 1] * grows
+        ways = step
+        assert float(ways[: m + 1] @ value) == pytest.approx(1.0 if d == 1 else 0.0, abs=1e-12)
+
+
+def test_codes_of_different_integer_types_are_compared_as_numbers() -> None:
+    assert estimate_similarity(A, A.astype(np.int64), bits=2)[0, 0] == 1.0
+
+
+def test_equal_rows_have_similarity_one() -> None:
+    codes = GCWSHasher(64, bits=1, random_state=0).fit_transform(RNG.normal(size=(3, 5)))
+    np.testing.assert_allclose(np.diag(estimate_similarity(codes, codes, bits=1)), 1.0)
+    np.testing.assert_allclose(estimate_similarity(codes, codes[0], bits=1)[0], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "bits", "error", "words"),
+    [
+        ((A, B[:, :10]), 2, ValueError, r"as many hashes as each other, got \[10, 300\]"),
+        ((A.astype(float), B), 2, TypeError, "codes must be integers, got the type float64; give sketches and one-hot"),
+        ((A[np.newaxis], B), 2, ValueError, r"shape \(n, k\) or \(k,\).*got \(1, 5, 300\)"),
+        ((A[:, :0], B[:, :0]), 2, ValueError, r"k of at least 1, got \(5, 0\)"),
+        ((A, B), 0, ValueError, "bits must be from 1 to 32, got bits=0"),
+        ((A, B), 40, ValueError, "bits must be from 1 to 32, got bits=40"),
+        ((A, B), 2.0, TypeError, "bits must be an integer, got bits=2.0"),
+        ((A[0], A[0], A[0]), 1, ValueError, "codes of 1 bits tell at most 2 rows apart, got 3 arguments"),
+    ],
+)
+def test_bad_input_is_named(arguments: tuple[np.ndarray, ...], bits: int, error: type, words: str) -> None:
+    with pytest.raises(error, match=words):
+        estimate_similarity(*arguments, bits=bits)
+
+
+def test_more_estimates_than_memory_are_refused_beforehand() -> None:
+    many = np.broadcast_to(np.uint8(0), (3_000_000, 4))
+    with pytest.raises(MemoryError, match=r"3000000 x 3000000 rows would take 65\.5 TiB"):
+        estimate_similarity(many, many, bits=8)
+
+
+def test_sketches_give_their_inner_product_over_k_put_into_theorem_2() -> None:
+    inner = Z.toarray().astype(np.int64) @ W.toarray().astype(np.int64).T
+    J = estimate_similarity(Z, W, bits=2, n_hashes=300)
+    np.testing.assert_allclose(J, (inner / 300 - 1 / 4) / (1 - 1 / 4), atol=1e-12)
+    assert J.shape == (5, 3)
+    assert J.dtype == np.float64
+
+
+def test_inner_products_of_small_integers_do_not_overflow() -> None:
+    """100 times 100 in one bin is beyond the type of the sketch."""
+    big = sparse.csr_matrix(np.array([[100, 0]], dtype=np.int8))
+    assert estimate_similarity(big, big, bits=32, n_hashes=100)[0, 0] == pytest.approx(100)
+
+
+@pytest.mark.parametrize(
+    ("bits", "form"), [*product([2, 20, 32], [sparse.csr_matrix, sparse.coo_array]), (2, sparse.csc_array)]
+)
+def test_one_hot_vectors_give_the_estimates_of_their_codes(bits: int, form: Any) -> None:
+    one_hot_a, one_hot_b = (form(one_hot(codes, bits)) for codes in (A, B))
+    found = estimate_similarity(one_hot_a, one_hot_b, bits=bits, n_hashes=300)
+    np.testing.assert_allclose(found, estimate_similarity(A, B, bits=bits), atol=1e-12)
+
+
+def test_the_axis_of_a_sparse_vector_is_left_out() -> None:
+    first, second = sparse.coo_array(Z.toarray()[0]), sparse.coo_array(W.toarray()[0])
+    whole = estimate_similarity(Z, W, bits=2, n_hashes=300)
+    assert estimate_similarity(Z[:1], W, bits=2, n_hashes=300).shape == (1, 3)
+    np.testing.assert_array_equal(estimate_similarity(first, W, bits=2, n_hashes=300), whole[0])
+    np.testing.assert_array_equal(estimate_similarity(Z, second, bits=2, n_hashes=300), whole[:, 0])
+    assert estimate_similarity(first, second, bits=2, n_hashes=300) == whole[0, 0]
+    assert isinstance(estimate_similarity(first, second, bits=2, n_hashes=300), float)
+
+
+def test_batches_of_sketches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = estimate_similarity(Z, W, bits=2, n_hashes=300)
+    monkeypatch.setattr(_similarity, "BATCH", 1)
+    np.testing.assert_array_equal(estimate_similarity(Z, W, bits=2, n_hashes=300), whole)
+
+
+def test_sketches_in_which_everything_cancels_and_sketches_of_no_rows() -> None:
+    nothing = sparse.csr_matrix((2, 150), dtype=np.int16)
+    np.testing.assert_allclose(estimate_similarity(nothing, nothing, bits=2, n_hashes=300), np.full((2, 2), -1 / 3))
+    np.testing.assert_allclose(estimate_similarity(Z, nothing, bits=2, n_hashes=300), np.full((5, 2), -1 / 3))
+    assert estimate_similarity(Z, W[:0], bits=2, n_hashes=300).shape == (5, 0)
+    assert estimate_similarity(Z[:0], W, bits=2, n_hashes=300).shape == (0, 3)
+
+
+def test_sketches_with_more_bins_than_memory_are_compared_all_the_same() -> None:
+    codes = RNG.integers(0, 2**32, (4, 50), dtype=np.uint32)
+    codes[1, :25] = codes[0, :25]
+    sketches = CountSketch(n_bins=2**32, bits=32, random_state=0).fit_transform(codes)
+    found = estimate_similarity(sketches, sketches, bits=32, n_hashes=50)
+    np.testing.assert_allclose(found, estimate_similarity(codes, codes, bits=32), atol=1e-12)
+
+
+def test_estimates_from_sketches_have_no_bias_and_the_variance_of_theorem_4() -> None:
+    """40,000 pairs of sketches, 400 for each seed: four standard errors of the mean, and 5% of the variance."""
+    X = np.array([[1.0, 5.0, -2.0, 3.0], [1.5, 4.0, -2.0, -1.0]])
+    k, bits, n_bins, n_seeds = 8, 16, 32, 100
+    codes = GCWSHasher(400 * k * n_seeds, bits=bits, random_state=0).fit_transform(X).reshape(2, n_seeds, 400, k)
+    found = []
+    for seed, (u, v) in enumerate(zip(*codes, strict=True)):
+        sketch = CountSketch(n_bins=n_bins, bits=bits, random_state=seed).fit(u)
+        found.append(np.diag(estimate_similarity(sketch.transform(u), sketch.transform(v), bits=bits, n_hashes=k)))
+    J = float(pgmm_kernel(X)[0, 1])
+    P = J + (1 - J) / 2**bits
+    variance = P * (1 - P) / k + (1 + P**2 - P**2 / k - P / k) / n_bins
+    variance /= (1 - 2.0**-bits) ** 2
+    error = np.concatenate(found) - J
+    assert abs(error.mean()) <= 4 * np.sqrt(variance / len(error))
+    assert abs(np.mean(error**2) / variance - 1) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("arguments", "n_hashes", "error", "words"),
+    [
+        ((Z, W), None, TypeError, "n_hashes is needed for sketches: k, the number of codes that were sketched"),
+        ((A, B), 300, TypeError, "n_hashes is for sketches; codes have as many hashes as columns, got n_hashes=300"),
+        ((Z, B), 300, TypeError, "codes and sketches cannot be compared"),
+        ((A, B, W), None, TypeError, "codes and sketches cannot be compared"),
+        ((Z, W, W), 300, ValueError, "sketches are compared two at a time, got 3 arguments"),
+        ((Z, W[:, :9]), 300, ValueError, "as many bins as each other, got 150 and 9"),
+        ((Z, W), 0, ValueError, "n_hashes must be from 1 to 1048576, got n_hashes=0"),
+        ((Z, W), 300.0, TypeError, "n_hashes must be an integer, got n_hashes=300.0"),
+        ((one_hot(A, 2), one_hot(B, 2)), 299, ValueError, "those of row 0 to 300 with n_hashes=299; give the number"),
+        ((Z * 1j, W), 300, TypeError, "sketches must hold integers or real numbers, got the type complex128"),
+        ((sparse.csr_array(np.diag([1, np.nan])),) * 2, 300, ValueError, "those of row 1 to nan with n_hashes=300"),
+    ],
+)
+def test_bad_sketches_are_named(arguments: tuple[Any, ...], n_hashes: Any, error: type, words: str) -> None:
+    with pytest.raises(error, match=words):
+        estimate_similarity(*arguments, bits=2, n_hashes=n_hashes)
+
+
+def test_more_estimates_from_sketches_than_memory_are_refused_beforehand() -> None:
+    many = sparse.csr_array((3_000_000, 4))
+    with pytest.raises(MemoryError, match=r"3000000 x 3000000 rows would take 65\.5 TiB"):
+        estimate_similarity(many, many, bits=8, n_hashes=4)

@@ -1,0 +1,115 @@
+"""Ensembles of nets on different hashes."""
+
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from gcwsnet.files import Batch
+from gcwsnet.net._net import EnsembleNet, make_net, member_seeds
+from gcwsnet.net._trainer import Trainer
+from tests.net.learners import (
+    CODE_BITS,
+    N_HASHES,
+    SETTINGS,
+    THREE_CLASSES,
+    begin,
+    coded_rows,
+    content,
+    numbers,
+    run,
+)
+
+
+def rows_of(n: int, members: int, targets: Any = THREE_CLASSES, *, weighted: bool = False) -> Batch:
+    """Rows with other codes for each member."""
+    parts = [coded_rows(targets, n, weighted=weighted) for _ in range(members)]
+    codes = [parts[0].X, *(np.random.default_rng(j).permuted(parts[0].X, axis=1) for j in range(1, members))]
+    return parts[0]._replace(X=np.hstack(codes))
+
+
+def of_member(rows: Batch, number: int) -> Batch:
+    return rows._replace(X=np.ascontiguousarray(rows.X[:, number * N_HASHES : (number + 1) * N_HASHES]))
+
+
+def alone(number: int, members: int, targets: Any = THREE_CLASSES, **settings: Any) -> Trainer:
+    """A trainer of one net that is as a member of an ensemble."""
+    seed = member_seeds(5, members)[number]
+    net = make_net(replace(SETTINGS, **settings), targets, n_hashes=N_HASHES, code_bits=CODE_BITS, seed=seed)
+    return Trainer(net)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"hidden": ()}, {"reduction": 2}, {"optimizer": "adam", "betas": (0.9, 0.99)}]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_members_learn_as_if_they_were_alone_and_outputs_are_their_means(settings: Any, weighted: bool) -> None:
+    rows, held_out = rows_of(200, 3, weighted=weighted), rows_of(50, 3)
+    together = run(begin(ensemble=3, **settings), rows)
+    net: Any = together.net
+    assert isinstance(net, EnsembleNet)
+    outputs = []
+    for number, member in enumerate(net.members):
+        single = run(alone(number, 3, **settings), of_member(rows, number))
+        for name, weights in single.net.weights().items():
+            assert_array_equal(weights, member.weights()[name])
+        outputs.append(single.net.outputs(of_member(held_out, number).X, n_jobs=1))
+    found = net.outputs(held_out.X, n_jobs=1)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, np.mean(np.array(outputs, dtype=np.float64), axis=0), rtol=1e-6)
+    assert np.abs(outputs[0] - outputs[1]).max() > 0.01
+
+
+def test_seeds_of_members_differ_and_the_first_one_is_that_of_a_single_net() -> None:
+    seeds = member_seeds(5, 100)
+    assert seeds[0] == 5
+    assert len(set(seeds)) == 100
+    assert member_seeds(5, 3) == seeds[:3]
+    assert member_seeds(6, 3)[1:] != seeds[1:3]
+    assert all(0 <= seed < 2**64 for seed in seeds)
+
+
+@pytest.mark.parametrize("targets", [THREE_CLASSES, numbers(2, "huber")], ids=["classes", "numbers"])
+def test_the_bytes_are_the_same_for_any_number_of_threads(targets: Any) -> None:
+    rows = rows_of(150, 3, targets, weighted=True)
+    expected = content(run(begin(targets, ensemble=3), rows, n_jobs=1))
+    for n_jobs in (2, 3, 5):
+        trainer = run(begin(targets, ensemble=3), rows, n_jobs=n_jobs)
+        assert content(trainer) == expected
+        assert_array_equal(trainer.net.outputs(rows.X, n_jobs=n_jobs), trainer.net.outputs(rows.X, n_jobs=1))
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+def test_an_ensemble_is_taken_up_again_where_it_stopped(averaged: bool) -> None:
+    first, second = rows_of(160, 2), rows_of(96, 2)
+    plan: dict[str, Any] = {"epochs": 1, "averaged": averaged, "scheduled": False}
+    trainer = run(begin(ensemble=2), first, **plan)
+    arrays, description = trainer.state(timings=False)
+    others = [
+        Trainer.from_state({name: value.copy() for name, value in arrays.items()}, description, device="cpu"),
+        pickle.loads(pickle.dumps(trainer)),
+    ]
+    expected = trainer.net.outputs(second.X, n_jobs=1)
+    run(trainer, second, **plan)
+    for other in others:
+        assert_array_equal(other.net.outputs(second.X, n_jobs=1), expected)
+        assert other.net.is_averaging == averaged
+        assert content(run(other, second, **plan)) == content(trainer)
+
+
+def test_settings_reach_all_members() -> None:
+    net: Any = begin(ensemble=2).net
+    net.settings = replace(net.settings, weight_decay=0.5)
+    assert [(one.settings.weight_decay, one.settings.ensemble) for one in net.members] == [(0.5, 1)] * 2
+    assert net.settings.ensemble == 2
+
+
+def test_an_array_of_a_member_that_is_missing_is_an_error() -> None:
+    trainer = run(begin(ensemble=2), rows_of(64, 2))
+    arrays, description = trainer.state()
+    arrays.pop("net.1.layers.0.weight")
+    with pytest.raises(KeyError, match=r"layers\.0\.weight"):
+        Trainer.from_state(arrays, description, device="cpu")

@@ -1,0 +1,254 @@
+"""How a stream is followed: the drift test, the choice of the weights that predict, the history, and work in turns."""
+
+import gc
+import math
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gcwsnet import _core
+from gcwsnet.estimators._stream import InTurns
+from gcwsnet.files import Batch
+from gcwsnet.net._following import ALARM, ALLOWANCE, LARGEST, DriftTest, Following
+from gcwsnet.net._history import MOST_RECORDS, append, thin
+from gcwsnet.net._net import RECENT_ROWS, Net, make_net, row_losses
+from gcwsnet.net._settings import TrainingSettings
+from gcwsnet.net._targets import Labels
+from gcwsnet.net._trainer import Trainer
+
+
+def rows_until_alarm(losses: Any, test: DriftTest) -> int | None:
+    for number, loss in enumerate(losses):
+        if test.add([float(loss)]):
+            return number + 1
+    return None
+
+
+@pytest.mark.parametrize("losses", ["normal", "errors", "exponential"])
+def test_a_stream_that_stays_as_it_is_gives_no_alarm(losses: str) -> None:
+    """By Wald's bound there is one in more than exp(0.37 * 50) = 1e8 rows of 5% errors, the worst of the three."""
+    rng = np.random.default_rng(0)
+    drawn = {
+        "normal": rng.normal(1, 0.3, 100_000),
+        "errors": (rng.random(100_000) < 0.05) * 3.0 + 0.05,
+        "exponential": rng.exponential(0.4, 100_000),
+    }
+    assert rows_until_alarm(drawn[losses], DriftTest()) is None
+
+
+@pytest.mark.parametrize("shift", [0.75, 1.0, 2.0, 10.0])
+def test_a_change_is_noticed_within_the_stated_number_of_rows(shift: float) -> None:
+    rng = np.random.default_rng(1)
+    test = DriftTest()
+    assert rows_until_alarm(rng.normal(1, 0.2, 3000), test) is None
+    found = rows_until_alarm(rng.normal(1 + 0.2 * shift, 0.2, 3000), test)
+    expected = ALARM / (min(shift, LARGEST) - ALLOWANCE)
+    assert found is not None
+    assert found < 1.5 * expected + 10
+
+
+def test_losses_that_fall_are_no_change() -> None:
+    assert rows_until_alarm(np.linspace(3, 0.1, 5000), DriftTest()) is None
+
+
+def test_the_loss_of_rows_is_that_of_the_targets() -> None:
+    rng = np.random.default_rng(0)
+    outputs = rng.normal(size=(20, 3)).astype(np.float32)
+    target = rng.integers(0, 3, 20)
+    found = _core.row_losses(outputs, target)[:, 0]
+    np.testing.assert_allclose(found, Labels(np.arange(3)).losses(outputs, target), rtol=1e-6)
+    with pytest.raises(ValueError, match="class numbers"):
+        _core.row_losses(outputs, target + 3)
+
+
+class SlowMean:
+    """The mean over recent rows of one row of the table, which is brought up to date after 16 rows or more."""
+
+    def __init__(self, row: Any) -> None:
+        self.mean, self.taken = row, -1
+
+    def at(self, row: Any, seen: int) -> Any:
+        if self.taken < 0:
+            return row
+        return row + (1 - 1 / RECENT_ROWS) ** (seen - self.taken) * (self.mean - row)
+
+    def take(self, row: Any, seen: int) -> None:
+        if self.taken < 0 or seen - self.taken >= 16:
+            self.mean, self.taken = self.at(row, seen), seen
+
+
+def trained_net(hidden: tuple[int, ...] = (8,), reduction: int | None = None, steps: int = 60) -> Any:
+    settings = TrainingSettings(hidden=hidden, reduction=reduction)
+    net = make_net(settings, Labels(np.arange(3)), n_hashes=6, code_bits=4, seed=0)
+    net.start_averaging(0, recent=True)
+    rng = np.random.default_rng(0)
+    now = {name: value.astype(np.float64) for name, value in net.weights().items()}
+    means, seen = now, 0
+    table = [SlowMean(row) for row in now["layers.0.weight"]]
+    for _ in range(steps):
+        n = int(rng.integers(1, 9))
+        codes = rng.integers(0, 4, (n, 6)).astype(np.uint8)  # many rows of the table are never picked
+        for row in {16 * column + int(code) for one in codes for column, code in enumerate(one)}:
+            if reduction is None:
+                table[row].take(now["layers.0.weight"][row], seen)
+        net.train(codes, rng.integers(0, 3, n), None, np.array([0.05]), batch_size=n, n_jobs=1)
+        seen += n
+        now = {name: value.astype(np.float64) for name, value in net.weights().items()}
+        keep = (1 - 1 / RECENT_ROWS) ** n
+        means = {name: now[name] + keep * (means[name] - now[name]) for name in now}
+    rows = zip(table, now["layers.0.weight"], strict=True)
+    return net, means | {"layers.0.weight": np.array([mean.at(row, seen) for mean, row in rows])}
+
+
+@pytest.mark.parametrize("hidden", [(), (8,), (5, 4)])
+@pytest.mark.parametrize("reduction", [None, 3])
+@pytest.mark.parametrize("weights", ["recent", "average"])
+def test_means_of_the_rows_that_are_picked_are_those_of_the_whole_table(
+    hidden: tuple[int, ...], reduction: int | None, weights: str
+) -> None:
+    net, _ = trained_net(hidden, reduction)
+    codes = np.random.default_rng(1).integers(0, 16, (40, 6)).astype(np.uint8)
+    whole = net.core.averaged(weights=weights).outputs(codes)
+    np.testing.assert_array_equal(net.core.outputs(codes, weights=weights), whole)
+
+
+def test_the_mean_over_recent_rows_forgets_by_a_factor_for_each_row() -> None:
+    net, means = trained_net(steps=200)
+    for name, value in net.core.averaged(weights="recent").weights().items():
+        np.testing.assert_allclose(value, means[name], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("hidden", [(), (8,)])
+def test_an_output_that_is_inserted_changes_no_other(hidden: tuple[int, ...]) -> None:
+    net, _ = trained_net(hidden)
+    codes = np.random.default_rng(1).integers(0, 4, (9, 6)).astype(np.uint8)
+    before = {which: net.outputs(codes, n_jobs=1, weights=which) for which in ("last", "recent", "average")}
+    net.insert_output(1, Labels(np.arange(4)))
+    for which, outputs in before.items():
+        found = net.outputs(codes, n_jobs=1, weights=which)
+        np.testing.assert_array_equal(found[:, [0, 2, 3]], outputs)
+        np.testing.assert_array_equal(found[:, 1], 0)
+    net.train(codes, np.full(9, 1), None, np.full(9, 0.05), batch_size=1, n_jobs=1)
+    assert (net.outputs(codes, n_jobs=1, weights="last").argmax(axis=1) == 1).all()
+
+
+def test_the_weights_with_the_lowest_recent_loss_predict() -> None:
+    net, _ = trained_net()
+    following = Following()
+    following.begin(net, 100)
+    codes, target = np.zeros((32, 6), dtype=np.uint8), np.zeros(32, dtype=np.int64)
+    outputs = {which: net.outputs(codes, n_jobs=1, weights=which) for which in ("last", "recent", "average")}
+    losses = {which: sum(row_losses(net, found, target)) for which, found in outputs.items()}
+    following.look_at(net, codes, target, 100, 1)
+    assert net.predicts_with == min(losses, key=losses.__getitem__)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 1.7])
+def test_outputs_and_losses_of_one_call_are_those_of_several(temperature: float) -> None:
+    net, _ = trained_net()
+    net.targets = Labels(np.arange(3), temperature)
+    codes = np.random.default_rng(1).integers(0, 16, (7, 6)).astype(np.uint8)
+    target = np.arange(7, dtype=np.int32) % 3
+    weights = ["average", "last", "recent"]
+    outputs, losses = net.scored(codes, target, weights, n_jobs=1)
+    expected_outputs, expected_losses = Net.scored(net, codes, target, weights, n_jobs=1)
+    np.testing.assert_array_equal(outputs, expected_outputs)
+    assert losses == expected_losses
+
+
+def test_rows_that_come_one_by_one_are_compared_every_fourth_time() -> None:
+    net, _ = trained_net()
+    trainer = Trainer(net)
+    rows = Batch(np.zeros((1, 6), dtype=np.uint8), np.zeros(1, dtype=np.int64))
+    _, losses = net.scored(rows.X, np.zeros(1, dtype=np.int64), ["last", "recent", "average"], n_jobs=1)
+    tested = []
+    for number in range(4):
+        tested.append(float(trainer.follow(rows)[0][0]))
+        assert trainer.following is not None
+        scores = dict(trainer.following.scores)
+        assert [*scores.values()] == [4 * of_row for (of_row,) in losses]
+        assert trainer.following.test.rows == number + 1
+        assert trainer.following.test.mean == pytest.approx(np.mean(tested), rel=1e-3)
+    trainer.follow(rows)
+    assert trainer.following is not None
+    assert all(trainer.following.scores[name] != scores[name] for name in scores)
+
+
+def test_after_a_change_the_rate_rises_and_falls_back() -> None:
+    following = Following(changed_at=500)
+    assert [following.rates(3.0, range(rows, rows + 1))[0] for rows in (500, 1000, 1500, 9000)] == [6, 4.5, 3, 3]
+
+
+def test_a_history_has_at_most_512_records_and_keeps_the_mean_of_all_rows() -> None:
+    history: dict[str, list[float]] = {}
+    rng = np.random.default_rng(0)
+    losses = []
+    for row in range(1, 20_001):
+        losses.append(float(rng.random()))
+        append(history, {"rows": float(row), "loss": losses[-1], "learning_rate": 0.1})
+        thin(history, "accuracy")
+        assert len(history["rows"]) <= MOST_RECORDS
+    n = np.diff(history["rows"], prepend=0.0)
+    assert history["rows"][-1] == 20_000
+    assert math.isclose(float(n @ history["loss"]) / 20_000, float(np.mean(losses)), rel_tol=1e-9)
+    assert (n[-200:] == 1).all()
+    assert n[0] > 100
+
+
+def test_single_rows_of_a_stream_make_few_records() -> None:
+    settings = TrainingSettings(hidden=(4,), ensemble=1)
+    trainer = Trainer.begin(settings, Labels(np.arange(2)), n_hashes=4, code_bits=2, seed=0, device="cpu")
+    rng = np.random.default_rng(0)
+    for _ in range(5000):
+        target = rng.integers(0, 2, 1)
+        trainer.follow_quietly(Batch(np.full((1, 4), target[0], dtype=np.uint8), target))
+    assert trainer.rows_seen == 5000
+    assert trainer.history["rows"][-1] == 5000
+    assert len(trainer.history["rows"]) < 400
+    assert trainer.history["predicted_accuracy"][-1] == 1
+
+
+def test_work_in_turns_runs_only_while_it_is_waited_for() -> None:
+    done: list[int] = []
+
+    def work(pause: Any) -> str:
+        for number in range(5):
+            done.append(number)
+            pause()
+        return "all"
+
+    task = InTurns(work)
+    assert done == []
+    assert not task.advance(2)
+    assert done == [0, 1]
+    assert task.advance(10)
+    assert done == [0, 1, 2, 3, 4]
+    assert task.result == "all"
+
+
+def test_an_error_in_turns_is_raised_where_it_is_waited_for() -> None:
+    def work(pause: Any) -> None:
+        pause()
+        raise ValueError("no such column")
+
+    task = InTurns(work)
+    task.advance(1)
+    with pytest.raises(ValueError, match="no such column"):
+        task.advance(1)
+
+
+def test_abandoned_work_ends() -> None:
+    def work(pause: Any) -> None:
+        while True:
+            pause()
+
+    task = InTurns(work)
+    task.advance(3)
+    thread = task._thread
+    del task
+    gc.collect()
+    thread.join(timeout=60)
+    assert not thread.is_alive()
+    assert thread not in threading.enumerate()

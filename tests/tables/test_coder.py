@@ -1,0 +1,102 @@
+"""The coder: from rows to codes, fitted once."""
+
+import copy
+import json
+import pickle
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from gcwsnet import GCWSHasher
+from gcwsnet.search import fit_coder
+from gcwsnet.tables import _coder
+from gcwsnet.tables._coder import Coder, CoderSettings
+from gcwsnet.tables._preprocessing import FOR_DENSE_ROWS, KINDS, learn_scaling_of
+
+RNG = np.random.default_rng(0)
+X = np.hstack([RNG.normal(3, 2, (300, 4)), RNG.integers(0, 2, (300, 1))])
+COUNTS = RNG.poisson(0.5, (300, 6)).astype(np.float32)
+SMALL: dict[str, Any] = {"n_hashes": 16, "p": 2.0, "relevance": 0}
+
+
+def fitted(X: Any, **settings: Any) -> Coder:
+    return fit_coder(X, CoderSettings(**SMALL | settings), seed=7)
+
+
+@pytest.mark.parametrize("scale", [*KINDS, None])
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_codes_are_those_of_preprocessing_and_hasher_and_survive_a_state(scale: str | None, form: Any) -> None:
+    if scale in FOR_DENSE_ROWS and form is sparse.csr_array:
+        return
+    rows = form(COUNTS)
+    coder = fitted(rows, scale=scale)
+    scaling = learn_scaling_of(rows, scale)
+    prepared = rows if scaling is None else scaling.transform(rows)
+    expected = GCWSHasher(16, p=2.0, random_state=7).fit_transform(prepared)
+    assert_array_equal(coder.codes(rows), expected)
+    arrays, description = coder.state()
+    again = Coder.from_state(arrays, json.loads(json.dumps(description, allow_nan=False)))
+    assert_array_equal(again.codes(rows), expected)
+    assert again.state()[1] == description
+    assert (again.scale, again.p, again.settings) == (scale, 2.0, coder.settings)
+    for other in (copy.deepcopy(coder), pickle.loads(pickle.dumps(coder))):
+        assert_array_equal(other.codes(rows), expected)
+
+
+def test_codes_are_the_same_for_any_threads_and_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    coder = fitted(X)
+    expected = coder.codes(X)
+    assert_array_equal(coder.codes(X, n_jobs=2), expected)
+    monkeypatch.setattr(_coder, "ROWS_AT_ONCE", 7)
+    assert_array_equal(coder.codes(X), expected)
+    assert_array_equal(coder.codes(X[5:6]), expected[5:6])
+
+
+@pytest.mark.parametrize(("bits", "dtype"), [(4, np.uint8), (8, np.uint8), (9, np.uint16), (17, np.uint32)])
+def test_codes_have_the_smallest_type(bits: int, dtype: Any) -> None:
+    coder = fitted(X, bits=bits)
+    assert coder.codes(X[:3]).dtype == dtype
+    assert coder.codes(X[:0]).shape == (0, 16)
+
+
+def test_a_coder_cannot_be_changed() -> None:
+    coder = fitted(X)
+    with pytest.raises(FrozenInstanceError):
+        coder.p = 3.0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_missing_values_are_errors_or_zeros(form: Any) -> None:
+    holes = X.copy()
+    holes[3, 2] = np.nan
+    given = form(holes)
+    with pytest.raises(ValueError, match=r"X\[3, 2\] .*NaN.* missing='auto', 'zero' or 'mean'"):
+        fitted(form(X), missing="error").settings.check_finite(given)
+    coder = fitted(given, missing="zero")
+    coder.settings.check_finite(given)
+    assert_array_equal(coder.codes(given), fitted(form(np.nan_to_num(holes))).codes(form(np.nan_to_num(holes))))
+    assert np.isnan(given[[3], [2]]).all()
+
+
+def test_without_a_score_auto_is_numeric_and_1() -> None:
+    coder = fit_coder(X, CoderSettings(n_hashes=16), seed=7)
+    assert (coder.scale, coder.p, coder.selection) == ("numeric", 1.0, ())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"p": 0.0}, "p must be from"),
+        ({"scale": "robust"}, "scale must be one of 'auto', 'numeric'"),
+        ({"relevance": -1.0}, "relevance must be from 0"),
+        ({"search": "long"}, "search must be one of 'off', 'fast', 'thorough'"),
+        ({"missing": "drop"}, "missing must be one of 'auto', 'error', 'zero', 'mean'"),
+    ],
+)
+def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CoderSettings(**settings).check()
