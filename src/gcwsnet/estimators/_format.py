@@ -1,6 +1,6 @@
 """What a model file must hold. It is checked before anything is made of it, by `load`, `Predictor` and the command.
 
-A file has arrays and a description, see `gcwsnet.estimators._tensor_file`. Its size bounds what is read of it. Here every
+A file has arrays and a description, see `_tensor_file`. Its size bounds what is read of it. Here every
 entry and every array is compared with the others, so that nothing that is made of them is larger than they are.
 """
 
