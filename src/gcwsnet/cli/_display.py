@@ -19,7 +19,7 @@ import typer
 from numpy.typing import NDArray
 
 from gcwsnet._atomic import written_beside
-from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._base import BaseGCWSNet
 from gcwsnet.estimators._progress import describe_event
 from gcwsnet.files._train import CHECKPOINT, TrainingObserver, TrainingResult
 from gcwsnet.net._following import Event
@@ -87,7 +87,7 @@ class TrainingDisplay(TrainingObserver):
             rest = f"the last checkpoint is {kept}: continue with --resume" if kept.exists() else "nothing was saved"
             print(f"gcwsnet: interrupted after {self._rows:,} rows; {rest}", file=sys.stderr)
 
-    def start(self, estimator: GCWSNetEstimator, n_rows: int | None, epochs: int, done: int) -> None:
+    def start(self, estimator: BaseGCWSNet, n_rows: int | None, epochs: int, done: int) -> None:
         """Print what was chosen, and start the bar."""
         if self.quiet:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -221,9 +221,9 @@ def _train_on_cluster(
         )
 
 
-def _layers(given: str) -> tuple[int, ...] | str:
+def _layers(given: str) -> tuple[int, ...] | Literal["auto"]:
     if given == "auto":
-        return given
+        return "auto"
     if given in ("", "none"):
         return ()
     return tuple(options.number("--hidden", one, int) for one in given.split(","))

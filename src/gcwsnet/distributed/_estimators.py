@@ -29,7 +29,7 @@ from gcwsnet.distributed._cluster_rounds import (
     row_order,
 )
 from gcwsnet.distributed._rounds import run_in_rounds
-from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._base import BaseGCWSNet
 from gcwsnet.estimators._gcwsnet import GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._input import AllWeightsZeroError, as_array, opened, positive_rows, schema_of
 from gcwsnet.estimators._progress import progress
@@ -160,7 +160,7 @@ def draw_sample(client: Client, loaded: Sequence[Future], surveys: Sequence[Surv
     return Batch(pd.concat([part.X for part in parts]), y, np.concatenate(weights) if weights else None)
 
 
-def without_net(estimator: GCWSNetEstimator) -> GCWSNetEstimator:
+def without_net(estimator: BaseGCWSNet) -> BaseGCWSNet:
     """Return a copy of an estimator that checks and encodes rows, and has no net to be sent along."""
     light = copy.copy(estimator)
     light.__dict__.pop("trainer_", None)
@@ -168,7 +168,7 @@ def without_net(estimator: GCWSNetEstimator) -> GCWSNetEstimator:
     return light
 
 
-def encode_partition(estimator: GCWSNetEstimator, targets: Targets, partition: Partition) -> Batch:
+def encode_partition(estimator: BaseGCWSNet, targets: Targets, partition: Partition) -> Batch:
     """Return the codes of a partition, with encoded targets and weights."""
     coder, rows = estimator.coder_, partition.rows
     if rows.n_rows == 0:
@@ -192,7 +192,7 @@ NOT_HERE = {
 Self = TypeVar("Self", bound="DaskEstimator")
 
 
-def _with_parameters_of(local: type[GCWSNetEstimator]) -> Callable[[type[Self]], type[Self]]:
+def _with_parameters_of(local: type[BaseGCWSNet]) -> Callable[[type[Self]], type[Self]]:
     """Return what gives a class the parameters of a local estimator, with those of a cluster after them."""
     own = {"shards": SHARDS, "sync_rows": SYNC_ROWS, "client": None}
     parameters = [
@@ -220,11 +220,11 @@ class DaskEstimator(BaseEstimator):
 
     Attributes
     ----------
-    local_ : GCWSNetEstimator
+    local_ : BaseGCWSNet
     """
 
-    _local: ClassVar[type[GCWSNetEstimator]]
-    local_: GCWSNetEstimator
+    _local: ClassVar[type[BaseGCWSNet]]
+    local_: BaseGCWSNet
     client: Client | None
     shards: int
     sync_rows: int
@@ -306,7 +306,7 @@ class DaskEstimator(BaseEstimator):
                 "there is no client of Dask; make one, such as distributed.Client(), or give client="
             ) from error
 
-    def _unfitted(self) -> GCWSNetEstimator:
+    def _unfitted(self) -> BaseGCWSNet:
         """Return a local estimator with the parameters of this one."""
         params = {name: value for name, value in self.get_params(deep=False).items() if name not in OF_DASK}
         for name, (only, reason) in NOT_HERE.items():
@@ -317,7 +317,7 @@ class DaskEstimator(BaseEstimator):
                 )
         return self._local(**params)
 
-    def _begin(self, estimator: GCWSNetEstimator, client: Client, loaded: list[Future], surveys: list[Survey]) -> None:
+    def _begin(self, estimator: BaseGCWSNet, client: Client, loaded: list[Future], surveys: list[Survey]) -> None:
         """Learn from a sample how rows become codes, and make a net that has learned nothing."""
         n_rows = sum(one.n_rows for one in surveys)
         if n_rows == 0:
@@ -336,12 +336,12 @@ class DaskEstimator(BaseEstimator):
         """Return what targets are learned from."""
         return y
 
-    def _weigh_classes(self, estimator: GCWSNetEstimator, surveys: list[Survey]) -> None:
+    def _weigh_classes(self, estimator: BaseGCWSNet, surveys: list[Survey]) -> None:
         """Give the classes weights that follow from all rows."""
 
     def _run(
         self,
-        estimator: GCWSNetEstimator,
+        estimator: BaseGCWSNet,
         client: Client,
         parts: list[Future],
         part_rows: list[int],
@@ -446,7 +446,7 @@ class DaskGCWSNetClassifier(ClassifierMixin, DaskEstimator):
             )
         return labels
 
-    def _weigh_classes(self, estimator: GCWSNetEstimator, surveys: list[Survey]) -> None:
+    def _weigh_classes(self, estimator: BaseGCWSNet, surveys: list[Survey]) -> None:
         if estimator._fitted_params["class_weight"] == "balanced" and surveys[0].labels is not None:
             labels, counts = _all_labels(surveys)
             weights = counts.sum() / (len(labels) * np.maximum(counts, 1))

@@ -19,7 +19,7 @@ from gcwsnet.distributed._client import map_on
 from gcwsnet.distributed._cluster_rounds import ClusterRounds, check_sharding, row_order
 from gcwsnet.distributed._hash_files import hash_on_cluster
 from gcwsnet.distributed._rounds import run_in_rounds
-from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._base import BaseGCWSNet
 from gcwsnet.estimators._tensor_file import Arrays, Description
 from gcwsnet.files._codes import HashedFile, Manifest, Part, check_part, hashed_files, remove_codes
 from gcwsnet.files._hash import HashingOptions
@@ -200,7 +200,7 @@ class ClusterEngine(Engine):
     def learn(
         self,
         options: TrainingOptions,
-        estimator: GCWSNetEstimator,
+        estimator: BaseGCWSNet,
         plan: Plan,
         source: RowSource,
         held_out: Sequence[Callable[[], Iterable[Batch]]],

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import math
 import numbers
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,17 +39,17 @@ from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import describe_event, logger, progress, show_selection
 from gcwsnet.estimators._stream import WARM_UP_ROWS, Beginning, Stream, WarmUpBuffer
 from gcwsnet.net._history import History, Record, record_fractions
-from gcwsnet.net._settings import TrainingSettings
+from gcwsnet.net._settings import TrainingParameters, TrainingSettings
 from gcwsnet.net._targets import Labels, Targets
 from gcwsnet.net._trainer import Plan, Trainer
 from gcwsnet.search import CandidateScore, fit_coder
 from gcwsnet.tables._batch import Batch
-from gcwsnet.tables._coder import Candidate, Coder, CoderSettings, rows_at_once
+from gcwsnet.tables._coder import Candidate, Coder, CoderSettings, HashingParameters, rows_at_once
 from gcwsnet.tables._schema import Schema
 
 
-class TableModel(BaseEstimator):
-    """A model that has a coder for the rows of tables.
+class BaseTableModel(BaseEstimator):
+    """A fitted model of rows of tables: it has a coder, predicts, and says what was chosen for it.
 
     Attributes
     ----------
@@ -151,26 +151,6 @@ class TableModel(BaseEstimator):
         tags.input_tags.allow_nan = self.missing != "error"
         return tags
 
-
-def without_targets(estimator: Any) -> ValueError:
-    """Return the error for a y that is None."""
-    return ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-
-
-def frozen(value: Any) -> Any:
-    """Return a parameter in values of Python that the caller cannot change."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, Mapping):
-        return {frozen(key): frozen(one) for key, one in value.items()}
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
-        return tuple(frozen(one) for one in value)
-    return value
-
-
-class FittedModel(TableModel):
-    """A model that predicts, and says what was chosen for it."""
-
     @abstractmethod
     def _predictor(self) -> Predictor:
         """Return what predicts."""
@@ -247,100 +227,21 @@ class FittedModel(TableModel):
         return permutation_importance(predictor, rows, target, n_repeats=n_repeats, max_rows=max_rows)
 
 
-class FittedNet(FittedModel):
-    """The views of a fitted net: all of them read its coder and its trainer, and none changes them.
-
-    Attributes
-    ----------
-    trainer_ : Trainer
-    """
-
-    trainer_: Trainer
-
-    @reads
-    def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True, dtype: str = "float32") -> None:
-        """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file. It is written beside it first and then moved into its place.
-        optimizer : bool, default=True
-            Whether the state of the optimizer and of the averaging is saved too, so that `partial_fit` goes on as if
-            nothing had been saved. The file is two to five times as large then. The warm-up buffer of a stream (see
-            `partial_fit`) is never saved: what has been learned from it is final then.
-        timings : bool, default=True
-            Whether the seconds of `history_` and `selection_` are saved. Without them they are 0, and equal fits give
-            equal files.
-        dtype : {"float32", "float16", "int8"}, default="float32"
-            The type of the first layer's table in the file, which is nearly all of it; the others need
-            ``optimizer=False``. "float16" halves the file. "int8" makes it four times smaller: each row of the table
-            has a scale, and its weights are rounded to 1/127 of the row's largest. Predictions change by that rounding;
-            ``docs/training-speed.md`` has the accuracy. The loaded net computes in float32 with what was stored.
-        """
-        from gcwsnet.estimators._format import TABLE_DTYPES  # noqa: PLC0415
-        from gcwsnet.estimators._model_file import save_model  # noqa: PLC0415
-
-        check_is_fitted(self)
-        check_choice("dtype", dtype, TABLE_DTYPES)
-        if optimizer and dtype != "float32":
-            raise ValueError(
-                f"dtype={dtype!r} rounds the weights, from which training cannot go on as if nothing had been saved; "
-                "give optimizer=False too"
-            )
-        estimator: Any = self
-        save_model(estimator, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
-
-    def _predictor(self) -> Predictor:
-        return Predictor(self.coder_, self.trainer_.net, n_jobs=self.n_jobs)
-
-    def _explained(self) -> list[str]:
-        codes, trainer = self.coder_.settings, self.trainer_
-        return [
-            f"nets: {trainer.settings.members()}, each on {codes.n_hashes} hashes of {codes.bits} bits",
-            f"hidden layers of each net: {trainer.settings.layers()}",
-            f"epochs: {trainer.epochs_seen}",
-            f"temperature: {trainer.targets.temperature:g}",
-        ]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "trainer_" in vars(self)
-
-    @property
-    def history_(self) -> History:
-        """The records of the training."""
-        return self.trainer_.history
-
-    @property
-    def stream_events_(self) -> list[dict[str, Any]]:
-        """What happened while a stream was followed, the latest 1,000 events: "drift", "preprocessing" and "label"."""
-        following = self.trainer_.following
-        return [] if following is None else list(following.events)
-
-    @property
-    def selection_(self) -> list[Candidate]:
-        """The candidates that preprocessing, p, epochs and temperature were selected from."""
-        return list(self.coder_.selection)
-
-    @property
-    def hasher_(self) -> Any:
-        """The hasher in use."""
-        return self.coder_.hasher
-
-    @property
-    def n_rows_seen_(self) -> int:
-        """The rows that the net has learned from."""
-        return self.trainer_.rows_seen
-
-    @property
-    def n_epochs_seen_(self) -> int:
-        """The epochs that the net has learned from; a call of `partial_fit` counts as one."""
-        return self.trainer_.epochs_seen
+def without_targets(estimator: Any) -> ValueError:
+    """Return the error for a y that is None."""
+    return ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
 
 
-CODER_SETTINGS = tuple(CoderSettings.__dataclass_fields__)
+def frozen(value: Any) -> Any:
+    """Return a parameter in values of Python that the caller cannot change."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {frozen(key): frozen(one) for key, one in value.items()}
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        return tuple(frozen(one) for one in value)
+    return value
 
-TRAINING_SETTINGS = tuple(TrainingSettings.__dataclass_fields__)
 
 MAY_CHANGE_WITH_WARM_START = frozenset(
     {
@@ -352,177 +253,37 @@ MAY_CHANGE_WITH_WARM_START = frozenset(
 Callback = Callable[[Any, Record], Any]
 
 
-class NetParameters(FittedNet):
-    """The parameters of nets on codes."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetParameters(TrainingParameters, HashingParameters):
+    """The parameters of nets on codes, with their defaults; `GCWSNetClassifier` describes them."""
 
-    def __init__(
-        self,
-        n_hashes: int = 256,
-        *,
-        bits: int = 8,
-        t_bits: int | Literal["all"] = "all",
-        p: float | Literal["auto"] = "auto",
-        scale: str | None = "auto",
-        relevance: float | Literal["auto"] = "auto",
-        search: str = "fast",
-        hidden: int | Sequence[int] | Literal["auto"] = "auto",
-        ensemble: int | Literal["auto"] = "auto",
-        reduction: int | Literal["8bit"] | None = None,
-        epochs: int | Literal["auto"] = "auto",
-        batch_size: int | Literal["auto"] = "auto",
-        learning_rate: float | Literal["auto"] = "auto",
-        schedule: str = "linear",
-        optimizer: str = "lazy",
-        betas: tuple[float, float] = (0.0, 0.999),
-        weight_decay: float = 0.0,
-        average: bool = True,
-        encoding: str = "mixed",
-        missing: str = "auto",
-        shuffle: bool = True,
-        records: int | Sequence[float] = 10,
-        early_stopping: bool = False,
-        patience: int = 5,
-        validation_fraction: float = 0.1,
-        callbacks: Sequence[Callback] | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        device: Any = "cpu",
-    ) -> None:
-        self.n_hashes = n_hashes
-        self.bits = bits
-        self.t_bits = t_bits
-        self.p = p
-        self.scale = scale
-        self.relevance = relevance
-        self.search = search
-        self.hidden = hidden
-        self.ensemble = ensemble
-        self.reduction = reduction
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.optimizer = optimizer
-        self.betas = betas
-        self.weight_decay = weight_decay
-        self.average = average
-        self.encoding = encoding
-        self.missing = missing
-        self.shuffle = shuffle
-        self.records = records
-        self.early_stopping = early_stopping
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.callbacks = callbacks
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.device = device
-
-    def _freeze_parameters(self, *, continued: bool = False) -> tuple[CoderSettings, TrainingSettings]:
-        """Check the parameters and keep them for the model that is fitted next; return what coder and trainer need.
-
-        If a fitted model is continued, what its codes and its net follow from must not have changed.
-        """
-        settings = self._check_parameters()
-        params = {name: frozen(value) for name, value in self.get_params(deep=False).items()}
-        params["hidden"] = _layers(self.hidden)
-        params = {name: params[name] for name in params if name not in READ_WHEN_USED} | {"device": str(self.device)}
-        for name in sorted(params.keys() - MAY_CHANGE_WITH_WARM_START) if continued else ():
-            if params[name] != self._fitted_params[name]:
-                raise ValueError(
-                    f"{name} must stay {self._fitted_params[name]!r} while warm_start=True continues the fitted model, "
-                    f"got {name}={params[name]!r}; use warm_start=False to fit a new one"
-                )
-        self._fitted_params = params
-        return settings
-
-    def _check_parameters(self) -> tuple[CoderSettings, TrainingSettings]:
-        """Return the settings of coder and trainer, once all parameters have been checked."""
-        if hasattr(self.scale, "transform"):
-            raise TypeError(
-                f"scale must be the name of a preprocessing or None, got the transformer {self.scale!r}; put it before "
-                f"the model: make_pipeline({type(self.scale).__name__}(...), {type(self).__name__}(scale=None))"
-            )
-        coder = CoderSettings(**{name: frozen(getattr(self, name)) for name in CODER_SETTINGS})
-        given = {name: frozen(getattr(self, name)) for name in TRAINING_SETTINGS}
-        trainer = TrainingSettings(**given | {"hidden": _layers(self.hidden)})
-        coder.check()
-        trainer.check()
-        record_fractions(self.records)
-        check_integer("patience", self.patience, 1, 2**31)
-        check_number("validation_fraction", self.validation_fraction, 0.0, 1.0)
-        if not self.early_stopping:
-            self._check_unused("patience", "validation_fraction", why="early_stopping is False")
-        return coder, trainer
-
-    def _check_unused(self, *names: str, why: str) -> None:
-        """Raise a ValueError for parameters that were given and have no effect."""
-        defaults = inspect.signature(type(self)).parameters
-        for name in names:
-            value = getattr(self, name)
-            if value != defaults[name].default:
-                raise ValueError(f"{name}={value!r} has no effect, since {why}; leave {name} out")
-
-    def _training_settings(self) -> TrainingSettings:
-        return TrainingSettings(**{name: self._fitted_params[name] for name in TRAINING_SETTINGS})
-
-
-def _layers(hidden: Any) -> Any:
-    """Return the units of the hidden layers as a tuple; one number is one layer."""
-    if isinstance(hidden, numbers.Integral) and not isinstance(hidden, bool):
-        return (int(hidden),)
-    return frozen(hidden)
-
-
-class UnchangedUnlessItLearns:
-    """A context after whose errors the estimator is as it was, with the net that it had, if that has learned no row.
-
-    A net with weights that are not finite is dropped: what it had learned before is lost.
-    """
-
-    def __init__(self, estimator: Any) -> None:
-        self._now: dict[str, Any] = estimator.__dict__
-
-    def __enter__(self) -> None:
-        self._before = dict(self._now)
-        trainer, stream = self._before.get("trainer_"), self._before.get("_stream")
-        self._stream = {} if stream is None else stream.__getstate__()
-        self._trained = (None, None) if trainer is None else (trainer.rows_seen, trainer.settings)
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if error is None:
-            return
-        now, before = self._now, self._before
-        rows_seen, settings = self._trained
-        trainer, stream, current = before.get("trainer_"), before.get("_stream"), now.get("trainer_")
-        finite = current is None or current.net.is_finite()
-        if current is None or not finite or current.rows_seen == (rows_seen if current is trainer else 0):
-            now.clear()
-            now.update(before)
-            if stream is not None:
-                vars(stream).update(self._stream)
-            if trainer is not None:
-                trainer.net.settings = settings
-            if current is trainer and not finite:
-                now.pop("trainer_")
+    shuffle: bool = True
+    records: int | Sequence[float] = 10
+    early_stopping: bool = False
+    patience: int = 5
+    validation_fraction: float = 0.1
+    callbacks: Sequence[Callback] | None = None
+    warm_start: bool = False
+    verbose: int = 0
+    random_state: Any = None
+    n_jobs: int | None = None
+    device: Any = "cpu"
 
 
 SHARE_OF_MEMORY_FOR_CODES = 4
 
 MOST_EPOCHS_OF_EARLY_STOPPING = 30
 
-Self = TypeVar("Self", bound="GCWSNetEstimator")
+Self = TypeVar("Self", bound="BaseGCWSNet")
 
 
-class GCWSNetEstimator(NetParameters):
+class BaseGCWSNet(NetParameters, BaseTableModel):
     """The part of the classifier and of the regressor that is the same for both.
 
     They have a coder and a trainer. Where `fit` goes from here is in ``CONTRIBUTING.md``.
     """
+
+    trainer_: Trainer
 
     _stream: Stream | None = None
     _grows: bool = True
@@ -574,7 +335,7 @@ class GCWSNetEstimator(NetParameters):
             After an error before it has learned from any row it is as it was: not fitted, or the model of an earlier
             `fit`.
         """
-        with UnchangedUnlessItLearns(self):
+        with self._rollback():
             fresh = not (self.warm_start and self.__sklearn_is_fitted__())
             coder_settings, training_settings = self._freeze_parameters(continued=not fresh)
             if eval_set is not None:
@@ -612,6 +373,33 @@ class GCWSNetEstimator(NetParameters):
                 self._learn_again(all_rows, self.trainer_.best_epoch)
         return self
 
+    @contextmanager
+    def _rollback(self) -> Iterator[None]:
+        """Leave the estimator as it was after an error, unless its net has learned from further rows by then.
+
+        A net whose weights are not finite is dropped: what it had learned before is lost.
+        """
+        state: dict[str, Any] = self.__dict__
+        before = dict(state)
+        trainer, stream = before.get("trainer_"), before.get("_stream")
+        rows_seen, settings = (0, None) if trainer is None else (trainer.rows_seen, trainer.settings)
+        stream_before = {} if stream is None else stream.__getstate__()
+        try:
+            yield
+        except BaseException:
+            current = state.get("trainer_")
+            diverged = current is not None and not current.net.is_finite()
+            if current is None or diverged or current.rows_seen == (rows_seen if current is trainer else 0):
+                state.clear()
+                state.update(before)
+                if stream is not None:
+                    vars(stream).update(stream_before)
+                if trainer is not None:
+                    trainer.net.settings = settings
+                if diverged and current is trainer:
+                    del state["trainer_"]
+            raise
+
     def _learn_again(self, rows: Batch, epochs: int) -> None:
         """Learn from all rows, those that were held out too, for as many epochs as were best for these."""
         stopped = self.trainer_
@@ -621,7 +409,7 @@ class GCWSNetEstimator(NetParameters):
 
     @writes
     def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
-        with UnchangedUnlessItLearns(self):
+        with self._rollback():
             fresh = not self.__sklearn_is_fitted__()
             if fresh:
                 coder_settings, _ = self._freeze_parameters()
@@ -772,6 +560,140 @@ class GCWSNetEstimator(NetParameters):
         """Return whether a callback wants to stop; all of them are called."""
         answers = [callback(self, dict(record)) for callback in self.callbacks or ()]
         return any(answer is True for answer in answers)
+
+    def _freeze_parameters(self, *, continued: bool = False) -> tuple[CoderSettings, TrainingSettings]:
+        """Check the parameters and keep them for the model that is fitted next; return what coder and trainer need.
+
+        If a fitted model is continued, what its codes and its net follow from must not have changed.
+        """
+        settings = self._check_parameters()
+        params = {name: frozen(value) for name, value in self.get_params(deep=False).items()}
+        params["hidden"] = _layers(self.hidden)
+        params = {name: params[name] for name in params if name not in READ_WHEN_USED} | {"device": str(self.device)}
+        for name in sorted(params.keys() - MAY_CHANGE_WITH_WARM_START) if continued else ():
+            if params[name] != self._fitted_params[name]:
+                raise ValueError(
+                    f"{name} must stay {self._fitted_params[name]!r} while warm_start=True continues the fitted model, "
+                    f"got {name}={params[name]!r}; use warm_start=False to fit a new one"
+                )
+        self._fitted_params = params
+        return settings
+
+    def _check_parameters(self) -> tuple[CoderSettings, TrainingSettings]:
+        """Return the settings of coder and trainer, once all parameters have been checked."""
+        if hasattr(self.scale, "transform"):
+            raise TypeError(
+                f"scale must be the name of a preprocessing or None, got the transformer {self.scale!r}; put it before "
+                f"the model: make_pipeline({type(self.scale).__name__}(...), {type(self).__name__}(scale=None))"
+            )
+        coder = CoderSettings(**{name: frozen(getattr(self, name)) for name in CoderSettings.__dataclass_fields__})
+        given = {name: frozen(getattr(self, name)) for name in TrainingSettings.__dataclass_fields__}
+        trainer = TrainingSettings(**given | {"hidden": _layers(self.hidden)})
+        coder.check()
+        trainer.check()
+        record_fractions(self.records)
+        check_integer("patience", self.patience, 1, 2**31)
+        check_number("validation_fraction", self.validation_fraction, 0.0, 1.0)
+        if not self.early_stopping:
+            self._check_unused("patience", "validation_fraction", why="early_stopping is False")
+        return coder, trainer
+
+    def _check_unused(self, *names: str, why: str) -> None:
+        """Raise a ValueError for parameters that were given and have no effect."""
+        for name in names:
+            value = getattr(self, name)
+            if value != type(self).__dataclass_fields__[name].default:
+                raise ValueError(f"{name}={value!r} has no effect, since {why}; leave {name} out")
+
+    def _training_settings(self) -> TrainingSettings:
+        return TrainingSettings(**{name: self._fitted_params[name] for name in TrainingSettings.__dataclass_fields__})
+
+    @reads
+    def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True, dtype: str = "float32") -> None:
+        """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file. It is written beside it first and then moved into its place.
+        optimizer : bool, default=True
+            Whether the state of the optimizer and of the averaging is saved too, so that `partial_fit` goes on as if
+            nothing had been saved. The file is two to five times as large then. The warm-up buffer of a stream (see
+            `partial_fit`) is never saved: what has been learned from it is final then.
+        timings : bool, default=True
+            Whether the seconds of `history_` and `selection_` are saved. Without them they are 0, and equal fits give
+            equal files.
+        dtype : {"float32", "float16", "int8"}, default="float32"
+            The type of the first layer's table in the file, which is nearly all of it; the others need
+            ``optimizer=False``. "float16" halves the file. "int8" makes it four times smaller: each row of the table
+            has a scale, and its weights are rounded to 1/127 of the row's largest. Predictions change by that rounding;
+            ``docs/training-speed.md`` has the accuracy. The loaded net computes in float32 with what was stored.
+        """
+        from gcwsnet.estimators._format import TABLE_DTYPES  # noqa: PLC0415
+        from gcwsnet.estimators._model_file import save_model  # noqa: PLC0415
+
+        check_is_fitted(self)
+        check_choice("dtype", dtype, TABLE_DTYPES)
+        if optimizer and dtype != "float32":
+            raise ValueError(
+                f"dtype={dtype!r} rounds the weights, from which training cannot go on as if nothing had been saved; "
+                "give optimizer=False too"
+            )
+        estimator: Any = self
+        save_model(estimator, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
+
+    def _predictor(self) -> Predictor:
+        return Predictor(self.coder_, self.trainer_.net, n_jobs=self.n_jobs)
+
+    def _explained(self) -> list[str]:
+        codes, trainer = self.coder_.settings, self.trainer_
+        return [
+            f"nets: {trainer.settings.members()}, each on {codes.n_hashes} hashes of {codes.bits} bits",
+            f"hidden layers of each net: {trainer.settings.layers()}",
+            f"epochs: {trainer.epochs_seen}",
+            f"temperature: {trainer.targets.temperature:g}",
+        ]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "trainer_" in vars(self)
+
+    @property
+    def history_(self) -> History:
+        """The records of the training."""
+        return self.trainer_.history
+
+    @property
+    def stream_events_(self) -> list[dict[str, Any]]:
+        """What happened while a stream was followed, the latest 1,000 events: "drift", "preprocessing" and "label"."""
+        following = self.trainer_.following
+        return [] if following is None else list(following.events)
+
+    @property
+    def selection_(self) -> list[Candidate]:
+        """The candidates that preprocessing, p, epochs and temperature were selected from."""
+        return list(self.coder_.selection)
+
+    @property
+    def hasher_(self) -> Any:
+        """The hasher in use."""
+        return self.coder_.hasher
+
+    @property
+    def n_rows_seen_(self) -> int:
+        """The rows that the net has learned from."""
+        return self.trainer_.rows_seen
+
+    @property
+    def n_epochs_seen_(self) -> int:
+        """The epochs that the net has learned from; a call of `partial_fit` counts as one."""
+        return self.trainer_.epochs_seen
+
+
+def _layers(hidden: Any) -> Any:
+    """Return the units of the hidden layers as a tuple; one number is one layer."""
+    if isinstance(hidden, numbers.Integral) and not isinstance(hidden, bool):
+        return (int(hidden),)
+    return frozen(hidden)
 
 
 def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:

@@ -17,12 +17,12 @@ from gcwsnet.tables._coder import Candidate, Coder, KernelCandidate
 from gcwsnet.tables._preprocessing import TablePreprocessing
 
 if TYPE_CHECKING:
-    from gcwsnet.estimators._base import FittedModel
+    from gcwsnet.estimators._base import BaseTableModel
 
 MOST_COLUMNS_NAMED = 5
 
 
-def explain(estimator: FittedModel, particular: list[str]) -> str:
+def explain(estimator: BaseTableModel, particular: list[str]) -> str:
     """Return in words what was chosen for a fitted model, what is particular to its kind, and what was compared."""
     preprocessing, selection = estimator.coder_.preprocessing, estimator.selection_
     lines = [
@@ -40,7 +40,7 @@ def explain(estimator: FittedModel, particular: list[str]) -> str:
     return "\n".join(lines)
 
 
-def _relevance_in_words(estimator: FittedModel) -> str:
+def _relevance_in_words(estimator: BaseTableModel) -> str:
     preprocessing = estimator.coder_.preprocessing
     power = f"columns are multiplied by their relevance to the power {preprocessing.recipe.relevance:g}"
     if isinstance(preprocessing, TablePreprocessing) or preprocessing.weight is None:

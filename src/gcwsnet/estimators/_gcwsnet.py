@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from gcwsnet._locks import reads, writes
 from gcwsnet._validation import MOST_WEIGHT, check_choice, check_weights
-from gcwsnet.estimators._base import Callback, GCWSNetEstimator, without_targets
+from gcwsnet.estimators._base import BaseGCWSNet, without_targets
 from gcwsnet.estimators._stream import WARM_UP_ROWS
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import (
@@ -28,7 +29,8 @@ from gcwsnet.net._trainer import Trainer
 from gcwsnet.tables._coder import CoderSettings
 
 
-class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class GCWSNetClassifier(ClassifierMixin, BaseGCWSNet):
     """A classifier of rows of numbers, or of a table, by neural nets on their GCWS codes.
 
     Rows are preprocessed, hashed to k codes of b bits (`GCWSHasher`) and learned by nets in batches, with Adam. The
@@ -197,76 +199,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     ColumnScaling('numeric': 57 numeric standardised, 4 binary left as they are, 3 constant dropped)
     """
 
-    def __init__(
-        self,
-        n_hashes: int = 256,
-        *,
-        bits: int = 8,
-        t_bits: int | Literal["all"] = "all",
-        p: float | Literal["auto"] = "auto",
-        scale: str | None = "auto",
-        relevance: float | Literal["auto"] = "auto",
-        search: str = "fast",
-        hidden: int | Sequence[int] | Literal["auto"] = "auto",
-        ensemble: int | Literal["auto"] = "auto",
-        reduction: int | Literal["8bit"] | None = None,
-        epochs: int | Literal["auto"] = "auto",
-        batch_size: int | Literal["auto"] = "auto",
-        learning_rate: float | Literal["auto"] = "auto",
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        schedule: str = "linear",
-        optimizer: str = "lazy",
-        betas: tuple[float, float] = (0.0, 0.999),
-        weight_decay: float = 0.0,
-        average: bool = True,
-        encoding: str = "mixed",
-        missing: str = "auto",
-        shuffle: bool = True,
-        records: int | Sequence[float] = 10,
-        early_stopping: bool = False,
-        patience: int = 5,
-        validation_fraction: float = 0.1,
-        callbacks: Sequence[Callback] | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        device: Any = "cpu",
-    ) -> None:
-        super().__init__(
-            n_hashes=n_hashes,
-            bits=bits,
-            t_bits=t_bits,
-            p=p,
-            scale=scale,
-            relevance=relevance,
-            search=search,
-            hidden=hidden,
-            ensemble=ensemble,
-            reduction=reduction,
-            epochs=epochs,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            optimizer=optimizer,
-            betas=betas,
-            weight_decay=weight_decay,
-            average=average,
-            encoding=encoding,
-            missing=missing,
-            shuffle=shuffle,
-            records=records,
-            early_stopping=early_stopping,
-            patience=patience,
-            validation_fraction=validation_fraction,
-            callbacks=callbacks,
-            warm_start=warm_start,
-            verbose=verbose,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            device=device,
-        )
-        self.class_weight = class_weight
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
     @writes
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSNetClassifier:
@@ -360,7 +293,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
     def _use(self, trainer: Trainer) -> None:
         super()._use(trainer)
         targets: Any = trainer.targets
-        self.classes_: NDArray[Any] = targets.classes
+        self.classes_ = targets.classes
 
     def _row_weights(self, weight: NDArray[Any] | None, target: NDArray[Any], targets: Any) -> NDArray[Any] | None:
         class_weight = self._fitted_params["class_weight"]
@@ -411,7 +344,8 @@ def class_weights(class_weight: Any, target: NDArray[Any], classes: NDArray[Any]
     raise ValueError(f"class_weight must be a dict, 'balanced' or None, got class_weight={class_weight!r}")
 
 
-class GCWSNetRegressor(RegressorMixin, GCWSNetEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class GCWSNetRegressor(RegressorMixin, BaseGCWSNet):
     """A regressor that predicts one or more numbers for rows of numbers, or of a table, by nets on their GCWS codes.
 
     It is `GCWSNetClassifier` for numbers; the net learns standardised targets.
@@ -448,76 +382,7 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
     True
     """
 
-    def __init__(
-        self,
-        n_hashes: int = 256,
-        *,
-        bits: int = 8,
-        t_bits: int | Literal["all"] = "all",
-        p: float | Literal["auto"] = "auto",
-        scale: str | None = "auto",
-        relevance: float | Literal["auto"] = "auto",
-        search: str = "fast",
-        hidden: int | Sequence[int] | Literal["auto"] = "auto",
-        ensemble: int | Literal["auto"] = "auto",
-        reduction: int | Literal["8bit"] | None = None,
-        epochs: int | Literal["auto"] = "auto",
-        batch_size: int | Literal["auto"] = "auto",
-        learning_rate: float | Literal["auto"] = "auto",
-        loss: str = "squared_error",
-        schedule: str = "linear",
-        optimizer: str = "lazy",
-        betas: tuple[float, float] = (0.0, 0.999),
-        weight_decay: float = 0.0,
-        average: bool = True,
-        encoding: str = "mixed",
-        missing: str = "auto",
-        shuffle: bool = True,
-        records: int | Sequence[float] = 10,
-        early_stopping: bool = False,
-        patience: int = 5,
-        validation_fraction: float = 0.1,
-        callbacks: Sequence[Callback] | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        device: Any = "cpu",
-    ) -> None:
-        super().__init__(
-            n_hashes=n_hashes,
-            bits=bits,
-            t_bits=t_bits,
-            p=p,
-            scale=scale,
-            relevance=relevance,
-            search=search,
-            hidden=hidden,
-            ensemble=ensemble,
-            reduction=reduction,
-            epochs=epochs,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            optimizer=optimizer,
-            betas=betas,
-            weight_decay=weight_decay,
-            average=average,
-            encoding=encoding,
-            missing=missing,
-            shuffle=shuffle,
-            records=records,
-            early_stopping=early_stopping,
-            patience=patience,
-            validation_fraction=validation_fraction,
-            callbacks=callbacks,
-            warm_start=warm_start,
-            verbose=verbose,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            device=device,
-        )
-        self.loss = loss
+    loss: str = "squared_error"
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSNetRegressor:
         """Learn from further rows, once and in their order; they may come in pieces of any size.

@@ -19,7 +19,7 @@ from gcwsnet.tables._coder import Coder
 from gcwsnet.tables._watch import ColumnWatch, SparseWatch
 
 if TYPE_CHECKING:
-    from gcwsnet.estimators._base import GCWSNetEstimator, TableModel
+    from gcwsnet.estimators._base import BaseGCWSNet, BaseTableModel
     from gcwsnet.estimators._pgmm import KernelMachine
     from gcwsnet.net._net import Net
 
@@ -30,7 +30,7 @@ TABLE = "layers.0.weight"
 
 
 def save_model(
-    estimator: GCWSNetEstimator,
+    estimator: BaseGCWSNet,
     path: Path,
     *,
     resumable: bool,
@@ -50,7 +50,7 @@ def save_model(
     write_file(path, arrays, description | (more or {}), outdated=outdated)
 
 
-def stream_state(estimator: GCWSNetEstimator) -> tuple[Arrays, Description]:
+def stream_state(estimator: BaseGCWSNet) -> tuple[Arrays, Description]:
     """Return what is kept of a stream beside coder and trainer: the watch over columns, and whether classes grow."""
     stream: Description = {"grows": estimator._grows}
     watch = None if estimator._stream is None else estimator._stream.watch
@@ -76,7 +76,7 @@ def save_kernel_machine(estimator: KernelMachine, path: Path, *, timings: bool) 
     write_file(path, coder_arrays | machine_arrays, _described(estimator) | {"coder": coder, "machine": machine})
 
 
-def _described(estimator: TableModel) -> Description:
+def _described(estimator: BaseTableModel) -> Description:
     """Return what the files of all estimators say about them."""
     names = getattr(estimator, "feature_names_in_", None)
     return {
@@ -224,15 +224,13 @@ def _sound(path: Path) -> Iterator[None]:
         raise ValueError(f"{path} is not a model that gcwsnet has written: {error}; take another copy") from error
 
 
-def estimator_of(
-    path: Path, arrays: Arrays, description: Description, *, device: str | None = None
-) -> GCWSNetEstimator:
+def estimator_of(path: Path, arrays: Arrays, description: Description, *, device: str | None = None) -> BaseGCWSNet:
     """Return the estimator that was read from `path`, on a device; None is the one that it was saved on."""
     with whole_model(path, description):
         if device is not None:
             description = description | {"params": description["params"] | {"device": device}}
         with _sound(path):
-            estimator: GCWSNetEstimator = _with_coder(arrays, description, NETS)
+            estimator: BaseGCWSNet = _with_coder(arrays, description, NETS)
         trainer = Trainer.from_state(restored_tables(arrays), description["trainer"], device=str(estimator.device))
         check_net_fits(estimator.coder_, trainer.net)
         estimator._use(trainer)

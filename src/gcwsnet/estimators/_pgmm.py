@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -17,7 +18,7 @@ from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads, one_blas_thread
 from gcwsnet._validation import as_floats, check_number, check_weights, draw_seed, without_nan
-from gcwsnet.estimators._base import FittedModel, frozen
+from gcwsnet.estimators._base import BaseTableModel, frozen
 from gcwsnet.estimators._gcwsnet import class_weights
 from gcwsnet.estimators._input import schema_of
 from gcwsnet.estimators._machine import FittedMachine, Floats, learn_calibration
@@ -31,29 +32,23 @@ MOST_ROWS = 20_000
 Self = TypeVar("Self", bound="KernelMachine")
 
 
-class KernelMachine(FittedModel):
+@dataclass(kw_only=True, eq=False, repr=False)
+class KernelMachineParameters:
+    """The parameters of kernel machines, with their defaults; `PGMMClassifier` describes them."""
+
+    p: float | Literal["auto"] = "auto"
+    scale: str | None = "auto"
+    relevance: float | Literal["auto"] = "auto"
+    alpha: float | Literal["auto"] = "auto"
+    missing: str = "auto"
+    random_state: Any = None
+    n_jobs: int | None = None
+
+
+class KernelMachine(KernelMachineParameters, BaseTableModel):
     """The part of the kernel machines that is the same for classes and for numbers."""
 
     machine_: FittedMachine
-
-    def __init__(
-        self,
-        *,
-        p: float | Literal["auto"] = "auto",
-        scale: str | None = "auto",
-        relevance: float | Literal["auto"] = "auto",
-        alpha: float | Literal["auto"] = "auto",
-        missing: str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.p = p
-        self.scale = scale
-        self.relevance = relevance
-        self.alpha = alpha
-        self.missing = missing
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     @abstractmethod
     def _targets_of(self, y: Any) -> Targets:
@@ -200,6 +195,7 @@ class KernelMachine(FittedModel):
         return "machine_" in vars(self)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PGMMClassifier(ClassifierMixin, KernelMachine):
     """A classifier with the exact pGMM kernel, for tables of up to some ten thousand rows.
 
@@ -259,28 +255,7 @@ class PGMMClassifier(ClassifierMixin, KernelMachine):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        p: float | Literal["auto"] = "auto",
-        scale: str | None = "auto",
-        relevance: float | Literal["auto"] = "auto",
-        alpha: float | Literal["auto"] = "auto",
-        missing: str = "auto",
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            p=p,
-            scale=scale,
-            relevance=relevance,
-            alpha=alpha,
-            missing=missing,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.class_weight = class_weight
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
     @reads
     def decision_function(self, X: Any) -> Floats:
@@ -313,7 +288,7 @@ class PGMMClassifier(ClassifierMixin, KernelMachine):
     def _use(self, machine: FittedMachine) -> None:
         super()._use(machine)
         targets: Any = machine.targets
-        self.classes_: NDArray[Any] = targets.classes
+        self.classes_ = targets.classes
 
 
 class PGMMRegressor(RegressorMixin, KernelMachine):

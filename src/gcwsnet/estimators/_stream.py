@@ -26,7 +26,7 @@ from gcwsnet.tables._schema import Schema
 from gcwsnet.tables._watch import ColumnVersion, ColumnWatch, SparseWatch
 
 if TYPE_CHECKING:
-    from gcwsnet.estimators._base import GCWSNetEstimator
+    from gcwsnet.estimators._base import BaseGCWSNet
 
 
 class Beginning(NamedTuple):
@@ -322,7 +322,7 @@ def is_same_point(one: Coder, other: Coder) -> bool:
     )
 
 
-def warm_up(estimator: GCWSNetEstimator, rows: Batch, beginning: Beginning | None = None) -> None:
+def warm_up(estimator: BaseGCWSNet, rows: Batch, beginning: Beginning | None = None) -> None:
     """Choose a preprocessing by the first rows of a stream, in turns with learning; see `Stream`."""
     stream = _stream_of(estimator)
     n_before = 0 if stream.buffer is None else stream.buffer.n_used
@@ -345,7 +345,7 @@ def warm_up(estimator: GCWSNetEstimator, rows: Batch, beginning: Beginning | Non
         stream.finish(estimator.coder_)
 
 
-def learn(estimator: GCWSNetEstimator, rows: Batch, target: NDArray[Any] | None) -> None:
+def learn(estimator: BaseGCWSNet, rows: Batch, target: NDArray[Any] | None) -> None:
     """Learn from rows of a stream in their order; their encoded targets may be known."""
     if estimator._stream is not None:
         coder = estimator._stream.look_at(rows.X, estimator.coder_)
@@ -361,12 +361,12 @@ def learn(estimator: GCWSNetEstimator, rows: Batch, target: NDArray[Any] | None)
         logger.debug("%s", describe_event(event))
 
 
-def _stream_of(estimator: GCWSNetEstimator) -> Stream:
+def _stream_of(estimator: BaseGCWSNet) -> Stream:
     assert estimator._stream is not None  # noqa: S101
     return estimator._stream
 
 
-def _detached_search(estimator: GCWSNetEstimator, beginning: Beginning | None) -> Search:
+def _detached_search(estimator: BaseGCWSNet, beginning: Beginning | None) -> Search:
     """Return a search that does not keep the estimator alive: it may be dropped before the search ends."""
     detached = copy.copy(estimator)
     detached._stream = Stream(0)
@@ -374,7 +374,7 @@ def _detached_search(estimator: GCWSNetEstimator, beginning: Beginning | None) -
 
 
 def _fitted_coder(
-    estimator: GCWSNetEstimator, rows: Batch, beginning: Beginning | None, pause: Callable[[], None] | None = None
+    estimator: BaseGCWSNet, rows: Batch, beginning: Beginning | None, pause: Callable[[], None] | None = None
 ) -> Coder:
     """Return the coder of first rows of a stream: with `pause` by a search, else with what was chosen so far."""
     if beginning is None:
@@ -392,7 +392,7 @@ def _fitted_coder(
 
 
 def _take_coder(
-    estimator: GCWSNetEstimator, coder: Coder, beginning: Beginning | None, n_rows: int, *, learned_again: bool
+    estimator: BaseGCWSNet, coder: Coder, beginning: Beginning | None, n_rows: int, *, learned_again: bool
 ) -> None:
     """Use another coder; rows that it changes much are learned again, but for the `n_rows` that come next."""
     stream = _stream_of(estimator)

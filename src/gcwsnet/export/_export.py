@@ -13,7 +13,7 @@ import gcwsnet
 from gcwsnet._atomic import write_file
 from gcwsnet._memory import readable
 from gcwsnet._validation import check_choice
-from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._base import BaseGCWSNet
 from gcwsnet.estimators._machine import FittedMachine
 from gcwsnet.estimators._pgmm import KernelMachine
 from gcwsnet.estimators._predictor import Predictor
@@ -176,7 +176,7 @@ def _parts_of(model: Any) -> FittedHasher | tuple[Coder, Net]:
             f"a {name} cannot be exported: it compares each row with all rows of its training, and a "
             "graph would sum in another order; export a GCWSNetClassifier or a GCWSNetRegressor, or use gcwsnet.load"
         )
-    if isinstance(model, GCWSNetEstimator):
+    if isinstance(model, BaseGCWSNet):
         check_is_fitted(model)
         return model.coder_, model.trainer_.net
     if isinstance(model, GCWSHasher):

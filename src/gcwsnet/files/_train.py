@@ -17,7 +17,7 @@ import numpy as np
 
 from gcwsnet._atomic import locked, remove_left_overs, require_separate, write_file, written_beside
 from gcwsnet._threads import n_threads
-from gcwsnet.estimators._base import GCWSNetEstimator
+from gcwsnet.estimators._base import BaseGCWSNet
 from gcwsnet.estimators._format import check_file_coder
 from gcwsnet.estimators._gcwsnet import GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._input import set_inputs
@@ -49,7 +49,7 @@ from gcwsnet.tables._coder import CoderSettings
 from gcwsnet.tables._errors import DataError
 
 if TYPE_CHECKING:
-    from gcwsnet.estimators._base import GCWSNetEstimator
+    from gcwsnet.estimators._base import BaseGCWSNet
 
 
 @dataclass(frozen=True)
@@ -261,13 +261,13 @@ class FollowedRows:
 
     Attributes
     ----------
-    estimator : GCWSNetEstimator or None
+    estimator : BaseGCWSNet or None
         The model that learns from the codes, and gets new versions of the preprocessing and new classes.
     """
 
     def __init__(self, learned: FileCoder, rows: Iterator[Batch], n_jobs: int | None, *, grows: bool) -> None:
         self._learned, self._rows, self._n_jobs, self._grows = learned, rows, n_jobs, grows
-        self.estimator: GCWSNetEstimator | None = None
+        self.estimator: BaseGCWSNet | None = None
 
     def __call__(self) -> Iterator[Batch]:
         estimator, learned = self.estimator, self._learned
@@ -328,7 +328,7 @@ def curve_files(folder: Path) -> list[Path]:
     return [folder / JSON, folder / PICTURE]
 
 
-def write_curves(folder: Path, estimator: GCWSNetEstimator) -> None:
+def write_curves(folder: Path, estimator: BaseGCWSNet) -> None:
     """Write the curves of an estimator into a folder, without seconds: equal runs give equal files."""
     history = {name: values for name, values in estimator.history_.items() if name != "seconds"}
     length = len(next(iter(history.values()), []))
@@ -370,7 +370,7 @@ SHUFFLED_ROWS = 65_536
 class TrainingObserver(Observer):
     """An observer of a run on files."""
 
-    def start(self, estimator: GCWSNetEstimator, n_rows: int | None, epochs: int, done: int) -> None:
+    def start(self, estimator: BaseGCWSNet, n_rows: int | None, epochs: int, done: int) -> None:
         """Take note of a run that begins: the rows of an epoch, the epochs, and the rows done before."""
 
 
@@ -380,14 +380,14 @@ class TrainingResult:
 
     Attributes
     ----------
-    estimator : GCWSNetEstimator
+    estimator : BaseGCWSNet
     skipped : int
         Rows that could not be read.
     reasons : list of str
         Why the first few of them could not be read.
     """
 
-    estimator: GCWSNetEstimator
+    estimator: BaseGCWSNet
     skipped: int
     reasons: list[str]
 
@@ -413,7 +413,7 @@ class Engine:
     def learn(
         self,
         options: TrainingOptions,
-        estimator: GCWSNetEstimator,
+        estimator: BaseGCWSNet,
         plan: Plan,
         source: RowSource,
         held_out: Sequence[Callable[[], Iterable[Batch]]],
@@ -531,7 +531,7 @@ class _Checkpoints(Observer):
 
     def __init__(
         self,
-        estimator: GCWSNetEstimator,
+        estimator: BaseGCWSNet,
         observer: Observer,
         check_inputs: Callable[[], None],
         *,
@@ -561,7 +561,7 @@ class _Checkpoints(Observer):
         self._not_before = time.monotonic() + self._least_pause * (time.monotonic() - start)
 
 
-def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: int | None) -> GCWSNetEstimator:
+def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: int | None) -> BaseGCWSNet:
     """Return an estimator with the coder and the targets of files, and with a net that has learned nothing."""
     make: Any = GCWSNetClassifier if isinstance(file_coder.targets, Labels) else GCWSNetRegressor
     coder = file_coder.coder
@@ -569,7 +569,7 @@ def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: in
     n_outputs = math.inf if file_coder.n_rows is None else file_coder.targets.n_outputs
     training = replace(training, ensemble=coder.ensemble).for_rows(math.inf, n_outputs)
     settings = asdict(coder.settings) | vars(training)
-    estimator: GCWSNetEstimator = make(random_state=coder.seed, n_jobs=n_jobs, **settings)
+    estimator: BaseGCWSNet = make(random_state=coder.seed, n_jobs=n_jobs, **settings)
     estimator._freeze_parameters()
     estimator.coder_ = coder
     names = file_coder.schema.input_names
@@ -581,7 +581,7 @@ def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: in
 
 def _resume(
     options: TrainingOptions, engine: Engine, checkpoint: Path, fingerprint: dict[str, Any]
-) -> tuple[RowSource, GCWSNetEstimator]:
+) -> tuple[RowSource, BaseGCWSNet]:
     """Return the rows and the estimator of an unfinished run."""
     _, arrays, description = read_model(checkpoint)
     kept = description.get("fingerprint")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,21 +58,26 @@ SCHEDULES: dict[str, Callable[[Floats], Floats]] = {
 """The factor of the learning rate when a share of all rows is done."""
 
 
-@dataclass(frozen=True)
-class TrainingSettings:
-    """What a user asks of a net and its training; see `GCWSNetClassifier` for each setting."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class TrainingParameters:
+    """The parameters of nets and their training, with their defaults; `GCWSNetClassifier` describes them."""
 
-    hidden: tuple[int, ...] | str = "auto"
-    ensemble: int | str = "auto"
-    reduction: int | str | None = None
-    epochs: int | str = "auto"
-    batch_size: int | str = "auto"
-    learning_rate: float | str = "auto"
+    hidden: int | Sequence[int] | Literal["auto"] = "auto"
+    ensemble: int | Literal["auto"] = "auto"
+    reduction: int | Literal["8bit"] | None = None
+    epochs: int | Literal["auto"] = "auto"
+    batch_size: int | Literal["auto"] = "auto"
+    learning_rate: float | Literal["auto"] = "auto"
     schedule: str = "linear"
     optimizer: str = "lazy"
     betas: tuple[float, float] = (0.0, 0.999)
     weight_decay: float = 0.0
     average: bool = True
+
+
+@dataclass(kw_only=True)
+class TrainingSettings(TrainingParameters):
+    """What was asked of a net and its training when it was fitted; `hidden` is a tuple or "auto"."""
 
     def check(self) -> None:
         """Raise an error for a setting that makes no sense."""
@@ -112,7 +117,7 @@ class TrainingSettings:
 
     def layers(self) -> tuple[int, ...]:
         """Return the hidden layers of each net, which must be known."""
-        if isinstance(self.hidden, str):
+        if not isinstance(self.hidden, tuple):
             raise TypeError("hidden='auto' has no layers before the number of rows is known")
         return self.hidden
 

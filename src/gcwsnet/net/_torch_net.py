@@ -50,7 +50,7 @@ class TorchNet(Net):
                 code_bits,
                 targets.n_outputs,
                 hidden=settings.layers(),
-                reduction=settings.reduction,  # type: ignore[arg-type]
+                reduction=settings.reduction,
                 seed=seed,
                 sparse=lazy,
             )

@@ -124,19 +124,24 @@ ROWS_AT_ONCE = 8192
 Arrays = dict[str, NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class CoderSettings:
-    """What a user asks of a coder; see `GCWSNetClassifier` for each setting."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class HashingParameters:
+    """The parameters of preprocessing and hashing, with their defaults; `GCWSNetClassifier` describes them."""
 
-    n_hashes: int = 256
+    n_hashes: int = field(default=256, kw_only=False)
     bits: int = 8
     t_bits: int | Literal["all"] = "all"
-    p: float | str = "auto"
+    p: float | Literal["auto"] = "auto"
     scale: str | None = "auto"
-    relevance: float | str = "auto"
+    relevance: float | Literal["auto"] = "auto"
     encoding: str = "mixed"
     missing: str = "auto"
     search: str = "fast"
+
+
+@dataclass(kw_only=True)
+class CoderSettings(HashingParameters):
+    """What was asked of a coder when it was fitted."""
 
     def check(self) -> None:
         """Raise an error for a setting that the hasher does not check itself."""
