@@ -25,12 +25,12 @@ from benchmarks.timing import copies_per_second, n_cores
 from benchmarks.training import BATCHES, NO_SEARCH, covtype_or_generated
 from gcwsnet import GCWSNetClassifier
 from gcwsnet.hashing._hasher import FittedHasher
-from gcwsnet.net._net import NativeNet
+from gcwsnet.net._net import Net
 from gcwsnet.tables import _coder
 from gcwsnet.tables._coder import Coder
 
 PARTS = {
-    "training steps": (NativeNet, "train"),
+    "training steps": (Net, "train"),
     "hashing": (FittedHasher, "codes"),
     "scaling rows": (Coder, "preprocess"),
     "learning the scaling": (_coder, "learn_preprocessing"),

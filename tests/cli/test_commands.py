@@ -75,7 +75,7 @@ def test_codes_and_files_give_the_same_model_of_a_search_where_nothing_is_given(
     succeed("train", files / "train.svm", "--out", tmp_path / "raw", *hashing)
     model = gcwsnet.load(tmp_path / "raw")
     assert [one.chosen for one in model.selection_].count(True) == 1
-    assert len(model.trainer_.net.members) == 4
+    assert len(model.trainer_.net.cores) == 4
     expected = (tmp_path / "raw" / "model.safetensors").read_bytes()
     assert (tmp_path / "m" / "model.safetensors").read_bytes() == expected
 

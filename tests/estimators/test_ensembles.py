@@ -11,7 +11,6 @@ from numpy.testing import assert_array_equal
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.net._net import EnsembleNet
 from tests.conftest import Rows
 
 
@@ -21,7 +20,7 @@ def small(**settings: Any) -> GCWSNetClassifier:
 
 
 def members(model: Any) -> list[Any]:
-    return model.trainer_.net.members
+    return model.trainer_.net.cores
 
 
 def weights(model: Any) -> dict[str, bytes]:
@@ -39,7 +38,7 @@ def test_each_net_has_hashes_of_its_own(three_classes: Rows) -> None:
     single = small(ensemble=1).fit(X, y)
     assert_array_equal(single.coder_.codes(X), parts[0])
     outputs = [
-        one.outputs(np.ascontiguousarray(part), n_jobs=1) for one, part in zip(members(model), parts, strict=True)
+        one.outputs(np.ascontiguousarray(part), n_threads=1) for one, part in zip(members(model), parts, strict=True)
     ]
     expected = np.mean(np.array(outputs, dtype=np.float64), axis=0)
     np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-6, atol=1e-7)
@@ -50,11 +49,10 @@ def test_few_rows_get_four_small_nets_and_more_one_large_one(three_classes: Rows
     X, y = three_classes
     settings: dict[str, Any] = {"hidden": "auto", "ensemble": "auto", "epochs": 1, "search": "off"}
     few = small(**settings).fit(X, y)
-    assert isinstance(few.trainer_.net, EnsembleNet)
     assert (len(members(few)), few.trainer_.settings.hidden) == (4, (48,))
     more = small(**settings).fit(np.tile(X, (17, 1)), np.tile(y, 17))
     assert more.trainer_.settings.hidden == (200,)
-    assert not isinstance(more.trainer_.net, EnsembleNet)
+    assert len(members(more)) == 1
     given = small(**settings | {"hidden": 12}).fit(X, y)
     assert (given.trainer_.settings.hidden, given.trainer_.settings.ensemble) == ((12,), 1)
     stream = small(**settings).partial_fit(X, y, classes=np.unique(y))

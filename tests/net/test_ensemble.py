@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from gcwsnet.files import Batch
-from gcwsnet.net._net import EnsembleNet, make_net, member_seeds
+from gcwsnet.net._net import make_net, member_seeds
 from gcwsnet.net._trainer import Trainer
 from tests.net.learners import (
     CODE_BITS,
@@ -50,9 +50,8 @@ def test_members_learn_as_if_they_were_alone_and_outputs_are_their_means(setting
     rows, held_out = rows_of(200, 3, weighted=weighted), rows_of(50, 3)
     together = run(begin(ensemble=3, **settings), rows)
     net: Any = together.net
-    assert isinstance(net, EnsembleNet)
     outputs = []
-    for number, member in enumerate(net.members):
+    for number, member in enumerate(net.cores):
         single = run(alone(number, 3, **settings), of_member(rows, number))
         for name, weights in single.net.weights().items():
             assert_array_equal(weights, member.weights()[name])
@@ -98,13 +97,6 @@ def test_an_ensemble_is_taken_up_again_where_it_stopped(averaged: bool) -> None:
         assert_array_equal(other.net.outputs(second.X, n_jobs=1), expected)
         assert other.net.is_averaging == averaged
         assert content(run(other, second, **plan)) == content(trainer)
-
-
-def test_settings_reach_all_members() -> None:
-    net: Any = begin(ensemble=2).net
-    net.settings = replace(net.settings, weight_decay=0.5)
-    assert [(one.settings.weight_decay, one.settings.ensemble) for one in net.members] == [(0.5, 1)] * 2
-    assert net.settings.ensemble == 2
 
 
 def test_an_array_of_a_member_that_is_missing_is_an_error() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet.net._net import AVERAGE, LARGEST_LOSS, LAST, RECENT, Net
+from gcwsnet.net._net import AVERAGE, LAST, MAX_LOSS, RECENT, Net
 
 PIECE_ROWS, SCORED_ROWS = 256, 32
 
@@ -160,7 +160,7 @@ class Following:
 
         That loss is computed for the step anyway, so that the test sees every row.
         """
-        return self._tested(net, [min(loss, LARGEST_LOSS)], rows_seen)
+        return self._tested(net, [min(loss, MAX_LOSS)], rows_seen)
 
     def _tested(self, net: Net, losses: list[float], rows_seen: int) -> Event | None:
         before = self.test.mean
