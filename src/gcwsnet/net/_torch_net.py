@@ -93,9 +93,9 @@ class TorchNet(Net):
             LazyAdam(module.parameters(), **adam) if lazy else torch.optim.AdamW(module.parameters(), **adam)
         )
         if core.n_steps:
-            kept = {"exp_avg_sq": core.second_moments()} | (
-                {"exp_avg": core.first_moments()} if adam["betas"][0] else {}
-            )
+            kept = {"exp_avg_sq": core.second_moments()}
+            if not lazy or settings.betas[0]:
+                kept["exp_avg"] = core.first_moments()
             state = {
                 number: {"step": core.n_steps if lazy else torch.tensor(float(core.n_steps))}
                 | {key: torch.from_numpy(moments[name].copy()) for key, moments in kept.items()}
