@@ -25,7 +25,7 @@ from gcwsnet.kernels._pgmm import pgmm_kernel
 from gcwsnet.kernels._ridge import Ridge, fit_ridge
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels, Targets
-from gcwsnet.net._trainer import Observer, Plan, Trainer
+from gcwsnet.net._trainer import Plan, Trainer
 from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._coder import Candidate, Coder, CoderSettings, KernelCandidate
 from gcwsnet.tables._preprocessing import (
@@ -39,7 +39,6 @@ from gcwsnet.tables._scaling import MAX_LOCAL_COLUMNS, code_columns, is_binary
 from gcwsnet.tables._schema import Schema
 
 if TYPE_CHECKING:
-    from gcwsnet.hashing._gcws import GCWSHasher
     from gcwsnet.tables._coder import Coder, CoderSettings
 
 
@@ -192,8 +191,6 @@ class Score(Protocol):
         The hidden layers of the net that will be trained; () makes the small nets linear, too.
     epochs : sequence of int
         The numbers of epochs that are compared, the preferred one first. Empty where rows are seen once, in a stream.
-    rows_at_once : int
-        The most rows that are hashed between two pauses; 0 for all of them.
     """
 
     @property
@@ -207,10 +204,6 @@ class Score(Protocol):
     @property
     def epochs(self) -> Sequence[int]:
         """The numbers of epochs that are compared."""
-
-    @property
-    def rows_at_once(self) -> int:
-        """The rows that are hashed between two pauses."""
 
     def outputs(
         self,
@@ -226,9 +219,6 @@ class Score(Protocol):
 
     def outcome(self, outputs: NDArray[np.float32], rows: Rows) -> Outcome:
         """Return how good the outputs for rows are."""
-
-    def pause(self, turns: int = 1) -> None:
-        """Let others work for some turns; called after each part of the search that takes milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -405,7 +395,7 @@ class _NetSearch:
                 missing="error" if self.settings.missing == "error" else "zero",
                 random_state=self.seed,
             ).fit(prepared[:1])
-            codes = self._hashed(hasher, prepared), self._hashed(hasher, held_out)
+            codes = hasher.transform(prepared), hasher.transform(held_out)
             outputs.append(
                 self.score.outputs(
                     codes[0], training, codes[1], code_bits=hasher.code_bits, hidden=hidden, epochs=stage.epochs
@@ -440,37 +430,10 @@ class _NetSearch:
             for training, validation in splits(self.drawn, *key[:2]):
                 rows = self.X[training]
                 preprocessing = learn_preprocessing(rows, recipe, self.score.target[training], self.numeric, self.codes)
-                self.score.pause(turns=2)  # it may have taken as long as two other parts
-                prepared = preprocessing.transform(rows)
-                self.score.pause()
-                parts.append((training, validation, prepared, preprocessing.transform(self.X[validation])))
-                self.score.pause()
+                held_out = preprocessing.transform(self.X[validation])
+                parts.append((training, validation, preprocessing.transform(rows), held_out))
             self._prepared = key, parts
         return self._prepared[1]
-
-    def _hashed(self, hasher: GCWSHasher, rows: Matrix) -> NDArray[Any]:
-        """Return the codes of preprocessed rows."""
-        step = self.score.rows_at_once or max(rows.shape[0], 1)
-        parts = []
-        for first in range(0, rows.shape[0], step):
-            parts.append(hasher.transform(rows if step >= rows.shape[0] else rows[first : first + step]))
-            self.score.pause()
-        return np.concatenate(parts)
-
-
-ROWS_BETWEEN_PAUSES, ROWS_WITHOUT_STEPS = 256, 512
-
-"""The rows that a net learns from one pause to the next, and those that are hashed or predicted."""
-
-
-class _Pausing(Observer):
-    """An observer that pauses whenever rows have been learned."""
-
-    def __init__(self, score: CandidateScore) -> None:
-        self._score = score
-
-    def advance(self, rows: int, loss: float) -> None:  # noqa: ARG002
-        self._score.pause()
 
 
 @dataclass(frozen=True, eq=False)
@@ -489,9 +452,6 @@ class CandidateScore:
     seed : int
     n_jobs : int
         Threads.
-    at_pause : callable, optional
-        Called at each pause of the search: after every 256 rows that a net has learned, and wherever else some
-        milliseconds may have gone by; twice after the longest parts.
     """
 
     targets: Targets
@@ -501,7 +461,6 @@ class CandidateScore:
     given_epochs: Sequence[int]
     seed: int
     n_jobs: int
-    at_pause: Callable[[], None] | None = None
 
     @property
     def epochs(self) -> Sequence[int]:
@@ -534,26 +493,8 @@ class CandidateScore:
         def epoch(number: int) -> list[Batch]:
             return [rows.take(random_order(self.seed, EPOCH_ORDER, rows.n_rows, number * rows.n_rows))]
 
-        self.pause(turns=2)  # a table of weights has been drawn
-        plan = Plan(epochs, rows.n_rows, rows_at_once=0 if self.at_pause is None else ROWS_BETWEEN_PAUSES)
-        trainer.run(plan, epoch, observer=_Pausing(self), n_jobs=self.n_jobs)
-        outputs = []
-        for first in range(0, len(held_out), step := self.rows_at_once or max(len(held_out), 1)):
-            outputs.append(trainer.net.outputs(held_out[first : first + step], n_jobs=self.n_jobs))
-            self.pause()
-        return np.concatenate(outputs)
-
-    @property
-    def rows_at_once(self) -> int:
-        """The most rows that are hashed or predicted between two pauses; 0 for all of them."""
-        return 0 if self.at_pause is None else ROWS_WITHOUT_STEPS
-
-    def pause(self, turns: int = 1) -> None:
-        """Let others work for some turns, if they take turns with the search."""
-        if self.at_pause is None:
-            return
-        for _ in range(turns):
-            self.at_pause()
+        trainer.run(Plan(epochs, rows.n_rows), epoch, n_jobs=self.n_jobs)
+        return trainer.net.outputs(held_out, n_jobs=self.n_jobs)
 
     def outcome(self, outputs: NDArray[np.float32], rows: NDArray[np.int64]) -> Outcome:
         """Return how good the outputs for rows are, weighted as the rows are in training."""

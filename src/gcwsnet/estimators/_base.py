@@ -23,7 +23,6 @@ from gcwsnet._locks import reads, writes
 from gcwsnet._memory import available_bytes, require_names
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_choice, check_integer, check_number, draw_seed
-from gcwsnet.estimators import _stream
 from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
 from gcwsnet.estimators._format import READ_WHEN_USED
 from gcwsnet.estimators._input import (
@@ -37,7 +36,7 @@ from gcwsnet.estimators._input import (
 )
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import describe_event, logger, progress, show_selection
-from gcwsnet.estimators._stream import WARM_UP_ROWS, Beginning, Stream, WarmUpBuffer
+from gcwsnet.estimators._stream import WARM_UP_ROWS, Beginning, WarmUp
 from gcwsnet.net._history import History, Record, record_fractions
 from gcwsnet.net._settings import TrainingParameters, TrainingSettings
 from gcwsnet.net._targets import Labels, Targets
@@ -45,6 +44,7 @@ from gcwsnet.net._trainer import Plan, Trainer
 from gcwsnet.search import CandidateScore, fit_coder
 from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._coder import Candidate, Coder, CoderSettings, HashingParameters, rows_at_once
+from gcwsnet.tables._constant import keep_constants, reactivate
 from gcwsnet.tables._schema import Schema
 
 
@@ -136,7 +136,7 @@ class BaseTableModel(BaseEstimator):
     def __getstate__(self) -> Any:
         """Return the state for pickle and deepcopy, of which nothing changes while it is written."""
         state = super().__getstate__()
-        return state | {name: copy.deepcopy(state[name]) for name in ("trainer_", "_stream") if name in state}
+        return state | {"trainer_": copy.deepcopy(state["trainer_"])} if "trainer_" in state else state
 
     @reads
     def __copy__(self) -> Any:
@@ -274,6 +274,9 @@ SHARE_OF_MEMORY_FOR_CODES = 4
 
 MOST_EPOCHS_OF_EARLY_STOPPING = 30
 
+MAX_RELEARNED_ROWS = 128
+"""Up to this number of rows of a stream, all are learned again when their preprocessing is."""
+
 Self = TypeVar("Self", bound="BaseGCWSNet")
 
 
@@ -284,8 +287,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
     """
 
     trainer_: Trainer
-
-    _stream: Stream | None = None
+    _stream: WarmUp | None = None
     _grows: bool = True
 
     @abstractmethod
@@ -381,9 +383,8 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         """
         state: dict[str, Any] = self.__dict__
         before = dict(state)
-        trainer, stream = before.get("trainer_"), before.get("_stream")
+        trainer = before.get("trainer_")
         rows_seen, settings = (0, None) if trainer is None else (trainer.rows_seen, trainer.settings)
-        stream_before = {} if stream is None else stream.__getstate__()
         try:
             yield
         except BaseException:
@@ -392,8 +393,6 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             if current is None or diverged or current.rows_seen == (rows_seen if current is trainer else 0):
                 state.clear()
                 state.update(before)
-                if stream is not None:
-                    vars(stream).update(stream_before)
                 if trainer is not None:
                     trainer.net.settings = settings
                 if diverged and current is trainer:
@@ -428,17 +427,79 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             if fresh:
                 targets = self._targets_of(rows.y) if targets is None else targets
                 targets.encode(rows.y)  # an error before anything changes
-                capacity = self._warm_up_rows()
-                self._stream = Stream(capacity, WarmUpBuffer(capacity))
-                beginning = Beginning(targets, coder_settings, schema, draw_seed(self.random_state))
-                _stream.warm_up(self, rows, beginning)
+                self._stream = WarmUp(self._warm_up_rows())
+                self._warm_up(rows, Beginning(targets, coder_settings, schema, draw_seed(self.random_state)))
             else:
                 target = self._meet_targets(rows.y)
-                if self._stream is not None and self._stream.is_busy:
-                    _stream.warm_up(self, rows)
+                if self._stream is not None and not self._stream.is_over:
+                    self._warm_up(rows)
                     target = None  # other rows may have changed how targets are encoded
-            _stream.learn(self, rows, target)
+                elif self._stream is not None:
+                    self._reactivate_columns(rows.X)
+            self._follow(rows, target)
         return self
+
+    def _warm_up(self, rows: Batch, beginning: Beginning | None = None) -> None:
+        """Keep the first rows of a stream, and learn a preprocessing from all of them whenever they have doubled."""
+        assert self._stream is not None  # noqa: S101
+        n_fitted, stream = self._stream.n_fitted, self._stream.append(rows)
+        self._stream = stream
+        if not stream.is_fit_due:
+            return
+        kept, searched = stream.joined(), stream.is_search_due and self._is_searched()
+        self._stream = stream.fitted(kept, searched=searched)
+        coder = self._fit_stream_coder(kept, beginning, searched=searched)
+        if searched:
+            show_selection(self.verbose, list(coder.selection))
+        if beginning is not None:
+            self.coder_ = coder
+            self._use(self._new_trainer(self._training_settings().for_rows(math.inf), beginning.targets))
+            return
+        changed, self.coder_ = not self.coder_.is_alike(coder), coder
+        self._note("preprocessing", scale=coder.scale, p=coder.p, chosen_again=changed)
+        trainer = self.trainer_
+        trainer.net.targets = self._targets_with(trainer.targets, kept.y)
+        trainer.start_run()
+        self._use(trainer)
+        n_before = kept.n_rows - rows.n_rows
+        if n_before and (changed or n_fitted <= MAX_RELEARNED_ROWS):
+            threads = n_threads(self.n_jobs)
+            trainer.relearn(self._encoded(kept.rows(0, n_before), threads), n_jobs=threads)
+
+    def _fit_stream_coder(self, rows: Batch, beginning: Beginning | None, *, searched: bool) -> Coder:
+        """Return the coder of the first rows of a stream: by a search, or with what was chosen so far."""
+        training = self._training_settings().for_rows(math.inf)
+        coder = self.coder_ if beginning is None else None
+        if beginning is None:
+            beginning = Beginning(self.trainer_.targets, self.coder_.settings, self.coder_.schema, self.coder_.seed)
+        settings = beginning.settings
+        if not searched:
+            chosen = replace(settings, search="off")
+            if coder is not None:
+                recipe = coder.preprocessing.recipe
+                chosen = replace(chosen, scale=recipe.scale, relevance=recipe.relevance, p=coder.p)
+            beginning = beginning._replace(settings=chosen)
+        made = self._fit_coder(rows, beginning, training)
+        made = replace(made, settings=settings, preprocessing=keep_constants(made.preprocessing, rows.X))
+        return made if searched or coder is None else replace(made, selection=coder.selection)
+
+    def _reactivate_columns(self, X: Any) -> None:
+        """Take in columns of a stream that were constant in its first rows, and vary now."""
+        preprocessing = reactivate(self.coder_.preprocessing, X)
+        if preprocessing is not None:
+            self.coder_ = replace(self.coder_, preprocessing=preprocessing)
+            self._note("columns")
+
+    def _follow(self, rows: Batch, target: NDArray[Any] | None) -> None:
+        """Learn from rows of a stream in their order; their encoded targets may be known."""
+        if self.callbacks or self.verbose or rows.n_rows > rows_at_once(rows.X):
+            fractions = record_fractions(self._fitted_params["records"])
+            plan = Plan(1, rows.n_rows, scheduled=False, fractions=fractions, follows=True)
+            self._run(plan, rows, shuffle=False)
+            return
+        threads = 1 if self.n_jobs is None and rows.n_rows == 1 else n_threads(self.n_jobs)
+        for event in self.trainer_.follow_quietly(self._encoded(rows, threads, target), n_jobs=threads):
+            logger.debug("%s", describe_event(event))
 
     def _is_searched(self) -> bool:
         """Return whether the preprocessing of a stream, or p, is searched for."""
@@ -451,12 +512,6 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         target = targets.encode(rows.y) if target is None else target
         codes = self.coder_.codes(rows.X, n_jobs=threads)
         return Batch(codes, target, self._row_weights(rows.weight, target, targets))
-
-    def _use_version(self, coder: Coder) -> None:
-        """Use a coder with a new version of its preprocessing."""
-        assert coder.version is not None  # noqa: S101
-        self.coder_ = coder
-        self._note("preprocessing", version=coder.version.number, awake=int(np.count_nonzero(coder.version.awake)))
 
     def _note(self, event: str, **more: Any) -> None:
         """Note an event of a stream."""
@@ -494,13 +549,12 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         beginning: Beginning,
         training: TrainingSettings,
         epochs: Sequence[int] = (),
-        pause: Callable[[], None] | None = None,
     ) -> Coder:
-        """Return the coder that suits rows and a net with these settings; a search calls `pause` now and then."""
+        """Return the coder that suits rows and a net with these settings."""
         targets, settings, schema, seed = beginning
         target = targets.encode(rows.y)
         weight = self._row_weights(rows.weight, target, targets)
-        score = CandidateScore(targets, target, weight, training, epochs, seed, n_threads(self.n_jobs), pause)
+        score = CandidateScore(targets, target, weight, training, epochs, seed, n_threads(self.n_jobs))
         numeric = None if schema is None else schema.numeric
         return fit_coder(rows.X, settings, seed, score, numeric=numeric, schema=schema, ensemble=training.members())
 

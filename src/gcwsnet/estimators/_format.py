@@ -26,7 +26,6 @@ from gcwsnet.tables._format import (
     check_candidates,
     check_coder,
     check_csr,
-    check_stream,
     is_number,
     refuse_others,
     require_array,
@@ -63,7 +62,7 @@ def check_model(arrays: Arrays, description: Any) -> None:
       ``seed``; ``targets``; ``history``; ``rows_seen`` and ``epochs_seen``; with an optimizer ``run``, while
       weights are averaged ``averages``, and of a stream ``following``.
     - ``machine`` of a kernel machine: ``targets`` and ``selection``.
-    - ``stream`` of a net with an optimizer: see `gcwsnet.tables._format.check_stream`.
+    - ``stream`` of a net with an optimizer: ``grows``, whether labels that are new become classes.
 
     The arrays of a net with hidden layers of h1, h2, ... units: ``net.layers.0.weight`` (rows of the table, h1) in
     float32, in float16, or in int8 with ``net.layers.0.weight.scales``; ``net.layers.0.bias`` (h1,);
@@ -81,7 +80,9 @@ def check_model(arrays: Arrays, description: Any) -> None:
         raise ValueError(
             f"{params.name} must not have {', '.join(sorted(READ_WHEN_USED))}, which are no part of a model"
         )
-    check_stream(arrays, model)
+    stream = Fields(description.get("stream", {"grows": True}), "model.stream")
+    stream.only({"grows"})
+    stream.choice("grows", [True, False])
     if "machine" in description:
         _check_machine(arrays, Fields(description["machine"], "machine"), n_columns)
     else:

@@ -12,11 +12,10 @@ import numpy as np
 import gcwsnet
 from gcwsnet.estimators._format import SCALES, check_model
 from gcwsnet.estimators._input import set_inputs
-from gcwsnet.estimators._stream import Stream
+from gcwsnet.estimators._stream import WarmUp
 from gcwsnet.estimators._tensor_file import Arrays, Description, read_file, write_file
 from gcwsnet.net._trainer import Trainer
 from gcwsnet.tables._coder import Coder
-from gcwsnet.tables._watch import ColumnWatch, SparseWatch
 
 if TYPE_CHECKING:
     from gcwsnet.estimators._base import BaseGCWSNet, BaseTableModel
@@ -44,29 +43,9 @@ def save_model(
     trainer_arrays, trainer = estimator.trainer_.state(resumable=resumable, timings=timings)
     description = _described(estimator) | {"coder": coder, "trainer": trainer}
     if resumable:
-        stream_arrays, description["stream"] = stream_state(estimator)
-        coder_arrays = coder_arrays | stream_arrays
+        description["stream"] = {"grows": estimator._grows}
     arrays = coder_arrays | rounded_tables(trainer_arrays, dtype)
     write_file(path, arrays, description | (more or {}), outdated=outdated)
-
-
-def stream_state(estimator: BaseGCWSNet) -> tuple[Arrays, Description]:
-    """Return what is kept of a stream beside coder and trainer: the watch over columns, and whether classes grow."""
-    stream: Description = {"grows": estimator._grows}
-    watch = None if estimator._stream is None else estimator._stream.watch
-    if watch is None:
-        return {}, stream
-    arrays, stream["watch"] = watch.state()
-    return arrays, stream
-
-
-def _restore_stream(estimator: Any, arrays: Arrays, stream: Description) -> None:
-    """Take back what `stream_state` returned."""
-    estimator._grows = stream.get("grows", True)
-    if "watch" in stream:
-        is_sparse = "watch.run" in arrays
-        watch = SparseWatch.from_state(arrays) if is_sparse else ColumnWatch.from_state(arrays, stream["watch"])
-        estimator._stream = Stream(estimator._warm_up_rows(), watch=watch)
 
 
 def save_kernel_machine(estimator: KernelMachine, path: Path, *, timings: bool) -> None:
@@ -234,7 +213,8 @@ def estimator_of(path: Path, arrays: Arrays, description: Description, *, device
         trainer = Trainer.from_state(restored_tables(arrays), description["trainer"], device=str(estimator.device))
         check_net_fits(estimator.coder_, trainer.net)
         estimator._use(trainer)
-        _restore_stream(estimator, arrays, description.get("stream", {}))
+        estimator._grows = description.get("stream", {}).get("grows", True)
+        estimator._stream = None if trainer.following is None else WarmUp()
     return estimator
 
 

@@ -141,12 +141,6 @@ def export_onnx(model: Any, path: str | Path, *, dtype: str = "float64", codes: 
         about = {"estimator": type(model).__name__, **_about_hasher(parts)}
     else:
         coder, net = parts
-        if coder.version is not None:
-            raise ValueError(
-                "a model whose stream has changed its columns cannot be exported: it has version "
-                f"{coder.version.number} of its preprocessing, which a graph does not have; fit a new one on later "
-                "rows, or use gcwsnet.load"
-            )
         if dtype != DTYPES[0] and is_table(coder):
             raise ValueError(f"dtype is for models of arrays, got dtype={dtype!r} and a model of a table; leave it out")
         _add_model(graph, coder, net, np.dtype(dtype), codes=codes)

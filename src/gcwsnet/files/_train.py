@@ -22,7 +22,7 @@ from gcwsnet.estimators._format import check_file_coder
 from gcwsnet.estimators._gcwsnet import GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._input import set_inputs
 from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, read_model, save_model
-from gcwsnet.estimators._stream import Stream
+from gcwsnet.estimators._stream import WarmUp
 from gcwsnet.estimators._tensor_file import Arrays, Description
 from gcwsnet.files._batches import Batches, shuffled
 from gcwsnet.files._codes import (
@@ -46,6 +46,7 @@ from gcwsnet.net._targets import Labels, Targets
 from gcwsnet.net._trainer import Observer, Plan, Trainer
 from gcwsnet.tables._batch import Batch, rebatched, weighted
 from gcwsnet.tables._coder import CoderSettings
+from gcwsnet.tables._constant import keep_constants
 from gcwsnet.tables._errors import DataError
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ class FollowedRows:
     Attributes
     ----------
     estimator : BaseGCWSNet or None
-        The model that learns from the codes, and gets new versions of the preprocessing and new classes.
+        The model that learns from the codes, and gets new columns and new classes.
     """
 
     def __init__(self, learned: FileCoder, rows: Iterator[Batch], n_jobs: int | None, *, grows: bool) -> None:
@@ -273,13 +274,12 @@ class FollowedRows:
         estimator, learned = self.estimator, self._learned
         assert estimator is not None  # noqa: S101
         first = next(self._rows)
-        stream = estimator._stream = Stream(0)
-        stream.watch_rows(first.X, learned.coder)
+        estimator._stream = WarmUp()
+        preprocessing = keep_constants(learned.coder.preprocessing, first.X)
+        estimator.coder_ = replace(learned.coder, preprocessing=preprocessing)
         for piece in rebatched(chain([first], self._rows), PIECE_ROWS):
-            coder = stream.look_at(piece.X, learned.coder)
-            if coder is not None:
-                learned = replace(learned, coder=coder)
-                estimator._use_version(coder)
+            estimator._reactivate_columns(piece.X)
+            learned = replace(learned, coder=estimator.coder_)
             if self._grows and piece.y is not None and isinstance(learned.targets, Labels):
                 labels = as_labels(piece.y, learned.label_type)
                 if labels.dtype.kind == learned.targets.classes.dtype.kind:

@@ -150,7 +150,7 @@ class Net:
         found = self._each(step, codes, n_jobs)
         if len(found) == 1:
             return found[0]
-        outputs = _mean([outputs for _, outputs in found])
+        outputs = mean_outputs([outputs for _, outputs in found])
         losses = self.targets.losses(outputs, target)
         return np.add.reduceat(losses, np.arange(0, len(losses), batch_size)), outputs
 
@@ -165,7 +165,7 @@ class Net:
         else:
             cores = self._predicting_cores(which, n_jobs)
             parts = self._each(lambda core, own, threads: core.outputs(own, n_threads=threads), codes, n_jobs, cores)
-        return _mean(parts)
+        return mean_outputs(parts)
 
     def scored(
         self, codes: NDArray[Any], target: NDArray[Any], weights: Sequence[str], *, n_jobs: int
@@ -431,7 +431,7 @@ def _optimizer_state(core: _core.Net) -> Arrays:
     return state
 
 
-def _mean(outputs: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+def mean_outputs(outputs: list[NDArray[np.float32]]) -> NDArray[np.float32]:
     """Return the mean, summed in the order of the cores in float64."""
     if len(outputs) == 1:
         return outputs[0]

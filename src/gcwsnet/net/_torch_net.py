@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from gcwsnet import _core
-from gcwsnet.net._net import Arrays, Net, diverged
+from gcwsnet.net._net import Arrays, Net, diverged, mean_outputs
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Targets
 from gcwsnet.nn._hashed_linear import GCWSNet
@@ -67,7 +67,7 @@ class TorchNet(Net):
             torch.set_num_threads(threads)
             for core, learner in zip(self.cores, self._learners, strict=True):
                 _copy_back(core, *learner)
-        mean = np.mean(outputs, axis=0, dtype=np.float64).astype(np.float32)
+        mean = mean_outputs(outputs)
         losses = self.targets.losses(mean, target)
         return np.add.reduceat(losses, np.arange(0, len(losses), batch_size)), mean
 

@@ -26,7 +26,6 @@ from gcwsnet.hashing._hasher import DEFAULT_TABLE_MEMORY, FittedHasher, HasherSe
 from gcwsnet.tables._format import check_coder
 from gcwsnet.tables._preprocessing import KINDS, AnyPreprocessing, preprocessing_from_state
 from gcwsnet.tables._schema import Schema
-from gcwsnet.tables._watch import ColumnVersion
 
 if TYPE_CHECKING:
     from gcwsnet.hashing._gcws import GCWSHasher
@@ -191,8 +190,6 @@ class Coder:
         The candidates that all this was selected from; empty where nothing was.
     schema : Schema or None
         How the columns of a table become the columns of a row; None for arrays.
-    version : ColumnVersion or None
-        What has been changed while a stream was followed; None for nothing.
     code_bits : int
         The bits of a code.
     hasher : GCWSHasher
@@ -209,7 +206,6 @@ class Coder:
     temperature: float = 1.0
     selection: tuple[Candidate, ...] = ()
     schema: Schema | None = None
-    version: ColumnVersion | None = None
     _hasher: FittedHasher = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -259,6 +255,11 @@ class Coder:
         """The codes of a row, for all nets together."""
         return self.ensemble * self.settings.n_hashes
 
+    def is_alike(self, other: Coder) -> bool:
+        """Return whether the coders differ in statistics of columns alone."""
+        one, two = self.preprocessing, other.preprocessing
+        return (self.p, one.recipe, one.n_columns) == (other.p, two.recipe, two.n_columns)
+
     def codes(self, X: Matrix, *, n_jobs: int | None = None) -> NDArray[Any]:
         """Return the codes of checked rows.
 
@@ -286,7 +287,7 @@ class Coder:
         """Return rows as they are hashed."""
         if self.settings.missing == "zero":
             X = without_nan(as_floats(X))
-        return self.preprocessing.transform(X, self.version)
+        return self.preprocessing.transform(X)
 
     def state(self, *, timings: bool = True) -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays and as what JSON can hold.
@@ -306,9 +307,6 @@ class Coder:
             "schema": None if self.schema is None else self.schema.to_json(),
         }
         arrays, description["preprocessing"] = self.preprocessing.state()
-        if self.version is not None:
-            more, description["version"] = self.version.state()
-            arrays = arrays | more
         return arrays, description
 
     @classmethod
@@ -329,7 +327,6 @@ class Coder:
             temperature=description["temperature"],
             selection=tuple(Candidate(**candidate) for candidate in description["selection"]),
             schema=None if description["schema"] is None else Schema.from_json(description["schema"]),
-            version=ColumnVersion.from_state(arrays, description["version"]) if "version" in description else None,
         )
 
 

@@ -29,7 +29,6 @@ from gcwsnet.tables._scaling import (
     learn_scaling,
     learn_terms,
 )
-from gcwsnet.tables._watch import ColumnVersion
 
 Scaling: TypeAlias = "ColumnScaling | QuantileScaling | LocalScaling | CodeScaling | TermScaling"
 
@@ -89,20 +88,8 @@ class Preprocessing:
         n_scaled = len(self.scaling.source) if isinstance(self.scaling, WIDER) else self.n_features
         return n_scaled + len(self.incomplete)
 
-    def transform(self, X: Matrix, version: ColumnVersion | None = None) -> Matrix:
-        """Return rows as they are hashed, dense or CSR as they came; a missing value stays NaN.
-
-        A version changes what is done to columns.
-        """
-        if version is None:
-            return self._transform(X)
-        return version.wake(X, self._transform(version.align(X)))
-
-    def numbers_of(self, X: Matrix) -> Matrix:
-        """Return the columns that a stream is watched by: all of them."""
-        return X
-
-    def _transform(self, X: Matrix) -> Matrix:
+    def transform(self, X: Matrix) -> Matrix:
+        """Return rows as they are hashed, dense or CSR as they came; a missing value stays NaN."""
         out = X if self.scaling is None else self.scaling.transform(X)
         if self.weight is not None:
             weight = self.weight[self.scaling.source] if isinstance(self.scaling, WIDER) else self.weight
@@ -170,15 +157,11 @@ class TablePreprocessing:
         """The columns of the result."""
         return self.of_numbers.n_columns + self.of_others.n_columns
 
-    def transform(self, X: Matrix, version: ColumnVersion | None = None) -> Matrix:
+    def transform(self, X: Matrix) -> Matrix:
         """Return rows as they are hashed, as CSR; a missing value stays NaN."""
-        numbers, others = _parts(X, self.numeric)
-        parts = [sparse.csr_array(self.of_numbers.transform(numbers, version)), self.of_others.transform(others)]
+        numbers, others = split_columns(X, self.numeric)
+        parts = [sparse.csr_array(self.of_numbers.transform(numbers)), self.of_others.transform(others)]
         return sparse.hstack(parts, format="csr")
-
-    def numbers_of(self, X: Matrix) -> NDArray[Any]:
-        """Return the columns of numbers, which a stream is watched by."""
-        return _parts(X, self.numeric)[0]
 
     def state(self, prefix: str = "preprocessing.") -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays, whose names start with `prefix`, and as what JSON can hold."""
@@ -226,7 +209,7 @@ def learn_preprocessing(
     if recipe.relevance and target is None:
         raise ValueError("the relevance of columns needs the targets that they may be relevant for")
     is_table = numeric is not None and sparse.issparse(X) and numeric.any()
-    parts = [X] if numeric is None or not is_table else list(_parts(X, numeric))
+    parts = [X] if numeric is None or not is_table else list(split_columns(X, numeric))
     if recipe.scale == "codes" and codes is None and target is not None and not sparse.issparse(parts[0]):
         codes = code_columns(parts[0], target)
     scalings = [learn_scaling_of(parts[0], recipe.scale, codes)]
@@ -307,7 +290,7 @@ def _explained_by(X: Matrix, scaling: Scaling | None, target: NDArray[Any]) -> N
     return shares
 
 
-def _parts(X: Matrix, numeric: NDArray[np.bool_]) -> tuple[NDArray[Any], Matrix]:
+def split_columns(X: Matrix, numeric: NDArray[np.bool_]) -> tuple[NDArray[Any], Matrix]:
     """Return the columns of numbers as a dense array, and the others."""
     require_columns(X.shape[1], 32, "a table")
     return X[:, np.flatnonzero(numeric)].toarray(), X[:, np.flatnonzero(~numeric)]
