@@ -12,8 +12,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gcwsnet
-from gcwsnet import PGMMClassifier, PGMMRegressor, pgmm_kernel
-from gcwsnet import search as _kernel_search
+from gcwsnet import PGMMClassifier, PGMMRegressor, pgmm_kernel, search
 from gcwsnet.estimators import _pgmm as _kernel_machine
 from gcwsnet.estimators._machine import learn_calibration
 from gcwsnet.estimators._tensor_file import read_file, write_file
@@ -124,7 +123,6 @@ def test_everything_is_chosen_by_left_out_predictions() -> None:
     chosen = model.selection_[-1]
     assert (chosen.scale, chosen.relevance, chosen.p) == (best.scale, best.relevance, best.p)
     assert (model.p_, model.alpha_) == (chosen.p, chosen.alpha)
-    assert chosen.rows == 600
     assert model.score(X[600:], y[600:]) > PGMMClassifier(alpha=1000.0, p=80.0, scale="minmax").fit(
         X[:600], y[:600]
     ).score(X[600:], y[600:])
@@ -299,15 +297,15 @@ def test_after_an_error_a_model_is_as_it_was() -> None:
 
 
 def test_above_4000_rows_alpha_is_that_of_3000_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_kernel_search, "MOST_ROWS_OF_ALL_ALPHAS", 400)
-    monkeypatch.setattr(_kernel_search, "THIRD_ROWS", 300)
+    monkeypatch.setattr(search, "MAX_ROWS_OF_ALL_ALPHAS", 400)
+    monkeypatch.setattr(search, "ROWS_FOR_ALPHA", 300)
     X, y, _ = noisy_classes(500, 4)
     settings: dict[str, Any] = {"p": 1.0, "scale": "numeric", "relevance": 0.0, "random_state": 0}
     model = PGMMClassifier(**settings).fit(X, y)
-    assert [(one.stage, one.rows) for one in model.selection_] == [("third", 300), ("last", 500)]
+    assert [one.stage for one in model.selection_] == ["third", "last"]
     assert model.selection_[0].alpha == model.alpha_
     given = PGMMClassifier(**settings, alpha=model.alpha_).fit(X, y)
     assert [one.stage for one in given.selection_] == ["last"]
     np.testing.assert_array_equal(given.predict_proba(X), model.predict_proba(X))
-    monkeypatch.setattr(_kernel_search, "MOST_ROWS_OF_ALL_ALPHAS", 4000)
+    monkeypatch.setattr(search, "MAX_ROWS_OF_ALL_ALPHAS", 4000)
     assert [one.stage for one in PGMMClassifier(**settings).fit(X, y).selection_] == ["last"]

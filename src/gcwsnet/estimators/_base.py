@@ -41,7 +41,7 @@ from gcwsnet.net._history import History, Record, record_fractions
 from gcwsnet.net._settings import TrainingParameters, TrainingSettings
 from gcwsnet.net._targets import Labels, Targets
 from gcwsnet.net._trainer import Plan, Trainer
-from gcwsnet.search import CandidateScore, fit_coder
+from gcwsnet.search import NetScore, fit_coder
 from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._coder import Candidate, Coder, CoderSettings, HashingParameters, rows_at_once
 from gcwsnet.tables._constant import keep_constants, reactivate
@@ -554,7 +554,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         targets, settings, schema, seed = beginning
         target = targets.encode(rows.y)
         weight = self._row_weights(rows.weight, target, targets)
-        score = CandidateScore(targets, target, weight, training, epochs, seed, n_threads(self.n_jobs))
+        score = NetScore(targets, target, weight, training, epochs, seed, n_threads(self.n_jobs))
         numeric = None if schema is None else schema.numeric
         return fit_coder(rows.X, settings, seed, score, numeric=numeric, schema=schema, ensemble=training.members())
 

@@ -13,7 +13,7 @@ from sklearn.utils import Bunch
 from gcwsnet._keys import SPLIT, random_order
 from gcwsnet._memory import require_memory
 from gcwsnet.estimators._predictor import Predictor
-from gcwsnet.tables._coder import Candidate, Coder, KernelCandidate
+from gcwsnet.tables._coder import Candidate, Coder
 from gcwsnet.tables._preprocessing import TablePreprocessing
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _relevance_in_words(estimator: BaseTableModel) -> str:
     return f"{power}; the most: " + ", ".join(f"{names[i]} ({preprocessing.weight[i]:.2f})" for i in order)
 
 
-def plot_selection(candidates: Sequence[Candidate | KernelCandidate], ax: Any = None) -> Any:
+def plot_selection(candidates: Sequence[Candidate], ax: Any = None) -> Any:
     """Draw the losses of candidates with their standard errors, one line each, and return the axes."""
     from matplotlib import pyplot as plt  # noqa: PLC0415 - it takes long to import, and need not be installed
 
@@ -67,8 +67,8 @@ def plot_selection(candidates: Sequence[Candidate | KernelCandidate], ax: Any = 
     return ax
 
 
-def _label(one: Candidate | KernelCandidate) -> str:
-    last = f"alpha {one.alpha:g}" if isinstance(one, KernelCandidate) else f"{one.epochs} epochs"
+def _label(one: Candidate) -> str:
+    last = f"alpha {one.alpha:g}" if one.alpha is not None else f"{one.epochs} epochs"
     return f"{one.stage}: {one.scale}, relevance {one.relevance:g}, p {one.p:g}, {last}"
 
 

@@ -49,8 +49,6 @@ MAX_OUTPUT = 1e34
 
 MAX_SCORE = 1e150
 
-OF_MACHINES = {"alpha": "number", "rows": "number"}
-
 
 def check_model(arrays: Arrays, description: Any) -> None:
     """Raise a ValueError that names the first entry or array of a model file that does not fit the others.
@@ -377,7 +375,7 @@ def _check_run(arrays: Arrays, run: Fields) -> None:
 def _check_machine(arrays: Arrays, machine: Fields, n_columns: int) -> None:
     n_targets = check_targets_state(arrays, machine.part("targets"))
     machine.require(bool(machine.items("selection")), "selection", "hold at least one candidate")
-    check_candidates(machine, OF_MACHINES)
+    check_candidates(machine)
     coefficients = array_of(arrays, "machine.coefficients", "float64", (None, None))
     n, n_outputs = coefficients.shape
     require_array(n >= 1, "machine.coefficients", "hold a row for each training row")

@@ -13,7 +13,7 @@ from gcwsnet._threads import one_blas_thread
 from gcwsnet._validation import BATCH_BYTES, Matrix, check_finite
 from gcwsnet.kernels._pgmm import kernel_of_checked
 from gcwsnet.net._targets import Targets
-from gcwsnet.tables._coder import Coder, KernelCandidate
+from gcwsnet.tables._coder import Candidate, Coder
 
 Floats = NDArray[np.float64]
 
@@ -129,7 +129,7 @@ class FittedMachine:
         What the outputs stand for.
     calibration : Calibration or None
         From scores to the logits of classes; None for numbers.
-    candidates : tuple of KernelCandidate
+    candidates : tuple of Candidate
         What the settings were chosen from.
     """
 
@@ -139,7 +139,7 @@ class FittedMachine:
     bias: Floats
     targets: Targets
     calibration: Calibration | None
-    candidates: tuple[KernelCandidate, ...]
+    candidates: tuple[Candidate, ...]
 
     def outputs(self, X: Matrix, *, threads: int) -> Floats:
         """Return the logits of classes, or standardised numbers, for preprocessed rows."""
@@ -178,5 +178,5 @@ class FittedMachine:
             raise IndexError(f"rows of shape {rows.shape} for {shape} and {coefficients.shape} coefficients")
         calibration = Calibration(arrays[SLOPES], arrays[CLASS_BIAS]) if SLOPES in arrays else None
         targets = Targets.from_state(arrays, description["targets"])
-        candidates = tuple(KernelCandidate(**one) for one in description["selection"])
+        candidates = tuple(Candidate(**one) for one in description["selection"])
         return cls(rows, coder.p, coefficients, bias, targets, calibration, candidates)

@@ -25,7 +25,7 @@ from gcwsnet.estimators._machine import FittedMachine, Floats, learn_calibration
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.net._targets import Labels, Numbers, Targets, check_labels
 from gcwsnet.search import Problem, fit_kernel_machine
-from gcwsnet.tables._coder import Coder, CoderSettings, KernelCandidate
+from gcwsnet.tables._coder import Candidate, Coder, CoderSettings
 
 MOST_ROWS = 20_000
 
@@ -182,14 +182,14 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         save_kernel_machine(self, Path(path), timings=timings)
 
     @property
-    def selection_(self) -> list[KernelCandidate]:
+    def selection_(self) -> list[Candidate]:
         """The candidates that preprocessing, p and alpha were selected from."""
         return list(self.machine_.candidates)
 
     @property
     def alpha_(self) -> float:
         """The regularisation in use."""
-        return self.machine_.candidates[-1].alpha
+        return float(self.machine_.candidates[-1].alpha or 0.0)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "machine_" in vars(self)
@@ -232,7 +232,7 @@ class PGMMClassifier(ClassifierMixin, KernelMachine):
         The preprocessing in use.
     p_, alpha_ : float
         The power and the regularisation in use.
-    selection_ : list of KernelCandidate
+    selection_ : list of Candidate
         What was compared, each with its loss for rows that were left out. The last one is the model itself.
     machine_ : FittedMachine
         The training rows as they were preprocessed, and their coefficients.

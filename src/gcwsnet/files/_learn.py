@@ -22,7 +22,7 @@ from gcwsnet.files._read import read
 from gcwsnet.files._sources import Source, detect_format
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels, Numbers, Targets
-from gcwsnet.search import CandidateScore, fit_coder
+from gcwsnet.search import NetScore, fit_coder
 from gcwsnet.tables._batch import Batch, joined, weighted
 from gcwsnet.tables._coder import Coder, CoderSettings
 from gcwsnet.tables._columns import labels_of_texts
@@ -205,7 +205,7 @@ def _learn(
             targets = Numbers.learn(y, "squared_error")
         training = training.for_rows(*(math.inf,) if n_rows is None else (n_rows, targets.n_outputs))
         weight = None if rows.weight is None else np.asarray(rows.weight)
-        score = CandidateScore(targets, _encode(targets, y), weight, training, epochs, seed, n_threads(n_jobs))
+        score = NetScore(targets, _encode(targets, y), weight, training, epochs, seed, n_threads(n_jobs))
     if isinstance(given, Coder):
         if rows.X.shape[1] != given.n_features:
             raise ValueError(

@@ -32,67 +32,32 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class KernelCandidate:
-    """Settings of a kernel machine that were compared, and how they did.
+class Candidate:
+    """Settings that a search compared, and how they did.
 
     Attributes
     ----------
     stage : {"first", "second", "third", "last"}
     scale, relevance, indicators
-        The preprocessing, see `PGMMClassifier`.
-    p : float
-        The power.
-    alpha : float
-        The regularisation.
-    rows : int
-        The rows of the stage.
-    loss : float
-        The weighted mean squared error of the predictions for rows that were left out: of standardised numbers, of
-        labels 1 and -1, or summed over the columns of one-hot labels.
-    error : float
-        The standard error of the loss.
-    seconds : float
-        The time that it took.
-    chosen : bool
-        Whether these are the settings in use.
-    """
-
-    stage: str
-    scale: str | None
-    relevance: float
-    indicators: bool
-    p: float
-    alpha: float
-    rows: int
-    loss: float
-    error: float
-    seconds: float
-    chosen: bool = False
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """Settings that were compared, and how they did.
-
-    Attributes
-    ----------
-    stage : {"first", "second", "last"}
-    scale, relevance, indicators
         The preprocessing, see `GCWSNetClassifier`.
     p : float
         The power.
-    epochs : int
     loss : float
-        The mean loss of the validation rows: the cross-entropy at the best temperature, or the squared error of
-        standardised targets.
+        The mean loss. Of nets on validation rows: the cross-entropy at the best temperature, or the squared error of
+        standardised targets. Of kernel machines for rows that were left out: the weighted mean squared error of
+        standardised numbers, of labels 1 and -1, or summed over the columns of one-hot labels.
     error : float
         The standard error of the loss.
-    accuracy : float
-        The share of validation rows whose class is right; 0 for numbers.
-    temperature : float
-        What outputs are divided by; 1 for numbers.
     seconds : float
         The time that it took.
+    epochs : int or None
+        The epochs of a net.
+    accuracy : float
+        The share of validation rows whose class is right, for nets; 0 for numbers.
+    temperature : float
+        What outputs of a net are divided by; 1 for numbers.
+    alpha : float or None
+        The regularisation of a kernel machine.
     chosen : bool
         Whether these are the settings in use.
     """
@@ -102,12 +67,13 @@ class Candidate:
     relevance: float
     indicators: bool
     p: float
-    epochs: int
     loss: float
     error: float
-    accuracy: float
-    temperature: float
     seconds: float
+    epochs: int | None = None
+    accuracy: float = 0.0
+    temperature: float = 1.0
+    alpha: float | None = None
     chosen: bool = False
 
 

@@ -207,12 +207,12 @@ CANDIDATE = {
     "loss": "number",
     "error": "number",
     "seconds": "number",
+    "epochs": "number or null",
+    "accuracy": "number",
+    "temperature": "number",
+    "alpha": "number or null",
     "chosen": "flag",
 }
-
-"""The entries of a candidate that those of nets and of kernel machines share."""
-
-OF_NETS = {"epochs": "number", "accuracy": "number", "temperature": "number"}
 
 
 def check_coder(arrays: Arrays, description: Any) -> int:
@@ -242,24 +242,24 @@ def check_coder(arrays: Arrays, description: Any) -> int:
     if coder.get("epochs") is not None:
         coder.integer("epochs", 1, MOST_EPOCHS)
     coder.number("temperature", 1e-3, 1e3)
-    check_candidates(coder, OF_NETS)
+    check_candidates(coder)
     if coder.get("schema") is not None:
         _check_schema(coder.part("schema"), n_features)
     refuse_others(arrays, "version.", ())  # of models of version 0.1 whose stream had changed its columns
     return check_preprocessing(arrays, coder.part("preprocessing"), n_features)
 
 
-def check_candidates(part: Fields, more: dict[str, str]) -> None:
-    """Raise a ValueError unless all candidates of a selection have their entries, those of `more` among them."""
+def check_candidates(part: Fields) -> None:
+    """Raise a ValueError unless all candidates of a selection have their entries."""
     types = {
         "text": lambda value: isinstance(value, str),
         "text or null": lambda value: value is None or isinstance(value, str),
         "flag": lambda value: isinstance(value, bool),
         "number": is_number,
+        "number or null": lambda value: value is None or is_number(value),
     }
-    expected = CANDIDATE | more
     for candidate in part.parts("selection"):
-        for key, kind in expected.items():
+        for key, kind in CANDIDATE.items():
             candidate.require(types[kind](candidate.get(key)), key, f"be a {kind}")
 
 

@@ -14,17 +14,17 @@ from gcwsnet.search import (
     FIRST,
     LAST_TRAINING_ROWS,
     LAST_VALIDATION_ROWS,
-    LEAST_ROWS,
-    LEAST_ROWS_OF_LAST_STAGE,
+    MIN_ROWS,
+    MIN_ROWS_OF_LAST_STAGE,
     SECOND,
     Outcome,
+    Point,
     clearly_better,
     fit_coder,
     open_points,
-    select,
     splits,
 )
-from gcwsnet.tables._coder import CoderSettings
+from gcwsnet.tables._coder import Coder, CoderSettings
 from gcwsnet.tables._preprocessing import Recipe
 
 RNG = np.random.default_rng(0)
@@ -41,7 +41,6 @@ class MadeUp:
     epochs: Sequence[int] = (8, 3)
     hidden: tuple[int, ...] = (5,)
     noise: float = 0.0
-    rows_at_once: int = 0
     target: NDArray[Any] = field(default_factory=lambda: (X[:, 0] > 3).astype(np.int64))
     calls: list[dict[str, Any]] = field(default_factory=list)
     _outcomes: int = 0
@@ -62,8 +61,13 @@ class MadeUp:
         losses = self.loss(number, call["epochs"]) + noise - noise.mean()
         return Outcome(losses, self.accuracy(call["epochs"]), 1.5)
 
-    def pause(self, turns: int = 1) -> None:
-        """Nobody waits."""
+
+def search(X: Any, settings: CoderSettings, seed: int, score: Any) -> Coder:
+    return fit_coder(X, settings, seed, score)
+
+
+def point_of(coder: Coder) -> Point:
+    return Point(coder.preprocessing.recipe, coder.p)
 
 
 def test_training_rows_and_validation_rows_are_apart_and_those_of_all_stages_too() -> None:
@@ -85,8 +89,8 @@ def test_training_rows_and_validation_rows_are_apart_and_those_of_all_stages_too
 
 def test_all_candidates_have_the_same_rows_which_depend_on_the_seed() -> None:
     one, other = MadeUp(), MadeUp()
-    select(X, SMALL, 0, one)
-    select(X, SMALL, 1, other)
+    search(X, SMALL, 0, one)
+    search(X, SMALL, 1, other)
     first, last = (list(one.calls[place]["training"]) for place in (0, -1))
     assert first[:100] == last[:100]
     assert list(other.calls[0]["training"]) != first
@@ -103,14 +107,14 @@ def test_few_rows_are_all_validated_on_by_nets_that_have_not_seen_them(n: int) -
 
 def test_each_stage_has_its_rows_and_nets() -> None:
     score = MadeUp()
-    select(X, CoderSettings(n_hashes=300), 7, score)
+    search(X, CoderSettings(n_hashes=300), 7, score)
     sizes = [(one["n_hashes"], one["hidden"], one["epochs"], len(one["training"])) for one in score.calls]
     assert set(sizes) == {(64, (32,), 4, 960), (128, (64,), 4, 960), (300, (5,), 8, 960), (300, (5,), 3, 960)}
     assert sizes == sorted(sizes, key=lambda one: one[0])
     for one in score.calls:
         assert not set(one["training"]) & set(one["validation"])
     linear = MadeUp(hidden=())
-    select(X, SMALL, 7, linear)
+    search(X, SMALL, 7, linear)
     assert {one["hidden"] for one in linear.calls} == {()}
     assert {one["n_hashes"] for one in linear.calls} == {8}
 
@@ -124,10 +128,10 @@ def test_the_default_stays_unless_another_is_clearly_better() -> None:
     def third(gain: float) -> Callable[[int, int], float]:
         return lambda number, _: 1.0 - gain * (number in (2, in_second_stage))
 
-    kept = select(X, settings, 7, MadeUp(third(0.001), noise=1.0))
-    assert kept.point == default
-    changed = select(X, settings, 7, MadeUp(third(0.5), noise=1.0))
-    assert changed.point == others[1]
+    kept = search(X, settings, 7, MadeUp(third(0.001), noise=1.0))
+    assert point_of(kept) == default
+    changed = search(X, settings, 7, MadeUp(third(0.5), noise=1.0))
+    assert point_of(changed) == others[1]
 
 
 def test_clearly_better_is_by_more_than_the_error_of_the_differences() -> None:
@@ -154,9 +158,9 @@ def test_fewer_epochs_must_be_clearly_better_and_not_less_accurate(
         noise=noise,
     )
     settings = CoderSettings(n_hashes=8, p=1.0, scale="numeric", relevance=0)
-    found = select(X, settings, 7, score)
+    found = search(X, settings, 7, score)
     assert (found.epochs, found.temperature) == (chosen, 1.5)
-    assert [(one.stage, one.epochs, one.chosen) for one in found.candidates] == [
+    assert [(one.stage, one.epochs, one.chosen) for one in found.selection] == [
         ("last", 8, chosen == 8),
         ("last", 3, chosen == 3),
     ]
@@ -164,29 +168,29 @@ def test_fewer_epochs_must_be_clearly_better_and_not_less_accurate(
 
 def test_candidates_are_written_down_with_exactly_one_chosen_which_is_in_use() -> None:
     for epochs in ((8, 3), ()):  # of a fit, and of a stream
-        found = select(X, SMALL, 7, MadeUp(lambda number, _: 1.0 - 0.01 * (number % 5), epochs=epochs, noise=0.01))
-        (chosen,) = [one for one in found.candidates if one.chosen]
+        found = search(X, SMALL, 7, MadeUp(lambda number, _: 1.0 - 0.01 * (number % 5), epochs=epochs, noise=0.01))
+        (chosen,) = [one for one in found.selection if one.chosen]
         assert chosen.stage == ("last" if epochs else "second")
-        assert Recipe(chosen.scale, chosen.relevance, chosen.indicators) == found.point.recipe
-        assert (chosen.p, found.epochs) == (found.point.p, chosen.epochs if epochs else None)
+        assert Recipe(chosen.scale, chosen.relevance, chosen.indicators) == found.preprocessing.recipe
+        assert (chosen.p, found.epochs) == (found.p, chosen.epochs if epochs else None)
         assert found.temperature == (1.5 if epochs else 1.0)
-        for one in found.candidates:
+        for one in found.selection:
             assert one.error == pytest.approx(0.01 / np.sqrt(240), rel=0.2)
             assert one.seconds > 0
 
 
 def test_other_powers_are_tried_as_long_as_they_help() -> None:
     settings = CoderSettings(n_hashes=8, scale="numeric", relevance=0)
-    found = select(X, settings, 7, MadeUp(lambda number, _: 1.0 - 0.1 * number, noise=0.01))
-    assert [one.p for one in found.candidates if one.stage == "first"] == [1.0, 0.5, 2.0, 5.0, 20.0, 80.0]
-    worse = select(X, settings, 7, MadeUp(lambda number, _: 1.0 + 0.1 * number, noise=0.01))
-    assert [one.p for one in worse.candidates if one.stage == "first"] == [1.0, 0.5, 2.0]
+    found = search(X, settings, 7, MadeUp(lambda number, _: 1.0 - 0.1 * number, noise=0.01))
+    assert [one.p for one in found.selection if one.stage == "first"] == [1.0, 0.5, 2.0, 5.0, 20.0, 80.0]
+    worse = search(X, settings, 7, MadeUp(lambda number, _: 1.0 + 0.1 * number, noise=0.01))
+    assert [one.p for one in worse.selection if one.stage == "first"] == [1.0, 0.5, 2.0]
 
 
 def test_what_is_given_is_not_searched() -> None:
     fixed = CoderSettings(n_hashes=8, p=3.0, scale="minmax", relevance=0.7, missing="zero")
     assert open_points(fixed, X) == [(Recipe("minmax", 0.7, False), 3.0)]
-    assert {one.stage for one in select(X, fixed, 7, MadeUp()).candidates} == {"last"}
+    assert {one.stage for one in search(X, fixed, 7, MadeUp()).selection} == {"last"}
     assert {p for _, p in open_points(CoderSettings(p=3.0), X)} == {3.0}
     assert {recipe.scale for recipe, _ in open_points(CoderSettings(scale="minmax"), X)} == {"minmax"}
     assert {recipe.relevance for recipe, _ in open_points(CoderSettings(relevance=0.7), X)} == {0.7}
@@ -203,11 +207,11 @@ def test_without_a_score_or_with_search_off_there_are_the_defaults(score: Any) -
 
 def test_fewer_rows_are_searched_for_less() -> None:
     some = MadeUp()
-    found = select(X[: LEAST_ROWS - 1], SMALL, 7, some)
-    assert {one.stage for one in found.candidates} == {"last"}
-    assert found.point == open_points(SMALL, X)[0]
-    found = select(X[: LEAST_ROWS_OF_LAST_STAGE - 1], SMALL, 7, MadeUp())
-    assert (found.candidates, found.epochs, found.temperature) == ((), None, 1.0)
+    found = search(X[: MIN_ROWS - 1], SMALL, 7, some)
+    assert {one.stage for one in found.selection} == {"last"}
+    assert point_of(found) == open_points(SMALL, X)[0]
+    found = search(X[: MIN_ROWS_OF_LAST_STAGE - 1], SMALL, 7, MadeUp())
+    assert (found.selection, found.epochs, found.temperature) == ((), None, 1.0)
 
 
 def test_candidates_suit_the_rows() -> None:
@@ -229,16 +233,16 @@ def test_candidates_suit_the_rows() -> None:
 
 def test_a_thorough_search_keeps_more_candidates_and_tries_more_powers() -> None:
     fast, thorough = (
-        select(X, CoderSettings(n_hashes=8, search=search), 7, MadeUp(lambda number, _: 1 - number / 1000, noise=0.001))
-        for search in ("fast", "thorough")
+        search(X, CoderSettings(n_hashes=8, search=name), 7, MadeUp(lambda number, _: 1 - number / 1000, noise=0.001))
+        for name in ("fast", "thorough")
     )
     for stage in ("first", "second"):
-        counts = [sum(one.stage == stage for one in found.candidates) for found in (fast, thorough)]
+        counts = [sum(one.stage == stage for one in found.selection) for found in (fast, thorough)]
         assert counts[1] > counts[0]
 
 
 def test_a_state_without_timings_has_none() -> None:
-    coder = fit_coder(X, SMALL, 7, MadeUp())
+    coder = search(X, SMALL, 7, MadeUp())
     described = coder.state(timings=False)[1]["selection"]
     assert len(described) == len(coder.selection)
     assert {one["seconds"] for one in described} == {0.0}
