@@ -24,14 +24,14 @@ from benchmarks.subject import Section, add_count, environment, log, markdown_ta
 from benchmarks.timing import copies_per_second, n_cores
 from benchmarks.training import BATCHES, NO_SEARCH, covtype_or_generated
 from gcwsnet import GCWSNetClassifier
-from gcwsnet.hashing._hasher import FittedHasher
+from gcwsnet.hashing._hasher import Hasher
 from gcwsnet.net._net import NativeNet
 from gcwsnet.tables import _coder
 from gcwsnet.tables._coder import Coder
 
 PARTS = {
     "training steps": (NativeNet, "train"),
-    "hashing": (FittedHasher, "codes"),
+    "hashing": (Hasher, "codes"),
     "scaling rows": (Coder, "preprocess"),
     "learning the scaling": (_coder, "learn_preprocessing"),
 }
