@@ -23,17 +23,16 @@ import numpy as np
 from benchmarks.subject import Section, add_count, environment, log, markdown_table
 from benchmarks.timing import copies_per_second, n_cores
 from benchmarks.training import BATCHES, NO_SEARCH, covtype_or_generated
-from gcwsnet import GCWSNetClassifier
-from gcwsnet.hashing._hasher import FittedHasher
+from gcwsnet import GCWSNetClassifier, search
+from gcwsnet.hashing._hasher import Hasher
 from gcwsnet.net._net import Net
-from gcwsnet.tables import _coder
 from gcwsnet.tables._coder import Coder
 
 PARTS = {
     "training steps": (Net, "train"),
-    "hashing": (FittedHasher, "codes"),
+    "hashing": (Hasher, "codes"),
     "scaling rows": (Coder, "preprocess"),
-    "learning the scaling": (_coder, "learn_preprocessing"),
+    "learning the scaling": (search, "learn_preprocessing"),
 }
 ROWS_READ_AND_WRITTEN = 5  # of weights: read for outputs, read and written by Adam; of second moments: read and written
 

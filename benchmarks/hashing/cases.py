@@ -138,5 +138,5 @@ class Problem:
 def hasher_call(case: Case, X: Any, scan: _core.Scan = _core.Scan.AUTO, n_jobs: int = 1) -> Work:
     """Return the call of a hasher that is fitted to X."""
     hasher = GCWSHasher(case.n_hashes, p=case.p, random_state=0, n_jobs=n_jobs).fit(X[:1])
-    hasher._make_core(scan)
+    hasher._hasher = hasher._hasher.replace(scan=scan)
     return lambda: hasher.transform(X)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-ALWAYS_THERE = 1 << 24  # less than this is not worth a check
-BYTES_OF_A_NAME = 72  # a short text of Python, and the pointer to it
-
 
 def available_bytes() -> int | None:
     """Return the bytes of memory that a process can still get; None where the system does not say."""
@@ -49,7 +46,7 @@ def require_columns(n_columns: int, bytes_of_one: int, what: str) -> None:
 def require_names(n_columns: int) -> None:
     """Raise a MemoryError if names for this many columns, one by one, do not fit into memory."""
     require_memory(
-        n_columns * BYTES_OF_A_NAME,
+        72 * n_columns,  # a short text of Python, and the pointer to it
         f"the names of {n_columns} columns",
         "columns without names of their own are known by their numbers",
     )
@@ -57,8 +54,8 @@ def require_names(n_columns: int) -> None:
 
 def require_memory(n_bytes: int, what: str, way_out: str) -> None:
     """Raise a MemoryError, before anything is allocated, if `n_bytes` are more than are available."""
-    if n_bytes <= ALWAYS_THERE:
-        return
+    if n_bytes <= 1 << 24:
+        return  # not worth a check
     available = available_bytes()
     if available is not None and n_bytes > available:
         raise MemoryError(

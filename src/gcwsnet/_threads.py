@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any
 
 MOST_THREADS = 1024
-LIMIT = "OMP_NUM_THREADS"
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -37,7 +36,7 @@ def n_threads(n_jobs: int | None) -> int:
     from joblib import effective_n_jobs  # noqa: PLC0415 - it takes long to import
 
     threads = min(int(effective_n_jobs(n_jobs)), MOST_THREADS)
-    limit = os.environ.get(LIMIT, "").split(",")[0].strip()
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if (n_jobs is None or n_jobs < 0) and limit.isdecimal() and int(limit) > 0:
         threads = min(threads, int(limit))
     return threads

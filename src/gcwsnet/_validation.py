@@ -20,6 +20,8 @@ MOST_COLUMNS = 2**31
 BATCH_BYTES = 1 << 26
 MOST_WEIGHT = 1e15
 MOST_EXACT = 2**53
+INEXACT = "integers beyond 2**53 must be numbers that float64 holds"
+INEXACT_WAY_OUT = "subtract an offset, make it a category, or write it as a float if rounding is fine"
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 LARGEST = {dtype: float(np.finfo(dtype).max) for dtype in FLOATS}
 
@@ -90,7 +92,7 @@ def draw_seed(random_state: Any) -> int:
 
 
 def check_matrix(
-    X: Any, *, estimator: Any = None, reset: bool = True, name: str = "X", most_columns: int = MOST_COLUMNS
+    X: Any, *, estimator: Any = None, reset: bool = True, name: str = "X", max_columns: int = MOST_COLUMNS
 ) -> Matrix:
     """Return X as a dense array of real numbers or as canonical CSR, not yet known to be finite.
 
@@ -99,42 +101,56 @@ def check_matrix(
     """
     if not reset and _plainly_fits(X, estimator):
         return X
-    check_unmasked(name, X)
-    from sklearn.utils.validation import check_array, validate_data  # noqa: PLC0415 - it takes long to import
+    # Of what `validate_data` does, this leaves out the tags.
+    from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array  # noqa: PLC0415 - slow
 
-    with_dates = _first_date_column(X)
-    if with_dates is not None:
-        raise TypeError(
-            f"{name} must hold real numbers, got dates or times in the column {with_dates!r}; convert it, for example "
-            "to days (GCWSNetClassifier and GCWSNetRegressor take dates in a frame)"
-        )
-    rules = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
     given = X
+    if not isinstance(X, np.ndarray):
+        _check_no_dates(X, name)
+    elif isinstance(X, np.ma.MaskedArray):
+        check_unmasked(name, X)
+    if estimator is not None:
+        _check_feature_names(estimator, X, reset=reset)
     try:
-        if estimator is None:
-            X = check_array(X, input_name=name, **rules)
-        else:
-            X = validate_data(estimator, X, reset=reset, **rules)
+        X = check_array(
+            X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name=name, estimator=estimator
+        )
     except ValueError as error:
         place = _first_text(given)
         if place is None:
             raise
         raise ValueError(
             f"{name} must hold numbers, {name}[{place[0]}, {place[1]!r}] is {place[2]!r:.60}; convert the column, or "
-            f"encode it, for example with a OneHotEncoder{_TEXT_HINT}"
+            "encode it, for example with a OneHotEncoder (GCWSNetClassifier and GCWSNetRegressor take text in a frame)"
         ) from error
+    if estimator is not None:
+        _check_n_features(estimator, X, reset=reset)
     if X.dtype.kind not in "buif":
         raise TypeError(f"{name} must hold real numbers, got the type {X.dtype}; encode or convert it first")
-    if X.shape[1] > most_columns:
-        most = f"2**{most_columns.bit_length() - 1}"
+    if X.shape[1] > max_columns:
+        most = f"2**{max_columns.bit_length() - 1}"
         raise ValueError(f"{name} must have at most {most} columns, got {X.shape[1]}; feature-hash it to fewer")
-    check_exact(X.data if sparse.issparse(X) else X, name)
-    if sparse.issparse(X):
-        X = as_floats(X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+    if X.dtype.kind in "iu":
+        _check_exact(X if isinstance(X, np.ndarray) else X.data, name)
+    if isinstance(X, np.ndarray):
+        return X
+    X = as_floats(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     return X
+
+
+def _plainly_fits(X: Any, estimator: Any) -> bool:
+    """Return whether X is a float array or canonical CSR of the fitted width, which scikit-learn need not check."""
+    return (
+        (type(X) is np.ndarray or (sparse.issparse(X) and X.format == "csr" and X.has_canonical_format))
+        and X.ndim == 2
+        and X.dtype in FLOATS
+        and X.shape[0] > 0
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+    )
 
 
 def check_unmasked(name: str, values: Any) -> None:
@@ -147,8 +163,46 @@ def check_unmasked(name: str, values: Any) -> None:
         )
 
 
-INEXACT = "integers beyond 2**53 must be numbers that float64 holds"
-INEXACT_WAY_OUT = "subtract an offset, make it a category, or write it as a float if rounding is fine"
+def _check_no_dates(X: Any, name: str) -> None:
+    """Raise a TypeError for a column of a frame of pandas, polars or Arrow with dates, times or durations.
+
+    Without this, such a column of polars becomes a number of days or microseconds, and one of pandas another error.
+    """
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    dtypes = getattr(X, "dtypes", getattr(getattr(X, "schema", None), "types", None))
+    if names is None or dtypes is None:
+        return
+    for number, (column, dtype) in enumerate(zip(names, dtypes, strict=True)):
+        text = str(dtype).lower()
+        objects = X.iloc[:, number] if text == "object" and hasattr(X, "iloc") else ()
+        if text.startswith(("date", "time", "duration", "period")) or any(
+            isinstance(value, date | time | timedelta) for value in objects
+        ):
+            raise TypeError(
+                f"{name} must hold real numbers, got dates or times in the column {column!r}; convert it, for example "
+                "to days (GCWSNetClassifier and GCWSNetRegressor take dates in a frame)"
+            )
+
+
+def _first_text(X: Any) -> tuple[int, Any, str] | None:
+    """Return the row, the column and the text of the first text in an array or a frame, None if there is none."""
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    table = np.asarray(X) if names is not None or isinstance(X, np.ndarray | list | tuple) else np.empty(0)
+    if table.ndim != 2 or table.dtype.kind not in "OUST":
+        return None
+    for row, column in np.ndindex(table.shape):
+        value = table[row, column]
+        if isinstance(value, str | bytes) and not _is_number(value):
+            return row, column if names is None else list(names)[column], str(value)
+    return None
+
+
+def _is_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def inexact_integers(numbers: Any) -> NDArray[np.int64]:
@@ -167,72 +221,14 @@ def inexact_integers(numbers: Any) -> NDArray[np.int64]:
     return np.concatenate(found)
 
 
-def check_exact(numbers: Any, name: str) -> None:
-    """Raise a ValueError for an integer that float64 does not hold, as beyond 2**53 not all of them are there.
-
-    Two such integers may become one number. Users who want that convert them to float64 before.
-    """
+def _check_exact(numbers: Any, name: str) -> None:
+    """Raise a ValueError for an integer that float64 does not hold: two such integers may become one number."""
     places = inexact_integers(numbers)
     if len(places):
         value = int(numbers.reshape(-1)[places[0]])
         row, column = divmod(int(places[0]), numbers.shape[-1])
         where = f"{name}[{row}, {column}] is" if numbers.ndim == 2 else f"{name} has"
         raise ValueError(f"{INEXACT}, {where} {value}; {INEXACT_WAY_OUT}")
-
-
-_TEXT_HINT = " (GCWSNetClassifier and GCWSNetRegressor take text in a frame)"
-
-
-def _first_text(X: Any) -> tuple[int, Any, str] | None:
-    """Return the row, the column and the text of the first text in an array or a frame, None if there is none."""
-    names = getattr(X, "column_names", getattr(X, "columns", None))
-    table = np.asarray(X) if names is not None or isinstance(X, np.ndarray | list | tuple) else np.empty(0)
-    if table.ndim != 2 or table.dtype.kind not in "OUST":
-        return None
-    for row, column in np.ndindex(table.shape):
-        value = table[row, column]
-        if isinstance(value, str | bytes) and not _is_number(value):
-            return row, column if names is None else list(names)[column], str(value)
-    return None
-
-
-def _first_date_column(X: Any) -> Any:
-    """Return the first column of a frame of pandas, polars or Arrow with dates, times or durations, None without one.
-
-    Without this, such a column of polars becomes a number of days or microseconds, and one of pandas an error.
-    """
-    names = getattr(X, "column_names", getattr(X, "columns", None))
-    dtypes = getattr(X, "dtypes", getattr(getattr(X, "schema", None), "types", None))
-    if names is None or dtypes is None:
-        return None
-    for number, (column, dtype) in enumerate(zip(names, dtypes, strict=True)):
-        text = str(dtype).lower()
-        if text.startswith(("date", "time", "duration", "period")):
-            return column
-        objects = X.iloc[:, number] if text == "object" and hasattr(X, "iloc") else ()
-        if any(isinstance(value, date | time | timedelta) for value in objects):
-            return column
-    return None
-
-
-def _is_number(text: str | bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _plainly_fits(X: Any, estimator: Any) -> bool:
-    """Return whether X is a float array or canonical CSR of the fitted width, which scikit-learn need not check."""
-    return (
-        (type(X) is np.ndarray or (sparse.issparse(X) and X.format == "csr" and X.has_canonical_format))
-        and X.ndim == 2
-        and X.dtype in FLOATS
-        and X.shape[0] > 0
-        and X.shape[1] == estimator.n_features_in_
-        and not hasattr(estimator, "feature_names_in_")
-    )
 
 
 def rounded(numbers: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:
@@ -261,11 +257,11 @@ def without_nan(X: Matrix) -> Matrix:
     >>> without_nan(np.array([[np.nan, 2.0]]))
     array([[0., 2.]])
     """
-    numbers = X.data if sparse.issparse(X) else X
-    if not np.isnan(numbers).any():
+    is_nan = np.isnan(X if isinstance(X, np.ndarray) else X.data)
+    if not is_nan.any():
         return X
     X = X.copy()
-    (X.data if sparse.issparse(X) else X)[np.isnan(numbers)] = 0
+    (X if isinstance(X, np.ndarray) else X.data)[is_nan] = 0
     return X
 
 
@@ -274,7 +270,12 @@ def row_batches(X: Matrix) -> Iterator[tuple[int, Matrix]]:
 
     The numbers of a dense row are adjacent in memory.
     """
-    if sparse.issparse(X) or _can_be_read_in_place(X):
+    if not isinstance(X, np.ndarray) or (
+        X.dtype in FLOATS
+        and (X.strides[1] == X.itemsize or X.shape[1] == 1)
+        and X.flags.aligned
+        and X.strides[0] % X.itemsize == 0
+    ):
         yield 0, X
         return
     step = max(1, BATCH_BYTES // (8 * X.shape[1]))
@@ -282,40 +283,9 @@ def row_batches(X: Matrix) -> Iterator[tuple[int, Matrix]]:
         yield first, np.require(as_floats(X[first : first + step]), requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
-def _can_be_read_in_place(X: NDArray[Any]) -> bool:
-    floats = X.dtype in FLOATS
-    adjacent = X.strides[1] == X.itemsize or X.shape[1] == 1
-    return bool(floats and adjacent and X.flags.aligned and X.strides[0] % X.itemsize == 0)
-
-
 def all_finite(numbers: NDArray[np.floating]) -> bool:
     """Return whether no number is infinite or NaN; for few numbers quicker than the method `all`."""
     return bool(np.logical_and.reduce(np.isfinite(numbers), axis=None))
-
-
-def _not_finite(values: NDArray[np.floating], nan_is_fine: bool) -> NDArray[np.bool_]:
-    return np.isinf(values) if nan_is_fine else ~np.isfinite(values)
-
-
-def _first_not_finite(X: Matrix, nan_is_fine: bool) -> tuple[int, int, float] | None:
-    if sparse.issparse(X):
-        entries = np.flatnonzero(_not_finite(X.data, nan_is_fine))
-        if len(entries) == 0:
-            return None
-        row = int(np.searchsorted(X.indptr, entries[0], side="right")) - 1
-        return row, int(X.indices[entries[0]]), float(X.data[entries[0]])
-    if X.dtype.kind != "f":
-        return None
-    step = max(1, BATCH_BYTES // (8 * X.shape[1]))
-    for first in range(0, X.shape[0], step):
-        batch = as_floats(X[first : first + step])
-        if all_finite(batch):
-            continue
-        bad = _not_finite(batch, nan_is_fine)
-        if bad.any():
-            row, column = divmod(int(np.argmax(bad)), bad.shape[1])
-            return first + row, column, float(batch[row, column])
-    return None
 
 
 def check_finite(
@@ -340,3 +310,24 @@ def check_finite(
     place = column if table_columns is None else repr(table_columns[column])
     way_out = "impute it or drop the row" + (way_out_of_nan if what == "NaN" else "")
     raise ValueError(f"every entry must be finite, not NaN or inf; {name}[{row}, {place}]{called} is {what}; {way_out}")
+
+
+def _first_not_finite(X: Matrix, nan_is_fine: bool) -> tuple[int, int, float] | None:
+    """Return the row, the column and the value of the first entry that is not finite, None if there is none."""
+    if X.dtype.kind != "f":
+        return None
+    is_dense = isinstance(X, np.ndarray)
+    step = max(1, BATCH_BYTES // (8 * X.shape[1]) if is_dense else X.shape[0])
+    for first in range(0, X.shape[0], step):
+        numbers = as_floats(X[first : first + step]) if is_dense else X.data
+        finite = np.isfinite(numbers)
+        if np.logical_and.reduce(finite, axis=None):  # for few numbers quicker than the method `all`
+            continue
+        bad = np.flatnonzero(np.isinf(numbers) if nan_is_fine else ~finite)
+        if len(bad) and is_dense:
+            row, column = divmod(int(bad[0]), X.shape[1])
+            return first + row, column, float(numbers[row, column])
+        if len(bad):
+            row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
+            return row, int(X.indices[bad[0]]), float(numbers[bad[0]])
+    return None

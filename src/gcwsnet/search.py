@@ -21,7 +21,7 @@ from gcwsnet import _sparse as sparse
 from gcwsnet._keys import EPOCH_ORDER, SELECTION_ROWS, random_order
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, as_floats, without_nan
-from gcwsnet.hashing._hasher import DEFAULT_TABLE_MEMORY, FittedHasher, HasherSettings
+from gcwsnet.hashing._hasher import Hasher
 from gcwsnet.kernels._pgmm import pgmm_kernel
 from gcwsnet.kernels._ridge import Ridge, fit_ridge
 from gcwsnet.net._settings import TrainingSettings
@@ -399,32 +399,21 @@ class _NetSearch:
         hidden = stage.hidden if self.score.hidden else ()
         outputs, validated = [], []
         for training, validation, prepared, held_out in self._prepare(stage, point.recipe):
-            hasher = FittedHasher(
-                HasherSettings.checked(
-                    {
-                        "n_hashes": min(stage.n_hashes, self.settings.n_hashes),
-                        "p": point.p,
-                        "bits": self.settings.bits,
-                        "t_bits": self.settings.t_bits,
-                        "encoding": self.settings.encoding,
-                        "missing": "error" if self.settings.missing == "error" else "zero",
-                        "output": "codes",
-                        "method": "gcws",
-                        "table_memory": DEFAULT_TABLE_MEMORY,
-                    }
-                ),
-                self.seed,
-                prepared.shape[1],
+            settings = self.settings
+            hasher = Hasher(
+                min(stage.n_hashes, settings.n_hashes),
+                p=point.p,
+                bits=settings.bits,
+                t_bits=settings.t_bits,
+                encoding=settings.encoding,
+                missing="error" if settings.missing == "error" else "zero",
+                seed=self.seed,
+                n_features=prepared.shape[1],
             )
             codes = hasher.codes(prepared, 1), hasher.codes(held_out, 1)
             outputs.append(
                 self.score.outputs(
-                    codes[0],
-                    training,
-                    codes[1],
-                    code_bits=hasher.settings.code_bits,
-                    hidden=hidden,
-                    epochs=stage.epochs,
+                    codes[0], training, codes[1], code_bits=hasher.code_bits, hidden=hidden, epochs=stage.epochs
                 )
             )
             validated.append(validation)

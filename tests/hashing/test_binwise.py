@@ -11,7 +11,7 @@ from scipy import stats
 
 from gcwsnet import gmm_transform, pgmm_kernel
 from gcwsnet.hashing.reference import gcws
-from gcwsnet.hashing.samplers import MOST_ATTEMPTS, bins_of_columns, binwise, donors
+from gcwsnet.hashing.samplers import MAX_ATTEMPTS, bins_of_columns, binwise, donors
 from tests.hashing.laws import GOLDEN_X
 
 POWERS = [0.5, 1.0, 2.0]
@@ -114,7 +114,7 @@ def test_where_no_draw_is_full_the_next_full_bin_gives() -> None:
     found = donors(7, full)
     assert set(found) == {10, 700}
     behind = np.where((np.arange(k) <= 10) | (np.arange(k) > 700), 10, 700)
-    chance_of_a_draw = 1 - (1 - 2 / k) ** MOST_ATTEMPTS
+    chance_of_a_draw = 1 - (1 - 2 / k) ** MAX_ATTEMPTS
     differ = np.mean(found != behind)
     assert 0 < differ < chance_of_a_draw
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from gcwsnet import HASH_VERSION, GCWSHasher, estimate_similarity
-from gcwsnet.hashing._codes import Codes, Origin, one_hot
+from gcwsnet.hashing._hasher import Codes, Origin, one_hot
 
 X = np.random.default_rng(0).random((20, 5))
 

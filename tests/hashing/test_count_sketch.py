@@ -14,8 +14,8 @@ from scipy import sparse
 from gcwsnet import CountSketch, GCWSHasher
 from gcwsnet._keys import SKETCH, keys
 from gcwsnet.hashing import _count_sketch
-from gcwsnet.hashing._codes import one_hot
 from gcwsnet.hashing._count_sketch import bins_and_signs
+from gcwsnet.hashing._hasher import one_hot
 
 RNG = np.random.default_rng(0)
 CODES = RNG.integers(0, 256, (40, 30), dtype=np.uint8)

@@ -18,8 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gcwsnet import CountSketch, GCWSHasher
-from gcwsnet.hashing._codes import one_hot
 from gcwsnet.hashing._count_sketch import bins_and_signs
+from gcwsnet.hashing._hasher import one_hot
 
 RNG = np.random.default_rng(0)
 CODES = RNG.integers(0, 256, (40, 30), dtype=np.uint8)

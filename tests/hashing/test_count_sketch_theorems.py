@@ -17,8 +17,8 @@ from scipy.special import ndtri
 from gcwsnet import CountSketch, GCWSHasher, pgmm_kernel
 from gcwsnet._keys import SKETCH, keys
 from gcwsnet.hashing import _count_sketch
-from gcwsnet.hashing._codes import one_hot
 from gcwsnet.hashing._count_sketch import bins_and_signs
+from gcwsnet.hashing._hasher import one_hot
 
 Floats = NDArray[np.float64]
 Signs = Callable[[int, Any, int], tuple[NDArray[np.uint64], Any]]

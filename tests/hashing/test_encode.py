@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gcwsnet import GCWSHasher
-from gcwsnet.hashing.reference import encode, scramble
+from gcwsnet.hashing.parameters import mix
+from gcwsnet.hashing.reference import encode
 
 X = np.random.default_rng(0).lognormal(0, 2, (40, 23)) * np.random.default_rng(1).choice([-1, 0, 1], (40, 23))
 X[5] = 0
@@ -82,8 +83,8 @@ def test_a_row_of_zeros_agrees_with_rows_of_zeros_and_else_by_chance() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
-def test_scramble_is_one_to_one(a: int, b: int) -> None:
-    x, y = scramble(np.array([a, b], dtype=np.uint32))
+def test_the_mix_is_one_to_one(a: int, b: int) -> None:
+    x, y = mix(np.array([a, b], dtype=np.uint32))
     assert (x == y) == (a == b)
 
 

@@ -43,7 +43,7 @@ def assert_equal_to_reference(
     X: np.ndarray, k: int, p: float, seed: int, scan: _core.Scan = _core.Scan.AUTO, **params: Any
 ) -> None:
     hasher = GCWSHasher(k, p=p, random_state=seed, **params).fit(X)
-    hasher._make_core(scan)
+    hasher._hasher = hasher._hasher.replace(scan=scan)
     i_star, t_star = gcws(X, k, p=p, seed=seed)
     codes = encode(i_star, t_star, seed=seed, bits=hasher.bits, n_columns=X.shape[1])
     for form in (X, sparse.csr_matrix(X)):

@@ -11,7 +11,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gcwsnet import GCWSHasher, estimate_similarity, pgmm_kernel
-from gcwsnet.hashing.samplers import bins_of_columns, binwise, column_caps, donors, extremal, rejection
+from gcwsnet.hashing._caps import column_caps
+from gcwsnet.hashing.samplers import bins_of_columns, binwise, donors, extremal, rejection
 
 METHODS = ["gcws", "rejection", "binwise", "extremal", "minwise"]
 OTHERS = METHODS[1:]

@@ -11,18 +11,10 @@ import pytest
 from scipy import sparse, stats
 
 from gcwsnet import _keys, gmm_transform, pgmm_kernel
+from gcwsnet.hashing._caps import cap_table, check_caps, column_caps, expected_trials
 from gcwsnet.hashing.elementary import exp
 from gcwsnet.hashing.reference import gcws
-from gcwsnet.hashing.samplers import (
-    MOST_TRIALS,
-    cap_table,
-    check_caps,
-    column_caps,
-    drawn_features,
-    expected_trials,
-    rejection,
-    trials,
-)
+from gcwsnet.hashing.samplers import MAX_TRIALS, drawn_features, rejection, trials
 from tests.hashing.laws import GOLDEN_X, K, agree, shares, zero_bit_law
 
 POWERS = [0.5, 1.0, 2.0]
@@ -61,15 +53,15 @@ def test_the_fallback_keeps_the_law(p: float) -> None:
     k = 4096
     weights = np.sum(gmm_transform(X) ** p, axis=1)
     caps = column_caps(X)
-    caps *= (MOST_TRIALS * weights[0] / np.sum(caps**p)) ** (1 / p)
+    caps *= (MAX_TRIALS * weights[0] / np.sum(caps**p)) ** (1 / p)
     i_star, t_star = rejection(X, k, p=p, seed=2, caps=caps)
 
     chance = weights / np.sum(caps**p)  # of a trial
-    assert agree((t_star < 0).mean(axis=1), (1 - chance) ** MOST_TRIALS, k)
+    assert agree((t_star < 0).mean(axis=1), (1 - chance) ** MAX_TRIALS, k)
     J = pgmm_kernel(X[:1], X[1:], p=p)[0]
     both, _ = shares((i_star, t_star))
     assert agree(both, J, k)
-    neither = (1 - (chance[0] + chance[1:]) / (1 + J)) ** MOST_TRIALS  # is under one of the two rows
+    neither = (1 - (chance[0] + chance[1:]) / (1 + J)) ** MAX_TRIALS  # is under one of the two rows
     assert np.sum(neither > 0.1) >= 3
     assert not agree(both, J * (1 - neither), k)
 
@@ -87,7 +79,7 @@ def test_where_every_hash_falls_back_the_samples_are_those_of_gcws() -> None:
 
 def test_trials_are_uniform_under_the_caps() -> None:
     caps = np.array([1.0, 3.0, 0.0, 4.0, 1e-30, 0.5])
-    feature, log_height = trials(4, np.arange(200), np.arange(MOST_TRIALS), cap_table(caps, 1))
+    feature, log_height = trials(4, np.arange(200), np.arange(MAX_TRIALS), cap_table(caps, 1))
     counts = np.bincount(feature.ravel(), minlength=6)
     expected = feature.size * caps / caps.sum()
     drawn = caps > 0.1

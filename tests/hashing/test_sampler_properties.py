@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from gcwsnet import gmm_transform
-from gcwsnet.hashing.samplers import MOST_TRIALS, binwise, column_caps, extremal, rejection
+from gcwsnet.hashing._caps import column_caps
+from gcwsnet.hashing.samplers import MAX_TRIALS, binwise, extremal, rejection
 from tests.hashing.laws import Samples
 
 EXTREMES = [0.0, -0.0, 5e-324, -1e-300, 1e-40, 1.0, -1.0, 1 - 2**-53, 1e300, -1.79e308]
@@ -34,7 +35,7 @@ def without_caps(sampler: Sampler) -> Sampler:
 every_sampler = pytest.mark.parametrize(
     ("sample", "least_t", "most_t"),
     [
-        pytest.param(with_caps, -(2**23), MOST_TRIALS - 1, id="rejection"),
+        pytest.param(with_caps, -(2**23), MAX_TRIALS - 1, id="rejection"),
         pytest.param(without_caps(binwise), -(2**63), 2**63 - 1, id="binwise"),
         pytest.param(without_caps(extremal), -(2**23), 2**23 - 1, id="extremal"),
     ],

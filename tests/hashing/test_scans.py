@@ -28,7 +28,7 @@ def scan(request: pytest.FixtureRequest) -> _core.Scan:
 def scanning_hasher(X: Any, n_hashes: int, scan: _core.Scan, **params: Any) -> GCWSHasher:
     """A fitted hasher that scans rows in one given way."""
     hasher = GCWSHasher(n_hashes, **params).fit(X)
-    hasher._make_core(scan)
+    hasher._hasher = hasher._hasher.replace(scan=scan)
     return hasher
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from gcwsnet import CountSketch, GCWSHasher, estimate_similarity, pgmm_kernel
 from gcwsnet.hashing import _similarity
-from gcwsnet.hashing._codes import one_hot
+from gcwsnet.hashing._hasher import one_hot
 
 RNG = np.random.default_rng(0)
 A = RNG.integers(0, 4, (5, 300), dtype=np.uint8)

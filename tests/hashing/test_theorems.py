@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gcwsnet import GCWSHasher, estimate_similarity, pgmm_kernel
-from gcwsnet.hashing._codes import one_hot
+from gcwsnet.hashing._hasher import one_hot
 
 K = 65_536
 POWERS = [0.25, 1.0, 2.0, 20.0, 80.0]

@@ -75,7 +75,7 @@ def test_operations_on_tensors_give_the_codes_of_the_native_core(settings: dict[
     embeddings = torch.from_numpy(np.concatenate([rows, np.abs(rows)])).to(dtype)
     hasher = GCWSHasher(48, random_state=5, **settings).fit(rows)
     for some in (embeddings, embeddings[84:]):  # the second part has no negative numbers
-        found = TensorHasher(hasher._native, some.device).codes(some)
+        found = TensorHasher(hasher._hasher, some.device).codes(some)
         np.testing.assert_array_equal(found.numpy(), hasher.transform(some.numpy()))
 
 
@@ -84,7 +84,7 @@ def test_codes_do_not_depend_on_the_blocks(monkeypatch: pytest.MonkeyPatch) -> N
     expected = hasher.transform(ROWS.numpy())
     for size in (1, 33, 200, 1000):
         monkeypatch.setattr(_gcws_layer, "EVALUATIONS_AT_ONCE", size)
-        found = TensorHasher(hasher._native, ROWS.device).codes(ROWS)
+        found = TensorHasher(hasher._hasher, ROWS.device).codes(ROWS)
         np.testing.assert_array_equal(found.numpy(), expected)
 
 
@@ -93,7 +93,7 @@ def test_operations_on_tensors_refuse_what_is_not_finite() -> None:
     bad = ROWS.clone()
     bad[3, 2] = torch.nan
     with pytest.raises(ValueError, match=r"every entry must be finite, not NaN or inf; embeddings\[3, 2\] is nan"):
-        TensorHasher(hasher._native, bad.device).codes(bad)
+        TensorHasher(hasher._hasher, bad.device).codes(bad)
 
 
 MEMORY = """

@@ -99,10 +99,8 @@ def _fitted(hasher: GCWSHasher, rows: Any) -> GCWSHasher:
                 "method='rejection' learns the largest values of all rows; fit the hasher to rows that have them first"
             )
         hasher = clone(hasher).fit(rows)
-    if hasher._fitted.output != "codes":
-        raise ValueError(
-            f"output must be 'codes', got output={hasher._fitted.output!r}; one-hot vectors are made of codes"
-        )
+    if hasher._output != "codes":
+        raise ValueError(f"output must be 'codes', got output={hasher._output!r}; one-hot vectors are made of codes")
     return hasher
 
 

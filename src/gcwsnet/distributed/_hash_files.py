@@ -144,7 +144,9 @@ def hash_on_cluster(
 
 def _of_hasher(hasher: GCWSHasher) -> tuple[CoderSettings, int]:
     """Return the settings of a coder that hashes rows as they are, as a hasher does, and its seed."""
-    given = vars(hasher._fitted) if hasattr(hasher, "_fitted") else hasher.get_params(deep=False)
+    given = hasher.get_params(deep=False)
+    if hasattr(hasher, "_hasher"):
+        given = vars(hasher._hasher) | {"output": hasher._output}
     for name, value in (("method", "gcws"), ("output", "codes")):
         if given[name] != value:
             raise ValueError(f"files are hashed with {name}={value!r}, got a hasher with {name}={given[name]!r}")

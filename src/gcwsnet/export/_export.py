@@ -30,7 +30,7 @@ from gcwsnet.export._model import (
 )
 from gcwsnet.hashing._count_sketch import reduction_factor
 from gcwsnet.hashing._gcws import GCWSHasher
-from gcwsnet.hashing._hasher import FittedHasher
+from gcwsnet.hashing._hasher import Hasher
 from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.net._net import Net
 from gcwsnet.net._targets import LabelIndicators, Labels, Numbers, Targets
@@ -135,8 +135,8 @@ def export_onnx(model: Any, path: str | Path, *, dtype: str = "float64", codes: 
     check_choice("dtype", dtype, DTYPES)
     _require_onnx()
     parts = _parts_of(model)
-    graph = Graph([MATRIX] if isinstance(parts, FittedHasher) else input_names(parts[0]))
-    if isinstance(parts, FittedHasher):
+    graph = Graph([MATRIX] if isinstance(parts, Hasher) else input_names(parts[0]))
+    if isinstance(parts, Hasher):
         _add_hasher(graph, parts, np.dtype(dtype))
         about = {"estimator": type(model).__name__, **_about_hasher(parts)}
     else:
@@ -160,7 +160,7 @@ def _require_onnx() -> None:
         raise ImportError("export_onnx needs onnx, which is not installed; pip install 'gcwsnet[onnx]'") from error
 
 
-def _parts_of(model: Any) -> FittedHasher | tuple[Coder, Net]:
+def _parts_of(model: Any) -> Hasher | tuple[Coder, Net]:
     """Return the hasher, or the coder and the net, that a fitted model consists of."""
     if isinstance(model, Predictor) and not isinstance(model.model, FittedMachine):
         return model.coder, model.model
@@ -175,24 +175,23 @@ def _parts_of(model: Any) -> FittedHasher | tuple[Coder, Net]:
         return model.coder_, model.trainer_.net
     if isinstance(model, GCWSHasher):
         check_is_fitted(model)
-        settings = model._fitted
-        if settings.method != "gcws" or settings.output != "codes":
+        if model._hasher.method != "gcws" or model._output != "codes":
             raise ValueError(
                 "only the codes of method='gcws' can be exported, got a hasher with "
-                f"method={settings.method!r} and output={settings.output!r}; fit with method='gcws', output='codes'"
+                f"method={model._hasher.method!r} and output={model._output!r}; fit with method='gcws', output='codes'"
             )
-        return model._native
+        return model._hasher
     raise TypeError(
         "model must be a GCWSNetClassifier, a GCWSNetRegressor, a Predictor or a GCWSHasher, got a "
         f"{type(model).__name__}"
     )
 
 
-def _add_hasher(graph: Graph, hasher: FittedHasher, dtype: np.dtype) -> None:
+def _add_hasher(graph: Graph, hasher: Hasher, dtype: np.dtype) -> None:
     features = np.arange(2 * hasher.n_features)
-    check_size(len(features), hasher.settings.n_hashes, None)
+    check_size(len(features), hasher.n_hashes, None)
     x = graph.input(MATRIX, dtype, hasher.n_features, "rows of finite numbers")
-    if hasher.settings.nan_is_zero:
+    if hasher.missing == "zero":
         x = graph.constant(0, dtype).where(graph.add("IsNaN", x, dtype=bool), x)
     _output_codes(graph, add_codes(graph, x, hasher, features), hasher)
 
@@ -213,8 +212,8 @@ def _add_model(graph: Graph, coder: Coder, net: Net, dtype: np.dtype, *, codes: 
         _output_codes(graph, found, coder._hasher)
 
 
-def _output_codes(graph: Graph, codes: Value, hasher: FittedHasher) -> None:
-    graph.output(_free(graph, "codes"), codes.cast(hasher.code_dtype), hasher.settings.n_hashes, "codes of the rows")
+def _output_codes(graph: Graph, codes: Value, hasher: Hasher) -> None:
+    graph.output(_free(graph, "codes"), codes.cast(hasher.code_dtype), hasher.n_hashes, "codes of the rows")
 
 
 def _output_predictions(graph: Graph, outputs: Value, targets: Targets) -> None:
@@ -247,10 +246,9 @@ def _free(graph: Graph, name: str) -> str:
     return name
 
 
-def _about_hasher(hasher: FittedHasher) -> dict[str, Any]:
-    settings = hasher.settings
-    names = ("n_hashes", "bits", "t_bits", "encoding", "p")
-    return {"seed": hasher.seed, **{name: getattr(settings, name) for name in names}}
+def _about_hasher(hasher: Hasher) -> dict[str, Any]:
+    names = ("seed", "n_hashes", "bits", "t_bits", "encoding", "p")
+    return {name: getattr(hasher, name) for name in names}
 
 
 def _about_targets(targets: Targets) -> dict[str, Any]:

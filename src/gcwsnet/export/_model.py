@@ -12,7 +12,7 @@ from gcwsnet._keys import SALTS, keys
 from gcwsnet._validation import LARGEST
 from gcwsnet.export._graph import Graph, Value, bits_of_whole_numbers, log_of_data, scramble, shifted
 from gcwsnet.hashing._count_sketch import bins_and_signs, reduction_factor
-from gcwsnet.hashing._hasher import FittedHasher
+from gcwsnet.hashing._hasher import Hasher
 from gcwsnet.hashing.elementary import F
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import NAN_BITS
@@ -346,7 +346,7 @@ EVALUATIONS_AT_ONCE = 1 << 18
 NO_FEATURE = 0xFFFFFFFF
 
 
-def add_codes(graph: Graph, rows: Value, hasher: FittedHasher, features: NDArray[np.int64]) -> Value:
+def add_codes(graph: Graph, rows: Value, hasher: Hasher, features: NDArray[np.int64]) -> Value:
     """Return the codes of rows, as int64 of shape (n, k).
 
     Parameters
@@ -354,13 +354,12 @@ def add_codes(graph: Graph, rows: Value, hasher: FittedHasher, features: NDArray
     graph : Graph
     rows : Value of shape (n, D)
         Float32 or float64 numbers, without NaN.
-    hasher : FittedHasher
+    hasher : Hasher
         Of the method "gcws".
     features : array of int64
         The columns of `gmm_transform` that may be other than zero, ascending.
     """
-    settings = hasher.settings
-    L = log_of_data(rows.cast(np.float64)) * F(settings.p)
+    L = log_of_data(rows.cast(np.float64)) * F(hasher.p)
     nothing = graph.constant(-np.inf, np.float32)
     positive, negative = (nothing.where(~there, L) for there in (rows > 0.0, rows < 0.0))
     both = graph.joined([positive.with_axis(2), negative.with_axis(2)], axis=2).reshaped(0, 2 * hasher.n_features)
@@ -372,12 +371,12 @@ def add_codes(graph: Graph, rows: Value, hasher: FittedHasher, features: NDArray
     return _encoded(graph, i, t, empty, hasher)
 
 
-def _samples(graph: Graph, L: Value, hasher: FittedHasher, features: NDArray[np.int64]) -> tuple[Value, ...]:
+def _samples(graph: Graph, L: Value, hasher: Hasher, features: NDArray[np.int64]) -> tuple[Value, ...]:
     """Return (i*, t*) for p times the logarithms of features: Algorithm 1, with hashes along the second axis.
 
     A feature that is not there has L = -inf, so t = -inf and a = inf: it never wins.
     """
-    k = hasher.settings.n_hashes
+    k = hasher.n_hashes
     q = parameters(hasher.seed, features, np.arange(k))
     r, log_c, beta = (graph.constant(np.ascontiguousarray(table.T)) for table in q)
     inverse_r, offset = F(1) / r, log_c - r * (F(1) - beta)
@@ -393,23 +392,20 @@ def _samples(graph: Graph, L: Value, hasher: FittedHasher, features: NDArray[np.
     return graph.in_blocks(L, len(features), block, samples)
 
 
-def _encoded(graph: Graph, i: Value, t: Value, empty: Value, hasher: FittedHasher) -> Value:
+def _encoded(graph: Graph, i: Value, t: Value, empty: Value, hasher: Hasher) -> Value:
     """Return the codes of samples, see `gcwsnet.hashing.reference.encode`; rows that are empty have i = 2**32 - 1."""
-    settings = hasher.settings
-    if settings.encoding == "mixed":
-        salt_low, salt_high = (
-            salts.astype(np.int64) for salts in keys(hasher.seed, SALTS, np.arange(settings.n_hashes))
-        )
+    if hasher.encoding == "mixed":
+        salt_low, salt_high = (salts.astype(np.int64) for salts in keys(hasher.seed, SALTS, np.arange(hasher.n_hashes)))
         code = scramble(i ^ salt_low) ^ salt_high
-        if settings.t_bits == "all":
+        if hasher.t_bits == "all":
             code = code ^ graph.constant(int(NAN_BITS), np.int64).where(empty, bits_of_whole_numbers(t))
-        code = shifted(scramble(code), 32 - settings.bits)
+        code = shifted(scramble(code), 32 - hasher.bits)
     else:
         column_first = shifted(i, 1) + (i & 1) * hasher.n_features
-        code = i.where(empty, column_first) & ((1 << settings.bits) - 1)
-    if not settings.appended_bits:
+        code = i.where(empty, column_first) & ((1 << hasher.bits) - 1)
+    if not hasher.appended_bits:
         return code
-    return code * (1 << settings.appended_bits) + (t.cast(np.int64) & ((1 << settings.appended_bits) - 1))
+    return code * (1 << hasher.appended_bits) + (t.cast(np.int64) & ((1 << hasher.appended_bits) - 1))
 
 
 LANES = 16

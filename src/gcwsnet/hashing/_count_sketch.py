@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gcwsnet._keys import SKETCH, keys
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, as_floats, check_finite, check_integer, check_matrix, draw_seed
-from gcwsnet.hashing._codes import one_hot
+from gcwsnet.hashing._hasher import one_hot
 
 MOST_POSITIONS = 2**52
 
@@ -252,7 +252,7 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _check_input(self, X: Any, bits: int | None, *, reset: bool) -> Matrix:
         if bits is None:
-            X = check_matrix(X, estimator=self, reset=reset, most_columns=MOST_POSITIONS)
+            X = check_matrix(X, estimator=self, reset=reset, max_columns=MOST_POSITIONS)
             check_finite(X, columns=getattr(self, "feature_names_in_", None))
             return X
         if sparse.issparse(X):

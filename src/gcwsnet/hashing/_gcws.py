@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from typing import Any, Literal
 
@@ -11,18 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gcwsnet import _core
 from gcwsnet._memory import require_memory
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import Matrix, as_floats, check_matrix, draw_seed, without_nan
-from gcwsnet.hashing._codes import Codes, Origin, one_hot
-from gcwsnet.hashing._hasher import DEFAULT_TABLE_MEMORY, FittedHasher, HasherSettings
-from gcwsnet.hashing.parameters import HASH_VERSION
-from gcwsnet.hashing.samplers import cap_table, check_caps, column_caps, expected_trials
+from gcwsnet._validation import Matrix, as_floats, check_choice, check_matrix, draw_seed, without_nan
+from gcwsnet.hashing._caps import column_caps, expected_trials
+from gcwsnet.hashing._hasher import DEFAULT_TABLE_MEMORY, Codes, Hasher, one_hot
 
-MOST_FEATURE_NAMES = 2**24
-MANY_TRIALS = 100
-ROWS_TO_ESTIMATE_TRIALS = 1000
+MAX_FEATURE_NAMES = 2**24
 
 
 class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -157,15 +151,25 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         self : GCWSHasher
         """
-        settings = HasherSettings.checked(self.get_params(deep=False))
         n_threads(self.n_jobs)
+        output = check_choice("output", self.output, ["codes", "onehot"])
         X = check_matrix(X, estimator=self, reset=True)
-        settings.check_finite(X, self._column_names)
-        seed = draw_seed(self.random_state)
-        self._fitted, self.seed_ = settings, seed
-        if settings.method == "rejection":
-            self._learn_caps(X, None)
-        self._make_core()
+        hasher = Hasher(
+            self.n_hashes,
+            seed=draw_seed(self.random_state),
+            n_features=X.shape[1],
+            p=self.p,
+            bits=self.bits,
+            t_bits=self.t_bits,
+            encoding=self.encoding,
+            method=self.method,
+            missing=self.missing,
+            table_memory=self.table_memory,
+        )
+        hasher.check_finite(X, getattr(self, "feature_names_in_", None))
+        self._hasher, self._output, self.seed_ = hasher, output, hasher.seed
+        if hasher.method == "rejection":
+            self._raise_caps(X)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> GCWSHasher:
@@ -183,25 +187,26 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         self : GCWSHasher
         """
-        if not hasattr(self, "seed_"):
+        if not hasattr(self, "_hasher"):
             return self.fit(X, y)
-        X = check_matrix(X, estimator=self, reset=False)
-        self._fitted.check_finite(X, self._column_names)
-        if self._fitted.method == "rejection":
-            self._learn_caps(X, self.caps_)
-            self._use_caps()
+        X, names = self._check_input(X)
+        self._hasher.check_finite(X, names)
+        if self._hasher.method == "rejection":
+            self._raise_caps(X)
         return self
 
-    def _learn_caps(self, X: Matrix, caps: NDArray[np.float64] | None) -> None:
+    def _raise_caps(self, X: Matrix) -> None:
+        """Raise the caps to the rows of X, and warn if rejection sampling is slow with them."""
         require_memory(16 * X.shape[1] * 8, f"the caps of {X.shape[1]} columns", "use method='gcws'")
-        self.caps_: NDArray[np.float64] = column_caps(X, caps)
-        rows = as_floats(X[:: -(-X.shape[0] // ROWS_TO_ESTIMATE_TRIALS)])
-        trials = expected_trials(without_nan(rows), self.caps_, self._fitted.p)
+        self.caps_: NDArray[np.float64] = column_caps(X, self._hasher.caps)
+        self._hasher = self._hasher.replace(caps=self.caps_)
+        rows = as_floats(X[:: -(-X.shape[0] // 1000)])
+        trials = expected_trials(without_nan(rows), self.caps_, self._hasher.p)
         self.expected_trials_ = float(trials[trials > 0].mean()) if trials.any() else 0.0
-        if self.expected_trials_ > MANY_TRIALS:
+        if self.expected_trials_ > 100:
             warnings.warn(
                 f"method='rejection' needs {self.expected_trials_:.3g} trials for each hash of these rows, and is "
-                f"quick only where some {MANY_TRIALS} do; use method='gcws', whose time does not depend on it",
+                "quick only where some 100 do; use method='gcws', whose time does not depend on it",
                 stacklevel=3,
             )
 
@@ -217,13 +222,13 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         codes : array of unsigned integers, shape (n, k), or CSR matrix of shape (n, 2**(bits + t_bits) k)
         """
-        X = self._check_input(X)
-        fitted = self._fitted
-        if fitted.output == "onehot":
-            n, k, n_bytes = X.shape[0], fitted.n_hashes, self._native.code_dtype.itemsize + 12
+        X, names = self._check_input(X)
+        hasher = self._hasher
+        if self._output == "onehot":
+            n, k, n_bytes = X.shape[0], hasher.n_hashes, hasher.code_dtype.itemsize + 12
             require_memory(n * k * n_bytes, f"the codes of {n} rows with {k} hashes each", "hash in batches")
-        codes = self._native.codes(X, n_threads(self.n_jobs), self._column_names)
-        return one_hot(codes, fitted.code_bits) if fitted.output == "onehot" else Codes(codes, self._origin())
+        codes = hasher.codes(X, n_threads(self.n_jobs), names)
+        return one_hot(codes, hasher.code_bits) if self._output == "onehot" else Codes(codes, hasher.origin)
 
     def samples(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the samples (i*, t*) of Algorithm 1, before they are encoded.
@@ -237,13 +242,13 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         i_star, t_star : arrays of int64, shape (n, k)
             `i_star` counts the columns of `gmm_transform`. A row of zeros has -1 and 0.
         """
-        X = self._check_input(X)
-        return self._native.samples(X, n_threads(self.n_jobs), self._column_names)
+        X, names = self._check_input(X)
+        return self._hasher.samples(X, n_threads(self.n_jobs), names)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the output columns: the class in lower case and a number."""
         check_is_fitted(self)
-        if self._n_features_out > MOST_FEATURE_NAMES:
+        if self._n_features_out > MAX_FEATURE_NAMES:
             raise ValueError(
                 f"the one-hot output has {self._n_features_out} columns, too many to name one by one; "
                 "use output='codes' or fewer bits"
@@ -252,62 +257,19 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @property
     def _n_features_out(self) -> int:
-        return self._fitted.n_hashes << (self._fitted.code_bits if self._fitted.output == "onehot" else 0)
+        return self._hasher.n_hashes << (self._hasher.code_bits if self._output == "onehot" else 0)
 
     @property
     def code_bits(self) -> int:
         """The bits of a code of a fitted hasher, with those of t* that are appended."""
-        if not hasattr(self, "_fitted"):
+        check_is_fitted(self)
+        return self._hasher.code_bits
+
+    def _check_input(self, X: Any) -> tuple[Matrix, Any]:
+        """Return X, checked, and the names of its columns."""
+        if not hasattr(self, "_hasher"):  # quicker than scikit-learn's function, which a row hashed alone would feel
             check_is_fitted(self)
-        return self._fitted.code_bits
-
-    @property
-    def _column_names(self) -> Any:
-        return getattr(self, "feature_names_in_", None)
-
-    def _check_input(self, X: Any) -> Matrix:
-        if not hasattr(self, "seed_"):
-            check_is_fitted(self)
-        X = check_matrix(X, estimator=self, reset=False)
-        if self._fitted.method == "rejection":
-            self._fitted.check_finite(X, self._column_names)
-            check_caps(X, self.caps_, columns=self._column_names)
-        return X
-
-    def _use_caps(self) -> None:
-        """Give the native core the caps to the power p."""
-        self._native.core.use_caps(*cap_table(self.caps_, self._fitted.p))
-
-    def _origin(self) -> Origin:
-        """Return what decides the codes of a row, besides the row itself."""
-        fitted = self._fitted
-        return Origin(
-            method=fitted.method,
-            hash_version=HASH_VERSION,
-            seed=self.seed_,
-            p=fitted.p,
-            bits=fitted.code_bits,
-            t_bits=fitted.t_bits,
-            encoding=fitted.encoding,
-            columns=self.n_features_in_ if fitted.encoding == "lowbits" else None,
-            caps=_digest(self.caps_) if fitted.method == "rejection" else None,
-        )
-
-    def _make_core(self, scan: _core.Scan = _core.Scan.AUTO) -> None:
-        """Make the native hasher. Every scan gives the same samples; tests and benchmarks name one to compare them."""
-        self._native = FittedHasher(self._fitted, self.seed_, self.n_features_in_, scan=scan)
-        if self._fitted.method == "rejection":
-            self._use_caps()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the native tables, which follow from the rest."""
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_native"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if hasattr(self, "seed_"):
-            self._make_core()
+        return check_matrix(X, estimator=self, reset=False), getattr(self, "feature_names_in_", None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -315,7 +277,3 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.input_tags.allow_nan = self.missing == "zero"
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _digest(array: NDArray[Any]) -> str:
-    return hashlib.sha256(array.tobytes()).hexdigest()[:16]

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import check_integer
-from gcwsnet.hashing._codes import check_comparable
+from gcwsnet.hashing._hasher import check_comparable
 
 BATCH = 1 << 22
 

@@ -16,8 +16,6 @@ from gcwsnet.hashing.elementary import F, log, minus_log1m
 HASH_VERSION = 1
 """The version of the hash. It changes with everything that changes a code: parameters, logarithm, encoding, ..."""
 
-SMALLEST_R = F(2**-20)
-
 
 class GCWSParameters(NamedTuple):
     """The parameters r, c and beta of Algorithm 1, with ln c for c, each of shape (features, hashes)."""
@@ -27,12 +25,12 @@ class GCWSParameters(NamedTuple):
     beta: NDArray[np.float32]
 
 
-def word(low: NDArray[np.uint32], high: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return 32 uniform bits of the two halves of uniform keys.
+def mix(low: NDArray[np.uint32], high: NDArray[np.uint32] | int = 0) -> NDArray[np.uint32]:
+    """Return 32 uniform bits of the two halves of uniform keys; for one `high` they are one to one in `low`.
 
     Examples
     --------
-    >>> word(np.array([0, 1], dtype=np.uint32), np.array([1, 0], dtype=np.uint32))
+    >>> mix(np.array([0, 1], dtype=np.uint32), np.array([1, 0], dtype=np.uint32))
     array([2221679335, 1753845952], dtype=uint32)
     """
     x = low ^ (low >> np.uint32(16))
@@ -40,6 +38,13 @@ def word(low: NDArray[np.uint32], high: NDArray[np.uint32]) -> NDArray[np.uint32
     x = x ^ (x >> np.uint32(15)) ^ high
     x = x * np.uint32(0x846CA68B)
     return x ^ (x >> np.uint32(16))
+
+
+def words(seed: int, features: ArrayLike, hashes: ArrayLike, number: int) -> NDArray[np.uint32]:
+    """Return one of the four random words of all pairs of a feature and a hash, of shape (features, hashes)."""
+    of_feature = keys(seed, FEATURES, features)
+    of_hash = keys(seed, HASHES, 4 * np.asarray(hashes, dtype=np.uint64) + np.uint64(number))
+    return mix(*(a[:, np.newaxis] ^ b for a, b in zip(of_feature, of_hash, strict=True)))
 
 
 def unit31(h: NDArray[np.uint32]) -> NDArray[np.float32]:
@@ -83,16 +88,11 @@ def parameters(seed: int, features: ArrayLike, hashes: ArrayLike) -> GCWSParamet
     >>> bool((parameters(seed=0, features=[1], hashes=[2]).r == q.r[1, 2]).all())
     True
     """
-    low_i, high_i = (half[:, np.newaxis] for half in keys(seed, FEATURES, features))
-    h = []
-    for w in range(4):
-        low_j, high_j = keys(seed, HASHES, 4 * np.asarray(hashes, dtype=np.uint64) + np.uint64(w))
-        h.append(word(low_i ^ low_j, high_i ^ high_j))
+    h = [words(seed, features, hashes, number) for number in range(4)]
     w1 = unit31((h[0] & np.uint32(0xFFFF0000)) | (h[1] >> np.uint32(16)))
     u2 = unit31((h[0] << np.uint32(16)) | (h[1] & np.uint32(0xFFFF)))
     e1 = minus_log1m(w1)
     e2 = -log(_unit24(h[2]))
-    beta = _unit24(h[3])
     log_c = log(e1 + e2)
-    r = np.maximum(log_c - log(e1 * u2), SMALLEST_R)
-    return GCWSParameters(r, log_c, beta)
+    r = np.maximum(log_c - log(e1 * u2), F(2**-20))
+    return GCWSParameters(r, log_c, beta=_unit24(h[3]))

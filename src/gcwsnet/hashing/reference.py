@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from gcwsnet._keys import SALTS, keys
 from gcwsnet.hashing.elementary import F, log_of_data
-from gcwsnet.hashing.parameters import parameters
+from gcwsnet.hashing.parameters import mix, parameters
 from gcwsnet.kernels._pgmm import gmm_transform
 
-NO_FEATURE, NO_T = -1, 0  # the sample of a row without non-zero entries
+Samples = tuple[NDArray[np.int64], NDArray[np.int64]]
+NAN_BITS = np.uint32(0x7FC00000)  # stands for the t* of a row without non-zero entries
 
 
 def gmm_features(X: ArrayLike) -> NDArray[np.floating]:
@@ -22,14 +23,12 @@ def gmm_features(X: ArrayLike) -> NDArray[np.floating]:
     return features
 
 
-def samples_of_zeros(n_rows: int, n_hashes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def samples_of_zeros(n_rows: int, n_hashes: int) -> Samples:
     """Return the reserved samples (i*, t*) of rows of zeros: -1 and 0."""
-    return np.full((n_rows, n_hashes), NO_FEATURE, dtype=np.int64), np.full((n_rows, n_hashes), NO_T, dtype=np.int64)
+    return np.full((n_rows, n_hashes), -1, dtype=np.int64), np.zeros((n_rows, n_hashes), dtype=np.int64)
 
 
-def gcws(
-    X: ArrayLike, n_hashes: int | NDArray[np.int64], *, p: float = 1.0, seed: int = 0
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def gcws(X: ArrayLike, n_hashes: int | NDArray[np.int64], *, p: float = 1.0, seed: int = 0) -> Samples:
     """Return the samples (i*, t*) of each row: Algorithm 1 with the parameters of `seed`.
 
     Parameters
@@ -71,24 +70,6 @@ def gcws(
     return i_star, t_star
 
 
-NAN_BITS = np.uint32(0x7FC00000)  # stands for the t* of a row without non-zero entries
-
-
-def scramble(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return 32 bits scrambled one to one.
-
-    Examples
-    --------
-    >>> scramble(np.array([0, 1, 2], dtype=np.uint32))
-    array([         0, 1753845952, 3507691905], dtype=uint32)
-    """
-    x = h ^ (h >> np.uint32(16))
-    x = x * np.uint32(0x7FEB352D)
-    x = x ^ (x >> np.uint32(15))
-    x = x * np.uint32(0x846CA68B)
-    return x ^ (x >> np.uint32(16))
-
-
 def encode(
     i_star: NDArray[np.int64],
     t_star: NDArray[np.int64],
@@ -106,15 +87,8 @@ def encode(
     ----------
     i_star, t_star : arrays of int64, shape (n, k)
         Samples; -1 and 0 for a row of zeros.
-    seed : int
-        Of the hasher, for the salt of each hash.
-    bits : int
-        b, from 1 to 32.
-    t_bits : "all" or int from 0 to 8
-        Mix all of t* in, or append that many low bits of it.
-    encoding : "mixed" or "lowbits"
-        b bits of a mix, or the low b bits of i* counted column first (positive part of column i is i,
-        negative part D + i).
+    seed, bits, t_bits, encoding
+        Those of the hasher, see `GCWSHasher`. The seed gives each hash its salt.
     n_columns : int
         D, the columns of the data.
     salts : int
@@ -136,7 +110,7 @@ def encode(
         t = np.zeros_like(i)
         if t_bits == "all":
             t = np.where(i_star < 0, NAN_BITS, t_star.astype(np.float32).view(np.uint32))
-        code = scramble(scramble(i ^ salt_low) ^ t ^ salt_high) >> np.uint32(32 - bits)
+        code = mix(mix(i ^ salt_low) ^ t ^ salt_high) >> np.uint32(32 - bits)
     else:
         column_first = np.where(i_star < 0, -1, (i_star >> 1) + (i_star & 1) * n_columns)
         code = column_first.astype(np.uint32) & np.uint32((1 << bits) - 1)

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import as_floats, check_finite, check_matrix, check_number
-from gcwsnet.hashing._codes import Codes, check_comparable
-from gcwsnet.hashing._hasher import FittedHasher
+from gcwsnet.hashing._hasher import Codes, Hasher, check_comparable
 from gcwsnet.neighbors._files import read_store, write_store
 from gcwsnet.neighbors._kneighbors import NeighborsTransformer, Queries
 from gcwsnet.neighbors._segments import Ids, Segment, signs
@@ -121,7 +120,7 @@ class GCWSIndex(NeighborsTransformer):
     Pairs(ids=array(['b'], dtype=object), earlier_ids=array(['a'], dtype=object), similarities=array([0.82352941]))
     """
 
-    _hasher: FittedHasher
+    _hasher: Hasher
 
     def __init__(
         self,

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gcwsnet._validation import check_choice, check_integer, check_number, check_power, draw_seed
-from gcwsnet.hashing._codes import Origin
-from gcwsnet.hashing._gcws import GCWSHasher
-from gcwsnet.hashing._hasher import MOST_HASHES, FittedHasher, HasherSettings
+from gcwsnet.hashing._hasher import MAX_HASHES, Hasher, Origin
 from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.theory import collision_probability
 
@@ -200,7 +198,7 @@ class IndexSettings:
         if keep_rows and parameters["fetch_rows"] is not None:
             raise ValueError("fetch_rows has no effect with keep_rows=True; give keep_rows=False")
         settings = cls(
-            n_hashes=check_integer("n_hashes", parameters["n_hashes"], 1, MOST_HASHES),
+            n_hashes=check_integer("n_hashes", parameters["n_hashes"], 1, MAX_HASHES),
             p=check_power(parameters["p"]),
             bits=check_integer("bits", parameters["bits"], 1, 32),
             threshold=None if threshold is None else check_number("threshold", threshold, 0.0, 1.0),
@@ -243,10 +241,11 @@ class IndexSettings:
     def _sampler(self) -> str:
         return "minwise" if self.sets else "gcws"
 
-    def hasher(self, n_features: int) -> FittedHasher:
-        """Return the hasher of rows with a number of columns: that of GCWSHasher with its defaults."""
-        hasher = GCWSHasher(self.n_hashes, p=self.p, bits=self.bits, method=self._sampler)
-        return FittedHasher(HasherSettings.checked(hasher.get_params(deep=False)), self.seed, n_features)
+    def hasher(self, n_features: int) -> Hasher:
+        """Return the hasher of rows with a number of columns."""
+        return Hasher(
+            self.n_hashes, seed=self.seed, n_features=n_features, p=self.p, bits=self.bits, method=self._sampler
+        )
 
     def origin(self) -> Origin:
         """Return what decides the codes of a row."""

@@ -6,13 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from scipy import sparse
 from torch import Tensor, nn
 
 from gcwsnet._keys import SALTS, keys
 from gcwsnet._validation import check_integer
-from gcwsnet.hashing._gcws import GCWSHasher
-from gcwsnet.hashing._hasher import FittedHasher
+from gcwsnet.hashing._hasher import Hasher
 from gcwsnet.hashing.elementary import LN2, SQRT_HALF, SQRT_HALF_OF_DOUBLE, F, Q
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import NAN_BITS
@@ -39,15 +37,15 @@ class TensorHasher:
 
     Parameters
     ----------
-    hasher : FittedHasher
+    hasher : Hasher
         Of the method "gcws".
     device : torch.device
         Where the parameters of all features and hashes are kept: 16 bytes for each feature, two of a column, and hash.
     """
 
-    def __init__(self, hasher: FittedHasher, device: torch.device) -> None:
+    def __init__(self, hasher: Hasher, device: torch.device) -> None:
         self._hasher, self.device = hasher, device
-        k, n_features = hasher.settings.n_hashes, 2 * hasher.n_features
+        k, n_features = hasher.n_hashes, 2 * hasher.n_features
         self._tables = [torch.empty((n_features, k), dtype=torch.float32, device=device) for _ in range(4)]
         for first in range(0, n_features, FEATURES_AT_ONCE):
             features = np.arange(first, min(first + FEATURES_AT_ONCE, n_features))
@@ -65,7 +63,7 @@ class TensorHasher:
             raise ValueError(
                 f"every entry must be finite, not NaN or inf; embeddings[{row}, {column}] is {float(rows[row, column])}"
             )
-        settings = self._hasher.settings
+        settings = self._hasher
         codes = torch.empty((len(rows), settings.n_hashes), dtype=self.dtype, device=rows.device)
         features = _features_at_once(rows.shape[1], settings.n_hashes)
         step = max(1, EVALUATIONS_AT_ONCE // (features * settings.n_hashes))
@@ -81,7 +79,7 @@ class TensorHasher:
 
     def _samples(self, rows: Tensor, features_at_once: int) -> tuple[Tensor, Tensor, Tensor]:
         """Return i*, t* and which rows are empty: Algorithm 1, over some features at a time."""
-        L = torch.tensor(self._hasher.settings.p, dtype=torch.float32, device=rows.device) * log_of_data(rows)
+        L = torch.tensor(self._hasher.p, dtype=torch.float32, device=rows.device) * log_of_data(rows)
         negative = rows < 0
         has_negative = bool(negative.any())
         nothing = torch.tensor(-torch.inf, device=rows.device)
@@ -89,7 +87,7 @@ class TensorHasher:
         L = torch.stack(both, dim=2).flatten(1)
         stride = 1 if has_negative else 2  # of non-negative rows the even features are all there are
         inverse_r, beta, offset, r = (table[::stride] for table in self._tables)
-        shape = (len(rows), self._hasher.settings.n_hashes)
+        shape = (len(rows), self._hasher.n_hashes)
         best = torch.full(shape, torch.inf, device=rows.device)
         t_star = torch.zeros(shape, device=rows.device)
         i_star = torch.zeros(shape, dtype=torch.int64, device=rows.device)
@@ -107,7 +105,7 @@ class TensorHasher:
 
     def _encoded(self, i: Tensor, t: Tensor, empty: Tensor) -> Tensor:
         """Return codes as int64, see `gcwsnet.hashing.reference.encode`."""
-        settings = self._hasher.settings
+        settings = self._hasher
         i = torch.where(empty, WORD, i)
         if settings.encoding == "mixed":
             low, high = self._salts
@@ -245,8 +243,10 @@ class GCWSLayer(nn.Module):
     ) -> None:
         super().__init__()
         self.in_features = check_integer("in_features", in_features, 1, 2**31 - 1)
-        self._hasher = GCWSHasher(n_hashes, p=p, bits=bits, t_bits=t_bits, encoding=encoding, random_state=seed)
-        self._fit()
+        self._hasher = Hasher(
+            n_hashes, seed=seed, n_features=self.in_features, p=p, bits=bits, t_bits=t_bits, encoding=encoding
+        )
+        self._tensors = None
         placed = {"device": device, "dtype": dtype}
         self.linear = HashedLinear(
             n_hashes, self._hasher.code_bits, out_features, reduction=reduction, seed=seed, sparse=sparse, **placed
@@ -263,18 +263,17 @@ class GCWSLayer(nn.Module):
         """Return codes on the device of the rows, which the native core computes on a CPU."""
         rows = rows if rows.dtype in (torch.float32, torch.float64) else rows.to(torch.float32)
         if rows.is_cpu:
-            self._hasher.n_jobs = torch.get_num_threads()
-            return torch.from_numpy(self._hasher.transform(rows.numpy()))
+            return torch.from_numpy(self._hasher.codes(rows.numpy(), torch.get_num_threads()))
         return self._codes_by_tensors(rows)
 
     def _codes_by_tensors(self, rows: Tensor) -> Tensor:
         """Return the same codes by operations on tensors."""
-        fitted = self._hasher._native
+        hasher = self._hasher
         if rows.is_meta:
-            dtype = CODE_DTYPES[fitted.code_dtype.itemsize]
-            return torch.empty((len(rows), fitted.settings.n_hashes), dtype=dtype, device="meta")
+            dtype = CODE_DTYPES[hasher.code_dtype.itemsize]
+            return torch.empty((len(rows), hasher.n_hashes), dtype=dtype, device="meta")
         if self._tensors is None or self._tensors.device != rows.device:
-            self._tensors = TensorHasher(fitted, rows.device)
+            self._tensors = TensorHasher(hasher, rows.device)
         return self._tensors.codes(rows)
 
     def forward(self, embeddings: Tensor) -> Tensor:
@@ -287,7 +286,7 @@ class GCWSLayer(nn.Module):
         They are the seed, as the int64 of the same bits, k, b, `t_bits` with -1 for "all", the number of the encoding,
         and the bits of p as a float64.
         """
-        hasher, seed = self._hasher, int(self._hasher.seed_)
+        hasher, seed = self._hasher, self._hasher.seed
         t_bits = -1 if hasher.t_bits == "all" else hasher.t_bits
         p = int(np.float64(hasher.p).view(np.int64))
         encoding = ENCODINGS.index(hasher.encoding)
@@ -302,14 +301,14 @@ class GCWSLayer(nn.Module):
                 f"a state of {n_hashes} hashes of {bits + max(t_bits, 0)} bits cannot be loaded into a layer of "
                 f"{hasher.n_hashes} hashes of {hasher.code_bits} bits; make the layer with the same n_hashes and bits"
             )
-        hasher.set_params(
-            random_state=seed % 2**64,
+        self._hasher = hasher.replace(
+            seed=seed % 2**64,
             bits=bits,
             t_bits="all" if t_bits < 0 else t_bits,
             encoding=ENCODINGS[encoding],
             p=float(np.int64(p).view(np.float64)),
         )
-        self._fit()
+        self._tensors = None
 
     def extra_repr(self) -> str:
         """Return what the layer was made with, for `repr`."""
@@ -319,7 +318,3 @@ class GCWSLayer(nn.Module):
     def __getstate__(self) -> dict[str, Any]:
         """Return what is kept of the layer: the tables of a device follow from the rest."""
         return self.__dict__ | {"_tensors": None}
-
-    def _fit(self) -> None:
-        self._tensors = None
-        self._hasher.fit(sparse.csr_matrix((1, self.in_features), dtype=np.float32))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,7 +21,7 @@ from gcwsnet._validation import (
     check_power,
     without_nan,
 )
-from gcwsnet.hashing._hasher import DEFAULT_TABLE_MEMORY, FittedHasher, HasherSettings
+from gcwsnet.hashing._hasher import Hasher
 from gcwsnet.tables._format import check_coder
 from gcwsnet.tables._preprocessing import KINDS, AnyPreprocessing, preprocessing_from_state
 from gcwsnet.tables._schema import Schema
@@ -172,11 +171,11 @@ class Coder:
     temperature: float = 1.0
     selection: tuple[Candidate, ...] = ()
     schema: Schema | None = None
-    _hasher: FittedHasher = field(init=False, repr=False)
+    _hasher: Hasher = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        settings = HasherSettings.checked(self._hasher_parameters)
-        object.__setattr__(self, "_hasher", FittedHasher(settings, self.seed, self.preprocessing.n_columns))
+        hasher = Hasher(**self._hasher_parameters, seed=self.seed, n_features=self.preprocessing.n_columns)
+        object.__setattr__(self, "_hasher", hasher)
 
     @property
     def _hasher_parameters(self) -> dict[str, Any]:
@@ -186,18 +185,15 @@ class Coder:
             "bits": self.settings.bits,
             "t_bits": self.settings.t_bits,
             "encoding": self.settings.encoding,
-            "output": "codes",
-            "method": "gcws",
             "missing": "error" if self.settings.missing == "error" else "zero",
-            "table_memory": DEFAULT_TABLE_MEMORY,
         }
 
     @property
     def code_bits(self) -> int:
         """The bits of a code."""
-        return self._hasher.settings.code_bits
+        return self._hasher.code_bits
 
-    @cached_property
+    @property
     def hasher(self) -> GCWSHasher:
         """The hasher of preprocessed rows, as a transformer of scikit-learn."""
         from gcwsnet.hashing._gcws import GCWSHasher  # noqa: PLC0415 - scikit-learn takes long to import
