@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -251,7 +251,7 @@ def check_coder(arrays: Arrays, description: Any) -> int:
 
 def check_candidates(part: Fields) -> None:
     """Raise a ValueError unless all candidates of a selection have their entries."""
-    types = {
+    types: dict[str, Callable[[Any], bool]] = {
         "text": lambda value: isinstance(value, str),
         "text or null": lambda value: value is None or isinstance(value, str),
         "flag": lambda value: isinstance(value, bool),
