@@ -1,15 +1,12 @@
-"""How a stream is followed: the drift test, the choice of the weights that predict, the history, and work in turns."""
+"""How a stream is followed: the drift test, the choice of the weights that predict, and the history."""
 
-import gc
 import math
-import threading
 from typing import Any
 
 import numpy as np
 import pytest
 
 from gcwsnet import _core
-from gcwsnet.estimators._stream import InTurns
 from gcwsnet.files import Batch
 from gcwsnet.net._following import ALARM, ALLOWANCE, LARGEST, DriftTest, Following
 from gcwsnet.net._history import MOST_RECORDS, append, thin
@@ -208,47 +205,3 @@ def test_single_rows_of_a_stream_make_few_records() -> None:
     assert trainer.history["rows"][-1] == 5000
     assert len(trainer.history["rows"]) < 400
     assert trainer.history["predicted_accuracy"][-1] == 1
-
-
-def test_work_in_turns_runs_only_while_it_is_waited_for() -> None:
-    done: list[int] = []
-
-    def work(pause: Any) -> str:
-        for number in range(5):
-            done.append(number)
-            pause()
-        return "all"
-
-    task = InTurns(work)
-    assert done == []
-    assert not task.advance(2)
-    assert done == [0, 1]
-    assert task.advance(10)
-    assert done == [0, 1, 2, 3, 4]
-    assert task.result == "all"
-
-
-def test_an_error_in_turns_is_raised_where_it_is_waited_for() -> None:
-    def work(pause: Any) -> None:
-        pause()
-        raise ValueError("no such column")
-
-    task = InTurns(work)
-    task.advance(1)
-    with pytest.raises(ValueError, match="no such column"):
-        task.advance(1)
-
-
-def test_abandoned_work_ends() -> None:
-    def work(pause: Any) -> None:
-        while True:
-            pause()
-
-    task = InTurns(work)
-    task.advance(3)
-    thread = task._thread
-    del task
-    gc.collect()
-    thread.join(timeout=60)
-    assert not thread.is_alive()
-    assert thread not in threading.enumerate()

@@ -660,8 +660,8 @@ class GCWSNetEstimator(NetParameters):
         self._stream = stream
         if not stream.is_fit_due:
             return
-        kept, searched = stream.joined(), stream.is_search_due and self._is_searched()
-        self._stream = stream.fitted(kept, searched=searched)
+        kept, searched = stream.joined(), stream.is_full and self._is_searched()
+        self._stream = stream.fitted(kept)
         coder = self._fit_stream_coder(kept, beginning, searched=searched)
         if searched:
             show_selection(self.verbose, list(coder.selection))
