@@ -39,24 +39,20 @@ def hits(model: Any, X: Any, y: Any, size: int = 32, **first: Any) -> Any:
     return found
 
 
-def test_labels_that_are_exchanged_are_noticed_and_learned_again() -> None:
+def test_labels_that_are_exchanged_are_learned_again() -> None:
     X, y = clusters(6000)
     y[4000:] = (y[4000:] + 1) % 5
     model = small()
     found = hits(model, X, y, classes=range(5))
     assert found[3000:4000].mean() > 0.9
     assert found[4500:6000].mean() > 0.85
-    drifts = [event["rows"] for event in model.stream_events_ if event["event"] == "drift"]
-    assert len(drifts) == 1
-    assert 4000 <= drifts[0] < 4100
 
 
-def test_a_stream_that_stays_as_it_is_has_no_drift_and_is_averaged() -> None:
+def test_a_stream_that_stays_as_it_is_is_averaged() -> None:
     X, y = clusters(6000)
     noisy = np.where(np.random.default_rng(0).random(6000) < 0.2, (y + 1) % 5, y)
     model = small()
     hits(model, X, noisy, classes=range(5))
-    assert [event for event in model.stream_events_ if event["event"] == "drift"] == []
     assert model.trainer_.net.predicts_with in ("recent", "average")
 
 
@@ -186,16 +182,14 @@ def test_a_regression_follows_a_stream() -> None:
     model = GCWSNetRegressor(n_hashes=64, hidden=(32,), p=1.0, relevance=0, scale="numeric", random_state=0)
     for first in range(0, 5000, 20):
         model.partial_fit(X[first : first + 20], y[first : first + 20])
-    assert next(event["rows"] for event in model.stream_events_ if event["event"] == "drift") in range(3500, 3700)
     assert model.score(X[4500:], y[4500:]) > 0.7
 
 
 def test_events_are_written_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    X, y = clusters(1200)
-    y[800:] = (y[800:] + 1) % 5
+    X, y = clusters(200)
     with caplog.at_level(logging.DEBUG, logger="gcwsnet"):
-        hits(small(), X, y, classes=range(5))
-    assert any(record.message.startswith("drift at row 8") for record in caplog.records)
+        hits(small(), X, np.where(np.arange(200) < 100, 0, y))
+    assert any(record.message.startswith("label at row ") for record in caplog.records)
 
 
 def test_few_rows_at_once_are_learned_as_with_a_callback() -> None:

@@ -313,7 +313,7 @@ class FittedNet(FittedModel):
 
     @property
     def stream_events_(self) -> list[dict[str, Any]]:
-        """What happened while a stream was followed, the latest 1,000 events: "drift", "preprocessing" and "label"."""
+        """What happened while a stream was followed, the latest 1,000: "preprocessing", "columns" and "label"."""
         following = self.trainer_.following
         return [] if following is None else list(following.events)
 
@@ -712,8 +712,7 @@ class GCWSNetEstimator(NetParameters):
             self._run(plan, rows, shuffle=False)
             return
         threads = 1 if self.n_jobs is None and rows.n_rows == 1 else n_threads(self.n_jobs)
-        for event in self.trainer_.follow_quietly(self._encoded(rows, threads, target), n_jobs=threads):
-            logger.debug("%s", describe_event(event))
+        self.trainer_.follow_quietly(self._encoded(rows, threads, target), n_jobs=threads)
 
     def _is_searched(self) -> bool:
         """Return whether the preprocessing of a stream, or p, is searched for."""

@@ -176,7 +176,7 @@ class GCWSNetClassifier(ClassifierMixin, GCWSNetEstimator):
         the record before, each taken before it was learned; "eval_loss" and "eval_accuracy" on an `eval_set`. A call
         of `partial_fit` counts as an epoch. Of a stream there are at most 512 records, see ``docs/streams.md``.
     stream_events_ : list of dict
-        What happened while a stream was followed: "drift", "preprocessing" and "label", with the "rows" seen.
+        What happened while a stream was followed: "preprocessing", "columns" and "label", with the "rows" seen.
     schema_ : Schema or None
         What the columns of a frame became; None for arrays. ``get_feature_names_out()`` has the names of the columns
         that are hashed.
