@@ -682,20 +682,20 @@ class GCWSNetEstimator(NetParameters):
 
     def _fit_stream_coder(self, rows: Batch, beginning: Beginning | None, *, searched: bool) -> Coder:
         """Return the coder of the first rows of a stream: by a search, or with what was chosen so far."""
-        training = self._training_settings().for_rows(math.inf)
-        coder = self.coder_ if beginning is None else None
+        chosen: dict[str, Any] = {}
+        selection: tuple[Candidate, ...] = ()
         if beginning is None:
-            beginning = Beginning(self.trainer_.targets, self.coder_.settings, self.coder_.schema, self.coder_.seed)
+            coder, recipe = self.coder_, self.coder_.preprocessing.recipe
+            beginning = Beginning(self.trainer_.targets, coder.settings, coder.schema, coder.seed)
+            chosen = {"scale": recipe.scale, "relevance": recipe.relevance, "p": coder.p}
+            selection = coder.selection
         settings = beginning.settings
         if not searched:
-            chosen = replace(settings, search="off")
-            if coder is not None:
-                recipe = coder.preprocessing.recipe
-                chosen = replace(chosen, scale=recipe.scale, relevance=recipe.relevance, p=coder.p)
-            beginning = beginning._replace(settings=chosen)
-        made = self._fit_coder(rows, beginning, training)
-        made = replace(made, settings=settings, preprocessing=keep_constants(made.preprocessing, rows.X))
-        return made if searched or coder is None else replace(made, selection=coder.selection)
+            beginning = beginning._replace(settings=replace(settings, search="off", **chosen))
+        made = self._fit_coder(rows, beginning, self._training_settings().for_rows(math.inf))
+        preprocessing = keep_constants(made.preprocessing, rows.X)
+        selection = made.selection if searched else selection
+        return replace(made, settings=settings, preprocessing=preprocessing, selection=selection)
 
     def _reactivate_columns(self, X: Any) -> None:
         """Take in columns of a stream that were constant in its first rows, and vary now."""

@@ -148,7 +148,7 @@ class Net(ABC):
         """Whether weights are averaged."""
 
     @abstractmethod
-    def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
+    def start_averaging(self, rows_seen: int, *, recent: bool = False) -> None:
         """Average the weights from here on, over the last half of the rows, or somewhat more, and predict with that.
 
         Parameters
@@ -157,8 +157,6 @@ class Net(ABC):
             The rows learned so far. The weights as they are count as the mean over the second half of them.
         recent : bool, default=False
             Whether there is a mean over recent rows too.
-        from_now : bool, default=False
-            Whether earlier rows do not count, as after a change of the stream. A mean over recent rows stays as it is.
         """
 
     @abstractmethod
@@ -346,7 +344,7 @@ class NativeNet(Net):
         """Whether weights are averaged."""
         return self.core.is_averaging
 
-    def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
+    def start_averaging(self, rows_seen: int, *, recent: bool = False) -> None:
         """Average the weights from here on."""
         means = 2 * (not self.core.is_averaging) + (recent and not self.core.has_recent_mean)
         table = self.weights()[TABLE]
@@ -355,9 +353,8 @@ class NativeNet(Net):
             f"averages of a table of {table.shape[0]} rows and {table.shape[1]} columns",
             "use average=False, a reduction, fewer bits or fewer hashes",
         )
-        if not from_now:  # else the clock of the means goes on
-            self.core.rows_seen = rows_seen
-        self.core.start_averaging(from_now=from_now)
+        self.core.rows_seen = rows_seen
+        self.core.start_averaging()
         if recent and not self.core.has_recent_mean:
             self.core.start_recent_mean(1 - 1 / RECENT_ROWS)
         self._predicts, self.predicts_with = None, AVERAGE
@@ -558,10 +555,10 @@ class EnsembleNet(Net):
         """Whether weights are averaged."""
         return self.members[0].is_averaging
 
-    def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
+    def start_averaging(self, rows_seen: int, *, recent: bool = False) -> None:
         """Average the weights from here on."""
         for member in self.members:
-            member.start_averaging(rows_seen, recent=recent, from_now=from_now)
+            member.start_averaging(rows_seen, recent=recent)
 
     def stop_averaging(self) -> None:
         """Forget the averages."""

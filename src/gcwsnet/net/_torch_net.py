@@ -164,18 +164,16 @@ class TorchNet(Net):
         """Whether weights are averaged."""
         return self._averages is not None
 
-    def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
+    def start_averaging(self, rows_seen: int, *, recent: bool = False) -> None:
         """Average the weights from here on."""
-        self._rows_seen = self._rows_seen if from_now else rows_seen
-        origin = self._rows_seen if from_now else 0
-        start = self._rows_seen - origin
-        older = start - start // 2
+        self._rows_seen = rows_seen
+        older = rows_seen - rows_seen // 2
         now = self._last_weights()
         self._averages = (
             {name: value * older for name, value in now.items()},
             {name: torch.zeros_like(value) for name, value in now.items()},
         )
-        self._averaging_rows = [start, older, 0, origin]
+        self._averaging_rows = [rows_seen, older, 0, 0]
         if recent and self._recent is None:
             self._recent = {name: value.clone() for name, value in now.items()}
         self.predicts_with = AVERAGE

@@ -100,8 +100,6 @@ class Plan:
     follows : bool
         Whether the rows are a stream that may change, see `Following`: the weights are averaged, those that predict are
         chosen all the time, and the history stays short.
-    rows_at_once : int
-        The most rows of a call of the native core, after which the observer is told; 0 for as many as take a moment.
     """
 
     epochs: int
@@ -113,11 +111,6 @@ class Plan:
     checkpoint_rows: int = 0
     averaged: bool = False
     follows: bool = False
-    rows_at_once: int = 0
-
-    def __post_init__(self) -> None:
-        if self.follows:
-            object.__setattr__(self, "rows_at_once", PIECE_ROWS)
 
 
 class Observer:
@@ -290,7 +283,7 @@ class Run:
         if plan.doubling:
             events.append(_next_doubling(trainer.rows_seen) - trainer.rows_seen)
         steps = max(1.0, math.ceil(min(events) / self.batch_size)) if math.isfinite(min(events)) else math.inf
-        most = max(1, plan.rows_at_once // self.batch_size) if plan.rows_at_once else trainer.steps_of_a_call
+        most = max(1, PIECE_ROWS // self.batch_size) if plan.follows else trainer.steps_of_a_call
         return int(min(steps, most))
 
     def _record_is_over(self, before: int) -> bool:

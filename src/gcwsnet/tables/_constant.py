@@ -52,7 +52,7 @@ def _keep(preprocessing: Preprocessing, X: Matrix) -> Preprocessing:
         quantiles[is_new], quantiles[~is_new] = value[:, None], scaling.quantiles
         made = QuantileScaling(kind, quantiles)
     elif sparse.issparse(X):
-        made = _with(scaling, "divisor", columns, np.abs(value))
+        made = _with(scaling, "divisor", columns, np.where(value == 0, np.inf, np.abs(value)))
     else:
         made = _with(scaling, "shift", columns, value)
     return replace(preprocessing, scaling=made, weight=weight)
