@@ -4,7 +4,7 @@ A stream that changes
 
 ``partial_fit`` sees each row once, in its order, and the stream may change under way. Here scikit-learn's digits come
 one after the other, and the question changes half way: first whether a digit is even, then whether it is below five.
-The model notices, says when, and learns the new question.
+The model predicts with recent weights, and learns the new question.
 """
 
 import matplotlib.pyplot as plt
@@ -28,19 +28,13 @@ for start in range(0, len(X), 16):
     model.partial_fit(X[batch], y[batch], classes=[False, True])
 
 # %%
-# Each row is predicted before it is learned. ``stream_events_`` has what the model noticed: here, when the stream
-# changed.
-
-drifts = [event for event in model.stream_events_ if event["event"] == "drift"]
-print(drifts)
+# Each row is predicted before it is learned.
 
 window = 100
 accuracy = np.convolve(right, np.full(window, 1 / window), mode="valid")
 figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
 axes.plot(np.arange(len(accuracy)) + 16 + window, accuracy, label=f"accuracy, last {window} rows")
 axes.axvline(half, color="k", linestyle=":", label="the question changes")
-for number, event in enumerate(drifts):
-    axes.axvline(event["rows"], color="C3", linewidth=0.8, label=None if number else "drift noticed")
 axes.set(xlabel="rows seen", ylabel="accuracy", ylim=(0, 1))
 axes.legend(loc="lower right")
 plt.show()

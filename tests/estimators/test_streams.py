@@ -1,11 +1,8 @@
-"""Streams that change: `partial_fit` follows labels, units, columns and classes; models that are saved meanwhile."""
+"""Streams that change: `partial_fit` follows labels, columns and classes; models that are saved meanwhile."""
 
 import copy
-import gc
 import logging
 import pickle
-import threading
-import weakref
 from pathlib import Path
 from typing import Any
 
@@ -42,45 +39,48 @@ def hits(model: Any, X: Any, y: Any, size: int = 32, **first: Any) -> Any:
     return found
 
 
-def test_labels_that_are_exchanged_are_noticed_and_learned_again() -> None:
+def test_labels_that_are_exchanged_are_learned_again() -> None:
     X, y = clusters(6000)
     y[4000:] = (y[4000:] + 1) % 5
     model = small()
     found = hits(model, X, y, classes=range(5))
     assert found[3000:4000].mean() > 0.9
     assert found[4500:6000].mean() > 0.85
-    drifts = [event["rows"] for event in model.stream_events_ if event["event"] == "drift"]
-    assert len(drifts) == 1
-    assert 4000 <= drifts[0] < 4100
 
 
-def test_a_stream_that_stays_as_it_is_has_no_drift_and_is_averaged() -> None:
+def test_a_stream_that_stays_as_it_is_is_averaged() -> None:
     X, y = clusters(6000)
     noisy = np.where(np.random.default_rng(0).random(6000) < 0.2, (y + 1) % 5, y)
     model = small()
     hits(model, X, noisy, classes=range(5))
-    assert [event for event in model.stream_events_ if event["event"] == "drift"] == []
     assert model.trainer_.net.predicts_with in ("recent", "average")
 
 
-@pytest.mark.parametrize("size", [1, 32])
-def test_changed_units_cost_little(size: int) -> None:
-    X, y = clusters(4500)
-    X[3500:] *= 1000
-    found = hits(small(), X, y, size, classes=range(5))
-    assert found[3700:].mean() > found[2500:3500].mean() - 0.08
-
-
-def test_columns_that_are_constant_at_first_count_when_they_vary() -> None:
+@pytest.mark.parametrize(
+    ("scale", "form"),
+    [
+        ("numeric", np.asarray),
+        ("minmax", np.asarray),
+        ("quantile", np.asarray),
+        ("local", np.asarray),
+        ("numeric", sparse.csr_array),
+    ],
+)
+def test_columns_that_are_constant_at_first_count_when_they_vary(scale: str, form: Any) -> None:
     X, y = clusters(5500)
-    still = X.copy()
-    still[:2700] = 1.0
-    model = small()
-    found = hits(model, still, y, classes=range(5))
-    fresh = hits(small(), X[2700:], y[2700:], classes=range(5))
-    assert found[:2700].mean() < 0.4
-    assert found[-1000:].mean() > fresh[-1000:].mean() - 0.03
-    assert any(event.get("awake") for event in model.stream_events_)
+    X[:2700, 3:] = 1.0
+    found = hits(small(scale=scale), form(X), y, classes=range(5))
+    assert found[2000:2700].mean() < 0.7
+    assert found[-1000:].mean() > 0.85
+
+
+def test_columns_that_begin_to_vary_by_the_noise_of_floats_do_not_drown_the_others() -> None:
+    X, y = clusters(4000)
+    X = np.column_stack([X, np.full((4000, 2), 0.500526)])
+    X[2700:, -2:] += 1e-15 * np.random.default_rng(0).normal(size=(1300, 2))
+    X[2800:, -1] += np.where(np.arange(1200) % 9 == 0, 0.1, 0.0)
+    found = hits(small(), X, y, 1, classes=range(5))
+    assert found[-1000:].mean() > found[1700:2700].mean() - 0.03
 
 
 def test_a_label_that_is_new_becomes_a_class_unless_all_classes_were_given() -> None:
@@ -112,7 +112,6 @@ def test_a_fitted_model_takes_new_labels_too() -> None:
 @pytest.mark.parametrize("size", [1, 50])
 def test_a_stream_that_is_saved_and_loaded_gets_the_same_bytes(cut: int, size: int, tmp_path: Path) -> None:
     X, y = clusters(3700)
-    X[3200:] *= 100
     X[:2800, 3] = 5.0
     model = small(n_hashes=16, hidden=(8,), search="off")
     hits(model, X[:2600], y[:2600], 100, classes=range(5))
@@ -124,7 +123,7 @@ def test_a_stream_that_is_saved_and_loaded_gets_the_same_bytes(cut: int, size: i
             one.partial_fit(X[first : first + size], y[first : first + size])
         one.save(tmp_path / name, timings=False)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    assert model.coder_.version is not None
+    assert np.isfinite(loaded.scaling_.divisor).all()
 
 
 def test_an_array_may_be_filled_again_for_each_call() -> None:
@@ -141,34 +140,11 @@ def test_an_array_may_be_filled_again_for_each_call() -> None:
     np.testing.assert_array_equal(found[0], found[1])
 
 
-@pytest.mark.parametrize("cut", [2900, 3230])
-def test_sparse_columns_are_followed_and_saved(cut: int, tmp_path: Path) -> None:
-    X, y = clusters(4500)
-    X = np.exp(X) * (np.abs(X) > 0.2)  # positive, with some zeros
-    X[3200:, ::2] *= 1000
-    X[:2800, 3] = 5.0
-    rows = sparse.csr_array(X)
-    model = small(n_hashes=32, search="off")
-    hits(model, rows[:cut], y[:cut], 10, classes=range(5))
-    model.save(tmp_path / "model")
-    loaded = gcwsnet.load(tmp_path / "model")
-    found = [hits(one, rows[cut:], y[cut:], 10) for one in (model, loaded)]
-    for one, name in ((model, "a"), (loaded, "b")):
-        one.save(tmp_path / name, timings=False)
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    version = model.coder_.version
-    assert version is not None
-    assert set(version.factor[::2]) <= {1 / 512, 1 / 1024, 1 / 2048}
-    assert version.awake.tolist() == [column == 3 for column in range(10)]
-    assert found[0][-800:].mean() > 0.75
-
-
 @pytest.mark.parametrize("cut", [2900, 3500])
-def test_the_numbers_of_a_table_are_followed_and_saved(cut: int, tmp_path: Path) -> None:
+def test_constant_numbers_of_a_table_count_when_they_vary_and_are_saved(cut: int, tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     X, y = clusters(4000)
     X[:2800, 3] = 5.0
-    X[3200:] = np.where(np.arange(10) == 3, X[3200:], 1000 * X[3200:] + 7)
     table = pandas.DataFrame(X, columns=[f"x{i}" for i in range(10)])
     table.insert(4, "place", [f"place {i % 300}" for i in range(4000)])  # enough columns for rows to be sparse
     model = small(n_hashes=32, hidden=(16,), search="off")
@@ -185,57 +161,19 @@ def test_the_numbers_of_a_table_are_followed_and_saved(cut: int, tmp_path: Path)
         for one in (model, loaded):
             one.partial_fit(table[rows], y[rows])
     np.testing.assert_array_equal(model.predict_proba(table), loaded.predict_proba(table))
-    version = loaded.coder_.version
-    assert version is not None
-    assert version.awake.tolist() == [i == 3 for i in range(10)]
-    assert (version.factor[~version.awake] < 0.1).all()
+    assert np.isfinite(loaded.scaling_.divisor).all()
     assert np.mean(found[-500:]) > 0.85
 
 
-def test_a_model_with_a_version_is_not_exported_without_it(tmp_path: Path) -> None:
-    pytest.importorskip("onnx")
-    X, y = clusters(3100)
-    X[2800:] *= 1000
-    model = small(n_hashes=16, hidden=(8,), search="off")
-    hits(model, X, y, 100, classes=range(5))
-    with pytest.raises(ValueError, match=r"it has version \d of its preprocessing"):
-        gcwsnet.export_onnx(model, tmp_path / "model.onnx")
-
-
-def test_a_model_that_is_dropped_during_its_search_leaves_nothing() -> None:
-    before = threading.enumerate()
-    X, y = clusters(400)
+def test_a_stream_that_is_copied_during_its_warm_up_ends_where_the_other_does() -> None:
+    X, y = clusters(2700)
     model = small(p="auto", relevance="auto", scale="auto", n_hashes=16, hidden=(8,))
-    for first in range(0, 400, 10):
-        model.partial_fit(X[first : first + 10], y[first : first + 10], classes=range(5))
-        if model._stream is not None and model._stream.waiting is not None:
-            break
-    searches = [one for one in threading.enumerate() if one not in before]
-    assert [one.name for one in searches] == ["gcwsnet search"]
-    kept = weakref.ref(model)
-    del model
-    gc.collect()
-    assert kept() is None
-    for one in searches:
-        one.join(timeout=60)
-        assert not one.is_alive()
-
-
-def test_a_search_that_is_copied_on_its_way_ends_where_the_other_does() -> None:
-    X, y = clusters(700)
-    model = small(p="auto", relevance="auto", scale="auto", n_hashes=16, hidden=(8,))
-    hits(model, X[:330], y[:330], 10, classes=range(5))
-    assert model._stream is not None
-    assert model._stream.waiting is not None, "the search is over too early for this test"
+    hits(model, X[:2500], y[:2500], 100, classes=range(5))
     copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
     for one in (model, *copies):
-        hits(one, X[330:], y[330:], 10)
-        assert len(one.selection_) > 5
-    for one in copies:
+        hits(one, X[2500:], y[2500:], 10)
         np.testing.assert_array_equal(one.predict_proba(X), model.predict_proba(X))
-        assert [vars(a) | {"seconds": 0} for a in one.selection_] == [
-            vars(b) | {"seconds": 0} for b in model.selection_
-        ]
+        assert len(one.selection_) > 5
 
 
 def test_a_regression_follows_a_stream() -> None:
@@ -244,16 +182,14 @@ def test_a_regression_follows_a_stream() -> None:
     model = GCWSNetRegressor(n_hashes=64, hidden=(32,), p=1.0, relevance=0, scale="numeric", random_state=0)
     for first in range(0, 5000, 20):
         model.partial_fit(X[first : first + 20], y[first : first + 20])
-    assert next(event["rows"] for event in model.stream_events_ if event["event"] == "drift") in range(3500, 3700)
     assert model.score(X[4500:], y[4500:]) > 0.7
 
 
 def test_events_are_written_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    X, y = clusters(1200)
-    y[800:] = (y[800:] + 1) % 5
+    X, y = clusters(200)
     with caplog.at_level(logging.DEBUG, logger="gcwsnet"):
-        hits(small(), X, y, classes=range(5))
-    assert any(record.message.startswith("drift at row 8") for record in caplog.records)
+        hits(small(), X, np.where(np.arange(200) < 100, 0, y))
+    assert any(record.message.startswith("label at row ") for record in caplog.records)
 
 
 def test_few_rows_at_once_are_learned_as_with_a_callback() -> None:

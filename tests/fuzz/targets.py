@@ -35,7 +35,6 @@ from gcwsnet.files import DataError, read
 from gcwsnet.hashing.reference import gcws
 from gcwsnet.neighbors import GCWSIndex
 from gcwsnet.neighbors._files import MANIFEST, _digest
-from gcwsnet.tables._watch import SparseWatch
 from tests.estimators.hostile import content, write
 from tests.fuzz.learning import check_threads, check_weights, make_threads, make_weights
 from tests.fuzz.mutate import mutated_bytes, mutated_json
@@ -256,13 +255,11 @@ def check_model(data: bytes) -> str:
     n_columns = getattr(model, "n_features_in_", 0)
     if has_schema or hasattr(model, "feature_names_in_") or not 0 < n_columns < 10:
         return FINE
-    watch = getattr(getattr(model, "_stream", None), "watch", None)
     rows = X[:, np.arange(n_columns) % X.shape[1]]
-    rows = sparse.csr_array(rows) if isinstance(watch, SparseWatch) else rows
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if watch is not None:
+            if getattr(model, "_stream", None) is not None:
                 model.partial_fit(rows, model.classes_[np.arange(len(X)) % len(model.classes_)])
             outputs = model.predict_proba(rows) if hasattr(model, "classes_") else model.predict(rows)
     except ValueError as error:

@@ -1,56 +1,19 @@
-"""How a stream is followed: the drift test, the choice of the weights that predict, the history, and work in turns."""
+"""How a stream is followed: the choice of the weights that predict, and the history."""
 
-import gc
 import math
-import threading
 from typing import Any
 
 import numpy as np
 import pytest
 
 from gcwsnet import _core
-from gcwsnet.estimators._stream import InTurns
 from gcwsnet.files import Batch
-from gcwsnet.net._following import ALARM, ALLOWANCE, LARGEST, DriftTest, Following
+from gcwsnet.net._following import Following
 from gcwsnet.net._history import MOST_RECORDS, append, thin
 from gcwsnet.net._net import RECENT_ROWS, Net, make_net, row_losses
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels
 from gcwsnet.net._trainer import Trainer
-
-
-def rows_until_alarm(losses: Any, test: DriftTest) -> int | None:
-    for number, loss in enumerate(losses):
-        if test.add([float(loss)]):
-            return number + 1
-    return None
-
-
-@pytest.mark.parametrize("losses", ["normal", "errors", "exponential"])
-def test_a_stream_that_stays_as_it_is_gives_no_alarm(losses: str) -> None:
-    """By Wald's bound there is one in more than exp(0.37 * 50) = 1e8 rows of 5% errors, the worst of the three."""
-    rng = np.random.default_rng(0)
-    drawn = {
-        "normal": rng.normal(1, 0.3, 100_000),
-        "errors": (rng.random(100_000) < 0.05) * 3.0 + 0.05,
-        "exponential": rng.exponential(0.4, 100_000),
-    }
-    assert rows_until_alarm(drawn[losses], DriftTest()) is None
-
-
-@pytest.mark.parametrize("shift", [0.75, 1.0, 2.0, 10.0])
-def test_a_change_is_noticed_within_the_stated_number_of_rows(shift: float) -> None:
-    rng = np.random.default_rng(1)
-    test = DriftTest()
-    assert rows_until_alarm(rng.normal(1, 0.2, 3000), test) is None
-    found = rows_until_alarm(rng.normal(1 + 0.2 * shift, 0.2, 3000), test)
-    expected = ALARM / (min(shift, LARGEST) - ALLOWANCE)
-    assert found is not None
-    assert found < 1.5 * expected + 10
-
-
-def test_losses_that_fall_are_no_change() -> None:
-    assert rows_until_alarm(np.linspace(3, 0.1, 5000), DriftTest()) is None
 
 
 def test_the_loss_of_rows_is_that_of_the_targets() -> None:
@@ -141,7 +104,7 @@ def test_the_weights_with_the_lowest_recent_loss_predict() -> None:
     codes, target = np.zeros((32, 6), dtype=np.uint8), np.zeros(32, dtype=np.int64)
     outputs = {which: net.outputs(codes, n_jobs=1, weights=which) for which in ("last", "recent", "average")}
     losses = {which: sum(row_losses(net, found, target)) for which, found in outputs.items()}
-    following.look_at(net, codes, target, 100, 1)
+    following.compare(net, codes, target, 1)
     assert net.predicts_with == min(losses, key=losses.__getitem__)
 
 
@@ -163,22 +126,14 @@ def test_rows_that_come_one_by_one_are_compared_every_fourth_time() -> None:
     trainer = Trainer(net)
     rows = Batch(np.zeros((1, 6), dtype=np.uint8), np.zeros(1, dtype=np.int64))
     _, losses = net.scored(rows.X, np.zeros(1, dtype=np.int64), ["last", "recent", "average"], n_jobs=1)
-    tested = []
-    for number in range(4):
-        tested.append(float(trainer.follow(rows)[0][0]))
+    for _ in range(4):
+        trainer.follow(rows)
         assert trainer.following is not None
         scores = dict(trainer.following.scores)
         assert [*scores.values()] == [4 * of_row for (of_row,) in losses]
-        assert trainer.following.test.rows == number + 1
-        assert trainer.following.test.mean == pytest.approx(np.mean(tested), rel=1e-3)
     trainer.follow(rows)
     assert trainer.following is not None
     assert all(trainer.following.scores[name] != scores[name] for name in scores)
-
-
-def test_after_a_change_the_rate_rises_and_falls_back() -> None:
-    following = Following(changed_at=500)
-    assert [following.rates(3.0, range(rows, rows + 1))[0] for rows in (500, 1000, 1500, 9000)] == [6, 4.5, 3, 3]
 
 
 def test_a_history_has_at_most_512_records_and_keeps_the_mean_of_all_rows() -> None:
@@ -208,47 +163,3 @@ def test_single_rows_of_a_stream_make_few_records() -> None:
     assert trainer.history["rows"][-1] == 5000
     assert len(trainer.history["rows"]) < 400
     assert trainer.history["predicted_accuracy"][-1] == 1
-
-
-def test_work_in_turns_runs_only_while_it_is_waited_for() -> None:
-    done: list[int] = []
-
-    def work(pause: Any) -> str:
-        for number in range(5):
-            done.append(number)
-            pause()
-        return "all"
-
-    task = InTurns(work)
-    assert done == []
-    assert not task.advance(2)
-    assert done == [0, 1]
-    assert task.advance(10)
-    assert done == [0, 1, 2, 3, 4]
-    assert task.result == "all"
-
-
-def test_an_error_in_turns_is_raised_where_it_is_waited_for() -> None:
-    def work(pause: Any) -> None:
-        pause()
-        raise ValueError("no such column")
-
-    task = InTurns(work)
-    task.advance(1)
-    with pytest.raises(ValueError, match="no such column"):
-        task.advance(1)
-
-
-def test_abandoned_work_ends() -> None:
-    def work(pause: Any) -> None:
-        while True:
-            pause()
-
-    task = InTurns(work)
-    task.advance(3)
-    thread = task._thread
-    del task
-    gc.collect()
-    thread.join(timeout=60)
-    assert not thread.is_alive()
-    assert thread not in threading.enumerate()

@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 
 from gcwsnet._atomic import written_beside
 from gcwsnet.estimators._base import BaseGCWSNet
-from gcwsnet.estimators._progress import describe_event
 from gcwsnet.files._train import CHECKPOINT, TrainingObserver, TrainingResult
-from gcwsnet.net._following import Event
 from gcwsnet.net._history import Record
 from gcwsnet.tables._errors import row_positions
 
@@ -141,11 +139,6 @@ class TrainingDisplay(TrainingObserver):
         if not self.quiet:
             self._print(record)
         return False
-
-    def event(self, event: Event) -> None:
-        """Show an event of a stream as a line."""
-        if not self.quiet:
-            self._print_line(describe_event(event))
 
     def _print(self, record: Record) -> None:
         names = [name for name in record if name not in ("learning_rate", "seconds")]

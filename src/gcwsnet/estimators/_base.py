@@ -446,8 +446,8 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         self._stream = stream
         if not stream.is_fit_due:
             return
-        kept, searched = stream.joined(), stream.is_search_due and self._is_searched()
-        self._stream = stream.fitted(kept, searched=searched)
+        kept, searched = stream.joined(), stream.is_full and self._is_searched()
+        self._stream = stream.fitted(kept)
         coder = self._fit_stream_coder(kept, beginning, searched=searched)
         if searched:
             show_selection(self.verbose, list(coder.selection))
@@ -468,20 +468,20 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
 
     def _fit_stream_coder(self, rows: Batch, beginning: Beginning | None, *, searched: bool) -> Coder:
         """Return the coder of the first rows of a stream: by a search, or with what was chosen so far."""
-        training = self._training_settings().for_rows(math.inf)
-        coder = self.coder_ if beginning is None else None
+        chosen: dict[str, Any] = {}
+        selection: tuple[Candidate, ...] = ()
         if beginning is None:
-            beginning = Beginning(self.trainer_.targets, self.coder_.settings, self.coder_.schema, self.coder_.seed)
+            coder, recipe = self.coder_, self.coder_.preprocessing.recipe
+            beginning = Beginning(self.trainer_.targets, coder.settings, coder.schema, coder.seed)
+            chosen = {"scale": recipe.scale, "relevance": recipe.relevance, "p": coder.p}
+            selection = coder.selection
         settings = beginning.settings
         if not searched:
-            chosen = replace(settings, search="off")
-            if coder is not None:
-                recipe = coder.preprocessing.recipe
-                chosen = replace(chosen, scale=recipe.scale, relevance=recipe.relevance, p=coder.p)
-            beginning = beginning._replace(settings=chosen)
-        made = self._fit_coder(rows, beginning, training)
-        made = replace(made, settings=settings, preprocessing=keep_constants(made.preprocessing, rows.X))
-        return made if searched or coder is None else replace(made, selection=coder.selection)
+            beginning = beginning._replace(settings=replace(settings, search="off", **chosen))
+        made = self._fit_coder(rows, beginning, self._training_settings().for_rows(math.inf))
+        preprocessing = keep_constants(made.preprocessing, rows.X)
+        selection = made.selection if searched else selection
+        return replace(made, settings=settings, preprocessing=preprocessing, selection=selection)
 
     def _reactivate_columns(self, X: Any) -> None:
         """Take in columns of a stream that were constant in its first rows, and vary now."""
@@ -498,8 +498,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             self._run(plan, rows, shuffle=False)
             return
         threads = 1 if self.n_jobs is None and rows.n_rows == 1 else n_threads(self.n_jobs)
-        for event in self.trainer_.follow_quietly(self._encoded(rows, threads, target), n_jobs=threads):
-            logger.debug("%s", describe_event(event))
+        self.trainer_.follow_quietly(self._encoded(rows, threads, target), n_jobs=threads)
 
     def _is_searched(self) -> bool:
         """Return whether the preprocessing of a stream, or p, is searched for."""
@@ -718,7 +717,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
 
     @property
     def stream_events_(self) -> list[dict[str, Any]]:
-        """What happened while a stream was followed, the latest 1,000 events: "drift", "preprocessing" and "label"."""
+        """What happened while a stream was followed, the latest 1,000: "preprocessing", "columns" and "label"."""
         following = self.trainer_.following
         return [] if following is None else list(following.events)
 

@@ -329,17 +329,11 @@ def _check_averages(
 
 
 def _check_following(following: Fields, rows_seen: int) -> None:
-    following.only(("scores", "test", "changed_at", "events"))
-    scores, test = following.part("scores"), following.part("test")
+    following.only(("scores", "events"))
+    scores = following.part("scores")
     for name in scores.content:
         scores.require(name in (LAST, RECENT, AVERAGE), name, f"not be there beside {LAST}, {RECENT} and {AVERAGE}")
         scores.number(name, 0.0, LARGEST)
-    test.only(("rows", "weight", "mean", "square", "total"))
-    test.integer("rows", 0, MOST)
-    for name in ("weight", "mean", "square", "total"):
-        test.number(name, 0.0, LARGEST)
-    if following.get("changed_at") is not None:
-        following.integer("changed_at", 0, rows_seen)
     for event in following.parts("events"):
         event.integer("rows", 0, rows_seen)
         event.text("event")

@@ -178,7 +178,7 @@ class GCWSNetClassifier(ClassifierMixin, BaseGCWSNet):
         the record before, each taken before it was learned; "eval_loss" and "eval_accuracy" on an `eval_set`. A call
         of `partial_fit` counts as an epoch. Of a stream there are at most 512 records, see ``docs/streams.md``.
     stream_events_ : list of dict
-        What happened while a stream was followed: "drift", "preprocessing" and "label", with the "rows" seen.
+        What happened while a stream was followed: "preprocessing", "columns" and "label", with the "rows" seen.
     schema_ : Schema or None
         What the columns of a frame became; None for arrays. ``get_feature_names_out()`` has the names of the columns
         that are hashed.
@@ -207,8 +207,8 @@ class GCWSNetClassifier(ClassifierMixin, BaseGCWSNet):
 
         The model follows a stream that changes: ``docs/streams.md`` says how. Where preprocessing or p are learned from
         the rows, the first 2,600 are kept in a warm-up buffer, and what is learned from them is learned again whenever
-        they have doubled; the search for a preprocessing is spread over the calls. What the columns of a frame become,
-        with their categories, is learned from the rows of the first call.
+        they have doubled. The call that fills the buffer searches for a preprocessing, which takes a moment. What the
+        columns of a frame become, with their categories, is learned from the rows of the first call.
 
         Parameters
         ----------
@@ -389,7 +389,7 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
 
         The model follows a stream that changes: ``docs/streams.md`` says how. The first 2,600 rows are kept in a
         warm-up buffer. Whenever these rows have doubled, preprocessing and the mean and the standard deviation of y are
-        learned from all of them again; the search for a preprocessing and p is spread over the calls.
+        learned from all of them again. The call that fills the buffer searches for a preprocessing and p.
 
         Parameters
         ----------

@@ -46,10 +46,6 @@ class LogObserver(Observer):
         logger.log(self._level, "%s", ", ".join(f"{name} {value:.6g}" for name, value in record.items()))
         return self._call_back(record)
 
-    def event(self, event: Event) -> None:
-        """Write an event to the log."""
-        logger.log(self._level, "%s", describe_event(event))
-
 
 class _BarObserver(LogObserver):
     def __init__(self, call_back: Callable[[Record], bool], bar: Any, task: Any) -> None:

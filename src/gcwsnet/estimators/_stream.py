@@ -29,8 +29,8 @@ class Beginning(NamedTuple):
 class WarmUp:
     """A buffer that keeps the first rows of a stream until there are enough.
 
-    Whenever they have doubled, the preprocessing is fitted to all of them again; a search chooses it at 200 rows or the
-    next doubling, at four times as many, and when the buffer is full. Then the rows are dropped.
+    Whenever they have doubled, the preprocessing is fitted to all of them again. When the buffer is full, a search
+    chooses another one, and the rows are dropped.
 
     Attributes
     ----------
@@ -38,15 +38,14 @@ class WarmUp:
         The rows that are enough; 0 for a stream whose warm-up is over.
     parts : tuple of Batch
         The rows so far.
-    n_rows, n_fitted, n_searched : int
-        How many there are now, and how many there were at the last fit and at the last search.
+    n_rows, n_fitted : int
+        How many there are now, and how many there were at the last fit.
     """
 
     capacity: int = 0
     parts: tuple[Batch, ...] = ()
     n_rows: int = 0
     n_fitted: int = 0
-    n_searched: int = 0
 
     @property
     def is_over(self) -> bool:
@@ -59,10 +58,9 @@ class WarmUp:
         return self.n_rows >= min(max(2 * self.n_fitted, 1), self.capacity)
 
     @property
-    def is_search_due(self) -> bool:
-        """Whether it is time to search for a preprocessing, when it is fitted."""
-        n = self.n_rows
-        return n >= 200 and (n >= 4 * self.n_searched or n >= self.capacity)
+    def is_full(self) -> bool:
+        """Whether there are enough rows to search for a preprocessing."""
+        return self.n_rows >= self.capacity
 
     def append(self, rows: Batch) -> WarmUp:
         """Return the buffer with a copy of more rows."""
@@ -77,9 +75,6 @@ class WarmUp:
             return joined(self.parts)
         return joined([p if p.weight is not None else p._replace(weight=np.ones(p.n_rows)) for p in self.parts])
 
-    def fitted(self, rows: Batch, *, searched: bool) -> WarmUp:
+    def fitted(self, rows: Batch) -> WarmUp:
         """Return the buffer after a fit to its joined rows; once it is full, it is empty for good."""
-        n = rows.n_rows
-        if n >= self.capacity:
-            return WarmUp()
-        return replace(self, parts=(rows,), n_fitted=n, n_searched=n if searched else self.n_searched)
+        return WarmUp() if self.is_full else replace(self, parts=(rows,), n_fitted=rows.n_rows)

@@ -39,7 +39,7 @@ from gcwsnet.files._fingerprint import Inputs, difference
 from gcwsnet.files._learn import NO_LABELS, FileCoder, as_labels, learn_from_files, learn_from_stream, read_with_schema
 from gcwsnet.files._read import read
 from gcwsnet.files._sources import find_sources
-from gcwsnet.net._following import PIECE_ROWS, Event
+from gcwsnet.net._following import PIECE_ROWS
 from gcwsnet.net._history import Record, record_fractions
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels, Targets
@@ -548,9 +548,6 @@ class _Checkpoints(Observer):
 
     def record(self, record: Record) -> bool:
         return self._observer.record(record)
-
-    def event(self, event: Event) -> None:
-        self._observer.event(event)
 
     def checkpoint(self) -> None:
         start = time.monotonic()

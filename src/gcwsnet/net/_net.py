@@ -274,7 +274,7 @@ class Net:
         """Whether weights are averaged."""
         return self.cores[0].is_averaging
 
-    def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
+    def start_averaging(self, rows_seen: int, *, recent: bool = False) -> None:
         """Average the weights from here on, over the last half of the rows, or somewhat more, and predict with that.
 
         Parameters
@@ -283,8 +283,6 @@ class Net:
             The rows learned so far. The weights as they are count as the mean over the second half of them.
         recent : bool, default=False
             Whether there is a mean over recent rows too.
-        from_now : bool, default=False
-            Whether earlier rows do not count, as after a change of the stream. A mean over recent rows stays as it is.
         """
         for core in self.cores:
             means = 2 * (not core.is_averaging) + (recent and not core.has_recent_mean)
@@ -294,9 +292,8 @@ class Net:
                 f"averages of a table of {table.shape[0]} rows and {table.shape[1]} columns",
                 "use average=False, a reduction, fewer bits or fewer hashes",
             )
-            if not from_now:  # else the clock of the means goes on
-                core.rows_seen = rows_seen
-            core.start_averaging(from_now=from_now)
+            core.rows_seen = rows_seen
+            core.start_averaging()
             if recent and not core.has_recent_mean:
                 core.start_recent_mean(1 - 1 / RECENT_ROWS)
         self._averaged, self.predicts_with = (None, []), AVERAGE

@@ -150,7 +150,7 @@ class TorchNet(Net):
         super().insert_output(place, targets)
         self._learners = []
 
-    def start_averaging(self, rows_seen: int, *, recent: bool = False, from_now: bool = False) -> None:
+    def start_averaging(self, rows_seen: int, *, recent: bool = False) -> None:
         """Do nothing: only the native core averages weights."""
 
 

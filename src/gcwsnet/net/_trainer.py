@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet.net._following import PIECE_ROWS, SCORED_ROWS, Event, Following
+from gcwsnet.net._following import COMPARED_SINGLE_ROWS, PIECE_ROWS, SCORED_ROWS, Following
 from gcwsnet.net._history import Clock, History, Record, RunningMetrics, append, history_from_state, history_state, thin
 from gcwsnet.net._net import Arrays, Net, make_net, net_from_state, starting_with
 from gcwsnet.net._settings import SCHEDULES, TrainingSettings
@@ -99,9 +99,7 @@ class Plan:
         run are dropped at the first step.
     follows : bool
         Whether the rows are a stream that may change, see `Following`: the weights are averaged, those that predict are
-        chosen all the time, the learning rate rises after a change, and the history stays short.
-    rows_at_once : int
-        The most rows of a call of the native core, after which the observer is told; 0 for as many as take a moment.
+        chosen all the time, and the history stays short.
     """
 
     epochs: int
@@ -113,11 +111,6 @@ class Plan:
     checkpoint_rows: int = 0
     averaged: bool = False
     follows: bool = False
-    rows_at_once: int = 0
-
-    def __post_init__(self) -> None:
-        if self.follows:
-            object.__setattr__(self, "rows_at_once", PIECE_ROWS)
 
 
 class Observer:
@@ -129,9 +122,6 @@ class Observer:
     def record(self, record: Record) -> bool:  # noqa: ARG002
         """Take note of a record; True ends the run."""
         return False
-
-    def event(self, event: Event) -> None:
-        """Take note of an event of a stream."""
 
     def checkpoint(self) -> None:
         """Save the trainer's state, which is whole now."""
@@ -230,10 +220,8 @@ class Run:
         trainer, plan = self.trainer, self.plan
         assert block.y is not None  # noqa: S101
         if plan.follows:
-            losses, outputs, event = trainer.follow(block, n_jobs=self.n_jobs)
+            losses, outputs = trainer.follow(block, n_jobs=self.n_jobs)
             trainer.rows_of_epoch += block.n_rows
-            if event is not None:
-                self.observer.event(event)
         else:
             losses, outputs = self._take_steps(block)
             trainer.since_record.add(outputs, block.y, losses)
@@ -295,7 +283,7 @@ class Run:
         if plan.doubling:
             events.append(_next_doubling(trainer.rows_seen) - trainer.rows_seen)
         steps = max(1.0, math.ceil(min(events) / self.batch_size)) if math.isfinite(min(events)) else math.inf
-        most = max(1, plan.rows_at_once // self.batch_size) if plan.rows_at_once else trainer.steps_of_a_call
+        most = max(1, PIECE_ROWS // self.batch_size) if plan.follows else trainer.steps_of_a_call
         return int(min(steps, most))
 
     def _record_is_over(self, before: int) -> bool:
@@ -486,15 +474,10 @@ class Trainer:
         run = Run(self, plan, held_out, observer, n_jobs)
         run.go_over_epochs(lambda number: run.is_over_after(epochs(number)))
 
-    def follow(self, piece: Batch, *, n_jobs: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float32], Event | None]:
-        """Learn from a piece of a stream, see `Following`; some of its rows are predicted before.
+    def follow(self, piece: Batch, *, n_jobs: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Learn from a piece of a stream, see `Following`, and return the losses and outputs of `Net.train`.
 
-        Returns
-        -------
-        losses, outputs
-            See `Net.train`.
-        event : dict or None
-            An event, if the stream has changed.
+        Some of its rows are predicted before.
         """
         net, settings = self.net, self.settings
         assert piece.y is not None  # noqa: S101
@@ -502,14 +485,13 @@ class Trainer:
             self.following = Following()
         following, n = self.following, piece.n_rows
         following.begin(net, self.rows_seen)
-        event = None
-        if n > 1 or following.is_compared(self.rows_seen):
+        if n > 1 or self.rows_seen % COMPARED_SINGLE_ROWS == 0:
             some = slice(None, None, -(-n // SCORED_ROWS))
             target = piece.y[some]
-            outputs, found, event = following.look_at(net, piece.X[some], target, self.rows_seen, n_jobs)
+            outputs, found = following.compare(net, piece.X[some], target, n_jobs)
             self.predicted.add(outputs, target, np.array(found))
-        batch_size, rate = settings.rows_of_a_step(math.inf), settings.rate(math.inf, net.n_hashes)
-        rates = following.rates(rate, range(self.rows_seen, self.rows_seen + n, batch_size))
+        batch_size = settings.rows_of_a_step(math.inf)
+        rates = np.full(-(-n // batch_size), settings.rate(math.inf, net.n_hashes))
         steps_before = net.n_steps
         try:
             losses, outputs = net.train(piece.X, piece.y, piece.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
@@ -517,11 +499,9 @@ class Trainer:
             self.rows_seen += min((net.n_steps - steps_before) * batch_size, n)
             raise
         self.rows_seen += n
-        if n == 1:
-            event = following.take_loss(net, float(losses[0]), self.rows_seen)
         self.since_record.add(outputs, piece.y, losses)
         self.last_rate = float(rates[-1])
-        return losses, outputs, event
+        return losses, outputs
 
     def insert_output(self, place: int, targets: Targets) -> None:
         """Make room for one more class in front of number `place`."""
@@ -538,23 +518,18 @@ class Trainer:
         rates = np.full(-(-rows.n_rows // batch_size), self.settings.rate(math.inf, self.net.n_hashes))
         self.net.train(rows.X, rows.y, rows.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
 
-    def follow_quietly(self, rows: Batch, *, n_jobs: int = 1) -> list[Event]:
-        """Learn from rows of a stream and return its events; there is a record only now and then.
+    def follow_quietly(self, rows: Batch, *, n_jobs: int = 1) -> None:
+        """Learn from rows of a stream; there is a record only now and then.
 
         It is what `run` does with a plan that follows, without an observer, and takes less time for few rows.
         """
         start = time.perf_counter()
-        n = rows.n_rows
-        pieces = (
-            [rows] if n <= PIECE_ROWS else [rows.rows(first, first + PIECE_ROWS) for first in range(0, n, PIECE_ROWS)]
-        )
-        found = [self.follow(piece, n_jobs=n_jobs)[2] for piece in pieces]
-        events = [event for event in found if event is not None]
+        for piece in rebatched([rows], PIECE_ROWS):
+            self.follow(piece, n_jobs=n_jobs)
         self.epochs_seen += 1
         self._not_recorded += time.perf_counter() - start
         if 64 * self.since_record.rows >= self.rows_seen:
             self._record_stream()
-        return events
 
     def _record_stream(self) -> None:
         seconds = (self._history["seconds"][-1] if self._history.get("seconds") else 0.0) + self._not_recorded

@@ -17,14 +17,14 @@ from gcwsnet.tables._preprocessing import (
     TablePreprocessing,
     split_columns,
 )
-from gcwsnet.tables._scaling import CONSTANT, NUMERIC, CodeScaling, ColumnScaling, LocalScaling, QuantileScaling
+from gcwsnet.tables._scaling import CONSTANT, NUMERIC, QuantileScaling, TermScaling
 
 
 def keep_constants(preprocessing: AnyPreprocessing, X: Matrix) -> AnyPreprocessing:
     """Return a preprocessing learned from X that maps constant columns to 0 by their value, and not for good.
 
     - A column of dense rows is (x - value) / infinity until it varies: see `reactivate`.
-    - With "quantile" it is 0 at its value, and the smallest or the largest normal number below and above it.
+    - With "quantile" all its quantiles are its value, until it varies.
     - A column with the same entry in all sparse rows is divided by that entry.
     """
     if isinstance(preprocessing, TablePreprocessing):
@@ -52,7 +52,7 @@ def _keep(preprocessing: Preprocessing, X: Matrix) -> Preprocessing:
         quantiles[is_new], quantiles[~is_new] = value[:, None], scaling.quantiles
         made = QuantileScaling(kind, quantiles)
     elif sparse.issparse(X):
-        made = _with(scaling, "divisor", columns, np.abs(value))
+        made = _with(scaling, "divisor", columns, np.where(value == 0, np.inf, np.abs(value)))
     else:
         made = _with(scaling, "shift", columns, value)
     return replace(preprocessing, scaling=made, weight=weight)
@@ -72,8 +72,10 @@ def reactivate(preprocessing: AnyPreprocessing, X: Matrix) -> AnyPreprocessing |
 
 def _reactivate(preprocessing: Preprocessing, X: Matrix) -> Preprocessing | None:
     scaling = preprocessing.scaling
-    if not isinstance(scaling, ColumnScaling | LocalScaling | CodeScaling) or sparse.issparse(X):
+    if scaling is None or isinstance(scaling, TermScaling) or sparse.issparse(X):
         return None
+    if isinstance(scaling, QuantileScaling):
+        return _reactivate_quantiles(preprocessing, scaling, X)
     columns = np.flatnonzero(scaling.kind == CONSTANT)
     if not len(columns):
         return None
@@ -87,6 +89,23 @@ def _reactivate(preprocessing: Preprocessing, X: Matrix) -> Preprocessing | None
     largest = np.finfo(np.float64).max
     made = _with(scaling, "divisor", columns[is_far], np.minimum(distance[is_far], largest))
     return replace(preprocessing, scaling=made)
+
+
+def _reactivate_quantiles(preprocessing: Preprocessing, scaling: QuantileScaling, X: Matrix) -> Preprocessing | None:
+    """Spread the quantiles of a column that are all its former value evenly, as far to both sides as X is away."""
+    constant = np.flatnonzero(scaling.quantiles[:, 0] == scaling.quantiles[:, -1])
+    if not len(constant):
+        return None
+    columns, value = np.flatnonzero(scaling.kind == NUMERIC)[constant], scaling.quantiles[constant, 0]
+    limit = np.finfo(np.float64).max / 4
+    with np.errstate(over="ignore"):
+        distance = np.minimum(np.fmax.reduce(np.abs(X[:, columns] - value), axis=0, initial=0.0), limit)
+    if not distance.any():
+        return None
+    quantiles = scaling.quantiles.copy()
+    steps = np.linspace(-1.0, 1.0, quantiles.shape[1])
+    quantiles[constant] = np.clip(value, -limit, limit)[:, None] + distance[:, None] * steps
+    return replace(preprocessing, scaling=replace(scaling, quantiles=quantiles))
 
 
 def _with(scaling: Any, name: str, columns: NDArray[np.int64], numbers: NDArray[np.float64]) -> Any:
