@@ -9,7 +9,7 @@ NEED_TORCH = [
     "tests/nn",
     "tests/reproduction/test_runs.py",
     "tests/net/test_engine_equals_torch.py",
-    "tests/net/test_native_net_equals_torch.py",
+    "tests/net/test_torch_net.py",
 ]
 NEED_DASK = ["src/gcwsnet/distributed", "tests/distributed"]
 NEED_RIVER = ["src/gcwsnet/river.py", "tests/test_river.py"]

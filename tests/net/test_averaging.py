@@ -1,7 +1,6 @@
 """Weights averaged over a stream of unknown length."""
 
 import copy
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +14,15 @@ from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels
 from tests.conftest import Rows
 
-NETS = ["cpu", "cpu:0"] if find_spec("torch") else ["cpu"]  # the native net, and that of torch
-
 
 def small(**settings: Any) -> GCWSNetClassifier:
     defaults: dict[str, Any] = {"p": 1.0, "search": "off", "n_hashes": 64, "hidden": (16,), "random_state": 0}
     return GCWSNetClassifier(**defaults | settings)
 
 
-def tiny_net(device: str) -> Any:
+def tiny_net() -> Any:
     settings = TrainingSettings(hidden=())
-    return make_net(settings, Labels(np.array([0, 1])), n_hashes=2, code_bits=1, seed=0, device=device)
+    return make_net(settings, Labels(np.array([0, 1])), n_hashes=2, code_bits=1, seed=0)
 
 
 def learn(net: Any, n_rows: int) -> None:
@@ -33,9 +30,8 @@ def learn(net: Any, n_rows: int) -> None:
     net.train(codes, target, None, np.array([0.01]), batch_size=n_rows, n_jobs=1)
 
 
-@pytest.mark.parametrize("device", NETS)
-def test_the_mean_covers_the_last_half_to_three_quarters(device: str) -> None:
-    net = tiny_net(device)
+def test_the_mean_covers_the_last_half_to_three_quarters() -> None:
+    net = tiny_net()
     net.start_averaging(0)
     path = [0.0]
     moments = 0
@@ -54,9 +50,8 @@ def test_the_mean_covers_the_last_half_to_three_quarters(device: str) -> None:
     assert moments < 250
 
 
-@pytest.mark.parametrize("device", NETS)
-def test_earlier_rows_count_as_a_mean_over_their_second_half(device: str) -> None:
-    net = tiny_net(device)
+def test_earlier_rows_count_as_a_mean_over_their_second_half() -> None:
+    net = tiny_net()
     learn(net, 1000)
     net.start_averaging(1000)
     before = {name: value.copy() for name, value in net.weights().items()}

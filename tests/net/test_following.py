@@ -10,7 +10,7 @@ from gcwsnet import _core
 from gcwsnet.files import Batch
 from gcwsnet.net._following import Following
 from gcwsnet.net._history import MOST_RECORDS, append, thin
-from gcwsnet.net._net import RECENT_ROWS, Net, make_net, row_losses
+from gcwsnet.net._net import RECENT_ROWS, Net, make_net
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels
 from gcwsnet.net._trainer import Trainer
@@ -73,13 +73,13 @@ def test_means_of_the_rows_that_are_picked_are_those_of_the_whole_table(
 ) -> None:
     net, _ = trained_net(hidden, reduction)
     codes = np.random.default_rng(1).integers(0, 16, (40, 6)).astype(np.uint8)
-    whole = net.core.averaged(weights=weights).outputs(codes)
-    np.testing.assert_array_equal(net.core.outputs(codes, weights=weights), whole)
+    whole = net.cores[0].averaged(weights=weights).outputs(codes)
+    np.testing.assert_array_equal(net.cores[0].outputs(codes, weights=weights), whole)
 
 
 def test_the_mean_over_recent_rows_forgets_by_a_factor_for_each_row() -> None:
     net, means = trained_net(steps=200)
-    for name, value in net.core.averaged(weights="recent").weights().items():
+    for name, value in net.cores[0].averaged(weights="recent").weights().items():
         np.testing.assert_allclose(value, means[name], rtol=1e-4, atol=1e-6)
 
 
@@ -103,7 +103,7 @@ def test_the_weights_with_the_lowest_recent_loss_predict() -> None:
     following.begin(net, 100)
     codes, target = np.zeros((32, 6), dtype=np.uint8), np.zeros(32, dtype=np.int64)
     outputs = {which: net.outputs(codes, n_jobs=1, weights=which) for which in ("last", "recent", "average")}
-    losses = {which: sum(row_losses(net, found, target)) for which, found in outputs.items()}
+    losses = {which: sum(net._row_losses(found, target)) for which, found in outputs.items()}
     following.compare(net, codes, target, 1)
     assert net.predicts_with == min(losses, key=losses.__getitem__)
 
