@@ -18,7 +18,7 @@ SQRT_HALF_OF_DOUBLE = 0x3FE6A09E60000000  # the same number as a double
 
 LN2_DOUBLE = 0.6931471805599453
 LOG2_E = 1.4426950408889634
-LEAST_EXPONENT = -100.0
+MIN_EXPONENT = -100.0
 INVERSE_FACTORIALS = [1.0 / math.factorial(n) for n in range(13, -1, -1)]  # of 13!, 12!, ..., 1!, 0!
 
 # ln(1 + f) = f - f^2/2 + f^3 Q(f): the minimax polynomial Q, highest power first.
@@ -115,11 +115,11 @@ def exp(x: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> exp(np.array([-np.inf, -1.0, 0.0, 8.0])).round(10).tolist()
     [0.0, 0.3678794412, 1.0, 2980.9579870417]
     """
-    inside = np.maximum(x, LEAST_EXPONENT)
+    inside = np.maximum(x, MIN_EXPONENT)
     k = np.floor(inside * LOG2_E + 0.5)
     f = inside - k * LN2_DOUBLE
     series = np.full_like(f, INVERSE_FACTORIALS[0])
     for coefficient in INVERSE_FACTORIALS[1:]:
         series = series * f + coefficient
-    result: NDArray[np.float64] = np.where(x < LEAST_EXPONENT, 0.0, np.ldexp(series, k.astype(np.int32)))
+    result: NDArray[np.float64] = np.where(x < MIN_EXPONENT, 0.0, np.ldexp(series, k.astype(np.int32)))
     return result
