@@ -32,13 +32,6 @@ def test_holds_positive_parts_in_even_columns_and_negative_parts_in_odd_ones(pai
         assert not np.signbit(U).any()
 
 
-@given(pairs())
-@settings(max_examples=30)
-def test_can_be_undone(pair: tuple[Floats, Floats]) -> None:
-    U = gmm_transform(pair[0])
-    np.testing.assert_array_equal(U[:, 0::2] - U[:, 1::2], pair[0])
-
-
 @pytest.mark.parametrize("csr", CSR)
 def test_of_csr_is_csr_of_its_kind_without_explicit_zeros(csr: Any) -> None:
     X = csr(([1.0, 0.0, -2.0], [2, 1, 0], [0, 2, 3]), shape=(2, 3))

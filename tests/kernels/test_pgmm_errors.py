@@ -74,11 +74,6 @@ def test_what_is_not_a_matrix_of_real_numbers(X: Any, error: type[Exception], wo
         pgmm_kernel(ONES, X)
 
 
-def test_a_row_and_a_matrix() -> None:
-    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
-        pgmm_kernel(np.ones(4), ONES)
-
-
 def test_a_masked_array_without_masked_entries_is_an_array() -> None:
     X = np.ma.masked_array([[1.0, 2.0], [2.0, 1.0]], mask=False)
     np.testing.assert_array_equal(pgmm_kernel(X), [[1, 0.5], [0.5, 1]])
@@ -94,17 +89,6 @@ def test_a_power_out_of_range(p: float) -> None:
 def test_a_power_that_is_no_number(p: Any) -> None:
     with pytest.raises(TypeError, match=re.escape(f"p must be a number, got p={p!r}")):
         pgmm_kernel(ONES, p=p)
-
-
-@pytest.mark.parametrize("n_jobs", ["2", 1.5, True])
-def test_threads_that_are_no_integer(n_jobs: Any) -> None:
-    with pytest.raises(TypeError, match=re.escape(f"n_jobs must be an integer or None, got n_jobs={n_jobs!r}")):
-        pgmm_kernel(ONES, n_jobs=n_jobs)
-
-
-def test_no_threads() -> None:
-    with pytest.raises(ValueError, match="n_jobs must not be 0"):
-        pgmm_kernel(ONES, n_jobs=0)
 
 
 def test_a_result_larger_than_memory_is_refused_before_it_is_made() -> None:

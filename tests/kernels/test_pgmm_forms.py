@@ -97,12 +97,6 @@ def test_the_least_integer(dtype: Any) -> None:
         assert pgmm_kernel(sparse.csr_array([[least]]), half, p=p)[0, 0] == pytest.approx(expected, rel=1e-14)
 
 
-def test_float32_loses_nothing_but_what_it_has_lost() -> None:
-    X, Y = random_rows(20, 30).astype(np.float32), random_rows(10, 30, seed=1)
-    np.testing.assert_array_equal(pgmm_kernel(X, Y, p=3), pgmm_kernel(X.astype(np.float64), Y, p=3))
-    assert pgmm_kernel(X).dtype == np.float64
-
-
 def test_any_layout(tmp_path: Path) -> None:
     X = random_rows(31, 17)
     wide = np.zeros((62, 34))
@@ -170,9 +164,3 @@ def test_memory_of_sparse_rows_is_the_result_and_a_few_chunks(monkeypatch: pytes
     X: Any = sparse.random_array((1500, 3000), density=0.02, rng=np.random.default_rng(0), format="csr")
     for args in ((X,), (X, X.copy()), (X, X.toarray()), (X.toarray(), X)):
         assert peak_beside_the_result(*args) < 150 << 14
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_memory_of_a_kernel_of_1500_rows(form: Any) -> None:
-    X = random_rows(1500, 784, density=0.5)
-    assert peak_beside_the_result(form(X)) < 6 * _pgmm.BLOCK_BYTES
