@@ -250,13 +250,7 @@ def as_floats(X: Matrix) -> Matrix:
 
 
 def without_nan(X: Matrix) -> Matrix:
-    """Return X with zeros in place of NaN.
-
-    Examples
-    --------
-    >>> without_nan(np.array([[np.nan, 2.0]]))
-    array([[0., 2.]])
-    """
+    """Return X with zeros in place of NaN."""
     is_nan = np.isnan(X if isinstance(X, np.ndarray) else X.data)
     if not is_nan.any():
         return X

@@ -24,15 +24,7 @@ BATCH = 1 << 16  # entries at a time, so that what is made of them stays in the 
 
 
 def reduction_factor(reduction: int | str | None, bits: int | None) -> int:
-    """Return m, the factor by which a sketch makes vectors shorter, for a `reduction` as `CountSketch` takes it.
-
-    Examples
-    --------
-    >>> reduction_factor(16, bits=8), reduction_factor(None, bits=8)
-    (16, 1)
-    >>> reduction_factor("8bit", bits=12), reduction_factor("8bit", bits=4)
-    (16, 1)
-    """
+    """Return m, the factor by which a sketch makes vectors shorter, for a `reduction` as `CountSketch` takes it."""
     if reduction is None:
         return 1
     if not isinstance(reduction, str):
@@ -65,12 +57,6 @@ def bins_and_signs(seed: int, positions: ArrayLike, n_bins: int) -> tuple[NDArra
         Each below B.
     signs : array of int8, of the shape of `positions`
         Each 1 or -1.
-
-    Examples
-    --------
-    >>> bins, signs = bins_and_signs(42, [0, 1, 2, 3, 4, 5], n_bins=10)
-    >>> bins.tolist(), signs.tolist()
-    ([1, 8, 3, 6, 7, 2], [-1, -1, 1, 1, -1, -1])
     """
     low, high = keys(seed, SKETCH, positions)
     bins = (high.astype(np.uint64) * np.uint64(n_bins)) >> np.uint64(32)

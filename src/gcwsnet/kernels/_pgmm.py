@@ -202,8 +202,11 @@ def pgmm_kernel(X: Any, Y: Any = None, *, p: float = 1.0, n_jobs: int | None = N
     symmetric = Y is None or Y is X
     X = check_matrix(X)
     check_finite(X)
-    Y = X if symmetric else check_matrix(Y, name="Y")
-    check_finite(Y, name="Y")
+    if symmetric:
+        Y = X
+    else:
+        Y = check_matrix(Y, name="Y")
+        check_finite(Y, name="Y")
     if X.shape[1] != Y.shape[1]:
         raise ValueError(f"X and Y must have as many columns as each other, got {X.shape[1]} and {Y.shape[1]}")
     return kernel_of_checked(X, Y, p=p, threads=threads)
@@ -321,12 +324,6 @@ def pgmm_pairs(X: Any, Y: Any, pairs: NDArray[np.int64], *, p: float, threads: i
     Returns
     -------
     K : float64 array of shape (n,)
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 2.0], [2.0, 1.0]])
-    >>> pgmm_pairs(X, X, np.array([[0, 1], [1, 1]]), p=2, threads=1)
-    array([0.25, 1.  ])
     """
     out = np.empty(len(pairs))
     pairs = np.ascontiguousarray(pairs, np.int64)
