@@ -15,7 +15,6 @@ import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -71,59 +70,9 @@ def assert_same_codes(Z: Any, reference: np.ndarray = X) -> None:
     np.testing.assert_array_equal(codes_of(Z), codes_of(reference))
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble, ">f4", ">f8"])
-def test_float_types_of_the_same_numbers_give_the_same_codes(dtype: Any) -> None:
-    exact = X.astype(np.float16)
-    assert_same_codes(exact.astype(dtype), exact.astype(np.float64))
-
-
-@pytest.mark.parametrize(
-    "dtype", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, bool]
-)
-def test_integer_types_are_numbers_like_others(dtype: Any) -> None:
-    numbers = RNG.integers(0, 2 if dtype is bool else 100, (20, 6)).astype(dtype)
-    assert_same_codes(numbers, numbers.astype(np.float64))
-
-
 def test_large_integers_keep_their_digits() -> None:
     numbers = np.array([[2**24 + 1, 2**24]], dtype=np.int32)
     assert_same_codes(numbers, numbers.astype(np.float64))
-
-
-@pytest.mark.parametrize(
-    "layout",
-    [
-        np.asfortranarray,
-        lambda Z: np.repeat(Z, 2, axis=0)[::2],
-        lambda Z: np.repeat(Z, 2, axis=1)[:, ::2],
-        lambda Z: Z[::-1][::-1],
-        lambda Z: Z[:, ::-1].copy()[:, ::-1],
-        lambda Z: np.frombuffer(b" " + Z.tobytes(), dtype=np.uint8)[1:].view(Z.dtype).reshape(Z.shape),
-        lambda Z: np.array([(1, row) for row in Z], dtype=np.dtype([("a", "i1"), ("b", "f8", Z.shape[1])]))["b"],
-        lambda Z: Z.tolist(),
-        lambda Z: Z.astype(object),
-    ],
-    ids=[
-        "Fortran",
-        "every second row",
-        "every second column",
-        "rows reversed",
-        "columns reversed",
-        "unaligned",
-        "field of records",
-        "list",
-        "object",
-    ],
-)
-def test_memory_layout_does_not_matter(layout: Any) -> None:
-    assert_same_codes(layout(X))
-
-
-def test_a_read_only_memory_map_is_hashed_in_place(tmp_path: Path) -> None:
-    np.save(tmp_path / "X.npy", X)
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    assert isinstance(mapped, np.memmap)
-    assert_same_codes(mapped)
 
 
 def test_batches_of_converted_rows_are_put_together_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,44 +81,6 @@ def test_batches_of_converted_rows_are_put_together_in_order(monkeypatch: pytest
     monkeypatch.setattr("gcwsnet._validation.BATCH_BYTES", 9 * 8 * 7)
     np.testing.assert_array_equal(codes_of(integers), whole)
     np.testing.assert_array_equal(codes_of(np.asfortranarray(integers.astype(float))), whole)
-
-
-@pytest.mark.parametrize(
-    "form", [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.lil_array]
-)
-def test_sparse_formats_equal_dense(form: Any) -> None:
-    assert_same_codes(form(X))
-
-
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, bool])
-def test_sparse_types_equal_dense(index_type: Any, dtype: Any) -> None:
-    Z = sparse.csr_array((X > 0).astype(dtype))
-    Z.indices, Z.indptr = Z.indices.astype(index_type), Z.indptr.astype(index_type)
-    assert_same_codes(Z, (X > 0).astype(np.float64))
-
-
-def test_unsorted_indices_duplicates_and_explicit_zeros() -> None:
-    data = [1.0, 2.0, 0.0, 3.0, -1.0, 5.0, -5.0]
-    indices = [3, 0, 1, 2, 2, 1, 1]
-    for form in (sparse.csr_matrix, sparse.csr_array):
-        Z = form((data, indices, [0, 3, 7]), shape=(2, 4))
-        before = [Z.data.copy(), Z.indices.copy(), Z.indptr.copy()]
-        dense = np.array([[2.0, 0.0, 0.0, 1.0], [0.0, 0.0, 2.0, 0.0]])
-        assert_same_codes(Z, dense)
-        for array, copy in zip((Z.data, Z.indices, Z.indptr), before, strict=True):
-            np.testing.assert_array_equal(array, copy)
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "Arrow"])
-def test_frames_equal_arrays_and_have_their_columns_checked(frame: Any) -> None:
-    Z = frame({f"c{i}": X[:, i] for i in range(12)})
-    hasher = GCWSHasher(37, random_state=1).fit(Z)
-    np.testing.assert_array_equal(hasher.transform(Z), codes_of(X))
-    assert list(hasher.feature_names_in_) == [f"c{i}" for i in range(12)]
-    other = frame({f"d{i}": X[:, i] for i in range(12)})
-    with pytest.raises(ValueError, match="feature names"):
-        hasher.transform(other)
 
 
 def test_frames_of_integers_booleans_and_missing_values() -> None:

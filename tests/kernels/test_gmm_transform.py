@@ -102,15 +102,6 @@ def test_numbers_the_columns_of_the_widest_matrix(n_columns: int, long_indices: 
     U.check_format()
 
 
-@pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "-infinity")])
-def test_names_the_entry_that_is_not_finite(value: float, name: str) -> None:
-    X = np.ones((3, 4))
-    X[2, 1] = value
-    for form in (X, sparse.csr_array(X), sparse.csr_matrix(X)):
-        with pytest.raises(ValueError, match=rf"X\[2, 1\] is {name};"):
-            gmm_transform(form)
-
-
 def test_says_how_much_memory_it_would_take(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gcwsnet._memory.available_bytes", lambda: 1000)
     with pytest.raises(MemoryError, match=r"matrix of 300000 x 20 numbers would take 45\.8 MiB.*1000 B are"):
