@@ -14,26 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from gcwsnet._keys import SKETCH, keys
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, as_floats, check_finite, check_integer, check_matrix, draw_seed
-from gcwsnet.hashing._hasher import one_hot
+from gcwsnet.hashing._hasher import MAX_POSITIONS, one_hot, reduction_factor
 
-MAX_POSITIONS = 2**52
 MAX_BINS = 2**32
 MAX_FEATURE_NAMES = 2**24
 DEFAULT_REDUCTION = 16
 BATCH = 1 << 16  # entries at a time, so that what is made of them stays in the cache
-
-
-def reduction_factor(reduction: int | str | None, bits: int | None) -> int:
-    """Return m, the factor by which a sketch makes vectors shorter, for a `reduction` as `CountSketch` takes it."""
-    if reduction is None:
-        return 1
-    if not isinstance(reduction, str):
-        return check_integer("reduction", reduction, 1, MAX_POSITIONS)
-    if reduction != "8bit":
-        raise ValueError(f"reduction must be an integer, '8bit' or None, got reduction={reduction!r}")
-    if bits is None:
-        raise ValueError("reduction='8bit' is 2**8 bins for each hash and needs the bits of codes, got bits=None")
-    return 1 << max(bits - 8, 0)
 
 
 def bins_and_signs(seed: int, positions: ArrayLike, n_bins: int) -> tuple[NDArray[np.uint64], NDArray[np.int8]]:
