@@ -131,7 +131,8 @@ def one_hot(codes: NDArray[Any], bits: int) -> Any:
     n, k = codes.shape
     n_columns = k << bits
     index_type = np.int32 if max(n_columns, n * k) <= np.iinfo(np.int32).max else np.int64
-    indices = codes.astype(index_type) + np.arange(0, n_columns, 1 << bits, dtype=index_type)
+    indices: NDArray[Any] = codes.astype(index_type)
+    indices += np.arange(0, n_columns, 1 << bits, dtype=index_type)
     indptr = np.arange(0, n * k + 1, k, dtype=index_type)
     return sparse.csr_matrix((np.ones(n * k, dtype=np.float32), indices.reshape(-1), indptr), shape=(n, n_columns))
 
