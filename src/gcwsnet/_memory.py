@@ -20,13 +20,7 @@ def available_bytes() -> int | None:
 
 
 def readable(n_bytes: float) -> str:
-    """Return a number of bytes as text with a unit.
-
-    Examples
-    --------
-    >>> readable(5_000_000_000)
-    '4.7 GiB'
-    """
+    """Return a number of bytes as text with a unit."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if n_bytes < 1024:
             return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-MOST_THREADS = 1024
+MAX_THREADS = 1024
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -35,7 +35,7 @@ def n_threads(n_jobs: int | None) -> int:
         raise ValueError("n_jobs must not be 0: None or 1 is one thread, -1 is all processors, got n_jobs=0")
     from joblib import effective_n_jobs  # noqa: PLC0415 - it takes long to import
 
-    threads = min(int(effective_n_jobs(n_jobs)), MOST_THREADS)
+    threads = min(int(effective_n_jobs(n_jobs)), MAX_THREADS)
     limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if (n_jobs is None or n_jobs < 0) and limit.isdecimal() and int(limit) > 0:
         threads = min(threads, int(limit))

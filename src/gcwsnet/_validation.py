@@ -16,10 +16,10 @@ from gcwsnet import _sparse as sparse
 Matrix = Any
 """A dense float array, or a CSR matrix or array whose indices are sorted and unique."""
 
-MOST_COLUMNS = 2**31
+MAX_COLUMNS = 2**31
 BATCH_BYTES = 1 << 26
-MOST_WEIGHT = 1e15
-MOST_EXACT = 2**53
+MAX_WEIGHT = 1e15
+MAX_EXACT = 2**53
 INEXACT = "integers beyond 2**53 must be numbers that float64 holds"
 INEXACT_WAY_OUT = "subtract an offset, make it a category, or write it as a float if rounding is fine"
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -55,17 +55,17 @@ def check_weights(weight: NDArray[np.float64], what: str) -> NDArray[np.float64]
     They must be finite and not negative, and the largest must be from 1e-15 to 1e15 unless all are 0: gradients are
     squared in float32.
     """
-    bad = np.flatnonzero(~((weight >= 0) & (weight <= MOST_WEIGHT)))
+    bad = np.flatnonzero(~((weight >= 0) & (weight <= MAX_WEIGHT)))
     if len(bad):
         row = int(bad[0])
         raise ValueError(
-            f"{what} must be from 0 to {MOST_WEIGHT:g}, that of row {row} is {float(weight[row]):g}; divide all "
+            f"{what} must be from 0 to {MAX_WEIGHT:g}, that of row {row} is {float(weight[row]):g}; divide all "
             "weights by a number"
         )
     largest = float(weight.max(initial=0.0))
-    if 0 < largest < 1 / MOST_WEIGHT:
+    if 0 < largest < 1 / MAX_WEIGHT:
         raise ValueError(
-            f"the largest {what} must be at least {1 / MOST_WEIGHT:g}, got {largest:g}; multiply all by a number"
+            f"the largest {what} must be at least {1 / MAX_WEIGHT:g}, got {largest:g}; multiply all by a number"
         )
     return weight
 
@@ -92,7 +92,7 @@ def draw_seed(random_state: Any) -> int:
 
 
 def check_matrix(
-    X: Any, *, estimator: Any = None, reset: bool = True, name: str = "X", max_columns: int = MOST_COLUMNS
+    X: Any, *, estimator: Any = None, reset: bool = True, name: str = "X", max_columns: int = MAX_COLUMNS
 ) -> Matrix:
     """Return X as a dense array of real numbers or as canonical CSR, not yet known to be finite.
 
@@ -209,7 +209,7 @@ def inexact_integers(numbers: Any) -> NDArray[np.int64]:
     """Return the places of the integers of an array, in C order, that float64 does not hold."""
     if numbers.dtype.kind not in "iu" or numbers.dtype.itemsize < 8 or not numbers.size:
         return np.empty(0, np.int64)
-    if int(numbers.min()) >= -MOST_EXACT and int(numbers.max()) <= MOST_EXACT:
+    if int(numbers.min()) >= -MAX_EXACT and int(numbers.max()) <= MAX_EXACT:
         return np.empty(0, np.int64)
     flat, found = numbers.reshape(-1), []
     for first in range(0, len(flat), step := BATCH_BYTES // 8):
@@ -250,13 +250,7 @@ def as_floats(X: Matrix) -> Matrix:
 
 
 def without_nan(X: Matrix) -> Matrix:
-    """Return X with zeros in place of NaN.
-
-    Examples
-    --------
-    >>> without_nan(np.array([[np.nan, 2.0]]))
-    array([[0., 2.]])
-    """
+    """Return X with zeros in place of NaN."""
     is_nan = np.isnan(X if isinstance(X, np.ndarray) else X.data)
     if not is_nan.any():
         return X

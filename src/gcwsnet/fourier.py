@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse.linalg import norm as norm_of_csr
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, check_finite, check_integer, check_matrix, check_number
 
-MOST_COMPONENTS = 2**20
 BLOCK_BYTES = 1 << 24  # of the rows that are transformed at a time, besides the result
 
 
@@ -118,7 +117,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         -------
         self : RandomFourierFeatures
         """
-        k = check_integer("n_components", self.n_components, 1, MOST_COMPONENTS)
+        k = check_integer("n_components", self.n_components, 1, 2**20)
         gamma = check_number("gamma", self.gamma, 1e-6, 1e6)
         if not isinstance(self.normalize, (bool, np.bool_)):
             raise TypeError(f"normalize must be True or False, got normalize={self.normalize!r}")
@@ -154,7 +153,8 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         given = X
         X = check_matrix(X, estimator=self, reset=False)
         self._check_finite(X)
-        dtype = _result_type(given.dtype if sparse.issparse(given) else X.dtype)
+        given_dtype = given.dtype if sparse.issparse(given) else X.dtype
+        dtype = np.dtype(np.float32 if given_dtype.kind == "f" and given_dtype.itemsize == 4 else np.float64)
         n, (D, k) = X.shape[0], self.random_weights_.shape
         require_memory(
             dtype.itemsize * (n * k + (D * k if dtype == np.float32 else 0)),
@@ -190,41 +190,21 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return tags
 
 
-def _result_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize == 4 else np.float64)
-
-
 def _unit_rows(X: Matrix) -> Matrix:
     """Divide the rows of a float matrix by their lengths, in place, and return it; rows of zeros are left alone.
 
     Entries are divided by the largest of their row first, so that no square overflows or vanishes.
     """
-    for lengths in (_largest, _lengths):
-        divisor = lengths(X)
-        divisor[divisor == 0] = 1
-        if sparse.issparse(X):
-            X.data /= np.repeat(divisor, np.diff(X.indptr))
+    for norm in ("max", "l2"):
+        if isinstance(X, np.ndarray):
+            lengths = np.maximum(X.max(axis=1), -X.min(axis=1)) if norm == "max" else np.linalg.norm(X, axis=1)
+        elif norm == "max":
+            lengths = abs(X).max(axis=1).toarray().ravel()
         else:
-            X /= divisor[:, np.newaxis]
+            lengths = norm_of_csr(X, axis=1)
+        lengths[lengths == 0] = 1
+        if isinstance(X, np.ndarray):
+            X /= lengths[:, np.newaxis]
+        else:
+            X.data /= np.repeat(lengths, np.diff(X.indptr))
     return X
-
-
-def _largest(X: Matrix) -> NDArray[Any]:
-    if sparse.issparse(X):
-        return _reduce_rows(np.maximum, np.abs(X.data), X.indptr)
-    return np.maximum(X.max(axis=1), -X.min(axis=1))
-
-
-def _lengths(X: Matrix) -> NDArray[Any]:
-    if sparse.issparse(X):
-        return np.sqrt(_reduce_rows(np.add, X.data**2, X.indptr))
-    return np.linalg.norm(X, axis=1)
-
-
-def _reduce_rows(ufunc: np.ufunc, data: NDArray[Any], indptr: NDArray[Any]) -> NDArray[Any]:
-    """Return `ufunc` over the stored entries of each row; 0 for a row without any."""
-    reduced = np.zeros(len(indptr) - 1, dtype=data.dtype)
-    stored = np.diff(indptr) > 0
-    if stored.any():
-        reduced[stored] = ufunc.reduceat(data, indptr[:-1][stored])
-    return reduced

@@ -44,10 +44,6 @@ def collision_probability(J: ArrayLike, bits: ArrayLike) -> Any:
     bits : int or array of int
         b, from 1 to 32.
 
-    Returns
-    -------
-    P_b : float or float64 array
-
     Examples
     --------
     >>> from gcwsnet.theory import collision_probability
@@ -57,7 +53,7 @@ def collision_probability(J: ArrayLike, bits: ArrayLike) -> Any:
     array([[0.5       , 0.75      , 1.        ],
            [0.00390625, 0.50195312, 1.        ]])
     """
-    agree, _ = _collision(_similarity(J), _bits(bits))
+    agree, _ = _collision(*_checked(J=J, bits=bits))
     return _result(agree)
 
 
@@ -77,19 +73,15 @@ def similarity_variance(J: ArrayLike, bits: ArrayLike, n_hashes: ArrayLike) -> A
     n_hashes : int or array of int
         k, at least 1.
 
-    Returns
-    -------
-    variance : float or float64 array
-
     Examples
     --------
     >>> from gcwsnet.theory import similarity_variance
     >>> similarity_variance(0.5, bits=[1, 2, 8, 32], n_hashes=256).round(6)
     array([0.00293 , 0.001628, 0.000984, 0.000977])
     """
-    J, bits, n_hashes = _similarity(J), _bits(bits), _n_hashes(n_hashes)
-    agree, _ = _collision(J, bits)
-    return _result(agree * (1.0 - J) / (n_hashes * (1.0 - np.exp2(-bits))))
+    J, b, k = _checked(J=J, bits=bits, n_hashes=n_hashes)
+    agree, _ = _collision(J, b)
+    return _result(agree * (1.0 - J) / (k * (1.0 - np.exp2(-b))))
 
 
 def inner_product_variance(x: ArrayLike, y: ArrayLike, n_bins: ArrayLike, *, fourth_moment: ArrayLike = 1.0) -> Any:
@@ -124,13 +116,12 @@ def inner_product_variance(x: ArrayLike, y: ArrayLike, n_bins: ArrayLike, *, fou
     >>> inner_product_variance([1.0, 2.0, 0.0], [3.0, 1.0, 1.0], n_bins=10, fourth_moment=3)
     31.4
     """
-    x, y = _numbers("x", x, -np.inf), _numbers("y", y, -np.inf)
-    n_bins, s = _n_bins(n_bins), _numbers("fourth_moment", fourth_moment, 1)
+    x, y, B, s = _checked(x=x, y=y, n_bins=n_bins, fourth_moment=fourth_moment)
     if x.ndim == 0 or y.ndim == 0 or x.shape[-1] != y.shape[-1]:
         raise ValueError(f"x and y must be vectors of one length, got the shapes {x.shape} and {y.shape}")
     both = np.sum(x**2 * y**2, axis=-1)
     pairs = np.sum(x**2, axis=-1) * np.sum(y**2, axis=-1) + np.sum(x * y, axis=-1) ** 2 - 2.0 * both
-    return _result((s - 1.0) * both + np.maximum(pairs, 0.0) / n_bins)
+    return _result((s - 1.0) * both + np.maximum(pairs, 0.0) / B)
 
 
 def count_sketch_conditional_variance(matches: ArrayLike, n_hashes: ArrayLike, n_bins: ArrayLike) -> Any:
@@ -149,21 +140,17 @@ def count_sketch_conditional_variance(matches: ArrayLike, n_hashes: ArrayLike, n
     n_bins : float or array
         B, at least 1.
 
-    Returns
-    -------
-    variance : float or float64 array
-
     Examples
     --------
     >>> from gcwsnet.theory import count_sketch_conditional_variance
     >>> count_sketch_conditional_variance([0, 128, 256], n_hashes=256, n_bins=4096).round(6)
     array([0.000244, 0.000304, 0.000486])
     """
-    a, k, n_bins = _numbers("matches", matches, 0, whole=True), _n_hashes(n_hashes), _n_bins(n_bins)
+    a, k, B = _checked(matches=matches, n_hashes=n_hashes, n_bins=n_bins)
     if np.any(a > k):
         most, hashes = (np.broadcast_to(values, np.broadcast_shapes(a.shape, k.shape))[a > k][0] for values in (a, k))
         raise ValueError(f"matches must be from 0 to n_hashes, got matches={most:.0f} with n_hashes={hashes:.0f}")
-    return _result((1.0 + a * (a - 2.0) / k**2) / n_bins)
+    return _result((1.0 + a * (a - 2.0) / k**2) / B)
 
 
 def count_sketch_variance(J: ArrayLike, bits: ArrayLike, n_hashes: ArrayLike, n_bins: ArrayLike) -> Any:
@@ -187,10 +174,6 @@ def count_sketch_variance(J: ArrayLike, bits: ArrayLike, n_hashes: ArrayLike, n_
     n_bins : float or array
         B, at least 1: 2**b k / m, where count-sketch makes the one-hot vector m times shorter.
 
-    Returns
-    -------
-    variance : float or float64 array
-
     Examples
     --------
     With 8 bits and m = 16:
@@ -199,10 +182,10 @@ def count_sketch_variance(J: ArrayLike, bits: ArrayLike, n_hashes: ArrayLike, n_
     >>> count_sketch_variance([0.0, 0.5, 1.0], bits=8, n_hashes=256, n_bins=256 * 256 / 16).round(6)
     array([0.000259, 0.001281, 0.000486])
     """
-    k, n_bins = _n_hashes(n_hashes), _n_bins(n_bins)
-    agree, differ = _collision(_similarity(J), _bits(bits))
+    J, b, k, B = _checked(J=J, bits=bits, n_hashes=n_hashes, n_bins=n_bins)
+    agree, differ = _collision(J, b)
     sketch = (1.0 - agree / k) + agree**2 * (1.0 - 1.0 / k)
-    return _result(agree * differ / k + sketch / n_bins)
+    return _result(agree * differ / k + sketch / B)
 
 
 def count_sketch_ratio(bits: ArrayLike, J: ArrayLike, m: ArrayLike) -> Any:
@@ -234,9 +217,10 @@ def count_sketch_ratio(bits: ArrayLike, J: ArrayLike, m: ArrayLike) -> Any:
     >>> count_sketch_ratio(16, 0.5, m=[1, 2**8, 1000]).round(4)
     array([0.0001, 0.0195, 0.0763])
     """
-    bits, J, m = _bits(bits), _similarity(J), _numbers("m", m, 0, above=True)
+    b, J, m = _checked(bits=bits, J=J, m=m)
+    agree, differ = _collision(J, b)
     with np.errstate(divide="ignore"):
-        return _result(m * np.exp2(-bits) / _variance_share(bits, J))
+        return _result(m * np.exp2(-b) / (agree * differ / (1.0 + agree**2)))
 
 
 def reduction_for_ratio(bits: ArrayLike, J: ArrayLike, ratio: ArrayLike) -> Any:
@@ -270,8 +254,9 @@ def reduction_for_ratio(bits: ArrayLike, J: ArrayLike, ratio: ArrayLike) -> Any:
     >>> reduction_for_ratio(8, [0.1, 0.5, 0.9, 1.0], ratio=0.25).round(1)
     array([ 5.9, 12.8,  3.2,  0. ])
     """
-    bits, J, ratio = _bits(bits), _similarity(J), _numbers("ratio", ratio, 0)
-    return _result(ratio * np.exp2(bits) * _variance_share(bits, J))
+    b, J, R = _checked(bits=bits, J=J, ratio=ratio)
+    agree, differ = _collision(J, b)
+    return _result(R * np.exp2(b) * (agree * differ / (1.0 + agree**2)))
 
 
 def rbf_kernel(rho: ArrayLike, gamma: ArrayLike) -> Any:
@@ -287,10 +272,6 @@ def rbf_kernel(rho: ArrayLike, gamma: ArrayLike) -> Any:
     gamma : float or array
         At least 0.
 
-    Returns
-    -------
-    kernel : float or float64 array
-
     Examples
     --------
     >>> from gcwsnet.theory import rbf_kernel
@@ -304,7 +285,8 @@ def rbf_kernel(rho: ArrayLike, gamma: ArrayLike) -> Any:
     >>> bool(np.isclose(kernel_of_rows(u, v, gamma=2.5).item(), rbf_kernel(0.96, gamma=5.0)))
     True
     """
-    return _result(np.exp(-_exponent(rho, gamma)))
+    rho, gamma = _checked(rho=rho, gamma=gamma)
+    return _result(np.exp(-gamma * (1.0 - rho)))
 
 
 def rff_variance(rho: ArrayLike, gamma: ArrayLike, n_components: ArrayLike = 1) -> Any:
@@ -321,18 +303,14 @@ def rff_variance(rho: ArrayLike, gamma: ArrayLike, n_components: ArrayLike = 1) 
     n_components : int or array of int, default=1
         k, the number of features, at least 1. With 1 the result is the V of the paper.
 
-    Returns
-    -------
-    variance : float or float64 array
-
     Examples
     --------
     >>> from gcwsnet.theory import rff_variance
     >>> rff_variance([-1.0, 0.0, 0.9, 1.0], gamma=1.0).round(4)
     array([0.9819, 0.8738, 0.5164, 0.5   ])
     """
-    k = _numbers("n_components", n_components, 1, whole=True)
-    rest = -np.expm1(-2.0 * _exponent(rho, gamma))
+    rho, gamma, k = _checked(rho=rho, gamma=gamma, n_components=n_components)
+    rest = -np.expm1(-2.0 * gamma * (1.0 - rho))
     return _result((0.5 + 0.5 * rest**2) / k)
 
 
@@ -362,10 +340,10 @@ def nrff_variance(rho: ArrayLike, gamma: ArrayLike, n_components: ArrayLike = 1)
     >>> nrff_variance([-1.0, 0.0, 0.9, 1.0], gamma=1.0).round(4)
     array([0.9681, 0.7729, 0.0396, 0.    ])
     """
-    k = _numbers("n_components", n_components, 1, whole=True)
-    exponent = _exponent(rho, gamma)
+    rho, gamma, k = _checked(rho=rho, gamma=gamma, n_components=n_components)
     # V_n factors into (1 - q)**2 (1 + q / 4), which has no digits to lose where q is near 1.
-    rest, q = -np.expm1(-2.0 * exponent), np.exp(-2.0 * exponent)
+    log_q = -2.0 * gamma * (1.0 - rho)
+    rest, q = -np.expm1(log_q), np.exp(log_q)
     return _result(rest**2 * (1.0 + q / 4.0) / k)
 
 
@@ -392,79 +370,60 @@ def gmm_limit(rho: ArrayLike) -> Any:
     >>> gmm_limit([-1.0, 0.0, 0.5, 0.9, 1.0]).round(4)
     array([0.    , 0.1716, 0.3333, 0.6345, 1.    ])
     """
-    rho = _cosine(rho)
+    (rho,) = _checked(rho=rho)
     # 1 - s is (1 + rho) / (2 (1 + s)), which has no digits to lose where rho is near -1.
     return _result((1.0 + rho) / (2.0 * (1.0 + np.sqrt((1.0 - rho) / 2.0)) ** 2))
 
 
-def _collision(J: Floats, bits: Floats) -> tuple[Floats, Floats]:
+def _collision(J: Floats, b: Floats) -> tuple[Floats, Floats]:
     """Return P_b and 1 - P_b, the latter without cancellation."""
-    chance = np.exp2(-bits)
+    chance = np.exp2(-b)
     return J + (1.0 - J) * chance, (1.0 - J) * (1.0 - chance)
-
-
-def _variance_share(bits: Floats, J: Floats) -> Floats:
-    """Return P_b (1 - P_b) / (1 + P_b**2), which is m / (2**b R)."""
-    agree, differ = _collision(J, bits)
-    return agree * differ / (1.0 + agree**2)
 
 
 def _result(values: Any) -> Any:
     return values if np.ndim(values) else float(values)
 
 
-def _exponent(rho: ArrayLike, gamma: ArrayLike) -> Floats:
-    """Return gamma (1 - rho)."""
-    return _numbers("gamma", gamma, 0) * (1.0 - _cosine(rho))
+LIMITS = {
+    "J": (0, 1),
+    "rho": (-1, 1),
+    "bits": (1, 32),
+    "n_hashes": (1, np.inf),
+    "n_components": (1, np.inf),
+    "matches": (0, np.inf),
+    "n_bins": (1, np.inf),
+    "fourth_moment": (1, np.inf),
+    "gamma": (0, np.inf),
+    "ratio": (0, np.inf),
+    "m": (0, np.inf),  # above 0
+    "x": (-np.inf, np.inf),
+    "y": (-np.inf, np.inf),
+}
+WHOLE = ("bits", "n_hashes", "n_components", "matches")
 
 
-def _similarity(J: ArrayLike) -> Floats:
-    return _numbers("J", J, 0, 1, way_out="; clip an estimate to this range first")
+def _checked(**arguments: ArrayLike) -> list[Floats]:
+    """Return the arguments as float64 arrays, if their entries are finite, of the right kind and within the limits."""
+    return [_check(name, value, *LIMITS[name]) for name, value in arguments.items()]
 
 
-def _cosine(rho: ArrayLike) -> Floats:
-    return _numbers("rho", rho, -1, 1, way_out="; clip an estimate to this range first")
-
-
-def _bits(bits: ArrayLike) -> Floats:
-    return _numbers("bits", bits, 1, 32, whole=True)
-
-
-def _n_hashes(n_hashes: ArrayLike) -> Floats:
-    return _numbers("n_hashes", n_hashes, 1, whole=True)
-
-
-def _n_bins(n_bins: ArrayLike) -> Floats:
-    return _numbers("n_bins", n_bins, 1)
-
-
-def _numbers(
-    name: str,
-    value: ArrayLike,
-    least: float,
-    most: float = np.inf,
-    *,
-    whole: bool = False,
-    above: bool = False,
-    way_out: str = "",
-) -> Floats:
-    """Return `value` as a float64 array, if its entries are finite, of the right kind and from `least` to `most`."""
+def _check(name: str, value: ArrayLike, least: float, most: float) -> Floats:
     array = np.asarray(value)
+    whole = name in WHOLE
     if array.dtype.kind not in ("iu" if whole else "iuf"):
         got = f"{name}={value!r}" if array.ndim == 0 else f"an array of the type {array.dtype}"
         raise TypeError(f"{name} must be {'an integer' if whole else 'a number'} or an array of such, got {got}")
     numbers = array.astype(np.float64)
-    fine = np.isfinite(numbers) & (numbers > least if above else numbers >= least) & (numbers <= most)
-    if not fine.all():
-        index = tuple(int(i) for i in np.argwhere(~fine)[0])
-        place = f"{name}{list(index)}" if index else name
-        raise ValueError(f"{name} must be {_rule(least, most, above)}, got {place}={array[index]}{way_out}")
-    return numbers
-
-
-def _rule(least: float, most: float, above: bool) -> str:
+    fine = np.isfinite(numbers) & (numbers > least if name == "m" else numbers >= least) & (numbers <= most)
+    if fine.all():
+        return numbers
+    rule, way_out = "finite", ""
     if np.isfinite(most):
-        return f"from {least:g} to {most:g}"
-    if np.isfinite(least):
-        return f"finite and {'above' if above else 'at least'} {least:g}"
-    return "finite"
+        rule = f"from {least:g} to {most:g}"
+        way_out = "" if whole else "; clip an estimate to this range first"
+    elif np.isfinite(least):
+        rule = f"finite and {'above' if name == 'm' else 'at least'} {least:g}"
+    index = tuple(int(i) for i in np.argwhere(~fine)[0])
+    place = f"{name}{list(index)}" if index else name
+    raise ValueError(f"{name} must be {rule}, got {place}={array[index]}{way_out}")

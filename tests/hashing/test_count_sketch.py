@@ -1,15 +1,25 @@
-"""Count-sketch: bins, signs and sums are those of the specification, bit for bit."""
+"""Count-sketch: bins, signs and sums of the specification, bit for bit; what scikit-learn users expect; bad input."""
 
 import hashlib
+import pickle
+import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gcwsnet import CountSketch, GCWSHasher
 from gcwsnet._keys import SKETCH, keys
@@ -147,19 +157,6 @@ def test_codes_and_their_one_hot_vectors_have_the_same_sketch(bits: int, t_bits:
     assert of_one_hot.dtype == np.float32
 
 
-def test_it_is_the_product_with_the_matrix_of_signs() -> None:
-    bins, signs = bins_and_signs(3, np.arange(30), 9)
-    S = np.zeros((30, 9))
-    S[np.arange(30), bins.astype(np.intp)] = signs
-    Z = CountSketch(n_bins=9, random_state=3).fit_transform(X)
-    np.testing.assert_allclose(Z.toarray(), X @ S, atol=1e-12)
-    np.testing.assert_allclose(
-        CountSketch(n_bins=9, random_state=3).fit_transform(2 * X - X[::-1]).toarray(),
-        2 * Z.toarray() - Z.toarray()[::-1],
-        atol=1e-12,
-    )
-
-
 @pytest.mark.parametrize("batch", [1, 31, 100])
 def test_batches_change_nothing(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = sparse.csr_array(X)
@@ -178,16 +175,6 @@ def test_a_row_does_not_depend_on_the_others() -> None:
     assert_same(sketch.transform(CODES[7:8]), sketch.transform(CODES)[7:8])
 
 
-def test_entries_that_cancel_are_not_stored() -> None:
-    bins, signs = bins_and_signs(0, np.arange(30), 4)
-    a, b = next((a, b) for a in range(30) for b in range(a) if bins[a] == bins[b] and signs[a] != signs[b])
-    row = np.zeros((1, 30))
-    row[0, [a, b]] = 0.1
-    Z = CountSketch(n_bins=4, random_state=0).fit_transform(row)
-    assert Z.nnz == 0
-    assert Z.shape == (1, 4)
-
-
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_real_numbers_are_added_in_the_order_of_their_columns(form: Any) -> None:
     """2**53 + 1 rounds to 2**53: the two ones after it are lost one by one, those before it are not."""
@@ -195,16 +182,6 @@ def test_real_numbers_are_added_in_the_order_of_their_columns(form: Any) -> None
     rows = np.array([[2.0**53, 1.0, 1.0], [1.0, 1.0, 2.0**53]]) * signs
     Z = CountSketch(n_bins=1, random_state=0).fit_transform(form(rows))
     assert Z.toarray().tolist() == [[2.0**53], [2.0**53 + 2]]
-
-
-def test_unsorted_indices_and_duplicates_are_added_up_and_left_alone() -> None:
-    for form in (sparse.csr_matrix, sparse.csr_array):
-        Z = form(([1.0, 2.0, 0.0, 3.0, -1.0, 5.0, -5.0], [3, 0, 1, 2, 2, 1, 1], [0, 3, 7]), shape=(2, 4))
-        before = Z.data.copy(), Z.indices.copy()
-        dense = np.array([[2.0, 0.0, 0.0, 1.0], [0.0, 0.0, 2.0, 0.0]])
-        assert_same(*(CountSketch(n_bins=3, random_state=0).fit_transform(rows) for rows in (Z, dense)))
-        np.testing.assert_array_equal(Z.data, before[0])
-        np.testing.assert_array_equal(Z.indices, before[1])
 
 
 @pytest.mark.parametrize(
@@ -223,14 +200,6 @@ def test_any_integer_type_holds_codes(dtype: Any) -> None:
     expected = CountSketch(bits=7, random_state=0).fit_transform(codes)
     assert_same(CountSketch(bits=7, random_state=0).fit_transform(codes.astype(dtype)), expected)
     assert_same(CountSketch(bits=7, random_state=0).fit_transform(np.asfortranarray(codes)), expected)
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.longdouble, np.int8, np.uint16, np.int32, bool, ">f8"])
-def test_any_type_of_number_is_sketched_without_loss(dtype: Any) -> None:
-    rows = RNG.integers(0, 2 if dtype is bool else 100, (6, 9)).astype(dtype)
-    Z = CountSketch(n_bins=4, random_state=0).fit_transform(rows)
-    assert_same(Z, CountSketch(n_bins=4, random_state=0).fit_transform(rows.astype(np.float64)))
-    assert Z.dtype in (np.float32, np.float64)
 
 
 @pytest.mark.parametrize(
@@ -329,3 +298,164 @@ def test_seeds_of_hasher_and_sketch_do_not_meet() -> None:
     codes = GCWSHasher(4096, bits=1, random_state=3).fit_transform(X[:1])[0]
     signs = bins_and_signs(3, 2 * np.arange(4096) + codes, 8)[1]
     assert abs(np.mean(signs * (2.0 * codes - 1))) < 4 / np.sqrt(4096)
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [CountSketch(), CountSketch(n_bins=7, random_state=2**64 - 1), CountSketch(None)]
+)
+def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_clone_and_pickle_keep_the_sketch() -> None:
+    sketch = CountSketch("8bit", bits=10, random_state=5).fit(CODES)
+    Z = sketch.transform(CODES)
+    assert_same(pickle.loads(pickle.dumps(sketch)).transform(CODES), Z)
+    assert_same(clone(sketch).fit(CODES).transform(CODES), Z)
+    assert len(pickle.dumps(sketch)) < 1000
+
+
+def test_random_state_is_the_seed_or_draws_one() -> None:
+    assert CountSketch(random_state=2**64 - 1).fit(X).seed_ == 2**64 - 1
+    one, two = CountSketch().fit(X), CountSketch().fit(X)
+    assert one.seed_ != two.seed_
+    assert_same(CountSketch(random_state=one.seed_).fit_transform(X), one.transform(X))
+    states = [np.random.RandomState(3) for _ in range(2)]
+    assert len({CountSketch(random_state=state).fit(X).seed_ for state in states}) == 1
+
+
+def test_names_of_bins_and_set_output() -> None:
+    sketch = CountSketch(n_bins=3, random_state=0).fit(X)
+    assert list(sketch.get_feature_names_out()) == ["countsketch0", "countsketch1", "countsketch2"]
+    with pytest.raises(ValueError, match="outputs a scipy sparse matrix"):
+        sketch.set_output(transform="pandas").transform(X)
+    with pytest.raises(ValueError, match="has 16777217 columns, too many to name one by one"):
+        CountSketch(n_bins=2**24 + 1).fit(X).get_feature_names_out()
+
+
+def test_a_linear_model_learns_from_sketches_as_from_one_hot_vectors() -> None:
+    digits, labels = load_digits(return_X_y=True)
+    scores = []
+    for reduction in (1, 16):
+        model = make_pipeline(
+            GCWSHasher(128, bits=12, random_state=0),
+            CountSketch(reduction, bits=12, random_state=0),
+            SGDClassifier(loss="log_loss", random_state=0),
+        )
+        scores.append(model.fit(digits[:1000], labels[:1000]).score(digits[1000:], labels[1000:]))
+    assert scores[1] > 0.9
+    assert scores[1] > scores[0] - 0.02
+
+
+def changed(rows: NDArray[Any], value: Any, dtype: Any = None) -> NDArray[Any]:
+    copy = rows.astype(dtype or rows.dtype)
+    copy[6, 2] = value
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("parameters", "rows", "error", "words"),
+    [
+        (
+            {"reduction": 8, "n_bins": 100},
+            X,
+            ValueError,
+            "not both: one follows from the other; got reduction=8 and",
+        ),
+        ({"reduction": None, "n_bins": 100}, X, ValueError, "not both: one follows from the other; got reduction=None"),
+        ({"n_bins": 0}, X, ValueError, "n_bins must be from 1 to 4294967296, got n_bins=0"),
+        ({"n_bins": 2**32 + 1}, X, ValueError, "n_bins must be from 1 to 4294967296, got n_bins=4294967297"),
+        ({"n_bins": 2.0}, X, TypeError, "n_bins must be an integer, got n_bins=2.0"),
+        ({"reduction": 0}, X, ValueError, "reduction must be from 1 to 4503599627370496, got reduction=0"),
+        ({"reduction": 1.5}, X, TypeError, "reduction must be an integer, got reduction=1.5"),
+        ({"reduction": "16"}, X, ValueError, "reduction must be an integer, '8bit' or None, got reduction='16'"),
+        ({"reduction": "8bit"}, X, ValueError, "reduction='8bit' is 2**8 bins for each hash and needs the bits of"),
+        ({"bits": 0}, CODES, ValueError, "bits must be from 1 to 32, got bits=0"),
+        ({"bits": 33}, CODES, ValueError, "bits must be from 1 to 32, got bits=33"),
+        ({"bits": 8.0}, CODES, TypeError, "bits must be an integer, got bits=8.0"),
+        (
+            {"random_state": -1},
+            X,
+            ValueError,
+            "must be from 0 to 18446744073709551615, got random_state=-1",
+        ),
+        ({"random_state": "0"}, X, ValueError, "cannot be used to seed"),
+        (
+            {"bits": 8},
+            changed(CODES, 300, np.int64),
+            ValueError,
+            "codes must be from 0 to 255 with bits=8, X[6, 2] is 300; give the bits of the hasher",
+        ),
+        ({"bits": 4}, changed(CODES % 16, 16), ValueError, "from 0 to 15 with bits=4, X[6, 2] is 16; give the bits"),
+        ({"bits": 32}, changed(CODES, 2**32, np.uint64), ValueError, "bits=32, X[6, 2] is 4294967296"),
+        ({"bits": 8}, changed(CODES, -1, np.int64), ValueError, "X[6, 2] is -1"),
+        ({"bits": 8}, X, TypeError, "must hold codes, which are integers, got the type float64; real numbers are"),
+        ({"bits": 1}, CODES > 9, TypeError, "must hold codes, which are integers, got the type bool"),
+        (
+            {"bits": 8},
+            one_hot(CODES, 8),
+            TypeError,
+            "with bits=8 X must be an array of codes, got a sparse matrix; a one-hot matrix is sketched with bits=None",
+        ),
+        ({}, changed(X, np.nan), ValueError, "X[6, 2] is NaN; impute it or drop the row"),
+        ({}, sparse.csr_array(changed(X, -np.inf)), ValueError, "X[6, 2] is -infinity"),
+        ({}, pd.DataFrame(changed(X, np.inf)).add_prefix("c"), ValueError, "X[6, 2] (column 'c2') is infinity"),
+        ({}, np.ma.masked_less(X, 0), ValueError, "X has masked entries; fill them first"),
+        ({}, sparse.csr_array((1, 2**52 + 1)), ValueError, "at most 2**52 columns, got 4503599627370497"),
+        (
+            {"bits": 32},
+            np.zeros((1, 1025), dtype=np.uint8),
+            ValueError,
+            "at most 2**32 bins, got 275146342400 with reduction=16 of 4402341478400 positions; use a larger reduction",
+        ),
+        (
+            {"bits": 32},
+            np.broadcast_to(np.uint8(0), (1, 2**20 + 1)),
+            ValueError,
+            "at most 2**52 positions, got 2**32 for each of 1048577 hashes",
+        ),
+    ],
+    ids=lambda value: str(value)[:60] if isinstance(value, dict | str) else "",
+)
+def test_bad_input_is_named(parameters: dict[str, Any], rows: Any, error: type, words: str) -> None:
+    with pytest.raises(error, match=re.escape(words)):
+        CountSketch(**parameters).fit(rows)
+
+
+def test_transform_checks_as_fit_does() -> None:
+    sketch = CountSketch(bits=8).fit(CODES)
+    with pytest.raises(ValueError, match=r"X\[6, 2\] is 256"):
+        sketch.transform(changed(CODES, 256, np.int64))
+    with pytest.raises(ValueError, match="X has 29 features, but CountSketch is expecting 30"):
+        sketch.transform(CODES[:, :29])
+    with pytest.raises(ValueError, match=r"X\[6, 2\] is NaN"):
+        CountSketch().fit(X).transform(changed(X, np.nan))
+    for method in ("transform", "get_feature_names_out"):
+        with pytest.raises(NotFittedError):
+            getattr(CountSketch(), method)(X)
+
+
+@pytest.mark.parametrize(("dtype", "large"), [(np.float32, 3e38), (np.float64, 1.7e308)])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_sums_beyond_the_range_of_their_type_are_refused(dtype: Any, large: float, form: Any) -> None:
+    _, signs = bins_and_signs(0, np.arange(30), 1)
+    rows = np.ones((5, 30), dtype=dtype)
+    rows[3] = large * signs
+    with pytest.raises(ValueError, match=rf"range of {np.dtype(dtype)}, that of row 3 in bin 0 is not; scale X down"):
+        CountSketch(n_bins=1, random_state=0).fit_transform(form(rows))
+    assert np.isfinite(CountSketch(n_bins=1, random_state=0).fit_transform(form(rows[4:])).data).all()
+
+
+def test_results_larger_than_memory_are_refused_before_they_are_made() -> None:
+    many = np.broadcast_to(np.uint8(0), (10**10, 256))
+    with pytest.raises(MemoryError, match=r"of 10000000000 rows would take 46\.6 TiB .*sketch them in batches"):
+        CountSketch(n_bins=2**32, bits=8).fit(many[:1]).transform(many)
+
+
+def test_memory_is_asked_for_what_is_stored_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gcwsnet._memory.available_bytes", lambda: 1 << 24)
+    mostly_zero = np.zeros((3000, 2000), dtype=np.float32)
+    mostly_zero[:, 7] = 1
+    assert CountSketch(2).fit_transform(mostly_zero).nnz == 3000
+    with pytest.raises(MemoryError, match=r"sketches of 3000 rows would take .* and 16\.0 MiB are available"):
+        CountSketch(2).fit_transform(mostly_zero + 1)

@@ -18,7 +18,6 @@ from gcwsnet import CountSketch, GCWSHasher, pgmm_kernel
 from gcwsnet._keys import SKETCH, keys
 from gcwsnet.hashing import _count_sketch
 from gcwsnet.hashing._count_sketch import bins_and_signs
-from gcwsnet.hashing._hasher import one_hot
 
 Floats = NDArray[np.float64]
 Signs = Callable[[int, Any, int], tuple[NDArray[np.uint64], Any]]
@@ -141,27 +140,3 @@ def test_theorem_4_of_gcws(bits: int, k: int, reduction: Any, n_bins: int) -> No
         products.append(inner_products(sketch.transform(u), sketch.transform(v)))
     P = J + (1 - J) / 2**bits
     assert holds(np.concatenate(products), k * P, variance_of_theorem_4(k, P, n_bins))
-
-
-@pytest.mark.parametrize("signs", [bins_and_signs, *WRONG_SIGNS])
-def test_theorem_4_holds_with_fair_signs_only(signs: Signs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one-hot vectors of codes, sketched as any vectors are."""
-    bits, k, n_bins = 10, 8, 256
-    monkeypatch.setattr(_count_sketch, "bins_and_signs", signs)
-    products = []
-    for seed in range(25):
-        u, v = (one_hot(codes, bits) for codes in gcws_codes(bits, k, seed))
-        sketch = CountSketch(n_bins=n_bins, random_state=seed).fit(u)
-        products.append(inner_products(sketch.transform(u), sketch.transform(v)))
-    P = J + (1 - J) / 2**bits
-    right = holds(np.concatenate(products), k * P, variance_of_theorem_4(k, P, n_bins))
-    assert right == (signs is bins_and_signs)
-
-
-def test_no_reduction_adds_no_variance() -> None:
-    """m = 1 is without count-sketch: the inner product is the number of matches itself."""
-    u, v = codes_with_matches(50, 32, 20, 8, seed=0)
-    reductions: list[Any] = [1, "8bit"]
-    for reduction in reductions:
-        sketch = CountSketch(reduction, bits=8, random_state=0).fit(u)
-        np.testing.assert_array_equal(inner_products(sketch.transform(u), sketch.transform(v)), 20)

@@ -57,19 +57,13 @@ def assert_equal_to_reference(
 @given(
     X=matrices(),
     k=st.integers(1, 40),
-    p=st.sampled_from(POWERS),
+    p=st.sampled_from(POWERS) | st.floats(1e-6, 1e6),
     seed=st.integers(0, 2**64 - 1),
     bits=st.integers(1, 32),
 )
 @settings(max_examples=150)
 def test_equal_on_any_data(X: np.ndarray, k: int, p: float, seed: int, bits: int) -> None:
     assert_equal_to_reference(X, k, p, seed, bits=bits)
-
-
-@given(X=matrices(), p=st.floats(1e-6, 1e6))
-@settings(max_examples=50)
-def test_equal_for_any_power(X: np.ndarray, p: float) -> None:
-    assert_equal_to_reference(X, 17, p, 3)
 
 
 @given(X=matrices(), p=st.sampled_from(POWERS), threads=st.integers(1, 4))
@@ -107,16 +101,6 @@ def test_on_a_tie_the_lowest_feature_wins() -> None:
 
 
 @pytest.mark.usefixtures("instruction_set")
-def test_the_generated_path_equals_the_table() -> None:
-    X = np.random.default_rng(1).normal(size=(300, 50))
-    with_table = GCWSHasher(40, random_state=2).fit(X)
-    generated = GCWSHasher(40, random_state=2, table_memory=0).fit(X)
-    for _ in range(2):
-        np.testing.assert_array_equal(with_table.transform(X), generated.transform(X))
-    np.testing.assert_array_equal(generated.samples(X)[0], gcws(X, 40, seed=2)[0])
-
-
-@pytest.mark.usefixtures("instruction_set")
 def test_a_row_longer_than_a_piece_of_work_is_one_row() -> None:
     """The scan looks at the stop sign every 65,536 entries; the samples go on where they were."""
     X = sparse.random(2, 10**6, density=0.2, format="csr", random_state=0, dtype=np.float32)
@@ -148,11 +132,3 @@ def test_columns_of_zeros_at_the_end_change_nothing(X: np.ndarray) -> None:
     wider = np.hstack([X, np.zeros((len(X), 3), dtype=X.dtype)])
     for a, b in zip(*(GCWSHasher(9, random_state=1).fit(Z).samples(Z) for Z in (X, wider)), strict=True):
         np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2, 3, 7, -1])
-def test_codes_do_not_depend_on_the_number_of_threads(n_jobs: int) -> None:
-    X = np.random.default_rng(2).normal(size=(1000, 20))
-    one = GCWSHasher(33, random_state=0).fit(X)
-    many = GCWSHasher(33, random_state=0, n_jobs=n_jobs).fit(X)
-    np.testing.assert_array_equal(one.transform(X), many.transform(X))

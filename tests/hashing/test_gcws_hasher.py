@@ -1,4 +1,4 @@
-"""GCWSHasher as scikit-learn users expect it, on every kind of input."""
+"""GCWSHasher as scikit-learn users expect it, on every kind of input, with every method."""
 
 import ctypes
 import ctypes.util
@@ -7,6 +7,7 @@ import pickle
 import platform
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -24,8 +24,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gcwsnet import GCWSHasher
+from gcwsnet import GCWSHasher, estimate_similarity
 
+METHODS = ["gcws", "rejection", "binwise", "extremal", "minwise"]
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 12)) * RNG.choice([0, 1], (60, 12))
 
@@ -36,8 +37,10 @@ X = RNG.normal(size=(60, 12)) * RNG.choice([0, 1], (60, 12))
         GCWSHasher(n_hashes=16, bits=4, output="onehot"),
         GCWSHasher(n_hashes=16, missing="zero"),
         GCWSHasher(n_hashes=16, encoding="lowbits", t_bits=2, p=20),
+        *(GCWSHasher(n_hashes=16, method=method) for method in METHODS[1:]),
     ]
 )
+@pytest.mark.filterwarnings("ignore:method='rejection' needs")
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -67,59 +70,9 @@ def assert_same_codes(Z: Any, reference: np.ndarray = X) -> None:
     np.testing.assert_array_equal(codes_of(Z), codes_of(reference))
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble, ">f4", ">f8"])
-def test_float_types_of_the_same_numbers_give_the_same_codes(dtype: Any) -> None:
-    exact = X.astype(np.float16)
-    assert_same_codes(exact.astype(dtype), exact.astype(np.float64))
-
-
-@pytest.mark.parametrize(
-    "dtype", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, bool]
-)
-def test_integer_types_are_numbers_like_others(dtype: Any) -> None:
-    numbers = RNG.integers(0, 2 if dtype is bool else 100, (20, 6)).astype(dtype)
-    assert_same_codes(numbers, numbers.astype(np.float64))
-
-
 def test_large_integers_keep_their_digits() -> None:
     numbers = np.array([[2**24 + 1, 2**24]], dtype=np.int32)
     assert_same_codes(numbers, numbers.astype(np.float64))
-
-
-@pytest.mark.parametrize(
-    "layout",
-    [
-        np.asfortranarray,
-        lambda Z: np.repeat(Z, 2, axis=0)[::2],
-        lambda Z: np.repeat(Z, 2, axis=1)[:, ::2],
-        lambda Z: Z[::-1][::-1],
-        lambda Z: Z[:, ::-1].copy()[:, ::-1],
-        lambda Z: np.frombuffer(b" " + Z.tobytes(), dtype=np.uint8)[1:].view(Z.dtype).reshape(Z.shape),
-        lambda Z: np.array([(1, row) for row in Z], dtype=np.dtype([("a", "i1"), ("b", "f8", Z.shape[1])]))["b"],
-        lambda Z: Z.tolist(),
-        lambda Z: Z.astype(object),
-    ],
-    ids=[
-        "Fortran",
-        "every second row",
-        "every second column",
-        "rows reversed",
-        "columns reversed",
-        "unaligned",
-        "field of records",
-        "list",
-        "object",
-    ],
-)
-def test_memory_layout_does_not_matter(layout: Any) -> None:
-    assert_same_codes(layout(X))
-
-
-def test_a_read_only_memory_map_is_hashed_in_place(tmp_path: Path) -> None:
-    np.save(tmp_path / "X.npy", X)
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    assert isinstance(mapped, np.memmap)
-    assert_same_codes(mapped)
 
 
 def test_batches_of_converted_rows_are_put_together_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,49 +81,6 @@ def test_batches_of_converted_rows_are_put_together_in_order(monkeypatch: pytest
     monkeypatch.setattr("gcwsnet._validation.BATCH_BYTES", 9 * 8 * 7)
     np.testing.assert_array_equal(codes_of(integers), whole)
     np.testing.assert_array_equal(codes_of(np.asfortranarray(integers.astype(float))), whole)
-
-
-@pytest.mark.parametrize(
-    "form", [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.lil_array]
-)
-def test_sparse_formats_equal_dense(form: Any) -> None:
-    assert_same_codes(form(X))
-
-
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, bool])
-def test_sparse_types_equal_dense(index_type: Any, dtype: Any) -> None:
-    Z = sparse.csr_array((X > 0).astype(dtype))
-    Z.indices, Z.indptr = Z.indices.astype(index_type), Z.indptr.astype(index_type)
-    assert_same_codes(Z, (X > 0).astype(np.float64))
-
-
-def test_unsorted_indices_duplicates_and_explicit_zeros() -> None:
-    data = [1.0, 2.0, 0.0, 3.0, -1.0, 5.0, -5.0]
-    indices = [3, 0, 1, 2, 2, 1, 1]
-    for form in (sparse.csr_matrix, sparse.csr_array):
-        Z = form((data, indices, [0, 3, 7]), shape=(2, 4))
-        before = [Z.data.copy(), Z.indices.copy(), Z.indptr.copy()]
-        dense = np.array([[2.0, 0.0, 0.0, 1.0], [0.0, 0.0, 2.0, 0.0]])
-        assert_same_codes(Z, dense)
-        for array, copy in zip((Z.data, Z.indices, Z.indptr), before, strict=True):
-            np.testing.assert_array_equal(array, copy)
-
-
-def test_an_explicit_zero_equals_a_missing_entry() -> None:
-    stored = sparse.csr_array((np.array([0.0, 1.0, -0.0]), np.array([0, 1, 2]), np.array([0, 3, 3])), shape=(2, 3))
-    assert_same_codes(stored, np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "Arrow"])
-def test_frames_equal_arrays_and_have_their_columns_checked(frame: Any) -> None:
-    Z = frame({f"c{i}": X[:, i] for i in range(12)})
-    hasher = GCWSHasher(37, random_state=1).fit(Z)
-    np.testing.assert_array_equal(hasher.transform(Z), codes_of(X))
-    assert list(hasher.feature_names_in_) == [f"c{i}" for i in range(12)]
-    other = frame({f"d{i}": X[:, i] for i in range(12)})
-    with pytest.raises(ValueError, match="feature names"):
-        hasher.transform(other)
 
 
 def test_frames_of_integers_booleans_and_missing_values() -> None:
@@ -258,12 +168,6 @@ def test_pipeline_and_grid_search_over_p() -> None:
     assert search.best_estimator_.score(digits[600:], labels[600:]) > 0.85
 
 
-def test_joblib_workers_give_the_same_codes() -> None:
-    hasher = GCWSHasher(20, random_state=5, n_jobs=-1).fit(X)
-    pieces = joblib.Parallel(n_jobs=2)(joblib.delayed(hasher.transform)(X[a : a + 20]) for a in (0, 20, 40))
-    np.testing.assert_array_equal(np.concatenate(pieces), hasher.transform(X))
-
-
 def test_rounding_mode_of_the_thread_does_not_matter() -> None:
     """With p = 1e6 an error of one rounding in p ln u changes t* of many samples."""
     library = ctypes.CDLL(ctypes.util.find_library("m"))
@@ -277,3 +181,105 @@ def test_rounding_mode_of_the_thread_does_not_matter() -> None:
     finally:
         library.fesetround(nearest)
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_codes_depend_on_the_row_and_the_fit_alone(method: str) -> None:
+    hasher = GCWSHasher(50, method=method, random_state=1, n_jobs=1).fit(X)
+    codes = hasher.transform(X)
+    order = RNG.permutation(len(X))
+    np.testing.assert_array_equal(hasher.transform(X[order]), codes[order])
+    np.testing.assert_array_equal(np.vstack([hasher.transform(X[r : r + 7]) for r in range(0, 60, 7)]), codes)
+    np.testing.assert_array_equal(hasher.transform(sparse.csr_array(X)), codes)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(hasher)).transform(X), codes)
+    for n_jobs in (2, 5):
+        np.testing.assert_array_equal(clone(hasher).set_params(n_jobs=n_jobs).fit(X).transform(X), codes)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_bad_input_is_named(method: str) -> None:
+    hasher = GCWSHasher(4, method=method, random_state=0).fit(X)
+    wrong = X.copy()
+    wrong[7, 3] = np.nan
+    with pytest.raises(ValueError, match=r"X\[7, 3\] is NaN"):
+        hasher.transform(wrong)
+    with pytest.raises(ValueError, match=r"X\[7, 3\] is NaN"):
+        GCWSHasher(4, method=method).fit(wrong)
+    with pytest.raises(ValueError, match="X has 11 features"):
+        hasher.partial_fit(X[:, :11])
+    codes = GCWSHasher(4, method=method, missing="zero", random_state=0).fit(wrong).transform(wrong)
+    np.testing.assert_array_equal(codes[:7], hasher.transform(X[:7]))
+
+
+def test_codes_of_different_methods_do_not_meet() -> None:
+    rows = RNG.random((2, 30))
+    all_codes = {m: GCWSHasher(4096, method=m, bits=8, random_state=0).fit_transform(rows) for m in METHODS}
+    for method, codes in all_codes.items():
+        for other, other_codes in all_codes.items():
+            if method == other:
+                continue
+            with pytest.raises(ValueError, match=f"method='{method}' and method='{other}'"):
+                estimate_similarity(codes, other_codes, bits=8)
+            by_chance = np.mean(np.asarray(codes) == np.asarray(other_codes))
+            assert abs(by_chance - 2.0**-8) < 4 * np.sqrt(2.0**-8 / codes.size)
+
+
+def test_caps_are_the_largest_sizes_seen() -> None:
+    hasher = GCWSHasher(4, method="rejection", random_state=0).fit([[1.0, -3.0], [0.5, 2.0]])
+    np.testing.assert_array_equal(hasher.caps_, [1.0, 0.0, 2.0, 3.0])
+    assert hasher.partial_fit([[-7.0, 1.0]]) is hasher
+    np.testing.assert_array_equal(hasher.caps_, [1.0, 7.0, 2.0, 3.0])
+    hasher.fit([[1.0, 1.0]])
+    np.testing.assert_array_equal(hasher.caps_, [1.0, 0.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_partial_fit_over_a_stream_ends_where_fit_does(method: str) -> None:
+    whole = GCWSHasher(40, method=method, random_state=5).fit(X)
+    stream = GCWSHasher(40, method=method, random_state=5)
+    for first in range(0, 60, 11):
+        stream.partial_fit(X[first : first + 11])
+    np.testing.assert_array_equal(stream.transform(X), whole.transform(X))
+    assert stream.transform(X).origin == whole.transform(X).origin
+
+
+def test_codes_of_lower_caps_are_not_compared_with_those_of_higher_ones() -> None:
+    hasher = GCWSHasher(8, method="rejection", random_state=0).fit(X)
+    before = hasher.transform(X)
+    after = hasher.partial_fit(3 * X).transform(X)
+    with pytest.raises(ValueError, match="caps="):
+        estimate_similarity(before, after, bits=8)
+
+
+def test_a_value_above_its_cap_is_named() -> None:
+    hasher = GCWSHasher(8, method="rejection", random_state=0).fit([[1.0, -3.0], [0.5, 2.0]])
+    with pytest.raises(ValueError, match=r"X\[1, 1\] is -4\.0 and its cap 3\.0; fit on such rows too"):
+        hasher.transform([[1.0, -3.0], [0.5, -4.0]])
+    with pytest.raises(ValueError, match=r"X\[1, 0\] is -0\.5 and its cap 0\.0"):
+        hasher.transform(sparse.csr_array([[1.0, -3.0], [-0.5, 0.0]]))
+
+
+def test_rows_clipped_to_the_caps_are_hashed() -> None:
+    """The way out that the error names."""
+    hasher = GCWSHasher(64, method="rejection", random_state=0).fit([[1.0, -3.0], [0.5, 2.0]])
+    above = np.array([[9.0, -3.0], [-0.5, 2.0]])  # of column 0 no negative number has been seen
+    clipped = np.clip(above, -hasher.caps_[1::2], hasher.caps_[::2])
+    np.testing.assert_array_equal(hasher.transform(clipped), hasher.transform([[1.0, -3.0], [0.0, 2.0]]))
+
+
+def test_many_trials_are_warned_of() -> None:
+    rows = RNG.random((50, 30))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        few = GCWSHasher(4, method="rejection").fit(rows)
+    exact = np.mean(rows.max(axis=0).sum() / rows.sum(axis=1))
+    assert few.expected_trials_ == pytest.approx(exact)
+    with pytest.warns(UserWarning, match=r"needs [0-9.e+]+ trials for each hash.*use method='gcws'"):
+        GCWSHasher(4, method="rejection", p=80).fit(rows)
+
+
+def test_only_zeros_have_been_seen() -> None:
+    hasher = GCWSHasher(4, method="rejection", random_state=0).fit(np.zeros((3, 2)))
+    assert np.all(hasher.samples(np.zeros((1, 2)))[0] == -1)
+    with pytest.raises(ValueError, match="its cap 0"):
+        hasher.transform([[0.0, 1.0]])

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from gcwsnet import HASH_VERSION, GCWSHasher, _core
+from gcwsnet.hashing._caps import cap_table, column_caps
 from gcwsnet.hashing.parameters import parameters
+from gcwsnet.hashing.samplers import binwise, extremal, lowest_points, rejection, trials
 
 GOLDEN_PARAMETERS = {
     "r": [[1073950748, 1057309831], [1068691503, 1081202924], [1073496010, 1068868090]],
@@ -66,6 +68,8 @@ X = np.array(
     ]
 )
 
+SAMPLER_ROWS = np.array([[-3.0, 17.0, 0.0, 0.5, 1.0], [1e-300, -8.0, 5e-324, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0]])
+
 
 def test_version() -> None:
     assert HASH_VERSION == 1
@@ -116,3 +120,96 @@ def test_another_process_with_any_instruction_set_gives_the_same_codes(name: str
         [sys.executable, "-c", DIGEST_PROGRAM], env=environment, capture_output=True, text=True, check=True
     )
     assert found.stdout.strip() == GOLDEN_DIGEST
+
+
+GOLDEN_BINWISE: dict[float, tuple[list[list[int]], list[list[int]]]] = {
+    0.5: (
+        [[1, 8, 6, 6, 2, 2], [6, 8, 6, 4, 4, 3], [0, 8, 6, 4, 4, 2]],
+        [[1, 0, 0, 0, 1, 1], [1, 0, 0, -217, -79, 1], [0, 0, 0, 0, 0, 0]],
+    ),
+    1.0: (
+        [[1, 2, 1, 1, 2, 2], [6, 8, 6, 4, 4, 3], [0, 8, 6, 4, 4, 2]],
+        [[1, 12, 1, 1, 2, 2], [1, 0, 0, -433, -157, 1], [0, 0, 0, 0, 0, 0]],
+    ),
+    80.0: (
+        [[1, 2, 1, 1, 2, 2], [6, 3, 6, 4, 4, 3], [0, 8, 6, 4, 4, 2]],
+        [[63, 943, 17, 55, 169, 120], [17, 68, 11, -34625, -12565, 83], [0, 0, 0, 0, 0, 0]],
+    ),
+}
+
+
+@pytest.mark.parametrize("p", GOLDEN_BINWISE)
+def test_samples_of_binwise(p: float) -> None:
+    i_star, t_star = binwise(SAMPLER_ROWS, 6, p=p, seed=42)
+    assert (i_star.tolist(), t_star.tolist()) == GOLDEN_BINWISE[p]
+
+
+GOLDEN_EXTREMAL: dict[float, tuple[list[list[int]], list[list[int]]]] = {
+    0.5: (
+        [[8, 2, 2, 1, 2, 2], [8, 3, 3, 8, 6, 3], [8, 2, 2, 8, 6, 6]],
+        [[-64, 6, -64, -64, 7, 9], [-64, 6, 9, -64, -64, -64], [-64, -64, -64, -64, -64, -64]],
+    ),
+    1.0: (
+        [[2, 2, 2, 2, 2, 2], [8, 3, 3, 3, 6, 3], [8, 2, 2, 8, 6, 6]],
+        [[8, 6, 7, 9, 6, 9], [-64, 6, 8, 3, -64, -64], [-64, -64, -64, -64, -64, -64]],
+    ),
+    80.0: (
+        [[2, 2, 2, 2, 2, 2], [3, 3, 3, 3, 3, 3], [8, 2, 2, 8, 6, 6]],
+        [[1798, 1799, 1797, 1798, 1795, 1798], [1281, 1282, 1280, 1280, 1281, 1282], [-64, -64, -64, -64, -64, -64]],
+    ),
+}
+
+
+@pytest.mark.parametrize("p", GOLDEN_EXTREMAL)
+def test_samples_of_extremal(p: float) -> None:
+    i_star, t_star = extremal(SAMPLER_ROWS, 6, p=p, seed=42)
+    assert (i_star.tolist(), t_star.tolist()) == GOLDEN_EXTREMAL[p]
+
+
+def test_points() -> None:
+    y, number = lowest_points(0, [0, 0, 1], np.array([1, -100.5, 7], dtype=np.float32), 3)
+    bits = [[f"{each:08x}" for each in row] for row in y.view(np.uint32)]
+    assert bits[0] == ["3e0b8731", "3f8aad2e", "4010b363"]
+    assert number.tolist() == [[-64, 11, -64], [-896, -827, -822], [0, 0, 1]]
+
+
+CAPS = column_caps(np.array([[4.0, 20.0, 1.0, 2.0, 2.0], [-4.0, -9.0, 0.0, 0.0, 0.0]]))
+GOLDEN_REJECTION: dict[float, tuple[list[list[int]], list[list[int]]]] = {
+    0.5: (
+        [[1, 2, 1, 8, 1, 2], [6, 8, 8, 8, 8, 3], [4, 4, 8, 8, 8, 2]],
+        [[3, 3, 0, 0, 0, 3], [4, 4, 1, 0, 2, 1], [0, 2, 1, 0, 2, 3]],
+    ),
+    1.0: (
+        [[1, 2, 1, 6, 2, 2], [3, 6, 8, 6, 8, 3], [2, 6, 8, 6, 2, 4]],
+        [[3, 3, 0, 0, 0, 1], [0, 0, 1, 0, 3, 7], [14, 4, 1, 0, 0, 6]],
+    ),
+    80.0: (
+        [[2, 2, 2, 2, 2, 2], [3, 3, 3, 3, 3, 3], [4, 8, 6, 4, 4, 2]],
+        [
+            [-7648372, -2776811, -6776961, -4598624, -5800879, -1651410],
+            [-3850392, -5895564, -2122718, -4779402, -7971735, -8237875],
+            [-1, -1, -1, -1, -1, -1],
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("p", GOLDEN_REJECTION)
+def test_samples_of_rejection(p: float) -> None:
+    i_star, t_star = rejection(SAMPLER_ROWS, 6, p=p, seed=42, caps=CAPS)
+    assert (i_star.tolist(), t_star.tolist()) == GOLDEN_REJECTION[p]
+
+
+def test_table_and_trials() -> None:
+    ends = cap_table(np.array([1, 3, 0, 4, 1e-30, 1e-10]), 0.01).ends
+    assert ends.tolist() == [
+        2134782044925085440,
+        4293146370204632832,
+        4293146370204632832,
+        6457728861218053376,
+        7527654383956839680,
+        2**63,
+    ]
+    feature, log_height = trials(0, [0, 1, 255], [0, 1, 1023], cap_table(np.array([1.0, 3.0, 17.0, 0.0]), 1))
+    assert feature.tolist() == [[2, 2, 2], [1, 2, 1], [2, 1, 2]]
+    assert [f"{bits:08x}" for bits in log_height[0].view(np.uint32)] == ["bea8efe9", "bf79f8a8", "beb7466a"]

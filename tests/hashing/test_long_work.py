@@ -1,5 +1,6 @@
-"""Long work: other threads go on meanwhile, and Ctrl-C ends it."""
+"""Long work: Ctrl-C ends it, and other threads and forked processes use the same hasher meanwhile."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -70,11 +71,13 @@ def test_other_threads_run_while_rows_are_hashed() -> None:
     assert wakes > 20
 
 
-def test_threads_share_one_hasher() -> None:
+@pytest.mark.parametrize("method", ["gcws", "rejection", "binwise", "extremal", "minwise"])
+@pytest.mark.filterwarnings("ignore:method='rejection' needs")
+def test_threads_share_one_hasher(method: str) -> None:
     """The tables are built once, by all threads that come."""
-    X = np.random.default_rng(0).normal(size=(300, 50))
-    expected = GCWSHasher(40, random_state=1).fit(X).transform(X)
-    hasher = GCWSHasher(40, random_state=1, n_jobs=2).fit(X)
+    X = np.random.default_rng(0).normal(size=(300, 50)) ** 5
+    expected = GCWSHasher(40, method=method, random_state=1).fit(X).transform(X)
+    hasher = GCWSHasher(40, method=method, random_state=1, n_jobs=2).fit(X)
     found: list[np.ndarray] = []
     workers = [threading.Thread(target=lambda: found.append(hasher.transform(X))) for _ in range(8)]
     for worker in workers:
@@ -83,3 +86,127 @@ def test_threads_share_one_hasher() -> None:
         worker.join()
     assert len(found) == 8
     assert all(np.array_equal(codes, expected) for codes in found)
+
+
+# Python calls the handler of a signal in the midst of the building, which goes on only after the other thread is done.
+SIGNAL_PROGRAM = """
+import signal, threading
+import numpy as np
+from gcwsnet import _core
+
+n_rows, n_columns, n_hashes = 4, {n_columns}, {n_hashes}
+X = np.random.default_rng(0).normal(size=(n_rows, n_columns)).astype(np.float32)
+encoding = _core.Encoding(True, True, 8, 0, n_columns)
+
+def new_hasher(scan):
+    return _core.Hasher(0, n_columns, n_hashes, 1 << 30, scan, _core.Method.{method})
+
+def codes(hasher, n_threads):
+    out = np.empty((n_rows, n_hashes), dtype=np.uint8)
+    hasher.codes_of_dense(X, 1.0, False, encoding, out, n_threads)
+    return out
+
+def in_the_midst(*_):
+    other = threading.Thread(target=lambda: of_other_threads.append(codes(hasher, 1)))
+    other.start()
+    other.join()
+
+signal.signal(signal.SIGALRM, in_the_midst)
+expected, of_other_threads = codes(new_hasher(_core.Scan.FULL), 1), []
+for _ in range(2):
+    hasher = new_hasher(_core.Scan.{scan})
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    found = codes(hasher, {n_threads})
+    assert np.array_equal(found, expected)
+assert len(of_other_threads) == 2
+assert all(np.array_equal(others, expected) for others in of_other_threads)
+"""
+
+# Method, scan, columns and hashes with which the building takes some tenths of a second.
+BUILT_MEANWHILE = {
+    "parameters": ("GCWS", "FULL", 6000, 1500),
+    "sorted lists": ("GCWS", "SORTED", 1000, 3000),
+    "columns": ("BINWISE", "AUTO", 3_000_000, 64),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timer")
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("built", BUILT_MEANWHILE)
+def test_a_thread_does_not_wait_for_one_that_is_building(built: str, n_threads: int) -> None:
+    method, scan, n_columns, n_hashes = BUILT_MEANWHILE[built]
+    program = SIGNAL_PROGRAM.format(
+        method=method, scan=scan, n_columns=n_columns, n_hashes=n_hashes, n_threads=n_threads
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+FORK_PROGRAM = """
+import os, threading, time, warnings
+import numpy as np
+from gcwsnet import _core
+
+warnings.simplefilter("ignore", DeprecationWarning)  # from Python 3.12 on, of any fork of a process with threads
+X = np.random.default_rng(0).normal(size=({n_rows}, {n_columns})).astype(np.float32)
+encoding = _core.Encoding(True, True, 8, 0, {n_columns})
+ends = np.linspace(0, 2**63, 2 * {n_columns} + 1)[1:].astype(np.uint64)
+
+def new_hasher():
+    hasher = _core.Hasher(0, {n_columns}, {n_hashes}, 1 << 30, _core.Scan.{scan}, _core.Method.{method})
+    if hasher_has_caps:
+        hasher.use_caps(np.full(2 * {n_columns}, 4, dtype=np.float32), ends)
+    return hasher
+
+def codes(hasher, n_threads):
+    out = np.empty(({n_rows}, {n_hashes}), dtype=np.uint8)
+    hasher.codes_of_dense(X, 1.0, False, encoding, out, n_threads)
+    return out
+
+hasher_has_caps = _core.Method.{method} == _core.Method.REJECTION
+expected = codes(new_hasher(), 1)
+n_forks_meanwhile = 0
+for attempt in range(6):
+    hasher, started, done = new_hasher(), threading.Event(), threading.Event()
+
+    def work():
+        started.set()  # until the call below lets go of the GIL, no other thread runs
+        codes(hasher, {n_threads})
+        done.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    started.wait()
+    time.sleep(0.003 * attempt)  # another moment of the building each time
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if all(np.array_equal(codes(hasher, n), expected) for n in (1, 3)) else 1)
+    n_forks_meanwhile += not done.is_set()
+    assert os.waitpid(child, 0)[1] == 0
+    worker.join()
+    assert np.array_equal(codes(hasher, 2), expected)
+assert n_forks_meanwhile > 0
+"""
+
+# Method, scan, rows, columns and hashes with which most of the time goes into building.
+BUILT_AT_A_FORK = {
+    "parameters": ("GCWS", "FULL", 4, 6000, 512),
+    "sorted lists": ("GCWS", "SORTED", 4, 1500, 512),
+    "columns": ("BINWISE", "AUTO", 3, 2_000_000, 64),
+    "trials": ("REJECTION", "AUTO", 3, 500, 4000),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("built", BUILT_AT_A_FORK)
+def test_a_forked_process_uses_a_hasher_whose_tables_were_being_built(built: str, n_threads: int) -> None:
+    """None of the threads that were building exists in the child, so nothing may wait for one of them."""
+    method, scan, n_rows, n_columns, n_hashes = BUILT_AT_A_FORK[built]
+    program = FORK_PROGRAM.format(
+        method=method, scan=scan, n_rows=n_rows, n_columns=n_columns, n_hashes=n_hashes, n_threads=n_threads
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from gcwsnet import GCWSHasher, estimate_similarity, pgmm_kernel
-from gcwsnet.hashing._hasher import one_hot
 
 K = 65_536
 POWERS = [0.25, 1.0, 2.0, 20.0, 80.0]
@@ -80,13 +79,6 @@ def test_binary_data_give_the_jaccard_similarity() -> None:
     codes = GCWSHasher(K, bits=16, random_state=5, p=7).fit_transform(X)
     error = np.abs(estimate_similarity(codes, codes, bits=16) - jaccard)
     assert np.all(error <= 4 * standard_error(jaccard) + 2**-15)
-
-
-def test_inner_products_of_one_hot_rows_count_collisions() -> None:
-    X = pairs(1.0, 0)
-    codes = GCWSHasher(512, bits=4, random_state=6).fit_transform(X)
-    Z = one_hot(codes, bits=4)
-    np.testing.assert_array_equal((Z @ Z.T).toarray(), (codes[:, np.newaxis] == codes).sum(axis=2))
 
 
 def test_more_than_two_rows_at_once() -> None:

@@ -46,44 +46,6 @@ def test_different_numbers_of_columns(form: Any) -> None:
         pgmm_kernel([1, 2], [1, 2, 3])
 
 
-@pytest.mark.parametrize(
-    ("X", "error", "words"),
-    [
-        (np.ones(3), ValueError, "Expected 2D array, got 1D array"),
-        (1.0, ValueError, "Expected 2D array, got scalar"),
-        (np.ones((2, 2, 2)), ValueError, "Found array with dim 3"),
-        (np.ones((0, 3)), ValueError, r"0 sample\(s\) \(shape=\(0, 3\)\)"),
-        (np.ones((3, 0)), ValueError, r"0 feature\(s\) \(shape=\(3, 0\)\)"),
-        (sparse.csr_array((0, 3)), ValueError, r"0 sample\(s\) \(shape=\(0, 3\)\)"),
-        (sparse.csr_array((3, 0)), ValueError, r"0 feature\(s\) \(shape=\(3, 0\)\)"),
-        ([["a", "b"]], ValueError, r"must hold numbers, [XY]\[0, 0\] is 'a'; convert the column, or encode it"),
-        (np.array([[1.0, "a"]], dtype=object), ValueError, r"must hold numbers, [XY]\[0, 1\] is 'a'; convert"),
-        ([[1j, 2.0]], ValueError, "Complex data not supported"),
-        (sparse.csr_array([[1j, 2.0]]), ValueError, "Complex data not supported"),
-        (np.array([["2020-01-01"]], dtype="M8[D]"), TypeError, r"must hold real numbers, got the type datetime64\[D\]"),
-        (np.array([[1]], dtype="m8[s]"), TypeError, r"must hold real numbers, got the type timedelta64\[s\]"),
-        (pd.DataFrame({"a": pd.Categorical(["x", "y"])}), TypeError, "must hold real numbers, got the type object"),
-        (np.ma.masked_array([[1.0, 2.0]], [[False, True]]), ValueError, "has masked entries; fill them first"),
-        ([[1, 2], [3]], ValueError, "inhomogeneous shape"),
-    ],
-)  # fmt: skip
-def test_what_is_not_a_matrix_of_real_numbers(X: Any, error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
-        pgmm_kernel(X)
-    with pytest.raises(error, match=words):
-        pgmm_kernel(ONES, X)
-
-
-def test_a_row_and_a_matrix() -> None:
-    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
-        pgmm_kernel(np.ones(4), ONES)
-
-
-def test_a_masked_array_without_masked_entries_is_an_array() -> None:
-    X = np.ma.masked_array([[1.0, 2.0], [2.0, 1.0]], mask=False)
-    np.testing.assert_array_equal(pgmm_kernel(X), [[1, 0.5], [0.5, 1]])
-
-
 @pytest.mark.parametrize("p", [0, -1.0, np.nan, np.inf, -np.inf, 1e-7, 2e6])
 def test_a_power_out_of_range(p: float) -> None:
     with pytest.raises(ValueError, match=re.escape(f"p must be from 1e-06 to 1e+06, got p={p}")):
@@ -94,17 +56,6 @@ def test_a_power_out_of_range(p: float) -> None:
 def test_a_power_that_is_no_number(p: Any) -> None:
     with pytest.raises(TypeError, match=re.escape(f"p must be a number, got p={p!r}")):
         pgmm_kernel(ONES, p=p)
-
-
-@pytest.mark.parametrize("n_jobs", ["2", 1.5, True])
-def test_threads_that_are_no_integer(n_jobs: Any) -> None:
-    with pytest.raises(TypeError, match=re.escape(f"n_jobs must be an integer or None, got n_jobs={n_jobs!r}")):
-        pgmm_kernel(ONES, n_jobs=n_jobs)
-
-
-def test_no_threads() -> None:
-    with pytest.raises(ValueError, match="n_jobs must not be 0"):
-        pgmm_kernel(ONES, n_jobs=0)
 
 
 def test_a_result_larger_than_memory_is_refused_before_it_is_made() -> None:

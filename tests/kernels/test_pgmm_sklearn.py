@@ -1,6 +1,5 @@
 """The kernel in scikit-learn: as a callable, precomputed, and pair by pair."""
 
-import pickle
 from functools import partial
 from typing import Any
 
@@ -9,14 +8,12 @@ import pytest
 from scipy import sparse
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_iris
-from sklearn.gaussian_process.kernels import PairwiseKernel
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.model_selection import GridSearchCV, train_test_split
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from gcwsnet import gmm_kernel, pgmm_kernel
+from gcwsnet import pgmm_kernel
 
 from .matrices import random_rows
 
@@ -32,22 +29,6 @@ def test_svc_with_the_kernel_equals_svc_with_the_matrix(form: Any) -> None:
     np.testing.assert_array_equal(called.support_, precomputed.support_)
     np.testing.assert_allclose(called.decision_function(form(X_TEST)), precomputed.decision_function(K), rtol=1e-9)
     assert called.score(form(X_TEST), Y_TEST) > 0.9
-
-
-def test_svc_takes_the_functions_themselves() -> None:
-    of_gmm, of_pgmm = (SVC(kernel=kernel).fit(X_TRAIN, Y_TRAIN) for kernel in (gmm_kernel, pgmm_kernel))
-    np.testing.assert_array_equal(of_gmm.decision_function(X_TEST), of_pgmm.decision_function(X_TEST))
-
-
-def test_grid_search_over_the_power() -> None:
-    grid = {"svc__kernel": [partial(pgmm_kernel, p=p) for p in (0.5, 1, 2)]}
-    search = GridSearchCV(make_pipeline(StandardScaler(), SVC()), grid, cv=3, n_jobs=2).fit(X, y)
-    assert search.best_score_ > 0.9
-
-
-def test_kernel_can_be_pickled() -> None:
-    kernel = pickle.loads(pickle.dumps(partial(pgmm_kernel, p=2)))
-    np.testing.assert_array_equal(kernel(X_TEST), pgmm_kernel(X_TEST, p=2))
 
 
 @pytest.mark.parametrize("p", [1, 2])
@@ -75,12 +56,3 @@ def test_precomputed_kernel_where_symmetry_is_required() -> None:
     np.testing.assert_array_equal(pairwise_kernels(K, metric="precomputed"), K)
     labels = SpectralClustering(3, affinity="precomputed", random_state=0).fit_predict(K)
     assert len(set(labels)) == 3
-
-
-def test_gaussian_process_kernel() -> None:
-    A, B = random_rows(6, 4), random_rows(5, 4, seed=1)
-    kernel = PairwiseKernel(metric=pgmm_kernel, pairwise_kernels_kwargs={"p": 2})
-    with pytest.raises(TypeError, match="gamma"):
-        kernel(A, B)  # it passes its own gamma on; a lambda takes it
-    kernel = PairwiseKernel(metric=lambda x, y, gamma: pgmm_kernel(x, y, p=gamma), gamma=2.0)
-    np.testing.assert_allclose(kernel(A, B), pgmm_kernel(A, B, p=2), rtol=1e-14)

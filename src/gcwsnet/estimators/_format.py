@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gcwsnet.hashing._count_sketch import reduction_factor
+from gcwsnet.hashing._hasher import reduction_factor
 from gcwsnet.net._history import AUC_BINS
 from gcwsnet.net._net import AVERAGE, LAST, RECENT
 from gcwsnet.net._settings import TrainingSettings

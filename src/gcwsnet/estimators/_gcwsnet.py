@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from gcwsnet._locks import reads, writes
-from gcwsnet._validation import MOST_WEIGHT, check_choice, check_weights
+from gcwsnet._validation import MAX_WEIGHT, check_choice, check_weights
 from gcwsnet.estimators._base import BaseGCWSNet, without_targets
 from gcwsnet.estimators._stream import WARM_UP_ROWS
 from gcwsnet.net._settings import TrainingSettings
@@ -338,8 +338,8 @@ def class_weights(class_weight: Any, target: NDArray[Any], classes: NDArray[Any]
             raise ValueError(f"class_weight must be for classes of y, got {unknown} that are none of them")
         weights = {label: float(class_weight.get(label, 1.0)) for label in classes.tolist()}
         for label, weight in weights.items():
-            if not 0 <= weight <= MOST_WEIGHT:
-                raise ValueError(f"class_weight must be from 0 to {MOST_WEIGHT:g}, that of {label!r} is {weight:g}")
+            if not 0 <= weight <= MAX_WEIGHT:
+                raise ValueError(f"class_weight must be from 0 to {MAX_WEIGHT:g}, that of {label!r} is {weight:g}")
         return np.array(list(weights.values()))
     raise ValueError(f"class_weight must be a dict, 'balanced' or None, got class_weight={class_weight!r}")
 

@@ -28,9 +28,8 @@ from gcwsnet.export._model import (
     is_table,
     members_of,
 )
-from gcwsnet.hashing._count_sketch import reduction_factor
 from gcwsnet.hashing._gcws import GCWSHasher
-from gcwsnet.hashing._hasher import Hasher
+from gcwsnet.hashing._hasher import Hasher, reduction_factor
 from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.net._net import Net
 from gcwsnet.net._targets import LabelIndicators, Labels, Numbers, Targets

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from gcwsnet._keys import SALTS, keys
 from gcwsnet._validation import LARGEST
 from gcwsnet.export._graph import Graph, Value, bits_of_whole_numbers, log_of_data, scramble, shifted
-from gcwsnet.hashing._count_sketch import bins_and_signs, reduction_factor
-from gcwsnet.hashing._hasher import Hasher
+from gcwsnet.hashing._count_sketch import bins_and_signs
+from gcwsnet.hashing._hasher import Hasher, reduction_factor
 from gcwsnet.hashing.elementary import F
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import NAN_BITS

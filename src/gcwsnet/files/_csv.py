@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from gcwsnet import _core
-from gcwsnet._validation import INEXACT, MOST_EXACT
+from gcwsnet._validation import INEXACT, MAX_EXACT
 from gcwsnet.files._reader import TableReader
 from gcwsnet.files._sources import (
     BLOCK_BYTES,
@@ -514,7 +514,7 @@ def _is_large(array: Any) -> bool:
     if array is None or len(array) == array.null_count:
         return False
     least, most = require_pyarrow("CSV", "pyarrow.compute").min_max(array).as_py().values()
-    return most >= MOST_EXACT or least <= -MOST_EXACT
+    return most >= MAX_EXACT or least <= -MAX_EXACT
 
 
 def _column_types(schema: Schema, selection: ColumnSelection, label_type: str) -> dict[int, str]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gcwsnet import _core
-from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT, MOST_COLUMNS, MOST_EXACT
+from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT, MAX_COLUMNS, MAX_EXACT
 from gcwsnet.files._reader import Reader
 from gcwsnet.files._sources import LineBlock, line_blocks
 from gcwsnet.tables._batch import Batch, canonical_csr
@@ -46,12 +46,12 @@ class LibsvmReader(Reader):
     def start_schema(self) -> Schema:
         """Return the schema if it is known, and otherwise the widest that there may be."""
         base = self.options.index_base
-        widest = Schema(MOST_COLUMNS, self.options.missing_rule, index_base=0 if isinstance(base, str) else base)
+        widest = Schema(MAX_COLUMNS, self.options.missing_rule, index_base=0 if isinstance(base, str) else base)
         return self.known_schema() or widest
 
     def learned_schema(self, start: Schema, findings: Findings) -> Schema:
         """Return the schema with the width and the index base: as in scikit-learn, the base is 1 if no index is 0."""
-        if start.n_features < MOST_COLUMNS:
+        if start.n_features < MAX_COLUMNS:
             return start
         statistics, base = findings.rows, start.index_base or 0
         if self.options.index_base == "auto" and statistics.min_index is not None:
@@ -67,7 +67,7 @@ class LibsvmReader(Reader):
     def _index_base_of_head(self) -> int:
         head = self.sources[0].head()
         lines = head[: head.rfind(b"\n") + 1] or head
-        columns = _core.parse_libsvm(lines, 0, 0, MOST_COLUMNS, _core.Missing.NAN, False)[2]
+        columns = _core.parse_libsvm(lines, 0, 0, MAX_COLUMNS, _core.Missing.NAN, False)[2]
         return 0 if len(columns) and columns.min() == 0 else 1
 
     def _parse_block(self, block: LineBlock, path: str, schema: Schema, errors: ErrorHandler) -> Iterator[Batch]:
@@ -110,9 +110,9 @@ class LibsvmReader(Reader):
 def _with_integer_labels(batch: Batch, origin: RowOrigin) -> Batch:
     """Return a batch whose labels are integers where float64 does not hold them; the native parser gives floats."""
     y: Any = batch.y
-    if np.abs(y).max() < MOST_EXACT:
+    if np.abs(y).max() < MAX_EXACT:
         return batch
-    texts = [str(one) if abs(one) < MOST_EXACT else _tokens(origin, row)[0] for row, one in enumerate(y.tolist())]
+    texts = [str(one) if abs(one) < MAX_EXACT else _tokens(origin, row)[0] for row, one in enumerate(y.tolist())]
     try:
         return batch._replace(y=labels_of_texts(texts))
     except ValueError:
@@ -124,7 +124,7 @@ def _with_integer_labels(batch: Batch, origin: RowOrigin) -> Batch:
 def _refuse_inexact(batch: Batch, origin: RowOrigin, invalid: InvalidRows) -> None:
     """Add the rows with an integer that float64 does not hold."""
     X = batch.X
-    for row in np.unique(np.searchsorted(X.indptr, np.flatnonzero(np.abs(X.data) >= MOST_EXACT), side="right") - 1):
+    for row in np.unique(np.searchsorted(X.indptr, np.flatnonzero(np.abs(X.data) >= MAX_EXACT), side="right") - 1):
         values = (token.rpartition(":")[2] for token in _tokens(origin, int(row))[1:])
         found = next((one for one in values if INTEGER.fullmatch(one) and is_inexact(Decimal(one))), None)
         if found is not None:
@@ -165,7 +165,7 @@ def fault_message(fault: Fault, token: bytes, schema: Schema, dtype: str) -> str
         Fault.INDEX_TOO_SMALL: f"an index must be at least {base}, got {got}"
         + ("; if indices are counted from 0, give index_base=0" if token == b"0" else "; correct it, or drop the row"),
         Fault.INDEX_TOO_LARGE: f"an index must be at most {last} for n_features={schema.n_features}, got {got}"
-        + ("; feature-hash it to fewer columns" if schema.n_features == MOST_COLUMNS else "; give a larger n_features"),
+        + ("; feature-hash it to fewer columns" if schema.n_features == MAX_COLUMNS else "; give a larger n_features"),
         Fault.DUPLICATE: f"an index must occur only once in a row, got {got} again; correct it, or drop the row",
         Fault.VALUE: f"a value must be a number, got {got}; correct it, or drop the row",
         Fault.MISSING: f"a value must not be missing, got {got}; {MISSING_HINT}",

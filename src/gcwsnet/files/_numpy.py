@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from gcwsnet import _sparse as sparse
-from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT, MOST_COLUMNS, as_floats, inexact_integers
+from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT, MAX_COLUMNS, as_floats, inexact_integers
 from gcwsnet.files._reader import Reader
 from gcwsnet.files._sources import Source
 from gcwsnet.tables._batch import Batch, mark_canonical
@@ -95,7 +95,7 @@ def _as_rows(X: Any, dtype: str | None, path: str | None, first_row: int) -> Any
     X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "buif":
         raise DataError(f"X must be real numbers with two dimensions, got {X.dtype} of shape {X.shape}")
-    if X.shape[1] > MOST_COLUMNS:
+    if X.shape[1] > MAX_COLUMNS:
         raise DataError(f"X must have at most 2**31 columns, got {X.shape[1]}; feature-hash it to fewer")
     _refuse_inexact(X, path, first_row)
     if dtype is None:
@@ -451,7 +451,7 @@ def _open_csr(arrays: Mapping[str, ArrayRows], path: str) -> tuple[int, Chunks]:
             raise DataError(f"a sparse matrix must be CSR, got {form}; save its tocsr()", path=path)
     _require(arrays["shape"], "shape", INTEGERS, (2,), path)
     n_rows, n_features = arrays["shape"].read(2).tolist()
-    if n_rows < 0 or not 0 < n_features <= MOST_COLUMNS:
+    if n_rows < 0 or not 0 < n_features <= MAX_COLUMNS:
         raise DataError(
             f"shape must hold a number of rows and a number of columns from 1 to 2**31, got {n_rows} and {n_features}",
             path=path,

@@ -1,10 +1,9 @@
-"""The factor by which a count-sketch makes vectors shorter."""
+"""Count-sketch: long vectors summed into bins with random signs, Theorems 3 and 4 of the paper."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,38 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from gcwsnet._keys import SKETCH, keys
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, as_floats, check_finite, check_integer, check_matrix, draw_seed
-from gcwsnet.hashing._hasher import one_hot
+from gcwsnet.hashing._hasher import MAX_POSITIONS, one_hot, reduction_factor
 
-MOST_POSITIONS = 2**52
-
-
-def reduction_factor(reduction: int | str | None, bits: int | None) -> int:
-    """Return m, the factor by which a sketch makes vectors shorter, for a `reduction` as `CountSketch` takes it.
-
-    Examples
-    --------
-    >>> reduction_factor(16, bits=8), reduction_factor(None, bits=8)
-    (16, 1)
-    >>> reduction_factor("8bit", bits=12), reduction_factor("8bit", bits=4)
-    (16, 1)
-    """
-    if reduction is None:
-        return 1
-    if not isinstance(reduction, str):
-        return check_integer("reduction", reduction, 1, MOST_POSITIONS)
-    if reduction != "8bit":
-        raise ValueError(f"reduction must be an integer, '8bit' or None, got reduction={reduction!r}")
-    if bits is None:
-        raise ValueError("reduction='8bit' is 2**8 bins for each hash and needs the bits of codes, got bits=None")
-    return 1 << max(bits - 8, 0)
-
-
+MAX_BINS = 2**32
+MAX_FEATURE_NAMES = 2**24
 DEFAULT_REDUCTION = 16
-
-MOST_BINS = 2**32
-
-MOST_FEATURE_NAMES = 2**24
-
 BATCH = 1 << 16  # entries at a time, so that what is made of them stays in the cache
 
 
@@ -71,24 +43,10 @@ def bins_and_signs(seed: int, positions: ArrayLike, n_bins: int) -> tuple[NDArra
         Each below B.
     signs : array of int8, of the shape of `positions`
         Each 1 or -1.
-
-    Examples
-    --------
-    >>> bins, signs = bins_and_signs(42, [0, 1, 2, 3, 4, 5], n_bins=10)
-    >>> bins.tolist(), signs.tolist()
-    ([1, 8, 3, 6, 7, 2], [-1, -1, 1, 1, -1, -1])
     """
     low, high = keys(seed, SKETCH, positions)
     bins = (high.astype(np.uint64) * np.uint64(n_bins)) >> np.uint64(32)
     return bins, 1 - 2 * (low & np.uint32(1)).astype(np.int8)
-
-
-@dataclass(frozen=True)
-class _FittedSketch:
-    """The fitted settings: the bits of codes (None for other rows), and whether rows are sketched at all."""
-
-    bits: int | None
-    is_sketched: bool
 
 
 class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -175,22 +133,31 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self : CountSketch
         """
         bits = None if self.bits is None else check_integer("bits", self.bits, 1, 32)
-        m, n_bins = self._check_size(bits)
+        m, n_bins = 0, 0  # the one that is not given follows from the other
+        if self.n_bins is None:
+            m = reduction_factor(self.reduction, bits)
+        elif self.reduction == DEFAULT_REDUCTION:
+            n_bins = check_integer("n_bins", self.n_bins, 1, MAX_BINS)
+        else:
+            raise ValueError(
+                "give reduction or n_bins, not both: one follows from the other; "
+                f"got reduction={self.reduction!r} and n_bins={self.n_bins!r}"
+            )
         X = self._check_input(X, bits, reset=True)
         n_positions = X.shape[1] << (bits or 0)
-        if n_positions > MOST_POSITIONS:
+        if n_positions > MAX_POSITIONS:
             raise ValueError(
                 f"there must be at most 2**52 positions, got 2**{bits} for each of {X.shape[1]} hashes; use fewer bits"
             )
         n_bins = n_bins or -(-n_positions // m)
-        if m != 1 and n_bins > MOST_BINS:
+        if m != 1 and n_bins > MAX_BINS:
             raise ValueError(
                 f"a sketch must have at most 2**32 bins, got {n_bins} with reduction={m} of {n_positions} positions; "
                 "use a larger reduction"
             )
         self.seed_ = draw_seed(self.random_state)
         self.n_bins_ = n_bins
-        self._fitted = _FittedSketch(bits, is_sketched=m != 1)
+        self._bits, self._is_sketched = bits, m != 1
         return self
 
     def transform(self, X: Any) -> Any:
@@ -208,12 +175,12 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             type of X, or float64. Indices are sorted and unique, and no zero is stored.
         """
         check_is_fitted(self)
-        bits = self._fitted.bits
+        bits = self._bits
         X = self._check_input(X, bits, reset=False)
-        form = type(X) if sparse.issparse(X) else sparse.csr_matrix
+        form = sparse.csr_matrix if isinstance(X, np.ndarray) else type(X)
         dtype = as_floats(X[:1]).dtype if bits is None else np.min_scalar_type(-X.shape[1] - 1)
         self._require_memory(X, dtype)
-        if not self._fitted.is_sketched:
+        if not self._is_sketched:
             Z = form(as_floats(X), copy=True) if bits is None else one_hot(X, bits).astype(dtype)
             Z.eliminate_zeros()
             return Z
@@ -223,7 +190,8 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             step = max(1, BATCH // X.shape[1])
             batches = (X[first : first + step] for first in range(0, X.shape[0], step))
             parts = [_sketch_codes(codes, bits, self.seed_, self.n_bins_, dtype) for codes in batches]
-        Z = form(_put_together(parts, self.n_bins_), shape=(X.shape[0], self.n_bins_))
+        counts, bins, sums = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        Z = form((sums, bins, np.append(0, np.cumsum(counts))), shape=(X.shape[0], self.n_bins_))
         if bits is None:
             _check_sums(Z)
         return Z
@@ -231,7 +199,7 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the bins: the class in lower case and a number."""
         check_is_fitted(self)
-        if self.n_bins_ > MOST_FEATURE_NAMES:
+        if self.n_bins_ > MAX_FEATURE_NAMES:
             raise ValueError(f"the sketch has {self.n_bins_} columns, too many to name one by one; use fewer bins")
         return super().get_feature_names_out(input_features)
 
@@ -239,20 +207,9 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _n_features_out(self) -> int:
         return self.n_bins_
 
-    def _check_size(self, bits: int | None) -> tuple[int, int]:
-        """Return m and B; the one that is not given is 0."""
-        if self.n_bins is None:
-            return reduction_factor(self.reduction, bits), 0
-        if self.reduction != DEFAULT_REDUCTION:
-            raise ValueError(
-                "give reduction or n_bins, not both: one follows from the other; "
-                f"got reduction={self.reduction!r} and n_bins={self.n_bins!r}"
-            )
-        return 0, check_integer("n_bins", self.n_bins, 1, MOST_BINS)
-
     def _check_input(self, X: Any, bits: int | None, *, reset: bool) -> Matrix:
         if bits is None:
-            X = check_matrix(X, estimator=self, reset=reset, max_columns=MOST_POSITIONS)
+            X = check_matrix(X, estimator=self, reset=reset, max_columns=MAX_POSITIONS)
             check_finite(X, columns=getattr(self, "feature_names_in_", None))
             return X
         if sparse.issparse(X):
@@ -265,9 +222,9 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return X
 
     def _require_memory(self, X: Matrix, dtype: np.dtype[Any]) -> None:
-        n_entries = X.nnz if sparse.issparse(X) else X.size if self._fitted.bits else int(np.count_nonzero(X))
+        n_entries = X.nnz if sparse.issparse(X) else X.size if self._bits else int(np.count_nonzero(X))
         n_stored = min(n_entries, X.shape[0] * self.n_bins_)
-        bytes_each = dtype.itemsize + _index_type(max(n_stored, self.n_bins_)).itemsize
+        bytes_each = dtype.itemsize + (4 if max(n_stored, self.n_bins_) < 2**31 else 8)
         require_memory(2 * n_stored * bytes_each, f"the sketches of {X.shape[0]} rows", "sketch them in batches")
 
     def __sklearn_tags__(self) -> Any:
@@ -303,44 +260,43 @@ def _check_sums(Z: Matrix) -> None:
         )
 
 
-class _SparseRows(NamedTuple):
-    """A CSR matrix with the number of entries of each row in place of the index pointer."""
-
-    counts: NDArray[Any]
-    columns: NDArray[Any]
-    values: NDArray[Any]
+SparseRows = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""CSR rows with the number of entries of each row in place of the index pointer: counts, columns, values."""
 
 
-def _batches_of_rows(X: Matrix) -> Iterator[_SparseRows]:
+def _batches_of_rows(X: Matrix) -> Iterator[SparseRows]:
     """Yield the rows of X, some at a time."""
     first, n = 0, X.shape[0]
     while first < n:
-        if sparse.issparse(X):
-            full = int(np.searchsorted(X.indptr, int(X.indptr[first]) + BATCH, side="right")) - 1
-            end = min(max(full, first + 1), first + BATCH)
-            stored = slice(X.indptr[first], X.indptr[end])
-            yield _SparseRows(np.diff(X.indptr[first : end + 1]), X.indices[stored], X.data[stored])
-        else:
+        if isinstance(X, np.ndarray):
             end = min(n, first + max(1, BATCH // X.shape[1]))
             batch = as_floats(X[first:end])
             rows, columns = np.nonzero(batch)
-            yield _SparseRows(np.bincount(rows, minlength=end - first), columns, batch[rows, columns])
+            yield np.bincount(rows, minlength=end - first), columns, batch[rows, columns]
+        else:
+            full = int(np.searchsorted(X.indptr, int(X.indptr[first]) + BATCH, side="right")) - 1
+            end = min(max(full, first + 1), first + BATCH)
+            stored = slice(X.indptr[first], X.indptr[end])
+            yield np.diff(X.indptr[first : end + 1]), X.indices[stored], X.data[stored]
         first = end
 
 
-def _sketch_rows(rows: _SparseRows, seed: int, n_bins: int, dtype: np.dtype[Any]) -> _SparseRows:
-    bins, signs = bins_and_signs(seed, rows.columns, n_bins)
-    places = np.repeat(np.arange(len(rows.counts)), rows.counts) * n_bins + bins.astype(np.int64)
+def _sketch_rows(rows: SparseRows, seed: int, n_bins: int, dtype: np.dtype[Any]) -> SparseRows:
+    """Return the sketches of rows of numbers."""
+    counts, columns, values = rows
+    bins, signs = bins_and_signs(seed, columns, n_bins)
+    places = np.repeat(np.arange(len(counts)), counts) * n_bins + bins.astype(np.int64)
     # Stable, and the sum of a bin in float64 from the first column to the last: the same for any batch.
     order = np.argsort(places, kind="stable")
     places = places[order]
     begins = np.ones(len(places), dtype=np.bool_)
     np.not_equal(places[1:], places[:-1], out=begins[1:])
-    sums = np.bincount(np.cumsum(begins) - 1, weights=(rows.values * signs)[order])
-    return _sparse_rows(len(rows.counts), *np.divmod(places[begins], n_bins), sums, n_bins, dtype)
+    sums = np.bincount(np.cumsum(begins) - 1, weights=(values * signs)[order])
+    return _without_zeros(len(counts), *np.divmod(places[begins], n_bins), sums, dtype)
 
 
-def _sketch_codes(codes: NDArray[Any], bits: int, seed: int, n_bins: int, dtype: np.dtype[Any]) -> _SparseRows:
+def _sketch_codes(codes: NDArray[Any], bits: int, seed: int, n_bins: int, dtype: np.dtype[Any]) -> SparseRows:
+    """Return the sketches of the one-hot vectors of codes."""
     n, k = codes.shape
     positions = codes.astype(np.uint64) + (np.arange(k, dtype=np.uint64) << np.uint64(bits))
     bins, signs = bins_and_signs(seed, positions, n_bins)
@@ -354,27 +310,15 @@ def _sketch_codes(codes: NDArray[Any], bits: int, seed: int, n_bins: int, dtype:
     negative = np.zeros(n * k + 1, dtype=np.int64)
     np.cumsum(packed & packed.dtype.type(1), out=negative[1:])
     sums = np.diff(np.append(starts, n * k)) - 2 * np.diff(negative[np.append(starts, n * k)])
-    return _sparse_rows(n, starts // k, bins.reshape(-1)[starts], sums, n_bins, dtype)
+    index_type = np.int32 if n_bins < 2**31 else np.int64
+    return _without_zeros(n, starts // k, bins.reshape(-1)[starts].astype(index_type), sums, dtype)
 
 
-def _sparse_rows(
-    n: int, rows: NDArray[Any], bins: NDArray[Any], sums: NDArray[Any], n_bins: int, dtype: np.dtype[Any]
-) -> _SparseRows:
+def _without_zeros(
+    n: int, rows: NDArray[Any], bins: NDArray[Any], sums: NDArray[Any], dtype: np.dtype[Any]
+) -> SparseRows:
     """Return n rows from the row, the bin and the sum of each place; sums that are zero are left out."""
     with np.errstate(over="ignore"):
         sums = sums.astype(dtype)
     there = np.flatnonzero(sums)
-    return _SparseRows(np.bincount(rows[there], minlength=n), bins[there].astype(_index_type(n_bins)), sums[there])
-
-
-def _put_together(parts: list[_SparseRows], n_bins: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return data, indices and index pointer of all rows."""
-    counts, indices, data = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    index_type = _index_type(max(n_bins, len(data)))
-    indptr = np.zeros(len(counts) + 1, dtype=index_type)
-    np.cumsum(counts, out=indptr[1:])
-    return data, indices.astype(index_type, copy=False), indptr
-
-
-def _index_type(most: int) -> np.dtype[Any]:
-    return np.dtype(np.int32 if most <= np.iinfo(np.int32).max else np.int64)
+    return np.bincount(rows[there], minlength=n), bins[there], sums[there]

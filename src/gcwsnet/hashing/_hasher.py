@@ -18,6 +18,7 @@ from gcwsnet.hashing._caps import cap_table, check_caps
 from gcwsnet.hashing.parameters import HASH_VERSION
 
 MAX_HASHES = 2**20
+MAX_POSITIONS = 2**52  # of one-hot vectors that are sketched
 DEFAULT_TABLE_MEMORY = 2**28
 METHODS = {
     "gcws": _core.Method.GCWS,
@@ -130,9 +131,23 @@ def one_hot(codes: NDArray[Any], bits: int) -> Any:
     n, k = codes.shape
     n_columns = k << bits
     index_type = np.int32 if max(n_columns, n * k) <= np.iinfo(np.int32).max else np.int64
-    indices = codes.astype(index_type) + np.arange(0, n_columns, 1 << bits, dtype=index_type)
+    indices: NDArray[Any] = codes.astype(index_type)
+    indices += np.arange(0, n_columns, 1 << bits, dtype=index_type)
     indptr = np.arange(0, n * k + 1, k, dtype=index_type)
     return sparse.csr_matrix((np.ones(n * k, dtype=np.float32), indices.reshape(-1), indptr), shape=(n, n_columns))
+
+
+def reduction_factor(reduction: int | str | None, bits: int | None) -> int:
+    """Return m, the factor by which a sketch makes vectors shorter, for a `reduction` as `CountSketch` takes it."""
+    if reduction is None:
+        return 1
+    if not isinstance(reduction, str):
+        return check_integer("reduction", reduction, 1, MAX_POSITIONS)
+    if reduction != "8bit":
+        raise ValueError(f"reduction must be an integer, '8bit' or None, got reduction={reduction!r}")
+    if bits is None:
+        raise ValueError("reduction='8bit' is 2**8 bins for each hash and needs the bits of codes, got bits=None")
+    return 1 << max(bits - 8, 0)
 
 
 class Hasher:

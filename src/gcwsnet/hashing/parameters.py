@@ -26,13 +26,7 @@ class GCWSParameters(NamedTuple):
 
 
 def mix(low: NDArray[np.uint32], high: NDArray[np.uint32] | int = 0) -> NDArray[np.uint32]:
-    """Return 32 uniform bits of the two halves of uniform keys; for one `high` they are one to one in `low`.
-
-    Examples
-    --------
-    >>> mix(np.array([0, 1], dtype=np.uint32), np.array([1, 0], dtype=np.uint32))
-    array([2221679335, 1753845952], dtype=uint32)
-    """
+    """Return 32 uniform bits of the two halves of uniform keys; for one `high` they are one to one in `low`."""
     x = low ^ (low >> np.uint32(16))
     x = x * np.uint32(0x7FEB352D)
     x = x ^ (x >> np.uint32(15)) ^ high
@@ -48,13 +42,7 @@ def words(seed: int, features: ArrayLike, hashes: ArrayLike, number: int) -> NDA
 
 
 def unit31(h: NDArray[np.uint32]) -> NDArray[np.float32]:
-    """Return odd multiples of 2**-31 below 1, rounded to floats: fine steps where they are small.
-
-    Examples
-    --------
-    >>> unit31(np.array([0, 2**31, 2**32 - 1], dtype=np.uint32))
-    array([4.656613e-10, 5.000000e-01, 1.000000e+00], dtype=float32)
-    """
+    """Return odd multiples of 2**-31 below 1, rounded to floats: fine steps where they are small."""
     return ((h >> np.uint32(1)) | np.uint32(1)).astype(np.int32).astype(F) * F(2**-31)
 
 
@@ -79,14 +67,6 @@ def parameters(seed: int, features: ArrayLike, hashes: ArrayLike) -> GCWSParamet
     -------
     q : GCWSParameters
         Arrays of shape (features, hashes).
-
-    Examples
-    --------
-    >>> q = parameters(seed=0, features=[0, 1], hashes=[0, 1, 2])
-    >>> q.r.shape
-    (2, 3)
-    >>> bool((parameters(seed=0, features=[1], hashes=[2]).r == q.r[1, 2]).all())
-    True
     """
     h = [words(seed, features, hashes, number) for number in range(4)]
     w1 = unit31((h[0] & np.uint32(0xFFFF0000)) | (h[1] >> np.uint32(16)))

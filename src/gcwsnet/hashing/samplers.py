@@ -58,13 +58,7 @@ def _below(n: int, words: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 
 def bins_of_columns(seed: int, columns: ArrayLike, n_bins: int) -> NDArray[np.int64]:
-    """Return the bin of each column.
-
-    Examples
-    --------
-    >>> bins_of_columns(seed=0, columns=np.arange(8), n_bins=4)
-    array([1, 0, 2, 0, 2, 0, 2, 1])
-    """
+    """Return the bin of each column."""
     return _below(n_bins, keys(seed, BINWISE_BINS, columns)[1])
 
 
@@ -73,11 +67,6 @@ def donors(seed: int, full: NDArray[np.bool_]) -> NDArray[np.int64]:
 
     The donor is the first full one of 64 drawn bins, or, if none of them is full, the first full one behind the
     empty bin, counted cyclically. `full` says which bins have an entry of the row, at least one.
-
-    Examples
-    --------
-    >>> donors(seed=0, full=np.array([False, True, False, False, True]))
-    array([1, 1, 1, 4, 4])
     """
     own = np.arange(len(full))
     numbers = MAX_ATTEMPTS * own[:, np.newaxis] + np.arange(MAX_ATTEMPTS)
@@ -133,13 +122,7 @@ class Points(NamedTuple):
 
 
 def number_of(cell: NDArray[np.int64], step: NDArray[np.int64] | int) -> NDArray[np.int64]:
-    """Return 64 times the cell plus the step, with the cell reduced to 18 bits: from -2**23 to 2**23 - 1.
-
-    Examples
-    --------
-    >>> number_of(np.array([0, -1, 2**18 + 3]), 5)
-    array([  5, -59, 197])
-    """
+    """Return 64 times the cell plus the step, with the cell reduced to 18 bits: from -2**23 to 2**23 - 1."""
     half = CELL_NUMBERS // 2
     return ((cell + half) % CELL_NUMBERS - half) * MAX_STEPS + step
 
@@ -148,12 +131,6 @@ def lowest_points(seed: int, features: ArrayLike, L: NDArray[np.float32], n_hash
     """Return the lowest point with s <= exp(L) of each feature and hash, for logarithms L of the features' weights.
 
     The arrays have the shape (features, hashes). The cell of a weight is floor(L / 8).
-
-    Examples
-    --------
-    >>> points = lowest_points(0, [0, 0, 0], np.array([1.0, 2.0, 7.0], dtype=np.float32), n_hashes=1)
-    >>> points.number[:, 0].tolist()
-    [-64, -64, 1]
     """
     of_feature = keys(seed, FEATURES, features)
     position, height = (keys(seed, HASHES, 4 * np.arange(n_hashes) + number) for number in (0, 1))
@@ -226,14 +203,7 @@ MAX_TRIALS = 1024
 
 
 def drawn_features(table: CapTable, points: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the feature that each point below 2**63 belongs to.
-
-    Examples
-    --------
-    >>> table = cap_table(np.array([1.0, 3.0, 0.0, 4.0]), p=1)
-    >>> drawn_features(table, np.array([0, 2**61, 2**63 - 1], dtype=np.uint64))
-    array([0, 1, 3])
-    """
+    """Return the feature that each point below 2**63 belongs to."""
     return np.searchsorted(table.ends, points, side="right")
 
 
@@ -254,14 +224,6 @@ def trials(
     -------
     feature : array of int64, shape (hashes, numbers)
     log_height : array of float32, shape (hashes, numbers)
-
-    Examples
-    --------
-    >>> table = cap_table(np.array([1.0, 3.0, 17.0, 0.0]), p=1)
-    >>> feature, log_height = trials(seed=0, hashes=[0, 1], numbers=np.arange(4), table=table)
-    >>> feature
-    array([[2, 2, 2, 2],
-           [1, 2, 1, 1]])
     """
     n = MAX_TRIALS * np.asarray(hashes)[:, np.newaxis] + np.asarray(numbers)
     low, high = (half.astype(np.uint64) for half in keys(seed, REJECTION_TRIALS, 2 * n))

@@ -1,4 +1,4 @@
-"""The transformation that makes real data non-negative, equation (1) of the paper."""
+"""The GMM transformation and the exact pGMM kernel, equations (1) and (4) of the paper."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from gcwsnet import _sparse as sparse
 from gcwsnet._memory import require_memory
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import Matrix, as_floats, check_finite, check_matrix, check_power
+
+BLOCK_BYTES = 1 << 24  # of powered dense rows; besides the result, at most six times this is needed
+ROWS_PER_CALL = 256
+CHUNK_ENTRIES = 1 << 20  # of sparse rows; besides the result, some 110 bytes for each
+DENSE_ENOUGH = 0.1  # share of columns in which both rows of a pair have an entry, from which dense blocks win
 
 
 def gmm_transform(X: Any) -> Any:
@@ -40,7 +45,7 @@ def gmm_transform(X: Any) -> Any:
     check_finite(X)
     X = as_floats(X)
     n, n_columns = X.shape
-    if sparse.issparse(X):
+    if not isinstance(X, np.ndarray):
         features = 2 * X.indices.astype(np.int64) + (X.data < 0)
         small = 2 * n_columns <= np.iinfo(X.indptr.dtype).max
         index_type = X.indptr.dtype if small else np.int64
@@ -60,9 +65,6 @@ def gmm_transform(X: Any) -> Any:
     return U
 
 
-COLUMNS_MULTIPLE = 8  # the native core reads columns in groups of this size
-
-
 class PoweredRows(NamedTuple):
     """A block of dense rows with their signs, filled up with zeros to a multiple of 8 columns."""
 
@@ -75,9 +77,9 @@ class PoweredEntries(NamedTuple):
 
     values: NDArray[np.float64]
     feature: NDArray[np.int64]
-    row: NDArray[np.int64]
     start: NDArray[np.int64]
     log2_scale: NDArray[np.float64]
+    row: NDArray[np.int64]
     sums: NDArray[np.float64]
 
 
@@ -104,7 +106,7 @@ def _raise_to_power(size: NDArray[np.float64], largest: NDArray[np.float64], p: 
 def power_dense(block: NDArray[Any], p: float) -> PoweredRows:
     """Return sign(u) |u|**p of each entry of a dense block, scaled row by row."""
     n, n_columns = block.shape
-    values = np.zeros((n, -(-n_columns // COLUMNS_MULTIPLE) * COLUMNS_MULTIPLE))
+    values = np.zeros((n, -(-n_columns // 8) * 8))  # the native core reads columns in groups of 8
     size = values[:, :n_columns]
     np.abs(block, out=size, dtype=np.float64, casting="same_kind")
     largest = size.max(axis=1)
@@ -124,16 +126,7 @@ def power_sparse(X: Any, p: float) -> PoweredEntries:
     np.maximum.at(largest, row, values)
     _raise_to_power(values, largest[row], p)
     sums = np.bincount(row, values, n).astype(np.float64)  # bincount of no entries is of integers
-    return PoweredEntries(values, U.indices.astype(np.int64), row, start, _log2_scale(largest, p), sums)
-
-
-BLOCK_BYTES = 1 << 24  # of powered dense rows; besides the result, at most six times this is needed
-
-ROWS_PER_CALL = 256
-
-CHUNK_ENTRIES = 1 << 20  # of sparse rows; besides the result, some 110 bytes for each
-
-DENSE_ENOUGH = 0.1  # share of columns in which both rows of a pair have an entry, from which dense blocks win
+    return PoweredEntries(values, U.indices.astype(np.int64), start, _log2_scale(largest, p), row, sums)
 
 
 def gmm_kernel(X: Any, Y: Any = None, *, n_jobs: int | None = None) -> Any:
@@ -207,8 +200,8 @@ def pgmm_kernel(X: Any, Y: Any = None, *, p: float = 1.0, n_jobs: int | None = N
     if Y is not None and np.ndim(X) == np.ndim(Y) == 1 and not sparse.issparse(X) and not sparse.issparse(Y):
         return float(pgmm_kernel(np.reshape(X, (1, -1)), np.reshape(Y, (1, -1)), p=p, n_jobs=n_jobs)[0, 0])
     symmetric = Y is None or Y is X
-    X = check_matrix(X, name="X")
-    check_finite(X, name="X")
+    X = check_matrix(X)
+    check_finite(X)
     if symmetric:
         Y = X
     else:
@@ -221,30 +214,24 @@ def pgmm_kernel(X: Any, Y: Any = None, *, p: float = 1.0, n_jobs: int | None = N
 
 def kernel_of_checked(X: Matrix, Y: Matrix, *, p: float, threads: int) -> NDArray[np.float64]:
     """Return the pGMM kernel between rows that were checked before: finite, and with as many columns as each other."""
-    symmetric = Y is X
-    shape = (X.shape[0], Y.shape[0])
-    require_memory(8 * shape[0] * shape[1], f"the kernel matrix of {shape[0]} x {shape[1]} numbers", "pass fewer rows")
-    out = np.empty(shape)
-    fill = _fill_dense if _both_dense_enough(X, Y) else _fill_sparse
-    fill(X, Y, p, symmetric, out, threads)
-    if symmetric:
+    n, m = X.shape[0], Y.shape[0]
+    require_memory(8 * n * m, f"the kernel matrix of {n} x {m} numbers", "pass fewer rows")
+    out = np.empty((n, m))
+    all_dense = isinstance(X, np.ndarray) and isinstance(Y, np.ndarray)
+    fill = _fill_dense if all_dense or _density(X) * _density(Y) >= DENSE_ENOUGH else _fill_sparse
+    fill(X, Y, p, out, threads)
+    if Y is X:
         _mirror(out)
     return out
 
 
-def _density(X: Any) -> float:
-    stored = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
+def _density(X: Matrix) -> float:
+    stored = np.count_nonzero(X) if isinstance(X, np.ndarray) else X.nnz
     return float(stored / (X.shape[0] * X.shape[1]))
 
 
-def _both_dense_enough(X: Any, Y: Any) -> bool:
-    if not sparse.issparse(X) and not sparse.issparse(Y):
-        return True
-    return _density(X) * _density(Y) >= DENSE_ENOUGH
-
-
-def _has_negative(X: Any) -> bool:
-    values = X.data if sparse.issparse(X) else X
+def _has_negative(X: Matrix) -> bool:
+    values = X if isinstance(X, np.ndarray) else X.data
     return bool(values.size and values.min() < 0)
 
 
@@ -258,19 +245,14 @@ def _mirror(K: NDArray[np.float64]) -> None:
     np.fill_diagonal(K, 1.0)
 
 
-def _powered_block(X: Any, first: int, step: int, p: float) -> PoweredRows:
-    block = X[first : first + step]
-    return power_dense(block.toarray() if sparse.issparse(block) else block, p)
-
-
-def _fill_dense(X: Any, Y: Any, p: float, symmetric: bool, out: NDArray[np.float64], threads: int) -> None:
-    """Write the kernel, or its lower half if symmetric, block by block of dense rows."""
+def _fill_dense(X: Matrix, Y: Matrix, p: float, out: NDArray[np.float64], threads: int) -> None:
+    """Write the kernel, or its lower half if Y is X, block by block of dense rows."""
     negative = _has_negative(X) or _has_negative(Y)
     step = max(8, BLOCK_BYTES // (8 * X.shape[1]))
     for i in range(0, X.shape[0], step):
-        x = _powered_block(X, i, step, p)
-        for j in range(0, i + 1 if symmetric else Y.shape[0], step):
-            y = x if symmetric and i == j else _powered_block(Y, j, step, p)
+        x = power_dense(_dense(X[i : i + step]), p)
+        for j in range(0, i + 1 if Y is X else Y.shape[0], step):
+            y = x if Y is X and i == j else power_dense(_dense(Y[j : j + step]), p)
             rows_per_call = ROWS_PER_CALL if y is x else step
             for k in range(0, len(x.values), rows_per_call):
                 rows = slice(k, k + rows_per_call)
@@ -286,22 +268,21 @@ def _fill_dense(X: Any, Y: Any, p: float, symmetric: bool, out: NDArray[np.float
                 )
 
 
-def _rows_per_chunk(X: Any) -> int:
-    return max(1, CHUNK_ENTRIES // max(1, round(_density(X) * X.shape[1])))
+def _dense(X: Matrix) -> NDArray[Any]:
+    return X if isinstance(X, np.ndarray) else X.toarray()
 
 
-def _powered_chunk(X: Any, first: int, step: int, p: float) -> PoweredEntries:
-    chunk = X[first : first + step]
-    return power_sparse(chunk if sparse.issparse(chunk) else sparse.csr_array(chunk), p)
+def _csr(X: Matrix) -> Any:
+    return sparse.csr_array(X) if isinstance(X, np.ndarray) else X
 
 
-def _fill_sparse(X: Any, Y: Any, p: float, symmetric: bool, out: NDArray[np.float64], threads: int) -> None:
-    """Write the kernel, or its lower half if symmetric, chunk by chunk of sparse rows."""
-    step_x, step_y = _rows_per_chunk(X), _rows_per_chunk(Y)
+def _fill_sparse(X: Matrix, Y: Matrix, p: float, out: NDArray[np.float64], threads: int) -> None:
+    """Write the kernel, or its lower half if Y is X, chunk by chunk of sparse rows."""
+    step_x, step_y = (max(1, CHUNK_ENTRIES // max(1, round(_density(Z) * Z.shape[1]))) for Z in (X, Y))
     for j in range(0, Y.shape[0], step_y):
-        y = _powered_chunk(Y, j, step_y, p)
-        for i in range(j if symmetric else 0, X.shape[0], step_x):
-            x = y if symmetric and i == j else _powered_chunk(X, i, step_x, p)
+        y = power_sparse(_csr(Y[j : j + step_y]), p)
+        for i in range(j if Y is X else 0, X.shape[0], step_x):
+            x = y if Y is X and i == j else power_sparse(_csr(X[i : i + step_x]), p)
             _sparse_kernel(x, y, out[i : i + step_x, j : j + step_y], threads)
 
 
@@ -343,47 +324,27 @@ def pgmm_pairs(X: Any, Y: Any, pairs: NDArray[np.int64], *, p: float, threads: i
     Returns
     -------
     K : float64 array of shape (n,)
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 2.0], [2.0, 1.0]])
-    >>> pgmm_pairs(X, X, np.array([[0, 1], [1, 1]]), p=2, threads=1)
-    array([0.25, 1.  ])
     """
     out = np.empty(len(pairs))
     pairs = np.ascontiguousarray(pairs, np.int64)
+    is_dense = isinstance(Y, np.ndarray)
+    X = _dense(X) if is_dense else _csr(X)
+    compare: Any = _core.pairs_of_dense if is_dense else _core.pairs_of_csr
     if p == 1:
-        _plain_pairs(X, Y, pairs, out, threads)
+        # Without scales: rows that no pair names cost nothing, but a sum may be beyond the range of doubles.
+        compare(*_unscaled(X, Y), *_unscaled(Y, X), pairs, out, threads)
         if np.isfinite(out).all():
             return out
-    if sparse.issparse(Y):
-        x, y = (power_sparse(one if sparse.issparse(one) else sparse.csr_array(one), p) for one in (X, Y))
-        both = [(one.values, one.feature, one.start, one.log2_scale) for one in (x, y)]
-        _core.pairs_of_csr(*both[0], *both[1], pairs, out, threads)
-    else:
-        X = X.toarray() if sparse.issparse(X) else X
-        _core.pairs_of_dense(*power_dense(X, p), *power_dense(Y, p), pairs, out, threads)
+    powered = [power_dense(one, p) if is_dense else power_sparse(one, p)[:4] for one in (X, Y)]
+    compare(*powered[0], *powered[1], pairs, out, threads)
     return out
 
 
-def _plain_pairs(X: Any, Y: Any, pairs: NDArray[np.int64], out: NDArray[np.float64], threads: int) -> None:
-    """Write the kernel of pairs for p = 1; it is not finite where a sum is beyond the range of doubles."""
-    if sparse.issparse(Y):
-        X = X if sparse.issparse(X) else sparse.csr_array(X)
-        dtype = np.result_type(X.dtype, Y.dtype)
-        index = np.result_type(X.indices.dtype, Y.indices.dtype)
-        both = [
-            (
-                one.data.astype(dtype, copy=False),
-                one.indices.astype(index, copy=False),
-                one.indptr.astype(index, copy=False),
-                None,
-            )
-            for one in (X, Y)
-        ]
-        _core.pairs_of_csr(*both[0], *both[1], pairs, out, threads)
-    else:
-        X = X.toarray() if sparse.issparse(X) else X
-        dtype = np.result_type(X.dtype, Y.dtype)
-        x, y = (np.ascontiguousarray(one, dtype) for one in (X, Y))
-        _core.pairs_of_dense(x, None, y, None, pairs, out, threads)
+def _unscaled(X: Matrix, other: Matrix) -> tuple[Any, ...]:
+    """Return the numbers of X, of a type that holds those of the other matrix too, and no scale."""
+    dtype = np.result_type(X.dtype, other.dtype)
+    if isinstance(X, np.ndarray):
+        return np.ascontiguousarray(X, dtype), None
+    index = np.result_type(X.indices.dtype, other.indices.dtype)
+    indices, indptr = (each.astype(index, copy=False) for each in (X.indices, X.indptr))
+    return X.data.astype(dtype, copy=False), indices, indptr, None

@@ -20,7 +20,7 @@ from scipy import sparse
 
 import gcwsnet
 from gcwsnet._atomic import locked, remove_left_overs, write_file, written_beside
-from gcwsnet._validation import MOST_COLUMNS
+from gcwsnet._validation import MAX_COLUMNS
 from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.neighbors._segments import Ids, Segment, merged_buckets
 from gcwsnet.neighbors._settings import IndexSettings
@@ -74,7 +74,7 @@ def check_manifest(manifest: dict[str, Any]) -> None:
         sound = len(sizes) == n_axes and all(type(size) is int and 0 <= size < 2**48 for size in sizes)
         one.require(sound, "shape", f"be {n_axes} numbers from 0 to 2**48")
     _check_settings(index.part("settings"), arrays.part("codes"))
-    n_features = None if index.get("n_features") is None else index.integer("n_features", 1, MOST_COLUMNS)
+    n_features = None if index.get("n_features") is None else index.integer("n_features", 1, MAX_COLUMNS)
     if index.get("feature_names") is not None:
         names = index.items("feature_names")
         index.require(all(isinstance(one, str) for one in names), "feature_names", "be texts")
@@ -82,7 +82,7 @@ def check_manifest(manifest: dict[str, Any]) -> None:
     if index.get("rows") is not None:
         kept = index.part("rows")
         kept.choice("csr", [True, False])
-        columns = kept.integer("columns", 1, MOST_COLUMNS)
+        columns = kept.integer("columns", 1, MAX_COLUMNS)
         kept.require(n_features in (None, columns), "columns", f"be n_features={n_features}")
     index.part("metadata")
 

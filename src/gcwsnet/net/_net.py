@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gcwsnet import _core
 from gcwsnet._keys import ENSEMBLE, keys
 from gcwsnet._memory import require_memory
-from gcwsnet.hashing._count_sketch import reduction_factor
+from gcwsnet.hashing._hasher import reduction_factor
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Targets
 

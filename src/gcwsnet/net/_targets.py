@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _core
-from gcwsnet._validation import MOST_EXACT, check_integer, check_number, rounded
+from gcwsnet._validation import MAX_EXACT, check_integer, check_number, rounded
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -344,7 +344,7 @@ def check_comparable(classes: NDArray[Any], labels: NDArray[Any]) -> None:
     if classes.dtype == labels.dtype or not kinds <= set("iuf") or np.result_type(classes, labels).kind != "f":
         return
     for one in (classes, labels):
-        beyond = one[(one < -MOST_EXACT) | (one > MOST_EXACT)] if one.dtype.kind in "iu" else one[:0]
+        beyond = one[(one < -MAX_EXACT) | (one > MAX_EXACT)] if one.dtype.kind in "iu" else one[:0]
         if len(beyond):
             raise ValueError(
                 "labels beyond 2**53 must all have the same type, or some of them would become equal, got "

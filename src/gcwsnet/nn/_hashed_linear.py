@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import check_integer
-from gcwsnet.hashing._count_sketch import reduction_factor
+from gcwsnet.hashing._hasher import reduction_factor
 from gcwsnet.nn._table import CODE_TYPES, GradientPart, RowOfCode, deferred_gradient, is_native, zero_table
 
 MOST_ROWS = 2**31

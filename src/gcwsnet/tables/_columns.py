@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet._validation import MOST_EXACT, inexact_integers
+from gcwsnet._validation import MAX_EXACT, inexact_integers
 from gcwsnet.tables._errors import require_pyarrow
 
 MICROSECONDS_OF_A_DAY = 86_400_000_000
@@ -485,7 +485,7 @@ def is_inexact(value: Any) -> bool:
     """Return whether an integer, or a decimal number that is written as one, is not a number that float64 holds."""
     if isinstance(value, Decimal) and (not value.is_finite() or int(value.as_tuple().exponent) < 0):
         return False
-    return bool(abs(value) > MOST_EXACT and Decimal(_as_float(value)) != value)
+    return bool(abs(value) > MAX_EXACT and Decimal(_as_float(value)) != value)
 
 
 def _inexact_objects(values: Iterable[Any]) -> dict[int, Any]:
@@ -504,7 +504,7 @@ def labels_of_texts(texts: Sequence[str]) -> NDArray[Any]:
     ([1.0, 2.0], [1, 9007199254740993])
     """
     floats = np.array(texts, dtype=np.float64)
-    large = np.flatnonzero(np.abs(floats) >= MOST_EXACT).tolist()
+    large = np.flatnonzero(np.abs(floats) >= MAX_EXACT).tolist()
     if not any(INTEGER.fullmatch(texts[row].strip()) and is_inexact(Decimal(texts[row].strip())) for row in large):
         return floats
     if not bool(np.all(floats == np.floor(floats))):

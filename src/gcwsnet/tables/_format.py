@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet._validation import MOST_COLUMNS
+from gcwsnet._validation import MAX_COLUMNS
 from gcwsnet.tables._preprocessing import FOR_DENSE_ROWS, KINDS
 from gcwsnet.tables._scaling import KINDS_OF_COLUMNS, KINDS_OF_TERMS, NUMERIC
 from gcwsnet.tables._schema import KINDS as KINDS_OF_TABLES
@@ -236,7 +236,7 @@ def check_coder(arrays: Arrays, description: Any) -> int:
     coder = Fields(description, "coder")
     coder.part("settings").only(SETTINGS)
     coder.integer("seed", 0, 2**64 - 1)
-    n_features = coder.integer("n_features", 1, MOST_COLUMNS)
+    n_features = coder.integer("n_features", 1, MAX_COLUMNS)
     coder.number("p", 1e-6, 1e6)
     coder.integer("ensemble", 1, MOST_ENSEMBLE)
     if coder.get("epochs") is not None:
@@ -265,9 +265,9 @@ def check_candidates(part: Fields) -> None:
 
 def _check_schema(schema: Fields, n_features: int) -> None:
     """Check the columns of a table; `Schema.from_json` checks the version and the names of the entries."""
-    hashed = schema.integer("hash_columns", 0, MOST_COLUMNS)
+    hashed = schema.integer("hash_columns", 0, MAX_COLUMNS)
     schema.choice("n_features", [n_features])
-    schema.integer("n_file_columns", 0, MOST_COLUMNS)
+    schema.integer("n_file_columns", 0, MAX_COLUMNS)
     schema.choice("missing", ["error", "zero", "nan"])
     schema.choice("index_base", [None, 0, 1])
     schema.choice("label_type", [None, "numbers", "strings"])
@@ -280,7 +280,7 @@ def _check_schema(schema: Fields, n_features: int) -> None:
     if columns and width != n_features:
         raise ValueError(f"the columns of {schema.name} must make up coder.n_features={n_features}, got {width}")
     if columns:
-        schema.integer("n_file_columns", len(columns), MOST_COLUMNS)
+        schema.integer("n_file_columns", len(columns), MAX_COLUMNS)
 
 
 def _checked_width(column: Fields) -> int:
@@ -291,8 +291,8 @@ def _checked_width(column: Fields) -> int:
         column.choice("by_value", [True])
     for key in ("name", "values"):
         column.require(column.get(key) is None or isinstance(column.get(key), str), key, "be a text or null")
-    column.integer("number", 0, MOST_COLUMNS)
-    kind, width = column.choice("kind", KINDS_OF_TABLES), column.integer("width", 0, MOST_COLUMNS)
+    column.integer("number", 0, MAX_COLUMNS)
+    kind, width = column.choice("kind", KINDS_OF_TABLES), column.integer("width", 0, MAX_COLUMNS)
     categories = column.items("categories")
     distinct = all(isinstance(one, str) for one in categories) and len(set(categories)) == len(categories)
     column.require(distinct, "categories", "be distinct texts")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
-from gcwsnet._validation import MOST_COLUMNS
+from gcwsnet._validation import MAX_COLUMNS
 from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._columns import are_values, form_of_text, labels_of_texts
 from gcwsnet.tables._encode import Table, factor_of_column
@@ -200,7 +200,7 @@ class SchemaLearner:
         for number, column in enumerate(schema.columns):
             if column.kind == "onehot":
                 self._categories[number], self._forms[number] = set(), set()
-            elif column.kind == "sparse" and column.width == MOST_COLUMNS:
+            elif column.kind == "sparse" and column.width == MAX_COLUMNS:
                 self._widths[number] = 1
 
     def update(self, table: Table, valid: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet._memory import require_names
-from gcwsnet._validation import MOST_COLUMNS, check_choice, check_integer
+from gcwsnet._validation import MAX_COLUMNS, check_choice, check_integer
 from gcwsnet.tables._columns import NUMBERS_WITH_COMMAS
 from gcwsnet.tables._errors import ColumnReference, DataError
 
@@ -70,7 +70,7 @@ class ReadOptions:
         for name in ("n_features", "hash_columns"):
             value = getattr(self, name)
             if value is not None:
-                check_integer(name, value, 1, MOST_COLUMNS)
+                check_integer(name, value, 1, MAX_COLUMNS)
         for name in ("columns", "exclude", "categorical"):
             if isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} must be a list of names or numbers, got {name}={getattr(self, name)!r}")
@@ -230,7 +230,7 @@ class Schema:
     def is_open(self) -> bool:
         """Whether categories or the width of sparse rows are still to be learned from rows."""
         return any(
-            (column.kind in ("onehot", "ordered") and not column.categories) or column.width == MOST_COLUMNS
+            (column.kind in ("onehot", "ordered") and not column.categories) or column.width == MAX_COLUMNS
             for column in self.columns
         )
 
@@ -432,7 +432,7 @@ def _infer_columns(
         name, kind, width, by_value = file_columns[number]
         if number in sparse_pair:
             if number == sparse_pair[0]:
-                columns.append(Column(name, number, "sparse", options.n_features or MOST_COLUMNS, values=VALUES))
+                columns.append(Column(name, number, "sparse", options.n_features or MAX_COLUMNS, values=VALUES))
         elif kind in ("text", "category") or number in categorical:
             if options.hash_columns is None:
                 columns.append(Column(name, number, "onehot", 0))
