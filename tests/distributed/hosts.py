@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.cli.test_nothing_lost import content
-from tests.distributed.test_hash_files import HASHING, write_table
+from tests.distributed.test_hash import HASHING, write_table
 
 ADDRESS = "tcp://10.77.0.1:8786"
 CENTER, HOSTS = "gcwsnet-center", ("gcwsnet-a", "gcwsnet-b")
@@ -28,7 +28,7 @@ WAITING = {
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "10s",
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "15s",
 }
-PRELOAD = "from tests.distributed.workers import be_slow\n\n\ndef dask_setup(worker):\n    be_slow()\n"
+PRELOAD = "from tests.distributed.faults import be_slow\n\n\ndef dask_setup(worker):\n    be_slow()\n"
 
 
 def ip(*words: str) -> None:

@@ -14,15 +14,15 @@ import pytest
 import gcwsnet
 from tests.cli.command import fail, succeed
 from tests.distributed.conftest import ClientOf
-from tests.distributed.killed_scheduler import killed_once_there_is
-from tests.distributed.test_hash_files import HASHING, on, write_table
+from tests.distributed.faults import scheduler_killed_once_there_is
+from tests.distributed.test_hash import HASHING, on, write_table
 
 NET = ["--hidden", "8", "--epochs", "2", "--batch-size", "16"]
 SHARDING = ["--shards", "4", "--sync-rows", "32"]
 KILLED = """
 import os, signal, sys
 from gcwsnet.cli import main
-from gcwsnet.distributed._rounds import ClusterRounds
+from gcwsnet.distributed._cluster import ClusterRounds
 
 begin, left = ClusterRounds._begin, [25]
 
@@ -122,7 +122,7 @@ def test_a_killed_scheduler_is_an_error_and_the_run_is_resumed_to_the_same_bytes
 ) -> None:
     out = tmp_path / "model"
     every = [*arguments, *SHARDING, "--checkpoint-every", "1", "--out", out]
-    with killed_once_there_is(f"{out}/checkpoint.safetensors", tmp_path) as cluster:
+    with scheduler_killed_once_there_is(f"{out}/checkpoint.safetensors", tmp_path) as cluster:
         error = fail(*every, *cluster)
     assert f"the scheduler at {cluster[-1]} was lost" in error
     assert "continue the command with --resume" in error

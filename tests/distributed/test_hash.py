@@ -1,4 +1,4 @@
-"""Files hashed on real clusters: the bytes of the local command, for any number of workers, whichever of them die."""
+"""Files, arrays and dataframes hashed by Dask: the codes of one process, for any number of workers, whichever die."""
 
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -7,21 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import dask
+import dask.array
+import dask.dataframe
 import numpy as np
+import pandas as pd
 import pytest
 from distributed import Client
+from scipy import sparse
 
 from gcwsnet import GCWSHasher, GCWSNetClassifier
-from gcwsnet.distributed import hash_files
-from gcwsnet.distributed._client import connected
+from gcwsnet.distributed import hash_array, hash_dataframe, hash_files
+from gcwsnet.distributed._cluster import connected
 from gcwsnet.files import DataError
 from gcwsnet.files._learn import one_by_one
 from gcwsnet.tables._coder import CoderSettings
 from tests.cli.command import fail, run, start, succeed
 from tests.cli.test_nothing_lost import content, until
-from tests.distributed import workers
+from tests.distributed import faults
 from tests.distributed.conftest import ClientOf
-from tests.distributed.killed_scheduler import killed_once_there_is
 
 HASHING = ["--n-hashes", "8", "--p", "1", "--scale", "numeric"]
 SETTINGS = CoderSettings(n_hashes=8, p=1.0, scale="numeric")
@@ -95,9 +98,9 @@ def test_files_are_found_from_another_working_directory(
 def test_a_worker_that_is_killed_changes_nothing(client_of: ClientOf, local: Hashed, tmp_path: Path) -> None:
     client = client_of(2)
     victim = sorted(client.nthreads())[0]
-    process = client.run(workers.die_in_the_next_file, workers=[victim])[victim]
+    process = client.run(faults.send_in_the_next_file, signal.SIGKILL, workers=[victim])[victim]
     succeed(*local.arguments, "--out", tmp_path / "codes", *on(client))
-    assert not workers.is_alive(process)
+    assert not faults.is_alive(process)
     assert content(tmp_path / "codes") == local.content
     client.wait_for_workers(2)
 
@@ -107,20 +110,22 @@ def test_a_worker_that_hangs_is_replaced(local: Hashed, tmp_path: Path) -> None:
     """It sends no heartbeats, so that the scheduler gives its tasks to others after its time to live."""
     with dask.config.set({"distributed.scheduler.worker-ttl": "1s"}), connected(workers=2) as client:
         victim = sorted(client.nthreads())[0]
-        process = client.run(workers.hang_in_the_next_file, workers=[victim])[victim]
+        process = client.run(faults.send_in_the_next_file, signal.SIGSTOP, workers=[victim])[victim]
         succeed(*local.arguments, "--out", tmp_path / "codes", *on(client))
-        assert not workers.is_alive(process)
+        assert not faults.is_alive(process)
     assert content(tmp_path / "codes") == local.content
 
 
 @pytest.mark.slow
 def test_a_file_that_kills_every_worker_fails_alone(local: Hashed, tmp_path: Path) -> None:
     with dask.config.set({"distributed.scheduler.allowed-failures": 1}), connected(workers=2) as client:
-        client.register_plugin(workers.DieOf(3), name="die")
+        client.register_plugin(faults.DieOf(3), name="die")
         result = run(*local.arguments, "--out", tmp_path / "codes", *on(client))
         assert result.exit_code == 1
         assert f"failed: {local.files[3]}\n" in result.stdout
-        assert f"{local.files[3]}: 2 workers died one after the other while they worked on it" in result.stderr
+        assert (
+            f"{local.files[3]}: 2 workers died one after the other while they worked on the same rows" in result.stderr
+        )
         missing = {name for name in local.content if "00003" in name and not name.startswith("part")}
         found = content(tmp_path / "codes")
         assert {name: found.get(name) for name in local.content if name not in missing} == {
@@ -133,14 +138,14 @@ def test_a_file_that_kills_every_worker_fails_alone(local: Hashed, tmp_path: Pat
 
 def test_a_killed_client_is_resumed_to_the_same_bytes(client_of: ClientOf, local: Hashed, tmp_path: Path) -> None:
     client, out = client_of(2), tmp_path / "codes"
-    client.run(workers.hold_once_there_is, f"{out}/file-*.json")
+    client.run(faults.hold_once_there_is, f"{out}/file-*.json")
     process = start(*local.arguments, "--out", out, *on(client))
     until(lambda: list(out.glob("file-*.json")), process)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     assert len(list(out.glob("file-*.json"))) < len(local.files)
-    client.run(workers.be_as_before)
+    client.run(faults.go_on)
     result = succeed(*local.arguments, "--out", out, *on(client), "--resume")
     assert " of 6 files are finished\n" in result.stderr
     assert content(out) == local.content
@@ -150,10 +155,10 @@ def test_a_killed_scheduler_is_an_error_and_the_codes_are_finished_by_another(
     client_of: ClientOf, local: Hashed, tmp_path: Path
 ) -> None:
     out = tmp_path / "codes"
-    with killed_once_there_is(f"{out}/file-*.json", tmp_path) as cluster:
+    with faults.scheduler_killed_once_there_is(f"{out}/file-*.json", tmp_path) as cluster:
         error = fail(*local.arguments, "--out", out, *cluster)
     assert f"the scheduler at {cluster[-1]} was lost" in error
-    assert "continue with --resume" in error
+    assert "continue the command with --resume" in error
     assert 0 < len(list(out.glob("file-*.json"))) < len(local.files)
     resumed = succeed(*local.arguments, "--out", out, *on(client_of(1)), "--resume")
     assert " of 6 files are finished\n" in resumed.stderr
@@ -282,3 +287,101 @@ def test_an_error_of_a_worker_keeps_its_place(client_of: ClientOf, tmp_path: Pat
     with pytest.raises(DataError, match=r"a\.svm:2:5: a value must be a number") as caught:
         hash_files(tmp_path / "a.svm", tmp_path / "codes", SETTINGS, client=client_of(1))
     assert (caught.value.line, caught.value.column) == (2, 5)
+
+
+ROWS = np.random.default_rng(0).normal(size=(50, 4))
+FRAME = pd.DataFrame(ROWS, columns=[*"abcd"], index=np.arange(100, 150))
+
+
+def hasher(**more: Any) -> GCWSHasher:
+    return GCWSHasher(6, **{"random_state": 1, **more})
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+@pytest.mark.parametrize("chunks", [(50, 4), (7, 4), (20, 3), ((0, 30, 20), 2)])
+@pytest.mark.parametrize("more", [{}, {"bits": 12, "p": 3.0}, {"t_bits": 2}, {"method": "minwise"}])
+def test_codes_of_an_array_are_those_of_all_rows(chunks: Any, more: dict[str, Any], scheduler: str) -> None:
+    X = dask.array.from_array(ROWS, chunks=chunks)
+    expected = hasher(**more).fit_transform(ROWS)
+    for given in (hasher(**more), hasher(**more).fit(ROWS)):
+        codes = hash_array(given, X)
+        assert isinstance(codes, dask.array.Array)
+        assert (codes.shape, codes.dtype) == ((50, 6), expected.dtype)
+        assert codes.chunks == (X.chunks[0], (6,))
+        assert type(codes._meta) is np.ndarray
+        found = codes.compute(scheduler=scheduler)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_codes_are_computed_when_they_are_asked_for() -> None:
+    def unknown(_: Any) -> Any:
+        raise AssertionError("a chunk was computed")
+
+    X = dask.array.from_array(ROWS, chunks=(10, 4)).map_blocks(unknown, meta=np.empty((0, 0)))
+    codes = hash_array(hasher(), X)
+    with pytest.raises(AssertionError, match="a chunk was computed"):
+        codes.compute(scheduler="synchronous")
+
+
+def test_chunks_of_unknown_size_and_sparse_chunks() -> None:
+    X = dask.array.from_array(ROWS, chunks=(20, 4))
+    positive = X[X[:, 0] > 0]
+    codes = hash_array(hasher(), positive)
+    assert np.isnan(codes.shape[0])
+    expected = hasher().fit_transform(ROWS[ROWS[:, 0] > 0])
+    np.testing.assert_array_equal(codes.compute(scheduler="synchronous"), expected)
+    of_sparse = X.map_blocks(sparse.csr_matrix, meta=sparse.csr_matrix((0, 0)))
+    found = hash_array(hasher(), of_sparse).compute(scheduler="synchronous")
+    np.testing.assert_array_equal(found, hasher().fit_transform(ROWS))
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_codes_of_a_dataframe_are_those_of_all_rows(partitions: int, scheduler: str) -> None:
+    frame = dask.dataframe.from_pandas(FRAME, npartitions=partitions)
+    expected = hasher().set_output(transform="pandas").fit_transform(FRAME)
+    for given in (hasher(), hasher().fit(FRAME)):
+        codes = hash_dataframe(given, frame)
+        assert isinstance(codes, dask.dataframe.DataFrame)
+        assert list(codes.columns) == [f"gcwshasher{number}" for number in range(6)]
+        assert codes.divisions == frame.divisions
+        assert set(codes.dtypes) == {np.dtype(np.uint8)}
+        assert codes.npartitions == partitions
+        pd.testing.assert_frame_equal(codes.compute(scheduler=scheduler), expected)
+
+
+def test_partitions_without_rows_have_no_codes() -> None:
+    frame = dask.dataframe.from_pandas(FRAME, npartitions=3)
+    late = frame.map_partitions(lambda part: part[part.index >= 140])
+    codes = hash_dataframe(hasher(), late).compute(scheduler="synchronous")
+    np.testing.assert_array_equal(codes, hasher().fit_transform(FRAME.loc[140:]))
+    assert list(codes.index) == list(range(140, 150))
+
+
+def test_a_cluster_gives_the_same_codes(client_of: ClientOf) -> None:
+    client = client_of(2)
+    codes = hash_array(hasher(), dask.array.from_array(ROWS, chunks=(10, 2)))
+    np.testing.assert_array_equal(client.compute(codes).result(), hasher().fit_transform(ROWS))
+    frame = hash_dataframe(hasher(), dask.dataframe.from_pandas(FRAME, npartitions=4))
+    np.testing.assert_array_equal(client.compute(frame).result(), hasher().fit_transform(ROWS))
+
+
+def test_errors_name_the_rule() -> None:
+    X = dask.array.from_array(ROWS, chunks=(10, 4))
+    with pytest.raises(TypeError, match="X must be a Dask array with two dimensions, got ndarray; use hasher"):
+        hash_array(hasher(), ROWS)
+    with pytest.raises(TypeError, match="two dimensions"):
+        hash_array(hasher(), X[:, 0])
+    with pytest.raises(TypeError, match="frame must be a Dask dataframe, got DataFrame; use hasher"):
+        hash_dataframe(hasher(), FRAME)
+    with pytest.raises(ValueError, match="X must have 3 columns as in fit, got 4"):
+        hash_array(hasher().fit(ROWS[:, :3]), X)
+    with pytest.raises(ValueError, match="output must be 'codes', got output='onehot'"):
+        hash_array(hasher(output="onehot"), X)
+    with pytest.raises(ValueError, match="method='rejection' learns the largest values"):
+        hash_array(hasher(method="rejection"), X)
+    np.testing.assert_array_equal(
+        hash_array(hasher(method="rejection").fit(ROWS), X).compute(scheduler="synchronous"),
+        hasher(method="rejection").fit_transform(ROWS),
+    )
