@@ -130,18 +130,6 @@ class Net(ABC):
     def n_steps(self) -> int:
         """The steps that have been taken; after an error in `train` it counts those before the error."""
 
-    def make_moments(self) -> None:
-        """Give the optimizer moments that are zero, as it has them at its first step, if it has none yet."""
-        raise NotImplementedError(f"{type(self).__name__} cannot learn in rounds, which set its moments and n_steps")
-
-    def set_n_steps(self, n: int) -> None:
-        """Take over the number of steps of a round."""
-        raise NotImplementedError(f"{type(self).__name__} cannot learn in rounds, which set n_steps={n}")
-
-    def picked_rows(self, codes: NDArray[Any]) -> Arrays:  # noqa: ARG002
-        """Return the rows of tables that steps on codes may change, ascending, by the names of the tables."""
-        return {TABLE: np.arange(len(self.weights()[TABLE]))}
-
     @property
     @abstractmethod
     def is_averaging(self) -> bool:
@@ -308,12 +296,6 @@ class NativeNet(Net):
             state |= {f"first_moments.{name}": value for name, value in self.core.first_moments().items()}
         return state
 
-    def make_moments(self) -> None:
-        """Make the moments that the settings ask for."""
-        self.core.second_moments()
-        if self.settings.betas[0] > 0:
-            self.core.first_moments()
-
     def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
         """Take weights and the optimizer's state."""
         _fill(self.core.weights(), weights)
@@ -330,16 +312,6 @@ class NativeNet(Net):
     def n_steps(self) -> int:
         """The steps that have been taken."""
         return self.core.n_steps
-
-    def set_n_steps(self, n: int) -> None:
-        """Take over the number of steps of a round."""
-        self.core.n_steps = n
-
-    def picked_rows(self, codes: NDArray[Any]) -> Arrays:
-        """Return the rows that codes pick; all rows, if the optimizer is not lazy."""
-        if self.settings.optimizer != "lazy":
-            return super().picked_rows(codes)
-        return {TABLE: self.core.picked_rows(np.ascontiguousarray(codes))}
 
     @property
     def is_averaging(self) -> bool:
@@ -529,11 +501,6 @@ class EnsembleNet(Net):
         """Return all that the optimizers keep."""
         return _joined(member.optimizer_state() for member in self.members)
 
-    def make_moments(self) -> None:
-        """Make the moments of each member."""
-        for member in self.members:
-            member.make_moments()
-
     def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
         """Take the weights and the optimizer's state of each member."""
         for number, member in enumerate(self.members):
@@ -543,15 +510,6 @@ class EnsembleNet(Net):
     def n_steps(self) -> int:
         """The steps that all members have taken."""
         return min(member.n_steps for member in self.members)
-
-    def set_n_steps(self, n: int) -> None:
-        """Take over the number of steps of a round."""
-        for member in self.members:
-            member.set_n_steps(n)
-
-    def picked_rows(self, codes: NDArray[Any]) -> Arrays:
-        """Return the rows of the members' tables that steps on codes may change."""
-        return _joined(self._each(lambda member, own: member.picked_rows(own), codes, 1))
 
     @property
     def is_averaging(self) -> bool:
