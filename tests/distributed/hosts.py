@@ -92,16 +92,8 @@ def main() -> None:
         (folder / "preload.py").write_text(PRELOAD)
         try:
             processes.append(start(CENTER, "dask", "scheduler", "--host", "10.77.0.1", "--no-dashboard"))
-            worker = [
-                "dask",
-                "worker",
-                ADDRESS,
-                "--nthreads",
-                "1",
-                "--no-dashboard",
-                "--preload",
-                folder / "preload.py",
-            ]
+            preload = folder / "preload.py"
+            worker = ["dask", "worker", ADDRESS, "--nthreads", "1", "--no-dashboard", "--preload", preload]
             processes += [start(host, *worker, "--local-directory", folder / host) for host in HOSTS]
             print(f"2 workers after {wait_until(lambda: n_workers() == 2, 'two workers'):.0f} s")
             out = folder / "codes"
