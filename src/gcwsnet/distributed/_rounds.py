@@ -144,9 +144,11 @@ def read_values(net: Net, rows: dict[str, RowNumbers] | None = None) -> Update:
     """Return a copy of the values of a net, of the tables in `rows` only these rows."""
     parameters = {}
     for name, (_, weights, second, first) in values_of(net).items():
-        some = WHOLE if rows is None else rows.get(name, WHOLE)
-        copies = np.array(weights[some]), np.array(second[some]), None if first is None else np.array(first[some])
-        parameters[name] = Values(some, *copies)
+        if rows is not None and name in rows:  # whose choice is a copy
+            some = rows[name]
+            parameters[name] = Values(some, weights[some], second[some], None if first is None else first[some])
+        else:
+            parameters[name] = Values(WHOLE, weights.copy(), second.copy(), None if first is None else first.copy())
     return Update(parameters, net.n_steps)
 
 
@@ -416,13 +418,16 @@ def train_in_rounds(
     run = Run(trainer, plan, held_out, observer, n_jobs)
     dense_bytes = n_bytes(Update(values_of(trainer.net), 0))
 
-    def is_over_after(epoch: int) -> bool:
+    def train_epoch(number: int) -> bool:
         run.average()
-        rounds = _rounds_left(run, epochs(epoch), sharding)
+        rounds = _rounds_left(run, epochs(number), sharding)
         with closing(learn(rounds)) as learned:
-            return any(_count_round(run, one, trained, dense_bytes) for one, trained in learned)
+            for one, trained in learned:
+                if _finish_round(run, one, trained, dense_bytes):
+                    return True
+        return False
 
-    run.go_over_epochs(is_over_after)
+    run.go_over_epochs(train_epoch)
     trainer.momentum.clear()
 
 
@@ -442,7 +447,7 @@ def _rounds_left(run: Run, batches: Iterable[RowNumbers], sharding: Sharding) ->
         first += sum(sizes)
 
 
-def _count_round(run: Run, one: Round, trained: Trained, dense_bytes: int) -> bool:
+def _finish_round(run: Run, one: Round, trained: Trained, dense_bytes: int) -> bool:
     """Count the rows and bytes of a round, and make the record and the checkpoint that are due; True ends the run."""
     trainer, before = run.trainer, run.trainer.rows_of_epoch
     exchanges = 1 if one.steps.alone else len(one.pieces) + 1  # the change of a single piece is the update

@@ -118,10 +118,8 @@ def add_preprocessing(graph: Graph, x: Value, coder: Coder) -> tuple[Value, NDAr
     Hat functions, values of codes and marks of missing numbers are never negative.
     """
     missing = graph.add("IsNaN", x, dtype=bool)
-    if coder.settings.missing == "zero":
-        rows = Rows(graph.constant(0, x.dtype).where(missing, x), missing & False)
-    else:
-        rows = Rows(graph.constant(0, x.dtype).where(missing, x), missing)
+    numbers = graph.constant(0, x.dtype).where(missing, x)
+    rows = Rows(numbers, missing & False if coder.settings.missing == "zero" else missing)
     preprocessing = coder.preprocessing
     if isinstance(preprocessing, TablePreprocessing):
         numeric = preprocessing.numeric
@@ -134,7 +132,7 @@ def add_preprocessing(graph: Graph, x: Value, coder: Coder) -> tuple[Value, NDAr
         parts = [_preprocessed(graph, rows, preprocessing)]
     never_negative = np.concatenate([never for _, never in parts])
     features = np.flatnonzero(np.stack([np.ones_like(never_negative), ~never_negative], axis=1))
-    return graph.joined([numbers for numbers, _ in parts]), features
+    return graph.joined([part for part, _ in parts]), features
 
 
 def _preprocessed(graph: Graph, rows: Rows, preprocessing: Preprocessing) -> tuple[Value, NDArray[np.bool_]]:
