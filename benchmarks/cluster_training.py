@@ -22,9 +22,8 @@ import numpy as np
 from benchmarks.shards import Coded, stream
 from benchmarks.subject import Section, add_count, environment, log, markdown_table
 from benchmarks.timing import HighestLoad
-from gcwsnet.distributed._client import connected
-from gcwsnet.distributed._cluster_rounds import ClusterRounds
-from gcwsnet.distributed._rounds import run_in_rounds
+from gcwsnet.distributed._cluster import ClusterRounds, connected
+from gcwsnet.distributed._rounds import Sharding, train_in_rounds
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels
 from gcwsnet.net._trainer import Plan, Trainer
@@ -61,8 +60,8 @@ def learn(
     if client is None:
         trainer.run(plan, lambda _: [data.train])
     else:
-        rounds = ClusterRounds(client, trainer, parts, [n_rows], shards=SHARDS, sync_rows=sync_rows)
-        run_in_rounds(trainer, plan, lambda _: [np.arange(n_rows)], rounds)
+        rounds, order = ClusterRounds(client, trainer, parts, [n_rows]), [np.arange(n_rows)]
+        train_in_rounds(trainer, plan, lambda _: order, rounds.learn, Sharding(SHARDS, sync_rows))
     took = Measured(time.perf_counter() - start, cpu() - before)
     if client is not None:
         names = ("rounds", "sent_bytes", "dense_bytes")

@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.subject import Section, add_count, add_names, environment, log, markdown_table
 from benchmarks.timing import HighestLoad, n_cores
-from gcwsnet.distributed._client import connected, map_on
+from gcwsnet.distributed._cluster import connected, map_on
 from gcwsnet.files import Batch
 from gcwsnet.files._hash import HashingOptions, hash_with
 from gcwsnet.files._learn import SAMPLE_BYTES, Map, one_by_one

@@ -9,13 +9,14 @@ Where `reproduction.datasets.load` does not find Covtype, it is left out.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.subject import Section, add_count, environment, log, markdown_table
-from gcwsnet.distributed._rounds import RoundsHere, run_in_rounds
+from gcwsnet.distributed._rounds import Sharding, learn_here, train_in_rounds
 from gcwsnet.files import Batch
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels
@@ -106,8 +107,9 @@ def learn(data: Coded, n_rows: int, shards: int, sync_rows: int) -> Outcome:
     settings = TrainingSettings(hidden=(200,), ensemble=1)
     made = {"n_hashes": data.n_hashes, "code_bits": 8, "seed": 0}
     trainer = Trainer.begin(settings, Labels(np.arange(data.n_classes)), **made, device="cpu")
-    rounds = RoundsHere(trainer, data.train, shards=shards, sync_rows=sync_rows)
-    run_in_rounds(trainer, Plan(1, n_rows), lambda _: [np.arange(n_rows)], rounds)
+    learn_rounds = partial(learn_here, trainer, data.train)
+    order = [np.arange(n_rows)]
+    train_in_rounds(trainer, Plan(1, n_rows), lambda _: order, learn_rounds, Sharding(shards, sync_rows))
     accuracy = 100 * trainer.evaluate([data.test])["accuracy"]
     history = trainer.history
     outcome = Outcome(

@@ -8,9 +8,9 @@ from types import FrameType
 import pytest
 from distributed import Client
 
-from gcwsnet.distributed._client import connected
+from gcwsnet.distributed._cluster import connected
 
-MOST_SECONDS = 900
+MAX_SECONDS = 900
 """The time after which a test has failed: far more than it takes, for machines with much else to do."""
 
 ClientOf = Callable[[int], Client]
@@ -21,10 +21,10 @@ def time_limit() -> Iterator[None]:
     """Fail a test that hangs."""
 
     def give_up(*_: int | FrameType | None) -> None:
-        raise TimeoutError(f"the test must end within {MOST_SECONDS} seconds")
+        raise TimeoutError(f"the test must end within {MAX_SECONDS} seconds")
 
     before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(MOST_SECONDS)
+    signal.alarm(MAX_SECONDS)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)

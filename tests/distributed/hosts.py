@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.cli.test_nothing_lost import content
-from tests.distributed.test_hash_files import HASHING, write_table
+from tests.distributed.test_hash import HASHING, write_table
 
 ADDRESS = "tcp://10.77.0.1:8786"
 CENTER, HOSTS = "gcwsnet-center", ("gcwsnet-a", "gcwsnet-b")
@@ -28,7 +28,7 @@ WAITING = {
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "10s",
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "15s",
 }
-PRELOAD = "from tests.distributed.workers import be_slow\n\n\ndef dask_setup(worker):\n    be_slow()\n"
+PRELOAD = "from tests.distributed.faults import be_slow\n\n\ndef dask_setup(worker):\n    be_slow()\n"
 
 
 def ip(*words: str) -> None:
@@ -92,16 +92,8 @@ def main() -> None:
         (folder / "preload.py").write_text(PRELOAD)
         try:
             processes.append(start(CENTER, "dask", "scheduler", "--host", "10.77.0.1", "--no-dashboard"))
-            worker = [
-                "dask",
-                "worker",
-                ADDRESS,
-                "--nthreads",
-                "1",
-                "--no-dashboard",
-                "--preload",
-                folder / "preload.py",
-            ]
+            preload = folder / "preload.py"
+            worker = ["dask", "worker", ADDRESS, "--nthreads", "1", "--no-dashboard", "--preload", preload]
             processes += [start(host, *worker, "--local-directory", folder / host) for host in HOSTS]
             print(f"2 workers after {wait_until(lambda: n_workers() == 2, 'two workers'):.0f} s")
             out = folder / "codes"

@@ -14,15 +14,15 @@ import pytest
 import gcwsnet
 from tests.cli.command import fail, succeed
 from tests.distributed.conftest import ClientOf
-from tests.distributed.killed_scheduler import killed_once_there_is
-from tests.distributed.test_hash_files import HASHING, on, write_table
+from tests.distributed.faults import scheduler_killed_once_there_is
+from tests.distributed.test_hash import HASHING, on, write_table
 
 NET = ["--hidden", "8", "--epochs", "2", "--batch-size", "16"]
 SHARDING = ["--shards", "4", "--sync-rows", "32"]
 KILLED = """
 import os, signal, sys
 from gcwsnet.cli import main
-from gcwsnet.distributed._rounds import ClusterRounds
+from gcwsnet.distributed._cluster import ClusterRounds
 
 begin, left = ClusterRounds._begin, [25]
 
@@ -76,42 +76,42 @@ def test_the_model_is_an_ordinary_one_and_nothing_else_is_left(model: Path, argu
     assert evaluated["accuracy"] > 0.6
 
 
+def weights(folder: Path) -> dict[str, bytes]:
+    return {name: value.tobytes() for name, value in gcwsnet.load(folder).trainer_.net.weights().items()}
+
+
+@pytest.mark.parametrize("are_codes", [False, True], ids=["files", "codes"])
 def test_one_shard_gives_the_weights_of_the_local_command(
-    arguments: list[Any], client_of: ClientOf, tmp_path: Path
+    are_codes: bool, arguments: list[Any], client_of: ClientOf, tmp_path: Path
 ) -> None:
-    succeed(*arguments, "--out", tmp_path / "local")
-    succeed(*arguments, *on(client_of(2)), "--shards", "1", "--sync-rows", "100", "--out", tmp_path / "dask")
-    local, dask = (gcwsnet.load(tmp_path / name).trainer_.net.weights() for name in ("local", "dask"))
-    assert {name: value.tobytes() for name, value in dask.items()} == {
-        name: value.tobytes() for name, value in local.items()
-    }
-
-
-def test_a_folder_of_codes_is_learned_from_as_it_is(arguments: list[Any], client_of: ClientOf, tmp_path: Path) -> None:
-    files = [one for one in arguments if isinstance(one, Path)]
-    succeed("hash", *files, "--label", "label", *HASHING, "--out", tmp_path / "codes")
-    learning = ["train", tmp_path / "codes", *NET]
+    learning, codes = arguments, tmp_path / "codes"
+    if are_codes:
+        files = [one for one in arguments if isinstance(one, Path)]
+        succeed("hash", *files, "--label", "label", *HASHING, "--out", codes)
+        learning = ["train", codes, *NET]
     succeed(*learning, "--out", tmp_path / "local")
-    succeed(*learning, *on(client_of(2)), "--shards", "1", "--out", tmp_path / "dask")
-    local, dask = (gcwsnet.load(tmp_path / name).trainer_.net.weights() for name in ("local", "dask"))
-    assert all(value.tobytes() == local[name].tobytes() for name, value in dask.items())
-    part = next((tmp_path / "codes").glob("part-*.codes.npy"))
-    part.write_bytes(part.read_bytes()[:-1] + b"x")
-    error = fail(*learning, *on(client_of(2)), "--out", tmp_path / "damaged")
-    assert part.name in error
-    assert "checksum" in error
+    succeed(*learning, *on(client_of(2)), "--shards", "1", "--sync-rows", "100", "--out", tmp_path / "dask")
+    assert weights(tmp_path / "dask") == weights(tmp_path / "local")
+    if are_codes:
+        part = next(codes.glob("part-*.codes.npy"))
+        part.write_bytes(part.read_bytes()[:-1] + b"x")
+        error = fail(*learning, *on(client_of(2)), "--out", tmp_path / "damaged")
+        assert part.name in error
+        assert "checksum" in error
 
 
 def test_a_killed_client_is_resumed_to_the_same_bytes(
     arguments: list[Any], model: Path, client_of: ClientOf, tmp_path: Path
 ) -> None:
-    every = [str(one) for one in (*arguments, *SHARDING, "--checkpoint-every", "1", "--out", tmp_path)]
-    command = [sys.executable, "-c", KILLED, *every, *on(client_of(2))]
+    every = [str(one) for one in (*arguments, "--checkpoint-every", "1", "--out", tmp_path)]
+    command = [sys.executable, "-c", KILLED, *every, *SHARDING, *on(client_of(2))]
     died = subprocess.run(command, capture_output=True, text=True, check=False)
     assert died.returncode == -signal.SIGKILL, died.stderr
     assert b"momentum.layers.0.weight" in (tmp_path / "checkpoint.safetensors").read_bytes()
-    assert "did not finish; continue it with --resume" in fail(*every, *on(client_of(2)))
-    resumed = succeed(*every, "--resume", *on(client_of(1)))
+    assert "did not finish; continue it with --resume" in fail(*every, *SHARDING, *on(client_of(2)))
+    other = fail(*every, "--shards", "2", "--resume", *on(client_of(2)))
+    assert "is of a run with sharding {'shards': 4, 'sync_rows': 32}" in other
+    resumed = succeed(*every, *SHARDING, "--resume", *on(client_of(1)))
     assert "resuming after" in resumed.stderr
     assert digest(tmp_path) == digest(model)
     assert os.listdir(tmp_path).count("codes") == 0
@@ -122,22 +122,13 @@ def test_a_killed_scheduler_is_an_error_and_the_run_is_resumed_to_the_same_bytes
 ) -> None:
     out = tmp_path / "model"
     every = [*arguments, *SHARDING, "--checkpoint-every", "1", "--out", out]
-    with killed_once_there_is(f"{out}/checkpoint.safetensors", tmp_path) as cluster:
+    with scheduler_killed_once_there_is(f"{out}/checkpoint.safetensors", tmp_path) as cluster:
         error = fail(*every, *cluster)
     assert f"the scheduler at {cluster[-1]} was lost" in error
     assert "continue the command with --resume" in error
     resumed = succeed(*every, "--resume", *on(client_of(1)))
     assert "resuming after" in resumed.stderr
     assert digest(out) == digest(model)
-
-
-@pytest.mark.slow
-def test_other_shards_do_not_continue_a_run(arguments: list[Any], client_of: ClientOf, tmp_path: Path) -> None:
-    every = [str(one) for one in (*arguments, "--checkpoint-every", "1", "--out", tmp_path)]
-    command = [sys.executable, "-c", KILLED, *every, *SHARDING, *on(client_of(2))]
-    subprocess.run(command, capture_output=True, check=False)
-    error = fail(*every, "--shards", "2", "--resume", *on(client_of(2)))
-    assert "is of a run with sharding {'shards': 4, 'sync_rows': 32}" in error
 
 
 def test_options_that_have_no_effect_are_refused(arguments: list[Any], client_of: ClientOf, tmp_path: Path) -> None:

@@ -4,30 +4,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-import onnxruntime
 import pandas as pd
+import pytest
 from numpy.typing import NDArray
 
 import gcwsnet
+from gcwsnet.tables._frames import encode_frame, open_frame
 
-ODD = [
-    0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    5e-324,
-    -5e-324,
-    2.0**-1022,
-    1e-300,
-    -1e-45,
-    1e-38,
-    3e38,
-    -3e38,
-    1e300,
-    -1e307,
-    2.0**53 + 1,
-]
+onnx, onnxruntime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+
+TINY, HUGE = [5e-324, -5e-324, 2.0**-1022, 1e-300, -1e-45, 1e-38], [3e38, -3e38, 1e300, -1e307, 2.0**53 + 1]
+ODD = [0.0, -0.0, 1.0, -1.0, *TINY, *HUGE]
 """Numbers that break careless arithmetic: subnormal, huge, without a sign, at powers of two."""
 
 
@@ -77,3 +64,17 @@ def as_type(rows: NDArray[np.float64], dtype: str) -> NDArray[Any]:
     most = np.finfo(dtype).max
     with np.errstate(under="ignore"):
         return rows.clip(-float(most), float(most)).astype(dtype)
+
+
+def assert_same(model: Any, rows: Any, folder: Path, dtype: str = "float64") -> Any:
+    """The graph gives the codes, the labels and the probabilities, or numbers, of the model; return its session."""
+    session = session_of(model, folder, codes=True, dtype=dtype)
+    found = outputs_of(session, rows)
+    encoded = encode_frame(open_frame(rows), model.schema_) if isinstance(rows, pd.DataFrame) else rows
+    np.testing.assert_array_equal(found["codes"], model.coder_.codes(encoded))
+    if "value" in found:
+        np.testing.assert_array_equal(found["value"], model.predict(rows))
+    else:
+        np.testing.assert_array_equal(found["label"], model.predict(rows))
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), rtol=0, atol=1e-12)
+    return session

@@ -13,12 +13,12 @@ from urllib.error import HTTPError
 import numpy as np
 import pytest
 
-pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
-
 import gcwsnet
 from gcwsnet import GCWSNetClassifier
 from tests.estimators.tables import mixed_table
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "serve_onnx.py"
 SMALL: dict[str, Any] = {"n_hashes": 24, "epochs": 1, "hidden": (8,), "random_state": 0}

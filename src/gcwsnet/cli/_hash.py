@@ -114,7 +114,7 @@ def hash_command(
             print(line, file=sys.stderr)
 
     if engine == "dask":
-        from gcwsnet.distributed._hash_files import hash_on_cluster
+        from gcwsnet.distributed._hash import hash_on_cluster
 
         file_coder, hashed, failures = hash_on_cluster(given, report, scheduler=scheduler, workers=workers)
     else:

@@ -206,19 +206,19 @@ def _train_on_cluster(
     *,
     quiet: bool,
 ) -> TrainingResult:
-    from gcwsnet.distributed._client import connected
-    from gcwsnet.distributed._cluster_rounds import SHARDS, SYNC_ROWS
+    from gcwsnet.distributed._cluster import connected
+    from gcwsnet.distributed._rounds import Sharding
     from gcwsnet.distributed._train_files import train_on_cluster
 
+    given_sharding = {"shards": shards, "sync_rows": sync_rows}
+    sharding = Sharding(**{name: value for name, value in given_sharding.items() if value is not None})
+
+    def report(line: str) -> None:
+        if not quiet:
+            print(line, file=sys.stderr)
+
     with connected(scheduler=scheduler, workers=workers) as client:
-        return train_on_cluster(
-            given,
-            display,
-            lambda line: None if quiet else print(line, file=sys.stderr),
-            client,
-            shards=SHARDS if shards is None else shards,
-            sync_rows=SYNC_ROWS if sync_rows is None else sync_rows,
-        )
+        return train_on_cluster(given, display, report, client, sharding)
 
 
 def _layers(given: str) -> tuple[int, ...] | Literal["auto"]:

@@ -9,8 +9,7 @@ except ModuleNotFoundError as _error:
         "gcwsnet.distributed needs dask, which is not installed; pip install 'gcwsnet[distributed]'"
     ) from _error
 
-from gcwsnet.distributed._collections import hash_array, hash_dataframe
 from gcwsnet.distributed._estimators import DaskGCWSNetClassifier, DaskGCWSNetRegressor
-from gcwsnet.distributed._hash_files import hash_files
+from gcwsnet.distributed._hash import hash_array, hash_dataframe, hash_files
 
 __all__ = ["DaskGCWSNetClassifier", "DaskGCWSNetRegressor", "hash_array", "hash_dataframe", "hash_files"]

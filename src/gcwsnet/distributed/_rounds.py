@@ -1,15 +1,23 @@
-"""The changes of one net by shards that learned apart: what of them travels, and the net that they make together."""
+"""Training in rounds: shards train the same net on pieces of the rows, and their changes are combined.
+
+`combine` is the rule, `learn_here` trains all pieces of a round in this process and is the reference for clusters, and
+`train_in_rounds` is the loop over epochs and rounds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet.net._history import Counts, Record
+from gcwsnet import _core
+from gcwsnet._validation import check_integer
+from gcwsnet.files._batches import shuffled
+from gcwsnet.files._train import epoch_seed
+from gcwsnet.net._history import Counts
 from gcwsnet.net._net import TABLE, Net
 from gcwsnet.net._trainer import Coded, Observer, Plan, Run, Trainer
 from gcwsnet.tables._batch import Batch
@@ -18,220 +26,221 @@ Arrays = dict[str, NDArray[Any]]
 
 Floats = NDArray[np.float64]
 
-WEIGHTS, SECOND, FIRST = "weights.", "second_moments.", "first_moments."
-
-STEPS = "n_steps"
+RowNumbers = NDArray[np.int64]
 
 OUTER_RATE, MOMENTUM = 0.7, 0.7
 
-"""The share of the combined changes of shards that a round makes, and that of what the last round made."""
+"""The share of the combined changes that a round applies, and the share of the last round's change that it repeats."""
+
+WHOLE = slice(None)
 
 
-class NewRows(NamedTuple):
-    """The new values of some rows of an array, or of all of it where `rows` is None."""
+class Values(NamedTuple):
+    """Weights and moments of a parameter: of some rows of the table, or of a whole layer."""
 
-    rows: NDArray[np.int64] | None
-    values: NDArray[Any]
+    rows: RowNumbers | slice
+    weights: NDArray[np.float32]
+    second: NDArray[np.float32]
+    first: NDArray[np.float32] | None  # only where Adam has first moments
 
 
-Update = dict[str, NewRows]
+class Update(NamedTuple):
+    """The net after a round: the new values of all that the round may have changed."""
 
-"""What has to be put into the arrays of a net, by name, so that they are those of the next round."""
+    parameters: dict[str, Values]
+    n_steps: int
+    rate: float | None = None  # in the middle of a round of several pieces; None if nothing was combined
 
 
 class Change(NamedTuple):
-    """What shards have made of one parameter, summed over the shards. Sums of changes are changes.
+    """The changes of a parameter by some shards, summed over the shards."""
 
-    Attributes
-    ----------
-    rows : int64 array of shape (m,) or None
-        The rows that any of the shards has changed, ascending; None for a parameter that is not the table.
-    total : float32 array of shape (m, H)
-        The sum of the changes of weights.
-    squares : float64 array of shape (m, 1)
-        The sum of the squared lengths of these changes, row by row; of all of a parameter that is not the table.
-    shards : int64 array of shape (m, 1)
-        How many shards have changed the row.
-    second : float64 array of shape (m, 1)
-        The sum of the shards' second moments, each the mean of its row. Of a parameter that is not the table, the
-        sum of the second moments themselves.
-    first : float64 array of shape (m, H) or None
-        The sum of the shards' first moments, where Adam has them.
-    """
-
-    rows: NDArray[np.int64] | None
-    total: NDArray[np.float32]
-    squares: Floats
-    shards: NDArray[np.int64]
-    second: Floats
+    rows: RowNumbers | slice  # of the table that any of the shards has changed, ascending
+    total: NDArray[np.float32]  # of the changes of weights
+    squares: Any  # of the lengths of these changes: a column for the rows of the table, a number for a layer
+    shards: Any  # that have changed the row, likewise
+    second: Floats  # the second moments: of the table the mean of each row, as a column
     first: Floats | None
 
 
-class ShardChange(NamedTuple):
+class NetChange(NamedTuple):
     """The changes of all parameters by name, and the steps that were taken."""
 
     parameters: dict[str, Change]
     n_steps: int
 
 
-def net_arrays(net: Net) -> Arrays:
-    """Return all numbers that learning goes on from: views of weights and moments, and the number of steps."""
-    net.make_moments()
-    return {f"{WEIGHTS}{name}": value for name, value in net.weights().items()} | net.optimizer_state()
+class Trained(NamedTuple):
+    """The update of a whole round, or the change by some of its pieces, with the metrics of their rows."""
+
+    change: Any
+    counts: list[Counts]
+    sent_bytes: int
 
 
-def load_arrays(net: Net, arrays: Arrays) -> None:
-    """Put what `net_arrays` returned into a net of the same shape."""
-    weights = {name.removeprefix(WEIGHTS): value for name, value in arrays.items() if name.startswith(WEIGHTS)}
-    net.load(weights, {name: value for name, value in arrays.items() if not name.startswith(WEIGHTS)})
+class Sharding(NamedTuple):
+    """The most pieces of a round, and the rows of each, see `round_sizes`."""
+
+    shards: int = 4
+    sync_rows: int = 8192
+
+    def check(self) -> Sharding:
+        """Return it, if both are in their ranges."""
+        shards = check_integer("shards", self.shards, 1, 4096)
+        return Sharding(shards, check_integer("sync_rows", self.sync_rows, 1, 1 << 24))
 
 
-def values_now(net: Net, rows: Arrays) -> Update:
-    """Return what a net is now, as an update: of its tables the given rows, and all of its other arrays.
+class Steps(NamedTuple):
+    """How the pieces of a round are learned."""
 
-    Parameters
-    ----------
-    net : Net
-    rows : dict of int64 arrays
-        What `Net.picked_rows` returns.
-    """
-    arrays = net_arrays(net)
-    update = {name: NewRows(None, value.copy()) for name, value in arrays.items() if not name.endswith(TABLE)}
-    for table, some in rows.items():
-        paths = (WEIGHTS + table, _path(SECOND, table), _path(FIRST, table))
-        update |= {path: NewRows(some, arrays[path][some]) for path in paths if path in arrays}
-    return update
+    rates: Floats  # a short piece takes the first ones
+    batch_size: int
+    alone: bool  # a single piece, with nothing to be combined
+    with_auc: bool
+
+    @property
+    def rate(self) -> float | None:
+        """The learning rate in the middle of a round of several pieces."""
+        return None if self.alone else float(self.rates[0] + self.rates[-1]) / 2
 
 
-def put(update: Update, net: Net) -> None:
-    """Put an update into a net."""
-    arrays = net_arrays(net)
-    for name, new in update.items():
-        if name.endswith(STEPS):
-            net.set_n_steps(int(new.values[0]))
+class Round(NamedTuple):
+    """The rows of each piece of a round, and how they are learned."""
+
+    pieces: list[RowNumbers]
+    steps: Steps
+
+
+def native_nets(net: Net) -> dict[str, _core.Net]:
+    """Return the native nets that a net consists of, by the prefix of the names of their weights."""
+    if len(net.cores) == 1:
+        return {"": net.cores[0]}
+    return {f"{number}.": core for number, core in enumerate(net.cores)}
+
+
+def values_of(net: Net) -> dict[str, Values]:
+    """Return views of all weights and moments by the names of the weights; moments are made where there are none."""
+    values = {}
+    for prefix, core in native_nets(net).items():
+        second = core.second_moments()
+        first = core.first_moments() if net.settings.betas[0] > 0 else {}
+        for name, weights in core.weights().items():
+            values[prefix + name] = Values(WHOLE, weights, second[name], first.get(name))
+    return values
+
+
+def picked_rows(net: Net, codes: NDArray[Any]) -> dict[str, RowNumbers]:
+    """Return the rows of tables that steps on codes may change, ascending, by the names of the tables."""
+    rows = {}
+    for number, (prefix, core) in enumerate(native_nets(net).items()):
+        own = codes[:, number * net.n_hashes : (number + 1) * net.n_hashes]
+        is_lazy = net.settings.optimizer == "lazy"
+        picked = core.picked_rows(np.ascontiguousarray(own)) if is_lazy else np.arange(core.n_table_rows)
+        rows[prefix + TABLE] = picked
+    return rows
+
+
+def read_values(net: Net, rows: dict[str, RowNumbers] | None = None) -> Update:
+    """Return a copy of the values of a net, of the tables in `rows` only these rows."""
+    parameters = {}
+    for name, (_, weights, second, first) in values_of(net).items():
+        if rows is not None and name in rows:  # whose choice is a copy
+            some = rows[name]
+            parameters[name] = Values(some, weights[some], second[some], None if first is None else first[some])
         else:
-            arrays[name][slice(None) if new.rows is None else new.rows] = new.values
+            parameters[name] = Values(WHOLE, weights.copy(), second.copy(), None if first is None else first.copy())
+    return Update(parameters, net.n_steps)
 
 
-def put_round(update: Update, net: Net, momentum: Arrays, rate: float | None) -> None:
-    """Put what a round makes of a net into it, and what it changes into the momentum.
+def apply_update(update: Update, net: Net, momentum: Arrays) -> None:
+    """Set the values of a net to those of an update, and the momentum to what the round has changed.
 
-    Parameters
-    ----------
-    update : dict of NewRows
-    net : Net
-    momentum : dict of arrays
-        By the names of weights, their last changes by rounds of several pieces, divided by the learning rate of the
-        round; empty before the first one.
-    rate : float or None
-        See `Round.rate`. With None the momentum stays as it is.
+    The momentum has, by the names of weights, their last changes by rounds of several pieces, divided by the learning
+    rate of the round; it is empty before the first one.
     """
-    if rate is not None:
-        weights = net.weights()
-        if not momentum:
-            momentum |= {name: np.zeros_like(value) for name, value in weights.items()}
-        for name, last in momentum.items():
-            rows, values = update[WEIGHTS + name]
-            some = slice(None) if rows is None else rows
-            last[some] = (values - weights[name][some]) / np.float32(rate)
-    put(update, net)
+    for name, old in values_of(net).items():
+        new = update.parameters[name]
+        if update.rate is not None:
+            if name not in momentum:
+                momentum[name] = np.zeros(old.weights.shape, np.float32)
+            momentum[name][new.rows] = (new.weights - old.weights[new.rows]) / np.float32(update.rate)
+        for view, values in zip(old[1:], new[1:], strict=True):
+            if view is not None:
+                view[new.rows] = values
+    for core in native_nets(net).values():
+        core.n_steps = update.n_steps
 
 
-def shard_change(before: Update, after: Update) -> ShardChange:
-    """Return what one of several shards has made of a net, from the values of what it may have changed."""
-    changes = {}
-    for name in (name.removeprefix(WEIGHTS) for name in before if name.startswith(WEIGHTS)):
-        rows, new = after[WEIGHTS + name]
-        second, first = after[_path(SECOND, name)].values, after.get(_path(FIRST, name))
-        total = new - before[WEIGHTS + name].values
-        changes[name] = Change(
-            rows,
-            total,
-            row_sums(_squared(total)) if rows is not None else _sum(_squared(total)),
-            np.ones((len(total) if rows is not None else 1, 1), np.int64),
-            _row_means(second) if rows is not None else second.astype(np.float64),
-            None if first is None else first.values.astype(np.float64),
-        )
-    return ShardChange(changes, _steps(after) - _steps(before))
+def change_of(before: Values, after: Values) -> Change:
+    """Return the change of a parameter by one shard."""
+    rows, total = after.rows, after.weights - before.weights
+    squares = squared_lengths(total, rows)
+    second = after.second.astype(np.float64) if isinstance(rows, slice) else _row_means(after.second)
+    first = None if after.first is None else after.first.astype(np.float64)
+    return Change(rows, total, squares, np.ones(squares.shape, np.int64), second, first)
 
 
-def merged(changes: Iterable[ShardChange]) -> ShardChange:
-    """Return the changes of several shards together, added up in the order in which they are given."""
-    first, *others = changes
-    parameters = dict(first.parameters)
-    for other in others:
-        parameters = {name: _merged(parameters[name], other.parameters[name]) for name in parameters}
-    return ShardChange(parameters, max(first.n_steps, *(one.n_steps for one in others)) if others else first.n_steps)
-
-
-def _merged(a: Change, b: Change) -> Change:
-    if a.rows is None or b.rows is None:
+def add_changes(a: Change, b: Change) -> Change:
+    """Return the changes of a parameter by the shards of both."""
+    if isinstance(a.rows, slice) or isinstance(b.rows, slice):
         first = None if a.first is None or b.first is None else a.first + b.first
-        return Change(None, a.total + b.total, a.squares + b.squares, a.shards + b.shards, a.second + b.second, first)
+        return Change(WHOLE, a.total + b.total, a.squares + b.squares, a.shards + b.shards, a.second + b.second, first)
     rows = np.union1d(a.rows, b.rows)
     at_a, at_b = np.searchsorted(rows, a.rows), np.searchsorted(rows, b.rows)
 
-    def together(of_a: NDArray[Any], of_b: NDArray[Any]) -> Any:
+    def add(of_a: NDArray[Any] | None, of_b: NDArray[Any] | None) -> Any:
+        if of_a is None or of_b is None:
+            return None
         out = np.zeros((len(rows), of_a.shape[1]), of_a.dtype)
         out[at_a] = of_a
         out[at_b] += of_b
         return out
 
-    first = None if a.first is None or b.first is None else together(a.first, b.first)
-    sums = {name: together(getattr(a, name), getattr(b, name)) for name in ("total", "squares", "shards", "second")}
-    return Change(rows, **sums, first=first)
+    return Change(rows, *map(add, a[1:], b[1:]))
 
 
-def combined(before: Arrays, momentum: Arrays, change: ShardChange, rate: float) -> Update:
-    """Return what the changes of several shards make of a net whose arrays were `before`.
+def combine(old: Values, momentum: NDArray[np.float32] | None, change: Change, rate: float) -> Values:
+    """Return the weights and moments of a parameter after a round of several shards.
 
-    The sum of the changes of a table row is multiplied by min(1, sum of |d|^2 / |sum of d|^2), where d is the change
-    by one shard. Changes that are orthogonal are added, as if they had been learned one after the other. Changes that
-    are the same, which all shards have made since all had to, become their mean. For a layer other than the table the
-    same is done with the layer as one vector. Of this a row gets 0.7, and 0.7 of what the last round that changed it
-    has made of it, at the learning rate of this one. Second moments become the mean of the shards that changed the row:
-    a row of the table is multiplied by the number that its mean grows by.
+    With d_s for the change of a row of the table by shard s, D for the sum of all d_s, r for the learning rate of the
+    round, and D' and r' for what the last round has changed of the row and its rate, the weights w of a row become
+
+        w + 0.7 min(1, sum of |d_s|^2 / |D|^2) D + 0.7 r D' / r'
+
+    So orthogonal changes are added, as if they had been learned one after the other, and equal ones, which all shards
+    have made since all had to, are averaged. A layer other than the table is treated as one row. Moments become the
+    means over the shards that changed the row; of the second moments of a row of the table only the mean is known, by
+    which the row is scaled.
 
     Parameters
     ----------
-    before : dict of arrays
-        See `net_arrays`.
-    momentum : dict of arrays
-        See `put_round`.
-    change : ShardChange
+    old : Values
+        Of all rows, before the round.
+    momentum : array or None
+        D' / r' of all rows; None before the first round of several shards.
+    change : Change
     rate : float
-        See `Round.rate`.
     """
-    update: Update = {}
-    for name, one in change.parameters.items():
-        rows = slice(None) if one.rows is None else one.rows
-        old, second = before[WEIGHTS + name][rows], before[_path(SECOND, name)][rows]
-        length = row_sums(_squared(one.total)) if one.rows is not None else _sum(_squared(one.total))
-        factor = np.divide(one.squares, length, out=np.ones_like(length), where=length > one.squares)
-        if one.total.ndim == 1:
-            factor = factor[0]
-        new = old + OUTER_RATE * factor * one.total.astype(np.float64)
-        if momentum:
-            new += MOMENTUM * rate * momentum[name][rows].astype(np.float64)
-        update[WEIGHTS + name] = NewRows(one.rows, new.astype(np.float32))
-        moments = one.second / (one.shards if one.rows is not None else one.shards[0, 0])
-        if one.rows is not None:
-            mean = _row_means(second)
-            grown = np.divide(moments, mean, out=np.ones_like(mean), where=mean > 0)
-            moments = np.where(mean > 0, second * grown, moments)
-        update[_path(SECOND, name)] = NewRows(one.rows, moments.astype(np.float32))
-        if one.first is not None:
-            means = one.first / (one.shards if one.rows is not None else one.shards[0, 0])
-            update[_path(FIRST, name)] = NewRows(one.rows, means.astype(np.float32))
-    for name in (name for name in before if name.endswith(STEPS)):
-        update[name] = NewRows(None, before[name] + change.n_steps)
-    return update
+    rows, total = change.rows, change.total.astype(np.float64)
+    length = squared_lengths(change.total, rows)
+    factor = np.divide(change.squares, length, out=np.ones_like(length), where=length > change.squares)
+    weights = old.weights[rows] + OUTER_RATE * factor * total
+    if momentum is not None:
+        weights += MOMENTUM * rate * momentum[rows].astype(np.float64)
+    second = change.second / change.shards
+    if not isinstance(rows, slice):
+        of_row = old.second[rows]
+        mean = _row_means(of_row)
+        growth = np.divide(second, mean, out=np.ones_like(mean), where=mean > 0)
+        second = np.where(mean > 0, of_row * growth, second)
+    first = None if change.first is None else (change.first / change.shards).astype(np.float32)
+    return Values(rows, weights.astype(np.float32), second.astype(np.float32), first)
 
 
-def n_bytes(sent: Update | ShardChange) -> int:
-    """Return the bytes of all arrays of what is sent."""
-    parts = sent.parameters.values() if isinstance(sent, ShardChange) else sent.values()
-    return sum(array.nbytes for part in parts for array in part if array is not None)
+def squared_lengths(change: NDArray[Any], rows: RowNumbers | slice) -> Floats:
+    """Return the squared length of each row of the table as a column, or that of a layer as an array of one number."""
+    squares = np.square(change.astype(np.float64))
+    return row_sums(squares.reshape(1, -1))[0] if isinstance(rows, slice) else row_sums(squares)
 
 
 def row_sums(numbers: Floats) -> Floats:
@@ -249,91 +258,98 @@ def row_sums(numbers: Floats) -> Floats:
     return numbers
 
 
-def _sum(numbers: Floats) -> Floats:
-    return row_sums(numbers.reshape(1, -1))
-
-
-def _squared(numbers: NDArray[Any]) -> Floats:
-    exact = numbers.astype(np.float64)
-    return exact * exact
-
-
 def _row_means(numbers: NDArray[Any]) -> Floats:
     return row_sums(numbers.astype(np.float64)) / numbers.shape[1]
 
 
-def _path(kind: str, name: str) -> str:
-    """Return the name of a parameter's moments: in an ensemble the number of the net stands in front."""
-    number, dot, rest = name.partition(".")
-    return f"{number}.{kind}{rest}" if dot and number.isdigit() else f"{kind}{name}"
+def n_bytes(sent: Update | NetChange) -> int:
+    """Return the bytes of all arrays of what is sent."""
+    parts = [part for one in sent.parameters.values() for part in one]
+    return sum(part.nbytes for part in parts if isinstance(part, np.ndarray | np.generic))
 
 
-def _steps(values: Update) -> int:
-    return max(int(new.values[0]) for name, new in values.items() if name.endswith(STEPS))
+def train_piece(net: Net, rows: Batch, steps: Steps) -> Trained:
+    """Return what the steps on one piece, of codes and encoded targets, make of a net; the net stays as it was."""
+    assert rows.y is not None  # noqa: S101
+    rates = steps.rates[: -(-rows.n_rows // steps.batch_size)]
+    picked = picked_rows(net, rows.X)
+    before = read_values(net, picked)
+    try:
+        losses, outputs = net.train(rows.X, rows.y, rows.weight, rates, batch_size=steps.batch_size, n_jobs=1)
+        after = read_values(net, picked)
+    finally:
+        apply_update(before, net, {})
+    counts = Counts.of(net.targets, outputs, rows.y, losses, steps.with_auc)
+    change: Update | NetChange = after
+    if not steps.alone:
+        changes = {name: change_of(values, after.parameters[name]) for name, values in before.parameters.items()}
+        change = NetChange(changes, after.n_steps - before.n_steps)
+    return Trained(change, [counts], n_bytes(change))
 
 
-GROWTH = 10
+def add_pieces(pieces: Sequence[Trained]) -> Trained:
+    """Return the changes of pieces together, added up in the order in which they are given."""
+    total: NetChange = pieces[0].change
+    for piece in pieces[1:]:
+        added = {name: add_changes(one, piece.change.parameters[name]) for name, one in total.parameters.items()}
+        total = NetChange(added, max(total.n_steps, piece.change.n_steps))
+    counts = [one for piece in pieces for one in piece.counts]
+    return Trained(total, counts, sum(piece.sent_bytes for piece in pieces))
 
-"""A round has at most a tenth of the rows that were learned before it, unless it has one piece."""
 
-RowNumbers = NDArray[np.int64]
+def combine_pieces(net: Net, momentum: Arrays, pieces: Sequence[Trained], rate: float) -> Trained:
+    """Return the update that several pieces make together, see `combine`; the net stays as it was."""
+    change, counts, sent_bytes = add_pieces(pieces)
+    old = values_of(net)
+    new = {name: combine(old[name], momentum.get(name), one, rate) for name, one in change.parameters.items()}
+    update = Update(new, net.n_steps + change.n_steps, rate)
+    return Trained(update, counts, sent_bytes + n_bytes(update))
+
 
 Item = TypeVar("Item")
 
 
-class Round(NamedTuple):
-    """The rows of each piece of a round, the learning rates of its steps, and the rows of a step."""
+def add_in_tree(items: Sequence[Item], add: Callable[[list[Item]], Item]) -> list[Item]:
+    """Return one or two items that sum up to all: they are added two by two, in a tree that follows from their number.
 
-    pieces: list[RowNumbers]
-    rates: NDArray[np.float64]
-    batch_size: int
-
-    @property
-    def n_rows(self) -> int:
-        """The rows of all pieces."""
-        return sum(map(len, self.pieces))
-
-    @property
-    def rate(self) -> float | None:
-        """The learning rate in the middle of a round of several pieces; None where nothing is combined."""
-        return float(self.rates[0] + self.rates[-1]) / 2 if len(self.pieces) > 1 else None
-
-
-class RoundLearned(NamedTuple):
-    """A round, what is counted of each of its pieces, and what is summed up over rounds for the records."""
-
-    round: Round
-    counts: Sequence[Counts]
-    totals: Record
-
-
-class Rounds(Protocol):
-    """How the rounds of a run are learned, in this process or by a cluster.
-
-    Attributes
-    ----------
-    shards, sync_rows : int
-        See `round_sizes`.
+    Examples
+    --------
+    >>> add_in_tree(["a", "b", "c", "d", "e"], lambda pair: f"({pair[0]}{pair[1]})")
+    ['((ab)(cd))', 'e']
     """
+    items = list(items)
+    while len(items) > 2:
+        pairs = [items[first : first + 2] for first in range(0, len(items), 2)]
+        items = [add(pair) if len(pair) > 1 else pair[0] for pair in pairs]
+    return items
 
-    shards: int
-    sync_rows: int
 
-    def learn(self, rounds: Iterable[Round]) -> Generator[RoundLearned]:
-        """Learn rounds one after the other, and yield each when the weights that it makes are in the net.
+Learn = Callable[[Iterable[Round]], Generator[tuple[Round, Trained]]]
 
-        Rounds may be taken from the iterable before earlier ones are yielded.
-        """
-        ...
+"""A way to learn rounds one after the other, which yields each round when its update has been applied to the net.
+
+It may take rounds from the iterable before it has yielded earlier ones.
+"""
+
+
+def learn_here(trainer: Trainer, rows: Batch, rounds: Iterable[Round]) -> Generator[tuple[Round, Trained]]:
+    """Learn rounds in this process, of codes and encoded targets: the reference for clusters."""
+    net, momentum = trainer.net, trainer.momentum
+    for one in rounds:
+        pieces = [train_piece(net, rows.take(numbers), one.steps) for numbers in one.pieces]
+        rate = one.steps.rate
+        trained = pieces[0] if rate is None else combine_pieces(net, momentum, add_in_tree(pieces, add_pieces), rate)
+        apply_update(trained.change, net, momentum)
+        yield one, trained
 
 
 def round_sizes(rows_done: int, rows_left: int, shards: int, sync_rows: int, batch_size: int) -> list[int]:
-    """Return the rows of each piece of the next round.
+    """Return the number of rows of each piece of the next round.
 
-    Pieces have `sync_rows` rows, rounded up to whole steps. At first there is one. With more and more rows behind it,
-    a round has more and more pieces, up to `shards`: it never has more than a tenth of the rows that were learned
-    before it, since pieces do not know of each other, and weights that are far from good change fast. The last round
-    has what is left in pieces of about the same size.
+    Pieces have `sync_rows` rows, rounded up to whole steps. The first rounds have one piece. Later ones have more and
+    more, up to `shards`: a round has at most a tenth of the rows that were learned before it, since weights that are
+    far from good change fast, and pieces do not know of each other. The last round of an epoch has the rows that are
+    left, in pieces of about the same size.
 
     Parameters
     ----------
@@ -354,119 +370,33 @@ def round_sizes(rows_done: int, rows_left: int, shards: int, sync_rows: int, bat
     >>> round_sizes(98_000, 2000, 8, 1000, 32)
     [256, 256, 256, 256, 256, 256, 256, 208]
     """
-    of_a_piece = -(-sync_rows // batch_size) * batch_size
-    pieces = max(1, min(shards, rows_done // (GROWTH * of_a_piece)))
-    if rows_left < pieces * of_a_piece:
-        of_a_piece = -(-rows_left // (pieces * batch_size)) * batch_size
-    return [min(of_a_piece, rows_left - first) for first in range(0, min(pieces * of_a_piece, rows_left), of_a_piece)]
+    piece = -(-sync_rows // batch_size) * batch_size
+    n_pieces = max(1, min(shards, rows_done // (10 * piece)))
+    if rows_left < n_pieces * piece:
+        piece = -(-rows_left // (n_pieces * batch_size)) * batch_size
+    return [min(piece, rows_left - first) for first in range(0, min(n_pieces * piece, rows_left), piece)]
 
 
-def learn_piece(
-    net: Net, rows: Batch, rates: NDArray[np.float64], batch_size: int, *, alone: bool, with_auc: bool
-) -> tuple[Update | ShardChange, Counts]:
-    """Return what the steps on one piece make of a net, and what is counted of its rows; the net stays as it was.
-
-    Parameters
-    ----------
-    net : Net
-        What all pieces of the round begin with.
-    rows : Batch
-        Codes and encoded targets, in their order.
-    rates : float64 array
-        Of the steps; a short piece takes the first ones.
-    batch_size : int
-    alone : bool
-        Whether the round has no other piece, so that nothing has to be combined.
-    with_auc : bool
-    """
-    assert rows.y is not None  # noqa: S101
-    rates = rates[: -(-rows.n_rows // batch_size)]
-    picked = net.picked_rows(rows.X)
-    before = values_now(net, picked)
-    try:
-        losses, outputs = net.train(rows.X, rows.y, rows.weight, rates, batch_size=batch_size, n_jobs=1)
-        after = values_now(net, picked)
-    finally:
-        put(before, net)
-    change = after if alone else shard_change(before, after)
-    return change, Counts.of(net.targets, outputs, rows.y, losses, with_auc)
+def row_order(n_rows: int, buffer_rows: int, seed: int, epoch: int) -> Iterator[RowNumbers]:
+    """Yield the numbers of the rows of an epoch in the order of `gcwsnet train`: shuffled in a buffer of some rows."""
+    step = max(buffer_rows, 1 << 16)
+    batches = (Batch(np.arange(first, min(first + step, n_rows)).reshape(-1, 1)) for first in range(0, n_rows, step))
+    for batch in shuffled(batches, buffer_rows, epoch_seed(seed, epoch)) if buffer_rows else batches:
+        yield batch.X[:, 0]
 
 
-def next_update(
-    before: Arrays, momentum: Arrays, changes: Sequence[Update | ShardChange], rate: float | None
-) -> Update:
-    """Return the update that all pieces of a round make together: that of the only piece, or their combined changes."""
-    if rate is None:
-        (update,) = (one for one in changes if isinstance(one, dict))
-        return update
-    return combined(before, momentum, merged([one for one in changes if isinstance(one, ShardChange)]), rate)
-
-
-def in_tree(items: Sequence[Item], add: Callable[[list[Any]], Item]) -> list[Item]:
-    """Return one or two items that sum up to all: they are added two by two, in a tree that follows from their number.
-
-    Examples
-    --------
-    >>> in_tree(["a", "b", "c", "d", "e"], lambda pair: f"({pair[0]}{pair[1]})")
-    ['((ab)(cd))', 'e']
-    """
-    items = list(items)
-    while len(items) > 2:
-        pairs = [items[first : first + 2] for first in range(0, len(items), 2)]
-        items = [add(pair) if len(pair) > 1 else pair[0] for pair in pairs]
-    return items
-
-
-def totals_of_round(n_pieces: int, bytes_sent: int, dense_bytes: int) -> Record:
-    """Return what is summed up over rounds: the bytes that were sent, and those of an exchange of all weights."""
-    exchanges = n_pieces + 1 if n_pieces > 1 else 1  # the change of a single piece is the update
-    return {"rounds": 1.0, "sent_bytes": float(bytes_sent), "dense_bytes": float(exchanges * dense_bytes)}
-
-
-class RoundsHere:
-    """Rounds whose pieces are learned one after the other, by this process: the judge of those on a cluster.
-
-    Parameters
-    ----------
-    trainer : Trainer
-    rows : Batch
-        Codes and encoded targets of all rows.
-    shards, sync_rows : int
-        See `round_sizes`.
-    """
-
-    def __init__(self, trainer: Trainer, rows: Batch, *, shards: int, sync_rows: int) -> None:
-        self.shards, self.sync_rows = shards, sync_rows
-        self._trainer, self._rows = trainer, rows
-
-    def learn(self, rounds: Iterable[Round]) -> Generator[RoundLearned]:
-        """Learn rounds one after the other."""
-        net, momentum = self._trainer.net, self._trainer.momentum
-        for one in rounds:
-            pieces, rates, batch_size = one
-            alone = len(pieces) == 1
-            how = {"alone": alone, "with_auc": self._trainer.since_record.auc is not None}
-            learned = [learn_piece(net, self._rows.take(rows), rates, batch_size, **how) for rows in pieces]
-            changes: list[Any] = [change for change, _ in learned]
-            arrays = net_arrays(net)
-            update = next_update(arrays, momentum, in_tree(changes, merged), one.rate)
-            put_round(update, net, momentum, one.rate)
-            sent = n_bytes(update) + (0 if alone else sum(map(n_bytes, changes)))
-            totals = totals_of_round(len(pieces), sent, sum(array.nbytes for array in arrays.values()))
-            yield RoundLearned(one, [counts for _, counts in learned], totals)
-
-
-def run_in_rounds(
+def train_in_rounds(
     trainer: Trainer,
     plan: Plan,
     epochs: Callable[[int], Iterable[RowNumbers]],
-    rounds: Rounds,
+    learn: Learn,
+    sharding: Sharding,
     held_out: Sequence[Callable[[], Coded]] = (),
     observer: Observer | None = None,
     *,
     n_jobs: int = 1,
 ) -> None:
-    """Learn as `Trainer.run` does, in rounds of pieces that are learned apart and then combined.
+    """Train as `Trainer.run` does, in rounds of pieces that are learned apart and then combined.
 
     Rows come in the same order. With one shard the weights are those of `Trainer.run`, bit for bit.
 
@@ -477,73 +407,79 @@ def run_in_rounds(
         Its rows must be known.
     epochs : callable
         From the number of an epoch, counted over all runs, to the numbers of its rows in their order.
-    rounds : Rounds
+    learn : callable
+        How rounds are learned, in this process or by a cluster.
+    sharding : Sharding
     held_out, observer
         See `Trainer.run`. Records and checkpoints are made between rounds.
     n_jobs : int, default=1
         Threads, to predict held-out rows.
     """
     run = Run(trainer, plan, held_out, observer, n_jobs)
-    run.go_over_epochs(lambda number: _is_over_after(run, epochs(number), rounds))
+    dense_bytes = n_bytes(Update(values_of(trainer.net), 0))
+
+    def train_epoch(number: int) -> bool:
+        run.average()
+        rounds = _rounds_left(run, epochs(number), sharding)
+        with closing(learn(rounds)) as learned:
+            for one, trained in learned:
+                if _finish_round(run, one, trained, dense_bytes):
+                    return True
+        return False
+
+    run.go_over_epochs(train_epoch)
     trainer.momentum.clear()
 
 
-def _is_over_after(run: Run, batches: Iterable[RowNumbers], rounds: Rounds) -> bool:
-    """Learn what is left of an epoch; True if the run is to end."""
-    trainer, plan = run.trainer, run.plan
-    run.average()
-    with closing(rounds.learn(_rounds_left(run, batches, rounds))) as learned:
-        for one, counts, totals in learned:
-            before = trainer.rows_of_epoch
-            for name, value in totals.items():
-                trainer.totals[name] = trainer.totals.get(name, 0.0) + value
-            for of_piece in counts:
-                trainer.since_record.count(of_piece)
-                if plan.doubling and trainer.epoch == 0:
-                    trainer.first_epoch.count(of_piece)
-            trainer.last_rate = float(one.rates[-1])
-            run.count(one.n_rows)
-            run.observer.advance(one.n_rows, sum(float(of_piece.losses.sum()) for of_piece in counts) / one.n_rows)
-            run.interrupt.check()
-            if run.is_over_now(before):
-                return True
-    return False
-
-
-def _rounds_left(run: Run, batches: Iterable[RowNumbers], rounds: Rounds) -> Iterator[Round]:
+def _rounds_left(run: Run, batches: Iterable[RowNumbers], sharding: Sharding) -> Iterator[Round]:
     """Yield the rounds of an epoch that are left. They follow from the settings and from where the epoch stands now."""
-    trainer, plan = run.trainer, run.plan
-    assert plan.n_rows is not None  # noqa: S101
-    first = trainer.rows_of_epoch
-    of_earlier_epochs = trainer.epoch * plan.n_rows
+    trainer, n_rows = run.trainer, run.plan.n_rows
+    assert n_rows is not None  # noqa: S101
+    first, batch_size = trainer.rows_of_epoch, run.batch_size
+    of_earlier_epochs = trainer.epoch * n_rows
     rows = _NextRows(batches)
-    rows.drop(first)
-    while first < plan.n_rows:
-        done, left = of_earlier_epochs + first, plan.n_rows - first
-        sizes = round_sizes(done, left, rounds.shards, rounds.sync_rows, run.batch_size)
+    rows.skip(first)
+    while first < n_rows:
+        sizes = round_sizes(of_earlier_epochs + first, n_rows - first, *sharding, batch_size)
         rates = run.rates(sizes[0], first, side_by_side=len(sizes))
-        yield Round([rows.take(size) for size in sizes], rates, run.batch_size)
+        steps = Steps(rates, batch_size, alone=len(sizes) == 1, with_auc=trainer.since_record.auc is not None)
+        yield Round([rows.take(size) for size in sizes], steps)
         first += sum(sizes)
 
 
+def _finish_round(run: Run, one: Round, trained: Trained, dense_bytes: int) -> bool:
+    """Count the rows and bytes of a round, and make the record and the checkpoint that are due; True ends the run."""
+    trainer, before = run.trainer, run.trainer.rows_of_epoch
+    exchanges = 1 if one.steps.alone else len(one.pieces) + 1  # the change of a single piece is the update
+    sums = {"rounds": 1, "sent_bytes": trained.sent_bytes, "dense_bytes": exchanges * dense_bytes}
+    for name, value in sums.items():
+        trainer.totals[name] = trainer.totals.get(name, 0.0) + float(value)
+    for counts in trained.counts:
+        trainer.since_record.count(counts)
+        if run.plan.doubling and trainer.epoch == 0:
+            trainer.first_epoch.count(counts)
+    n_rows = sum(map(len, one.pieces))
+    trainer.last_rate = float(one.steps.rates[-1])
+    run.count(n_rows)
+    run.observer.advance(n_rows, sum(float(counts.losses.sum()) for counts in trained.counts) / n_rows)
+    run.interrupt.check()
+    return run.is_over_now(before)
+
+
 class _NextRows:
-    """The next ones of row numbers that come in batches of any size."""
+    """A reader of row numbers that come in batches of any size."""
 
     def __init__(self, batches: Iterable[RowNumbers]) -> None:
         self._batches, self._waiting = iter(batches), np.empty(0, np.int64)
 
     def take(self, n: int) -> RowNumbers:
-        """Return the next n numbers; fewer at the end."""
-        parts, missing = [self._waiting], n - len(self._waiting)
-        while missing > 0 and (batch := next(self._batches, None)) is not None:
-            parts.append(batch)
-            missing -= len(batch)
-        together = np.concatenate(parts)
-        self._waiting = together[n:]
-        return together[:n]
+        """Return the next n numbers."""
+        while len(self._waiting) < n:
+            self._waiting = np.concatenate([self._waiting, next(self._batches)])
+        taken, self._waiting = np.split(self._waiting, [n])
+        return taken
 
-    def drop(self, n: int) -> None:
+    def skip(self, n: int) -> None:
         """Pass over the next n numbers, in memory that does not grow with n."""
         while n > 0:
-            taken = len(self.take(min(n, 1 << 20)))
-            n = n - taken if taken else 0
+            n -= len(self.take(min(n, 1 << 16)))

@@ -1,4 +1,4 @@
-"""The size of a graph, checked before it is built."""
+"""Fitted models written as ONNX graphs."""
 
 from __future__ import annotations
 
@@ -22,62 +22,19 @@ from gcwsnet.export._model import (
     MATRIX,
     add_codes,
     add_inputs,
-    add_outputs,
+    add_net,
+    add_predictions,
     add_preprocessing,
-    input_names,
-    is_table,
-    members_of,
+    columns_of,
 )
 from gcwsnet.hashing._gcws import GCWSHasher
-from gcwsnet.hashing._hasher import Hasher, reduction_factor
+from gcwsnet.hashing._hasher import Hasher
 from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.net._net import Net
-from gcwsnet.net._targets import LabelIndicators, Labels, Numbers, Targets
+from gcwsnet.net._targets import Labels
 from gcwsnet.tables._coder import Coder
 
-MOST_BYTES = 2**31 - 2**20
-
-"""A file of protocol buffers has less than 2 GiB."""
-
-BYTES_OF_PARAMETERS = 12
-
-"""r, ln c and beta of a feature and a hash."""
-
-
-def check_size(n_features: int, n_codes: int, net: Net | None) -> None:
-    """Raise a ValueError for a graph that no ONNX file can hold.
-
-    Parameters
-    ----------
-    n_features : int
-        The columns of `gmm_transform` that are hashed.
-    n_codes : int
-        The hashes of a row.
-    net : Net or None
-    """
-    of_hashes, of_net = BYTES_OF_PARAMETERS * n_features * n_codes, 0 if net is None else _bytes_of_net(net)
-    if of_hashes + of_net <= MOST_BYTES:
-        return
-    smaller = "fewer columns" if of_hashes > of_net else "a larger reduction, fewer bits, fewer hidden units"
-    raise ValueError(
-        f"an ONNX file has less than 2 GiB, and this one would have {readable(of_hashes + of_net)}: "
-        f"{readable(of_hashes)} for the parameters of {n_codes} hashes of {n_features} features, and "
-        f"{readable(of_net)} for the weights of nets; fit with {smaller} or fewer hashes (n_hashes times ensemble)"
-    )
-
-
-def _bytes_of_net(net: Net) -> int:
-    """Return the bytes of all weights, and of the rows that a count-sketch picks for codes."""
-    n_bytes = sum(array.nbytes for array in net.predicting_weights().values())
-    factor = reduction_factor(1 if net.settings.reduction is None else net.settings.reduction, net.code_bits)
-    return n_bytes + (len(members_of(net)) * 4 * (net.n_hashes << net.code_bits) if factor != 1 else 0)
-
-
 DTYPES = ("float64", "float32")
-
-TYPES_OF_CLASSES = {"U": np.object_, "O": np.object_, "i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}
-
-NOT_NUMBERS = "NaN for a row with an infinite number, and for one with a missing number where that is an error"
 
 
 def export_onnx(model: Any, path: str | Path, *, dtype: str = "float64", codes: bool = False) -> None:
@@ -132,35 +89,42 @@ def export_onnx(model: Any, path: str | Path, *, dtype: str = "float64", codes: 
     True
     """
     check_choice("dtype", dtype, DTYPES)
-    _require_onnx()
-    parts = _parts_of(model)
-    graph = Graph([MATRIX] if isinstance(parts, Hasher) else input_names(parts[0]))
-    if isinstance(parts, Hasher):
-        _add_hasher(graph, parts, np.dtype(dtype))
-        about = {"estimator": type(model).__name__, **_about_hasher(parts)}
+    try:
+        import onnx  # noqa: F401, PLC0415 - it is optional
+    except ModuleNotFoundError as error:
+        raise ImportError("export_onnx needs onnx, which is not installed; pip install 'gcwsnet[onnx]'") from error
+    about: dict[str, Any] = {"estimator": type(model).__name__}
+    if isinstance(model, GCWSHasher):
+        hasher = _exportable_hasher(model)
+        graph = _hasher_graph(hasher, np.dtype(dtype))
     else:
-        coder, net = parts
-        if dtype != DTYPES[0] and is_table(coder):
-            raise ValueError(f"dtype is for models of arrays, got dtype={dtype!r} and a model of a table; leave it out")
-        _add_model(graph, coder, net, np.dtype(dtype), codes=codes)
-        about = {"estimator": type(model).__name__, **_about_hasher(coder._hasher), **_about_targets(net.targets)}
-        if coder.schema is not None and coder.schema.columns:
-            about["columns"] = {column.key: column.kind for column in coder.schema.columns}
-    about |= {"gcwsnet_version": gcwsnet.__version__, "hash_version": HASH_VERSION}
+        coder, net = _coder_and_net(model)
+        hasher = coder._hasher
+        graph = _model_graph(coder, net, dtype, codes=codes)
+        if isinstance(net.targets, Labels):
+            about["classes"] = net.targets.classes.tolist()
+        if columns_of(coder):
+            about["columns"] = {column.key: column.kind for column in columns_of(coder)}
+    about |= {name: getattr(hasher, name) for name in ("n_hashes", "bits", "t_bits", "encoding", "p")}
+    about |= {"seed": hasher.seed, "gcwsnet_version": gcwsnet.__version__, "hash_version": HASH_VERSION}
     metadata = {name: json.dumps(value) for name, value in about.items()}
     description = f"{type(model).__name__} of gcwsnet"
     write_file(Path(path), *graph.file(metadata, version=gcwsnet.__version__, description=description))
 
 
-def _require_onnx() -> None:
-    try:
-        import onnx  # noqa: F401, PLC0415 - it is optional
-    except ModuleNotFoundError as error:
-        raise ImportError("export_onnx needs onnx, which is not installed; pip install 'gcwsnet[onnx]'") from error
+def _exportable_hasher(model: GCWSHasher) -> Hasher:
+    check_is_fitted(model)
+    hasher = model._hasher
+    if hasher.method != "gcws" or model._output != "codes":
+        raise ValueError(
+            "only the codes of method='gcws' can be exported, got a hasher with "
+            f"method={hasher.method!r} and output={model._output!r}; fit with method='gcws', output='codes'"
+        )
+    return hasher
 
 
-def _parts_of(model: Any) -> Hasher | tuple[Coder, Net]:
-    """Return the hasher, or the coder and the net, that a fitted model consists of."""
+def _coder_and_net(model: Any) -> tuple[Coder, Net]:
+    """Return the coder and the net of a fitted model."""
     if isinstance(model, Predictor) and not isinstance(model.model, FittedMachine):
         return model.coder, model.model
     if isinstance(model, KernelMachine | Predictor):
@@ -172,83 +136,59 @@ def _parts_of(model: Any) -> Hasher | tuple[Coder, Net]:
     if isinstance(model, BaseGCWSNet):
         check_is_fitted(model)
         return model.coder_, model.trainer_.net
-    if isinstance(model, GCWSHasher):
-        check_is_fitted(model)
-        if model._hasher.method != "gcws" or model._output != "codes":
-            raise ValueError(
-                "only the codes of method='gcws' can be exported, got a hasher with "
-                f"method={model._hasher.method!r} and output={model._output!r}; fit with method='gcws', output='codes'"
-            )
-        return model._hasher
     raise TypeError(
         "model must be a GCWSNetClassifier, a GCWSNetRegressor, a Predictor or a GCWSHasher, got a "
         f"{type(model).__name__}"
     )
 
 
-def _add_hasher(graph: Graph, hasher: Hasher, dtype: np.dtype) -> None:
+def _hasher_graph(hasher: Hasher, dtype: np.dtype) -> Graph:
     features = np.arange(2 * hasher.n_features)
-    check_size(len(features), hasher.n_hashes, None)
+    _check_size(len(features), hasher.n_hashes, None)
+    graph = Graph([MATRIX])
     x = graph.input(MATRIX, dtype, hasher.n_features, "rows of finite numbers")
     if hasher.missing == "zero":
         x = graph.constant(0, dtype).where(graph.add("IsNaN", x, dtype=bool), x)
     _output_codes(graph, add_codes(graph, x, hasher, features), hasher)
+    return graph
 
 
-def _add_model(graph: Graph, coder: Coder, net: Net, dtype: np.dtype, *, codes: bool) -> None:
-    x = add_inputs(graph, coder, dtype)
-    rows = add_preprocessing(graph, x, coder)
-    features = rows.features()
-    check_size(len(features), coder.n_codes, net)
-    found = add_codes(graph, rows.numbers, coder._hasher, features)
-    outputs = add_outputs(graph, found, net)
+def _model_graph(coder: Coder, net: Net, dtype: str, *, codes: bool) -> Graph:
+    columns = columns_of(coder)
+    if dtype != DTYPES[0] and columns:
+        raise ValueError(f"dtype is for models of arrays, got dtype={dtype!r} and a model of a table; leave it out")
+    graph = Graph([column.key for column in columns] or [MATRIX])
+    x = add_inputs(graph, coder, np.dtype(dtype))
+    rows, features = add_preprocessing(graph, x, coder)
+    _check_size(len(features), coder.n_codes, net)
+    found = add_codes(graph, rows, coder._hasher, features)
+    outputs = add_net(graph, found, net)
     refused = graph.add("IsInf", x, dtype=bool)
     if coder.settings.missing == "error":
         refused = refused | graph.add("IsNaN", x, dtype=bool)
     outputs = graph.constant(np.nan, np.float32).where(refused.any_of_row(), outputs)
-    _output_predictions(graph, outputs, net.targets)
+    add_predictions(graph, outputs, net.targets)
     if codes:
         _output_codes(graph, found, coder._hasher)
+    return graph
 
 
 def _output_codes(graph: Graph, codes: Value, hasher: Hasher) -> None:
-    graph.output(_free(graph, "codes"), codes.cast(hasher.code_dtype), hasher.n_hashes, "codes of the rows")
+    graph.output("codes", codes.cast(hasher.code_dtype), hasher.n_hashes, "codes of the rows")
 
 
-def _output_predictions(graph: Graph, outputs: Value, targets: Targets) -> None:
-    label = _free(graph, "label")
-    if isinstance(targets, Numbers):
-        value = outputs.cast(np.float64) * targets.deviation + targets.mean
-        value = value.without_axis(1) if targets.one_column else value
-        graph.output(_free(graph, "value"), value, None if targets.one_column else targets.n_outputs, NOT_NUMBERS)
+def _check_size(n_features: int, n_codes: int, net: Net | None) -> None:
+    """Raise a ValueError for a graph that no ONNX file can hold: a file of protocol buffers has less than 2 GiB."""
+    hash_bytes, net_bytes = 12 * n_features * n_codes, 0  # r, ln c and beta of each feature and hash
+    if net is not None:
+        net_bytes = sum(array.nbytes for array in net.predicting_weights().values())
+        if net.cores[0].reduction != 1:  # the row that a count-sketch picks for each code
+            net_bytes += len(net.cores) * 4 * (net.n_hashes << net.code_bits)
+    if hash_bytes + net_bytes <= 2**31 - 2**20:
         return
-    if not isinstance(targets, Labels):
-        raise NotImplementedError(f"targets of the type {type(targets).__name__} cannot be exported")
-    scaled = outputs if targets.temperature == 1 else outputs / np.float32(targets.temperature)
-    if isinstance(targets, LabelIndicators):
-        graph.output(label, (outputs > 0.0).cast(np.int64), targets.n_outputs, "1 for the labels that a row has")
-        probabilities = graph.add("Sigmoid", scaled.cast(np.float64))
-    else:
-        kind = targets.classes.dtype.kind
-        classes = graph.constant(targets.classes.astype(TYPES_OF_CLASSES[kind]))
-        best = graph.add("ArgMax", outputs, dtype=np.int64, axis=1, keepdims=0)
-        graph.output(label, classes.take(best, axis=0), None, "the most probable class")
-        probabilities = graph.add("Softmax", scaled.cast(np.float64), axis=1)
-    graph.output(_free(graph, "probabilities"), probabilities, targets.n_outputs, NOT_NUMBERS)
-
-
-def _free(graph: Graph, name: str) -> str:
-    """Return a name of an output that is not that of an input."""
-    taken = {one.name for one in graph.inputs}
-    while name in taken:
-        name = f"predicted_{name}"
-    return name
-
-
-def _about_hasher(hasher: Hasher) -> dict[str, Any]:
-    names = ("seed", "n_hashes", "bits", "t_bits", "encoding", "p")
-    return {name: getattr(hasher, name) for name in names}
-
-
-def _about_targets(targets: Targets) -> dict[str, Any]:
-    return {"classes": targets.classes.tolist()} if isinstance(targets, Labels) else {}
+    smaller = "fewer columns" if hash_bytes > net_bytes else "a larger reduction, fewer bits, fewer hidden units"
+    raise ValueError(
+        f"an ONNX file has less than 2 GiB, and this one would have {readable(hash_bytes + net_bytes)}: "
+        f"{readable(hash_bytes)} for the parameters of {n_codes} hashes of {n_features} features, and "
+        f"{readable(net_bytes)} for the weights of nets; fit with {smaller} or fewer hashes (n_hashes times ensemble)"
+    )

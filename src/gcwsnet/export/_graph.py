@@ -16,16 +16,24 @@ OPSET, ML_OPSET, IR_VERSION = 18, 3, 8
 
 """The oldest versions that have all that is needed: bitwise operators came with opset 18."""
 
-MOST_BYTES_KEPT_ONCE = 512
+SMALL_BYTES = 512
 
-FIELD_OF_GRAPH, FIELD_OF_CONSTANTS, FIELD_OF_NUMBERS = 7, 5, 9
+"""Equal constants of up to this size are stored once."""
 
-"""Of a ModelProto, of its GraphProto, and of a TensorProto."""
+
+def _operator(name: str, *, swapped: bool = False, dtype: DTypeLike | None = None) -> Callable[[Value, Any], Value]:
+    """Return a method that adds a node for an operator between a value and another value or a number."""
+
+    def method(self: Value, other: Value | ArrayLike) -> Value:
+        pair = [self, self.graph.constant(other, self.dtype)]
+        return self.graph.add(name, *(pair[::-1] if swapped else pair), dtype=dtype)
+
+    return method
 
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A tensor of a graph: an input, a constant, or what an operator gives.
+    """A tensor of a graph: an input, a constant, or the result of an operator.
 
     An operator of Python between values adds a node to the graph. Numbers beside a value are constants of its type.
     """
@@ -35,57 +43,22 @@ class Value:
     dtype: np.dtype[Any]
     __array_ufunc__ = None  # a number of NumPy on the left leaves the operator to the value
 
-    def _with(
-        self, operator: str, other: Value | ArrayLike, *, swapped: bool = False, dtype: DTypeLike | None = None
-    ) -> Value:
-        pair = [self, self.graph.constant(other, self.dtype)]
-        return self.graph.add(operator, *(pair[::-1] if swapped else pair), dtype=dtype)
-
-    def __add__(self, other: Value | ArrayLike) -> Value:
-        return self._with("Add", other)
-
-    def __sub__(self, other: Value | ArrayLike) -> Value:
-        return self._with("Sub", other)
-
-    def __rsub__(self, other: ArrayLike) -> Value:
-        return self._with("Sub", other, swapped=True)
-
-    def __mul__(self, other: Value | ArrayLike) -> Value:
-        return self._with("Mul", other)
-
-    def __truediv__(self, other: Value | ArrayLike) -> Value:
-        return self._with("Div", other)
-
-    def __rtruediv__(self, other: ArrayLike) -> Value:
-        return self._with("Div", other, swapped=True)
+    __add__, __mul__ = _operator("Add"), _operator("Mul")
+    __sub__, __rsub__ = _operator("Sub"), _operator("Sub", swapped=True)
+    __truediv__, __rtruediv__ = _operator("Div"), _operator("Div", swapped=True)
+    __or__, __xor__ = _operator("Or"), _operator("BitwiseXor")
+    __lt__, __le__ = _operator("Less", dtype=bool), _operator("LessOrEqual", dtype=bool)
+    __gt__, __ge__ = _operator("Greater", dtype=bool), _operator("GreaterOrEqual", dtype=bool)
 
     def __and__(self, other: Value | ArrayLike) -> Value:
-        return self._with("And" if self.dtype == bool else "BitwiseAnd", other)
-
-    def __or__(self, other: Value | ArrayLike) -> Value:
-        return self._with("Or", other)
-
-    def __xor__(self, other: Value | ArrayLike) -> Value:
-        return self._with("BitwiseXor", other)
+        return _operator("And" if self.dtype == bool else "BitwiseAnd")(self, other)
 
     def __invert__(self) -> Value:
         return self.graph.add("Not", self)
 
-    def __lt__(self, other: Value | ArrayLike) -> Value:
-        return self._with("Less", other, dtype=bool)
-
-    def __le__(self, other: Value | ArrayLike) -> Value:
-        return self._with("LessOrEqual", other, dtype=bool)
-
-    def __gt__(self, other: Value | ArrayLike) -> Value:
-        return self._with("Greater", other, dtype=bool)
-
-    def __ge__(self, other: Value | ArrayLike) -> Value:
-        return self._with("GreaterOrEqual", other, dtype=bool)
-
     def equals(self, other: Value | ArrayLike) -> Value:
         """Return where both are equal."""
-        return self._with("Equal", other, dtype=bool)
+        return _operator("Equal", dtype=bool)(self, other)
 
     def cast(self, dtype: DTypeLike) -> Value:
         """Return the same numbers in another type."""
@@ -97,10 +70,9 @@ class Value:
         """Return this where a condition holds, and something else elsewhere."""
         return self.graph.add("Where", condition, self, self.graph.constant(otherwise, self.dtype), dtype=self.dtype)
 
-    def columns(self, first: int, last: int) -> Value:
-        """Return some columns, the last one excluded."""
-        places = [self.graph.constant([place], np.int64) for place in (first, last, 1)]
-        return self.graph.add("Slice", self, *places)
+    def clip(self, low: ArrayLike, high: ArrayLike) -> Value:
+        """Return the same numbers, with bounds in place of those beyond them."""
+        return _operator("Max")(_operator("Min")(self, high), low)
 
     def take(self, places: Value | ArrayLike, axis: int = 1) -> Value:
         """Return the entries at places of an axis."""
@@ -142,13 +114,12 @@ class Graph:
     """
 
     def __init__(self, input_names: Sequence[str]) -> None:
-        from onnx import helper, numpy_helper  # noqa: PLC0415 - it is optional
+        from onnx import helper  # noqa: PLC0415 - it is optional
 
-        self._onnx, self._numpy = helper, numpy_helper
+        self._onnx = helper
         self._scopes: list[list[Any]] = [[]]
-        self._constants: list[Any] = []
-        self._large_constants: list[tuple[str, NDArray[Any]]] = []
-        self._kept: dict[tuple[str, tuple[int, ...], bytes], Value] = {}
+        self._constants: list[tuple[str, NDArray[Any]]] = []
+        self._small: dict[tuple[str, tuple[int, ...], bytes], Value] = {}
         self._numbers = count()
         self._prefix = "gcwsnet/"
         while any(name.startswith(self._prefix) for name in input_names):
@@ -162,7 +133,9 @@ class Graph:
         return Value(self, name, np.dtype(dtype))
 
     def output(self, name: str, value: Value, width: int | None, description: str) -> None:
-        """Make a value an output of shape (n, width), or (n,) without a width."""
+        """Make a value an output of shape (n, width), or (n,) without a width; no output has the name of an input."""
+        while name in [one.name for one in self.inputs]:
+            name = f"predicted_{name}"
         shape: list[str | int] = ["n"] if width is None else ["n", width]
         self.outputs.append(self._onnx.make_tensor_value_info(name, tensor_type(value.dtype), shape, description))
         self._scopes[-1].append(self._onnx.make_node("Identity", [value.name], [name]))
@@ -172,21 +145,15 @@ class Graph:
         if isinstance(number, Value):
             return number
         array = np.asarray(number, dtype=dtype)
-        array = array if array.dtype.kind == "O" else np.ascontiguousarray(array).reshape(array.shape)
-        key = (array.dtype.str, array.shape, array.tobytes() if array.nbytes <= MOST_BYTES_KEPT_ONCE else b"")
-        if array.dtype.kind == "O" or array.nbytes > MOST_BYTES_KEPT_ONCE:
-            return self._new_constant(array)
-        if key not in self._kept:
-            self._kept[key] = self._new_constant(array)
-        return self._kept[key]
-
-    def _new_constant(self, array: NDArray[Any]) -> Value:
-        name = self._new_name()
-        if array.dtype.kind in "OU" or array.nbytes <= MOST_BYTES_KEPT_ONCE:
-            self._constants.append(self._numpy.from_array(array, name))
-        else:
-            self._large_constants.append((name, array))
-        return Value(self, name, array.dtype)
+        is_small = array.dtype.kind not in "OU" and array.nbytes <= SMALL_BYTES
+        key = (array.dtype.str, array.shape, array.tobytes()) if is_small else ("", (), b"")
+        if key in self._small:
+            return self._small[key]
+        value = Value(self, self._new_name(), array.dtype)
+        self._constants.append((value.name, array))
+        if is_small:
+            self._small[key] = value
+        return value
 
     def add(
         self,
@@ -231,13 +198,11 @@ class Graph:
         """
         n = self.number_of_rows(rows)
         one = self.constant([1], np.int64)
-        size = self.add("Max", self.add("Min", n, self.constant([block], np.int64)), one)
+        size = n.clip([1], [block])
         n_blocks = self.add("Max", (n + size - 1) / size, one)
         total, zero = n_blocks * size, self.constant([0], np.int64)
-        padding = self.joined([zero, zero, total - n, zero], axis=0)
-        blocks = self.add(
-            "Reshape", self.add("Pad", rows, padding), self.joined([n_blocks, size, zero + width], axis=0)
-        )
+        padded = self.add("Pad", rows, self.joined([zero, zero, total - n, zero], axis=0))
+        blocks = self.add("Reshape", padded, self.joined([n_blocks, size, zero + width], axis=0))
         of_block = Value(self, self._new_name(), rows.dtype)
         self._scopes.append([])
         results = body(of_block)
@@ -257,31 +222,34 @@ class Graph:
     def file(self, metadata: dict[str, str], *, version: str, description: str) -> list[bytes | memoryview]:
         """Return the ONNX file of the graph, in parts.
 
-        Large constants are written here: protobuf would copy them several times, and ends the process where it has no
-        memory for a copy.
+        Constants are put beside what protobuf has serialized: it would copy all weights several times, and ends the
+        process where it has no memory for a copy.
         """
-        constants: list[bytes | memoryview] = []
-        for name, array in self._large_constants:
-            constants += _field(FIELD_OF_CONSTANTS, *_tensor(name, array))
-        graph = self._onnx.make_graph(self._scopes[0], "gcwsnet", self.inputs, self.outputs, self._constants)
+        graph = self._onnx.make_graph(self._scopes[0], "gcwsnet", self.inputs, self.outputs)
         opsets = [self._onnx.make_opsetid("", OPSET), self._onnx.make_opsetid("ai.onnx.ml", ML_OPSET)]
         model = self._onnx.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="gcwsnet")
         model.producer_version, model.doc_string = version, description
         self._onnx.set_model_props(model, metadata)
+        of_graph = model.DESCRIPTOR.fields_by_name["graph"].number
+        of_constants = graph.DESCRIPTOR.fields_by_name["initializer"].number
         model.ClearField("graph")
-        return [model.SerializeToString(), *_field(FIELD_OF_GRAPH, graph.SerializeToString(), *constants)]
+        constants = [part for constant in self._constants for part in _field(of_constants, *_tensor(*constant))]
+        return [model.SerializeToString(), *_field(of_graph, graph.SerializeToString(), *constants)]
 
     def _new_name(self) -> str:
         return f"{self._prefix}{next(self._numbers)}"
 
 
 def _tensor(name: str, array: NDArray[Any]) -> list[bytes | memoryview]:
-    """Return a tensor in the format of protobuf, in parts."""
-    from onnx import TensorProto  # noqa: PLC0415 - it is optional
+    """Return a tensor in the format of protobuf, in parts; the numbers are not copied."""
+    from onnx import TensorProto, numpy_helper  # noqa: PLC0415 - it is optional
 
-    about = TensorProto(name=name, data_type=tensor_type(array.dtype), dims=array.shape).SerializeToString()
+    if array.dtype.kind in "OU":
+        return [numpy_helper.from_array(array, name).SerializeToString()]
+    about = TensorProto(name=name, data_type=tensor_type(array.dtype), dims=array.shape)
     stored = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    return [about, *_field(FIELD_OF_NUMBERS, stored.reshape(-1).view(np.uint8).data)]
+    raw_data = about.DESCRIPTOR.fields_by_name["raw_data"].number
+    return [about.SerializeToString(), *_field(raw_data, stored.reshape(-1).view(np.uint8).data)]
 
 
 def _field(number: int, *parts: bytes | memoryview) -> list[bytes | memoryview]:
@@ -312,36 +280,25 @@ def tensor_type(dtype: DTypeLike) -> int:
     return int(TensorProto.STRING if found.kind in "OU" else helper.np_dtype_to_tensor_dtype(found))
 
 
-LOWEST = float(np.array(SQRT_HALF_OF_DOUBLE, dtype=np.int64).view(np.float64))
-
-LEAST_EXPONENT, MOST_EXPONENT = -1023, 1024
-
-LOG2_E = 1.4426950408889634
-
-SUBNORMAL, SCALE = 2.0**-1000, 100
-
-FACTORS = 0x7FEB352D, 0x846CA68B
-
-
 def split(x: Value, lowest: float) -> tuple[Value, Value]:
     """Return e and m with x = 2**e m and m from `lowest` to below twice that, as float64, for positive float64 numbers.
 
     The logarithm of a runtime may be wrong in its last bits, so e is first a guess that may be wrong by one.
     """
     graph = x.graph
-    tiny = x < SUBNORMAL
-    x = (x * 2.0**SCALE).where(tiny, x)
-    guess = graph.add("Floor", graph.add("Log", x) * LOG2_E)
-    exponents = np.arange(LEAST_EXPONENT, MOST_EXPONENT + 1)
+    is_tiny = x < 2.0**-1000  # or subnormal
+    x = (x * 2.0**100).where(is_tiny, x)
+    log2_e = 1.4426950408889634
+    e = graph.add("Floor", graph.add("Log", x) * log2_e)
+    exponents = np.arange(-1023, 1025)
     half = exponents // 2  # 2**-e itself may be too large for a float
-    place = (guess - float(LEAST_EXPONENT)).cast(np.int64)
+    place = (e + 1023.0).cast(np.int64)
     for part in (half, exponents - half):
         x = x * graph.constant(np.ldexp(1.0, -part)).take(place, axis=0)
-    e = guess
     for wrong, factor, more in ((x < lowest, 2.0, -1.0), (x >= 2 * lowest, 0.5, 1.0)):
         x = (x * factor).where(wrong, x)
         e = (e + more).where(wrong, e)
-    return (e - float(SCALE)).where(tiny, e), x
+    return (e - 100.0).where(is_tiny, e), x
 
 
 def log_of_data(x: Value) -> Value:
@@ -349,7 +306,8 @@ def log_of_data(x: Value) -> Value:
     graph = x.graph
     size = graph.add("Abs", x)
     zero = size.equals(0.0)
-    e, m = split(graph.constant(1.0, np.float64).where(zero, size), LOWEST)
+    sqrt_half = float(np.array(SQRT_HALF_OF_DOUBLE, dtype=np.int64).view(np.float64))
+    e, m = split(graph.constant(1.0, np.float64).where(zero, size), sqrt_half)
     f = (m - 1.0).cast(np.float32)
     q = graph.constant(Q[0])
     for coefficient in Q[1:]:
@@ -372,11 +330,10 @@ def bits_of_whole_numbers(t: Value) -> Value:
 
 def scramble(h: Value) -> Value:
     """Return 32 bits scrambled one to one, as int64 from 0 to 2**32 - 1."""
-    first, second = FACTORS
     x = h ^ shifted(h, 16)
-    x = _times(x, first)
+    x = _times(x, 0x7FEB352D)
     x = x ^ shifted(x, 15)
-    x = _times(x, second)
+    x = _times(x, 0x846CA68B)
     return x ^ shifted(x, 16)
 
 

@@ -1,22 +1,23 @@
-"""The inputs of a graph: one matrix for arrays, one input for each column of a table."""
+"""The graph of a fitted model, in the order of a prediction: inputs, preprocessing, hashing, net, outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from gcwsnet import _core
 from gcwsnet._keys import SALTS, keys
 from gcwsnet._validation import LARGEST
 from gcwsnet.export._graph import Graph, Value, bits_of_whole_numbers, log_of_data, scramble, shifted
 from gcwsnet.hashing._count_sketch import bins_and_signs
-from gcwsnet.hashing._hasher import Hasher, reduction_factor
+from gcwsnet.hashing._hasher import Hasher
 from gcwsnet.hashing.elementary import F
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import NAN_BITS
-from gcwsnet.net._net import EnsembleNet, Net
+from gcwsnet.net._net import Net
+from gcwsnet.net._targets import LabelIndicators, Labels, Numbers, Targets
 from gcwsnet.tables._coder import Coder
 from gcwsnet.tables._columns import MICROSECONDS_OF_A_DAY
 from gcwsnet.tables._preprocessing import WIDER, Preprocessing, TablePreprocessing
@@ -30,117 +31,79 @@ from gcwsnet.tables._scaling import (
     TermScaling,
     normal_places,
 )
-from gcwsnet.tables._schema import Column, Schema
+from gcwsnet.tables._schema import Column
 
 MATRIX = "X"
-
-NOT_A_TIME = np.iinfo(np.int64).min
 
 TIMES = {
     "date": "microseconds since 1970-01-01 in UTC, as of datetime64[us]; NaT is missing",
     "duration": "microseconds, as of timedelta64[us]; NaT is missing",
 }
 
+EVALUATIONS_OF_A_BLOCK = 1 << 18
 
-def is_table(coder: Coder) -> bool:
-    """Return whether rows of a coder are those of a table with columns of its own kinds."""
-    return coder.schema is not None and bool(coder.schema.columns)
+"""Numbers of a block of rows, features and hashes, which stay in the cache of a processor."""
+
+NUMBERS_OF_A_BLOCK = 1 << 19
+
+LANES = 16
+
+"""The partial sums of an inner product, see ``src/cpp/layer/dense_rows.hpp``."""
 
 
-def input_names(coder: Coder) -> list[str]:
-    """Return the names of the inputs that rows of a coder have."""
-    schema = coder.schema
-    return [MATRIX] if schema is None or not is_table(coder) else [column.key for column in schema.columns]
+def columns_of(coder: Coder) -> list[Column]:
+    """Return the columns of a table; none for rows of arrays."""
+    return [] if coder.schema is None else list(coder.schema.columns)
 
 
 def add_inputs(graph: Graph, coder: Coder, dtype: np.dtype) -> Value:
     """Return the rows that the inputs make up, with NaN for missing numbers.
 
-    Parameters
-    ----------
-    graph : Graph
-    coder : Coder
-    dtype : float32 or float64
-        Of the rows of arrays; those of a table are float64.
+    Rows of arrays are one input of a type, float32 or float64; a table has an input for each column, and is float64.
     """
-    schema = coder.schema
-    if schema is None or not is_table(coder):
+    columns = columns_of(coder)
+    if not columns:
         return graph.input(MATRIX, dtype, coder.n_features, "rows of numbers; NaN is a missing one")
-    _check_columns(schema)
-    return graph.joined([KINDS[column.kind](graph, column) for column in schema.columns])
+    return graph.joined([_column(graph, column) for column in columns])
 
 
-def _check_columns(schema: Schema) -> None:
-    """Raise a ValueError that names the first column that no standard operator can encode."""
-    for column in schema.columns:
-        if column.kind == "hashed":
-            raise ValueError(
-                f"the column {column.key!r} has more than 100 categories, which are hashed, and no ONNX operator "
-                "hashes text; merge rare categories so that at most 100 are left, or leave the column out"
-            )
-        if column.kind not in KINDS:
-            raise ValueError(
-                f"the column {column.key!r} holds sparse rows, for which ONNX has no type of input; fit on vectors of "
-                "numbers, or leave the column out"
-            )
-
-
-def _numbers(graph: Graph, column: Column) -> Value:
-    what = "0 and 1" if column.kind == "boolean" else "numbers"
-    return graph.input(column.key, np.float64, column.width, f"{what}; NaN is a missing one")
-
-
-def _times(graph: Graph, column: Column) -> Value:
-    """Return days; see `gcwsnet.files._dates.to_days`."""
-    given = graph.input(column.key, np.int64, 1, TIMES[column.kind])
-    days = given.cast(np.float64) / float(MICROSECONDS_OF_A_DAY)
-    return graph.constant(np.nan, np.float64).where(given.equals(NOT_A_TIME), days)
-
-
-def _places(graph: Graph, column: Column) -> Value:
-    """Return the place of a text among the categories of a column, -1 for any other text."""
-    text = graph.input(column.key, np.object_, 1, "texts of categories; any other text, such as '', is a missing one")
-    return graph.add(
-        "LabelEncoder",
-        text,
-        dtype=np.int64,
-        domain="ai.onnx.ml",
-        keys_strings=list(column.categories),
-        values_int64s=list(range(len(column.categories))),
-        default_int64=-1,
+def _column(graph: Graph, column: Column) -> Value:
+    """Return the numbers of a column of a table, of shape (n, width)."""
+    missing = graph.constant(np.nan, np.float64)
+    if column.kind in ("number", "boolean", "vector"):
+        numbers = "0 and 1" if column.kind == "boolean" else "numbers"
+        return graph.input(column.key, np.float64, column.width, f"{numbers}; NaN is a missing one")
+    if column.kind in TIMES:
+        given = graph.input(column.key, np.int64, 1, TIMES[column.kind])
+        days = given.cast(np.float64) / float(MICROSECONDS_OF_A_DAY)
+        return missing.where(given.equals(np.iinfo(np.int64).min), days)
+    if column.kind in ("ordered", "onehot"):
+        description = "texts of categories; any other text, such as '', is a missing one"
+        place = graph.add(
+            "LabelEncoder",
+            graph.input(column.key, np.object_, 1, description),
+            dtype=np.int64,
+            domain="ai.onnx.ml",
+            keys_strings=list(column.categories),
+            values_int64s=list(range(len(column.categories))),
+            default_int64=-1,
+        )
+        if column.kind == "onehot":
+            return place.equals(np.arange(column.width)).cast(np.float64)
+        return missing.where(place < 0, place.cast(np.float64))
+    if column.kind == "hashed":
+        raise ValueError(
+            f"the column {column.key!r} has more than 100 categories, which are hashed, and no ONNX operator "
+            "hashes text; merge rare categories so that at most 100 are left, or leave the column out"
+        )
+    raise ValueError(
+        f"the column {column.key!r} holds sparse rows, for which ONNX has no type of input; fit on vectors of "
+        "numbers, or leave the column out"
     )
 
 
-def _ranks(graph: Graph, column: Column) -> Value:
-    place = _places(graph, column)
-    return graph.constant(np.nan, np.float64).where(place < 0, place.cast(np.float64))
-
-
-def _one_hot(graph: Graph, column: Column) -> Value:
-    return _places(graph, column).equals(np.arange(column.width)).cast(np.float64)
-
-
-KINDS: dict[str, Callable[[Graph, Column], Value]] = {
-    "number": _numbers,
-    "boolean": _numbers,
-    "vector": _numbers,
-    "date": _times,
-    "duration": _times,
-    "ordered": _ranks,
-    "onehot": _one_hot,
-}
-
-
 class Rows(NamedTuple):
-    """Rows of a graph.
-
-    Attributes
-    ----------
-    numbers : Value of shape (n, columns)
-        Without NaN.
-    missing : Value of shape (n, columns)
-        Where a number is missing; the number is 0 there, or of no meaning.
-    """
+    """Rows of a graph: numbers without NaN, and where they are missing, both of shape (n, columns)."""
 
     numbers: Value
     missing: Value
@@ -150,59 +113,47 @@ class Rows(NamedTuple):
         return Rows(self.numbers.take(places), self.missing.take(places))
 
 
-class Hashed(NamedTuple):
-    """Rows as they are hashed, with the columns that are never negative."""
+def add_preprocessing(graph: Graph, x: Value, coder: Coder) -> tuple[Value, NDArray[np.int64]]:
+    """Return rows as they are hashed, see `Coder.preprocess`, and the columns of their GMM transform that may be used.
 
-    numbers: Value
-    never_negative: NDArray[np.bool_]
-
-    def features(self) -> NDArray[np.int64]:
-        """Return the columns of `gmm_transform` that may be other than zero."""
-        there = np.stack([np.ones_like(self.never_negative), ~self.never_negative], axis=1)
-        return np.flatnonzero(there)
-
-
-def add_preprocessing(graph: Graph, x: Value, coder: Coder) -> Hashed:
-    """Return rows as they are hashed; see `Coder.preprocess`."""
+    Hat functions, values of codes and marks of missing numbers are never negative.
+    """
     missing = graph.add("IsNaN", x, dtype=bool)
-    rows = Rows(graph.constant(0, x.dtype).where(missing, x), missing)
-    if coder.settings.missing == "zero":
-        rows = Rows(rows.numbers, missing & False)
+    numbers = graph.constant(0, x.dtype).where(missing, x)
+    rows = Rows(numbers, missing & False if coder.settings.missing == "zero" else missing)
     preprocessing = coder.preprocessing
-    if isinstance(preprocessing, Preprocessing):
-        return _preprocessed(graph, rows, preprocessing)
-    parts = [
-        _preprocessed(graph, rows.columns(np.flatnonzero(which)), part)
-        for which, part in _parts_of_table(preprocessing)
-        if which.any()
-    ]
-    return Hashed(graph.joined([one.numbers for one in parts]), np.concatenate([one.never_negative for one in parts]))
+    if isinstance(preprocessing, TablePreprocessing):
+        numeric = preprocessing.numeric
+        parts = [
+            _preprocessed(graph, rows.columns(np.flatnonzero(which)), part)
+            for which, part in ((numeric, preprocessing.of_numbers), (~numeric, preprocessing.of_others))
+            if which.any()
+        ]
+    else:
+        parts = [_preprocessed(graph, rows, preprocessing)]
+    never_negative = np.concatenate([never for _, never in parts])
+    features = np.flatnonzero(np.stack([np.ones_like(never_negative), ~never_negative], axis=1))
+    return graph.joined([part for part, _ in parts]), features
 
 
-def _parts_of_table(preprocessing: TablePreprocessing) -> list[tuple[NDArray[np.bool_], Preprocessing]]:
-    numeric = preprocessing.numeric
-    return [(numeric, preprocessing.of_numbers), (~numeric, preprocessing.of_others)]
-
-
-def _preprocessed(graph: Graph, rows: Rows, preprocessing: Preprocessing) -> Hashed:
-    """Return what `Preprocessing.transform` returns, with zeros where a number is missing."""
+def _preprocessed(graph: Graph, rows: Rows, preprocessing: Preprocessing) -> tuple[Value, NDArray[np.bool_]]:
+    """Return `Preprocessing.transform` of rows, with 0 for missing numbers, and the columns that are never negative."""
     scaling, weight, incomplete = preprocessing.scaling, preprocessing.weight, preprocessing.incomplete
     dtype = rows.numbers.dtype
     out = _scaled(graph, rows, scaling)
     source = scaling.source if isinstance(scaling, WIDER) else np.arange(preprocessing.n_features)
-    never_negative = np.arange(len(source)) >= preprocessing.n_features  # hat functions and values of codes
+    never_negative = np.arange(len(source)) >= preprocessing.n_features
     if weight is not None:
-        out = _rounded(graph, out.cast(np.float64) * weight[source], dtype)
+        out = _rounded(out.cast(np.float64) * weight[source], dtype)
         never_negative &= weight[source] >= 0
     missing = rows.missing if len(source) == preprocessing.n_features else rows.missing.take(source)
     out = graph.constant(0, dtype).where(missing, out)
     if not len(incomplete):
-        return Hashed(out, never_negative)
-    marks = rows.missing.take(incomplete).cast(dtype)
+        return out, never_negative
+    marks, of_marks = rows.missing.take(incomplete).cast(dtype), np.ones(len(incomplete), dtype=bool)
     if weight is not None:
-        marks = _rounded(graph, marks.cast(np.float64) * weight[incomplete], dtype)
-    of_marks = np.ones(len(incomplete), dtype=bool) if weight is None else weight[incomplete] >= 0
-    return Hashed(graph.joined([out, marks]), np.concatenate([never_negative, of_marks]))
+        marks, of_marks = _rounded(marks.cast(np.float64) * weight[incomplete], dtype), weight[incomplete] >= 0
+    return graph.joined([out, marks]), np.concatenate([never_negative, of_marks])
 
 
 def _scaled(graph: Graph, rows: Rows, scaling: object) -> Value:
@@ -210,9 +161,9 @@ def _scaled(graph: Graph, rows: Rows, scaling: object) -> Value:
     if scaling is None:
         return x
     if isinstance(scaling, ColumnScaling):
-        return _rounded(graph, (x.cast(np.float64) - scaling.shift) / scaling.divisor, dtype)
+        return _rounded((x.cast(np.float64) - scaling.shift) / scaling.divisor, dtype)
     if isinstance(scaling, TermScaling):
-        return _rounded(graph, _terms(graph, x.cast(np.float64), scaling), dtype)
+        return _rounded(_terms(graph, x.cast(np.float64), scaling), dtype)
     if isinstance(scaling, QuantileScaling):
         return _quantiles(graph, x, scaling)
     if isinstance(scaling, LocalScaling):
@@ -224,11 +175,10 @@ def _scaled(graph: Graph, rows: Rows, scaling: object) -> Value:
     )
 
 
-def _rounded(graph: Graph, numbers: Value, dtype: np.dtype) -> Value:
+def _rounded(numbers: Value, dtype: np.dtype) -> Value:
     """Return numbers of another type; those beyond its range become its largest."""
-    most = LARGEST[dtype]
-    least = graph.add("Min", numbers, graph.constant(most, np.float64))
-    return graph.add("Max", least, graph.constant(-most, np.float64)).cast(dtype)
+    largest = LARGEST[dtype]
+    return numbers.clip(-largest, largest).cast(dtype)
 
 
 def _terms(graph: Graph, x: Value, scaling: TermScaling) -> Value:
@@ -247,22 +197,17 @@ def _terms(graph: Graph, x: Value, scaling: TermScaling) -> Value:
 def _near_one(graph: Graph, x: Value) -> Value:
     """Return rows times powers of two that bring their largest numbers to between 0.5 and 1, as `numpy.ldexp` does."""
     one = graph.constant(1.0, np.float64)
+    powers = 2.0 ** np.array([512, 256, 128, 64, 32, 16, 8, 4, 2, 1])
     largest = graph.add("Abs", x).reduced("ReduceMax", 1)
-    is_large = largest >= 1.0
-    down, left = graph.constant(0.5, np.float64).where(is_large, one), largest
-    for bits in POWERS_OF_TWO:
-        above = left >= 2.0**bits
-        factor = graph.constant(2.0**-bits, np.float64).where(above, one)
+    down, left = graph.constant(0.5, np.float64).where(largest >= 1.0, one), largest
+    for power in powers:
+        factor = graph.constant(1 / power, np.float64).where(left >= power, one)
         down, left = down * factor, left * factor
     ups, left = [one, one], largest
-    for place, bits in enumerate((POWERS_OF_TWO[0], *POWERS_OF_TWO)):
-        below = left < 2.0**-bits
-        factor = graph.constant(2.0**bits, np.float64).where(below, one)
+    for place, power in enumerate((powers[0], *powers)):
+        factor = graph.constant(power, np.float64).where(left < 1 / power, one)
         ups[place > 0], left = ups[place > 0] * factor, left * factor
     return x * down * ups[0] * ups[1]  # one of them is not 1; two of them for what one cannot bring up
-
-
-POWERS_OF_TWO = (512, 256, 128, 64, 32, 16, 8, 4, 2, 1)
 
 
 def _quantiles(graph: Graph, x: Value, scaling: QuantileScaling) -> Value:
@@ -284,16 +229,9 @@ def _quantiles(graph: Graph, x: Value, scaling: QuantileScaling) -> Value:
 
 def _interpolated(graph: Graph, x: Value, places: NDArray[np.float64], values: NDArray[np.float64]) -> Value:
     """Return `numpy.interp` of each column of x: piecewise linear from its places, ascending, to values."""
-    n_columns, n_places = places.shape
-    last = n_places - 1
-    reached = (x.with_axis(2) >= places).cast(np.int64).reduced("ReduceSum", 2, keepdims=False)
-    left = graph.add("Max", reached - 1, graph.constant(0, np.int64))
-    left = graph.add("Min", left, graph.constant(max(last - 1, 0), np.int64))
-    row = graph.constant(np.arange(n_columns) * n_places)
-    flat = graph.constant(places.reshape(-1))
-    at, right = left + row, graph.add("Min", left + 1, graph.constant(last, np.int64))
-    x_left, x_right = flat.take(at, axis=0), flat.take(right + row, axis=0)
-    y_left, y_right = (graph.constant(values).take(side, axis=0) for side in (left, right))
+    left, x_left, x_right = _around(graph, x, places, places.shape[1] - 1)
+    y_left = graph.constant(values).take(left, axis=0)
+    y_right = graph.constant(np.append(values[1:], values[-1])).take(left, axis=0)
     slope = (y_right - y_left) / (x_right - x_left)
     found = slope * (x - x_left) + y_left
     from_right = slope * (x - x_right) + y_right
@@ -301,6 +239,16 @@ def _interpolated(graph: Graph, x: Value, places: NDArray[np.float64], values: N
     found = y_left.where(x.equals(x_left), found)
     found = graph.constant(values[0]).where(x < places[:, 0], found)
     return graph.constant(values[-1]).where(x >= places[:, -1], found)
+
+
+def _around(graph: Graph, x: Value, places: NDArray[np.float64], last: ArrayLike) -> tuple[Value, Value, Value]:
+    """Return which place of its column is to the left of x, a number below `last`, and that place and the next one."""
+    n_columns, n_places = places.shape
+    reached = (x.with_axis(2) >= places).cast(np.int64).reduced("ReduceSum", 2, keepdims=False)
+    left = (reached - 1).clip(0, np.maximum(np.asarray(last) - 1, 0))
+    at = left + np.arange(n_columns) * n_places
+    following = np.append(places.reshape(-1)[1:], places[-1, -1])
+    return left, graph.constant(places.reshape(-1)).take(at, axis=0), graph.constant(following).take(at, axis=0)
 
 
 def _local(graph: Graph, rows: Rows, scaling: LocalScaling) -> Value:
@@ -311,21 +259,14 @@ def _local(graph: Graph, rows: Rows, scaling: LocalScaling) -> Value:
         return standardised
     n_columns, n_knots = knots.shape
     some = rows.columns(numeric)
-    x = some.numbers.cast(np.float64)
-    x = graph.add("Max", graph.add("Min", x, graph.constant(knots[:, -1])), graph.constant(knots[:, 0]))
-    last = np.array([np.searchsorted(one, one[-1]) for one in knots])
-    reached = (x.with_axis(2) >= knots).cast(np.int64).reduced("ReduceSum", 2, keepdims=False)
-    left = graph.add("Max", reached - 1, graph.constant(0, np.int64))
-    left = graph.add("Min", left, graph.constant(np.maximum(last - 1, 0)))
-    flat, at = graph.constant(knots.reshape(-1)), left + graph.constant(np.arange(n_columns) * n_knots)
-    x_left, x_right = flat.take(at, axis=0), flat.take(at + 1, axis=0)
+    x = some.numbers.cast(np.float64).clip(knots[:, 0], knots[:, -1])
+    left, x_left, x_right = _around(graph, x, knots, np.array([np.searchsorted(one, one[-1]) for one in knots]))
     share = (x - x_left) / (x_right - x_left)
     bounded = graph.add("Abs", share) <= LARGEST[np.dtype(np.float64)]  # neither infinite nor NaN
     share = share.where(bounded, 0.0).with_axis(2)
-    place = graph.constant(np.arange(n_knots))
-    nothing = graph.constant(0.0, np.float64)
-    hats = (1.0 - share).where(left.with_axis(2).equals(place), share.where((left + 1).with_axis(2).equals(place), 0.0))
-    hats = nothing.where(some.missing.with_axis(2), hats).reshaped(0, n_columns * n_knots)
+    is_left, is_right = (place.with_axis(2).equals(np.arange(n_knots)) for place in (left, left + 1))
+    hats = (1.0 - share).where(is_left, share.where(is_right, 0.0))
+    hats = graph.constant(0.0, np.float64).where(some.missing.with_axis(2), hats).reshaped(0, n_columns * n_knots)
     return graph.joined([standardised, hats.cast(rows.numbers.dtype)])
 
 
@@ -339,25 +280,10 @@ def _codes(graph: Graph, rows: Rows, scaling: CodeScaling) -> Value:
     return graph.joined([standardised, there.cast(rows.numbers.dtype)])
 
 
-EVALUATIONS_AT_ONCE = 1 << 18
-
-"""Numbers of a block of rows, features and hashes, which stay in the cache of a processor."""
-
-NO_FEATURE = 0xFFFFFFFF
-
-
 def add_codes(graph: Graph, rows: Value, hasher: Hasher, features: NDArray[np.int64]) -> Value:
-    """Return the codes of rows, as int64 of shape (n, k).
+    """Return the codes of rows of numbers without NaN, as int64 of shape (n, k).
 
-    Parameters
-    ----------
-    graph : Graph
-    rows : Value of shape (n, D)
-        Float32 or float64 numbers, without NaN.
-    hasher : Hasher
-        Of the method "gcws".
-    features : array of int64
-        The columns of `gmm_transform` that may be other than zero, ascending.
+    `features` are the columns of `gmm_transform` that may be other than zero, ascending.
     """
     L = log_of_data(rows.cast(np.float64)) * F(hasher.p)
     nothing = graph.constant(-np.inf, np.float32)
@@ -366,7 +292,7 @@ def add_codes(graph: Graph, rows: Value, hasher: Hasher, features: NDArray[np.in
     L = both if len(features) == 2 * hasher.n_features else both.take(features)
     empty = L.reduced("ReduceMax", 1).equals(-np.inf)
     i, t = _samples(graph, L, hasher, features)
-    i = graph.constant(NO_FEATURE, np.int64).where(empty, i)
+    i = graph.constant(0xFFFFFFFF, np.int64).where(empty, i)
     t = graph.constant(0.0, np.float32).where(empty, t)
     return _encoded(graph, i, t, empty, hasher)
 
@@ -388,7 +314,7 @@ def _samples(graph: Graph, L: Value, hasher: Hasher, features: NDArray[np.int64]
         t_star = graph.add("GatherElements", t, winner, axis=2)
         return graph.constant(features).take(winner.without_axis(2), axis=0), t_star.without_axis(2)
 
-    block = max(1, EVALUATIONS_AT_ONCE // (len(features) * k))
+    block = max(1, EVALUATIONS_OF_A_BLOCK // (len(features) * k))
     return graph.in_blocks(L, len(features), block, samples)
 
 
@@ -408,61 +334,26 @@ def _encoded(graph: Graph, i: Value, t: Value, empty: Value, hasher: Hasher) -> 
     return code * (1 << hasher.appended_bits) + (t.cast(np.int64) & ((1 << hasher.appended_bits) - 1))
 
 
-LANES = 16
-
-"""The partial sums of an inner product, see ``src/cpp/layer/dense_rows.hpp``."""
-
-NUMBERS_AT_ONCE = 1 << 19
-
-
-def members_of(net: Net) -> list[Net]:
-    """Return the nets of an ensemble, or the one net."""
-    return net.members if isinstance(net, EnsembleNet) else [net]
-
-
-def add_outputs(graph: Graph, codes: Value, net: Net) -> Value:
+def add_net(graph: Graph, codes: Value, net: Net) -> Value:
     """Return the outputs of a net, or the means of an ensemble's, as float32 of shape (n, n_outputs).
 
-    Parameters
-    ----------
-    graph : Graph
-    codes : Value of shape (n, hashes of all members)
-        As int64.
-    net : Net
+    The codes are int64 of shape (n, hashes of all members).
     """
-    k = net.n_hashes
-    found = [_add_net(graph, codes.columns(j * k, (j + 1) * k), member) for j, member in enumerate(members_of(net))]
-    if len(found) == 1:
-        return found[0]
+    k, cores = net.n_hashes, net.predicting_cores()
+    if len(cores) == 1:
+        return _member(graph, codes, cores[0])
+    found = [_member(graph, codes.take(np.arange(j * k, (j + 1) * k)), core) for j, core in enumerate(cores)]
     total = found[0].cast(np.float64)
     for one in found[1:]:
         total = total + one.cast(np.float64)
     return (total / float(len(found))).cast(np.float32)
 
 
-class _Dense(NamedTuple):
-    """A dense layer: weights of shape (outputs, packs, 16), biases, and the number of inputs."""
-
-    weight: Value
-    bias: Value
-    n_inputs: int
-
-    def outputs(self, x: Value) -> Value:
-        """Return biases plus inner products, summed in the order of the native core: sixteen sums, then halves."""
-        graph = x.graph
-        if self.n_inputs % LANES:
-            x = graph.add("Pad", x, graph.constant([0, 0, 0, -self.n_inputs % LANES], np.int64))
-        lanes = (x.reshaped(0, 1, -1, LANES) * self.weight).sum_in_order(2)
-        for half in (8, 4, 2, 1):
-            lanes = lanes.take(np.arange(half), axis=2) + lanes.take(np.arange(half, 2 * half), axis=2)
-        return lanes.without_axis(2) + self.bias
-
-
-def _add_net(graph: Graph, codes: Value, net: Net) -> Value:
+def _member(graph: Graph, codes: Value, net: _core.Net) -> Value:
     """Return the outputs of one net: sums of rows of the table, then ReLU and dense layers in turn."""
-    weights = list(net.predicting_weights().values())
+    weights = list(net.weights().values())
     table, bias = (graph.constant(array) for array in weights[:2])
-    layers = [_dense(graph, *pair) for pair in zip(weights[2::2], weights[3::2], strict=True)]
+    layers = list(zip(weights[2::2], weights[3::2], strict=True))
     picks = _picks(graph, codes, net)
     is_sketched = picks.dtype == np.int32
 
@@ -475,25 +366,54 @@ def _add_net(graph: Graph, codes: Value, net: Net) -> Value:
         first = graph.add("Expand", bias, graph.joined([n_rows, one, one], axis=0))
         out = graph.joined([first, summands]).sum_in_order(1)
         for layer in layers:
-            out = layer.outputs(graph.add("Relu", out))
+            out = _dense(graph, graph.add("Relu", out), *layer)
         return (out,)
 
     largest = max(net.n_hashes * weights[1].size, *(weight.size for weight in weights[2:]), 1)
-    return graph.in_blocks(picks, net.n_hashes, max(1, NUMBERS_AT_ONCE // largest), outputs)[0]
+    return graph.in_blocks(picks, net.n_hashes, max(1, NUMBERS_OF_A_BLOCK // largest), outputs)[0]
 
 
-def _dense(graph: Graph, weight: NDArray[Any], bias: NDArray[Any]) -> _Dense:
+def _dense(graph: Graph, x: Value, weight: NDArray[Any], bias: NDArray[Any]) -> Value:
+    """Return biases plus inner products, summed in the order of the native core: sixteen sums, then halves."""
     n_outputs, n_inputs = weight.shape
-    filled = np.pad(weight, ((0, 0), (0, -n_inputs % LANES)))
-    return _Dense(graph.constant(filled.reshape(n_outputs, -1, LANES)), graph.constant(bias), n_inputs)
+    missing = -n_inputs % LANES
+    if missing:
+        x = graph.add("Pad", x, graph.constant([0, 0, 0, missing], np.int64))
+    filled = np.pad(weight, ((0, 0), (0, missing))).reshape(n_outputs, -1, LANES)
+    lanes = (x.reshaped(0, 1, -1, LANES) * filled).sum_in_order(2)
+    for half in (8, 4, 2, 1):
+        lanes = lanes.take(np.arange(half), axis=2) + lanes.take(np.arange(half, 2 * half), axis=2)
+    return lanes.without_axis(2) + bias
 
 
-def _picks(graph: Graph, codes: Value, net: Net) -> Value:
+def _picks(graph: Graph, codes: Value, net: _core.Net) -> Value:
     """Return the rows of the table that codes pick, as int64; with a count-sketch plus or minus row + 1, as int32."""
-    positions = codes + (np.arange(net.n_hashes, dtype=np.int64) << net.code_bits)
-    factor = reduction_factor(1 if net.settings.reduction is None else net.settings.reduction, net.code_bits)
-    if factor == 1:
+    positions = codes + (np.arange(net.n_hashes, dtype=np.int64) << net.bits)
+    if net.reduction == 1:
         return positions
-    n_positions = net.n_hashes << net.code_bits
-    bins, signs = bins_and_signs(net.seed, np.arange(n_positions), -(-n_positions // factor))
+    n_positions = net.n_hashes << net.bits
+    bins, signs = bins_and_signs(net.seed, np.arange(n_positions), -(-n_positions // net.reduction))
     return graph.constant(((bins.astype(np.int64) + 1) * signs).astype(np.int32)).take(positions, axis=0)
+
+
+def add_predictions(graph: Graph, outputs: Value, targets: Targets) -> None:
+    """Make the predictions outputs of the graph: labels and probabilities, or numbers."""
+    refused = "NaN for a row with an infinite number, and for one with a missing number where that is an error"
+    if isinstance(targets, Numbers):
+        value = outputs.cast(np.float64) * targets.deviation + targets.mean
+        value = value.without_axis(1) if targets.one_column else value
+        graph.output("value", value, None if targets.one_column else targets.n_outputs, refused)
+        return
+    if not isinstance(targets, Labels):
+        raise NotImplementedError(f"targets of the type {type(targets).__name__} cannot be exported")
+    scaled = outputs if targets.temperature == 1 else outputs / np.float32(targets.temperature)
+    if isinstance(targets, LabelIndicators):
+        graph.output("label", (outputs > 0.0).cast(np.int64), targets.n_outputs, "1 for the labels that a row has")
+        probabilities = graph.add("Sigmoid", scaled.cast(np.float64))
+    else:
+        types = {"U": np.object_, "O": np.object_, "i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}
+        classes = graph.constant(targets.classes.astype(types[targets.classes.dtype.kind]))
+        best = graph.add("ArgMax", outputs, dtype=np.int64, axis=1, keepdims=0)
+        graph.output("label", classes.take(best, axis=0), None, "the most probable class")
+        probabilities = graph.add("Softmax", scaled.cast(np.float64), axis=1)
+    graph.output("probabilities", probabilities, targets.n_outputs, refused)

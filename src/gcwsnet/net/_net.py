@@ -163,7 +163,7 @@ class Net:
             more = {} if which == LAST else {"weights": which}
             parts = self._each(lambda core, own, threads: core.outputs(own, n_threads=threads, **more), codes, n_jobs)
         else:
-            cores = self._predicting_cores(which, n_jobs)
+            cores = self.predicting_cores(which, n_jobs)
             parts = self._each(lambda core, own, threads: core.outputs(own, n_threads=threads), codes, n_jobs, cores)
         return mean_outputs(parts)
 
@@ -209,8 +209,9 @@ class Net:
         with ThreadPoolExecutor(min(n_jobs, len(cores))) as threads:
             return list(threads.map(task, cores, parts, [1] * len(cores)))
 
-    def _predicting_cores(self, which: str, n_jobs: int = 1) -> list[_core.Net]:
-        """Return nets of the means of weights, which are kept until there has been another step."""
+    def predicting_cores(self, weights: str | None = None, n_jobs: int = 1) -> list[_core.Net]:
+        """Return the cores with the weights that predict; means are kept until there has been another step."""
+        which = self.predicts_with if weights is None else weights
         if which == LAST:
             return self.cores
         key = (self.n_steps, which)
@@ -224,7 +225,7 @@ class Net:
 
     def predicting_weights(self) -> Arrays:
         """Return views of the weights that predict."""
-        return self._joined(core.weights() for core in self._predicting_cores(self.predicts_with))
+        return self._joined(core.weights() for core in self.predicting_cores())
 
     def optimizer_state(self) -> Arrays:
         """Return the moments that the optimizer has, and its number of steps."""

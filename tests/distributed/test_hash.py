@@ -1,4 +1,4 @@
-"""Files hashed on real clusters: the bytes of the local command, for any number of workers, whichever of them die."""
+"""Files, arrays and dataframes hashed by Dask: the codes of one process, for any number of workers, whichever die."""
 
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -7,21 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import dask
+import dask.array
+import dask.dataframe
 import numpy as np
+import pandas as pd
 import pytest
 from distributed import Client
+from scipy import sparse
+from sklearn.base import clone
 
 from gcwsnet import GCWSHasher, GCWSNetClassifier
-from gcwsnet.distributed import hash_files
-from gcwsnet.distributed._client import connected
+from gcwsnet.distributed import hash_array, hash_dataframe, hash_files
+from gcwsnet.distributed._cluster import connected
 from gcwsnet.files import DataError
 from gcwsnet.files._learn import one_by_one
 from gcwsnet.tables._coder import CoderSettings
 from tests.cli.command import fail, run, start, succeed
 from tests.cli.test_nothing_lost import content, until
-from tests.distributed import workers
+from tests.distributed import faults
 from tests.distributed.conftest import ClientOf
-from tests.distributed.killed_scheduler import killed_once_there_is
 
 HASHING = ["--n-hashes", "8", "--p", "1", "--scale", "numeric"]
 SETTINGS = CoderSettings(n_hashes=8, p=1.0, scale="numeric")
@@ -95,9 +99,9 @@ def test_files_are_found_from_another_working_directory(
 def test_a_worker_that_is_killed_changes_nothing(client_of: ClientOf, local: Hashed, tmp_path: Path) -> None:
     client = client_of(2)
     victim = sorted(client.nthreads())[0]
-    process = client.run(workers.die_in_the_next_file, workers=[victim])[victim]
+    process = client.run(faults.send_in_the_next_file, signal.SIGKILL, workers=[victim])[victim]
     succeed(*local.arguments, "--out", tmp_path / "codes", *on(client))
-    assert not workers.is_alive(process)
+    assert not faults.is_alive(process)
     assert content(tmp_path / "codes") == local.content
     client.wait_for_workers(2)
 
@@ -107,20 +111,22 @@ def test_a_worker_that_hangs_is_replaced(local: Hashed, tmp_path: Path) -> None:
     """It sends no heartbeats, so that the scheduler gives its tasks to others after its time to live."""
     with dask.config.set({"distributed.scheduler.worker-ttl": "1s"}), connected(workers=2) as client:
         victim = sorted(client.nthreads())[0]
-        process = client.run(workers.hang_in_the_next_file, workers=[victim])[victim]
+        process = client.run(faults.send_in_the_next_file, signal.SIGSTOP, workers=[victim])[victim]
         succeed(*local.arguments, "--out", tmp_path / "codes", *on(client))
-        assert not workers.is_alive(process)
+        assert not faults.is_alive(process)
     assert content(tmp_path / "codes") == local.content
 
 
 @pytest.mark.slow
 def test_a_file_that_kills_every_worker_fails_alone(local: Hashed, tmp_path: Path) -> None:
     with dask.config.set({"distributed.scheduler.allowed-failures": 1}), connected(workers=2) as client:
-        client.register_plugin(workers.DieOf(3), name="die")
+        client.register_plugin(faults.DieOf(3), name="die")
         result = run(*local.arguments, "--out", tmp_path / "codes", *on(client))
         assert result.exit_code == 1
         assert f"failed: {local.files[3]}\n" in result.stdout
-        assert f"{local.files[3]}: 2 workers died one after the other while they worked on it" in result.stderr
+        assert (
+            f"{local.files[3]}: 2 workers died one after the other while they worked on the same rows" in result.stderr
+        )
         missing = {name for name in local.content if "00003" in name and not name.startswith("part")}
         found = content(tmp_path / "codes")
         assert {name: found.get(name) for name in local.content if name not in missing} == {
@@ -133,14 +139,14 @@ def test_a_file_that_kills_every_worker_fails_alone(local: Hashed, tmp_path: Pat
 
 def test_a_killed_client_is_resumed_to_the_same_bytes(client_of: ClientOf, local: Hashed, tmp_path: Path) -> None:
     client, out = client_of(2), tmp_path / "codes"
-    client.run(workers.hold_once_there_is, f"{out}/file-*.json")
+    client.run(faults.hold_once_there_is, f"{out}/file-*.json")
     process = start(*local.arguments, "--out", out, *on(client))
     until(lambda: list(out.glob("file-*.json")), process)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     assert len(list(out.glob("file-*.json"))) < len(local.files)
-    client.run(workers.be_as_before)
+    client.run(faults.go_on)
     result = succeed(*local.arguments, "--out", out, *on(client), "--resume")
     assert " of 6 files are finished\n" in result.stderr
     assert content(out) == local.content
@@ -150,10 +156,10 @@ def test_a_killed_scheduler_is_an_error_and_the_codes_are_finished_by_another(
     client_of: ClientOf, local: Hashed, tmp_path: Path
 ) -> None:
     out = tmp_path / "codes"
-    with killed_once_there_is(f"{out}/file-*.json", tmp_path) as cluster:
+    with faults.scheduler_killed_once_there_is(f"{out}/file-*.json", tmp_path) as cluster:
         error = fail(*local.arguments, "--out", out, *cluster)
     assert f"the scheduler at {cluster[-1]} was lost" in error
-    assert "continue with --resume" in error
+    assert "continue the command with --resume" in error
     assert 0 < len(list(out.glob("file-*.json"))) < len(local.files)
     resumed = succeed(*local.arguments, "--out", out, *on(client_of(1)), "--resume")
     assert " of 6 files are finished\n" in resumed.stderr
@@ -206,75 +212,81 @@ def test_options_of_a_cluster_without_effect_are_errors(options: list[Any], mess
     assert message in fail(*local.arguments, "--out", "unused", *options, code=2)
 
 
-def test_settings_of_a_coder_give_the_codes_of_the_command(client_of: ClientOf, local: Hashed, tmp_path: Path) -> None:
+def threads(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    with ThreadPoolExecutor(2) as pool:
+        yield from enumerate(pool.map(function, items))
+
+
+@pytest.mark.parametrize("over", [None, threads], ids=["cluster", "threads"])
+def test_settings_of_a_coder_give_the_codes_of_the_command(
+    over: Any, client_of: ClientOf, local: Hashed, tmp_path: Path
+) -> None:
+    """Tasks may be done by anything that calls functions."""
     lines: list[str] = []
-    done = hash_files(
-        [*local.files], tmp_path / "codes", SETTINGS, client=client_of(2), label="label", report=lines.append
-    )
+    more = {"client": client_of(2)} if over is None else {"over": over}
+    done = hash_files([*local.files], tmp_path / "codes", SETTINGS, label="label", report=lines.append, **more)
     assert content(tmp_path / "codes") == local.content
     assert [one.rows for one in done.files] == [200] * 6
     assert done.failures == {}
-    assert len(lines) == 7
+    assert len(lines) == (7 if over is None else 6)
 
 
-def write_arrays(folder: Path) -> tuple[list[Path], np.ndarray, np.ndarray]:
+def write_arrays(folder: Path) -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), rng.integers(0, 2, 60)
-    files = [folder / f"{number}.npz" for number in range(3)]
-    for number, file in enumerate(files):
-        np.savez(file, X=X[20 * number : 20 * number + 20], y=y[20 * number : 20 * number + 20])
-    return files, X, y
+    for number in range(3):
+        rows = slice(20 * number, 20 * number + 20)
+        np.savez(folder / f"{number}.npz", X=X[rows], y=y[rows])
+    return X, y
 
 
 def codes_in(folder: Path) -> np.ndarray:
     return np.concatenate([np.load(path) for path in sorted(folder.glob("*.codes.npy"))])
 
 
-@pytest.mark.parametrize("fitted", [False, True])
-def test_a_hasher_hashes_rows_as_they_are(fitted: bool, client_of: ClientOf, tmp_path: Path) -> None:
-    files, X, _ = write_arrays(tmp_path)
+def test_a_hasher_hashes_rows_as_they_are(client_of: ClientOf, tmp_path: Path) -> None:
+    X, _ = write_arrays(tmp_path)
     hasher = GCWSHasher(8, p=2.0, bits=4, random_state=3)
-    expected = GCWSHasher(8, p=2.0, bits=4, random_state=3).fit_transform(X)
-    hash_files(str(tmp_path / "*.npz"), tmp_path / "codes", hasher.fit(X) if fitted else hasher, client=client_of(2))
-    np.testing.assert_array_equal(codes_in(tmp_path / "codes"), expected)
-    assert len(files) == 3
+    for given in (hasher, clone(hasher).fit(X)):
+        hash_files(str(tmp_path / "*.npz"), tmp_path / "codes", given, client=client_of(2), restart=True)
+        np.testing.assert_array_equal(codes_in(tmp_path / "codes"), clone(hasher).fit_transform(X))
 
 
 def test_the_coder_of_an_estimator_hashes_as_it_does(client_of: ClientOf, tmp_path: Path) -> None:
-    _, X, y = write_arrays(tmp_path)
-    model = GCWSNetClassifier(8, ensemble=1, p=1.0, scale="minmax", hidden=(4,), epochs=1, random_state=0).fit(X, y)
-    out = tmp_path / "codes"
-    hash_files(tmp_path, out, model.coder_, client=client_of(2))
-    np.testing.assert_array_equal(codes_in(out), model.coder_.codes(X))
-    other = GCWSNetClassifier(8, ensemble=1, p=1.0, scale="minmax", hidden=(4,), epochs=1, random_state=1).fit(X, y)
+    X, y = write_arrays(tmp_path)
+    files, out = [*tmp_path.glob("*.npz")], tmp_path / "codes"
+
+    def coder(seed: int, n_columns: int = 4) -> Any:
+        settings = {"ensemble": 1, "p": 1.0, "scale": "minmax", "hidden": (4,), "epochs": 1}
+        return GCWSNetClassifier(8, **settings, random_state=seed).fit(X[:, :n_columns], y).coder_
+
+    hash_files(tmp_path, out, coder(0), client=client_of(2))
+    np.testing.assert_array_equal(codes_in(out), coder(0).codes(X))
     with pytest.raises(ValueError, match="was begun with hashing"):
-        hash_files([*tmp_path.glob("*.npz")], out, other.coder_, client=client_of(2), resume=True)
-    narrow = GCWSNetClassifier(8, ensemble=1, hidden=(4,), epochs=1, random_state=1).fit(X[:, :3], y)
+        hash_files(files, out, coder(1), client=client_of(2), resume=True)
     with pytest.raises(ValueError, match="the coder is for rows of 3 columns, and those of the files have 4"):
-        hash_files([*tmp_path.glob("*.npz")], out, narrow.coder_, client=client_of(2), restart=True)
+        hash_files(files, out, coder(1, 3), client=client_of(2), restart=True)
 
 
-def test_tasks_may_be_done_by_anything_that_calls_functions(local: Hashed, tmp_path: Path) -> None:
-    def over(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        with ThreadPoolExecutor(2) as pool:
-            yield from enumerate(pool.map(function, items))
-
-    hash_files([*local.files], tmp_path / "codes", SETTINGS, over=over, label="label")
-    assert content(tmp_path / "codes") == local.content
-
-
-def test_arguments_without_effect_are_errors(client_of: ClientOf, tmp_path: Path) -> None:
-    client = client_of(1)
-    with pytest.raises(ValueError, match="the hasher must be fitted or have an int as random_state"):
-        hash_files(tmp_path, tmp_path / "codes", GCWSHasher(8), client=client)
-    with pytest.raises(ValueError, match="method='gcws', got a hasher with method='minwise'"):
-        hash_files(tmp_path, tmp_path / "codes", GCWSHasher(8, method="minwise"), client=client)
-    with pytest.raises(ValueError, match="random_state has no effect: a GCWSHasher has its own"):
-        hash_files(tmp_path, tmp_path / "codes", GCWSHasher(8, random_state=0), client=client, random_state=1)
-    with pytest.raises(ValueError, match="over does the tasks in place of a cluster of Dask"):
-        hash_files(tmp_path, tmp_path / "codes", SETTINGS, client=client, over=one_by_one)
-    with pytest.raises(ValueError, match="resume finishes the codes in the folder, and restart drops them"):
-        hash_files(tmp_path, tmp_path / "codes", SETTINGS, client=client, resume=True, restart=True)
+@pytest.mark.parametrize(
+    ("coder", "more", "message"),
+    [
+        (GCWSHasher(8), {}, "the hasher must be fitted or have an int as random_state"),
+        (GCWSHasher(8, method="minwise"), {}, "method='gcws', got a hasher with method='minwise'"),
+        (GCWSHasher(8, random_state=0), {"random_state": 1}, "random_state has no effect: a GCWSHasher has its own"),
+        (SETTINGS, {"over": one_by_one}, "over does the tasks in place of a cluster of Dask"),
+        (
+            SETTINGS,
+            {"resume": True, "restart": True},
+            "resume finishes the codes in the folder, and restart drops them",
+        ),
+    ],
+)
+def test_arguments_without_effect_are_errors(
+    coder: Any, more: Any, message: str, client_of: ClientOf, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        hash_files(tmp_path, tmp_path / "codes", coder, client=client_of(1), **more)
 
 
 def test_an_error_of_a_worker_keeps_its_place(client_of: ClientOf, tmp_path: Path) -> None:
@@ -282,3 +294,90 @@ def test_an_error_of_a_worker_keeps_its_place(client_of: ClientOf, tmp_path: Pat
     with pytest.raises(DataError, match=r"a\.svm:2:5: a value must be a number") as caught:
         hash_files(tmp_path / "a.svm", tmp_path / "codes", SETTINGS, client=client_of(1))
     assert (caught.value.line, caught.value.column) == (2, 5)
+
+
+ROWS = np.random.default_rng(0).normal(size=(50, 4))
+FRAME = pd.DataFrame(ROWS, columns=[*"abcd"], index=np.arange(100, 150))
+
+
+def hasher(**more: Any) -> GCWSHasher:
+    return GCWSHasher(6, **{"random_state": 1, **more})
+
+
+def computed(collection: Any) -> Any:
+    return collection.compute(scheduler="synchronous")
+
+
+@pytest.mark.parametrize("chunks", [(50, 4), (7, 4), (20, 3), ((0, 30, 20), 2)])
+@pytest.mark.parametrize("more", [{}, {"bits": 12, "p": 3.0}, {"t_bits": 2}, {"method": "minwise"}])
+def test_codes_of_an_array_are_those_of_all_rows(chunks: Any, more: dict[str, Any]) -> None:
+    X = dask.array.from_array(ROWS, chunks=chunks)
+    expected = hasher(**more).fit_transform(ROWS)
+    for given in (hasher(**more), hasher(**more).fit(ROWS)):
+        codes = hash_array(given, X)
+        assert isinstance(codes, dask.array.Array)
+        assert (codes.shape, codes.dtype, codes.chunks) == ((50, 6), expected.dtype, (X.chunks[0], (6,)))
+        assert type(codes._meta) is np.ndarray
+        found = computed(codes)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_chunks_of_unknown_size_and_sparse_chunks() -> None:
+    """Codes are computed when they are asked for."""
+    X = dask.array.from_array(ROWS, chunks=(20, 4))
+    codes = hash_array(hasher(), X[X[:, 0] > 0])
+    assert np.isnan(codes.shape[0])
+    np.testing.assert_array_equal(computed(codes), hasher().fit_transform(ROWS[ROWS[:, 0] > 0]))
+    of_sparse = X.map_blocks(sparse.csr_matrix, meta=sparse.csr_matrix((0, 0)))
+    np.testing.assert_array_equal(computed(hash_array(hasher(), of_sparse)), hasher().fit_transform(ROWS))
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_codes_of_a_dataframe_are_those_of_all_rows(partitions: int) -> None:
+    frame = dask.dataframe.from_pandas(FRAME, npartitions=partitions)
+    expected = hasher().set_output(transform="pandas").fit_transform(FRAME)
+    for given in (hasher(), hasher().fit(FRAME)):
+        codes = hash_dataframe(given, frame)
+        assert isinstance(codes, dask.dataframe.DataFrame)
+        assert list(codes.columns) == [f"gcwshasher{number}" for number in range(6)]
+        assert (codes.divisions, codes.npartitions) == (frame.divisions, partitions)
+        assert set(codes.dtypes) == {np.dtype(np.uint8)}
+        pd.testing.assert_frame_equal(computed(codes), expected)
+
+
+def test_partitions_without_rows_have_no_codes() -> None:
+    late = dask.dataframe.from_pandas(FRAME, npartitions=3).map_partitions(lambda part: part[part.index >= 140])
+    codes = computed(hash_dataframe(hasher(), late))
+    np.testing.assert_array_equal(codes, hasher().fit_transform(FRAME.loc[140:]))
+    assert list(codes.index) == list(range(140, 150))
+
+
+def test_a_cluster_gives_the_same_codes(client_of: ClientOf) -> None:
+    expected = hasher().fit_transform(ROWS)
+    for codes in (
+        hash_array(hasher(), dask.array.from_array(ROWS, chunks=(10, 2))),
+        hash_dataframe(hasher(), dask.dataframe.from_pandas(FRAME, npartitions=4)),
+    ):
+        np.testing.assert_array_equal(client_of(2).compute(codes).result(), expected)
+
+
+@pytest.mark.parametrize(
+    ("hash_it", "given", "rows", "message"),
+    [
+        (hash_array, hasher(), ROWS, "X must be a Dask array with two dimensions, got ndarray; use hasher"),
+        (hash_array, hasher(), dask.array.from_array(ROWS[:, 0]), "two dimensions"),
+        (hash_dataframe, hasher(), FRAME, "frame must be a Dask dataframe, got DataFrame; use hasher"),
+        (hash_array, hasher().fit(ROWS[:, :3]), dask.array.from_array(ROWS), "X must have 3 columns as in fit, got 4"),
+        (hash_array, hasher(output="onehot"), dask.array.from_array(ROWS), "output must be 'codes', got output='oneho"),
+        (hash_array, hasher(method="rejection"), dask.array.from_array(ROWS), "'rejection' learns the largest values"),
+    ],
+)
+def test_errors_name_the_rule(hash_it: Any, given: GCWSHasher, rows: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        hash_it(given, rows)
+
+
+def test_rejection_sampling_takes_a_hasher_that_is_fitted() -> None:
+    codes = hash_array(hasher(method="rejection").fit(ROWS), dask.array.from_array(ROWS, chunks=(10, 4)))
+    np.testing.assert_array_equal(computed(codes), hasher(method="rejection").fit_transform(ROWS))
