@@ -23,8 +23,7 @@ from benchmarks.accuracy.metrics import classification_scores, regression_scores
 from benchmarks.accuracy.runs import Key, Run, read_runs
 from benchmarks.accuracy.split import Split, SuiteDataset, Task
 from benchmarks.subject import Section, add_count, add_names, environment, log, markdown_table
-from gcwsnet import GCWSHasher, GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
-from gcwsnet import search as _kernel_search
+from gcwsnet import GCWSHasher, GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor, search
 from gcwsnet.estimators._machine import learn_calibration
 
 ROWS_OF_SEARCH = 1000
@@ -47,13 +46,13 @@ def alpha_rows(most_rows: int) -> list[list[str]]:
     found = []
     for one in select(["tables"]):
         split = one.load(0)
-        if not _kernel_search.THIRD_ROWS < len(split.y_train) <= most_rows:
+        if not search.ROWS_FOR_ALPHA < len(split.y_train) <= most_rows:
             continue
         log(one.name)
         machine: Any = PGMMClassifier if one.task == "classification" else PGMMRegressor
         last = []
-        for most in (_kernel_search.THIRD_ROWS, most_rows):
-            with mock.patch.object(_kernel_search, "MOST_ROWS_OF_ALL_ALPHAS", most):
+        for most in (search.ROWS_FOR_ALPHA, most_rows):
+            with mock.patch.object(search, "MAX_ROWS_OF_ALL_ALPHAS", most):
                 last.append(machine(random_state=0).fit(split.X_train, split.y_train).selection_[-1])
         more = 100 * (last[0].loss / last[1].loss - 1)
         cells = [f"{cell.alpha:g}" for cell in last] + [f"{more:.2f}%"]

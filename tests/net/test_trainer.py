@@ -235,7 +235,7 @@ def test_a_run_without_averages_drops_those_of_an_earlier_one() -> None:
 
 
 def test_ctrl_c_ends_a_run_between_two_steps_and_the_state_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_run, "ROWS_AT_ONCE", 96)
+    monkeypatch.setattr(_run, "BLOCK_ROWS", 96)
     trainer = begin()
 
     def epoch(number: int) -> Iterator[Batch]:

@@ -417,17 +417,15 @@ def train_in_rounds(
     """
     run = Run(trainer, plan, held_out, observer, n_jobs)
     dense_bytes = n_bytes(Update(values_of(trainer.net), 0))
-
-    def train_epoch(number: int) -> bool:
-        run.average()
-        rounds = _rounds_left(run, epochs(number), sharding)
-        with closing(learn(rounds)) as learned:
-            for one, trained in learned:
-                if _finish_round(run, one, trained, dense_bytes):
-                    return True
-        return False
-
-    run.go_over_epochs(train_epoch)
+    with run.interrupt:
+        for number in run.epochs_left():
+            run.average()
+            with closing(learn(_rounds_left(run, epochs(number), sharding))) as learned:
+                for one, trained in learned:
+                    _finish_round(run, one, trained, dense_bytes)
+                    if run.is_over:
+                        break
+    run.finish()
     trainer.momentum.clear()
 
 
@@ -447,8 +445,8 @@ def _rounds_left(run: Run, batches: Iterable[RowNumbers], sharding: Sharding) ->
         first += sum(sizes)
 
 
-def _finish_round(run: Run, one: Round, trained: Trained, dense_bytes: int) -> bool:
-    """Count the rows and bytes of a round, and make the record and the checkpoint that are due; True ends the run."""
+def _finish_round(run: Run, one: Round, trained: Trained, dense_bytes: int) -> None:
+    """Count the rows and bytes of a round, and make the record and the checkpoint that are due."""
     trainer, before = run.trainer, run.trainer.rows_of_epoch
     exchanges = 1 if one.steps.alone else len(one.pieces) + 1  # the change of a single piece is the update
     sums = {"rounds": 1, "sent_bytes": trained.sent_bytes, "dense_bytes": exchanges * dense_bytes}
@@ -462,8 +460,7 @@ def _finish_round(run: Run, one: Round, trained: Trained, dense_bytes: int) -> b
     trainer.last_rate = float(one.steps.rates[-1])
     run.count(n_rows)
     run.observer.advance(n_rows, sum(float(counts.losses.sum()) for counts in trained.counts) / n_rows)
-    run.interrupt.check()
-    return run.is_over_now(before)
+    run.make_due(before)
 
 
 class _NextRows:

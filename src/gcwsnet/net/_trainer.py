@@ -60,9 +60,8 @@ FIRST_RECORD = 1000
 
 """Rows; further records are made at two, four, eight thousand and so on."""
 
-ROWS_AT_ONCE = 8192
-
-MOST_UNCHECKED_ROWS = 8192
+BLOCK_ROWS = 8192
+MAX_UNCHECKED_ROWS = 8192
 
 """Rows of a stream that are learned before the weights are looked at: that takes as long as learning from hundreds."""
 
@@ -128,7 +127,7 @@ class Observer:
 
 
 class Run:
-    """One call of `Trainer.run`, or of `run_in_rounds`."""
+    """One call of `Trainer.run`, or of `train_in_rounds`: what is due when, and whether it is over."""
 
     def __init__(
         self,
@@ -141,6 +140,7 @@ class Run:
         self.trainer, self.plan, self.held_out, self.n_jobs = trainer, plan, held_out, n_jobs
         self.observer = Observer() if observer is None else observer
         self.interrupt = Interrupt()
+        self.is_over = False
         self.clock = Clock(trainer.history)
         self.stopping = EarlyStopping(plan.patience) if plan.patience is not None and held_out else None
         n_rows = self._n_rows()
@@ -150,74 +150,32 @@ class Run:
         trainer.last_rate = self.rate
         self.next_checkpoint = self._next_checkpoint()
 
-    def go_over_epochs(self, is_over_after: Callable[[int], bool]) -> None:
-        """Learn from the epochs that are left; `is_over_after` learns from the one of a number."""
-        trainer, plan, over = self.trainer, self.plan, False
-        with self.interrupt:
-            while not over and trainer.epoch < plan.epochs:
-                over = is_over_after(trainer.epochs_seen)
-                if not over or trainer.rows_of_epoch == plan.n_rows:
-                    trainer.epoch, trainer.rows_of_epoch = trainer.epoch + 1, 0
-                    trainer.epochs_seen += 1
-            if self.stopping is not None:
-                self.stopping.restore(trainer.net)
-                trainer.best_epoch = self.stopping.best_epoch
-        self._check_now_and_then()
-
-    def is_over_after(self, batches: Coded) -> bool:
-        """Learn from what is left of an epoch; True if the run is to end."""
-        trainer = self.trainer
-        for block in self._blocks(batches, skipped=trainer.rows_of_epoch):
-            first = 0
-            while first < block.n_rows:
-                end = min(first + self._steps_to_next_event() * self.batch_size, block.n_rows)
-                before = trainer.rows_of_epoch
-                self._learn(block.rows(first, end))
-                self.interrupt.check()
-                if self.is_over_now(before):
-                    return True
-                first = end
-        if self.plan.n_rows is None and trainer.since_record.rows:
-            return self._record(evaluated=True)
-        return False
-
-    def is_over_now(self, before: int) -> bool:
-        """Make the record and the checkpoint that are due since `before` rows of the epoch; True if the run ends."""
-        if self._record_is_over(before):
-            return True
-        if self.trainer.rows_seen >= self.next_checkpoint:
-            self.observer.checkpoint()
-            self.next_checkpoint = self._next_checkpoint()
-        return False
-
-    def _check_now_and_then(self) -> None:
-        """Raise an error if weights are not finite; after calls with few rows of a stream only every so often."""
+    def epochs_left(self) -> Iterator[int]:
+        """Yield the number of each epoch that is left, counted over all runs, until the run is over."""
         trainer, plan = self.trainer, self.plan
-        trainer.rows_unchecked += plan.n_rows or MOST_UNCHECKED_ROWS
-        if trainer.rows_unchecked >= MOST_UNCHECKED_ROWS or plan.scheduled:
-            trainer.rows_unchecked = 0
-            trainer.net.require_finite()
+        while not self.is_over and trainer.epoch < plan.epochs:
+            yield trainer.epochs_seen
+            if not self.is_over or trainer.rows_of_epoch == plan.n_rows:
+                trainer.epoch, trainer.rows_of_epoch = trainer.epoch + 1, 0
+                trainer.epochs_seen += 1
 
-    def _is_stopped(self) -> bool:
-        """Return whether the loss on held-out rows has been rising for too long; it is looked at after each epoch."""
-        if self.stopping is None or self.trainer.rows_of_epoch != self.plan.n_rows:
-            return False
-        return self.stopping.is_over(self.trainer.net, list(self.held_out[0]()), self.n_jobs)
-
-    def _blocks(self, batches: Coded, skipped: int) -> Iterator[Batch]:
-        """Yield whole steps, many at once, from where the epoch stands."""
-        block_rows = max(1, ROWS_AT_ONCE // self.batch_size) * self.batch_size
+    def blocks_left(self, batches: Coded) -> Iterator[Batch]:
+        """Yield what is left of an epoch in blocks of whole steps, which end where a record or a checkpoint is due."""
+        block_rows = max(1, BLOCK_ROWS // self.batch_size) * self.batch_size
         if self.plan.follows:  # rows are not coded before those of earlier pieces have been learned
             block_rows = PIECE_ROWS
+        skipped = self.trainer.rows_of_epoch
         for block in rebatched(batches, block_rows):
-            if skipped >= block.n_rows:
-                skipped -= block.n_rows
-                continue
-            yield block.rows(skipped, block.n_rows) if skipped else block
-            skipped = 0
+            first = min(skipped, block.n_rows)
+            skipped -= first
+            while first < block.n_rows:
+                end = min(first + self._steps_to_next_event() * self.batch_size, block.n_rows)
+                yield block.rows(first, end)
+                first = end
 
-    def _learn(self, block: Batch) -> None:
-        trainer, plan = self.trainer, self.plan
+    def learn(self, block: Batch) -> None:
+        """Take the steps of a block, and make the record and the checkpoint that are due then."""
+        trainer, plan, before = self.trainer, self.plan, self.trainer.rows_of_epoch
         assert block.y is not None  # noqa: S101
         if plan.follows:
             losses, outputs = trainer.follow(block, n_jobs=self.n_jobs)
@@ -229,6 +187,40 @@ class Run:
         if plan.doubling and trainer.epoch == 0:
             trainer.first_epoch.add(outputs, block.y, losses)
         self.observer.advance(block.n_rows, float(losses.sum()) / block.n_rows)
+        self.make_due(before)
+
+    def make_due(self, before: int) -> None:
+        """Make the record and the checkpoint that are due since `before` rows of the epoch."""
+        self.interrupt.check()
+        trainer, plan, after = self.trainer, self.plan, self.trainer.rows_of_epoch
+        seen_before = trainer.rows_seen - (after - before)
+        n = plan.n_rows
+        if n is not None and any(before < math.ceil(fraction * n) <= after for fraction in plan.fractions):
+            self._record(evaluated=True)
+        elif plan.doubling and _next_doubling(seen_before) <= trainer.rows_seen:
+            self._record(evaluated=n is None)
+        if not self.is_over and trainer.rows_seen >= self.next_checkpoint:
+            self.observer.checkpoint()
+            self.next_checkpoint = self._next_checkpoint()
+
+    def finish_stream(self) -> None:
+        """Make the last record of rows whose number was not known."""
+        if self.plan.n_rows is None and self.trainer.since_record.rows:
+            self._record(evaluated=True)
+
+    def finish(self) -> None:
+        """Take the best weights if there was early stopping, and raise an error if weights are not finite.
+
+        After calls with few rows of a stream that is looked at only every so often.
+        """
+        trainer, plan = self.trainer, self.plan
+        if self.stopping is not None:
+            self.stopping.restore(trainer.net)
+            trainer.best_epoch = self.stopping.best_epoch
+        trainer.rows_unchecked += plan.n_rows or MAX_UNCHECKED_ROWS
+        if trainer.rows_unchecked >= MAX_UNCHECKED_ROWS or plan.scheduled:
+            trainer.rows_unchecked = 0
+            trainer.net.require_finite()
 
     def _take_steps(self, block: Batch) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         trainer = self.trainer
@@ -286,19 +278,8 @@ class Run:
         most = max(1, PIECE_ROWS // self.batch_size) if plan.follows else trainer.steps_of_a_call
         return int(min(steps, most))
 
-    def _record_is_over(self, before: int) -> bool:
-        """Make a record if one is due since `before` rows of the epoch; True if the run is to end."""
-        trainer, plan = self.trainer, self.plan
-        after = trainer.rows_of_epoch
-        n = plan.n_rows
-        if n is not None and any(before < math.ceil(fraction * n) <= after for fraction in plan.fractions):
-            return self._record(evaluated=True)
-        seen_before = trainer.rows_seen - (after - before)
-        if plan.doubling and _next_doubling(seen_before) <= trainer.rows_seen:
-            return self._record(evaluated=n is None)
-        return False
-
-    def _record(self, *, evaluated: bool) -> bool:
+    def _record(self, *, evaluated: bool) -> None:
+        """Make a record; the observer or early stopping may end the run."""
         trainer, n = self.trainer, self.plan.n_rows
         record: Record = {
             "epoch": trainer.epochs_seen + (trainer.rows_of_epoch / n if n else 0.0),
@@ -321,8 +302,10 @@ class Run:
             thin(trainer.history, trainer.targets.metric)
         trainer.since_record.clear()
         trainer.predicted.clear()
-        over = self._is_stopped()
-        return self.observer.record(record) or over
+        if self.stopping is not None and trainer.rows_of_epoch == n:
+            self.stopping.note(trainer.net, list(self.held_out[0]()), self.n_jobs)
+            self.is_over = self.stopping.is_over
+        self.is_over = bool(self.observer.record(record)) or self.is_over
 
     def _next_checkpoint(self) -> float:
         every = self.plan.checkpoint_rows
@@ -348,8 +331,13 @@ class EarlyStopping:
         self._since = 0
         self._best: tuple[Arrays, Targets] | None = None
 
-    def is_over(self, net: Net, held_out: Sequence[Batch], n_jobs: int) -> bool:
-        """Take note of the loss after an epoch; True once there were enough epochs without a lower one."""
+    @property
+    def is_over(self) -> bool:
+        """Whether there were enough epochs without a lower loss."""
+        return self._since >= self.patience
+
+    def note(self, net: Net, held_out: Sequence[Batch], n_jobs: int) -> None:
+        """Take note of the loss after an epoch."""
         outputs = np.concatenate([net.outputs(batch.X, n_jobs=n_jobs) for batch in held_out])
         target = np.concatenate([np.asarray(batch.y) for batch in held_out])
         targets = net.targets.calibrated(outputs, target, np.ones(len(target)))
@@ -359,7 +347,6 @@ class EarlyStopping:
             self._best = {name: value.copy() for name, value in net.predicting_weights().items()}, targets
         else:
             self._since += 1
-        return self._since >= self.patience
 
     def restore(self, net: Net) -> None:
         """Put the best weights and their temperature into the net."""
@@ -472,7 +459,15 @@ class Trainer:
             Threads. The weights are the same for any number of them.
         """
         run = Run(self, plan, held_out, observer, n_jobs)
-        run.go_over_epochs(lambda number: run.is_over_after(epochs(number)))
+        with run.interrupt:
+            for number in run.epochs_left():
+                for block in run.blocks_left(epochs(number)):
+                    run.learn(block)
+                    if run.is_over:
+                        break
+                else:
+                    run.finish_stream()
+        run.finish()
 
     def follow(self, piece: Batch, *, n_jobs: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """Learn from a piece of a stream, see `Following`, and return the losses and outputs of `Net.train`.
