@@ -76,10 +76,10 @@ SANITIZED_RUN := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -p
   ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
   PYTHONPATH=$(CURDIR)/$(SANITIZED)/site $(SANITIZED)/venv/bin/python
 SANITIZED_PARTS := $(addprefix tests/,hashing kernels tables net nn neighbors files test_fourier.py \
-  test_instruction_set.py test_thread_pool.py test_threads.py)
-LONG_ON_PURPOSE := $(addprefix --ignore tests/hashing/,test_building.py test_long_work.py)
+  test_instruction_set.py test_threads.py test_input_forms.py)
+LONG_ON_PURPOSE := --ignore tests/hashing/test_long_work.py
 # libasan of GCC 12 keeps the lock of its allocator over a fork, if another thread has it: the new process then hangs.
-FORKS_AT_WORK := --deselect "tests/test_thread_pool.py::test_a_forked_process_has_threads_of_its_own[work]"
+FORKS_AT_WORK := --deselect "tests/test_threads.py::test_a_forked_process_has_threads_of_its_own[work]"
 # What a sanitizer remembers of freed memory counts as memory that is in use.
 MEASURES_MEMORY := --deselect tests/files/test_sources.py::test_a_file_of_several_gigabytes_with_one_line_is_an_error
 SOURCES := $(NATIVE) $(wildcard src/gcwsnet/*.py src/gcwsnet/*/*.py src/gcwsnet/*/*/*.py)
