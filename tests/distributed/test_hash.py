@@ -257,7 +257,7 @@ def test_the_coder_of_an_estimator_hashes_as_it_does(client_of: ClientOf, tmp_pa
     files, out = [*tmp_path.glob("*.npz")], tmp_path / "codes"
 
     def coder(seed: int, n_columns: int = 4) -> Any:
-        settings = {"ensemble": 1, "p": 1.0, "scale": "minmax", "hidden": (4,), "epochs": 1}
+        settings: dict[str, Any] = {"ensemble": 1, "p": 1.0, "scale": "minmax", "hidden": (4,), "epochs": 1}
         return GCWSNetClassifier(8, **settings, random_state=seed).fit(X[:, :n_columns], y).coder_
 
     hash_files(tmp_path, out, coder(0), client=client_of(2))
