@@ -10,13 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gcwsnet.tables._columns import TableColumn, table_columns
-from gcwsnet.tables._encode import Table, encode
+from gcwsnet.tables._columns import TableColumn, kind_of_texts, table_columns
+from gcwsnet.tables._encode import encode
 from gcwsnet.tables._errors import ErrorHandler, InvalidRows
-from gcwsnet.tables._learn import SchemaLearner
-from gcwsnet.tables._schema import ColumnNames, FileColumn, ReadOptions, Schema, infer_schema, select_columns
-
-MOST_NAMES_SHOWN = 10
+from gcwsnet.tables._learn import Learner
+from gcwsnet.tables._schema import (
+    ColumnNames,
+    ColumnSelection,
+    FileColumn,
+    ReadOptions,
+    Schema,
+    infer_schema,
+    select_columns,
+)
 
 
 class Frame(NamedTuple):
@@ -68,30 +74,19 @@ def open_frame(X: Any) -> Frame:
 
 
 def learn_schema(frame: Frame, missing: str) -> Schema:
-    """Return the schema of a frame.
-
-    Parameters
-    ----------
-    frame : Frame
-    missing : {"error", "nan"}
-        The rule for missing values.
-    """
-    file_columns = [
-        FileColumn(name, column.file_kind()) for name, column in zip(frame.names, frame.columns, strict=True)
-    ]
-    file_columns = [
-        column._replace(width=_vector_width(source)) if "vector" in column.kind else column
-        for column, source in zip(file_columns, frame.columns, strict=True)
-    ]
+    """Return the schema of a frame, with a rule for missing values: "error" or "nan"."""
+    file_columns = [_file_column(name, column) for name, column in zip(frame.names, frame.columns, strict=True)]
     inferred = infer_schema(file_columns, ReadOptions(missing=missing), None)
-    learner = SchemaLearner(inferred, None)
-    learner.update(_select(frame, inferred), np.ones(frame.n_rows, dtype=bool))
+    learner = Learner(inferred)
+    learner.update_columns(dict(enumerate(frame.columns)), _select(frame, inferred), np.ones(frame.n_rows, dtype=bool))
     return learner.schema()
 
 
-def _vector_width(source: TableColumn) -> int:
-    lengths, _ = source.lists()
-    return int(lengths[np.argmax(lengths > 0)])
+def _file_column(name: str, column: TableColumn) -> FileColumn:
+    if "vector" in column.kind:
+        lengths, _ = column.lists()
+        return FileColumn(name, column.kind, int(lengths[np.argmax(lengths > 0)]))
+    return FileColumn(name, kind_of_texts(column.factor().texts) if column.kind == "text" else column.kind)
 
 
 def encode_frame(frame: Frame, schema: Schema) -> Any:
@@ -100,39 +95,38 @@ def encode_frame(frame: Frame, schema: Schema) -> Any:
     Columns are found by their names, in any order, and by their places where the schema has no names. A column that is
     missing or that the schema does not have is an error.
     """
-    invalid, errors = InvalidRows(), ErrorHandler("stop")
-    X = encode(_select(frame, schema), schema, invalid, "float64").X
-    first = invalid.first()
-    if first is not None:
-        row, column, message = first
+    invalid, errors = InvalidRows.numbered(), ErrorHandler("stop")
+    batch = encode(dict(enumerate(frame.columns)), _select(frame, schema), schema, invalid, "float64")
+    if invalid.reasons:
+        row = min(invalid.reasons)
+        column, message = invalid.reasons[row]
         raise ValueError(f"X[{row}, {column!r}]: {message}")
-    invalid.count_categories(errors)
+    for categories in invalid.categories:
+        errors.count_categories(*categories)
     errors.warn_of_unknown_categories()
-    return X
+    return batch.X
 
 
-def _select(frame: Frame, schema: Schema) -> Table:
+def _select(frame: Frame, schema: Schema) -> ColumnSelection:
+    """Find the columns of a schema in a frame, which must have no others."""
     if any(name is None for name in schema.input_names):
         unnamed = replace(schema, label=None, weight=None, label_number=None, weight_number=None)
-        names = ColumnNames([None] * len(frame.names), None)
-        chosen = select_columns(unnamed, names, None, required=(False, False)).features
-    else:
-        expected = [str(name) for name in schema.input_names]
-        places = {name: place for place, name in enumerate(frame.names)}
-        missing = [name for name in expected if name not in places]
-        additional = sorted(set(places) - set(expected), key=places.__getitem__)
-        if missing or additional:
-            raise ValueError(
-                f"X must have the columns that the model was fitted on, in any order; {_listed('missing', missing)}"
-                f"{' and ' if missing and additional else ''}{_listed('additional', additional)}"
-                "; rename, add or drop columns"
-            )
-        chosen = [places[name] for name in expected]
-    return Table([frame.columns[place] for place in chosen])
+        return select_columns(unnamed, ColumnNames([None] * len(frame.names), None), None, required=(False, False))
+    expected = [str(name) for name in schema.input_names]
+    places = {name: place for place, name in enumerate(frame.names)}
+    missing = [name for name in expected if name not in places]
+    additional = sorted(set(places) - set(expected), key=places.__getitem__)
+    if missing or additional:
+        raise ValueError(
+            f"X must have the columns that the model was fitted on, in any order; {_listed('missing', missing)}"
+            f"{' and ' if missing and additional else ''}{_listed('additional', additional)}"
+            "; rename, add or drop columns"
+        )
+    return ColumnSelection([places[name] for name in expected])
 
 
 def _listed(what: str, names: list[str]) -> str:
     if not names:
         return ""
-    shown = ", ".join(map(repr, names[:MOST_NAMES_SHOWN])) + (", ..." if len(names) > MOST_NAMES_SHOWN else "")
+    shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
     return f"{shown} {'is' if len(names) == 1 else 'are'} {what}"
