@@ -1,4 +1,4 @@
-"""Streams of batches: what `read` returns, and what `skip`, `shuffle` and `split` make of it."""
+"""Streams of batches: what `read` returns, and what `shuffle` and `split` make of it."""
 
 from __future__ import annotations
 
@@ -94,18 +94,6 @@ class Batches:
             learner.update(batch)
         learner.skipped = self.skipped
         return learner.survey(self.schema)
-
-    def skip(self, n_rows: int) -> Batches:
-        """Return the rows without the first `n_rows` valid ones, which are read and dropped."""
-        n_rows = check_integer("n_rows", n_rows, 0, 1 << 62)
-        return Batches(self.reader, self.batch_rows, lambda: _without_first(self, n_rows))
-
-
-def _without_first(batches: Iterable[Batch], n_rows: int) -> Iterator[Batch]:
-    for batch in batches:
-        if n_rows < batch.n_rows:
-            yield batch.rows(n_rows, batch.n_rows) if n_rows else batch
-        n_rows = max(0, n_rows - batch.n_rows)
 
 
 def shuffle(batches: Batches, buffer_rows: int, seed: int = 0, *, batch_rows: int | None = None) -> Batches:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from gcwsnet.files._reader import TableReader
 from gcwsnet.files._sources import ByteStream, Source, read_fully
-from gcwsnet.tables._columns import ArrowColumn, TableColumn, are_values, arrow_kind, form_of_text, kind_of_texts
+from gcwsnet.tables._columns import ArrowColumn, TableColumn, arrow_kind
 from gcwsnet.tables._errors import DataError, InvalidRows, damage_as_data_error, require_pyarrow
 from gcwsnet.tables._schema import ColumnSelection, FileColumn, Schema
 
@@ -43,7 +43,12 @@ class PyarrowReader(TableReader):
                 path=source.name,
                 column=twice[0],
             )
-        return [_file_column(field, first) for field in arrow_schema]
+        return [
+            FileColumn(field.name, arrow_kind(field.type))
+            if first is None or not _is_looked_at(field)
+            else FileColumn.describe(field.name, ArrowColumn(first.column(field.name).slice(0, FIRST_ROWS)))
+            for field in arrow_schema
+        ]
 
     def read_columns(
         self, source: Source, schema: Schema, selection: ColumnSelection
@@ -164,15 +169,3 @@ def _damage_as_data_error(path: str) -> AbstractContextManager[None]:
 def _is_looked_at(field: Any) -> bool:
     """Return whether the first values of a column tell more than its type: those of lists and of text do."""
     return arrow_kind(field.type) in ("vector", "index vector", "text")
-
-
-def _file_column(field: Any, first: Any) -> FileColumn:
-    """Return a field of a pyarrow schema as a column; `first` is a record batch, or None if there are no rows."""
-    kind = arrow_kind(field.type)
-    if first is None or not _is_looked_at(field):
-        return FileColumn(field.name, kind)
-    column = first.column(field.name)
-    if kind == "text":
-        texts = ArrowColumn(column.slice(0, FIRST_ROWS)).factor().texts
-        return FileColumn(field.name, kind_of_texts(texts), by_value=are_values(set(map(form_of_text, texts))))
-    return FileColumn(field.name, kind, next((len(value) for value in column if value.is_valid), 0))

@@ -106,7 +106,7 @@ class Reader(ABC):
                 n_rows += batch.n_rows
                 yield batch
         self._require_rows(n_rows, errors.skipped)
-        errors.warn_of_unknown_categories()
+        errors.warn_of_unknown_categories(stacklevel=4)  # of the loop over `rebatched` rows
 
     def survey(self) -> Survey:
         """Read all rows once, and return their survey; the schema is learned unless it is known."""

@@ -25,31 +25,13 @@ HEAD_BYTES = 1 << 16
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WITHIN_QUOTES = 2  # a state of scan_csv
 
-EXTENSIONS = {
-    ".svm": "libsvm",
-    ".libsvm": "libsvm",
-    ".svmlight": "libsvm",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".npz": "npz",
-    ".npy": "npy",
-}
+EXTENSIONS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"}
+EXTENSIONS |= dict.fromkeys((".svm", ".libsvm", ".svmlight"), "libsvm")
+EXTENSIONS |= dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "arrow")
+EXTENSIONS |= {".npz": "npz", ".npy": "npy"}
 COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst", ".zstd")
-FORMAT_MAGIC = {
-    b"PAR1": "parquet",
-    b"ARROW1": "arrow",
-    b"\xff\xff\xff\xff": "arrow",
-    b"PK\x03\x04": "npz",
-    b"PK\x05\x06": "npz",
-    b"\x93NUMPY": "npy",
-}
+FORMAT_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
+FORMAT_MAGIC |= {b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"\x93NUMPY": "npy"}
 COMPRESSION_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 COMPRESSION_MAGIC |= {bytes([0x50 + i, 0x2A, 0x4D, 0x18]): "zstd" for i in range(16)}  # skippable frames of zstd
 LIBSVM_LINE = re.compile(rb"\s*[-+]?[.\d][^\s,:]*(\s+qid:\S+)?(\s+\d+:\S+)+\s*")

@@ -70,11 +70,11 @@ def read_text_column(
     schema = reader.schema
     with errors.saving():
         for columns, selection, invalid in reader.tables(schema):
-            codes, distinct = factor_of_column(schema.columns[0], columns[selection.features[0]])
+            indices, distinct = factor_of_column(schema.columns[0], columns[selection.features[0]])
             y = None if selection.label is None else to_labels(columns[selection.label], schema, invalid)
-            for batch in errors.valid_rows(Batch(codes[:, np.newaxis], y), invalid):
+            for batch in errors.valid_rows(Batch(indices[:, np.newaxis], y), invalid):
                 texts = [*distinct, ""]
-                yield Texts([texts[code] for code in batch.X[:, 0].tolist()], batch.y)  # "" where the code is -1
+                yield Texts([texts[index] for index in batch.X[:, 0].tolist()], batch.y)  # "" where the index is -1
 
 
 def shingle_rows(texts: Sequence[str], n_words: int) -> Any:

@@ -304,21 +304,21 @@ def _inexact_objects(values: Iterable[Any]) -> dict[int, Any]:
 
 
 class Factor(NamedTuple):
-    """A column of texts by their numbers: row i has ``texts[codes[i]]``, or a missing value where the code is -1."""
+    """A column of texts by their numbers: row i has ``texts[indices[i]]``, or a missing value where the index is -1."""
 
-    codes: NDArray[np.int64]
+    indices: NDArray[np.int64]
     texts: list[str]
 
 
-def factor_of(codes: Any, values: Iterable[Any]) -> Factor:
+def factor_of(indices: Any, values: Iterable[Any]) -> Factor:
     """Return a factor of distinct values, some of which may be missing or have the same text."""
     numbers: dict[str, int] = {}
     texts = [text_of(value) for value in values]
     places = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in texts]
-    codes = np.asarray(codes, dtype=np.int64)
+    indices = np.asarray(indices, dtype=np.int64)
     if places != list(range(len(places))):
-        codes = np.array([*places, -1], dtype=np.int64)[codes]
-    return Factor(codes, list(numbers))
+        indices = np.array([*places, -1], dtype=np.int64)[indices]
+    return Factor(indices, list(numbers))
 
 
 class TableColumn(ABC):
@@ -353,7 +353,7 @@ class TableColumn(ABC):
     def _make_factor(self) -> Factor: ...
 
     def factor(self) -> Factor:
-        """Return a column of texts, categories, numbers or booleans as codes of distinct texts.
+        """Return a column of texts, categories, numbers or booleans as indices into its distinct texts.
 
         Categories come in the order that they have, those that do not occur included.
         """
@@ -408,10 +408,10 @@ class ArrowColumn(TableColumn):
         array = self.array
         if not types.is_dictionary(array.type):
             array = array.dictionary_encode()
-        codes = array.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+        indices = array.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
         values = array.dictionary
         is_float = types.is_floating(values.type) and not values.null_count  # as NumPy's, which float32 is told by
-        return factor_of(codes, values.to_numpy(zero_copy_only=False) if is_float else values.to_pylist())
+        return factor_of(indices, values.to_numpy(zero_copy_only=False) if is_float else values.to_pylist())
 
     def lists(self) -> tuple[NDArray[np.int64], Floats]:
         pyarrow, compute = require_pyarrow("tables"), require_pyarrow("tables", "pyarrow.compute")
@@ -481,8 +481,8 @@ class PandasColumn(TableColumn):
 
         if isinstance(self._series.dtype, pd.CategoricalDtype):
             return factor_of(self._series.cat.codes.to_numpy(), self._series.cat.categories.to_numpy())
-        codes, values = pd.factorize(self._series)
-        return factor_of(codes, np.asarray(values))
+        indices, values = pd.factorize(self._series)
+        return factor_of(indices, np.asarray(values))
 
 
 def pandas_kind(series: Any) -> str:

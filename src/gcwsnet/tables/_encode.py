@@ -225,33 +225,33 @@ def _parse_texts(column: Column, factor: Factor, invalid: InvalidRows) -> NDArra
         parsed = np.array(found, dtype=np.float64)
     message = f"a value must be {what}, as the others of this column are, got "
     invalid.add(
-        np.flatnonzero(np.append(is_unknown, False)[factor.codes]),
+        np.flatnonzero(np.append(is_unknown, False)[factor.indices]),
         column.reference,
-        lambda row: f"{message}{quote(factor.texts[factor.codes[row]])}; {CATEGORIES_HINT}",
+        lambda row: f"{message}{quote(factor.texts[factor.indices[row]])}; {CATEGORIES_HINT}",
     )
-    return np.append(parsed, np.nan)[factor.codes]
+    return np.append(parsed, np.nan)[factor.indices]
 
 
 def _encode_ranks(column: Column, source: TableColumn, schema: Schema, invalid: InvalidRows) -> NDArray[np.float64]:
     """Return the ranks of ordered categories, with NaN for missing and for unknown ones."""
-    codes, texts = factor_of_column(column, source)
+    indices, texts = factor_of_column(column, source)
     if not column.categories:  # they are still to be learned
-        return np.where(codes < 0, np.nan, 0.0)
-    ranks = np.append(find_categories(texts, column.categories), -1)[codes]
-    unknown = (ranks < 0) & (codes >= 0)
-    invalid.categories.append((column.reference, texts, codes, unknown))
+        return np.where(indices < 0, np.nan, 0.0)
+    ranks = np.append(find_categories(texts, column.categories), -1)[indices]
+    unknown = (ranks < 0) & (indices >= 0)
+    invalid.categories.append((column.reference, texts, indices, unknown))
     if schema.missing == "error":
         message = "an ordered category must be one of those of training where missing values are errors, got "
         invalid.add(
             np.flatnonzero(unknown),
             column.reference,
-            lambda row: f"{message}{quote(texts[codes[row]])}; drop the row",
+            lambda row: f"{message}{quote(texts[indices[row]])}; drop the row",
         )
     return np.where(ranks < 0, np.nan, ranks)
 
 
 def factor_of_column(column: Column, source: TableColumn) -> Factor:
-    """Return the codes and the texts of a column of categories, or raise a DataError that names the column."""
+    """Return the indices and the texts of a column of categories, or raise a DataError that names the column."""
     try:
         return source.factor()
     except TypeError as error:
@@ -276,17 +276,17 @@ def _encode_vectors(column: Column, source: TableColumn, invalid: InvalidRows) -
 
 def _encode_categories(column: Column, source: TableColumn, schema: Schema, invalid: InvalidRows) -> Entries:
     """Return a one for each row whose category is known, in the column of its category or of its hash."""
-    codes, texts = factor_of_column(column, source)
+    indices, texts = factor_of_column(column, source)
     if schema.missing == "error":
-        invalid.add(np.flatnonzero(codes < 0), column.reference, MISSING_MESSAGE)
+        invalid.add(np.flatnonzero(indices < 0), column.reference, MISSING_MESSAGE)
     if column.kind == "hashed":
         hashed = [canonical_text(text) for text in texts] if column.by_value else texts
         places = hash_to_columns(column.key, hashed, schema.hash_columns)
     else:
         places = find_categories(texts, column.categories)
-    found = np.append(places, -1)[codes]
+    found = np.append(places, -1)[indices]
     if column.kind == "onehot" and column.categories:
-        invalid.categories.append((column.reference, texts, codes, (found < 0) & (codes >= 0)))
+        invalid.categories.append((column.reference, texts, indices, (found < 0) & (indices >= 0)))
     rows = np.flatnonzero(found >= 0)
     return rows, found[rows], np.ones(len(rows))
 

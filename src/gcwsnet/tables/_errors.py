@@ -73,8 +73,8 @@ class InvalidRows:
     reasons : dict of int to tuple
         The column and the error message of each invalid row.
     categories : list of tuple
-        For each column of categories the name, the distinct texts, the code of each row, and a mask of those rows whose
-        category is unknown, which is no error.
+        For each column of categories its name, its distinct texts, the index of each row among them, and a mask of the
+        rows whose category is unknown, which is no error.
     """
 
     def __init__(self, path: str | None, locate: Callable[[int], tuple[int, bytes]]) -> None:
@@ -150,8 +150,8 @@ class ErrorHandler:
             self.handle(*invalid.error(row), row)
         valid = invalid.valid_mask(batch.n_rows)
         counted = valid if batch.weight is None else valid & (batch.weight != 0)
-        for column, texts, codes, unknown in invalid.categories:
-            self.count_categories(column, texts, codes[counted], unknown[counted])
+        for column, texts, indices, unknown in invalid.categories:
+            self.count_categories(column, texts, indices[counted], unknown[counted])
         self.advance(batch.n_rows)
         yield batch.take(valid) if invalid.reasons else batch
 
@@ -170,12 +170,12 @@ class ErrorHandler:
         """Take note that these rows, valid or not, have been gone over."""
         self._n_rows += n_rows
 
-    def count_categories(self, column: ColumnReference, texts: list[str], codes: Any, unknown: Any) -> None:
-        """Count values of a column that are not missing, given by the codes of their texts, and the unknown ones."""
+    def count_categories(self, column: ColumnReference, texts: list[str], indices: Any, unknown: Any) -> None:
+        """Count values of a column that are not missing, given by the indices of their texts, and the unknown ones."""
         n_values, n_unknown, example = self._counts.get(column, (0, 0, ""))
         if n_unknown == 0 and unknown.any():
-            example = texts[codes[unknown][0]]
-        n_values += int(np.count_nonzero(codes >= 0))
+            example = texts[indices[unknown][0]]
+        n_values += int(np.count_nonzero(indices >= 0))
         self._counts[column] = n_values, n_unknown + int(np.count_nonzero(unknown)), example
 
     def warn_of_unknown_categories(self, stacklevel: int = 3) -> None:

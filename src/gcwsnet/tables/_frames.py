@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gcwsnet.tables._columns import TableColumn, kind_of_texts, table_columns
+from gcwsnet.tables._columns import TableColumn, table_columns
 from gcwsnet.tables._encode import encode
 from gcwsnet.tables._errors import ErrorHandler, InvalidRows
 from gcwsnet.tables._learn import Learner
@@ -75,18 +75,11 @@ def open_frame(X: Any) -> Frame:
 
 def learn_schema(frame: Frame, missing: str) -> Schema:
     """Return the schema of a frame, with a rule for missing values: "error" or "nan"."""
-    file_columns = [_file_column(name, column) for name, column in zip(frame.names, frame.columns, strict=True)]
+    file_columns = [FileColumn.describe(name, column) for name, column in zip(frame.names, frame.columns, strict=True)]
     inferred = infer_schema(file_columns, ReadOptions(missing=missing), None)
     learner = Learner(inferred)
     learner.update_columns(dict(enumerate(frame.columns)), _select(frame, inferred), np.ones(frame.n_rows, dtype=bool))
     return learner.schema()
-
-
-def _file_column(name: str, column: TableColumn) -> FileColumn:
-    if "vector" in column.kind:
-        lengths, _ = column.lists()
-        return FileColumn(name, column.kind, int(lengths[np.argmax(lengths > 0)]))
-    return FileColumn(name, kind_of_texts(column.factor().texts) if column.kind == "text" else column.kind)
 
 
 def encode_frame(frame: Frame, schema: Schema) -> Any:

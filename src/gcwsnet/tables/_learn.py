@@ -150,9 +150,9 @@ class Learner:
         """Learn categories and widths from the rows of a table that the boolean mask `valid` chooses."""
         for number, (column, sources) in enumerate(in_schema_order(columns, selection, self.start)):
             if column.kind == "onehot":
-                codes, texts = factor_of_column(column, sources[0])
-                occurring = np.unique(codes[valid])
-                present = [texts[code] for code in occurring[occurring >= 0]]
+                indices, texts = factor_of_column(column, sources[0])
+                occurring = np.unique(indices[valid])
+                present = [texts[index] for index in occurring[occurring >= 0]]
                 if "text" not in self._forms[number]:
                     self._forms[number].update(map(form_of_text, present))
                 if len(self._categories[number]) <= MAX_ONE_HOT:
@@ -160,8 +160,8 @@ class Learner:
             elif column.kind == "ordered":
                 self._check_order(number, tuple(factor_of_column(column, sources[0]).texts))
             elif column.kind == "sparse":
-                lengths, indices = sources[0].lists()
-                largest = int(indices[np.repeat(valid, lengths)].max(initial=0))
+                lengths, entries = sources[0].lists()
+                largest = int(entries[np.repeat(valid, lengths)].max(initial=0))
                 self._widths[number] = max(self._widths[number], largest + 1)
 
     def merge(self, other: Learner, path: str) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gcwsnet._memory import require_names
 from gcwsnet._validation import MOST_COLUMNS, check_choice, check_integer
-from gcwsnet.tables._columns import NUMBERS_WITH_COMMAS
+from gcwsnet.tables._columns import NUMBERS_WITH_COMMAS, TableColumn, are_values, form_of_text, kind_of_texts
 from gcwsnet.tables._errors import ColumnReference, DataError
 
 NUMBERS = ("number", "boolean", "date", "duration", "ordered")
@@ -320,6 +320,17 @@ class FileColumn(NamedTuple):
     kind: str
     width: int = 1
     by_value: bool = False
+
+    @classmethod
+    def describe(cls, name: str, column: TableColumn) -> FileColumn:
+        """Return a column of a frame or of a file with types, by its first values where it holds texts or lists."""
+        if "vector" in column.kind:
+            lengths, _ = column.lists()
+            return cls(name, column.kind, int(lengths[np.argmax(lengths > 0)]) if len(lengths) else 0)
+        if column.kind != "text":
+            return cls(name, column.kind)
+        texts = column.factor().texts
+        return cls(name, kind_of_texts(texts), by_value=are_values(set(map(form_of_text, texts[:1000]))))
 
 
 class ColumnNames:
