@@ -362,5 +362,5 @@ def _is_large(array: Any) -> bool:
     """Return whether some numbers of a column are beyond 2**53."""
     if len(array) == array.null_count:
         return False
-    least, most = require_pyarrow("CSV", "pyarrow.compute").min_max(array).as_py().values()
-    return most >= MOST_EXACT or least <= -MOST_EXACT
+    smallest, largest = require_pyarrow("CSV", "pyarrow.compute").min_max(array).as_py().values()
+    return largest >= MOST_EXACT or smallest <= -MOST_EXACT

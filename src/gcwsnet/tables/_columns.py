@@ -510,35 +510,3 @@ def pandas_kind(series: Any) -> str:
         "duration": types.is_timedelta64_dtype(dtype),
     }
     return next((kind for kind, found in holds.items() if found), str(dtype))
-
-
-def table_columns(frame: Any) -> tuple[list[Any], Sequence[TableColumn]]:
-    """Return the names and the columns of a frame of pandas, polars or pyarrow, or of one that speaks to pyarrow."""
-    if type(frame).__module__.split(".")[0] == "pandas":
-        return list(frame.columns), [_pandas_column(series) for _, series in frame.items()]
-    pyarrow = require_pyarrow(f"a frame of the type {type(frame).__name__}")
-    try:
-        table = frame.to_arrow() if hasattr(frame, "to_arrow") else pyarrow.table(frame)
-    except pyarrow.ArrowException as error:  # 128-bit integers of polars, for example
-        types = ", ".join(map(str, getattr(frame, "dtypes", ())))
-        raise TypeError(
-            f"the columns of a frame must have types that Arrow has, got {types:.200} ({error}); cast them"
-        ) from error
-    if isinstance(table, pyarrow.RecordBatch):
-        table = pyarrow.Table.from_batches([table])
-    table = table.unify_dictionaries().combine_chunks()
-    arrays = [
-        column.chunk(0) if column.num_chunks else pyarrow.array([], column.type) for column in table.itercolumns()
-    ]
-    return table.column_names, [ArrowColumn(array) for array in arrays]
-
-
-def _pandas_column(series: Any) -> TableColumn:
-    """Return a column of a frame of pandas; one that pandas keeps in pyarrow is a column of pyarrow."""
-    if type(series.dtype).__name__ != "ArrowDtype":
-        return PandasColumn(series)
-    pyarrow = require_pyarrow("a column of pandas that is kept in Arrow")
-    array = pyarrow.array(series)
-    if isinstance(array, pyarrow.ChunkedArray):
-        array = array.combine_chunks()
-    return ArrowColumn(array)

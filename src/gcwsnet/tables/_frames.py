@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gcwsnet.tables._columns import TableColumn, table_columns
+from gcwsnet.tables._columns import ArrowColumn, PandasColumn, TableColumn
 from gcwsnet.tables._encode import encode
-from gcwsnet.tables._errors import ErrorHandler, InvalidRows
+from gcwsnet.tables._errors import ErrorHandler, InvalidRows, require_pyarrow
 from gcwsnet.tables._learn import Learner
 from gcwsnet.tables._schema import (
     ColumnNames,
@@ -56,7 +56,7 @@ def is_frame(X: Any) -> bool:
 
 def open_frame(X: Any) -> Frame:
     """Return the columns of a frame by their names, which must differ."""
-    names, columns = table_columns(X)
+    names, columns = _table_columns(X)
     if not names or not len(columns[0]):
         raise ValueError(f"X must have at least one row and one column, got a frame of shape {np.shape(X)}")
     for number, name in enumerate(names):
@@ -71,6 +71,38 @@ def open_frame(X: Any) -> Frame:
     if twice:
         raise ValueError(f"column names must differ, got {twice[0]!r} more than once; rename or drop one of them")
     return Frame(X, texts, all(isinstance(name, str) for name in names), columns)
+
+
+def _table_columns(frame: Any) -> tuple[list[Any], Sequence[TableColumn]]:
+    """Return the names and the columns of a frame of pandas, polars or pyarrow, or of one that speaks to pyarrow."""
+    if type(frame).__module__.split(".")[0] == "pandas":
+        return list(frame.columns), [_pandas_column(series) for _, series in frame.items()]
+    pyarrow = require_pyarrow(f"a frame of the type {type(frame).__name__}")
+    try:
+        table = frame.to_arrow() if hasattr(frame, "to_arrow") else pyarrow.table(frame)
+    except pyarrow.ArrowException as error:  # 128-bit integers of polars, for example
+        types = ", ".join(map(str, getattr(frame, "dtypes", ())))
+        raise TypeError(
+            f"the columns of a frame must have types that Arrow has, got {types:.200} ({error}); cast them"
+        ) from error
+    if isinstance(table, pyarrow.RecordBatch):
+        table = pyarrow.Table.from_batches([table])
+    table = table.unify_dictionaries().combine_chunks()
+    arrays = [
+        column.chunk(0) if column.num_chunks else pyarrow.array([], column.type) for column in table.itercolumns()
+    ]
+    return table.column_names, [ArrowColumn(array) for array in arrays]
+
+
+def _pandas_column(series: Any) -> TableColumn:
+    """Return a column of a frame of pandas; one that pandas keeps in pyarrow is a column of pyarrow."""
+    if type(series.dtype).__name__ != "ArrowDtype":
+        return PandasColumn(series)
+    pyarrow = require_pyarrow("a column of pandas that is kept in Arrow")
+    array = pyarrow.array(series)
+    if isinstance(array, pyarrow.ChunkedArray):
+        array = array.combine_chunks()
+    return ArrowColumn(array)
 
 
 def learn_schema(frame: Frame, missing: str) -> Schema:
