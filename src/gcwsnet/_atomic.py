@@ -24,9 +24,7 @@ except ImportError:  # Windows, where a file that is open cannot be removed or m
 
 UNFINISHED = re.compile(r"\.gcwsnet-[0-9a-f]{16}\.part")
 LOCK = ".gcwsnet.lock"
-NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 STANDARD_STREAM = "-"
-NOTHING = re.compile(r"(?!)")
 AnyPath = str | os.PathLike[str]
 SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -78,7 +76,7 @@ def require_separate(
     outputs: Iterable[AnyPath],
     *,
     folder: AnyPath | None = None,
-    written: re.Pattern[str] = NOTHING,
+    written: re.Pattern[str] = re.compile(r"(?!)"),
 ) -> None:
     """Raise a ValueError if an output is an input or another output: by its path, or by a link that leads to it.
 
@@ -91,30 +89,28 @@ def require_separate(
     written : pattern
         The names of the files that are written to the folder.
     """
-    taken: dict[Any, str] = {}
-
-    def take(paths: Iterable[AnyPath], role: str, stream: TextIO | None) -> None:
-        for path in paths:
-            for identity in _identities(path, stream):
-                taken.setdefault(identity, f"{role} {path}")
-
-    def require_free(path: AnyPath, stream: TextIO | None = None) -> None:
-        for identity in _identities(path, stream) & taken.keys():
-            raise _not_separate(path, taken[identity])
-
-    take(inputs, "the input", sys.stdin)
+    taken = {identity: f"the input {path}" for path in inputs for identity in _identities(path, sys.stdin)}
     for path in outputs:
-        require_free(path, sys.stdout)
-        take([path], "the output", sys.stdout)
+        identities = _identities(path, sys.stdout)
+        _require_free(path, identities, taken)
+        taken |= dict.fromkeys(identities, f"the output {path}")
     if folder is None:
         return
-    for path in (folder, *(one for one in _entries(folder) if written.fullmatch(one.name))):
-        require_free(path)
+    entries = list(Path(folder).iterdir()) if os.path.isdir(folder) else []
+    for path in (folder, *(entry for entry in entries if written.fullmatch(entry.name))):
+        _require_free(path, _identities(path, None), taken)
     inside = os.path.realpath(folder)
-    for identity, place in taken.items():
+    for identity in taken:
         parent, name = os.path.split(identity) if isinstance(identity, str) else ("", "")
         if parent == inside and written.fullmatch(name):
-            raise _not_separate(os.path.join(folder, name), place)
+            _require_free(os.path.join(folder, name), {identity}, taken)
+
+
+def _require_free(path: AnyPath, identities: set[Any], taken: dict[Any, str]) -> None:
+    for identity in identities & taken.keys():
+        raise ValueError(
+            f"an output must be a file of its own, got {path}, which is {taken[identity]}; name another file"
+        )
 
 
 def _identities(path: AnyPath, stream: TextIO | None) -> set[Any]:
@@ -128,14 +124,6 @@ def _identities(path: AnyPath, stream: TextIO | None) -> set[Any]:
     if stat.S_ISREG(found.st_mode):
         return names | {(found.st_dev, found.st_ino)}
     return names if stat.S_ISDIR(found.st_mode) else set()
-
-
-def _entries(folder: AnyPath) -> list[Path]:
-    return list(Path(folder).iterdir()) if os.path.isdir(folder) else []
-
-
-def _not_separate(path: AnyPath, place: str) -> ValueError:
-    return ValueError(f"an output must be a file of its own, got {path}, which is {place}; name another file")
 
 
 def sync_folder(folder: Path) -> None:
@@ -195,7 +183,7 @@ def _create(folder: Path) -> tuple[Path, int]:
     """Return the path of a new file with a random name, and its locked descriptor; its mode is that of the umask."""
     while True:
         path = folder / f".gcwsnet-{secrets.token_hex(8)}.part"
-        number = os.open(path, NEW_FILE | SAFE, 0o666)
+        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | SAFE, 0o666)
         if _lock(number, wait=True) and _is_at(number, path):
             return path, number
         os.close(number)  # it was removed before it was locked

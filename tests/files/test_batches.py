@@ -49,22 +49,6 @@ def test_batches_have_one_size_and_come_again(batches: Batches) -> None:
     )
 
 
-@pytest.mark.parametrize("n_rows", [0, 1, 63, 64, 65, 640, 999, 1000, 5000])
-def test_rows_from_a_number_on(batches: Batches, n_rows: int) -> None:
-    expected = whole(batches)
-    rest = batches.skip(n_rows)
-    for _ in range(2):
-        given = list(rest)
-        assert [batch.n_rows for batch in given[:-1]] == [64] * max(0, len(given) - 1)
-        if n_rows >= N:
-            assert given == []
-        else:
-            assert same(whole(given).X, expected.X[n_rows:])
-            assert same(whole(given).y, np.asarray(expected.y)[n_rows:])
-    assert rest.survey().n_rows == max(0, N - n_rows)
-    assert rest.n_features == 1
-
-
 def test_a_loop_that_is_left_begins_again(batches: Batches) -> None:
     assert same(next(iter(batches)).X[:3].sum(), np.float64(6))
     assert same(next(iter(batches)).X[:3].sum(), np.float64(6))

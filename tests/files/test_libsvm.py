@@ -101,7 +101,7 @@ def test_a_given_width_is_that_of_all_rows(write: Write) -> None:
     skipping = read(path, n_features=2, on_error="skip")
     assert skipping.survey().n_rows == 1
     assert skipping.survey().skipped == 1
-    assert whole(skipping).y.tolist() == [1.0]  # type: ignore[union-attr]
+    assert whole(skipping).y.tolist() == [1.0]
 
 
 TOO_LARGE = "an index must be at most 2147483648 for n_features=2147483648"
@@ -152,7 +152,7 @@ def test_invalid_lines_are_skipped_counted_and_saved(write: Write, tmp_path: Pat
     path = write("a.svm", "1 1:1\n" + "\n2 2:2\n".join(lines) + "\n3 3:3")
     batches = read(path, index_base=1, on_error="skip", rejects=tmp_path / "rejects")
     for _ in range(2):
-        assert whole(batches).y.tolist() == [1.0, *[2.0] * (len(lines) - 1), 3.0]  # type: ignore[union-attr]
+        assert whole(batches).y.tolist() == [1.0, *[2.0] * (len(lines) - 1), 3.0]
         assert batches.skipped == len(lines)
         assert batches.reasons[0] == f"{path}:2:3: {FAULTS[0][2]}"
         assert (tmp_path / "rejects").read_text().splitlines() == lines
@@ -196,7 +196,7 @@ def test_unknown_labels_are_named(write: Write) -> None:
     error = fault(read(path, labels=[1, 2]))
     assert str(error) == f"{path}:3: a label must be one of the known labels (1, 2), got '5.0'; drop the row"
     batches = read(path, labels=[1, 2], on_error="skip")
-    assert whole(batches).y.tolist() == [1.0, 2.0]  # type: ignore[union-attr]
+    assert whole(batches).y.tolist() == [1.0, 2.0]
     assert batches.skipped == 1
 
 

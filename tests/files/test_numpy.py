@@ -47,18 +47,7 @@ def test_numbers_of_any_dtype_are_read(save: Callable[..., None], dtype: str, tm
     found = whole(read(tmp_path / "a.npz"))
     assert np.array_equal(found.X, given)
     assert found.X.dtype == (np.float64 if dtype in (">i4", "f8") else np.float32)
-    assert found.y is not None
     assert found.y.tolist() == np.array(["no", "yes"])[Y % 2].tolist()
-
-
-def test_fortran_order_is_read_if_it_is_not_compressed(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
-    np.savez(path, X=np.asfortranarray(X))
-    assert same(whole(read(path)).X, X)
-    np.savez_compressed(path, X=np.asfortranarray(X))
-    assert "a compressed array must be in C order, row by row, got X.npy in Fortran order; save it with" in str(
-        fault(read(path))
-    )
 
 
 @pytest.mark.parametrize("compressed", [True, False])
@@ -117,7 +106,8 @@ ODD_HEADERS = {
     HEADER.format("'<f8'", "(-4, -3)"): "has the shape (-4, -3)",
     HEADER.format("'<f8'", f"({10**30}, 3)"): "",
     HEADER.format("'<f8'", "(10, 3)"): "",
-    HEADER.format("'<f8'", "()"): "two dimensions",
+    HEADER.format("'<f8'", "()"): "than its header says",
+    HEADER.format("'<f8'", "(12,)"): "two dimensions",
     HEADER.format("'<f8'", f"({10**14}, 0)"): "at least one column",
     HEADER.format("'<c16'", "(2, 3)"): "must hold real numbers, got complex128",
     HEADER.format("'|O'", "(4, 3)"): "holds Python objects or records",
@@ -224,13 +214,6 @@ def test_a_truncated_npz_is_an_error(save: Callable[..., None], part: float, tmp
     save(file, X=X)
     path = tmp_path / "a.npz"
     path.write_bytes(file.getvalue()[: int(part * len(file.getvalue()))])
-    assert "arrays must be complete" in str(fault(read(path)))
-
-
-def test_a_truncated_npy_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "a.npy"
-    np.save(path, X)
-    path.write_bytes(path.read_bytes()[:-8])
     assert "arrays must be complete" in str(fault(read(path)))
 
 

@@ -19,20 +19,20 @@ def test_sources_of_another_type_are_an_error() -> None:
         read(3)
 
 
+OF_TABLES: dict[str, Any] = {"label": 0, "weight": 0, "columns": [0], "exclude": [0], "categorical": [0]}
+OF_TABLES |= {"hash_columns": 3, "header": True}
+
+
 @pytest.mark.parametrize(
-    ("name", "text", "settings"),
-    [
-        ("a.svm", "1 1:1\n", {"label": 0}),
-        ("a.svm", "1 1:1\n", {"header": True}),
-        ("a.svm", "1 1:1\n", {"hash_columns": 8}),
-        ("a.csv", "1,2\n3,4\n", {"index_base": 1}),
-    ],
+    ("format_", "options"),
+    [("libsvm", OF_TABLES), ("arrays", OF_TABLES | {"index_base": 0}), ("csv", {"index_base": 1})],
 )
-def test_options_that_do_not_apply_to_a_format_are_an_error(
-    write: Write, name: str, text: str, settings: dict[str, Any]
-) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(settings))} does not apply to"):
-        read(write(name, text), **settings)
+def test_options_that_do_not_apply_are_an_error(format_: str, options: dict[str, Any], write: Write) -> None:
+    sources = {"libsvm": write("a.svm", "1 1:1\n"), "csv": write("a.csv", "1,2\n3,4\n"), "arrays": np.ones((2, 2))}
+    for name, value in options.items():
+        option: dict[str, Any] = {name: value}
+        with pytest.raises(ValueError, match=f"{name} does not apply to {format_}.*got {name}="):
+            read(sources[format_], **option)
 
 
 @pytest.mark.parametrize(

@@ -67,11 +67,6 @@ def test_a_sorted_file_is_mixed() -> None:
     assert min(seen[4:-4]) >= 4
 
 
-def test_rows_from_a_number_on_are_those_of_the_whole_order() -> None:
-    batches = shuffle(numbered(1000), 128, 2)
-    assert order(batches.skip(333)) == order(batches)[333:]
-
-
 def test_the_order_stays_as_it_is() -> None:
     assert order(shuffle(numbered(12), 6, 0)) == GOLDEN
 

@@ -23,16 +23,6 @@ def test_numbers_may_be_categories(write: Write) -> None:
     assert batches.schema.feature_names() == ["zip=10", "zip=9", "x"]
 
 
-def test_categories_of_a_stream_are_hashed_without_a_survey(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PEOPLE.encode())))
-    batches = read("-", label="label", weight="w", hash_columns=5)
-    found = whole(batches)
-    assert batches.n_features == 6
-    assert found.X[:, 0].tolist() == [30, 40.5, -50, 7]
-    assert found.X[:, 1:].sum(axis=1).tolist() == [1, 1, 1, 1]
-    assert np.array_equal(found.X[0, 1:], found.X[3, 1:])
-
-
 def test_a_stream_with_text_needs_no_option(monkeypatch: pytest.MonkeyPatch, write: Write) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PEOPLE.encode())))
     batches = read("-", label="label", weight="w")

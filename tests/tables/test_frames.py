@@ -15,7 +15,6 @@ import pytest
 from scipy import sparse
 
 from gcwsnet.files import Schema, read
-from gcwsnet.tables._columns import ArrowColumn, PandasColumn, factor_of
 from gcwsnet.tables._frames import encode_frame, is_frame, learn_schema, open_frame
 from tests.files.conftest import whole
 
@@ -103,22 +102,6 @@ def test_a_schema_learned_from_a_file_is_that_of_the_frame_read_from_it(tmp_path
     assert read(tmp_path / "a.parquet", missing="nan").schema == schema_of(pd.read_parquet(tmp_path / "a.parquet"))
 
 
-def test_numbers_that_are_categories_are_the_same_texts_everywhere(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"code": pd.Categorical([7, 12, None, 7]), "x": range(4)})
-    schema = schema_of(frame)
-    assert schema.feature_names() == ["code=12", "code=7", "x"]
-    expected = [[0, 1, 0], [1, 0, 1], [0, 0, 2], [0, 1, 3]]
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    frame.to_parquet(tmp_path / "a.parquet")
-    for X in (
-        rows_of(frame, schema),
-        rows_of(frame.astype({"code": float}), schema),
-        whole(read(tmp_path / "a.csv", schema=schema)).X,
-        whole(read(tmp_path / "a.parquet", schema=schema)).X,
-    ):
-        assert X.tolist() == expected
-
-
 def test_categories_that_were_not_seen_are_not_there() -> None:
     schema = schema_of(table())
     other = table().assign(city="Nice", size=pd.Categorical(["huge"] * 4), kind=["a", "never", None, "new"])
@@ -140,13 +123,6 @@ def test_many_categories_are_hashed_and_numbers_beside_them_are_marked() -> None
     assert schema.numeric is not None
     assert schema.numeric.tolist() == [True, *[False] * (2 + 16384)]
     assert schema_of(frame[:100]).numeric is None
-
-
-def test_text_of_several_kinds_is_text(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"answer": ["true", "false", "unknown"], "day": ["2020-01-01", "soon", "2020-01-02"]})
-    assert [column.kind for column in schema_of(frame).columns] == ["onehot", "onehot"]
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    assert read(tmp_path / "a.csv", missing="nan").schema == schema_of(frame)
 
 
 def test_missing_numbers_of_csr_are_stored() -> None:
@@ -224,30 +200,6 @@ def test_what_is_a_frame() -> None:
     assert not is_frame(pd.DataFrame.sparse.from_spmatrix(sparse.csr_array(np.eye(3))))
     with pytest.raises(TypeError, match=r"give X\.collect\(\)"):
         is_frame(pl.LazyFrame({"a": [1]}))
-
-
-def test_categories_cost_by_distinct_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-
-    def text_of(value: Any) -> str:
-        asked.append(value)
-        return str(value)
-
-    monkeypatch.setattr("gcwsnet.tables._columns.text_of", text_of)
-    for column in (
-        PandasColumn(pd.Series(["a", "b"] * 500)),
-        PandasColumn(pd.Series(["a", "b"] * 500, dtype="category")),
-        ArrowColumn(pa.array(["a", "b"] * 500)),
-        ArrowColumn(pa.array(["a", "b"] * 500).dictionary_encode()),
-    ):
-        asked.clear()
-        assert column.factor().texts == asked == ["a", "b"]
-
-
-def test_values_with_the_same_text_are_one_category() -> None:
-    factor = factor_of([0, 1, 2, -1], [1, 1.0, None])
-    assert factor.texts == ["1"]
-    assert factor.codes.tolist() == [0, 0, -1, -1]
 
 
 def test_pandas_needs_no_pyarrow(tmp_path: Path) -> None:

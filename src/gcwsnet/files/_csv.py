@@ -1,4 +1,4 @@
-"""The rows of CSV text: blocks of whole rows, the rows of a block, and the repair of blocks that pyarrow refuses.
+"""CSV files. pyarrow parses blocks of rows; those that it refuses are gone over row by row to name the invalid rows.
 
 Rows and fields are split by the native core, which splits them as pyarrow, pandas and Python's csv do.
 """
@@ -6,44 +6,174 @@ Rows and fields are split by the native core, which splits them as pyarrow, pand
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gcwsnet import _core
 from gcwsnet._validation import INEXACT, MAX_EXACT
 from gcwsnet.files._reader import TableReader
 from gcwsnet.files._sources import (
-    BLOCK_BYTES,
     BYTE_ORDER_MARK,
     HEAD_BYTES,
+    WITHIN_QUOTES,
     LineBlock,
-    ReadBytes,
     Source,
-    chunks_of_text,
+    line_blocks,
     line_too_long,
+    open_quote,
     require_text,
 )
 from gcwsnet.tables._columns import (
     INTEGER,
+    MISSING_TEXTS,
     MISSING_VALUES,
+    ArrowColumn,
+    TableColumn,
     are_values,
     form_of_text,
-    is_inexact,
+    is_inexact_text,
     kind_of_texts,
     labels_of_texts,
 )
-from gcwsnet.tables._encode import Table
-from gcwsnet.tables._errors import DataError, ErrorHandler, RowOrigin, quote, require_pyarrow
-from gcwsnet.tables._schema import ColumnSelection, FileColumn, ReadOptions, Schema
+from gcwsnet.tables._errors import DataError, InvalidRows, quote, require_pyarrow
+from gcwsnet.tables._schema import ColumnSelection, FileColumn, Schema
 
 NUMBER = re.compile(r"[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
-
 NAN = re.compile(r"[-+]?nan(\(\w*\))?", re.ASCII | re.IGNORECASE)  # as pyarrow parses it, whatever the case
-
 NUMBERS, STRINGS, LABELS = "numbers", "strings", "labels"  # labels are numbers, and integers of any size
 
-START_OF_ROW, WITHIN_QUOTES = 0, 2  # states of scan_csv
+
+class CsvHead(NamedTuple):
+    """What the beginning of a file tells: its columns, and whether its first row holds their names."""
+
+    columns: list[FileColumn]
+    has_names: bool
+
+
+class CsvReader(TableReader):
+    """A reader of CSV files. The first values of a column tell what it holds: numbers, booleans, dates or text."""
+
+    delimiter = ","
+    has_types = False
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._heads: dict[str, CsvHead] = {}
+
+    def file_columns(self, source: Source) -> list[FileColumn]:
+        """Return the columns as the first rows of the file tell them."""
+        return self._head(source).columns
+
+    def is_empty(self, source: Source) -> bool:
+        """Return whether there is nothing in the file."""
+        return not source.head().strip(b" \r\n")
+
+    def read_columns(
+        self, source: Source, schema: Schema, selection: ColumnSelection
+    ) -> Iterator[tuple[Mapping[int, TableColumn], InvalidRows]]:
+        """Yield the columns of each block of rows."""
+        head = self._head(source)
+        types = {
+            number: NUMBERS if column.kind == "number" else STRINGS
+            for number, column in zip(selection.features, schema.columns, strict=True)
+        }
+        if selection.label is not None:
+            is_number = head.columns[selection.label].kind == "number"
+            label_type = schema.label_type or (NUMBERS if is_number else STRINGS)
+            types[selection.label] = STRINGS if label_type == STRINGS else LABELS
+        if selection.weight is not None:
+            types[selection.weight] = NUMBERS
+        parser = BlockParser(source.name, self.delimiter, [column.name for column in head.columns], types)
+        with source.open() as stream:
+            blocks = line_blocks(
+                stream.read, path=source.name, longest_line=self.options.longest_line, delimiter=self.delimiter
+            )
+            for block in _without_names(blocks, self.delimiter) if head.has_names else blocks:
+                arrays, invalid = parser(block)
+                if arrays:
+                    yield {number: ArrowColumn(array) for number, array in arrays.items()}, invalid
+
+    def _head(self, source: Source) -> CsvHead:
+        if source.name not in self._heads:
+            fields = [split_fields(row.text, self.delimiter) for row in self._first_rows(source)[:1000]]
+            self._heads[source.name] = _parse_head(fields, self.options.header, source.name)
+        return self._heads[source.name]
+
+    def _first_rows(self, source: Source) -> list[CsvRow]:
+        """Return the whole rows of the first 64 KiB, and of more until there are two."""
+        longest_line, n_bytes = self.options.longest_line, HEAD_BYTES
+        while True:
+            head = source.head(n_bytes)
+            require_text(head[:HEAD_BYTES], source.name)
+            text = head.removeprefix(BYTE_ORDER_MARK)
+            end, _, _, state, _ = _core.scan_csv(text, self.delimiter, 0, False)
+            if len(head) < n_bytes:
+                if state == WITHIN_QUOTES:
+                    raise open_quote(LineBlock(text, 1), self.delimiter, source.name)
+                return split_rows(LineBlock(text, 1), self.delimiter)
+            rows = split_rows(LineBlock(text[:end], 1), self.delimiter)
+            if len(rows) >= 2 or (rows and n_bytes > longest_line):
+                return rows
+            if n_bytes > longest_line:
+                raise line_too_long(source.name, 1, longest_line, open_quote=state == WITHIN_QUOTES)
+            n_bytes = min(2 * n_bytes, longest_line + 1)
+
+
+class TsvReader(CsvReader):
+    """A reader of TSV files: CSV with tabs."""
+
+    delimiter = "\t"
+
+
+def _parse_head(rows: list[list[str]], has_names: bool | str, path: str) -> CsvHead:
+    """Return what the first rows of a file tell."""
+    if not rows:
+        raise DataError("there must be at least one row, got an empty file; is this the right file?", path=path)
+    semicolons = {sum(field.count(";") for field in row) for row in rows}
+    if len(rows) > 1 and len(rows[0]) == 1 and len(semicolons) == 1 and semicolons != {0}:
+        raise DataError(
+            f"columns must be separated by commas, or by tabs in .tsv, got semicolons in {quote(rows[0][0])}; write "
+            "the file again, for example with pandas: read_csv(path, sep=';', decimal=',').to_csv(path, index=False)",
+            path=path,
+            line=1,
+        )
+    if has_names == "auto":
+        has_names = is_header(rows[0], rows[1] if len(rows) > 1 else None)
+    names: Sequence[str | None] = [None] * len(rows[0])
+    if has_names:
+        names = [name.strip() for name in rows[0]]
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise DataError(f"column names must differ, got {twice[0]!r} twice; give header=False", path=path, line=1)
+        rows = rows[1:]
+    columns = []
+    for number, name in enumerate(names):
+        values = [row[number] for row in rows if number < len(row) and row[number].strip() not in MISSING_TEXTS]
+        kind = "number" if not values or is_number(values[0]) else kind_of_texts(values)
+        columns.append(FileColumn(name, kind, by_value=are_values(set(map(form_of_text, values)))))
+    return CsvHead(columns, bool(has_names))
+
+
+def is_header(first: Sequence[str], second: Sequence[str] | None) -> bool:
+    """Return whether the first row holds the names of the columns.
+
+    It does if none of its fields is a number, if it has text where the second row has a number, or if it counts the
+    columns: 0, 1, 2, ...
+    """
+    if not any(is_number(field) for field in first):
+        return True
+    if second is not None and any(
+        not is_number(one) and one.strip() not in MISSING_TEXTS and is_number(two)
+        for one, two in zip(first, second, strict=False)
+    ):
+        return True
+    return len(first) > 1 and [field.strip() for field in first] == [str(i) for i in range(len(first))]
+
+
+def is_number(field: str) -> bool:
+    """Return whether a field is a number; a missing value is not."""
+    return NUMBER.fullmatch(field.strip()) is not None
 
 
 class CsvRow(NamedTuple):
@@ -65,415 +195,66 @@ def split_fields(text: bytes, delimiter: str) -> list[str]:
     return [field.decode("utf-8", errors="surrogateescape") for field in _core.split_csv_fields(text, delimiter)]
 
 
-def csv_blocks(
-    read: ReadBytes, *, delimiter: str, path: str, longest_line: int, block_bytes: int = BLOCK_BYTES
-) -> Iterator[LineBlock]:
-    """Yield blocks of whole rows, each byte of which is looked at once; see `line_blocks` for the parameters.
-
-    A quote that is still open at the end of the file is an error.
-    """
-    pending: list[bytes] = []
-    n_pending, line, pending_lines = 0, 1, 0
-    state, after_return = START_OF_ROW, False
-    for chunk in chunks_of_text(read, block_bytes):
-        end, end_lines, lines, state, after_return = _core.scan_csv(chunk, delimiter, state, after_return)
-        if end:
-            yield LineBlock(b"".join([*pending, chunk[:end]]), line)
-            line += pending_lines + end_lines
-            pending, n_pending, pending_lines = [], 0, -end_lines
-        pending.append(chunk[end:])
-        n_pending += len(chunk) - end
-        pending_lines += lines
-        if n_pending > longest_line:
-            raise line_too_long(path, line, longest_line, open_quote=state == WITHIN_QUOTES)
-    rest = LineBlock(b"".join(pending), line)
-    if state == WITHIN_QUOTES:
-        raise open_quote(rest, delimiter, path)
-    if rest.text:
-        yield rest
+def _without_names(blocks: Iterator[LineBlock], delimiter: str) -> Iterator[LineBlock]:
+    """Yield the blocks without the first row that is not blank."""
+    for block in blocks:
+        ends = _core.split_csv_rows(block.text, delimiter)[1]
+        if len(ends):
+            rest = block.text[int(ends[0]) :]
+            rest = rest[2 if rest.startswith(b"\r\n") else 1 :]
+            removed = block.text[: len(block.text) - len(rest)]
+            yield LineBlock(rest, block.first_line + _core.scan_csv(removed, delimiter, 0, False)[2])
+            break
+    yield from blocks
 
 
-def without_first_row(block: LineBlock, delimiter: str) -> LineBlock | None:
-    """Return a block without its first row and the end of that, or None if there is no row in it."""
-    ends = _core.split_csv_rows(block.text, delimiter)[1]
-    if len(ends) == 0:
-        return None
-    rest = block.text[int(ends[0]) :]
-    rest = rest[2 if rest.startswith(b"\r\n") else 1 :]
-    removed = block.text[: len(block.text) - len(rest)]
-    return LineBlock(rest, block.first_line + _core.scan_csv(removed, delimiter, START_OF_ROW, False)[2])
-
-
-def open_quote(rest: LineBlock, delimiter: str, path: str) -> DataError:
-    """Return the error for a text whose last row has a double quote that is not closed."""
-    row = split_rows(rest, delimiter)[-1]
-    return DataError(
-        f"a double quote that opens a field must be closed, and the row that begins here, {quote(row.text)}, goes on "
-        "to the end of the file; close the quote, or double it and put quotes around the field",
-        path=path,
-        line=row.line,
-    )
-
-
-def is_number(field: str) -> bool:
-    """Return whether a field is a number; a missing value is not."""
-    return NUMBER.fullmatch(field.strip()) is not None
-
-
-class RepairedBlock(NamedTuple):
-    """The valid rows of a block as pyarrow can parse them.
-
-    Attributes
-    ----------
-    text : bytes
-    rows : list of CsvRow
-        The same rows as they are in the file.
-    positions : list of int
-        Their numbers among all rows of the block.
-    n_rows : int
-        The number of rows of the block, with the skipped ones.
-    error : DataError or None
-        The error that ended the rows.
-    """
-
-    text: bytes
-    rows: list[CsvRow]
-    positions: list[int]
-    n_rows: int
-    error: DataError | None
-
-
-class BlockRepair:
-    """A slow parser of blocks, which finds the invalid rows and writes the valid ones so that pyarrow can parse them.
+class BlockParser:
+    """A parser of blocks of rows: pyarrow, and a slow way for blocks that it refuses or that it would change.
 
     Parameters
     ----------
     path : str
     delimiter : str
     names : list of str or None
-        The names of the columns.
+        The names of all columns.
     types : dict of int to {"numbers", "labels", "strings"}
         The columns that are read, and what they must hold.
     """
 
     def __init__(self, path: str, delimiter: str, names: Sequence[str | None], types: dict[int, str]) -> None:
+        self._pyarrow, self._csv = require_pyarrow("CSV"), require_pyarrow("CSV", "pyarrow.csv")
         self._path, self._delimiter, self._names, self._types = path, delimiter, names, types
-
-    def __call__(self, block: LineBlock, errors: ErrorHandler) -> RepairedBlock:
-        """Return the valid rows: all of them, or those before the first invalid one where reading stops at it."""
-        lines: list[bytes] = []
-        rows: list[CsvRow] = []
-        positions: list[int] = []
-        all_rows = split_rows(block, self._delimiter)
-        for position, row in enumerate(all_rows):
-            fields = self._parse_or_error(row)
-            if not isinstance(fields, DataError):
-                lines.append(self._quoted(fields))
-                rows.append(row)
-                positions.append(position)
-            elif errors.on_error == "stop":
-                return RepairedBlock(b"".join(lines), rows, positions, position, fields)
-            else:
-                errors.handle(fields, row.text, position)
-        return RepairedBlock(b"".join(lines), rows, positions, len(all_rows), None)
-
-    def _parse_or_error(self, row: CsvRow) -> list[str] | DataError:
-        try:
-            return self._parse(row)
-        except DataError as error:
-            return error
-
-    def _quoted(self, fields: list[str]) -> bytes:
-        quoted = ('"' + field.replace('"', '""') + '"' for field in fields)
-        return (self._delimiter.join(quoted) + "\n").encode("utf-8", errors="surrogateescape")
-
-    def _parse(self, row: CsvRow) -> list[str]:
-        """Return the fields of a row, with numbers as pyarrow parses them."""
-        fields = split_fields(row.text, self._delimiter)
-        if len(fields) != len(self._names):
-            raise self._error(f"a row must have {len(self._names)} columns, got {len(fields)}; drop the row", row)
-        for number, kind in self._types.items():
-            if kind != STRINGS:
-                fields[number] = self._normalize_number(fields[number], row, number)
-            if not fields[number].isascii() and any("\ud800" <= letter <= "\udfff" for letter in fields[number]):
-                raise self._error(
-                    "a text must be UTF-8, got other bytes; convert the file, or drop the row", row, number
-                )
-        return fields
-
-    def _normalize_number(self, field: str, row: CsvRow, number: int) -> str:
-        stripped = field.strip()
-        if stripped in MISSING_VALUES or NAN.fullmatch(stripped):
-            return ""
-        if not is_number(field):
-            got = quote(field.encode("utf-8", errors="surrogateescape"))
-            raise self._error(
-                f"a value must be a number, got {got}; if the column has categories, name it in categorical",
-                row,
-                number,
-            )
-        if not INTEGER.fullmatch(stripped):
-            return repr(float(field))
-        if self._types[number] == NUMBERS and is_inexact(Decimal(stripped)):
-            got = quote(stripped)
-            raise self._error(
-                f"{INEXACT}, got {got}; subtract an offset, name the column in categorical, or write it with a decimal "
-                "point if rounding is fine",
-                row,
-                number,
-            )
-        return stripped.removeprefix("+")
-
-    def _error(self, message: str, row: CsvRow, number: int | None = None) -> DataError:
-        column = None if number is None else self._names[number] or number + 1
-        return DataError(message, path=self._path, line=row.line, column=column)
-
-
-HEAD_ROWS = 1000
-
-CONVERTED = 1000
-
-"""The columns that pyarrow converts at a time: each takes some 7 KB, most of it for a copy of the missing values."""
-
-
-class CsvHead(NamedTuple):
-    """The beginning of a file: the names of its columns if it has some, and its first rows."""
-
-    names: list[str] | None
-    n_columns: int
-    rows: list[list[str]]
-
-    @property
-    def column_names(self) -> Sequence[str | None]:
-        """The name of each column, or None for each column if the file has no header."""
-        return [None] * self.n_columns if self.names is None else self.names
-
-    def value_type(self, number: int) -> str:
-        """Return "numbers" or "strings" by the first value of a column that is not missing."""
-        first = next(self._values(number), None)
-        return NUMBERS if first is None or is_number(first) else STRINGS
-
-    def kind(self, number: int) -> str:
-        """Return "number" by the first value of a column that is not missing, and other kinds by all of them."""
-        return "number" if self.value_type(number) == NUMBERS else kind_of_texts(list(self._values(number)))
-
-    def has_values(self, number: int) -> bool:
-        """Return whether the values of a column are numbers or booleans, all written in one way."""
-        return are_values(set(map(form_of_text, self._values(number))))
-
-    def _values(self, number: int) -> Iterator[str]:
-        """Yield the values of a column that are not missing."""
-        values = (row[number] for row in self.rows if number < len(row))
-        return (value for value in values if value.strip() not in MISSING_VALUES)
-
-
-class CsvReader(TableReader):
-    """A reader of CSV files. The first values of a column tell what it holds: numbers, booleans, dates or text."""
-
-    delimiter = ","
-
-    def __init__(self, sources: Sequence[Source], options: ReadOptions) -> None:
-        super().__init__(sources, options)
-        self._heads: dict[str, CsvHead] = {}
-
-    def file_columns(self, source: Source) -> list[FileColumn]:
-        """Return the columns as the first rows of the file tell them."""
-        head = self._head(source)
-        return [
-            FileColumn(name, head.kind(number), by_value=head.has_values(number))
-            for number, name in enumerate(head.column_names)
-        ]
-
-    def is_empty(self, source: Source) -> bool:
-        """Return whether there is nothing in the file."""
-        return not source.head().strip(b" \r\n")
-
-    def text_label_type(self, source: Source, label: int) -> str | None:
-        """Return the type of the first label."""
-        return self._head(source).value_type(label)
-
-    def read_tables(
-        self, source: Source, schema: Schema, selection: ColumnSelection, errors: ErrorHandler
-    ) -> Iterator[tuple[Table, RowOrigin]]:
-        """Yield a table for each block of lines."""
-        head = self._head(source)
-        label_type = None if selection.label is None else schema.label_type or head.value_type(selection.label)
-        types = _column_types(schema, selection, label_type or NUMBERS)
-        parse = BlockParser(self.delimiter, head.n_columns, types)
-        repair = BlockRepair(source.name, self.delimiter, head.column_names, types)
-        for block in self._blocks(source, with_header=head.names is None):
-            arrays, repaired = parse(block.text), None
-            if arrays is None or parse.has_inexact(block.text, arrays):
-                repaired = repair(block, errors)
-                arrays = parse(repaired.text)
-            if arrays is None or (repaired and arrays and len(next(iter(arrays.values()))) != len(repaired.rows)):
-                raise DataError(
-                    f"rows must be CSV, got some that pyarrow cannot parse: {parse.last_error}",
-                    path=source.name,
-                    line=block.first_line,
-                )
-            if arrays:
-                origin = _row_origin(source.name, block, self.delimiter, repaired)
-                if selection.label is not None and types[selection.label] == LABELS:
-                    arrays |= parse.integer_labels(repaired.text if repaired else block.text, arrays, source.name)
-                yield Table.from_arrays(arrays, selection), origin
-            elif repaired:
-                errors.advance(repaired.n_rows)
-            if repaired and repaired.error is not None:
-                raise repaired.error
-
-    def _blocks(self, source: Source, *, with_header: bool) -> Iterator[LineBlock]:
-        longest_line = self.options.longest_line
-        with source.open() as stream:
-            blocks = csv_blocks(stream.read, delimiter=self.delimiter, path=source.name, longest_line=longest_line)
-            yield from blocks if with_header else _without_header(blocks, self.delimiter)
-
-    def _head(self, source: Source) -> CsvHead:
-        if source.name not in self._heads:
-            rows = self._first_rows(source)[:HEAD_ROWS]
-            fields = [split_fields(row.text, self.delimiter) for row in rows]
-            self._heads[source.name] = self._parse_head(fields, source.name)
-        return self._heads[source.name]
-
-    def _first_rows(self, source: Source) -> list[CsvRow]:
-        """Return the whole rows of the first 64 KiB, and of more until there are two."""
-        longest_line, n_bytes = self.options.longest_line, HEAD_BYTES
-        while True:
-            head = source.head(n_bytes)
-            require_text(head[:HEAD_BYTES], source.name)
-            text = head.removeprefix(BYTE_ORDER_MARK)
-            end, _, _, state, _ = _core.scan_csv(text, self.delimiter, START_OF_ROW, False)
-            if len(head) < n_bytes:
-                if state == WITHIN_QUOTES:
-                    raise open_quote(LineBlock(text, 1), self.delimiter, source.name)
-                return split_rows(LineBlock(text, 1), self.delimiter)
-            rows = split_rows(LineBlock(text[:end], 1), self.delimiter)
-            if len(rows) >= 2 or (rows and n_bytes > longest_line):
-                return rows
-            if n_bytes > longest_line:
-                raise line_too_long(source.name, 1, longest_line, open_quote=state == WITHIN_QUOTES)
-            n_bytes = min(2 * n_bytes, longest_line + 1)
-
-    def _parse_head(self, rows: list[list[str]], path: str) -> CsvHead:
-        if not rows:
-            raise DataError("there must be at least one row, got an empty file; is this the right file?", path=path)
-        _refuse_semicolons(rows, path)
-        has_header = self.options.header
-        if has_header == "auto":
-            has_header = is_header(rows[0], rows[1] if len(rows) > 1 else None)
-        if not has_header:
-            return CsvHead(None, len(rows[0]), rows)
-        names = [name.strip() for name in rows[0]]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise DataError(f"column names must differ, got {twice!r} twice; give header=False", path=path, line=1)
-        return CsvHead(names, len(names), rows[1:])
-
-
-class TsvReader(CsvReader):
-    """A reader of TSV files: CSV with tabs."""
-
-    delimiter = "\t"
-
-
-def is_header(first: Sequence[str], second: Sequence[str] | None) -> bool:
-    """Return whether the first row holds the names of the columns.
-
-    It does if none of its fields is a number, if it has text where the second row has a number, or if it counts the
-    columns: 0, 1, 2, ...
-    """
-    if not any(is_number(field) for field in first):
-        return True
-    if second is not None and any(
-        not is_number(one) and one.strip() not in MISSING_VALUES and is_number(two)
-        for one, two in zip(first, second, strict=False)
-    ):
-        return True
-    return len(first) > 1 and [field.strip() for field in first] == [str(i) for i in range(len(first))]
-
-
-def _refuse_semicolons(rows: list[list[str]], path: str) -> None:
-    """Raise DataError if a file with a header has columns that are separated by semicolons, as with decimal commas."""
-    counts = {sum(field.count(";") for field in row) for row in rows}
-    if len(rows) > 1 and len(rows[0]) == 1 and len(counts) == 1 and counts != {0}:
-        raise DataError(
-            f"columns must be separated by commas, or by tabs in .tsv, got semicolons in {quote(rows[0][0])}; write "
-            "the file again, for example with pandas: read_csv(path, sep=';', decimal=',').to_csv(path, index=False)",
-            path=path,
-            line=1,
-        )
-
-
-class BlockParser:
-    """A fast parser of blocks: pyarrow.
-
-    Parameters
-    ----------
-    delimiter : str
-    n_columns : int
-    types : dict of int to {"numbers", "labels", "strings"}
-        The columns that are read, and what they must hold.
-
-    Attributes
-    ----------
-    last_error : str
-        Why the last text could not be parsed.
-    """
-
-    def __init__(self, delimiter: str, n_columns: int, types: dict[int, str]) -> None:
-        self._csv = require_pyarrow("CSV", "pyarrow.csv")
-        self._pyarrow = require_pyarrow("CSV")
-        self._types = types
-        self._names = [str(number) for number in range(n_columns)]
-        self._plain = self._csv.ParseOptions(delimiter=delimiter)
-        self._quoted = self._csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         self._converts = self._convert_options(types)
-        self.last_error = ""
 
-    def __call__(self, text: bytes) -> dict[int, Any] | None:
-        """Return the columns by their numbers, an empty dict if there are no rows, or None if a row is invalid."""
-        if not text.strip(b"\r\n"):
-            return {}
-        return self._parse(text, self._converts)
+    def __call__(self, block: LineBlock) -> tuple[dict[int, Any], InvalidRows]:
+        """Return the columns of all rows by their numbers, an empty dict if there are none, and the invalid rows.
 
-    def has_inexact(self, text: bytes, arrays: dict[int, Any]) -> bool:
-        """Return whether a column of numbers has an integer that float64 does not hold."""
-        return any(any(self._inexact(column)) for column in self._large(text, arrays, NUMBERS).values())
+        An invalid row has missing values in all columns.
+        """
+        rows: list[CsvRow] = []
 
-    def integer_labels(self, text: bytes, arrays: dict[int, Any], path: str) -> dict[int, Any]:
-        """Return the column of labels as integers where float64 does not hold them, and else nothing."""
-        found: dict[int, Any] = {}
-        for number, column in self._large(text, arrays, LABELS).items():
-            if any(self._inexact(column)):
-                texts = ["0" if text is None else text for text in column.to_pylist()]
-                try:
-                    labels = labels_of_texts(texts)
-                except ValueError:
-                    got = quote(next(self._inexact(column)))
-                    message = f"labels that are integers must be within int64 or text, got {got}; number the labels"
-                    raise DataError(message, path=path) from None
-                found[number] = self._pyarrow.array(labels, mask=column.is_null().to_numpy(zero_copy_only=False))
-        return found
+        def locate(row: int) -> CsvRow:
+            if not rows:  # they are split only if an error asks for one
+                rows.extend(split_rows(block, self._delimiter))
+            return rows[row]
 
-    def _large(self, text: bytes, arrays: dict[int, Any], kind: str) -> dict[int, Any]:
-        """Return the columns of a kind with numbers beyond 2**53 as texts."""
-        numbers = [number for number, one in self._types.items() if one == kind and _is_large(arrays.get(number))]
-        if not numbers:
-            return {}
-        return self._parse(text, self._convert_options(dict.fromkeys(numbers, STRINGS))) or {}
-
-    @staticmethod
-    def _inexact(column: Any) -> Iterator[str]:
-        """Yield the texts of a column that are integers that float64 does not hold."""
-        long = require_pyarrow("CSV", "pyarrow.compute").match_substring_regex(column, r"^\s*[-+]?\d{16,}\s*$")
-        texts = (text.strip() for text in column.filter(long).to_pylist())
-        return (text for text in texts if is_inexact(Decimal(text)))
+        invalid = InvalidRows(self._path, locate)
+        text = block.text
+        try:
+            arrays = self._parse(text, self._converts)
+            refused = any(is_inexact_text(one) for one in self._large_integers(text, arrays, NUMBERS))
+        except self._pyarrow.ArrowInvalid:
+            refused = True
+        if refused:
+            rows.extend(split_rows(block, self._delimiter))
+            text = b"".join(self._normalized(number, row, invalid) for number, row in enumerate(rows))
+            arrays = self._parse_or_fail(text, len(rows), block.first_line)
+        return arrays | self._integer_labels(text, arrays), invalid
 
     def _convert_options(self, types: dict[int, str]) -> list[Any]:
-        """Return what pyarrow needs to convert the columns, some at a time."""
-        numbers = self._pyarrow.float64()
-        arrow_types = {NUMBERS: numbers, LABELS: numbers, STRINGS: self._pyarrow.string()}
-        columns = [(self._names[number], arrow_types[kind]) for number, kind in types.items()]
+        """Return what pyarrow needs to convert columns, 1,000 at a time: each takes 7 KB for a copy of the nulls."""
+        text, number_type = self._pyarrow.string(), self._pyarrow.float64()
+        columns = [(str(number), text if kind == STRINGS else number_type) for number, kind in types.items()]
         return [
             self._csv.ConvertOptions(
                 column_types=dict(some),
@@ -481,73 +262,105 @@ class BlockParser:
                 null_values=MISSING_VALUES,
                 strings_can_be_null=True,
             )
-            for some in (columns[at : at + CONVERTED] for at in range(0, max(1, len(columns)), CONVERTED))
+            for some in (columns[begin : begin + 1000] for begin in range(0, max(1, len(columns)), 1000))
         ]
 
-    def _parse(self, text: bytes, converts: list[Any]) -> dict[int, Any] | None:
-        """Return the columns by their numbers, an empty dict if there are no rows, or None if a row is invalid."""
-        read_options = self._csv.ReadOptions(column_names=self._names, block_size=len(text) + 1, use_threads=False)
-        try:
-            tables = [
-                self._csv.read_csv(
-                    self._pyarrow.BufferReader(text),
-                    read_options=read_options,
-                    parse_options=self._quoted if b'"' in text else self._plain,
-                    convert_options=convert,
-                )
-                for convert in converts
-            ]
-        except self._pyarrow.ArrowInvalid as error:
-            self.last_error = str(error).splitlines()[0]
-            return None
+    def _parse(self, text: bytes, converts: list[Any]) -> dict[int, Any]:
+        """Return the columns by their numbers, an empty dict if there are no rows."""
+        if not text.strip(b"\r\n"):
+            return {}
+        names = [str(number) for number in range(len(self._names))]
+        read_options = self._csv.ReadOptions(column_names=names, block_size=len(text) + 1, use_threads=False)
+        parse_options = self._csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=b'"' in text)
+        tables = [
+            self._csv.read_csv(self._pyarrow.BufferReader(text), read_options, parse_options, convert)
+            for convert in converts
+        ]
         if tables[0].num_rows == 0:
             return {}
-        return {
-            int(name): column.combine_chunks()
-            for table in tables
-            for name, column in zip(table.column_names, table.columns, strict=True)
-        }
+        columns = ((name, table.column(name)) for table in tables for name in table.column_names)
+        return {int(name): column.combine_chunks() for name, column in columns}
+
+    def _parse_or_fail(self, text: bytes, n_rows: int, first_line: int) -> dict[int, Any]:
+        """Return the columns of normalized rows."""
+        rule = "rows must be CSV, got some that pyarrow cannot parse"
+        try:
+            arrays = self._parse(text, self._converts)
+        except self._pyarrow.ArrowInvalid as error:
+            reason = str(error).splitlines()[0]
+            raise DataError(f"{rule}: {reason}", path=self._path, line=first_line) from error
+        if arrays and len(next(iter(arrays.values()))) != n_rows:
+            raise DataError(rule, path=self._path, line=first_line)
+        return arrays
+
+    def _large_integers(self, text: bytes, arrays: dict[int, Any], kind: str) -> list[str]:
+        """Return the texts of integers of 16 digits and more in columns of a kind that have numbers beyond 2**53."""
+        compute = require_pyarrow("CSV", "pyarrow.compute")
+        numbers = [number for number, array in arrays.items() if self._types[number] == kind and _is_large(array)]
+        texts = self._convert_options(dict.fromkeys(numbers, STRINGS))
+        columns = self._parse(text, texts).values() if numbers else ()
+        long = r"^\s*[-+]?\d{16,}\s*$"
+        return [
+            one for column in columns for one in column.filter(compute.match_substring_regex(column, long)).to_pylist()
+        ]
+
+    def _integer_labels(self, text: bytes, arrays: dict[int, Any]) -> dict[int, Any]:
+        """Return the column of labels as integers where float64 does not hold them, and else nothing."""
+        inexact = [one for one in self._large_integers(text, arrays, LABELS) if is_inexact_text(one)]
+        if not inexact:
+            return {}
+        number = next(number for number, kind in self._types.items() if kind == LABELS)
+        column = self._parse(text, self._convert_options({number: STRINGS}))[number]
+        try:
+            labels = labels_of_texts(column.fill_null("0").to_pylist())
+        except ValueError:
+            got = quote(inexact[0].strip())
+            message = f"labels that are integers must be within int64 or text, got {got}; number the labels"
+            raise DataError(message, path=self._path) from None
+        return {number: self._pyarrow.array(labels, mask=column.is_null().to_numpy(zero_copy_only=False))}
+
+    def _normalized(self, number: int, row: CsvRow, invalid: InvalidRows) -> bytes:
+        """Return a row as pyarrow parses it, with missing values if it is invalid."""
+        fields = split_fields(row.text, self._delimiter)
+        n_columns = len(self._names)
+        if len(fields) != n_columns:
+            invalid.add([number], None, f"a row must have {n_columns} columns, got {len(fields)}; drop the row")
+        else:
+            for column, kind in self._types.items():
+                rule = None
+                if kind != STRINGS:
+                    fields[column], rule = _normalized_number(fields[column], kind)
+                elif not fields[column].isascii() and any("\ud800" <= one <= "\udfff" for one in fields[column]):
+                    rule = "a text must be UTF-8, got other bytes; convert the file, or drop the row"
+                if rule is not None:
+                    invalid.add([number], self._names[column] or column + 1, rule)
+        if number in invalid.reasons:
+            fields = [""] * n_columns
+        quoted = ('"' + field.replace('"', '""') + '"' for field in fields)
+        return (self._delimiter.join(quoted) + "\n").encode("utf-8", errors="surrogateescape")
+
+
+def _normalized_number(field: str, kind: str) -> tuple[str, str | None]:
+    """Return a number as pyarrow parses it, and the rule that the field breaks, or None."""
+    stripped = field.strip()
+    if stripped in MISSING_TEXTS or NAN.fullmatch(stripped):
+        return "", None
+    if not is_number(field):
+        got = quote(field.encode("utf-8", errors="surrogateescape"))
+        return "", f"a value must be a number, got {got}; if the column has categories, name it in categorical"
+    if not INTEGER.fullmatch(stripped):
+        return repr(float(field)), None
+    if kind == NUMBERS and is_inexact_text(stripped):
+        return "", (
+            f"{INEXACT}, got {quote(stripped)}; subtract an offset, name the column in categorical, or write it with a "
+            "decimal point if rounding is fine"
+        )
+    return stripped.removeprefix("+"), None
 
 
 def _is_large(array: Any) -> bool:
     """Return whether some numbers of a column are beyond 2**53."""
-    if array is None or len(array) == array.null_count:
+    if len(array) == array.null_count:
         return False
-    least, most = require_pyarrow("CSV", "pyarrow.compute").min_max(array).as_py().values()
-    return most >= MAX_EXACT or least <= -MAX_EXACT
-
-
-def _column_types(schema: Schema, selection: ColumnSelection, label_type: str) -> dict[int, str]:
-    """Return what the columns that are read must hold, by their numbers."""
-    types = {
-        number: NUMBERS if column.kind == "number" else STRINGS
-        for number, column in zip(selection.features, schema.columns, strict=True)
-    }
-    if selection.label is not None:
-        types[selection.label] = STRINGS if label_type == STRINGS else LABELS
-    if selection.weight is not None:
-        types[selection.weight] = NUMBERS
-    return types
-
-
-def _without_header(blocks: Iterator[LineBlock], delimiter: str) -> Iterator[LineBlock]:
-    """Yield the blocks without the first row that is not blank."""
-    for block in blocks:
-        rest = without_first_row(block, delimiter)
-        if rest is not None:
-            yield rest
-            break
-    yield from blocks
-
-
-def _row_origin(path: str, block: LineBlock, delimiter: str, repaired: RepairedBlock | None) -> RowOrigin:
-    """Return the origin of the rows of a block, which is split into rows only if an error asks for one."""
-    rows = None if repaired is None else repaired.rows
-
-    def find(row: int) -> CsvRow:
-        nonlocal rows
-        rows = split_rows(block, delimiter) if rows is None else rows
-        return rows[row]
-
-    origin = RowOrigin(path, lambda row: find(row).line, lambda row: find(row).text)
-    return origin if repaired is None else origin._replace(positions=repaired.positions, n_rows=repaired.n_rows)
+    smallest, largest = require_pyarrow("CSV", "pyarrow.compute").min_max(array).as_py().values()
+    return largest >= MAX_EXACT or smallest <= -MAX_EXACT

@@ -10,7 +10,6 @@ from typing import Any
 from gcwsnet.tables._errors import DataError
 
 WHOLE_BYTES = 1 << 28
-
 """A larger file is known by its size, its modification time and blocks of it."""
 
 SAMPLED_BLOCKS, BLOCK_BYTES = 64, 1 << 20

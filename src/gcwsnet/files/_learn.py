@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from gcwsnet import _sparse as sparse
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_finite
-from gcwsnet.files._batches import Batches, ReaderBatches
+from gcwsnet.files._batches import Batches
 from gcwsnet.files._fingerprint import Fingerprint, Inputs
 from gcwsnet.files._read import read
+from gcwsnet.files._reader import Reader
 from gcwsnet.files._sources import Source, detect_format
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels, Numbers, Targets
@@ -27,7 +28,7 @@ from gcwsnet.tables._batch import Batch, joined, weighted
 from gcwsnet.tables._coder import Coder, CoderSettings
 from gcwsnet.tables._columns import labels_of_texts
 from gcwsnet.tables._errors import DataError
-from gcwsnet.tables._learn import Findings, Survey, infer_label_type
+from gcwsnet.tables._learn import Learner, Survey, infer_label_type
 from gcwsnet.tables._schema import Schema
 
 MOST_CLASSES_OF_INTEGERS = 100
@@ -428,11 +429,9 @@ class FileReading:
         label = {} if schema.label is None else {"label": schema.label}
         return read_with_schema(paths, self.settings | more, schema, **label)
 
-    def open_one(self, name: str) -> ReaderBatches:
-        """Return one file, from which a schema is learned; rows that are skipped are not written down."""
-        batches = self.open([name], rejects=None)
-        assert isinstance(batches, ReaderBatches)  # noqa: S101
-        return batches
+    def reader(self, name: str) -> Reader:
+        """Return the reader of one file, from which a schema is learned; skipped rows are not written down."""
+        return self.open([name], rejects=None).reader
 
 
 @dataclass(frozen=True)
@@ -472,7 +471,7 @@ def survey_files(names: list[str], reading: FileReading, over: Map) -> SurveyedF
     first, start = _start(names, reading)
     file_format = detect_format([Source(os.path.join(reading.base, first))])
     while True:
-        merged: Findings | None = None
+        merged: Learner | None = None
         fingerprints: dict[str, Fingerprint] = {}
         n_rows: list[int] = []
         failures: dict[str, Exception] = {}
@@ -481,21 +480,21 @@ def survey_files(names: list[str], reading: FileReading, over: Map) -> SurveyedF
             if isinstance(result, Failure):
                 failures[name] = result.error
                 continue
-            findings = result[1]
-            rows_of_file = findings.rows.n_weighted
+            learner = result[1]
+            rows_of_file = learner.n_weighted
             try:
                 if merged is not None:
-                    merged.merge(findings, name)
+                    merged.merge(learner, name)
             except DataError as error:
                 failures[name] = error
                 continue
-            merged = merged or findings
+            merged = merged or learner
             fingerprints[name] = result[0]
             n_rows.append(rows_of_file)
         if merged is None:
             raise next(iter(failures.values()))
-        schema, again = reading.open_one(first).learned_schema(start, merged)
-        if not again:
+        schema, is_complete = reading.reader(first).learned_schema(merged)
+        if is_complete:
             return SurveyedFiles(schema, merged.survey(schema), fingerprints, n_rows, failures)
         start = schema
 
@@ -503,14 +502,14 @@ def survey_files(names: list[str], reading: FileReading, over: Map) -> SurveyedF
 def _start(names: list[str], reading: FileReading) -> tuple[str, Schema]:
     """Return the first file that can be read, and the schema that all are read with while it is learned."""
     failures: list[Failure] = []
-    for number, result in attempt_each(one_by_one, lambda name: reading.open_one(name).start_schema(), names):
+    for number, result in attempt_each(one_by_one, lambda name: reading.reader(name).first_schema(), names):
         if not isinstance(result, Failure):
             return names[number], result
         failures.append(result)
     raise failures[0].error
 
 
-def _survey_file(reading: FileReading, file_format: str, start: Schema, name: str) -> tuple[Fingerprint, Findings]:
+def _survey_file(reading: FileReading, file_format: str, start: Schema, name: str) -> tuple[Fingerprint, Learner]:
     """Return the fingerprint of a file, and what is learned from its rows."""
     inputs = Inputs([name], reading.base)
     path = os.path.join(reading.base, name)
@@ -518,9 +517,9 @@ def _survey_file(reading: FileReading, file_format: str, start: Schema, name: st
         raise DataError(
             f"files that are read together must have one format, got {own} here and {file_format} before", path=path
         )
-    findings = reading.open_one(name).findings(start)
+    learner = reading.reader(name).learn(start)
     inputs.check()
-    return inputs.fingerprints[0], findings
+    return inputs.fingerprints[0], learner
 
 
 def sample_files(surveyed: SurveyedFiles, reading: FileReading, seed: int, over: Map) -> Batch:

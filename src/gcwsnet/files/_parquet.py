@@ -5,24 +5,19 @@ from __future__ import annotations
 import io
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from itertools import chain
 from typing import Any, NamedTuple
 
 from gcwsnet.files._reader import TableReader
 from gcwsnet.files._sources import ByteStream, Source, read_fully
-from gcwsnet.tables._columns import ArrowColumn, are_values, arrow_kind, form_of_text, is_number_list
-from gcwsnet.tables._encode import Table
-from gcwsnet.tables._errors import DataError, ErrorHandler, RowOrigin, damage_as_data_error, require_pyarrow
-from gcwsnet.tables._schema import ColumnSelection, FileColumn, ReadOptions, Schema
+from gcwsnet.tables._columns import ArrowColumn, TableColumn, arrow_kind
+from gcwsnet.tables._errors import DataError, InvalidRows, damage_as_data_error, require_pyarrow
+from gcwsnet.tables._schema import ColumnSelection, FileColumn, Schema
 
 TABLE_ROWS = 8192
-
 FIRST_ROWS = 1000
-
-BUFFER_BYTES = 1 << 20
-
 ARROW_FILE_PREFIX = b"ARROW1\x00\x00"  # an Arrow file is this prefix, a stream, and a footer
 
 
@@ -48,24 +43,24 @@ class PyarrowReader(TableReader):
                 path=source.name,
                 column=twice[0],
             )
-        return [_file_column(field, first) for field in arrow_schema]
+        return [
+            FileColumn(field.name, arrow_kind(field.type))
+            if first is None or not _is_looked_at(field)
+            else FileColumn.describe(field.name, ArrowColumn(first.column(field.name).slice(0, FIRST_ROWS)))
+            for field in arrow_schema
+        ]
 
-    def text_label_type(self, source: Source, label: int) -> str | None:
-        """Return None: the file has types."""
-        del source, label
-        return None
-
-    def read_tables(
-        self, source: Source, schema: Schema, selection: ColumnSelection, errors: ErrorHandler
-    ) -> Iterator[tuple[Table, RowOrigin]]:
-        """Yield tables of some thousand rows."""
-        del schema, errors
-        numbers = selection.numbers
+    def read_columns(
+        self, source: Source, schema: Schema, selection: ColumnSelection
+    ) -> Iterator[tuple[Mapping[int, TableColumn], InvalidRows]]:
+        """Yield the columns of some thousand rows at a time."""
+        del schema
         first = 0
         with _damage_as_data_error(source.name):
-            for batch in self._record_batches(source, numbers):
-                arrays = dict(zip(numbers, batch.columns, strict=True))
-                yield Table.from_arrays(arrays, selection), RowOrigin.numbered(source.name, first)
+            for batch in self._record_batches(source, selection.numbers):
+                arrays = zip(selection.numbers, batch.columns, strict=True)
+                columns = {number: ArrowColumn(array) for number, array in arrays}
+                yield columns, InvalidRows.numbered(source.name, first)
                 first += batch.num_rows
 
 
@@ -74,24 +69,19 @@ class ParquetReader(PyarrowReader):
 
     def _arrow_schema(self, source: Source) -> tuple[Any, Any]:
         file = self._open_file(source)
-        names = list({field.name: None for field in file.schema_arrow if is_looked_at(field.type)})
+        names = list({field.name: None for field in file.schema_arrow if _is_looked_at(field)})
         return file.schema_arrow, next(file.iter_batches(FIRST_ROWS, columns=names), None) if names else None
 
     def _record_batches(self, source: Source, numbers: list[int]) -> Iterator[Any]:
         file = self._open_file(source)
-        names = file.schema_arrow.names
-        columns = [names[number] for number in numbers]
+        columns = [file.schema_arrow.names[number] for number in numbers]
         for batch in file.iter_batches(TABLE_ROWS, columns=columns, use_threads=False):
             yield batch.select(columns)
 
     def _open_file(self, source: Source) -> Any:
+        source.require_plain_file("Parquet")
         parquet = require_pyarrow("Parquet", "pyarrow.parquet")
-        if not source.reusable or source.compression() is not None:
-            raise DataError(
-                "Parquet must be a file, not a stream, and not compressed as a whole; decompress it into a file",
-                path=source.name,
-            )
-        return parquet.ParquetFile(source.name, buffer_size=BUFFER_BYTES, pre_buffer=False)
+        return parquet.ParquetFile(source.name, buffer_size=1 << 20, pre_buffer=False)
 
 
 class OpenArrow(NamedTuple):
@@ -109,8 +99,8 @@ class ArrowReader(PyarrowReader):
     A stream that can be read only once stays open after its schema was read.
     """
 
-    def __init__(self, sources: Sequence[Source], options: ReadOptions) -> None:
-        super().__init__(sources, options)
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
         self._schemas: dict[str, tuple[Any, Any]] = {}
         self._pending: dict[str, OpenArrow] = {}
 
@@ -136,14 +126,14 @@ def _open_arrow(source: Source) -> OpenArrow:
     """Open an Arrow source: a plain file is read by its record batches, all others are read as streams."""
     pyarrow = require_pyarrow("Arrow")
     stack = ExitStack()
-    head = source.head()
-    if source.reusable and source.compression() is None and head.startswith(ARROW_FILE_PREFIX):
+    is_file = source.head().startswith(ARROW_FILE_PREFIX)
+    if is_file and source.is_plain_file():
         file = pyarrow.ipc.open_file(stack.enter_context(pyarrow.OSFile(source.name)))
         schema: Any = file.schema
         batches: Iterator[Any] = (file.get_batch(number) for number in range(file.num_record_batches))
     else:
         stream = stack.enter_context(source.open())
-        if head.startswith(ARROW_FILE_PREFIX):
+        if is_file:
             stream.read(len(ARROW_FILE_PREFIX))
         reader = pyarrow.ipc.open_stream(pyarrow.PythonFile(_ReadableFile(stream), mode="r"))
         schema, batches = reader.schema, _read_to_end(reader, stream)
@@ -176,21 +166,6 @@ def _damage_as_data_error(path: str) -> AbstractContextManager[None]:
     return damage_as_data_error(path, damage, "the file must be complete, and it is truncated or damaged")
 
 
-def is_looked_at(arrow_type: Any) -> bool:
+def _is_looked_at(field: Any) -> bool:
     """Return whether the first values of a column tell more than its type: those of lists and of text do."""
-    return is_number_list(arrow_type) or arrow_kind(arrow_type) == "text"
-
-
-def _file_column(field: Any, first: Any) -> FileColumn:
-    """Return a field of a pyarrow schema as a column; `first` is a record batch, or None if there are no rows."""
-    kind = arrow_kind(field.type)
-    if first is None or not is_looked_at(field.type):
-        return FileColumn(field.name, kind)
-    column = first.column(field.name)
-    if kind == "text":
-        texts = ArrowColumn(column.slice(0, FIRST_ROWS))
-        return FileColumn(
-            field.name, texts.file_kind(), by_value=are_values({*map(form_of_text, texts.factor().texts)})
-        )
-    width = next((len(value) for value in column if value.is_valid), 0)
-    return FileColumn(field.name, kind, width)
+    return arrow_kind(field.type) in ("vector", "index vector", "text")

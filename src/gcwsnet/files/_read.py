@@ -1,7 +1,7 @@
 """The function `read`, and the way from sources to batches.
 
 `find_sources` lists the files, `detect_format` names their format, the `Reader` of that format parses rows into batches
-of any size, and `ReaderBatches` cuts these into batches of one size.
+of any size, and `Batches` cuts these into batches of one size.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from gcwsnet import _sparse as sparse
 from gcwsnet._atomic import require_separate
 from gcwsnet._validation import check_choice
-from gcwsnet.files._batches import Batches, ReaderBatches
+from gcwsnet.files._batches import Batches
 from gcwsnet.files._csv import CsvReader, TsvReader
 from gcwsnet.files._libsvm import LibsvmReader
 from gcwsnet.files._numpy import ArraysReader, NpyReader, NpzReader
@@ -24,8 +24,6 @@ from gcwsnet.files._parquet import ArrowReader, ParquetReader
 from gcwsnet.files._reader import Reader
 from gcwsnet.files._sources import detect_format, find_sources
 from gcwsnet.tables._schema import HASH_COLUMNS, LONGEST_LINE, ColumnName, ReadOptions, Schema
-
-TABLES = ("csv", "tsv", "arrow")
 
 READERS: dict[str, type[Reader]] = {
     "libsvm": LibsvmReader,
@@ -170,46 +168,37 @@ def read(
     )
     if schema is not None:
         schema = schema.with_options(options)
-    if _are_paths(sources):
-        reader = _file_reader(sources, format, options, rejects, schema_is_known=schema is not None)
-    else:
-        reader = _arrays_reader(sources, options)
-    return ReaderBatches(reader, batch_rows=batch_rows, on_error=on_error, rejects=rejects, schema=schema)
-
-
-def _are_paths(sources: Any) -> bool:
-    if isinstance(sources, str | os.PathLike):
-        return True
-    return isinstance(sources, list | tuple) and all(isinstance(source, str | os.PathLike) for source in sources)
+    handling = (schema, on_error, rejects)
+    if isinstance(sources, str | os.PathLike) or (
+        isinstance(sources, list | tuple) and all(isinstance(source, str | os.PathLike) for source in sources)
+    ):
+        return Batches(_file_reader(sources, format, options, *handling), batch_rows)
+    options.check_format("arrays")
+    is_matrix = isinstance(sources, np.ndarray) or sparse.issparse(sources)
+    if is_matrix or (isinstance(sources, tuple) and getattr(sources[0], "ndim", None) == 2):
+        sources = [sources]
+    if not isinstance(sources, Iterable):
+        raise TypeError(f"sources must be paths, or an iterable of arrays, got {type(sources).__name__}")
+    return Batches(ArraysReader(sources, options, *handling), batch_rows)
 
 
 def _file_reader(
     paths: Any,
     format: str,  # noqa: A002
     options: ReadOptions,
+    schema: Schema | None,
+    on_error: str,
     rejects: str | os.PathLike[str] | None,
-    *,
-    schema_is_known: bool,
 ) -> Reader:
     """Return the reader of files; the categories of a stream are hashed, since nobody knows which will come."""
     sources = find_sources(paths)
     require_separate([source.name for source in sources], [] if rejects is None else [rejects])
-    if sum(not source.reusable for source in sources) > 1:
+    n_streams = sum(not source.reusable for source in sources)
+    if n_streams > 1:
         raise ValueError("sources may have one stream, such as standard input, got several")
     if format == "auto":
         format = detect_format(sources)  # noqa: A001
     options.check_format(format)
-    is_stream = not all(source.reusable for source in sources)
-    if is_stream and format in TABLES and options.hash_columns is None and not schema_is_known:
+    if n_streams and format in ("csv", "tsv", "arrow") and options.hash_columns is None and schema is None:
         options = replace(options, hash_columns=HASH_COLUMNS)
-    return READERS[format](sources, options)
-
-
-def _arrays_reader(sources: Any, options: ReadOptions) -> Reader:
-    options.check_format("arrays")
-    is_matrix = isinstance(sources, np.ndarray) or sparse.issparse(sources)
-    if is_matrix or (isinstance(sources, tuple) and getattr(sources[0], "ndim", None) == 2):
-        return ArraysReader([sources], options)
-    if not isinstance(sources, Iterable):
-        raise TypeError(f"sources must be paths, or an iterable of arrays, got {type(sources).__name__}")
-    return ArraysReader(sources, options)
+    return READERS[format](sources, options, schema, on_error, rejects)

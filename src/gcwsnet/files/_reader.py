@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gcwsnet.files._sources import Source
 from gcwsnet.tables._batch import Batch
-from gcwsnet.tables._encode import Table, encode
-from gcwsnet.tables._errors import ColumnReference, DataError, ErrorHandler, InvalidRows, RowOrigin, check_batch
-from gcwsnet.tables._learn import Findings, RowStatistics, SchemaLearner, Survey, TextLabelStatistics
+from gcwsnet.tables._columns import TableColumn
+from gcwsnet.tables._encode import encode
+from gcwsnet.tables._errors import ColumnReference, DataError, ErrorHandler, InvalidRows, check_batch
+from gcwsnet.tables._learn import Learner, Survey
 from gcwsnet.tables._schema import (
     ColumnNames,
     ColumnSelection,
@@ -24,78 +25,131 @@ from gcwsnet.tables._schema import (
     select_columns,
 )
 
+RowsOfTable = tuple[Mapping[int, TableColumn], ColumnSelection, InvalidRows]
+"""The columns of some rows by their numbers, which of them are read, and the rows that could not be parsed."""
+
 
 class Reader(ABC):
-    """A reader of one format.
+    """A reader of one format, with the schema of its rows, which may have to be learned from all of them.
 
-    A new format needs a subclass with `known_schema` and `read`, or a subclass of `TableReader`, and an entry in
-    `READERS` (`_read.py`), `EXTENSIONS` (`_sources.py`) and `INAPPLICABLE_OPTIONS` (`_options.py`).
+    A new format needs a subclass with `start_schema` and `read`, or a subclass of `TableReader`, and an entry in
+    `READERS` (`_read.py`), `EXTENSIONS` (`_sources.py`) and `INAPPLICABLE_OPTIONS` (`tables/_schema.py`).
 
     Parameters
     ----------
     sources : list of Source
         Empty for arrays.
     options : ReadOptions
+    schema : Schema, optional
+        The schema, where it is known before.
+    on_error : {"stop", "skip"}
+    rejects : path, optional
+
+    Attributes
+    ----------
+    errors : ErrorHandler
+        That of the last loop over the rows.
     """
 
-    def __init__(self, sources: Sequence[Source], options: ReadOptions) -> None:
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        options: ReadOptions,
+        schema: Schema | None = None,
+        on_error: str = "stop",
+        rejects: str | os.PathLike[str] | None = None,
+    ) -> None:
         self.sources, self.options = sources, options
         self.reusable = all(source.reusable for source in sources)
+        self.errors = ErrorHandler(on_error)
+        self._on_error, self._rejects = on_error, rejects
+        self._schema = schema
+        self._is_final = schema is not None  # given or learned from all rows, not only from the beginning of a file
+        self._survey: Survey | None = None
 
     @abstractmethod
-    def known_schema(self) -> Schema | None:
-        """Return the schema if it is known without reading all rows, else None."""
-
-    @abstractmethod
-    def read(self, schema: Schema, errors: ErrorHandler) -> Iterator[Batch]:
-        """Yield the valid rows in order, in batches of any size."""
-
-    def learn_schema(self, errors: ErrorHandler, max_labels: int) -> tuple[Schema, Survey]:
-        """Read all rows once, and return the schema and the survey."""
-        start = self.start_schema()
-        findings = self.learn(start, errors, max_labels)
-        schema = self.learned_schema(start, findings)
-        if self.needs_another_pass(start, findings, schema):
-            return schema, self.survey(schema, ErrorHandler(errors.on_error), max_labels)
-        return schema, self.summarize(schema, findings)
-
     def start_schema(self) -> Schema:
-        """Return the schema that rows are read with while the schema is learned from them.
+        """Return the schema as far as it is known before all rows were read."""
 
-        Readers whose `known_schema` may return None override this and `learned_schema`.
-        """
-        schema = self.known_schema()
-        if schema is None:
-            raise NotImplementedError(f"{type(self).__name__} must learn its schema from all rows")
-        return schema
+    @abstractmethod
+    def read(self, schema: Schema, errors: ErrorHandler, learner: Learner | None = None) -> Iterator[Batch]:
+        """Yield the valid rows in order, in batches of any size; a learner learns from the columns of a table."""
 
-    def learn(self, schema: Schema, errors: ErrorHandler, max_labels: int) -> Findings:
-        """Read all rows once with a schema, and return what is learned from them."""
-        statistics = RowStatistics(max_labels)
-        for batch in self.read(schema, errors):
-            statistics.update(batch)
-        return Findings(statistics, skipped=errors.skipped)
-
-    def learned_schema(self, start: Schema, findings: Findings) -> Schema:
-        """Return the schema of rows that were read with `start`."""
-        del findings
-        return start
-
-    def needs_another_pass(self, start: Schema, findings: Findings, schema: Schema) -> bool:
-        """Return whether some rows that were read with `start` are invalid with the schema that was learned."""
-        del start, findings, schema
+    def is_open(self, schema: Schema) -> bool:
+        """Return whether a start schema must be completed by reading all rows."""
+        del schema
         return False
 
-    def survey(self, schema: Schema, errors: ErrorHandler, max_labels: int) -> Survey:
-        """Read all rows once with a schema, and return their survey."""
-        return self.summarize(schema, Reader.learn(self, schema, errors, max_labels))
+    def finished_schema(self, learner: Learner) -> Schema:
+        """Return the schema with what was learned from all rows."""
+        return learner.schema()
 
-    def summarize(self, schema: Schema, findings: Findings) -> Survey:
-        """Return the survey of rows, or raise DataError if there are none."""
-        self.require_rows(findings.rows.n_rows, findings.skipped)
-        return findings.survey(schema)
+    @property
+    def schema(self) -> Schema:
+        """The schema; all rows are read once if that is needed to learn it."""
+        if self._schema is None:
+            start = self.start_schema()
+            if self.is_open(start):
+                self.survey()
+            else:
+                self._schema = start
+        assert self._schema is not None  # noqa: S101
+        return self._schema
 
-    def require_rows(self, n_rows: int, skipped: int) -> None:
+    def rows(self) -> Iterator[Batch]:
+        """Yield the valid rows in batches of any size, and warn of unknown categories at the end."""
+        schema = self.schema
+        errors = self.errors = ErrorHandler(self._on_error, self._rejects)
+        n_rows = 0
+        with errors.saving():
+            for batch in self.read(schema, errors):
+                n_rows += batch.n_rows
+                yield batch
+        self._require_rows(n_rows, errors.skipped)
+        errors.warn_of_unknown_categories(stacklevel=4)  # of the loop over `rebatched` rows
+
+    def survey(self) -> Survey:
+        """Read all rows once, and return their survey; the schema is learned unless it is known."""
+        if self._survey is None:
+            if not self.reusable:
+                raise ValueError(
+                    "a survey reads all rows, but this source can be read only once; give what the survey would find "
+                    "(n_features, schema or hash_columns), or save the rows to a file"
+                )
+            learner = self.learn(self.first_schema())
+            schema, is_complete = self.learned_schema(learner)
+            if not is_complete:
+                self._is_final = True
+                learner = self.learn(schema)
+            self._schema, self._is_final, self._survey = schema, True, learner.survey(schema)
+        return self._survey
+
+    def first_schema(self) -> Schema:
+        """Return the schema to learn with: the one that is known, or that with which it is learned."""
+        return self._schema if self._schema is not None and self._is_final else self.start_schema()
+
+    def learn(self, schema: Schema) -> Learner:
+        """Read all rows once with a schema of `first_schema`, and return what is learned from them."""
+        errors = ErrorHandler(self._on_error)
+        text_labels = not self._is_final and schema.label_type is not None
+        learner = Learner(schema, self.sources[0].name if self.sources else None, text_labels=text_labels)
+        if text_labels:
+            schema = replace(schema, label_type="strings")
+        for batch in self.read(schema, errors, None if self._is_final else learner):
+            learner.update(batch)
+        learner.skipped = errors.skipped
+        self._require_rows(learner.n_rows, learner.skipped)
+        return learner
+
+    def learned_schema(self, learner: Learner) -> tuple[Schema, bool]:
+        """Return the schema, and whether all rows that the learner has counted are valid with it."""
+        if self._is_final:
+            return learner.start, True
+        schema = self.finished_schema(learner)
+        shift = (schema.index_base or 0) - (learner.start.index_base or 0)
+        return schema, learner.max_index - shift < schema.n_features
+
+    def _require_rows(self, n_rows: int, skipped: int) -> None:
         """Raise DataError if no row was read."""
         if n_rows == 0:
             names = [source.name for source in self.sources]
@@ -107,74 +161,61 @@ class Reader(ABC):
 
 
 class TableReader(Reader):
-    """A reader of files with columns. Subclasses parse tables; this class encodes and checks them."""
+    """A reader of files with columns. Subclasses parse them; this class encodes and checks the rows."""
+
+    has_types = True  # or all columns are texts
 
     @abstractmethod
     def file_columns(self, source: Source) -> list[FileColumn]:
         """Return the columns of a file."""
+
+    @abstractmethod
+    def read_columns(
+        self, source: Source, schema: Schema, selection: ColumnSelection
+    ) -> Iterator[tuple[Mapping[int, TableColumn], InvalidRows]]:
+        """Yield the selected columns of a file by their numbers, some rows at a time."""
 
     def is_empty(self, source: Source) -> bool:
         """Return whether a file has not even columns. Such files are ignored if there are others."""
         del source
         return False
 
-    @abstractmethod
-    def text_label_type(self, source: Source, label: int) -> str | None:
-        """Return how the first labels of a text file parse, "numbers" or "strings", or None if the file has types."""
-
-    @abstractmethod
-    def read_tables(
-        self, source: Source, schema: Schema, selection: ColumnSelection, errors: ErrorHandler
-    ) -> Iterator[tuple[Table, RowOrigin]]:
-        """Yield the selected columns of a file, some rows at a time."""
-
-    def known_schema(self) -> Schema | None:
-        """Return the schema of the first file, or None if categories or widths must be learned from all rows."""
-        schema = self._inferred_schema()
-        return None if schema.is_open else schema
-
-    def read(self, schema: Schema, errors: ErrorHandler) -> Iterator[Batch]:
-        """Yield a batch for each table."""
-        for table, origin in self._read_all_tables(schema, errors):
-            batch, invalid = self._encode(table, schema)
-            yield invalid.drop_from(batch, origin, errors)
-
     def start_schema(self) -> Schema:
         """Return the schema of the first file, without what must be learned from all rows."""
-        return self._inferred_schema()
-
-    def learn(self, schema: Schema, errors: ErrorHandler, max_labels: int) -> Findings:
-        """Learn categories, the width of sparse rows and the type of text labels from the valid rows."""
-        text_labels = None if schema.label_type is None else TextLabelStatistics(max_labels)
-        start = schema if text_labels is None else replace(schema, label_type="strings")
-        statistics, learner = RowStatistics(max_labels), SchemaLearner(schema, self.sources[0].name)
-        for table, origin in self._read_all_tables(start, errors):
-            batch, invalid = self._encode(table, start)
-            valid = invalid.valid_mask(batch.n_rows)
-            if batch.weight is not None:
-                valid &= batch.weight != 0
-            batch = invalid.drop_from(batch, origin, errors)
-            if text_labels is not None and batch.y is not None:
-                text_labels.update(batch.y)
-                batch = batch._replace(y=None)
-            statistics.update(batch)
-            learner.update(table, valid)
-        return Findings(statistics, text_labels, learner, errors.skipped)
-
-    def learned_schema(self, start: Schema, findings: Findings) -> Schema:
-        """Return the schema with categories, widths and the type of text labels."""
-        schema = start if findings.columns is None else findings.columns.schema()
-        return schema if findings.labels is None else replace(schema, label_type=findings.labels.schema_label_type)
-
-    def _inferred_schema(self) -> Schema:
-        """Return the schema of the first file, without what must be learned from all rows."""
         source = self._nonempty_sources()[0]
-        schema = infer_schema(self.file_columns(source), self.options, source.name)
-        if schema.label_number is None:
+        columns = self.file_columns(source)
+        schema = infer_schema(columns, self.options, source.name)
+        if self.has_types or schema.label_number is None:
             return schema
-        return replace(schema, label_type=self.text_label_type(source, schema.label_number))
+        return replace(schema, label_type="numbers" if columns[schema.label_number].kind == "number" else "strings")
 
-    def _read_all_tables(self, schema: Schema, errors: ErrorHandler) -> Iterator[tuple[Table, RowOrigin]]:
+    def is_open(self, schema: Schema) -> bool:
+        """Return whether categories or widths must be learned from all rows."""
+        return schema.is_open
+
+    def read(self, schema: Schema, errors: ErrorHandler, learner: Learner | None = None) -> Iterator[Batch]:
+        """Yield the valid rows, some at a time."""
+        ends = np.cumsum([column.width for column in schema.columns])
+
+        def reference(column: int) -> ColumnReference:
+            number = int(np.searchsorted(ends, column, side="right"))
+            return schema.columns[number].reference if number < len(ends) else None
+
+        for columns, selection, invalid in self.tables(schema):
+            batch = encode(columns, selection, schema, invalid, self.options.dtype or "float64")
+            labels = self.options.labels
+            if labels is not None and batch.y is not None and batch.y.dtype.kind == "U":
+                labels = [str(label) for label in labels]
+            batch = check_batch(batch, invalid, missing=schema.missing, known_labels=labels, column_reference=reference)
+            if learner is not None:
+                valid = invalid.valid_mask(batch.n_rows)
+                learner.update_columns(
+                    columns, selection, valid if batch.weight is None else valid & (batch.weight != 0)
+                )
+            yield from errors.valid_rows(batch, invalid)
+
+    def tables(self, schema: Schema) -> Iterator[RowsOfTable]:
+        """Yield the columns of all files, some rows at a time."""
         required = self.options.label is not None, self.options.weight is not None
         for number, source in enumerate(self._nonempty_sources()):
             names = ColumnNames([column.name for column in self.file_columns(source)], source.name)
@@ -186,37 +227,8 @@ class TableReader(Reader):
                     path=source.name,
                 )
             required = found
-            yield from self.read_tables(source, schema, selection, errors)
+            for columns, invalid in self.read_columns(source, schema, selection):
+                yield columns, selection, invalid
 
     def _nonempty_sources(self) -> Sequence[Source]:
         return [source for source in self.sources if not self.is_empty(source)] or self.sources
-
-    def _encode(self, table: Table, schema: Schema) -> tuple[Batch, InvalidRows]:
-        invalid = InvalidRows()
-        batch = encode(table, schema, invalid, self.options.dtype or "float64")
-        batch = check_batch(
-            batch,
-            invalid,
-            missing=schema.missing,
-            known_labels=self._known_labels(batch),
-            column_reference=_file_column_reference(schema),
-        )
-        return batch, invalid
-
-    def _known_labels(self, batch: Batch) -> Sequence[Any] | None:
-        """Return the labels that are allowed, as strings where the file has strings."""
-        labels = self.options.labels
-        if labels is None or batch.y is None or batch.y.dtype.kind != "U":
-            return labels
-        return [str(label) for label in labels]
-
-
-def _file_column_reference(schema: Schema) -> Callable[[int], ColumnReference]:
-    """Return a function from a column of X to what errors call the column of the file that it comes from."""
-    ends = np.cumsum([column.width for column in schema.columns])
-
-    def reference(column: int) -> ColumnReference:
-        number = int(np.searchsorted(ends, column, side="right"))
-        return schema.columns[number].reference if number < len(schema.columns) else None
-
-    return reference

@@ -17,56 +17,26 @@ from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
+from gcwsnet import _core
 from gcwsnet.tables._errors import DataError, damage_as_data_error, quote, require_pyarrow
 
 STANDARD_INPUT = "-"
-
 HEAD_BYTES = 1 << 16
-
-BLOCK_BYTES = 1 << 20
-
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+WITHIN_QUOTES = 2  # a state of scan_csv
 
-EXTENSIONS = {
-    ".svm": "libsvm",
-    ".libsvm": "libsvm",
-    ".svmlight": "libsvm",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".npz": "npz",
-    ".npy": "npy",
-}
-
+EXTENSIONS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"}
+EXTENSIONS |= dict.fromkeys((".svm", ".libsvm", ".svmlight"), "libsvm")
+EXTENSIONS |= dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "arrow")
+EXTENSIONS |= {".npz": "npz", ".npy": "npy"}
 COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst", ".zstd")
-
-FORMAT_MAGIC = {
-    b"PAR1": "parquet",
-    b"ARROW1": "arrow",
-    b"\xff\xff\xff\xff": "arrow",
-    b"PK\x03\x04": "npz",
-    b"PK\x05\x06": "npz",
-    b"\x93NUMPY": "npy",
-}
-
+FORMAT_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
+FORMAT_MAGIC |= {b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"\x93NUMPY": "npy"}
 COMPRESSION_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-
 COMPRESSION_MAGIC |= {bytes([0x50 + i, 0x2A, 0x4D, 0x18]): "zstd" for i in range(16)}  # skippable frames of zstd
-
-XZ_PADDING = 4
-
-DAMAGED_ARCHIVE = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
-
 LIBSVM_LINE = re.compile(rb"\s*[-+]?[.\d][^\s,:]*(\s+qid:\S+)?(\s+\d+:\S+)+\s*")
 
 ReadBytes = Callable[[int], bytes]
-
 """A function that returns up to the given number of bytes, and no bytes at the end."""
 
 
@@ -93,10 +63,20 @@ class Source:
         with self._peek() as stream:
             return stream.head(n_bytes)
 
-    def compression(self) -> str | None:
-        """Return the compression: "gz", "bz2", "xz", "zstd" or None."""
-        with self._peek() as stream:
-            return stream.compression
+    def is_plain_file(self) -> bool:
+        """Return whether it is a file, not a stream, that is not compressed as a whole, so that readers can seek."""
+        if not self.reusable:
+            return False
+        with self.open() as stream:
+            return stream.compression is None
+
+    def require_plain_file(self, format: str) -> None:  # noqa: A002
+        """Raise DataError for a format that must be in a file of its own if it is not."""
+        if not self.is_plain_file():
+            raise DataError(
+                f"{format} must be a file, not a stream, and not compressed as a whole; decompress it into a file",
+                path=self.name,
+            )
 
     @contextmanager
     def open(self) -> Iterator[ByteStream]:
@@ -133,28 +113,28 @@ class ByteStream:
         if name == STANDARD_INPUT and sys.stdin is None:
             raise ValueError("standard input is closed; give a file, or open it")
         self._raw: Any = sys.stdin.buffer if name == STANDARD_INPUT else open(name, "rb")  # noqa: SIM115
+        self._head = b""
         try:
             start = read_fully(self._raw.read, HEAD_BYTES)
-            self.compression = next(
-                (compression for magic, compression in COMPRESSION_MAGIC.items() if start.startswith(magic)), None
+            found = (compression for magic, compression in COMPRESSION_MAGIC.items() if start.startswith(magic))
+            self.compression = next(found, None)
+            self._stream = _decompressed(
+                io.BufferedReader(_PrefixedStream(start, self._raw), 1 << 18), self.compression
             )
-            compressed = io.BufferedReader(_PrefixedStream(start, self._raw), 1 << 18)
-            self._stream: Any = _decompressed(compressed, self.compression)
         except BaseException:
             self.close()
             raise
-        self._buffer = b""
 
     def head(self, n_bytes: int) -> bytes:
         """Return the first bytes without consuming them; see `Source.head`."""
-        if len(self._buffer) < n_bytes:
-            self._buffer += read_fully(self._read, n_bytes - len(self._buffer))
-        return self._buffer
+        if len(self._head) < n_bytes:
+            self._head += read_fully(self._read, n_bytes - len(self._head))
+        return self._head
 
     def read(self, n_bytes: int) -> bytes:
         """Return up to `n_bytes` bytes, and no bytes at the end."""
-        if self._buffer:
-            start, self._buffer = self._buffer[:n_bytes], self._buffer[n_bytes:]
+        if self._head:
+            start, self._head = self._head[:n_bytes], self._head[n_bytes:]
             return start
         return self._read(n_bytes)
 
@@ -167,7 +147,7 @@ class ByteStream:
         if self.compression is None:
             return bytes(self._stream.read(n_bytes))
         rule = f"the {self.compression} archive must be complete, and it is truncated or damaged"
-        with damage_as_data_error(self._name, DAMAGED_ARCHIVE, rule):
+        with damage_as_data_error(self._name, (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error), rule):
             return bytes(self._stream.read(n_bytes))
 
 
@@ -190,14 +170,8 @@ class _PrefixedStream(io.RawIOBase):
 class _JoinedStreams:
     """The content of an archive of one or more streams. What follows a stream must be another one, or padding.
 
-    Python's own files take a damaged stream for the end of the archive, and so does padding end theirs.
-
-    Parameters
-    ----------
-    file : binary file
-    new_decompressor : function
-    padding : int
-        Zeros after a stream must be a multiple of this number; with 0 there must be none.
+    `bz2.BZ2File` and `lzma.LZMAFile` take a damaged second stream for the end of the archive, and so does padding end
+    theirs, which loses rows without an error. `padding` is the number whose multiples zeros after a stream must be.
     """
 
     def __init__(self, file: Any, new_decompressor: Callable[[], Any], padding: int = 0) -> None:
@@ -238,7 +212,7 @@ def _decompressed(stream: Any, compression: str | None) -> Any:
     if compression == "bz2":
         return _JoinedStreams(stream, bz2.BZ2Decompressor)
     if compression == "xz":
-        return _JoinedStreams(stream, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), XZ_PADDING)
+        return _JoinedStreams(stream, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), padding=4)
     if compression == "zstd":
         pyarrow = require_pyarrow("a file compressed with zstd")
         return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, mode="r"), "zstd")
@@ -265,12 +239,19 @@ def find_sources(paths: Any) -> list[Source]:
 
 
 def find_names(name: str) -> list[str]:
-    """Return the names of the files that a path, a pattern, a folder or "-" stands for."""
+    """Return the names of the files that a path, a pattern, a folder or "-" stands for.
+
+    The files of a folder come in the order of their names, without the marker files of other programs (``.name``,
+    ``_name``).
+    """
     if name == STANDARD_INPUT:
         return [name]
     path = Path(name).expanduser()
     if path.is_dir():
-        return _files_in_folder(path)
+        names = [str(one) for one in sorted(path.iterdir()) if one.is_file() and one.name[0] not in "._"]
+        if not names:
+            raise FileNotFoundError(f"a folder must have files to read, got {path}, which has none")
+        return names
     if path.exists():
         return [str(path)]
     if not glob.has_magic(name):
@@ -278,14 +259,6 @@ def find_names(name: str) -> list[str]:
     names = [found for found in sorted(glob.glob(str(path), recursive=True)) if not os.path.isdir(found)]
     if not names:
         raise FileNotFoundError(f"a pattern must match at least one file, got {name}, which matches none")
-    return names
-
-
-def _files_in_folder(folder: Path) -> list[str]:
-    """Return the files in the order of their names, without the marker files of other programs (``.name, _name``)."""
-    names = [str(path) for path in sorted(folder.iterdir()) if path.is_file() and path.name[0] not in "._"]
-    if not names:
-        raise FileNotFoundError(f"a folder must have files to read, got {folder}, which has none")
     return names
 
 
@@ -305,15 +278,9 @@ def _format_of(source: Source) -> str:
     for magic, name in FORMAT_MAGIC.items():
         if head.startswith(magic):
             return name
-    suffixes = [suffix.lower() for suffix in PurePath(source.name).suffixes]
-    while suffixes and suffixes[-1] in COMPRESSED_EXTENSIONS:
-        suffixes.pop()
-    if suffixes and suffixes[-1] in EXTENSIONS:
-        return EXTENSIONS[suffixes[-1]]
-    return _format_of_text(head, source.name)
-
-
-def _format_of_text(head: bytes, path: str) -> str:
+    extension = plain_extension(source.name)
+    if extension in EXTENSIONS:
+        return EXTENSIONS[extension]
     lines = [line for line in (line.split(b"#")[0] for line in head.splitlines()) if line.strip()]
     if any(LIBSVM_LINE.fullmatch(line) for line in lines[:100]):
         return "libsvm"
@@ -325,8 +292,16 @@ def _format_of_text(head: bytes, path: str) -> str:
     raise DataError(
         f"a file must end with one of {', '.join(EXTENSIONS)}, or look like LIBSVM, CSV or TSV; got one {first}; give "
         "format, for example format='libsvm'",
-        path=path,
+        path=source.name,
     )
+
+
+def plain_extension(name: str) -> str:
+    """Return the extension of a file in lower case, without those of compressed files, such as ".csv" of a.csv.gz."""
+    suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
+    while suffixes and suffixes[-1] in COMPRESSED_EXTENSIONS:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
 
 
 class LineBlock(NamedTuple):
@@ -334,6 +309,60 @@ class LineBlock(NamedTuple):
 
     text: bytes
     first_line: int
+
+
+def line_blocks(
+    read: ReadBytes, *, path: str, longest_line: int, delimiter: str | None = None, block_bytes: int = 1 << 20
+) -> Iterator[LineBlock]:
+    """Yield blocks of whole lines, or of whole rows of CSV; the last line need not end with a newline.
+
+    Parameters
+    ----------
+    read : function of a number of bytes
+        It returns up to that number of bytes, and no bytes at the end.
+    path : str
+        The file that errors name.
+    longest_line : int
+        The most bytes that a line may have. Memory stays within a small multiple of it.
+    delimiter : str, optional
+        That of CSV, where line ends between double quotes do not end a row, and a quote must be closed.
+    block_bytes : int
+        The bytes that are read at a time. Each of them is looked at once.
+    """
+    pending: list[bytes] = []
+    n_pending, line, pending_lines = 0, 1, 0
+    state, after_return = 0, False
+    for number, chunk in enumerate(_chunks_of_text(read, block_bytes)):
+        if number == 0:
+            require_text(chunk[:HEAD_BYTES], path)
+        if delimiter is None:
+            end, lines = chunk.rfind(b"\n") + 1, chunk.count(b"\n")
+            end_lines = lines
+        else:
+            end, end_lines, lines, state, after_return = _core.scan_csv(chunk, delimiter, state, after_return)
+        if end:
+            yield LineBlock(b"".join([*pending, chunk[:end]]), line)
+            line += pending_lines + end_lines
+            pending, n_pending, pending_lines = [], 0, -end_lines
+        pending.append(chunk[end:])
+        n_pending += len(chunk) - end
+        pending_lines += lines
+        if n_pending > longest_line:
+            raise line_too_long(path, line, longest_line, open_quote=state == WITHIN_QUOTES)
+    rest = LineBlock(b"".join(pending), line)
+    if delimiter is not None and state == WITHIN_QUOTES:
+        raise open_quote(rest, delimiter, path)
+    if rest.text:
+        yield rest
+
+
+def _chunks_of_text(read: ReadBytes, block_bytes: int) -> Iterator[bytes]:
+    """Yield the bytes of a text some at a time, without a byte order mark at its beginning."""
+    start = read_fully(read, len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
+    if chunk := start + read(block_bytes):
+        yield chunk
+    while chunk := read(block_bytes):
+        yield chunk
 
 
 def require_text(head: bytes, path: str) -> None:
@@ -348,50 +377,6 @@ def require_text(head: bytes, path: str) -> None:
         )
 
 
-def chunks_of_text(read: ReadBytes, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """Yield the bytes of a text some at a time, without a byte order mark at its beginning."""
-    start = read_fully(read, len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
-    if chunk := start + read(block_bytes):
-        yield chunk
-    while chunk := read(block_bytes):
-        yield chunk
-
-
-def line_blocks(
-    read: ReadBytes, *, path: str, longest_line: int, block_bytes: int = BLOCK_BYTES
-) -> Iterator[LineBlock]:
-    """Yield blocks of whole lines; the last line need not end with a newline.
-
-    Parameters
-    ----------
-    read : function of a number of bytes
-        It returns up to that number of bytes, and no bytes at the end.
-    path : str
-        The file that errors name.
-    longest_line : int
-        The most bytes that a line may have. Memory stays within a small multiple of it.
-    block_bytes : int
-        The bytes that are read at a time.
-    """
-    pending: list[bytes] = []
-    n_pending, line = 0, 1
-    for number, chunk in enumerate(chunks_of_text(read, block_bytes)):
-        if number == 0:
-            require_text(chunk[:HEAD_BYTES], path)
-        end = chunk.rfind(b"\n") + 1
-        if end > 0:
-            text = b"".join([*pending, chunk[:end]])
-            yield LineBlock(text, line)
-            line += text.count(b"\n")
-            pending, n_pending = [], 0
-        pending.append(chunk[end:])
-        n_pending += len(chunk) - end
-        if n_pending > longest_line:
-            raise line_too_long(path, line, longest_line)
-    if n_pending:
-        yield LineBlock(b"".join(pending), line)
-
-
 def line_too_long(path: str, line: int, longest_line: int, *, open_quote: bool = False) -> DataError:
     """Return the error for a line that does not end within `longest_line` bytes."""
     may_be_open = " (a double quote may be left open)" if open_quote else ""
@@ -400,4 +385,16 @@ def line_too_long(path: str, line: int, longest_line: int, *, open_quote: bool =
         "it is, raise longest_line",
         path=path,
         line=line,
+    )
+
+
+def open_quote(rest: LineBlock, delimiter: str, path: str) -> DataError:
+    """Return the error for a text whose last row has a double quote that is not closed."""
+    begins, ends, lines = _core.split_csv_rows(rest.text, delimiter)
+    row = quote(rest.text[int(begins[-1]) : int(ends[-1])])
+    return DataError(
+        f"a double quote that opens a field must be closed, and the row that begins here, {row}, goes on to the end of "
+        "the file; close the quote, or double it and put quotes around the field",
+        path=path,
+        line=rest.first_line + int(lines[-1]),
     )

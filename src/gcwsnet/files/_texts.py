@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet import _core
 from gcwsnet.files._read import READERS, read
 from gcwsnet.files._reader import TableReader
 from gcwsnet.files._sources import STANDARD_INPUT, detect_format, find_sources, line_blocks
 from gcwsnet.tables._batch import Batch, mark_canonical
-from gcwsnet.tables._encode import FNV_BASIS, factor_of_column, to_labels
-from gcwsnet.tables._errors import DataError, ErrorHandler, InvalidRows
+from gcwsnet.tables._encode import factor_of_column, text_keys, to_labels
+from gcwsnet.tables._errors import DataError, ErrorHandler
 from gcwsnet.tables._schema import LONGEST_LINE
 
 SHINGLE_COLUMNS = 2**30
@@ -66,18 +65,16 @@ def read_text_column(
                 path=str(paths[0]),
             )
     chosen = {"columns": [column], "categorical": [column], "hash_columns": 1, "label": ids, "missing": "zero"}
-    batches = read(files, **settings | chosen)
-    reader = batches._reader  # type: ignore[attr-defined]  # read returns ReaderBatches
-    schema = batches.schema
+    reader = read(files, **settings | chosen).reader
+    assert isinstance(reader, TableReader)  # noqa: S101
+    schema = reader.schema
     with errors.saving():
-        for table, origin in reader._read_all_tables(schema, errors):
-            codes, distinct = factor_of_column(schema.columns[0], table.columns[0])
-            distinct = [*distinct, ""]
-            invalid = InvalidRows()  # rows without an id
-            found = None if table.label is None else to_labels(table.label, schema, invalid)
-            batch = invalid.drop_from(Batch(codes[:, np.newaxis], found, None), origin, errors)
-            texts = [distinct[code] for code in batch.X[:, 0].tolist()]  # the last one where the code is -1
-            yield Texts(texts, batch.y)
+        for columns, selection, invalid in reader.tables(schema):
+            indices, distinct = factor_of_column(schema.columns[0], columns[selection.features[0]])
+            y = None if selection.label is None else to_labels(columns[selection.label], schema, invalid)
+            for batch in errors.valid_rows(Batch(indices[:, np.newaxis], y), invalid):
+                texts = [*distinct, ""]
+                yield Texts([texts[index] for index in batch.X[:, 0].tolist()], batch.y)  # "" where the index is -1
 
 
 def shingle_rows(texts: Sequence[str], n_words: int) -> Any:
@@ -104,21 +101,16 @@ def shingle_rows(texts: Sequence[str], n_words: int) -> Any:
     >>> X.indptr.tolist(), bool(X.indices[0] in X.indices[1:])
     ([0, 1, 3, 3], True)
     """
-    shingles: list[bytes] = []
-    counts = np.empty(len(texts), np.int64)
-    for i, text in enumerate(texts):
+    shingles: list[str] = []
+    starts = [0]
+    for text in texts:
         words = WORD.findall(text.lower())
-        found = [" ".join(words[at : at + n_words]) for at in range(max(1, len(words) - n_words + 1))] if words else []
-        counts[i] = len(found)
-        shingles += [one.encode("utf-8", "surrogatepass") for one in found]
-    ends = np.zeros(len(shingles) + 1, np.int64)
-    np.cumsum([len(one) for one in shingles], out=ends[1:])
-    keys = np.empty(len(shingles), np.uint64)
-    _core.text_keys(b"".join(shingles), ends, FNV_BASIS, keys)
-    columns = (keys >> np.uint64(34)).astype(np.int32)
-    starts = np.append(0, np.cumsum(counts))
+        if words:
+            shingles += [" ".join(words[at : at + n_words]) for at in range(max(1, len(words) - n_words + 1))]
+        starts.append(len(shingles))
+    columns = (text_keys(shingles) >> np.uint64(34)).astype(np.int32)
     X = sparse.csr_array(
-        (np.ones(len(columns), np.float32), columns, starts.astype(np.int32)), shape=(len(texts), SHINGLE_COLUMNS)
+        (np.ones(len(columns), np.float32), columns, np.array(starts, np.int32)), shape=(len(texts), SHINGLE_COLUMNS)
     )
     X.sum_duplicates()
     return mark_canonical(X)

@@ -34,16 +34,21 @@ class Batch(NamedTuple):
 
     def rows(self, begin: int, end: int) -> Batch:
         """Return the rows from `begin` up to but not including `end`, without copying values."""
+        if sparse.issparse(self.X):
+            end = min(end, self.n_rows)
+            indptr = self.X.indptr[min(begin, end) : end + 1]
+            entries = slice(indptr[0], indptr[-1])
+            X = canonical_csr(self.X.data[entries], self.X.indices[entries], indptr - indptr[0], self.X.shape[1])
+        else:
+            X = self.X[begin:end]
         y = None if self.y is None else self.y[begin:end]
-        weight = None if self.weight is None else self.weight[begin:end]
-        return Batch(_csr_rows(self.X, begin, end) if sparse.issparse(self.X) else self.X[begin:end], y, weight)
+        return Batch(X, y, None if self.weight is None else self.weight[begin:end])
 
     def take(self, chosen: NDArray[Any]) -> Batch:
         """Return the rows chosen by a boolean mask or by an array of row numbers."""
+        X = mark_canonical(self.X[chosen]) if sparse.issparse(self.X) else self.X[chosen]
         y = None if self.y is None else self.y[chosen]
-        weight = None if self.weight is None else self.weight[chosen]
-        X = self.X[chosen]
-        return Batch(mark_canonical(X) if sparse.issparse(X) else X, y, weight)
+        return Batch(X, y, None if self.weight is None else self.weight[chosen])
 
     def weighted(self) -> Batch:
         """Return the rows of positive weight, from which alone something is learned."""
@@ -65,13 +70,6 @@ def mark_canonical(X: Any) -> Any:
 def canonical_csr(values: Any, columns: Any, indptr: Any, n_columns: int) -> Any:
     """Return a csr_array of arrays whose indices are known to be sorted and unique."""
     return mark_canonical(sparse.csr_array((values, columns, indptr), shape=(len(indptr) - 1, n_columns)))
-
-
-def _csr_rows(X: Any, begin: int, end: int) -> Any:
-    end = min(end, X.shape[0])
-    indptr = X.indptr[min(begin, end) : end + 1]
-    entries = slice(indptr[0], indptr[-1])
-    return canonical_csr(X.data[entries], X.indices[entries], indptr - indptr[0], X.shape[1])
 
 
 def joined(batches: Sequence[Batch]) -> Batch:

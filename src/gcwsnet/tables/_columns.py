@@ -1,4 +1,7 @@
-"""Dates and durations as numbers: days since 1970-01-01 in UTC, and days, both to the microsecond."""
+"""Columns of tables as numbers, as days and as texts: one rule for pandas, Arrow and text files.
+
+Dates are days since 1970-01-01 in UTC, durations are days, both to the microsecond. A category is a text.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,30 @@ from numpy.typing import NDArray
 from gcwsnet._validation import MAX_EXACT, inexact_integers
 from gcwsnet.tables._errors import require_pyarrow
 
+Floats = NDArray[np.float64]
+
 MICROSECONDS_OF_A_DAY = 86_400_000_000
-
 EPOCH = date(1970, 1, 1).toordinal()
-
 TIME = r"(?P<h>[01]\d|2[0-3]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d)(?:\.(?P<f>\d{1,9}))?)?"
-
-MICROSECONDS_OF = {"s": 1_000_000, "ms": 1000, "us": 1}
-
 DATE = re.compile(rf"(\d{{4}})-(\d\d)-(\d\d)(?:[T ]{TIME}(?: ?(?P<zone>Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d))?)?", re.ASCII)
-
 DURATION = re.compile(rf"(-?\d{{1,7}}) days?(?: (?P<sign>[+-]?){TIME})?", re.ASCII)
+
+BOOLEANS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+
+NOT_A_NUMBER = ("-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "NaN", "nan")
+MISSING_VALUES = ("", "NULL", "None", "null", "#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "n/a", *NOT_A_NUMBER)
+"""The texts that stand for a missing value: the defaults of `pandas.read_csv`."""
+
+MISSING_TEXTS = frozenset(MISSING_VALUES)
+
+PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d{1,3})?|-?inf", re.ASCII)
+"""A number as programs write it, without zeros or a plus in front: 01 is a text, such as a part of a postcode."""
+
+INTEGER = re.compile(r"[-+]?\d+", re.ASCII)
+
+NUMBERS_WITH_COMMAS = "numbers with commas"
+NUMBER_WITH_COMMAS = re.compile(r"[+-]?(\d+(\.\d{3})*,\d+|\d{1,3}(,\d{3})+(\.\d+)?|\d+)")
+"""A number with a decimal comma, with commas after each thousand, or without any."""
 
 
 def parse_date(text: str) -> int | None:
@@ -74,18 +90,7 @@ def _time(found: re.Match[str]) -> int:
     return ((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + int((found["f"] or "").ljust(6, "0")[:6])
 
 
-PARSERS: dict[str, tuple[Callable[[str], int | None], str]] = {
-    "date": (parse_date, "a date such as 2024-05-31 or 2024-05-31 18:30:00"),
-    "duration": (parse_duration, "a duration such as 1 days 02:30:00"),
-}
-
-
-def to_days(microseconds: NDArray[np.int64], missing: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return days, with NaN where the number is missing."""
-    return np.where(missing, np.nan, microseconds / MICROSECONDS_OF_A_DAY)
-
-
-def days_of(numbers: NDArray[np.int64], unit: str, missing: NDArray[np.bool_]) -> NDArray[np.float64]:
+def days_of(numbers: NDArray[np.int64], unit: str, missing: NDArray[np.bool_]) -> Floats:
     """Return the days of numbers of seconds, milliseconds, microseconds or nanoseconds, with NaN for missing ones.
 
     Examples
@@ -94,110 +99,34 @@ def days_of(numbers: NDArray[np.int64], unit: str, missing: NDArray[np.bool_]) -
     [1.0, 53375995583650.32, nan]
     """
     numbers = np.where(missing, 0, numbers)
+    factor = 1
     if unit == "ns":
-        return to_days(numbers // 1000, missing)
-    factor = MICROSECONDS_OF[unit]
+        numbers = numbers // 1000
+    else:
+        factor = {"s": 1_000_000, "ms": 1000, "us": 1}[unit]
     if len(numbers) and max(-int(numbers.min()), int(numbers.max())) > np.iinfo(np.int64).max // factor:
-        return np.where(missing, np.nan, numbers / (MICROSECONDS_OF_A_DAY // factor))
-    return to_days(numbers * factor, missing)
+        days = numbers / (MICROSECONDS_OF_A_DAY // factor)
+    else:
+        days = numbers * factor / MICROSECONDS_OF_A_DAY
+    return np.where(missing, np.nan, days)
 
 
-Floats = NDArray[np.float64]
+def parse_number(text: str) -> float | None:
+    """Return the number that a text is, None for any other text and for NaN."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return None if math.isnan(number) else number
 
-BOOLEANS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
-KINDS_OF_NUMPY = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date", "m": "duration"}
-
-KINDS_OF_OBJECTS = {
-    "string": "text",
-    "boolean": "boolean",
-    **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal", "empty"), "number"),
-    **dict.fromkeys(("date", "datetime", "datetime64"), "date"),
-    **dict.fromkeys(("timedelta", "timedelta64"), "duration"),
+PARSERS: dict[str, tuple[Callable[[str], float | None], str]] = {
+    "number": (parse_number, "a number"),
+    "boolean": (lambda text: BOOLEANS.get(text.strip().lower()), "true or false"),
+    "date": (parse_date, "a date such as 2024-05-31 or 2024-05-31 18:30:00"),
+    "duration": (parse_duration, "a duration such as 1 days 02:30:00"),
 }
-
-"""What `pandas.api.types.infer_dtype` says of a column of objects, and the kind of column that it is."""
-
-NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "n/a")
-
-NOT_A_NUMBER = ("-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "NaN", "nan")
-
-MISSING_VALUES = ("", "NULL", "None", "null", *NOT_AVAILABLE, *NOT_A_NUMBER)  # the defaults of pandas.read_csv
-
-MISSING_TEXTS = frozenset(MISSING_VALUES)
-
-PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d{1,3})?|-?inf", re.ASCII)
-
-"""A number as programs write it, without zeros or a plus in front: 01 is a text, such as a part of a postcode."""
-
-INTEGER = re.compile(r"[-+]?\d+", re.ASCII)
-
-NUMBERS_WITH_COMMAS = "numbers with commas"
-
-NUMBER_WITH_COMMAS = re.compile(r"[+-]?(\d+(\.\d{3})*,\d+|\d{1,3}(,\d{3})+(\.\d+)?|\d+)")
-
-"""A number with a decimal comma, with commas after each thousand, or without any."""
-
-
-class Factor(NamedTuple):
-    """A column of texts by their numbers: row i has ``texts[codes[i]]``, or a missing value where the code is -1."""
-
-    codes: NDArray[np.int64]
-    texts: list[str]
-
-    def present(self, valid: NDArray[np.bool_]) -> list[str]:
-        """Return the texts that occur in the rows of a mask."""
-        codes = np.unique(self.codes[valid])
-        return [self.texts[code] for code in codes[codes >= 0]]
-
-
-class TableColumn(ABC):
-    """A column of a table.
-
-    Attributes
-    ----------
-    kind : str
-        "number", "boolean", "date", "duration", "text", "category", "ordered", "vector" or "index vector", or the name
-        of a type that is none of them.
-    """
-
-    kind: str
-    _factor: Factor | None = None
-
-    @abstractmethod
-    def __len__(self) -> int: ...
-
-    @abstractmethod
-    def numbers(self) -> Floats:
-        """Return a column of numbers or booleans, with NaN for missing values."""
-
-    @abstractmethod
-    def inexact_rows(self) -> dict[int, Any]:
-        """Return the rows of a column of numbers or of lists with an integer that float64 does not hold, and it."""
-
-    @abstractmethod
-    def days(self) -> Floats:
-        """Return a column of dates or durations in days, with NaN for missing values."""
-
-    def factor(self) -> Factor:
-        """Return a column of texts, categories, numbers or booleans as codes of distinct texts.
-
-        Categories come in the order that they have, those that do not occur included.
-        """
-        if self._factor is None:
-            self._factor = self._make_factor()
-        return self._factor
-
-    @abstractmethod
-    def _make_factor(self) -> Factor: ...
-
-    def lists(self) -> tuple[NDArray[np.int64], Floats]:
-        """Return the lengths of the lists of a column, 0 for a missing one, and all their numbers in one array."""
-        raise TypeError(f"a column of the type {self.kind} has no lists")
-
-    def file_kind(self) -> str:
-        """Return the kind, where texts are looked at: see `kind_of_texts`."""
-        return kind_of_texts(self.factor().texts) if self.kind == "text" else self.kind
+"""For kinds of columns that may be written as texts: the parser, which returns None for others, and what it parses."""
 
 
 def kind_of_texts(texts: Sequence[str]) -> str:
@@ -212,20 +141,18 @@ def kind_of_texts(texts: Sequence[str]) -> str:
     >>> kind_of_texts(["1,5", "2"])
     "numbers with commas, such as '1,5'"
     """
-    for kind, holds in TEXT_KINDS.items():
+    kinds: dict[str, Callable[[str], bool]] = {
+        "boolean": lambda text: text.strip().lower() in ("true", "false"),
+        "date": lambda text: parse_date(text) is not None,
+        "duration": lambda text: parse_duration(text) is not None,
+    }
+    for kind, holds in kinds.items():
         if texts and all(holds(text) for text in texts):
             return kind
     with_comma = next((text for text in texts if "," in text), None)
     if with_comma is not None and all(NUMBER_WITH_COMMAS.fullmatch(text.strip()) for text in texts):
         return f"{NUMBERS_WITH_COMMAS}, such as {with_comma.strip()!r}"
     return "text"
-
-
-TEXT_KINDS: dict[str, Callable[[str], bool]] = {
-    "boolean": lambda text: text.strip().lower() in ("true", "false"),
-    "date": lambda text: parse_date(text) is not None,
-    "duration": lambda text: parse_duration(text) is not None,
-}
 
 
 def text_of(value: Any) -> str | None:
@@ -273,9 +200,7 @@ def canonical_text(text: str) -> str:
     """
     if text.lower() in ("true", "false"):
         return text.capitalize()
-    if PLAIN_NUMBER.fullmatch(text) is None:
-        return text
-    if text.isdecimal():
+    if text.isdecimal() or PLAIN_NUMBER.fullmatch(text) is None:
         return text
     return str(text_of(Decimal(text)))
 
@@ -304,47 +229,141 @@ def are_values(forms: set[str]) -> bool:
     return bool(forms) and (forms == {"boolean"} or forms <= {"integer", "number"} or forms <= {"whole", "number"})
 
 
-class KnownCategories:
-    """The places of the categories of a column, by their texts, or by the numbers or booleans that they are.
-
-    Parameters
-    ----------
-    categories : tuple of str
+def find_categories(texts: Iterable[str], categories: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return the places of texts among categories, by the text or else by the value that it is; -1 for unknown ones.
 
     Examples
     --------
-    >>> known = KnownCategories(("1.0", "2.0", "Rome"))
-    >>> [known.place(text) for text in ("1.0", "1", "Rome", "3")]
-    [0, 0, 2, None]
-    >>> KnownCategories(("1.0", "1")).place("1")
-    1
+    >>> find_categories(["1.0", "1", "Rome", "3"], ("1.0", "2.0", "Rome")).tolist()
+    [0, 0, 2, -1]
+    >>> find_categories(["1", "1.00"], ("1.0", "1")).tolist()
+    [1, -1]
     """
-
-    def __init__(self, categories: tuple[str, ...]) -> None:
-        self._places = {category: place for place, category in enumerate(categories)}
-        self._by_value: dict[str, int | None] = {}
-        for category, place in self._places.items():
-            value = canonical_text(category)
-            self._by_value[value] = None if value in self._by_value else place
-
-    def place(self, text: str) -> int | None:
-        """Return the place of the category with this text, or of the only one of this value; None for an unknown."""
-        found = self._places.get(text)
-        return self._by_value.get(canonical_text(text)) if found is None else found
+    by_text, by_value = _category_places(categories)
+    found = (by_text[text] if text in by_text else by_value.get(canonical_text(text), -1) for text in texts)
+    return np.fromiter(found, dtype=np.int64)
 
 
-known_categories = lru_cache(maxsize=1024)(KnownCategories)
+@lru_cache(maxsize=1024)
+def _category_places(categories: tuple[str, ...]) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the places of categories by their texts, and by their values, with -1 for a value that several have."""
+    by_text = {category: place for place, category in enumerate(categories)}
+    by_value: dict[str, int] = {}
+    for category, place in by_text.items():
+        value = canonical_text(category)
+        by_value[value] = -1 if value in by_value else place
+    return by_text, by_value
 
 
-def factor_of(codes: Any, values: Iterable[Any]) -> Factor:
+def labels_of_texts(texts: Sequence[str]) -> NDArray[Any]:
+    """Return labels that are written as numbers: float64, or int64 where all are integers that float64 does not hold.
+
+    A text that is no number is a ValueError, and so is such an integer beyond int64.
+
+    Examples
+    --------
+    >>> labels_of_texts(["1", "2"]).tolist(), labels_of_texts(["1", "9007199254740993"]).tolist()
+    ([1.0, 2.0], [1, 9007199254740993])
+    """
+    floats = np.array(texts, dtype=np.float64)
+    large = np.flatnonzero(np.abs(floats) >= MAX_EXACT).tolist()
+    if not any(is_inexact_text(texts[row]) for row in large):
+        return floats
+    if not bool(np.all(floats == np.floor(floats))):
+        return floats  # of a regression
+    if not float(np.abs(floats).max()) < 2**63:
+        raise ValueError("labels beyond int64 are texts")
+    return np.array([int(Decimal(text.strip())) for text in texts], dtype=np.int64)
+
+
+def is_inexact_text(text: str) -> bool:
+    """Return whether a text is an integer that float64 does not hold."""
+    return INTEGER.fullmatch(text.strip()) is not None and is_inexact(Decimal(text.strip()))
+
+
+def is_inexact(value: Any) -> bool:
+    """Return whether an integer, or a decimal number that is written as one, is not a number that float64 holds."""
+    if isinstance(value, Decimal) and (not value.is_finite() or int(value.as_tuple().exponent) < 0):
+        return False
+    return bool(abs(value) > MAX_EXACT and Decimal(_as_float(value)) != value)
+
+
+def _as_float(value: Any) -> float:
+    """Return a number of any type as a float, infinite beyond its range, and NaN for a missing value."""
+    if value is None or type(value).__name__ == "NAType":
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _inexact_objects(values: Iterable[Any]) -> dict[int, Any]:
+    integers = ((row, value) for row, value in enumerate(values) if isinstance(value, int | np.integer | Decimal))
+    return {row: value for row, value in integers if is_inexact(value if isinstance(value, Decimal) else int(value))}
+
+
+class Factor(NamedTuple):
+    """A column of texts by their numbers: row i has ``texts[indices[i]]``, or a missing value where the index is -1."""
+
+    indices: NDArray[np.int64]
+    texts: list[str]
+
+
+def factor_of(indices: Any, values: Iterable[Any]) -> Factor:
     """Return a factor of distinct values, some of which may be missing or have the same text."""
     numbers: dict[str, int] = {}
     texts = [text_of(value) for value in values]
     places = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in texts]
-    codes = np.asarray(codes, dtype=np.int64)
+    indices = np.asarray(indices, dtype=np.int64)
     if places != list(range(len(places))):
-        codes = np.array([*places, -1], dtype=np.int64)[codes]
-    return Factor(codes, list(numbers))
+        indices = np.array([*places, -1], dtype=np.int64)[indices]
+    return Factor(indices, list(numbers))
+
+
+class TableColumn(ABC):
+    """A column of a table.
+
+    Attributes
+    ----------
+    kind : str
+        "number", "boolean", "date", "duration", "text", "category", "ordered", "vector" or "index vector", or the name
+        of a type that is none of them.
+    """
+
+    kind: str
+    _factor: Factor | None = None
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def numbers(self) -> Floats:
+        """Return a column of numbers or booleans, with NaN for missing values."""
+
+    @abstractmethod
+    def inexact_rows(self) -> dict[int, Any]:
+        """Return the rows of a column of numbers or of lists with an integer that float64 does not hold, and it."""
+
+    @abstractmethod
+    def days(self) -> Floats:
+        """Return a column of dates or durations in days, with NaN for missing values."""
+
+    @abstractmethod
+    def _make_factor(self) -> Factor: ...
+
+    def factor(self) -> Factor:
+        """Return a column of texts, categories, numbers or booleans as indices into its distinct texts.
+
+        Categories come in the order that they have, those that do not occur included.
+        """
+        if self._factor is None:
+            self._factor = self._make_factor()
+        return self._factor
+
+    def lists(self) -> tuple[NDArray[np.int64], Floats]:
+        """Return the lengths of the lists of a column, 0 for a missing one, and all their numbers in one array."""
+        raise TypeError(f"a column of the type {self.kind} has no lists")
 
 
 class ArrowColumn(TableColumn):
@@ -389,17 +408,16 @@ class ArrowColumn(TableColumn):
         array = self.array
         if not types.is_dictionary(array.type):
             array = array.dictionary_encode()
-        codes = array.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+        indices = array.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
         values = array.dictionary
         is_float = types.is_floating(values.type) and not values.null_count  # as NumPy's, which float32 is told by
-        return factor_of(codes, values.to_numpy(zero_copy_only=False) if is_float else values.to_pylist())
+        return factor_of(indices, values.to_numpy(zero_copy_only=False) if is_float else values.to_pylist())
 
     def lists(self) -> tuple[NDArray[np.int64], Floats]:
-        pyarrow = require_pyarrow("tables")
+        pyarrow, compute = require_pyarrow("tables"), require_pyarrow("tables", "pyarrow.compute")
         array = self.array
         if pyarrow.types.is_fixed_size_list(array.type):
             array = array.cast(pyarrow.large_list(array.type.value_type))
-        compute = require_pyarrow("tables", "pyarrow.compute")
         lengths = compute.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
         return lengths.astype(np.int64), ArrowColumn(array.flatten()).numbers()
 
@@ -407,8 +425,11 @@ class ArrowColumn(TableColumn):
 def arrow_kind(arrow_type: Any) -> str:
     """Return the kind of a column of a type of pyarrow, or the name of the type."""
     types = require_pyarrow("tables").types
-    if is_number_list(arrow_type):
-        return "index vector" if types.is_integer(arrow_type.value_type) else "vector"
+    is_list = types.is_list(arrow_type) or types.is_large_list(arrow_type) or types.is_fixed_size_list(arrow_type)
+    if is_list and types.is_integer(arrow_type.value_type):
+        return "index vector"
+    if is_list and types.is_floating(arrow_type.value_type):
+        return "vector"
     if types.is_dictionary(arrow_type):
         return "ordered" if arrow_type.ordered else "category"
     kinds = {
@@ -419,13 +440,6 @@ def arrow_kind(arrow_type: Any) -> str:
         "duration": (types.is_duration,),
     }
     return next((kind for kind, tests in kinds.items() if any(test(arrow_type) for test in tests)), str(arrow_type))
-
-
-def is_number_list(arrow_type: Any) -> bool:
-    """Return whether a type of pyarrow is that of lists of numbers."""
-    types = require_pyarrow("tables").types
-    is_list = types.is_list(arrow_type) or types.is_large_list(arrow_type) or types.is_fixed_size_list(arrow_type)
-    return is_list and (types.is_integer(arrow_type.value_type) or types.is_floating(arrow_type.value_type))
 
 
 class PandasColumn(TableColumn):
@@ -467,51 +481,8 @@ class PandasColumn(TableColumn):
 
         if isinstance(self._series.dtype, pd.CategoricalDtype):
             return factor_of(self._series.cat.codes.to_numpy(), self._series.cat.categories.to_numpy())
-        codes, values = pd.factorize(self._series)
-        return factor_of(codes, np.asarray(values))
-
-
-def _as_float(value: Any) -> float:
-    """Return a number of any type as a float, infinite beyond its range, and NaN for a missing value."""
-    if value is None or type(value).__name__ == "NAType":
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
-def is_inexact(value: Any) -> bool:
-    """Return whether an integer, or a decimal number that is written as one, is not a number that float64 holds."""
-    if isinstance(value, Decimal) and (not value.is_finite() or int(value.as_tuple().exponent) < 0):
-        return False
-    return bool(abs(value) > MAX_EXACT and Decimal(_as_float(value)) != value)
-
-
-def _inexact_objects(values: Iterable[Any]) -> dict[int, Any]:
-    integers = ((row, value) for row, value in enumerate(values) if isinstance(value, int | np.integer | Decimal))
-    return {row: value for row, value in integers if is_inexact(value if isinstance(value, Decimal) else int(value))}
-
-
-def labels_of_texts(texts: Sequence[str]) -> NDArray[Any]:
-    """Return labels that are written as numbers: float64, or int64 where all are integers that float64 does not hold.
-
-    A text that is no number is a ValueError, and so is such an integer beyond int64.
-
-    Examples
-    --------
-    >>> labels_of_texts(["1", "2"]).tolist(), labels_of_texts(["1", "9007199254740993"]).tolist()
-    ([1.0, 2.0], [1, 9007199254740993])
-    """
-    floats = np.array(texts, dtype=np.float64)
-    large = np.flatnonzero(np.abs(floats) >= MAX_EXACT).tolist()
-    if not any(INTEGER.fullmatch(texts[row].strip()) and is_inexact(Decimal(texts[row].strip())) for row in large):
-        return floats
-    if not bool(np.all(floats == np.floor(floats))):
-        return floats  # of a regression
-    if len(large) and not -(2**63) <= float(np.abs(floats).max()) < 2**63:
-        raise ValueError("labels beyond int64 are texts")
-    return np.array([int(Decimal(text.strip())) for text in texts], dtype=np.int64)
+        indices, values = pd.factorize(self._series)
+        return factor_of(indices, np.asarray(values))
 
 
 def pandas_kind(series: Any) -> str:
@@ -519,49 +490,23 @@ def pandas_kind(series: Any) -> str:
     import pandas as pd  # noqa: PLC0415 - the user has it
 
     dtype, types = series.dtype, pd.api.types
-    if isinstance(dtype, np.dtype) and dtype.kind in KINDS_OF_NUMPY:
-        return KINDS_OF_NUMPY[dtype.kind]
     if isinstance(dtype, pd.CategoricalDtype):
         return "ordered" if dtype.ordered else "category"
     if types.is_object_dtype(dtype):
         found = types.infer_dtype(series, skipna=True)
-        return KINDS_OF_OBJECTS.get(found, f"object ({found})")
-    kinds = {
+        kinds = {
+            "text": ("string",),
+            "boolean": ("boolean",),
+            "number": ("integer", "floating", "mixed-integer-float", "decimal", "empty"),
+            "date": ("date", "datetime", "datetime64"),
+            "duration": ("timedelta", "timedelta64"),
+        }
+        return next((kind for kind, names in kinds.items() if found in names), f"object ({found})")
+    holds = {
         "text": isinstance(dtype, pd.StringDtype),
         "boolean": types.is_bool_dtype(dtype),
         "number": types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype),
         "date": types.is_datetime64_any_dtype(dtype),
+        "duration": types.is_timedelta64_dtype(dtype),
     }
-    return next((kind for kind, found in kinds.items() if found), str(dtype))
-
-
-def table_columns(frame: Any) -> tuple[list[Any], Sequence[TableColumn]]:
-    """Return the names and the columns of a frame of pandas, polars or pyarrow, or of one that speaks to pyarrow."""
-    if type(frame).__module__.split(".")[0] == "pandas":
-        return list(frame.columns), [_pandas_column(series) for _, series in frame.items()]
-    pyarrow = require_pyarrow(f"a frame of the type {type(frame).__name__}")
-    try:
-        table = frame.to_arrow() if hasattr(frame, "to_arrow") else pyarrow.table(frame)
-    except pyarrow.ArrowException as error:  # 128-bit integers of polars, for example
-        types = ", ".join(map(str, getattr(frame, "dtypes", ())))
-        raise TypeError(
-            f"the columns of a frame must have types that Arrow has, got {types:.200} ({error}); cast them"
-        ) from error
-    if isinstance(table, pyarrow.RecordBatch):
-        table = pyarrow.Table.from_batches([table])
-    table = table.unify_dictionaries().combine_chunks()
-    arrays = [
-        column.chunk(0) if column.num_chunks else pyarrow.array([], column.type) for column in table.itercolumns()
-    ]
-    return table.column_names, [ArrowColumn(array) for array in arrays]
-
-
-def _pandas_column(series: Any) -> TableColumn:
-    """Return a column of a frame of pandas; one that pandas keeps in pyarrow is a column of pyarrow."""
-    if type(series.dtype).__name__ != "ArrowDtype":
-        return PandasColumn(series)
-    pyarrow = require_pyarrow("a column of pandas that is kept in Arrow")
-    array = pyarrow.array(series)
-    if isinstance(array, pyarrow.ChunkedArray):
-        array = array.combine_chunks()
-    return ArrowColumn(array)
+    return next((kind for kind, found in holds.items() if found), str(dtype))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,94 +13,79 @@ from gcwsnet import _sparse as sparse
 from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT
 from gcwsnet.tables._batch import Batch, mark_canonical
 from gcwsnet.tables._columns import (
-    BOOLEANS,
     PARSERS,
     ArrowColumn,
     Factor,
     TableColumn,
-    arrow_kind,
     canonical_text,
-    known_categories,
+    days_of,
+    find_categories,
     labels_of_texts,
-    to_days,
 )
 from gcwsnet.tables._errors import MISSING_MESSAGE, ColumnReference, DataError, InvalidRows, quote, require_pyarrow
 from gcwsnet.tables._schema import NUMBERS, Column, ColumnSelection, Schema
 
 FNV_BASIS, FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 
-Array = Any
-
-"""An array of pyarrow, or of NumPy."""
-
-PLURALS = {
-    "number": "numbers",
-    "boolean": "booleans",
-    "date": "dates",
-    "duration": "durations",
-    "category": "categories",
-    "ordered": "ordered categories",
-    "vector": "lists",
-    "index vector": "lists",
-}
+PLURALS = {"category": "categories", "ordered": "ordered categories", "vector": "lists", "index vector": "lists"}
+PLURALS |= {kind: f"{kind}s" for kind in ("number", "boolean", "date", "duration")}
 
 CATEGORIES_HINT = "if these are categories, name the column in categorical, or give it a type of categories"
 
-Entries = tuple[Array, Array, Array]
-
+Entries = tuple[Any, Any, Any]
 """Rows, columns and values of entries that are not zero."""
 
 
-class Table(NamedTuple):
-    """Rows of a table: the columns of a schema in its order, and pyarrow arrays of label and weight.
-
-    A "sparse" column of the schema has two columns here, one with indices and one with values.
-    """
-
-    columns: Sequence[TableColumn]
-    label: Array | None = None
-    weight: Array | None = None
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[int, Array], selection: ColumnSelection) -> Table:
-        """Return the table of the arrays of a file, which are given by the numbers of their columns."""
-        label, weight = (None if number is None else arrays[number] for number in (selection.label, selection.weight))
-        return cls([ArrowColumn(arrays[number]) for number in selection.features], label, weight)
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return len(self.columns[0])
-
-
-def encode(table: Table, schema: Schema, invalid: InvalidRows, dtype: str) -> Batch:
+def encode(
+    columns: Mapping[int, TableColumn], selection: ColumnSelection, schema: Schema, invalid: InvalidRows, dtype: str
+) -> Batch:
     """Return the rows of a table as a batch, with NaN for missing numbers.
 
     Rows that break another rule are added to `invalid`, and so are unknown categories, which are no error.
+
+    Parameters
+    ----------
+    columns : dict of int to TableColumn
+        The columns of the table by their numbers.
+    selection : ColumnSelection
+        Which of them are features, label and weight.
+    schema : Schema
+    invalid : InvalidRows
+    dtype : str
     """
-    parts = _encode_columns(table, schema, invalid)
+    shape = (len(columns[selection.features[0]]), schema.n_features)
+    parts = _encode_columns(columns, selection, schema, invalid)
     with np.errstate(over="ignore"):  # check_batch finds infinite numbers
-        X = (_join_sparse if schema.is_sparse else _join_dense)(parts, (table.n_rows, schema.n_features), dtype)
-    y = None if table.label is None else to_labels(table.label, schema, invalid)
-    weight = None if table.weight is None else ArrowColumn(table.weight).numbers()
-    return Batch(X, y, weight)
+        X = (_join_sparse if schema.is_sparse else _join_dense)(parts, shape, dtype)
+    y = None if selection.label is None else to_labels(columns[selection.label], schema, invalid)
+    return Batch(X, y, None if selection.weight is None else columns[selection.weight].numbers())
 
 
-def to_labels(array: Array, schema: Schema, invalid: InvalidRows) -> Array:
+def in_schema_order(
+    columns: Mapping[int, TableColumn], selection: ColumnSelection, schema: Schema
+) -> Iterator[tuple[Column, list[TableColumn]]]:
+    """Yield each column of a schema with its column of the table; a "sparse" one has two, of indices and of values."""
+    numbers = iter(selection.features)
+    for column in schema.columns:
+        yield column, [columns[next(numbers)] for _ in range(2 if column.kind == "sparse" else 1)]
+
+
+def to_labels(column: TableColumn, schema: Schema, invalid: InvalidRows) -> Any:
     """Return labels as numbers of their own type, or as strings; rows without a label are invalid."""
     pyarrow = require_pyarrow("tables")
-    kind = arrow_kind(array.type)
+    assert isinstance(column, ArrowColumn)  # noqa: S101 - only files have labels among their columns
+    array, kind = column.array, column.kind
     reference: ColumnReference = schema.label + 1 if isinstance(schema.label, int) else schema.label
     if kind not in ("number", "boolean"):
         try:
             array = array.cast("string")
         except pyarrow.ArrowException:
             message = f"a label must be a number, a boolean or text, got the type {array.type}; convert the column"
-            invalid.add(range(len(array)), reference, lambda _: message)
+            invalid.add(range(len(array)), reference, message)
             return np.zeros(len(array))
     if array.null_count:
         nulls = np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))
-        invalid.add(nulls, reference, lambda _: "a label must not be missing; drop the row")
+        invalid.add(nulls, reference, "a label must not be missing; drop the row")
         array = array.fill_null({"number": 0, "boolean": False}.get(kind, ""))
     if kind == "boolean":
         array = array.cast("int8")
@@ -111,7 +96,7 @@ def to_labels(array: Array, schema: Schema, invalid: InvalidRows) -> Array:
     return np.asarray(array.to_pylist(), dtype=str)
 
 
-def _decimal_labels(array: Array, reference: ColumnReference, invalid: InvalidRows) -> Array:
+def _decimal_labels(array: Any, reference: ColumnReference, invalid: InvalidRows) -> Any:
     if array.type.scale > 0:
         return ArrowColumn(array).numbers()
     values = array.to_pylist()
@@ -143,42 +128,41 @@ def hash_to_columns(column: str, texts: Sequence[str], n_columns: int) -> NDArra
     >>> hash_to_columns("city", ["Rome", "Oslo"], 1000).tolist()
     [800, 413]
     """
+    state = FNV_BASIS
+    for byte in f"{column}=".encode():
+        state = (state ^ byte) * FNV_PRIME % 2**64
+    return ((text_keys(texts, state) >> np.uint64(32)) * np.uint64(n_columns) >> np.uint64(32)).astype(np.int64)
+
+
+def text_keys(texts: Sequence[str], state: int = FNV_BASIS) -> NDArray[np.uint64]:
+    """Return the keys of texts: FNV-1a (64 bits) of their UTF-8 from a state on, and the finalizer of splitmix64."""
     encoded = [text.encode("utf-8", errors="surrogatepass") for text in texts]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     keys = np.empty(len(encoded), np.uint64)
-    _core.text_keys(b"".join(encoded), ends, _fnv1a_state(f"{column}=".encode()), keys)
-    return ((keys >> np.uint64(32)) * np.uint64(n_columns) >> np.uint64(32)).astype(np.int64)
-
-
-def _fnv1a_state(prefix: bytes) -> int:
-    """Return the state of FNV-1a (64 bits) after the bytes of `prefix`."""
-    state = FNV_BASIS
-    for byte in prefix:
-        state = (state ^ byte) * FNV_PRIME % 2**64
-    return state
+    _core.text_keys(b"".join(encoded), ends, state, keys)
+    return keys
 
 
 def _encode_columns(
-    table: Table, schema: Schema, invalid: InvalidRows
+    columns: Mapping[int, TableColumn], selection: ColumnSelection, schema: Schema, invalid: InvalidRows
 ) -> Iterator[tuple[int, NDArray[np.float64] | Entries]]:
     """Yield for each column of a table its first column of X, and what it becomes: a block of columns, or entries."""
-    sources, first = iter(table.columns), 0
-    for column in schema.columns:
-        source = next(sources)
+    first = 0
+    for column, sources in in_schema_order(columns, selection, schema):
+        source = sources[0]
         if column.kind in NUMBERS:
             yield first, _encode_numbers(column, source, schema, invalid)[:, np.newaxis]
         elif column.kind == "vector":
             yield first, _encode_vectors(column, source, invalid)
         elif column.kind == "sparse":
-            yield first, _encode_index_lists(column, source, next(sources), invalid)
+            yield first, _encode_index_lists(column, source, sources[1], invalid)
         else:
-            rows, places = _encode_categories(column, source, schema, invalid)
             start = schema.n_features - schema.hash_columns if column.kind == "hashed" else first
-            yield start, (rows, places, np.ones(len(rows)))
+            yield start, _encode_categories(column, source, schema, invalid)
         first += column.width
 
 
-def _join_dense(parts: Iterator[tuple[int, Any]], shape: tuple[int, int], dtype: str) -> Array:
+def _join_dense(parts: Iterator[tuple[int, Any]], shape: tuple[int, int], dtype: str) -> Any:
     X = np.zeros(shape, dtype)
     for first, part in parts:
         if isinstance(part, tuple):
@@ -189,7 +173,7 @@ def _join_dense(parts: Iterator[tuple[int, Any]], shape: tuple[int, int], dtype:
     return X
 
 
-def _join_sparse(parts: Iterator[tuple[int, Any]], shape: tuple[int, int], dtype: str) -> Array:
+def _join_sparse(parts: Iterator[tuple[int, Any]], shape: tuple[int, int], dtype: str) -> Any:
     entries: list[Entries] = []
     for first, part in parts:
         if isinstance(part, tuple):
@@ -209,9 +193,10 @@ def _encode_numbers(column: Column, source: TableColumn, schema: Schema, invalid
     """Return the column of X that a column of numbers, booleans, dates, durations or ordered categories becomes."""
     if column.kind == "ordered":
         return _encode_ranks(column, source, schema, invalid)
-    if source.kind == column.kind and column.kind in PARSERS:
+    is_time = column.kind in ("date", "duration")
+    if is_time and source.kind == column.kind:
         return source.days()
-    if column.kind not in PARSERS and source.kind in ("number", "boolean"):
+    if not is_time and source.kind in ("number", "boolean"):
         _refuse_inexact(column, source, invalid)
         return source.numbers()
     if source.kind == "number" and np.isnan(numbers := source.numbers()).all():
@@ -219,7 +204,7 @@ def _encode_numbers(column: Column, source: TableColumn, schema: Schema, invalid
     if source.kind not in ("text", "category", "ordered"):
         got = PLURALS.get(source.kind, source.kind)
         message = f"the column must hold {PLURALS[column.kind]}, as in training, got {got}; convert it, or train again"
-        invalid.add(range(len(source)), column.reference, lambda _: message)
+        invalid.add(range(len(source)), column.reference, message)
         return np.zeros(len(source))
     return _parse_texts(column, factor_of_column(column, source), invalid)
 
@@ -231,57 +216,42 @@ def _refuse_inexact(column: Column, source: TableColumn, invalid: InvalidRows) -
 
 def _parse_texts(column: Column, factor: Factor, invalid: InvalidRows) -> NDArray[np.float64]:
     """Return numbers, booleans, dates or durations that are texts; a text that is none makes its rows invalid."""
-    if column.kind == "number":
-        what = "a number"
-        parsed = np.array([_to_number(text) for text in factor.texts])
-    elif column.kind == "boolean":
-        what = "true or false"
-        parsed = np.array([BOOLEANS.get(text.strip().lower(), np.nan) for text in factor.texts])
+    parse, what = PARSERS[column.kind]
+    found = [parse(text) for text in factor.texts]
+    is_unknown = np.array([one is None for one in found], dtype=bool)
+    if column.kind in ("date", "duration"):
+        parsed = days_of(np.array([one or 0 for one in found], dtype=np.int64), "us", is_unknown)
     else:
-        parse, what = PARSERS[column.kind]
-        found = [parse(text) for text in factor.texts]
-        none = np.array([one is None for one in found], dtype=bool)
-        parsed = to_days(np.array([one or 0 for one in found], dtype=np.int64), none)
-    unknown = np.append(np.isnan(parsed), False)[factor.codes]
+        parsed = np.array(found, dtype=np.float64)
     message = f"a value must be {what}, as the others of this column are, got "
     invalid.add(
-        np.flatnonzero(unknown),
+        np.flatnonzero(np.append(is_unknown, False)[factor.indices]),
         column.reference,
-        lambda row: f"{message}{quote(factor.texts[factor.codes[row]])}; {CATEGORIES_HINT}",
+        lambda row: f"{message}{quote(factor.texts[factor.indices[row]])}; {CATEGORIES_HINT}",
     )
-    return np.append(parsed, np.nan)[factor.codes]
-
-
-def _to_number(text: str) -> float:
-    """Return the number that a text is, NaN for any other text."""
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
+    return np.append(parsed, np.nan)[factor.indices]
 
 
 def _encode_ranks(column: Column, source: TableColumn, schema: Schema, invalid: InvalidRows) -> NDArray[np.float64]:
     """Return the ranks of ordered categories, with NaN for missing and for unknown ones."""
-    factor = factor_of_column(column, source)
+    indices, texts = factor_of_column(column, source)
     if not column.categories:  # they are still to be learned
-        return np.where(factor.codes < 0, np.nan, 0.0)
-    known = known_categories(column.categories)
-    places = [known.place(text) for text in factor.texts]
-    ranks = np.array([*(np.nan if place is None else place for place in places), np.nan])[factor.codes]
-    unknown = np.isnan(ranks) & (factor.codes >= 0)
-    invalid.add_categories(column.reference, factor.texts, factor.codes, unknown)
+        return np.where(indices < 0, np.nan, 0.0)
+    ranks = np.append(find_categories(texts, column.categories), -1)[indices]
+    unknown = (ranks < 0) & (indices >= 0)
+    invalid.categories.append((column.reference, texts, indices, unknown))
     if schema.missing == "error":
         message = "an ordered category must be one of those of training where missing values are errors, got "
         invalid.add(
             np.flatnonzero(unknown),
             column.reference,
-            lambda row: f"{message}{quote(factor.texts[factor.codes[row]])}; drop the row",
+            lambda row: f"{message}{quote(texts[indices[row]])}; drop the row",
         )
-    return ranks
+    return np.where(ranks < 0, np.nan, ranks)
 
 
 def factor_of_column(column: Column, source: TableColumn) -> Factor:
-    """Return the codes and the texts of a column of categories, or raise a DataError that names the column."""
+    """Return the indices and the texts of a column of categories, or raise a DataError that names the column."""
     try:
         return source.factor()
     except TypeError as error:
@@ -293,8 +263,6 @@ def _encode_vectors(column: Column, source: TableColumn, invalid: InvalidRows) -
     _refuse_inexact(column, source, invalid)
     lengths, values = source.lists()
     wrong = lengths != column.width
-    if not wrong.any():
-        return values.reshape(len(source), column.width)
     rule = f"a vector must have {column.width} numbers, got "
     invalid.add(
         np.flatnonzero(wrong),
@@ -306,25 +274,21 @@ def _encode_vectors(column: Column, source: TableColumn, invalid: InvalidRows) -
     return block
 
 
-def _encode_categories(
-    column: Column, source: TableColumn, schema: Schema, invalid: InvalidRows
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows whose category is known, and the numbers of their categories or the columns of their hashes."""
-    codes, texts = factor_of_column(column, source)
+def _encode_categories(column: Column, source: TableColumn, schema: Schema, invalid: InvalidRows) -> Entries:
+    """Return a one for each row whose category is known, in the column of its category or of its hash."""
+    indices, texts = factor_of_column(column, source)
     if schema.missing == "error":
-        invalid.add(np.flatnonzero(codes < 0), column.reference, lambda _: MISSING_MESSAGE)
+        invalid.add(np.flatnonzero(indices < 0), column.reference, MISSING_MESSAGE)
     if column.kind == "hashed":
         hashed = [canonical_text(text) for text in texts] if column.by_value else texts
         places = hash_to_columns(column.key, hashed, schema.hash_columns)
     else:
-        known = known_categories(column.categories)
-        numbers = (known.place(text) for text in texts)
-        places = np.array([-1 if number is None else number for number in numbers], dtype=np.int64)
-    found = np.append(places, -1)[codes]
+        places = find_categories(texts, column.categories)
+    found = np.append(places, -1)[indices]
     if column.kind == "onehot" and column.categories:
-        invalid.add_categories(column.reference, texts, codes, (found < 0) & (codes >= 0))
+        invalid.categories.append((column.reference, texts, indices, (found < 0) & (indices >= 0)))
     rows = np.flatnonzero(found >= 0)
-    return rows, found[rows]
+    return rows, found[rows], np.ones(len(rows))
 
 
 def _encode_index_lists(
@@ -352,10 +316,10 @@ def _encode_index_lists(
     outside = ~((indices >= 0) & (indices < column.width))
     for row, index in zip(rows[outside], indices[outside], strict=True):
         message = f"an index must be from 0 to {column.width - 1}, got {quote(f'{index:.0f}')}; drop the row"
-        invalid.add([row], column.reference, lambda _, message=message: message)  # type: ignore[misc]
+        invalid.add([row], column.reference, message)
     rows, indices, values = rows[~outside], indices[~outside].astype(np.int64), values[~outside]
     order = np.lexsort((indices, rows))
     repeated = (np.diff(rows[order]) == 0) & (np.diff(indices[order]) == 0)
     twice = rows[order][1:][repeated]
-    invalid.add(twice, column.reference, lambda _: "an index must occur only once in a row; drop the row")
+    invalid.add(twice, column.reference, "an index must occur only once in a row; drop the row")
     return rows, indices, values

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +18,13 @@ from gcwsnet import _sparse as sparse
 from gcwsnet._atomic import written_beside
 from gcwsnet.tables._batch import Batch
 
-MAX_REASONS = 10
-
-MAX_QUOTED = 60
-
-UNKNOWN_SHARE = 0.1
-
-"""The share of unknown categories among the values of a column that users are warned of."""
-
 MISSING_HINT = 'give missing="zero" or another rule, or drop the row'
-
 MISSING_MESSAGE = f"a value must not be missing; {MISSING_HINT}"
 
-ColumnReference = int | str | None
+PARQUET_COMPRESSION = "zstd"
+"""Of the files that are written. Snappy, the default of pyarrow, ends the process where it has no memory."""
 
+ColumnReference = int | str | None
 """What an error calls a column: its name, its number, or None where the error is about the whole row."""
 
 
@@ -65,12 +58,52 @@ class DataError(ValueError):
         self.path, self.line, self.column = path, line, column
 
 
-class UnknownCategories(NamedTuple):
-    """How many values of a column were not missing, how many of them were unknown categories, and one of these."""
+class InvalidRows:
+    """The rows of a batch that break a rule, each with its column and the first rule that it breaks.
 
-    n_values: int
-    n_unknown: int
-    example: str | None
+    Parameters
+    ----------
+    path : str or None
+        The file that the rows come from.
+    locate : function of a row
+        It returns the line of a row, counted from 1, and its text.
+
+    Attributes
+    ----------
+    reasons : dict of int to tuple
+        The column and the error message of each invalid row.
+    categories : list of tuple
+        For each column of categories its name, its distinct texts, the index of each row among them, and a mask of the
+        rows whose category is unknown, which is no error.
+    """
+
+    def __init__(self, path: str | None, locate: Callable[[int], tuple[int, bytes]]) -> None:
+        self.path, self._locate = path, locate
+        self.reasons: dict[int, tuple[ColumnReference, str]] = {}
+        self.categories: list[tuple[ColumnReference, list[str], Any, Any]] = []
+
+    @classmethod
+    def numbered(cls, path: str | None = None, first: int = 0) -> InvalidRows:
+        """Return it for rows that have no text: row number `first`, from 0, is the first of the batch."""
+        return cls(path, lambda row: (first + row + 1, f"row {first + row + 1}".encode()))
+
+    def add(self, rows: Iterable[int], column: ColumnReference, message: str | Callable[[int], str]) -> None:
+        """Add rows with their error message, or with a function from a row to its message."""
+        for row in map(int, rows):
+            if row not in self.reasons:
+                self.reasons[row] = (column, message if isinstance(message, str) else message(row))
+
+    def error(self, row: int) -> tuple[DataError, bytes]:
+        """Return the error of an invalid row, and the text of the row."""
+        line, text = self._locate(row)
+        column, message = self.reasons[row]
+        return DataError(message, path=self.path, line=line, column=column), text
+
+    def valid_mask(self, n_rows: int) -> NDArray[np.bool_]:
+        """Return a boolean mask of the rows that are valid."""
+        valid = np.ones(n_rows, dtype=bool)
+        valid[list(self.reasons)] = False
+        return valid
 
 
 class ErrorHandler:
@@ -93,9 +126,9 @@ class ErrorHandler:
     def __init__(self, on_error: str, rejects: str | os.PathLike[str] | None = None) -> None:
         self.on_error = on_error
         self.skipped = 0
-        self._categories: dict[ColumnReference, UnknownCategories] = {}
         self.reasons: list[str] = []
         self._n_rows, self._skipped_rows = 0, array("q")
+        self._counts: dict[ColumnReference, tuple[int, int, str]] = {}  # of values, of unknown ones, and one of these
         self._rejects = None if rejects is None else Path(rejects)
         self._file: BinaryIO | None = None
 
@@ -107,41 +140,55 @@ class ErrorHandler:
     @property
     def unknown_categories(self) -> int:
         """The number of values so far that are not among the categories of the schema, which is no error."""
-        return sum(column.n_unknown for column in self._categories.values())
+        return sum(n_unknown for _, n_unknown, _ in self._counts.values())
 
-    def count_categories(self, column: ColumnReference, texts: list[str], codes: Any, unknown: Any) -> None:
-        """Count values of a column that are not missing, given by the codes of their texts, and the unknown ones."""
-        before = self._categories.get(column, UnknownCategories(0, 0, None))
-        example = texts[codes[unknown][0]] if before.example is None and unknown.any() else before.example
-        n_values, n_unknown = int(np.count_nonzero(codes >= 0)), int(np.count_nonzero(unknown))
-        self._categories[column] = UnknownCategories(before.n_values + n_values, before.n_unknown + n_unknown, example)
+    def valid_rows(self, batch: Batch, invalid: InvalidRows) -> Iterator[Batch]:
+        """Yield the valid rows of a batch. An invalid one is skipped, or its error is raised after the rows before."""
+        for row in sorted(invalid.reasons):
+            if self.on_error == "stop":
+                yield batch.rows(0, row)
+            self.handle(*invalid.error(row), row)
+        valid = invalid.valid_mask(batch.n_rows)
+        counted = valid if batch.weight is None else valid & (batch.weight != 0)
+        for column, texts, indices, unknown in invalid.categories:
+            self.count_categories(column, texts, indices[counted], unknown[counted])
+        self.advance(batch.n_rows)
+        yield batch.take(valid) if invalid.reasons else batch
 
-    def warn_of_unknown_categories(self, stacklevel: int = 3) -> None:
-        """Warn of columns in which many values are unknown categories, as where they are written in another way."""
-        for column, found in self._categories.items():
-            if found.n_unknown and found.n_unknown >= UNKNOWN_SHARE * found.n_values:
-                warnings.warn(
-                    f"{found.n_unknown} of {found.n_values} values of the column {column!r} are none of its categories "
-                    f"in training, such as {quote(found.example or '')}, and count as missing; write them as in "
-                    "training, or train again",
-                    UserWarning,
-                    stacklevel=stacklevel,
-                )
-
-    def advance(self, n_rows: int) -> None:
-        """Take note that these rows, valid or not, have been gone over."""
-        self._n_rows += n_rows
-
-    def handle(self, error: DataError, text: bytes, row: int) -> None:
+    def handle(self, error: DataError, text: bytes, row: int = 0) -> None:
         """Raise the error, or count it and save the text of the row, which is number `row` since the last `advance`."""
         if self.on_error == "stop":
             raise error
         self.skipped += 1
         self._skipped_rows.append(self._n_rows + row)
-        if len(self.reasons) < MAX_REASONS:
+        if len(self.reasons) < 10:
             self.reasons.append(str(error))
         if self._file is not None:
             self._file.write(text.rstrip(b"\r\n") + b"\n")
+
+    def advance(self, n_rows: int) -> None:
+        """Take note that these rows, valid or not, have been gone over."""
+        self._n_rows += n_rows
+
+    def count_categories(self, column: ColumnReference, texts: list[str], indices: Any, unknown: Any) -> None:
+        """Count values of a column that are not missing, given by the indices of their texts, and the unknown ones."""
+        n_values, n_unknown, example = self._counts.get(column, (0, 0, ""))
+        if n_unknown == 0 and unknown.any():
+            example = texts[indices[unknown][0]]
+        n_values += int(np.count_nonzero(indices >= 0))
+        self._counts[column] = n_values, n_unknown + int(np.count_nonzero(unknown)), example
+
+    def warn_of_unknown_categories(self, stacklevel: int = 3) -> None:
+        """Warn of columns with a tenth or more unknown categories, as where they are written in another way."""
+        for column, (n_values, n_unknown, example) in self._counts.items():
+            if n_unknown and n_unknown >= 0.1 * n_values:
+                warnings.warn(
+                    f"{n_unknown} of {n_values} values of the column {column!r} are none of its categories in "
+                    f"training, such as {quote(example)}, and count as missing; write them as in training, or train "
+                    "again",
+                    UserWarning,
+                    stacklevel=stacklevel,
+                )
 
     @contextmanager
     def saving(self) -> Iterator[None]:
@@ -152,6 +199,54 @@ class ErrorHandler:
         with written_beside(self._rejects) as self._file:
             yield
         self._file = None
+
+
+def check_batch(
+    batch: Batch,
+    invalid: InvalidRows,
+    *,
+    missing: str,
+    known_labels: Sequence[Any] | None,
+    column_reference: Callable[[int], ColumnReference] = lambda column: column,
+) -> Batch:
+    """Check the rules that hold for every format, and apply the rule for missing values.
+
+    Numbers and labels must be finite, labels must be among the known ones, and weights must not be negative. Rows that
+    break a rule are added to `invalid`. The batch is returned with NaN replaced if `missing` is "zero".
+    """
+    X, y, weight = batch
+    numbers = (X.data if sparse.issparse(X) else X).reshape(-1)
+    not_finite = np.flatnonzero(~np.isfinite(numbers))
+    if len(not_finite):
+        wrong = not_finite if missing == "error" else not_finite[np.isinf(numbers[not_finite])]
+        rows, columns = entry_places(X, wrong)
+        for first in np.unique(rows, return_index=True)[1]:
+            value, column = numbers[wrong[first]], column_reference(int(columns[first]))
+            rule = f"a number must be finite in {numbers.dtype}, got {value}; correct it, or drop the row"
+            invalid.add([rows[first]], column, MISSING_MESSAGE if np.isnan(value) else rule)
+        if missing == "zero":
+            X = X.copy()
+            numbers = X.data if sparse.issparse(X) else X
+            numbers[np.isnan(numbers)] = 0
+    if y is not None and y.dtype.kind == "f":
+        rows = np.flatnonzero(~np.isfinite(y))
+        invalid.add(rows, None, lambda row: f"a label must be a finite number, got {y[row]}")
+    if y is not None and known_labels is not None:
+        listed = ", ".join(map(str, list(known_labels)[:10])) + (", ..." if len(known_labels) > 10 else "")
+        rule = f"a label must be one of the known labels ({listed}), got "
+        unknown = np.flatnonzero(~np.isin(y, np.asarray(known_labels)))
+        invalid.add(unknown, None, lambda row: f"{rule}{quote(str(y[row]))}; drop the row")
+    if weight is not None:
+        rows = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+        invalid.add(rows, None, lambda row: f"a weight must be a finite number of at least 0, got {weight[row]}")
+    return Batch(X, y, weight)
+
+
+def entry_places(X: Any, places: Any) -> tuple[Any, Any]:
+    """Return the rows and the columns of numbers of a matrix, by their places row by row, or among those of a CSR."""
+    if sparse.issparse(X):
+        return np.searchsorted(X.indptr, places, side="right") - 1, X.indices[places]
+    return np.divmod(places, X.shape[1])
 
 
 def row_positions(valid: NDArray[np.int64], skipped: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -168,7 +263,7 @@ def row_positions(valid: NDArray[np.int64], skipped: NDArray[np.int64]) -> NDArr
 def quote(value: bytes | str) -> str:
     """Return a value of a file as errors show it: in quotes, shortened, and on one line."""
     text = value.decode("utf-8", errors="backslashreplace") if isinstance(value, bytes) else value
-    return repr(text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}...")
+    return repr(text if len(text) <= 60 else f"{text[:60]}...")
 
 
 @contextmanager
@@ -183,149 +278,9 @@ def damage_as_data_error(path: str, exceptions: tuple[type[Exception], ...], rul
         raise DataError(f"{rule} ({reason}); get an intact copy", path=path) from error
 
 
-PARQUET_COMPRESSION = "zstd"
-
-"""Of the files that are written. Snappy, the default of pyarrow, ends the process where it has no memory."""
-
-
 def require_pyarrow(needed_by: str, module: str = "pyarrow") -> Any:
     """Import pyarrow, or a module of it, and raise an error that says how to install it where it is missing."""
     try:
         return import_module(module)
     except ImportError as error:
         raise ImportError(f"{needed_by} needs pyarrow, which is not installed; pip install 'gcwsnet[data]'") from error
-
-
-class RowOrigin(NamedTuple):
-    """The place in a file that the rows of a batch come from.
-
-    Attributes
-    ----------
-    path : str or None
-    line, text : function of a row
-    positions : sequence of int, optional
-        The numbers of the rows among all that were gone over, where some of these were skipped before.
-    n_rows : int, optional
-        The number of rows that were gone over in that case.
-    """
-
-    path: str | None
-    line: Callable[[int], int]
-    text: Callable[[int], bytes]
-    positions: Sequence[int] | None = None
-    n_rows: int | None = None
-
-    @classmethod
-    def numbered(cls, path: str | None, first: int) -> RowOrigin:
-        """Return the origin of rows of a file that is not text, where row number `first` is the first of the batch."""
-        return cls(path, lambda row: first + row + 1, lambda row: f"row {first + row + 1}".encode())
-
-
-class InvalidRows:
-    """The rows of a batch that break a rule, each with its column and the first rule that it breaks."""
-
-    def __init__(self) -> None:
-        self._reasons: dict[int, tuple[ColumnReference, str]] = {}
-        self._categories: list[tuple[ColumnReference, list[str], Any, Any]] = []
-
-    def add(self, rows: Iterable[int], column: ColumnReference, message: Callable[[int], str]) -> None:
-        """Add rows; `message` maps a row to its error message."""
-        for row in rows:
-            if int(row) not in self._reasons:
-                self._reasons[int(row)] = (column, message(int(row)))
-
-    def add_categories(self, column: ColumnReference, texts: list[str], codes: Any, unknown: Any) -> None:
-        """Take note of the texts of a column by their codes, and of a mask of those that are unknown categories."""
-        self._categories.append((column, texts, codes, unknown))
-
-    def count_categories(self, errors: ErrorHandler, weight: Any = None) -> None:
-        """Hand the categories of the valid rows that have a weight above 0 to the error handler."""
-        for column, texts, codes, unknown in self._categories:
-            counted = self.valid_mask(len(codes))
-            if weight is not None:
-                counted &= weight != 0
-            errors.count_categories(column, texts, codes[counted], unknown[counted])
-
-    def first(self) -> tuple[int, ColumnReference, str] | None:
-        """Return the first invalid row, its column and the rule that it breaks, or None."""
-        if not self._reasons:
-            return None
-        row = min(self._reasons)
-        return row, *self._reasons[row]
-
-    def valid_mask(self, n_rows: int) -> Any:
-        """Return a boolean mask of the rows that are valid."""
-        valid = np.ones(n_rows, dtype=bool)
-        valid[list(self._reasons)] = False
-        return valid
-
-    def drop_from(self, batch: Batch, origin: RowOrigin, errors: ErrorHandler) -> Batch:
-        """Hand the invalid rows to the error handler, first row first, and return the batch without them."""
-        for row, (column, message) in sorted(self._reasons.items()):
-            error = DataError(message, path=origin.path, line=origin.line(row), column=column)
-            errors.handle(error, origin.text(row), row if origin.positions is None else origin.positions[row])
-        self.count_categories(errors, batch.weight)
-        errors.advance(batch.n_rows if origin.n_rows is None else origin.n_rows)
-        return batch.take(self.valid_mask(batch.n_rows)) if self._reasons else batch
-
-
-def check_batch(
-    batch: Batch,
-    invalid: InvalidRows,
-    *,
-    missing: str,
-    known_labels: Sequence[Any] | None,
-    column_reference: Callable[[int], ColumnReference] = lambda column: column,
-) -> Batch:
-    """Check the rules that hold for every format, and apply the rule for missing values.
-
-    Numbers and labels must be finite, labels must be among the known ones, and weights must not be negative. Rows that
-    break a rule are added to `invalid`. The batch is returned with NaN replaced if `missing` is "zero".
-    """
-    batch = _check_numbers(batch, invalid, missing, column_reference)
-    if batch.y is not None:
-        _check_labels(batch.y, invalid, known_labels)
-    if batch.weight is not None:
-        weight = batch.weight
-        negative = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-        invalid.add(negative, None, lambda row: f"a weight must be a finite number of at least 0, got {weight[row]}")
-    return batch
-
-
-def _check_numbers(
-    batch: Batch, invalid: InvalidRows, missing: str, column_reference: Callable[[int], ColumnReference]
-) -> Batch:
-    is_sparse = sparse.issparse(batch.X)
-    values = (batch.X.data if is_sparse else batch.X).reshape(-1)
-    entries = np.flatnonzero(~np.isfinite(values))
-    if len(entries) == 0:
-        return batch
-    wrong = entries if missing == "error" else entries[np.isinf(values[entries])]
-    if is_sparse:
-        rows, columns = np.searchsorted(batch.X.indptr, wrong, side="right") - 1, batch.X.indices[wrong]
-    else:
-        rows, columns = np.divmod(wrong, batch.X.shape[1])
-    for row, column, value in zip(rows.tolist(), columns.tolist(), values[wrong].tolist(), strict=True):
-        infinite = f"a number must be finite in {values.dtype}, got {value}; correct it, or drop the row"
-        message = MISSING_MESSAGE if np.isnan(value) else infinite
-        invalid.add([row], column_reference(column), lambda _, message=message: message)  # type: ignore[misc]
-    if missing != "zero":
-        return batch
-    X = batch.X.copy()
-    numbers = X.data if is_sparse else X
-    numbers[np.isnan(numbers)] = 0
-    return batch._replace(X=X)
-
-
-def _check_labels(y: Any, invalid: InvalidRows, known_labels: Sequence[Any] | None) -> None:
-    if y.dtype.kind == "f":
-        not_finite = np.flatnonzero(~np.isfinite(y))
-        invalid.add(not_finite, None, lambda row: f"a label must be a finite number, got {y[row]}")
-    if known_labels is not None:
-        listed = ", ".join(map(str, list(known_labels)[:10])) + (", ..." if len(known_labels) > 10 else "")
-        unknown = np.flatnonzero(~np.isin(y, np.asarray(known_labels)))
-        invalid.add(
-            unknown,
-            None,
-            lambda row: f"a label must be one of the known labels ({listed}), got {quote(str(y[row]))}; drop the row",
-        )

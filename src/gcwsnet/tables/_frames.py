@@ -10,13 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gcwsnet.tables._columns import TableColumn, table_columns
-from gcwsnet.tables._encode import Table, encode
-from gcwsnet.tables._errors import ErrorHandler, InvalidRows
-from gcwsnet.tables._learn import SchemaLearner
-from gcwsnet.tables._schema import ColumnNames, FileColumn, ReadOptions, Schema, infer_schema, select_columns
-
-MOST_NAMES_SHOWN = 10
+from gcwsnet.tables._columns import ArrowColumn, PandasColumn, TableColumn
+from gcwsnet.tables._encode import encode
+from gcwsnet.tables._errors import ErrorHandler, InvalidRows, require_pyarrow
+from gcwsnet.tables._learn import Learner
+from gcwsnet.tables._schema import (
+    ColumnNames,
+    ColumnSelection,
+    FileColumn,
+    ReadOptions,
+    Schema,
+    infer_schema,
+    select_columns,
+)
 
 
 class Frame(NamedTuple):
@@ -50,7 +56,7 @@ def is_frame(X: Any) -> bool:
 
 def open_frame(X: Any) -> Frame:
     """Return the columns of a frame by their names, which must differ."""
-    names, columns = table_columns(X)
+    names, columns = _table_columns(X)
     if not names or not len(columns[0]):
         raise ValueError(f"X must have at least one row and one column, got a frame of shape {np.shape(X)}")
     for number, name in enumerate(names):
@@ -67,31 +73,45 @@ def open_frame(X: Any) -> Frame:
     return Frame(X, texts, all(isinstance(name, str) for name in names), columns)
 
 
+def _table_columns(frame: Any) -> tuple[list[Any], Sequence[TableColumn]]:
+    """Return the names and the columns of a frame of pandas, polars or pyarrow, or of one that speaks to pyarrow."""
+    if type(frame).__module__.split(".")[0] == "pandas":
+        return list(frame.columns), [_pandas_column(series) for _, series in frame.items()]
+    pyarrow = require_pyarrow(f"a frame of the type {type(frame).__name__}")
+    try:
+        table = frame.to_arrow() if hasattr(frame, "to_arrow") else pyarrow.table(frame)
+    except pyarrow.ArrowException as error:  # 128-bit integers of polars, for example
+        types = ", ".join(map(str, getattr(frame, "dtypes", ())))
+        raise TypeError(
+            f"the columns of a frame must have types that Arrow has, got {types:.200} ({error}); cast them"
+        ) from error
+    if isinstance(table, pyarrow.RecordBatch):
+        table = pyarrow.Table.from_batches([table])
+    table = table.unify_dictionaries().combine_chunks()
+    arrays = [
+        column.chunk(0) if column.num_chunks else pyarrow.array([], column.type) for column in table.itercolumns()
+    ]
+    return table.column_names, [ArrowColumn(array) for array in arrays]
+
+
+def _pandas_column(series: Any) -> TableColumn:
+    """Return a column of a frame of pandas; one that pandas keeps in pyarrow is a column of pyarrow."""
+    if type(series.dtype).__name__ != "ArrowDtype":
+        return PandasColumn(series)
+    pyarrow = require_pyarrow("a column of pandas that is kept in Arrow")
+    array = pyarrow.array(series)
+    if isinstance(array, pyarrow.ChunkedArray):
+        array = array.combine_chunks()
+    return ArrowColumn(array)
+
+
 def learn_schema(frame: Frame, missing: str) -> Schema:
-    """Return the schema of a frame.
-
-    Parameters
-    ----------
-    frame : Frame
-    missing : {"error", "nan"}
-        The rule for missing values.
-    """
-    file_columns = [
-        FileColumn(name, column.file_kind()) for name, column in zip(frame.names, frame.columns, strict=True)
-    ]
-    file_columns = [
-        column._replace(width=_vector_width(source)) if "vector" in column.kind else column
-        for column, source in zip(file_columns, frame.columns, strict=True)
-    ]
+    """Return the schema of a frame, with a rule for missing values: "error" or "nan"."""
+    file_columns = [FileColumn.describe(name, column) for name, column in zip(frame.names, frame.columns, strict=True)]
     inferred = infer_schema(file_columns, ReadOptions(missing=missing), None)
-    learner = SchemaLearner(inferred, None)
-    learner.update(_select(frame, inferred), np.ones(frame.n_rows, dtype=bool))
+    learner = Learner(inferred)
+    learner.update_columns(dict(enumerate(frame.columns)), _select(frame, inferred), np.ones(frame.n_rows, dtype=bool))
     return learner.schema()
-
-
-def _vector_width(source: TableColumn) -> int:
-    lengths, _ = source.lists()
-    return int(lengths[np.argmax(lengths > 0)])
 
 
 def encode_frame(frame: Frame, schema: Schema) -> Any:
@@ -100,39 +120,38 @@ def encode_frame(frame: Frame, schema: Schema) -> Any:
     Columns are found by their names, in any order, and by their places where the schema has no names. A column that is
     missing or that the schema does not have is an error.
     """
-    invalid, errors = InvalidRows(), ErrorHandler("stop")
-    X = encode(_select(frame, schema), schema, invalid, "float64").X
-    first = invalid.first()
-    if first is not None:
-        row, column, message = first
+    invalid, errors = InvalidRows.numbered(), ErrorHandler("stop")
+    batch = encode(dict(enumerate(frame.columns)), _select(frame, schema), schema, invalid, "float64")
+    if invalid.reasons:
+        row = min(invalid.reasons)
+        column, message = invalid.reasons[row]
         raise ValueError(f"X[{row}, {column!r}]: {message}")
-    invalid.count_categories(errors)
+    for categories in invalid.categories:
+        errors.count_categories(*categories)
     errors.warn_of_unknown_categories()
-    return X
+    return batch.X
 
 
-def _select(frame: Frame, schema: Schema) -> Table:
+def _select(frame: Frame, schema: Schema) -> ColumnSelection:
+    """Find the columns of a schema in a frame, which must have no others."""
     if any(name is None for name in schema.input_names):
         unnamed = replace(schema, label=None, weight=None, label_number=None, weight_number=None)
-        names = ColumnNames([None] * len(frame.names), None)
-        chosen = select_columns(unnamed, names, None, required=(False, False)).features
-    else:
-        expected = [str(name) for name in schema.input_names]
-        places = {name: place for place, name in enumerate(frame.names)}
-        missing = [name for name in expected if name not in places]
-        additional = sorted(set(places) - set(expected), key=places.__getitem__)
-        if missing or additional:
-            raise ValueError(
-                f"X must have the columns that the model was fitted on, in any order; {_listed('missing', missing)}"
-                f"{' and ' if missing and additional else ''}{_listed('additional', additional)}"
-                "; rename, add or drop columns"
-            )
-        chosen = [places[name] for name in expected]
-    return Table([frame.columns[place] for place in chosen])
+        return select_columns(unnamed, ColumnNames([None] * len(frame.names), None), None, required=(False, False))
+    expected = [str(name) for name in schema.input_names]
+    places = {name: place for place, name in enumerate(frame.names)}
+    missing = [name for name in expected if name not in places]
+    additional = sorted(set(places) - set(expected), key=places.__getitem__)
+    if missing or additional:
+        raise ValueError(
+            f"X must have the columns that the model was fitted on, in any order; {_listed('missing', missing)}"
+            f"{' and ' if missing and additional else ''}{_listed('additional', additional)}"
+            "; rename, add or drop columns"
+        )
+    return ColumnSelection([places[name] for name in expected])
 
 
 def _listed(what: str, names: list[str]) -> str:
     if not names:
         return ""
-    shown = ", ".join(map(repr, names[:MOST_NAMES_SHOWN])) + (", ..." if len(names) > MOST_NAMES_SHOWN else "")
+    shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
     return f"{shown} {'is' if len(names) == 1 else 'are'} {what}"

@@ -1,4 +1,4 @@
-"""The options of `read`, their checks, and which formats they apply to."""
+"""The schema of a table: which columns there are, what they hold, and the columns of X that they become."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from numpy.typing import NDArray
 
 from gcwsnet._memory import require_names
 from gcwsnet._validation import MAX_COLUMNS, check_choice, check_integer
-from gcwsnet.tables._columns import NUMBERS_WITH_COMMAS
+from gcwsnet.tables._columns import NUMBERS_WITH_COMMAS, TableColumn, are_values, form_of_text, kind_of_texts
 from gcwsnet.tables._errors import ColumnReference, DataError
 
-MISSING_CHOICES = ("error", "zero", "nan")
+NUMBERS = ("number", "boolean", "date", "duration", "ordered")
+"""Kinds of columns that become one column of numbers."""
 
-DTYPES = ("float32", "float64")
+KINDS = (*NUMBERS, "onehot", "hashed", "vector", "sparse")
+
+HASH_COLUMNS = 1 << 14
+"""The columns of X that hashed categories share, unless another number is given."""
 
 LONGEST_LINE = 1 << 26
 
 ColumnName = str | int
-
 """A column of a table by its name, or by its number from 0, where -1 is the last one."""
 
 TABLE_OPTIONS = ("label", "weight", "columns", "exclude", "categorical", "hash_columns")
-
 INAPPLICABLE_OPTIONS = {
     "libsvm": (*TABLE_OPTIONS, "header"),
     "csv": ("index_base",),
@@ -61,9 +63,9 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         if self.dtype is not None:
-            object.__setattr__(self, "dtype", check_choice("dtype", np.dtype(self.dtype).name, DTYPES))
+            object.__setattr__(self, "dtype", check_choice("dtype", np.dtype(self.dtype).name, ("float32", "float64")))
         if self.missing is not None:
-            check_choice("missing", self.missing, MISSING_CHOICES)
+            check_choice("missing", self.missing, ("error", "zero", "nan"))
         _check_one_of("index_base", self.index_base, ("auto", 0, 1))
         _check_one_of("header", self.header, ("auto", True, False))
         check_integer("longest_line", self.longest_line, 1, 1 << 30)
@@ -96,31 +98,6 @@ def _check_one_of(name: str, value: object, choices: tuple[Any, ...]) -> None:
     """Raise ValueError unless `value` equals a choice of the same type: True is not 1."""
     if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {name}={value!r}")
-
-
-SCHEMA_VERSION = 1
-
-NUMBERS = ("number", "boolean", "date", "duration", "ordered")
-
-"""Kinds of columns that become one column of numbers."""
-
-KINDS = (*NUMBERS, "onehot", "hashed", "vector", "sparse")
-
-MOST_ONE_HOT = 100
-
-"""A column with more categories is hashed."""
-
-HASH_COLUMNS = 1 << 14
-
-"""The columns of X that hashed categories share, unless another number is given."""
-
-MOST_DENSE_CATEGORIES = 1000
-
-"""X is CSR if it has more one-hot columns."""
-
-MOST_COLUMNS_SHOWN = 20
-
-INDICES, VALUES = "indices", "values"
 
 
 @dataclass(frozen=True)
@@ -224,7 +201,7 @@ class Schema:
     def is_sparse(self) -> bool:
         """Whether X of a table is CSR: with hashed categories, with sparse rows, or with over 1,000 one-hot columns."""
         one_hot = sum(column.width for column in self.columns if column.kind == "onehot")
-        return one_hot > MOST_DENSE_CATEGORIES or any(column.kind in ("hashed", "sparse") for column in self.columns)
+        return one_hot > 1000 or any(column.kind in ("hashed", "sparse") for column in self.columns)
 
     @property
     def is_open(self) -> bool:
@@ -285,7 +262,7 @@ class Schema:
         return keys + ["hashed"] * self.hash_columns
 
     def __str__(self) -> str:
-        shown = [str(column) for column in self.columns[:MOST_COLUMNS_SHOWN]]
+        shown = [str(column) for column in self.columns[:20]]
         more = len(self.columns) - len(shown)
         return ", ".join(shown) + (f" and {more} more" if more else "")
 
@@ -300,7 +277,7 @@ class Schema:
         for column in described["columns"]:
             if not column["by_value"]:  # only hashed columns have it
                 del column["by_value"]
-        return {"version": SCHEMA_VERSION, **described}
+        return {"version": 1, **described}
 
     @classmethod
     def from_json(cls, description: dict[str, Any]) -> Schema:
@@ -308,12 +285,11 @@ class Schema:
         known = {field.name for field in fields(cls)}
         if (
             not isinstance(description, dict)
-            or description.get("version") != SCHEMA_VERSION
+            or description.get("version") != 1
             or set(description) - {"version"} != known
         ):
             raise ValueError(
-                f"a schema must have the version {SCHEMA_VERSION} and the entries {', '.join(sorted(known))}; got "
-                f"{description!r:.200}"
+                f"a schema must have the version 1 and the entries {', '.join(sorted(known))}; got {description!r:.200}"
             )
         columns = tuple(Column(**{**one, "categories": tuple(one["categories"])}) for one in description["columns"])
         for column in columns:
@@ -327,13 +303,13 @@ class Schema:
 
 
 class FileColumn(NamedTuple):
-    """A column as a file has it.
+    """A column as a file or a frame has it.
 
     Attributes
     ----------
     name : str or None
     kind : str
-        As of `TableColumn`.
+        As of `TableColumn`, with texts that are all booleans, dates or durations as that.
     width : int
         The length of a vector.
     by_value : bool
@@ -344,6 +320,17 @@ class FileColumn(NamedTuple):
     kind: str
     width: int = 1
     by_value: bool = False
+
+    @classmethod
+    def describe(cls, name: str, column: TableColumn) -> FileColumn:
+        """Return a column of a frame or of a file with types, by its first values where it holds texts or lists."""
+        if "vector" in column.kind:
+            lengths, _ = column.lists()
+            return cls(name, column.kind, int(lengths[np.argmax(lengths > 0)]) if len(lengths) else 0)
+        if column.kind != "text":
+            return cls(name, column.kind)
+        texts = column.factor().texts
+        return cls(name, kind_of_texts(texts), by_value=are_values(set(map(form_of_text, texts[:1000]))))
 
 
 class ColumnNames:
@@ -373,20 +360,19 @@ class ColumnNames:
         if found is not None:
             return found
         known = list(self._numbers)
-        listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-        if isinstance(name, str):
-            rule = f"there must be a column {name!r}, got {listed or 'columns without names'}"
-        else:
+        if not isinstance(name, str):
             rule = f"there must be a column number {name}, got {len(self)} columns"
-        raise DataError(f"{rule}; {way_out or self._way_out(name, known)}", path=self._path)
-
-    def _way_out(self, name: ColumnName, known: list[str]) -> str:
-        """Return what to do about a column that is not there."""
-        separator = next((one for one in ";\t|" if len(known) == 1 and one in known[0]), None)
-        if separator is not None:
-            return f"fields seem to be separated by {separator!r}: they must be by commas, or by tabs in a .tsv file"
+        elif known:
+            rule = f"there must be a column {name!r}, got {', '.join(known[:20])}{', ...' if len(known) > 20 else ''}"
+        else:
+            rule = f"there must be a column {name!r}, got columns without names"
         similar = get_close_matches(name, known, n=1) if isinstance(name, str) else []
-        return f"give the name or the number of one{f', such as {similar[0]!r}' if similar else ''}"
+        separator = next((one for one in ";\t|" if len(known) == 1 and one in known[0]), None)
+        if way_out is None and separator is not None:
+            way_out = f"fields seem to be separated by {separator!r}: they must be by commas, or by tabs in a .tsv file"
+        elif way_out is None:
+            way_out = f"give the name or the number of one{f', such as {similar[0]!r}' if similar else ''}"
+        raise DataError(f"{rule}; {way_out}", path=self._path)
 
     def name_or_number(self, number: int | None) -> ColumnName | None:
         """Return the name of a column, or its number if it has no name."""
@@ -405,9 +391,17 @@ def infer_schema(file_columns: Sequence[FileColumn], options: ReadOptions, path:
     else:
         chosen = [names.require(name) for name in options.columns]
     excluded = {names.require(name) for name in options.exclude}
-    chosen = [number for number in chosen if number not in excluded]
     categorical = {names.require(name) for name in options.categorical}
-    columns = _infer_columns(chosen, categorical, file_columns, options, path)
+    indices, values = _find_sparse_pair(file_columns)
+    columns = []
+    for number in chosen:
+        if number in excluded or number == values:
+            continue
+        if number == indices:
+            width = options.n_features or MAX_COLUMNS
+            columns.append(Column(file_columns[number].name, number, "sparse", width, values="values"))
+        else:
+            columns.append(_infer_column(file_columns[number], number, number in categorical, options, path))
     if not columns:
         raise DataError("there must be at least one column besides label and weight, got none", path=path)
     schema = Schema(
@@ -423,64 +417,53 @@ def infer_schema(file_columns: Sequence[FileColumn], options: ReadOptions, path:
     return schema.with_columns(tuple(columns))
 
 
-def _infer_columns(
-    chosen: list[int], categorical: set[int], file_columns: Sequence[FileColumn], options: ReadOptions, path: str | None
-) -> list[Column]:
-    sparse_pair = _find_sparse_pair(file_columns)
-    columns = []
-    for number in chosen:
-        name, kind, width, by_value = file_columns[number]
-        if number in sparse_pair:
-            if number == sparse_pair[0]:
-                columns.append(Column(name, number, "sparse", options.n_features or MAX_COLUMNS, values=VALUES))
-        elif kind in ("text", "category") or number in categorical:
-            if options.hash_columns is None:
-                columns.append(Column(name, number, "onehot", 0))
-            else:
-                columns.append(Column(name, number, "hashed", 0, by_value=by_value or kind in ("number", "boolean")))
-        elif kind in NUMBERS:
-            columns.append(Column(name, number, kind))
-        elif "vector" in kind and width == 0:
-            raise DataError(
-                "a column of vectors must have one in its first rows, got only missing or empty ones; leave the column "
-                "out, or drop these rows",
-                path=path,
-                column=name,
-            )
-        elif "vector" in kind:
-            columns.append(Column(name, number, "vector", width))
-        elif kind.startswith(NUMBERS_WITH_COMMAS):
-            way_out = "make it a column of categories" if path is None else "name it in categorical"
-            raise DataError(
-                f"numbers must have a decimal point and no commas, got {kind}; write them so, or, if the column has "
-                f"categories, {way_out}",
-                path=path,
-                column=name if name is not None else number,
-            )
-        else:
-            raise DataError(
-                f"a column must hold numbers, booleans, text, categories, dates, durations or lists of numbers, got "
-                f"the type {kind}; leave the column out, or convert it",
-                path=path,
-                column=name,
-            )
-    return columns
+def _infer_column(
+    column: FileColumn, number: int, is_categorical: bool, options: ReadOptions, path: str | None
+) -> Column:
+    """Return a column of the schema, or raise a DataError if it cannot become numbers."""
+    name, kind, width, by_value = column
+    if kind in ("text", "category") or is_categorical:
+        if options.hash_columns is None:
+            return Column(name, number, "onehot", 0)
+        return Column(name, number, "hashed", 0, by_value=by_value or kind in ("number", "boolean"))
+    if kind in NUMBERS:
+        return Column(name, number, kind)
+    if "vector" in kind and width:
+        return Column(name, number, "vector", width)
+    if "vector" in kind:
+        rule = (
+            "a column of vectors must have one in its first rows, got only missing or empty ones; leave the column "
+            "out, or drop these rows"
+        )
+    elif kind.startswith(NUMBERS_WITH_COMMAS):
+        rule = (
+            f"numbers must have a decimal point and no commas, got {kind}; write them so, or, if the column has "
+            f"categories, {'make it a column of categories' if path is None else 'name it in categorical'}"
+        )
+    else:
+        rule = (
+            f"a column must hold numbers, booleans, text, categories, dates, durations or lists of numbers, got the "
+            f"type {kind}; leave the column out, or convert it"
+        )
+    raise DataError(rule, path=path, column=number if name is None else name)
 
 
-def _find_sparse_pair(file_columns: Sequence[FileColumn]) -> list[int]:
-    """Return the numbers of the columns with the indices and values of sparse rows, an empty list if there are none."""
-    names = [column.name for column in file_columns]
-    pair = [names.index(name) for name in (INDICES, VALUES) if name in names]
-    kinds = [file_columns[number].kind for number in pair]
-    return pair if len(pair) == 2 and kinds[0] == "index vector" and "vector" in kinds[1] else []
+def _find_sparse_pair(file_columns: Sequence[FileColumn]) -> tuple[int, int] | tuple[None, None]:
+    """Return the numbers of the columns with the indices and values of sparse rows, where there are both."""
+    numbers = {column.name: number for number, column in enumerate(file_columns)}
+    indices, values = numbers.get("indices"), numbers.get("values")
+    if indices is None or values is None:
+        return None, None
+    is_pair = file_columns[indices].kind == "index vector" and "vector" in file_columns[values].kind
+    return (indices, values) if is_pair else (None, None)
 
 
 class ColumnSelection(NamedTuple):
     """The numbers of the columns of a file that are read: those of the schema in its order, label and weight."""
 
     features: list[int]
-    label: int | None
-    weight: int | None
+    label: int | None = None
+    weight: int | None = None
 
     @property
     def numbers(self) -> list[int]:
@@ -511,7 +494,7 @@ def select_columns(
         found = [None if number is None else names.require(number) for number in found]
         return ColumnSelection([column.number for column in schema.columns], *found)
     if len(names) == len(schema.columns) and not any(required):
-        return ColumnSelection(list(range(len(names))), None, None)
+        return ColumnSelection(list(range(len(names))))
     raise DataError(
         f"a row must have {schema.n_file_columns} columns, or {len(schema.columns)} without label and weight, got "
         f"{len(names)}",
