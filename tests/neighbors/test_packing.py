@@ -1,7 +1,5 @@
 """Codes of up to 4 bits share bytes: what is found is what unpacked codes give."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gcwsnet import _core
-from gcwsnet.neighbors import GCWSIndex, _files
+from gcwsnet.neighbors import GCWSIndex
 from gcwsnet.neighbors._settings import PackedCodes
 from tests.conftest import using_instruction_set
 from tests.neighbors.rows import buckets, clustered, equal_codes, ranks
@@ -34,7 +32,7 @@ def random_codes(n: int, k: int, bits: int, seed: int) -> NDArray[np.uint8]:
 @given(st.sampled_from([1, 2, 4]), st.integers(1, 20), st.integers(1, 300), st.integers(0, 99))
 def test_packed_codes_are_all_there(bits: int, n: int, k: int, seed: int) -> None:
     codes = random_codes(n, k, bits, seed)
-    packed = PackedCodes.of_bits(k, bits).pack(codes)
+    packed = PackedCodes(k, bits).pack(codes)
     assert packed.shape == (n, -(-k * bits // 8))
     np.testing.assert_array_equal(unpacked(packed, k, bits), codes)
 
@@ -51,7 +49,7 @@ def test_a_scan_equals_counting_in_numpy(bits: int, m: int, n: int, k: int, seed
     codes, queries = random_codes(n, k, bits, seed), random_codes(m, k, bits, seed + 1)
     codes[0] = queries[0]
     wanted = np.sort(ranks(equal_codes(queries, codes)), axis=1)[:, ::-1]
-    pack = PackedCodes.of_bits(k, bits).pack
+    pack = PackedCodes(k, bits).pack
     for name in _core.instruction_sets():
         with using_instruction_set(name):
             found = _core.scan(pack(queries), pack(codes), k, bits, None, 0, n, np.zeros(m, np.uint32), -1, 1)
@@ -62,7 +60,7 @@ def test_a_scan_equals_counting_in_numpy(bits: int, m: int, n: int, k: int, seed
 def test_buckets_are_those_of_unpacked_codes(bits: int) -> None:
     codes = random_codes(300, 50, bits, 0)
     keys, rows = np.empty((5, 300), np.uint32), np.empty((5, 300), np.uint32)
-    _core.build_buckets(PackedCodes.of_bits(50, bits).pack(codes), 50, bits, 9, keys, rows, 2)
+    _core.build_buckets(PackedCodes(50, bits).pack(codes), 50, bits, 9, keys, rows, 2)
     wanted = buckets(codes, 5, 9)
     np.testing.assert_array_equal(keys, wanted[0])
     np.testing.assert_array_equal(rows, wanted[1])
@@ -85,26 +83,3 @@ def test_bands_of_packed_codes_find_what_a_scan_does(bits: int) -> None:
     by_bands = GCWSIndex(512, method="bands", **settings).add(X).query_threshold(Q, 0.75)
     assert len(by_scan.ids) > len(Q)
     np.testing.assert_array_equal(by_bands.ids, by_scan.ids)
-
-
-def test_an_index_of_format_1_is_read(tmp_path: Path) -> None:
-    """It had a byte for each code, and no `sets` among its settings."""
-    index = GCWSIndex(33, bits=4, threshold=0.7).add(X)
-    index.save(tmp_path)
-    path = tmp_path / _files.MANIFEST
-    manifest = json.loads(path.read_text())["index"]
-    whole = np.asarray(GCWSIndex(33, bits=4, keep_rows=False).codes(X))
-    manifest["arrays"]["codes"] = _files._write_array(tmp_path, "codes", np.uint8, whole.shape, [whole])
-    manifest["format_version"] = 1
-    del manifest["settings"]["sets"]
-    text = json.dumps(manifest, indent=1, allow_nan=False, sort_keys=True)
-    path.write_text(json.dumps({"sha256": _files._digest(text), "index": manifest}))
-    old = GCWSIndex.load(tmp_path)
-    assert not old.sets
-    np.testing.assert_array_equal(old.query(Q, 5).ids, index.query(Q, 5).ids)
-    old.save(tmp_path / "new")
-    index.save(tmp_path / "same")
-    names = sorted(one.name for one in (tmp_path / "same").iterdir())
-    assert names == sorted(one.name for one in (tmp_path / "new").iterdir())
-    for name in names:
-        assert (tmp_path / "new" / name).read_bytes() == (tmp_path / "same" / name).read_bytes()

@@ -149,7 +149,7 @@ class LazyGradient(Tensor):
         return self.summed
 
     @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ARG003
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call a function of torch with the ordinary tensor."""
         if func is Tensor.zero_:
             args[0].parts, args[0].summed = [], None
@@ -158,7 +158,7 @@ class LazyGradient(Tensor):
         return func(*args, **kwargs)
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ARG003
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Do what autograd does when it accumulates gradients, without summing the rows."""
         aten, first = torch.ops.aten, args[0]
         with torch._C.DisableTorchFunctionSubclass():
