@@ -145,7 +145,7 @@ class LazyGradient(Tensor):
             self.summed = _sum(self.summed, part.sparse())
         self.parts = []
         if self.summed is None:
-            self.summed = torch.sparse_coo_tensor(size=super().shape, check_invariants=False)
+            self.summed = torch.sparse_coo_tensor(size=_shape(self), check_invariants=False)
         return self.summed
 
     @classmethod
@@ -160,9 +160,7 @@ class LazyGradient(Tensor):
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Do what autograd does when it accumulates gradients, without summing the rows."""
-        aten, first = torch.ops.aten, args[0]
-        with torch._C.DisableTorchFunctionSubclass():
-            shape = first.shape
+        aten, first, shape = torch.ops.aten, args[0], _shape(args[0])
         if func in (aten.detach.default, aten.clone.default):
             return cls(shape, first.parts, first.summed)
         if func is aten.new_empty_strided.default:
@@ -179,6 +177,12 @@ class LazyGradient(Tensor):
             return first
         args, kwargs = tree_map_only(cls, lambda one: one.value().to_dense(), (args, kwargs or {}))
         return func(*args, **kwargs)
+
+
+def _shape(tensor: Tensor) -> Any:
+    """Return the shape of a tensor, for which the rows of a lazy gradient need not be summed."""
+    with torch._C.DisableTorchFunctionSubclass():
+        return tensor.shape
 
 
 def _sum(one: Tensor | None, other: Tensor | None) -> Tensor | None:
