@@ -160,19 +160,19 @@ class LazyGradient(Tensor):
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Do what autograd does when it accumulates gradients, without summing the rows."""
-        aten, first, shape = torch.ops.aten, args[0], _shape(args[0])
-        if func in (aten.detach.default, aten.clone.default):
-            return cls(shape, first.parts, first.summed)
+        aten, first = torch.ops.aten, args[0]
+        if func is aten.detach.default:
+            return cls(_shape(first), first.parts, first.summed)
         if func is aten.new_empty_strided.default:
-            return cls(shape, [])
+            return cls(_shape(first), [])
         if func is aten.copy_.default and isinstance(first, cls) and isinstance(args[1], cls):
             first.parts, first.summed = args[1].parts, args[1].summed
             return first
-        if func is aten.add.Tensor or (func is aten.add_.Tensor and isinstance(first, cls)):
+        if not kwargs and (func is aten.add.Tensor or (func is aten.add_.Tensor and isinstance(first, cls))):
             parts = [part for one in args if isinstance(one, cls) for part in one.parts]
             summed = _sum(*(one.summed if isinstance(one, cls) else one for one in args))
             if func is aten.add.Tensor:
-                return cls(shape, parts, summed)
+                return cls(_shape(first), parts, summed)
             first.parts, first.summed = parts, summed
             return first
         args, kwargs = tree_map_only(cls, lambda one: one.value().to_dense(), (args, kwargs or {}))
