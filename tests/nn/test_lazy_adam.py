@@ -174,6 +174,7 @@ def test_a_schedule_sets_the_rate() -> None:
 @pytest.mark.parametrize("later", [False, True])
 def test_groups_have_their_own_settings_and_may_be_added_later(later: bool) -> None:
     ours, theirs = make_net(), make_net()
+    groups: list[dict[str, Any]]
     groups = [{"params": others_of(ours), "betas": (0.0, 0.9)}, {"params": [table_of(ours)], "lr": 0.03}]
     optimizer = LazyAdam(groups[:1] if later else groups, lr=0.01)
     if later:
