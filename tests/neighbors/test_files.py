@@ -14,14 +14,15 @@ import pytest
 from scipy import sparse
 
 from gcwsnet import _core
-from gcwsnet.neighbors import GCWSIndex, _files
+from gcwsnet.neighbors import GCWSIndex, _store
+from gcwsnet.neighbors._index import spilling
 from tests.conftest import using_instruction_set
 from tests.neighbors.rows import clustered
 
 X = clustered(400)
 Q = X[:40] + 0.05
 make = partial(GCWSIndex, 64, threshold=0.7)
-NAMES = np.array([f"id {i}" for i in range(400)])
+NAMES = np.array([f"id {i} ä" for i in range(400)])
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -82,6 +83,47 @@ def test_a_merged_index_is_the_index_built_at_once_byte_for_byte(
         added.add(form(X[i : i + 23]), ids=ids[i : i + 23])
     added.query_threshold(Q, 0.7)
     assert saved(added, tmp_path / "added") == wanted
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("ids", [None, NAMES])
+@pytest.mark.parametrize(("memory", "max_segments"), [(1, 14), (30_000, 10), (1 << 30, 0)])
+def test_an_index_larger_than_its_memory_is_that_built_at_once_byte_for_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Any, ids: Any, memory: int, max_segments: int
+) -> None:
+    wanted = saved(make().add(form(X), ids=ids), tmp_path / "once")
+    monkeypatch.setattr(_store, "MERGED_ROWS", 50)
+    index, out = make(), tmp_path / "out"
+    with spilling(index, out, memory) as spill:
+        for first in range(0, 400, 30):
+            index.add(form(X[first : first + 30]), ids=None if ids is None else ids[first : first + 30])
+            spill()
+            assert sum(one.nbytes for one in index._store.segments if not one.mapped) < memory
+        n_mapped = sum(one.mapped for one in index._store.segments)
+        assert n_mapped <= max_segments
+        assert bool(n_mapped) == bool(max_segments)
+        index.save(out)
+    assert content(out) == wanted
+
+
+def test_segments_on_disk_are_removed_after_an_error_and_after_a_killed_process(tmp_path: Path) -> None:
+    def build() -> None:
+        with spilling(index, tmp_path / "out", 1) as spill:
+            index.add(X[:50])
+            spill()
+            assert (tmp_path / "out" / ".segments" / "0" / "index.json").exists()
+            index.add(X[:, :3])
+
+    index = make()
+    with pytest.raises(ValueError, match="3 features"):
+        build()
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out" / ".segments" / "0").mkdir(parents=True)
+    (tmp_path / "out" / ".segments" / "0" / "codes-1.npy").write_text("half")
+    index = make().add(X)
+    with spilling(index, tmp_path / "out", 1 << 30):
+        index.save(tmp_path / "out")
+    assert content(tmp_path / "out") == saved(index, tmp_path / "once")
 
 
 def test_removed_rows_leave_no_trace_in_the_files(tmp_path: Path) -> None:
@@ -252,4 +294,3 @@ def test_no_pickle_is_ever_read(tmp_path: Path) -> None:
     np.save(path, np.array([object()] * 400, dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match="damaged"):
         GCWSIndex.load(tmp_path, verify=False)
-    assert _files.FORMAT_VERSION == 2

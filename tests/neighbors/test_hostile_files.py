@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -54,11 +55,8 @@ def array(folder: Path, name: str) -> Any:
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        (
-            {"settings.n_hashes": 2**31, "settings.threshold": 1.0},
-            "index.settings.n_hashes must be a whole number from",
-        ),
-        ({"settings.n_hashes": "many"}, "index.settings.n_hashes must be a whole number"),
+        ({"settings.n_hashes": 2**31, "settings.threshold": 1.0}, "index.settings: n_hashes must be from 1 to"),
+        ({"settings.n_hashes": "many"}, "index.settings: n_hashes must be an integer"),
         ({"settings.seed": -1}, "index.settings.seed must be"),
         ({"settings.bits": 99}, "index.settings: bits must be from 1 to 32"),
         ({"settings.keep_rows": "yes"}, "index.settings: keep_rows must be True or False"),
@@ -71,11 +69,22 @@ def array(folder: Path, name: str) -> Any:
         ({"metadata": 1}, "index.metadata must be an object"),
         ({"arrays.codes.dtype": "<f8"}, "index.arrays.codes.dtype must be one of"),
         ({"arrays.codes.dtype": "O"}, "index.arrays.codes.dtype must be one of"),
-        ({"arrays.codes.shape": [60, 64, 1]}, "index.arrays.codes.shape must be 2 numbers"),
-        ({"arrays.codes.shape": [60, -64]}, "index.arrays.codes.shape must be 2 numbers"),
-        ({"arrays.codes.shape": [0, 64]}, "it must begin with the type |u1 and the shape [0, 64]"),
+        ({"arrays.codes.shape": [60, 64, 1]}, "index.arrays.codes.shape must be [rows, 64]"),
+        ({"arrays.codes.shape": [60, -64]}, "index.arrays.codes.shape must be [rows, 64]"),
+        ({"arrays.codes.shape": [0, 64]}, "index.arrays.id-ends.shape must be [1]"),
         ({"arrays.codes.file": ["a"]}, "index.arrays.codes.file must be a text"),
-        ({"arrays.colour": {}}, "index.arrays.colour must be one of the arrays"),
+        ({"arrays.codes.shape": [2**60, 64]}, "index.arrays.codes.shape must be [rows, 64]"),
+        ({"arrays.codes.shape": [2**47, 64]}, "index.arrays.id-ends.shape must be"),
+        ({"arrays.codes.shape": [60, 2**40]}, "index.arrays.codes.shape must be [rows, 64]"),
+        ({"arrays.id-ends.shape": [60]}, "index.arrays.id-ends.shape must be [61], got [60]"),
+        ({"arrays.row-values.shape": [7]}, "index.arrays.row-columns.shape must be [7]"),
+        ({"arrays.codes.file": "../codes-0123456789abcdef.npy"}, "index.arrays.codes.file must be"),
+        ({"arrays.codes.file": "/etc/passwd"}, "index.arrays.codes.file must be"),
+        ({"arrays.codes.file": "rows-0123456789abcdef.npy"}, "index.arrays.codes.file must be"),
+        ({"arrays.codes.file": "codes-0123456789abcdef.npy"}, "is missing or no regular file"),
+        ({"rows": None}, "index.rows must be there if rows are kept"),
+        ({"settings.colour": 1}, "index.settings has an entry 'colour'"),
+        ({"arrays.colour": {}}, "index.arrays has an entry 'colour'"),
         ({"arrays": {}}, "index.arrays.codes is missing"),
     ],
 )
@@ -89,11 +98,11 @@ def test_entries_that_do_not_fit_are_named(entries: dict[str, Any], message: str
 @pytest.mark.parametrize(
     ("name", "at", "value", "message"),
     [
-        ("bucket-rows", (0, 3), 60, "bucket-rows must hold rows below 60"),
+        ("bucket-rows", (0, 3), 60, "bucket-rows must hold numbers from 0 to 59"),
         ("id-ends", 5, 10**9, "id-ends must rise from 0 to"),
         ("id-ends", 0, -1, "id-ends must rise from 0 to"),
-        ("row-columns", 0, -1, "row-columns must hold columns below"),
-        ("row-columns", 0, 10**6, "row-columns must hold columns below"),
+        ("row-columns", 0, -1, "row-columns must hold numbers from 0 to 19"),
+        ("row-columns", 0, 10**6, "row-columns must hold numbers from 0 to 19"),
         ("row-columns", 0, 3, "row-columns must hold the columns of each row in ascending order"),
         ("row-starts", 5, 10**6, "row-starts must rise from 0 to"),
         ("row-values", 0, np.nan, "row-values must hold finite numbers"),
@@ -107,6 +116,30 @@ def test_numbers_that_point_at_what_is_not_there_are_named(
     change(folder, arrays={name: changed})
     with pytest.raises(ValueError, match=message):
         GCWSIndex.load(folder)
+
+
+@pytest.mark.parametrize("name", ["codes", MANIFEST])
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_links_and_pipes_are_not_opened(name: str, kind: str, folder: Path, tmp_path: Path) -> None:
+    path = folder / MANIFEST if name == MANIFEST else next(folder.glob(f"{name}-*"))
+    path.rename(tmp_path / "elsewhere")
+    if kind == "link":
+        path.symlink_to(tmp_path / "elsewhere")
+    else:
+        os.mkfifo(path)
+    with pytest.raises(ValueError, match="no regular file"):
+        GCWSIndex.load(folder)
+
+
+def test_a_huge_manifest_is_neither_read_nor_written(folder: Path) -> None:
+    with (folder / MANIFEST).open("ab") as file:
+        file.truncate(2**40)
+    with pytest.raises(ValueError, match="more than 64 MiB"):
+        GCWSIndex.load(folder)
+    index = GCWSIndex(8).add(X)
+    index.metadata["long"] = "x" * 2**26
+    with pytest.raises(ValueError, match="at most 64 MiB as JSON"):
+        index.save(folder)
 
 
 def test_an_array_in_another_order_of_memory_is_an_error(folder: Path) -> None:

@@ -21,7 +21,7 @@ from gcwsnet import GCWSHasher, _core, estimate_similarity, pgmm_kernel
 from gcwsnet.kernels._pgmm import pgmm_pairs
 from gcwsnet.neighbors import GCWSIndex
 from tests.conftest import using_instruction_set
-from tests.neighbors.rows import clustered
+from tests.neighbors.rows import clustered, equal_codes, ranks
 
 X = clustered(500)
 Q = clustered(60, seed=0)[:50] + 0.05
@@ -59,11 +59,24 @@ def test_codes_of_a_hasher_with_the_same_settings_can_be_added_and_asked_for() -
         np.testing.assert_array_equal(index.query(asked, 3).ids, GCWSIndex(keep_rows=False).add(X).query(X[:50], 3).ids)
 
 
-@pytest.mark.parametrize("bits", [1, 4, 8, 12, 20])
-def test_any_number_of_bits(bits: int) -> None:
-    found = GCWSIndex(512, bits=bits).add(X).query(X, 1)
-    np.testing.assert_array_equal(found.ids[:, 0], np.arange(500))
-    assert (found.similarities == 1).all()
+@pytest.mark.parametrize("bits", [*range(1, 9), 12, 20])
+def test_an_index_of_few_bits_finds_the_rows_with_most_equal_codes(bits: int) -> None:
+    index = GCWSIndex(100, bits=bits, keep_rows=False).add(X)
+    held = next(one for one in (1, 2, 4, 8, 16, 32) if one >= bits)
+    assert index.nbytes == 500 * (-(-100 * held // 8) + 8)
+    counts = equal_codes(np.asarray(index.codes(Q)), np.asarray(index.codes(X)))
+    wanted = np.argsort(~ranks(counts), axis=1)[:, :10]
+    np.testing.assert_array_equal(index.query(Q, 10).ids, wanted)
+
+
+@pytest.mark.parametrize("bits", [1, 3, 4])
+def test_bands_of_packed_codes_find_what_a_scan_does(bits: int) -> None:
+    queries = X[::25] * 1.1
+    settings: dict[str, Any] = {"bits": bits, "threshold": 0.7, "recall": 0.9999, "random_state": 3}
+    by_scan = GCWSIndex(512, method="scan", **settings).add(X).query_threshold(queries, 0.75)
+    by_bands = GCWSIndex(512, method="bands", **settings).add(X).query_threshold(queries, 0.75)
+    assert len(by_scan.ids) > len(queries)
+    np.testing.assert_array_equal(by_bands.ids, by_scan.ids)
 
 
 def test_zero_one_rows_have_the_jaccard_similarity() -> None:

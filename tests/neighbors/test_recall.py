@@ -22,12 +22,11 @@ def test_pairs_share_a_bucket_as_often_as_the_formula_says(J: float, bits: int, 
     A, B = pairs_of_similarity(N, J, seed=int(100 * J))
     np.testing.assert_allclose(pgmm_kernel(A[:3], B[:3]).diagonal(), J)
     index = GCWSIndex(128, bits=bits, threshold=threshold, keep_rows=False, random_state=5).fit(A)
-    search = index._store.search(with_bands=True, threads=1)
     codes = GCWSIndex(128, bits=bits, keep_rows=False, random_state=5).fit(B)._store.segments[0].codes
-    found = search.found(codes, 2**62, np.zeros(N, np.uint32))
-    share = (found.query == found.row).mean() * len(found.query) / N
     bands = index.bands_
     assert bands is not None
+    found = index._search(None).found(codes, 2**62, np.zeros(N, np.uint32), bands)
+    share = (found.query == found.row).mean() * len(found.query) / N
     wanted = band_recall(J, bits=bits, n_bands=bands.n_bands, width=bands.width)
     error = np.sqrt(wanted * (1 - wanted) / N)
     assert abs(share - wanted) < 5 * error + 1e-12

@@ -1,5 +1,7 @@
 """The native sums by row and steps of Adam equal NumPy's to the bit, for any number of threads."""
 
+import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -173,3 +175,33 @@ def test_small_gradients_count_where_epsilon_is_zero(instruction_set: str) -> No
     assert (expected[0] != FACTORS["decay"]).all()
     _core.adam(gradient, weight, mean, square, new_mean=0.125, n_threads=1, **FACTORS | {"epsilon": 0.0})
     np.testing.assert_array_equal(weight, expected[0])
+
+
+def other_thread_ran_during_the_check() -> bool:
+    """Check codes of which only the last is out of range, so that nothing but the check is done."""
+    codes = np.zeros((2**21, 16), dtype=np.uint32)
+    codes[-1, -1] = 256
+    rows = _core.RowOfCode(16, 8, 16 << 8, False, 0)
+    states: list[str] = []
+
+    def check() -> None:
+        states.append("checking")
+        with pytest.raises(ValueError, match=r"codes must be from 0 to 255 .*codes\[2097151, 15\] is 256"):
+            _core.PicksByRow(rows, codes, 1)
+        states.append("checked")
+
+    worker = threading.Thread(target=check)
+    worker.start()
+    ran_meanwhile = states == ["checking"]
+    worker.join()
+    return ran_meanwhile
+
+
+def test_other_threads_run_while_codes_are_checked() -> None:
+    """No thread of Python is made to let go of the GIL: the check must do so by itself."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(60)
+    try:
+        assert any(other_thread_ran_during_the_check() for _ in range(5))
+    finally:
+        sys.setswitchinterval(before)

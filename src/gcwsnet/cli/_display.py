@@ -26,7 +26,7 @@ from gcwsnet.tables._errors import row_positions
 
 if TYPE_CHECKING:
     from gcwsnet.files._batches import Batches
-    from gcwsnet.neighbors._dedup import FileBatches
+    from gcwsnet.neighbors._file_rows import FileBatches
 
 
 @contextmanager

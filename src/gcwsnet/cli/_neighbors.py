@@ -166,12 +166,14 @@ def index(
       gcwsnet index digits.csv --label digit --keep-rows --threshold 0.8 --out digits-neighbors
       gcwsnet index texts.txt --threshold 0.7 --sets --out texts-neighbors
     """
+    from dataclasses import asdict
+
     import numpy as np
 
     from gcwsnet._atomic import require_separate
     from gcwsnet.cli._display import print_values, report_skipped, rows_progress
     from gcwsnet.files._sources import find_names
-    from gcwsnet.neighbors._dedup import FileRows
+    from gcwsnet.neighbors._file_rows import FileRows
     from gcwsnet.neighbors._files import WRITTEN
     from gcwsnet.neighbors._index import GCWSIndex, spilling
 
@@ -216,17 +218,17 @@ def index(
             ids=id_column,
             ignored=options.name_or_number(label),
         )
-        made.metadata["rows"] = rows.to_json()
+        made.metadata["rows"] = asdict(rows)
     if rows.schema is not None:
         options.refuse(context, ["shingle"], "the rows are no texts. Leave it out, or give --text.")
     batches = rows.batches(files, reading, id_column)
     n_rows, next_id = 0, made._store.next_id() if append and id_column is None else 0
-    with rows_progress(quiet or as_json) as advance, spilling(made, out, memory) as segments:
+    with rows_progress(quiet or as_json) as advance, spilling(made, out, memory) as spill:
         for batch in batches:
             read = np.arange(n_rows, n_rows + batch.X.shape[0])
             made.add(batch.X, ids=next_id + batches.positions(read) if not id_column and batches.skipped else batch.ids)
             n_rows += batch.X.shape[0]
-            segments.write_if_full()
+            spill()
             advance(batch.X.shape[0])
         made.save(out)
     report_skipped(batches, n_rows + batches.skipped, " and are not in the index")
@@ -276,7 +278,7 @@ def search(
     import numpy as np
 
     from gcwsnet.cli._display import report_skipped, rows_progress, writer_for
-    from gcwsnet.neighbors._dedup import FileRows
+    from gcwsnet.neighbors._file_rows import FileRows
     from gcwsnet.neighbors._index import GCWSIndex
 
     if threshold is not None:
@@ -353,7 +355,8 @@ def dedup(
 
     from gcwsnet._atomic import written_beside
     from gcwsnet.cli._display import report_skipped, rows_progress, writer_for
-    from gcwsnet.neighbors._dedup import Deduplicator, FileRows
+    from gcwsnet.neighbors._dedup import Deduplicator
+    from gcwsnet.neighbors._file_rows import FileRows
 
     reading = options.reading(
         format=format,

@@ -1,4 +1,4 @@
-"""What the files of an index must hold. They may come from a stranger, and are checked before they are used."""
+"""The files of an index: a manifest and arrays, which may come from anybody and are checked before they are used."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import hashlib
 import io
 import itertools
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,140 +23,32 @@ import gcwsnet
 from gcwsnet._atomic import locked, remove_left_overs, write_file, written_beside
 from gcwsnet._validation import MAX_COLUMNS
 from gcwsnet.hashing.parameters import HASH_VERSION
-from gcwsnet.neighbors._segments import Ids, Segment, merged_buckets
 from gcwsnet.neighbors._settings import IndexSettings
-from gcwsnet.neighbors._store import Store
+from gcwsnet.neighbors._store import Ids, Segment, Store
 from gcwsnet.tables._batch import canonical_csr
 from gcwsnet.tables._format import Fields, require_array
 
-TYPES = {
-    "codes": ("|u1", "<u2", "<u4"),
-    "bucket-keys": ("<u4",),
-    "bucket-rows": ("<u4",),
-    "ids": ("<i8",),
-    "id-texts": ("|u1",),
-    "id-ends": ("<i8",),
-    "rows": ("<f4", "<f8"),
-    "row-values": ("<f4", "<f8"),
-    "row-columns": ("<i4", "<i8"),
-    "row-starts": ("<i4", "<i8"),
-}
-
-"""The arrays of an index and their types."""
-
-MATRICES = ("codes", "bucket-keys", "bucket-rows", "rows")
-
-BITS_OF_A_BYTE = 8
-
-CHUNK = 1 << 22
-
-Arrays = Mapping[str, NDArray[Any]]
-
-
-def check_manifest(manifest: dict[str, Any]) -> None:
-    """Raise a ValueError that names the first entry of a manifest that does not fit the others.
-
-    - ``settings``: those of `IndexSettings`, which checks their values itself.
-    - ``arrays``: for each array its ``file``, its ``dtype``, its ``shape`` and its ``sha256``.
-    - ``rows``: null, or ``csr`` and ``columns`` of the rows that are kept.
-    - ``n_features``: null, or the columns of a row; ``feature_names``: null, or their names.
-    - ``metadata``: an object with anything in it.
-    """
-    index = Fields(manifest, "index")
-    arrays = index.part("arrays")
-    for name in arrays.content:
-        arrays.require(name in TYPES, name, f"be one of the arrays {', '.join(TYPES)}")
-        one = arrays.part(name)
-        one.text("file")
-        one.text("sha256")
-        one.choice("dtype", TYPES[name])
-        n_axes = 2 if name in MATRICES else 1
-        sizes = one.items("shape")
-        sound = len(sizes) == n_axes and all(type(size) is int and 0 <= size < 2**48 for size in sizes)
-        one.require(sound, "shape", f"be {n_axes} numbers from 0 to 2**48")
-    _check_settings(index.part("settings"), arrays.part("codes"))
-    n_features = None if index.get("n_features") is None else index.integer("n_features", 1, MAX_COLUMNS)
-    if index.get("feature_names") is not None:
-        names = index.items("feature_names")
-        index.require(all(isinstance(one, str) for one in names), "feature_names", "be texts")
-        index.require(len(names) == n_features, "feature_names", f"be {n_features} names, one for each column")
-    if index.get("rows") is not None:
-        kept = index.part("rows")
-        kept.choice("csr", [True, False])
-        columns = kept.integer("columns", 1, MAX_COLUMNS)
-        kept.require(n_features in (None, columns), "columns", f"be n_features={n_features}")
-    index.part("metadata")
-
-
-def _check_settings(settings: Fields, codes: Fields) -> None:
-    """Check settings, and that there are not more hashes than bits of codes: the bands are searched for among them."""
-    bits = codes.items("shape")[1] * np.dtype(codes.text("dtype")).itemsize * BITS_OF_A_BYTE
-    settings.integer("n_hashes", 1, max(1, bits))
-    settings.integer("seed", 0, 2**64 - 1)
-    content = {"sets": False} | settings.content  # which format 1 does not have
-    try:
-        parameters = content | {"random_state": content.pop("seed"), "fetch_rows": None, "method": "auto"}
-        IndexSettings.checked(parameters)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{settings.name}: {error}") from error
-
-
-def check_content(arrays: Arrays, n_columns: int | None) -> None:
-    """Raise a ValueError that names the first array whose numbers point at what is not there.
-
-    It reads all of them, in parts.
-
-    Parameters
-    ----------
-    arrays : dict of arrays
-    n_columns : int or None
-        The columns of rows that are kept.
-    """
-    n = len(arrays["codes"])
-    if "bucket-rows" in arrays:
-        for band in arrays["bucket-rows"]:
-            require_array(_within(band, 0, n), "bucket-rows", f"hold rows below {n}")
-    if "id-ends" in arrays:
-        _check_starts(arrays["id-ends"], "id-ends", len(arrays["id-texts"]))
-    for name in ("rows", "row-values"):
-        for part in _parts(arrays[name]) if name in arrays else ():
-            require_array(np.isfinite(part).all(), name, "hold finite numbers")
-    if "row-starts" in arrays and n_columns is not None:
-        starts, columns = arrays["row-starts"], arrays["row-columns"]
-        require_array(len(columns) == len(arrays["row-values"]), "row-columns", "be as long as row-values")
-        _check_starts(starts, "row-starts", len(columns))
-        require_array(_within(columns, 0, n_columns), "row-columns", f"hold columns below {n_columns}")
-        first = np.zeros(len(columns) + 1, dtype=bool)
-        first[starts] = True
-        for at in range(0, len(columns) - 1, CHUNK):
-            here = columns[at : at + CHUNK + 1]
-            rises = (here[1:] > here[:-1]) | first[at + 1 : at + len(here)]
-            require_array(rises.all(), "row-columns", "hold the columns of each row in ascending order")
-
-
-def _check_starts(starts: NDArray[Any], name: str, end: int) -> None:
-    sound = len(starts) >= 1 and starts[0] == 0 and starts[-1] == end and bool((starts[1:] >= starts[:-1]).all())
-    require_array(sound, name, f"rise from 0 to {end}")
-
-
-def _within(numbers: NDArray[Any], least: int, end: int) -> bool:
-    return all(least <= int(part.min()) and int(part.max()) < end for part in _parts(numbers))
-
-
-def _parts(array: NDArray[Any]) -> Any:
-    step = max(1, CHUNK // max(1, int(np.prod(array.shape[1:]))))
-    return (array[at : at + step] for at in range(0, len(array), step) if array.size)
-
-
 MANIFEST = "index.json"
+FORMAT_VERSION = 2
+MAX_MANIFEST_BYTES = 1 << 26
+CHUNK_BYTES = 1 << 24  # of an array, read or written at a time
 
 WRITTEN = re.compile(r"index\.json|[a-z]+(-[a-z]+)?(-[0-9a-f]{16}\.npy|\.npy\.new)")
+"""The names of the files that are written to the folder of an index."""
 
-FORMAT_VERSION = 2
-
-READABLE_VERSIONS = (1, 2)  # version 1 had a byte for each code of fewer than 8 bits
-
-CHUNK_BYTES = 1 << 24
+ARRAYS = {
+    "codes": (("|u1", "<u2", "<u4"), ("rows", "numbers of a row")),
+    "bucket-keys": (("<u4",), ("bands", "rows")),
+    "bucket-rows": (("<u4",), ("bands", "rows")),
+    "ids": (("<i8",), ("rows",)),
+    "id-texts": (("|u1",), ("bytes",)),
+    "id-ends": (("<i8",), ("rows + 1",)),
+    "rows": (("<f4", "<f8"), ("rows", "columns")),
+    "row-values": (("<f4", "<f8"), ("entries",)),
+    "row-columns": (("<i4", "<i8"), ("entries",)),
+    "row-starts": (("<i4", "<i8"), ("rows + 1",)),
+}
+"""The types of each array, and the names of the sizes of its axes, by which they are written and checked."""
 
 
 def write_store(folder: Path, store: Store, described: dict[str, Any], threads: int) -> None:
@@ -166,18 +59,18 @@ def write_store(folder: Path, store: Store, described: dict[str, Any], threads: 
 
 
 def _write_store(folder: Path, store: Store, described: dict[str, Any], threads: int) -> None:
-    others = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
-    foreign = [name for name in others if not WRITTEN.fullmatch(name)]
+    foreign = [path.name for path in folder.iterdir() if path.name[0] != "." and not WRITTEN.fullmatch(path.name)]
     if foreign and not (folder / MANIFEST).exists():
         raise ValueError(
             f"{folder} has other files than those of an index, such as {foreign[0]}; choose another folder"
         )
     remove_left_overs(folder)
-    segments = [one.compacted() for one in store.segments]
-    rows = segments[0].rows
+    store = Store(store.settings, tuple(one.compacted() for one in store.segments))
+    rows = store.segments[0].rows
+    sizes, content = _content(store, threads)
     arrays = {}
-    for name, (dtype, shape, chunks) in _content(store, segments, threads).items():
-        arrays[name] = _write_array(folder, name, dtype, shape, chunks)
+    for name, (dtype, parts) in content.items():
+        arrays[name] = _write_array(folder, name, dtype, tuple(sizes[axis] for axis in ARRAYS[name][1]), parts)
     manifest = {
         "format_version": FORMAT_VERSION,
         "gcwsnet_version": gcwsnet.__version__,
@@ -188,8 +81,10 @@ def _write_store(folder: Path, store: Store, described: dict[str, Any], threads:
         **described,
     }
     text = json.dumps(manifest, indent=1, allow_nan=False, sort_keys=True)
-    content = json.dumps({"sha256": _digest(text), "index": json.loads(text)}, indent=1, sort_keys=True)
-    write_file(folder / MANIFEST, content.encode())
+    written = json.dumps({"sha256": _digest(text), "index": json.loads(text)}, indent=1, sort_keys=True).encode()
+    if len(written) > MAX_MANIFEST_BYTES:
+        raise ValueError(f"names of columns and metadata must take at most 64 MiB as JSON, got {len(written)} bytes")
+    write_file(folder / MANIFEST, written)
     used = {MANIFEST, *(one["file"] for one in arrays.values())}
     for path in folder.iterdir():
         if path.name not in used and WRITTEN.fullmatch(path.name):
@@ -197,50 +92,42 @@ def _write_store(folder: Path, store: Store, described: dict[str, Any], threads:
                 path.unlink()
 
 
-Content = dict[str, tuple[Any, tuple[int, ...], Iterable[NDArray[Any]]]]
-
-
-def _content(store: Store, segments: list[Segment], threads: int) -> Content:
-    """Return the type, the shape and the parts of each array."""
-    n, packing = sum(one.n_rows for one in segments), store.settings.packing
-    content: Content = {"codes": (packing.dtype, (n, packing.n_columns), (one.codes for one in segments))}
-    bands = store.settings.bands
+def _content(store: Store, threads: int) -> tuple[dict[str, int], dict[str, tuple[Any, Iterable[NDArray[Any]]]]]:
+    """Return the sizes of axes, and the type and the parts of each array."""
+    segments, settings = store.segments, store.settings
+    n = int(store.starts()[-1])
+    sizes = {"rows": n, "rows + 1": n + 1, "numbers of a row": settings.packing.n_columns}
+    content: dict[str, tuple[Any, Iterable[NDArray[Any]]]]
+    content = {"codes": (settings.packing.dtype, (one.codes for one in segments))}
+    bands = settings.bands
     if bands is not None:
-        shape = (bands.n_bands, n)
-        keys = (keys for keys, _ in merged_buckets(segments, bands, threads))
-        rows = (rows for _, rows in merged_buckets(segments, bands, threads))
-        content |= {"bucket-keys": (np.uint32, shape, keys), "bucket-rows": (np.uint32, shape, rows)}
-    content |= _id_content([one.ids for one in segments if one.n_rows] or [segments[0].ids])
-    return content | (_row_content([one.rows for one in segments]) if store.settings.keep_rows else {})
-
-
-def _id_content(ids: list[Ids]) -> Content:
-    """Return the type, the shape and the parts of the arrays of ids, which are all of one kind."""
-    n = sum(map(len, ids))
-    if not ids[0].is_text:
-        return {"ids": (np.int64, (n,), (one.numbers for one in ids if one.numbers is not None))}
-    before = np.cumsum([0, *(len(one.content) for one in ids)])
-    ends = (one.ends[1:] + first for one, first in zip(ids, before, strict=False))
-    return {
-        "id-texts": (np.uint8, (int(before[-1]),), (one.content for one in ids)),
-        "id-ends": (np.int64, (n + 1,), itertools.chain([before[:1]], ends)),
-    }
-
-
-def _row_content(rows: list[Any]) -> Content:
-    """Return the type, the shape and the parts of the arrays of kept rows."""
+        sizes["bands"] = bands.n_bands
+        content["bucket-keys"] = np.uint32, (keys for keys, _ in store.merged_buckets(bands, threads))
+        content["bucket-rows"] = np.uint32, (rows for _, rows in store.merged_buckets(bands, threads))
+    ids = [one.ids for one in segments if one.n_rows] or [segments[0].ids]
+    if ids[0].is_text:
+        before = np.cumsum([0, *(len(one.content) for one in ids)])
+        sizes["bytes"] = int(before[-1])
+        content["id-texts"] = np.uint8, (one.content for one in ids)
+        ends = (one.ends[1:] + first for one, first in zip(ids, before, strict=False))
+        content["id-ends"] = np.int64, itertools.chain([before[:1]], ends)
+    else:
+        content["ids"] = np.int64, (one.numbers for one in ids if one.numbers is not None)
+    rows = [one.rows for one in segments if settings.keep_rows]
+    if not rows:
+        return sizes, content
+    sizes["columns"] = rows[0].shape[1]
     dtype = np.result_type(*(one.dtype for one in rows))
     if not sparse.issparse(rows[0]):
-        return {"rows": (dtype, (sum(map(len, rows)), rows[0].shape[1]), rows)}
-    stored = np.cumsum([0, *(one.nnz for one in rows)])
-    index = np.int32 if max(stored[-1], rows[0].shape[1]) < 2**31 else np.int64  # as SciPy wants both, not to copy them
-    starts = (one.indptr[:-1].astype(np.int64) + before for one, before in zip(rows, stored, strict=False))
-    n = sum(one.shape[0] for one in rows) + 1
-    return {
-        "row-values": (dtype, (int(stored[-1]),), [one.data for one in rows]),
-        "row-columns": (index, (int(stored[-1]),), [one.indices for one in rows]),
-        "row-starts": (index, (n,), itertools.chain(starts, [stored[-1:]])),
-    }
+        return sizes, content | {"rows": (dtype, rows)}
+    before = np.cumsum([0, *(one.nnz for one in rows)])
+    sizes["entries"] = int(before[-1])
+    index = np.int32 if max(before[-1], sizes["columns"]) < 2**31 else np.int64  # SciPy wants both alike, not to copy
+    starts = (one.indptr[:-1].astype(np.int64) + first for one, first in zip(rows, before, strict=False))
+    content["row-values"] = dtype, [one.data for one in rows]
+    content["row-columns"] = index, [one.indices for one in rows]
+    content["row-starts"] = index, itertools.chain(starts, [before[-1:]])
+    return sizes, content
 
 
 def _write_array(
@@ -251,11 +138,10 @@ def _write_array(
     new = folder / f"{name}.npy.new"
     dtype = np.dtype(dtype).newbyteorder("<")
     with written_beside(new) as file:
-        header = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-        npy.write_array_header_1_0(file, header)
+        file.write(_header(dtype.str, shape))
         for part in parts:
             for chunk in _chunks(part):
-                data = np.ascontiguousarray(chunk, dtype).tobytes()
+                data = np.ascontiguousarray(chunk, dtype).data
                 digest.update(data)
                 file.write(data)
     file_name = f"{name}-{digest.hexdigest()[:16]}.npy"
@@ -263,102 +149,171 @@ def _write_array(
     return {"file": file_name, "dtype": dtype.str, "shape": list(shape), "sha256": digest.hexdigest()}
 
 
+def _header(dtype: str, shape: Iterable[int]) -> bytes:
+    """Return how the file of an array begins. NumPy reads other headers too, some of them by parsing Python."""
+    header = io.BytesIO()
+    npy.write_array_header_1_0(header, {"descr": dtype, "fortran_order": False, "shape": tuple(shape)})
+    return header.getvalue()
+
+
 def _chunks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    step = max(1, CHUNK_BYTES // max(1, array.itemsize * int(np.prod(array.shape[1:], dtype=np.int64))))
-    for start in range(0, len(array), step):
-        yield array[start : start + step]
+    flat, step = array.reshape(-1), CHUNK_BYTES // array.itemsize
+    return (flat[start : start + step] for start in range(0, len(flat), step))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_store(folder: Path, *, verify: bool) -> tuple[Store, dict[str, Any]]:
-    """Return the index of a folder, and what else is known about it."""
-    manifest = _read_manifest(folder)
-    try:
-        settings = IndexSettings(**manifest["settings"])
-        arrays = {name: _read_array(folder, one, verify) for name, one in manifest["arrays"].items()}
-        packing = settings.packing
-        codes = packing.pack(arrays["codes"]) if manifest["format_version"] == 1 else arrays["codes"]
-        ids = Ids(arrays["ids"]) if "ids" in arrays else Ids(None, arrays["id-texts"], arrays["id-ends"])
-        kept = manifest["rows"]
-        rows = None
-        if verify:
-            check_content(arrays, None if kept is None else kept["columns"])
-        if kept is not None and kept["csr"]:
-            rows = canonical_csr(arrays["row-values"], arrays["row-columns"], arrays["row-starts"], kept["columns"])
-        elif kept is not None:
-            rows = arrays["rows"]
-        buckets = (arrays["bucket-keys"], arrays["bucket-rows"]) if settings.bands is not None else None
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{folder / MANIFEST} is damaged: {error!r}; take another copy") from error
-    except ValueError as error:
-        raise ValueError(f"{folder} is damaged, or no index that gcwsnet has written: {error}") from error
-    shapes_fit = codes.shape[1] == packing.n_columns and codes.dtype == packing.dtype and len(ids) == len(codes)
-    shapes_fit = shapes_fit and (rows is None or rows.shape[0] == len(codes))
-    if settings.bands is not None and buckets is not None:
-        shapes_fit = shapes_fit and all(one.shape == (settings.bands.n_bands, len(codes)) for one in buckets)
-    if not shapes_fit:
-        raise ValueError(f"{folder} is damaged: its arrays do not fit each other; take another copy")
-    return Store(settings, [Segment(codes, packing, ids, rows, buckets, mapped=True)]), manifest
+    """Return the index of a folder, and what else is known about it.
+
+    What does not fit is a ValueError that names it. With `verify` all bytes are read once, and compared with their
+    checksums and with what they may be.
+    """
+    settings, manifest = _read_manifest(folder)
+    arrays = {name: _read_array(folder, one, verify) for name, one in manifest["arrays"].items()}
+    kept = manifest["rows"]
+    if verify:
+        try:
+            _check_content(arrays, None if kept is None else kept["columns"])
+        except ValueError as error:
+            raise ValueError(f"{folder} is damaged, or no index that gcwsnet has written: {error}") from error
+    rows = arrays.get("rows")
+    if kept is not None and kept["csr"]:
+        rows = canonical_csr(arrays["row-values"], arrays["row-columns"], arrays["row-starts"], kept["columns"])
+    ids = Ids(arrays["ids"]) if "ids" in arrays else Ids(None, arrays["id-texts"], arrays["id-ends"])
+    buckets = (arrays["bucket-keys"], arrays["bucket-rows"]) if settings.bands is not None else None
+    return Store(settings, (Segment(settings, arrays["codes"], ids, rows, buckets, mapped=True),)), manifest
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def _read_manifest(folder: Path) -> tuple[IndexSettings, dict[str, Any]]:
     path = folder / MANIFEST
     if not path.exists():
         raise FileNotFoundError(f"{path} is missing: {folder} is not an index, or it was not saved to the end")
     try:
+        _require_file(path)
+        if path.stat().st_size > MAX_MANIFEST_BYTES:
+            raise ValueError("it has more than 64 MiB")
         content = json.loads(path.read_text(encoding="utf-8"))
         digest, manifest = content["sha256"], content["index"]
         version = manifest["format_version"], manifest["hash_version"]
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: it cannot be read ({error}); take another copy") from error
-    if version[0] not in READABLE_VERSIONS or version[1] != HASH_VERSION:
+    if version != (FORMAT_VERSION, HASH_VERSION):
         raise ValueError(
             f"{path} was written by gcwsnet {manifest.get('gcwsnet_version')} in format {version[0]} with hash version "
             f"{version[1]}; this is gcwsnet {gcwsnet.__version__}, which reads format {FORMAT_VERSION} with hash "
             f"version {HASH_VERSION}: load it with the version that wrote it, or build it again"
         )
     try:
-        text = json.dumps(manifest, indent=1, allow_nan=False, sort_keys=True)
-        if digest != _digest(text):
+        if digest != _digest(json.dumps(manifest, indent=1, allow_nan=False, sort_keys=True)):
             raise ValueError("its content does not fit its checksum")
-        check_manifest(manifest)
+        return _checked_settings(Fields(manifest, "index")), manifest
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {error}; take another copy") from error
-    return dict(manifest)
+
+
+def _checked_settings(index: Fields) -> IndexSettings:
+    """Return the settings of a manifest, all of whose entries have been checked."""
+    settings = _settings_of(index.part("settings"))
+    n_features = None if index.get("n_features") is None else index.integer("n_features", 1, MAX_COLUMNS)
+    if index.get("feature_names") is not None:
+        names = index.items("feature_names")
+        sound = len(names) == n_features and all(isinstance(one, str) for one in names)
+        index.require(sound, "feature_names", f"be {n_features} texts, one for each column")
+    index.part("metadata")
+    arrays = index.part("arrays")
+    sizes = {"numbers of a row": settings.packing.n_columns}
+    names = ["codes", *(["ids"] if "ids" in arrays.content else ["id-texts", "id-ends"])]
+    if settings.bands is not None:
+        names += ["bucket-keys", "bucket-rows"]
+        sizes["bands"] = settings.bands.n_bands
+    index.require((index.get("rows") is not None) == settings.keep_rows, "rows", "be there if rows are kept, else null")
+    if settings.keep_rows:
+        kept = index.part("rows")
+        names += ["row-values", "row-columns", "row-starts"] if kept.choice("csr", [True, False]) else ["rows"]
+        sizes["columns"] = kept.integer("columns", 1, MAX_COLUMNS)
+        kept.require(n_features in (None, sizes["columns"]), "columns", f"be n_features={n_features}")
+    for name in names:
+        one, (dtypes, axes) = arrays.part(name), ARRAYS[name]
+        one.choice("dtype", [settings.packing.dtype.newbyteorder("<").str] if name == "codes" else dtypes)
+        one.require(
+            bool(re.fullmatch(rf"{name}-[0-9a-f]{{16}}\.npy", one.text("file"))), "file", "be a file of its own"
+        )
+        one.text("sha256")
+        shape = one.items("shape")
+        expected = ", ".join(str(sizes.get(axis, axis)) for axis in axes)
+        sound = len(shape) == len(axes) and all(type(size) is int and 0 <= size < 2**48 for size in shape)
+        sound = sound and all(sizes.setdefault(axis, size) == size for axis, size in zip(axes, shape, strict=True))
+        one.require(sound, "shape", f"be [{expected}]")
+        sizes["rows + 1"] = sizes["rows"] + 1
+    arrays.only(names)
+    return settings
+
+
+def _settings_of(part: Fields) -> IndexSettings:
+    part.integer("seed", 0, 2**64 - 1)
+    try:
+        content = dict(part.content)
+        checked = IndexSettings.checked(random_state=content.pop("seed"), **content)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{part.name}: {error}") from error
+    part.only(asdict(checked))
+    return checked
 
 
 def _read_array(folder: Path, described: dict[str, Any], verify: bool) -> NDArray[Any]:
-    path = folder / Path(described["file"]).name
-    if not path.exists():
-        raise ValueError(f"{path} is missing, which {folder / MANIFEST} names; take another copy")
+    path, dtype, shape = folder / described["file"], np.dtype(described["dtype"]), tuple(described["shape"])
+    header = _header(described["dtype"], shape)
     try:
-        _check_header(path, described)
-        array: NDArray[Any] = np.empty(described["shape"] if 0 in described["shape"] else 0, described["dtype"])
-        if 0 not in described["shape"]:  # else there is nothing to map
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise ValueError(f"{path} is damaged or truncated: {error}; take another copy") from error
+        _require_file(path)
+        with path.open("rb") as file:
+            if file.read(len(header)) != header:
+                raise ValueError(f"it must begin with the type {dtype.str} and the shape {list(shape)}")
+        n_bytes = len(header) + math.prod(shape) * dtype.itemsize
+        if path.stat().st_size != n_bytes:
+            raise ValueError(f"it must have {n_bytes} bytes, and has {path.stat().st_size}")
+        array: NDArray[Any]  # which has nothing to map if it is empty
+        array = np.empty(shape, dtype) if 0 in shape else np.memmap(path, dtype, "r", len(header), shape)
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{path} is damaged: {error}; take another copy") from error
     if verify:
         digest = hashlib.sha256()
         for chunk in _chunks(array):
-            digest.update(chunk.tobytes())
+            digest.update(chunk.data)
         if digest.hexdigest() != described["sha256"]:
             raise ValueError(f"{path} is damaged: its content does not fit its checksum; take another copy")
     return array.view(np.ndarray)
 
 
-def _check_header(path: Path, described: dict[str, Any]) -> None:
-    """Raise a ValueError unless a file begins with the very header that `_write_array` writes for an array.
-
-    NumPy reads many others, some of them by parsing Python.
-    """
-    beginning = io.BytesIO()
-    header = {"descr": described["dtype"], "fortran_order": False, "shape": tuple(described["shape"])}
-    npy.write_array_header_1_0(beginning, header)
-    expected = beginning.getvalue()
-    with path.open("rb") as file:
-        if file.read(len(expected)) != expected:
-            raise ValueError(f"it must begin with the type {described['dtype']} and the shape {described['shape']}")
+def _require_file(path: Path) -> None:
+    """Raise a ValueError for a link, which may lead out of the folder, and for a pipe, which may never end."""
+    if path.is_symlink() or not path.is_file():
+        raise ValueError("it is missing or no regular file")
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _check_content(arrays: dict[str, NDArray[Any]], n_columns: int | None) -> None:
+    """Raise a ValueError that names the first array whose numbers point at what is not there."""
+    ends = {"bucket-rows": len(arrays["codes"]), "row-columns": n_columns}
+    for name, array in arrays.items():
+        end = ends.get(name)
+        for part in _chunks(array):
+            if end is not None:
+                require_array(part.min() >= 0 and part.max() < end, name, f"hold numbers from 0 to {end - 1}")
+            if array.dtype.kind == "f":
+                require_array(np.isfinite(part).all(), name, "hold finite numbers")
+    for name, counted in (("id-ends", "id-texts"), ("row-starts", "row-values")):
+        if name in arrays:
+            starts, end = arrays[name], len(arrays[counted])
+            sound = starts[0] == 0 and starts[-1] == end and bool((starts[1:] >= starts[:-1]).all())
+            require_array(sound, name, f"rise from 0 to {end}")
+    if "row-columns" in arrays:
+        columns = arrays["row-columns"]
+        begins_row = np.zeros(len(columns) + 1, dtype=bool)
+        begins_row[arrays["row-starts"]] = True
+        step = CHUNK_BYTES // columns.itemsize
+        for at in range(0, len(columns) - 1, step):
+            here = columns[at : at + step + 1]
+            rises = (here[1:] > here[:-1]) | begins_row[at + 1 : at + len(here)]
+            require_array(rises.all(), "row-columns", "hold the columns of each row in ascending order")

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import copy
+import itertools
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import as_floats, check_finite, check_matrix, check_number
+from gcwsnet._validation import as_floats, check_choice, check_finite, check_integer, check_matrix, check_number
 from gcwsnet.hashing._hasher import Codes, Hasher, check_comparable
 from gcwsnet.neighbors._files import read_store, write_store
-from gcwsnet.neighbors._kneighbors import NeighborsTransformer, Queries
-from gcwsnet.neighbors._segments import Ids, Segment, signs
+from gcwsnet.neighbors._search import FetchRows, Search
 from gcwsnet.neighbors._settings import Bands, IndexSettings
-from gcwsnet.neighbors._store import FetchRows, Store
+from gcwsnet.neighbors._store import Ids, Store, signs
 
 
 class Neighbors(NamedTuple):
@@ -48,7 +50,7 @@ class Pairs(NamedTuple):
     similarities: NDArray[np.float64]
 
 
-class GCWSIndex(NeighborsTransformer):
+class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """An index of rows of real numbers that finds near neighbours under the pGMM kernel.
 
     Rows are hashed to k codes of b bits by generalized consistent weighted sampling. Two codes agree with the
@@ -120,6 +122,7 @@ class GCWSIndex(NeighborsTransformer):
     Pairs(ids=array(['b'], dtype=object), earlier_ids=array(['a'], dtype=object), similarities=array([0.82352941]))
     """
 
+    _store: Store
     _hasher: Hasher
 
     def __init__(
@@ -182,24 +185,22 @@ class GCWSIndex(NeighborsTransformer):
         self : GCWSIndex
         """
         store = self._store_or_new()
-        threads = n_threads(self.n_jobs)
         before = dict(self.__dict__)
         try:
             codes, rows = self._hashed(X, store.settings)
             made = store.checked_ids(ids, len(codes))
+            kept = rows.copy() if store.settings.keep_rows else None
+            self._store = store.added(codes, made, kept, n_threads(self.n_jobs))
         except BaseException:  # nothing was added
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-        store.add(codes, made, rows.copy() if store.settings.keep_rows else None, threads)
-        self._store = store
         return self
 
     @writes
     def remove(self, ids: Any) -> GCWSIndex:
         """Remove rows by their ids. An unknown id is an error, and then no row is removed."""
-        store = self._filled()
-        store.remove(Ids.checked(ids, len(ids)))
+        self._store = self._filled().removed(Ids.checked(ids, len(ids)))
         return self
 
     @writes
@@ -214,8 +215,7 @@ class GCWSIndex(NeighborsTransformer):
         widths = {one.n_features_in_ for one in (self, other) if hasattr(one, "n_features_in_")}
         if len(widths) > 1:
             raise ValueError(f"indexes can be merged if their rows have as many columns, got {sorted(widths)}")
-        store.merge(theirs, n_threads(self.n_jobs))
-        self._store = store
+        self._store = store.merged(theirs, n_threads(self.n_jobs))
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(other, name) and not hasattr(self, name):
                 setattr(self, name, getattr(other, name))
@@ -244,7 +244,7 @@ class GCWSIndex(NeighborsTransformer):
             Of equal similarities the row that was added first comes first.
         """
         k = self._checked_k("k", k)
-        found = self._queries(X).top(k)
+        found = self._search(X).top(k)
         return Neighbors(self._store.ids_of(found.row).reshape(-1, k), found.similarity.reshape(-1, k))
 
     @reads
@@ -261,7 +261,7 @@ class GCWSIndex(NeighborsTransformer):
         -------
         matches : Matches
         """
-        found = self._queries(X).above(check_number("t", t, 0.0, 1.0))
+        found = self._search(X).above(check_number("t", t, 0.0, 1.0))
         return Matches(found.query, self._store.ids_of(found.row), found.similarity)
 
     @reads
@@ -279,8 +279,97 @@ class GCWSIndex(NeighborsTransformer):
         -------
         pairs : Pairs
         """
-        found = self._queries(None).above(check_number("t", t, 0.0, 1.0), earlier=True)
+        found = self._search(None).above(check_number("t", t, 0.0, 1.0), earlier=True)
         return Pairs(self._store.ids_of(found.query), self._store.ids_of(found.row), found.similarity)
+
+    # As scikit-learn's KNeighborsTransformer
+
+    @reads
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """Return the distances and the places of the nearest rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (m, D), default=None
+            None is all rows of the index, which are then not their own neighbours.
+        n_neighbors : int, default=None
+            None is the parameter of the index.
+        return_distance : bool, default=True
+
+        Returns
+        -------
+        distances : float64 array of shape (m, n_neighbors)
+            1 - similarity, ascending; only if `return_distance`.
+        places : int64 array of the same shape
+            Numbers of rows from 0 on, in the order in which they were added.
+        """
+        k = self._checked_k("n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors, X is None)
+        found = self._search(X).top(k)
+        places = self._store.places(found.row).reshape(-1, k)
+        return (1.0 - found.similarity.reshape(-1, k), places) if return_distance else places
+
+    @reads
+    def radius_neighbors(self, X: Any = None, radius: float | None = None, return_distance: bool = True) -> Any:
+        """Return the distances and the places of all rows within a radius, nearest first.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (m, D), default=None
+            None is all rows of the index, which are then not their own neighbours.
+        radius : float, default=None
+            A distance, from 0 to 1. None is 1 - threshold.
+        return_distance : bool, default=True
+
+        Returns
+        -------
+        distances, places : arrays of m arrays
+        """
+        store = self._filled()
+        if radius is not None:
+            t = 1.0 - check_number("radius", radius, 0.0, 1.0)
+        elif store.settings.threshold is not None:
+            t = store.settings.threshold
+        else:
+            raise ValueError("radius is needed for an index without a threshold, got radius=None")
+        found = self._search(X).above(t)
+        query, n_queries = found.query, store.n_live
+        if X is None:
+            found = found.taken(found.query != found.row)
+            query = store.places(found.query)
+        else:
+            n_queries = X.shape[0] if hasattr(X, "shape") else len(X)
+        ends = np.cumsum(np.bincount(query, minlength=n_queries))[:-1]
+        distances, places = np.empty((2, n_queries), dtype=object)
+        distances[:] = np.split(1.0 - found.similarity, ends)
+        places[:] = np.split(store.places(found.row), ends)
+        return (distances, places) if return_distance else places
+
+    @reads
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
+        """Return the graph of the nearest rows.
+
+        Parameters
+        ----------
+        X, n_neighbors
+            As in `kneighbors`.
+        mode : {"connectivity", "distance"}, default="connectivity"
+            Whether an entry is 1 or the distance. Distances ascend within each row, and zeros are stored.
+
+        Returns
+        -------
+        graph : CSR matrix of shape (m, rows of the index)
+        """
+        check_choice("mode", mode, ("connectivity", "distance"))
+        distances, places = self.kneighbors(X, n_neighbors)
+        m, k = places.shape
+        values = np.ones(m * k) if mode == "connectivity" else distances.ravel()
+        return sparse.csr_matrix((values, places.ravel(), np.arange(0, m * k + 1, k)), shape=(m, self.n_samples_fit_))
+
+    @reads
+    def transform(self, X: Any) -> Any:
+        """Return the graph of distances to the ``n_neighbors + 1`` nearest rows, for ``metric="precomputed"``."""
+        self._filled()
+        return self.kneighbors_graph(X, check_integer("n_neighbors", self.n_neighbors, 1, 2**31) + 1, mode="distance")
 
     # Files
 
@@ -319,14 +408,14 @@ class GCWSIndex(NeighborsTransformer):
         fetch_rows, n_jobs
             As for a new index.
         verify : bool, default=True
-            Whether all bytes are read once to compare their checksums. Sizes and types are always checked.
+            Whether all bytes are read once to check them. Without it only sizes and types are, which is enough for
+            files that you wrote yourself.
         """
         store, described = read_store(Path(path), verify=verify)
         kept = asdict(store.settings)
         index = cls(random_state=kept.pop("seed"), fetch_rows=fetch_rows, n_jobs=n_jobs, **kept)
-        IndexSettings.checked(index.get_params(deep=False))
-        index._store = store
-        index.metadata.update(described["metadata"])
+        IndexSettings.checked(**index.get_params(deep=False))
+        index._store, index._metadata = store, described["metadata"]
         if described["n_features"] is not None:
             index.n_features_in_ = described["n_features"]
         if described["feature_names"] is not None:
@@ -335,8 +424,7 @@ class GCWSIndex(NeighborsTransformer):
 
     @reads
     def __getstate__(self) -> Any:
-        state = super().__getstate__()
-        return state | {name: copy.deepcopy(state[name]) for name in ("_store",) if name in state}
+        return dict(super().__getstate__())
 
     # What it holds
 
@@ -348,14 +436,16 @@ class GCWSIndex(NeighborsTransformer):
     @property
     @reads
     def ids_(self) -> NDArray[Any]:
-        """The ids of all rows in their order."""
+        """The ids of the rows, in the order in which they were added."""
         store = self._filled()
-        return store.ids_of(store.numbers())
+        live = store.live()
+        return store.ids_of(np.arange(store.n_live) if live is None else np.flatnonzero(live))
 
     @property
+    @reads
     def nbytes(self) -> int:
         """The bytes of all arrays."""
-        return self._filled().nbytes
+        return sum(one.nbytes for one in self._filled().segments)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -364,11 +454,41 @@ class GCWSIndex(NeighborsTransformer):
             self._metadata: dict[str, Any] = {}
         return self._metadata
 
+    @property
+    def n_samples_fit_(self) -> int:
+        """The rows that can be found."""
+        return self._filled().n_live
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_samples_fit_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_store")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
     # The way to a search
+
+    def _filled(self) -> Store:
+        if not hasattr(self, "_store"):
+            check_is_fitted(self)
+        return self._store
 
     def _store_or_new(self) -> Store:
         """Return the store; one without rows, by the parameters as they are now, if there is none yet."""
-        return self._store if hasattr(self, "_store") else Store(IndexSettings.checked(self.get_params(deep=False)))
+        return self._store if hasattr(self, "_store") else Store(IndexSettings.checked(**self.get_params(deep=False)))
+
+    def _checked_k(self, name: str, k: object, exclude_self: bool = False) -> int:
+        most = self._filled().n_live - exclude_self
+        number = check_integer(name, k, 1, 2**31)
+        if number > most:
+            raise ValueError(f"{name} must be at most {most}, the rows that can be neighbours, got {name}={number}")
+        return number
 
     def _hashed(self, X: Any, settings: IndexSettings) -> tuple[Any, Any]:
         """Return the codes of rows, and the rows if they are compared exactly."""
@@ -388,13 +508,13 @@ class GCWSIndex(NeighborsTransformer):
             return codes, None
         return codes, signs(as_floats(X)) if settings.sets else as_floats(X)
 
-    def _queries(self, X: Any) -> Queries:
-        """Return the queries of rows, or of all rows of the index if X is None."""
-        store = self._filled()
-        codes, rows = (None, None) if X is None else self._hashed(X, store.settings)
-        if codes is not None:
+    def _search(self, X: Any) -> Search:
+        """Return the search for rows, or for all rows of the index if X is None."""
+        store, codes, rows = self._filled(), None, None
+        if X is not None:
+            codes, rows = self._hashed(X, store.settings)
             codes = store.settings.packing.pack(codes)
-        return Queries(store, codes, rows, self.fetch_rows, self.method, n_threads(self.n_jobs))
+        return Search(store, codes, rows, self.fetch_rows, self.method, n_threads(self.n_jobs))
 
 
 def _checked_codes(codes: Codes, settings: IndexSettings) -> NDArray[Any]:
@@ -406,51 +526,29 @@ def _checked_codes(codes: Codes, settings: IndexSettings) -> NDArray[Any]:
     return np.ascontiguousarray(codes).view(np.ndarray)
 
 
-SEGMENTS = ".segments"
-
-
-class Spilling:
-    """Rows of an index that go to files beside it when they have filled a bound.
-
-    Parameters
-    ----------
-    index : GCWSIndex
-    folder : Path
-        Where segments are written, each in a folder of its own.
-    memory : int
-        The bytes of codes, buckets, ids and kept rows from which on they are written.
-    """
-
-    def __init__(self, index: GCWSIndex, folder: Path, memory: int) -> None:
-        self.index, self.folder, self.memory = index, folder, memory
-        self.n_written = 0
-
-    def write_if_full(self) -> None:
-        """Write the rows that are in memory, and map them, if they have filled the bound."""
-        store = self.index._filled()
-        fresh = [one for one in store.segments if not one.mapped]
-        bands = store.settings.bands
-        if sum(one.nbytes_with(bands) for one in fresh) < self.memory:
-            return
-        path = self.folder / str(self.n_written)
-        described: dict[str, Any] = {"n_features": None, "feature_names": None, "metadata": {}}
-        write_store(path, Store(store.settings, fresh), described, n_threads(self.index.n_jobs))
-        mapped: list[Segment] = [one for one in store.segments if one.mapped]
-        store.segments[:] = mapped + read_store(path, verify=False)[0].segments
-        self.n_written += 1
-
-
 @contextlib.contextmanager
-def spilling(index: GCWSIndex, out: Path, memory: int) -> Iterator[Spilling]:
-    """Yield the way to files for the rows of an index that will be saved to `out`; the files are removed at the end.
+def spilling(index: GCWSIndex, out: Path, memory: int) -> Iterator[Callable[[], None]]:
+    """Yield a function that moves the rows of an index to files when they have filled `memory` bytes.
 
-    What an earlier process left behind when it was killed is removed first.
+    The files are in a folder within `out`, to which the index will be saved, and are removed at the end. What an
+    earlier process left behind when it was killed is removed first.
     """
-    folder = out / SEGMENTS
-    new = not out.exists()
+    folder, new, numbers = out / ".segments", not out.exists(), itertools.count()
+    described: dict[str, Any] = {"n_features": None, "feature_names": None, "metadata": {}}
+
+    def spill() -> None:
+        store = index._store
+        fresh, mapped = (tuple(one for one in store.segments if one.mapped == is_mapped) for is_mapped in (False, True))
+        of_buckets = 0 if store.settings.bands is None else 8 * store.settings.bands.n_bands
+        if sum(one.nbytes + of_buckets * (one.built is None) * one.n_rows for one in fresh) < memory:
+            return
+        path = folder / str(next(numbers))
+        write_store(path, Store(store.settings, fresh), described, n_threads(index.n_jobs))
+        index._store = Store(store.settings, mapped + read_store(path, verify=False)[0].segments)
+
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        yield Spilling(index, folder, memory)
+        yield spill
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         if new and out.exists() and not any(out.iterdir()):

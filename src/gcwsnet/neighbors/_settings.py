@@ -1,9 +1,8 @@
-"""Bands of codes: which rows share a bucket, how often, and how many bands of which width to take."""
+"""The settings of an index: its hasher, its bands of codes with their law, and how codes are packed."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -17,10 +16,7 @@ from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.theory import collision_probability
 
 LOSS_OF_ESTIMATES = 0.1
-
 """Of the neighbours that may be missed, the share left to estimates that are too low to be compared exactly."""
-
-MOST_BANDS = 64  # as long as this leaves a choice: each takes 8 bytes of a row
 
 
 class Bands(NamedTuple):
@@ -76,95 +72,56 @@ def choose_bands(n_hashes: int, bits: int, threshold: float, recall: float) -> B
     Bands(n_bands=22, width=9)
     """
     P = float(collision_probability(threshold, bits))
+    found = 1.0 - (1.0 - LOSS_OF_ESTIMATES) * (1.0 - recall)
     chosen = None
     for width in range(1, n_hashes + 1):
-        n_bands = _bands_needed(P**width, 1.0 - (1.0 - LOSS_OF_ESTIMATES) * (1.0 - recall))
-        if n_bands * width > n_hashes or (n_bands > MOST_BANDS and chosen is not None):
+        n_bands = 1 if P == 1 else max(1, math.ceil(math.log1p(-found) / math.log1p(-(P**width))))
+        if n_bands * width > n_hashes or (n_bands > 64 and chosen is not None):
             break
         chosen = Bands(n_bands, width)
     if chosen is None:
-        found = float(band_recall(threshold, bits=bits, n_bands=n_hashes, width=1))
+        most = float(band_recall(threshold, bits=bits, n_bands=n_hashes, width=1))
         raise ValueError(
-            f"with n_hashes={n_hashes} at most {found:.3f} of the pairs with the similarity threshold={threshold:g} "
+            f"with n_hashes={n_hashes} at most {most:.3f} of the pairs with the similarity threshold={threshold:g} "
             f"are found by bands, less than recall={recall:g}; take more hashes, a higher threshold or threshold=None"
         )
     return chosen
 
 
-def _bands_needed(agree: float, recall: float) -> int:
-    if agree >= 1.0:
-        return 1
-    return max(1, math.ceil(math.log1p(-recall) / math.log1p(-agree)))
-
-
-HELD_BITS = (1, 2, 4, 8, 16, 32)
-
-Codes = NDArray[np.unsignedinteger]
-
-
 class PackedCodes(NamedTuple):
-    """How the codes of a row are held.
-
-    Attributes
-    ----------
-    n_hashes : int
-        The codes of a row.
-    held_bits : int
-        The bits that a code takes: 1, 2, 4, 8, 16 or 32.
-    """
+    """How the codes of a row are held: k of them, in 1, 2, 4, 8, 16 or 32 bits each."""
 
     n_hashes: int
     held_bits: int
 
-    @classmethod
-    def of_bits(cls, n_hashes: int, bits: int) -> PackedCodes:
-        """Return how codes of b bits are held.
-
-        Examples
-        --------
-        >>> PackedCodes.of_bits(256, bits=3)
-        PackedCodes(n_hashes=256, held_bits=4)
-        """
-        return cls(n_hashes, next(held for held in HELD_BITS if held >= bits))
-
     @property
     def n_columns(self) -> int:
         """The numbers that hold a row."""
-        return -(-self.n_hashes // self._shared)
+        return -(-self.n_hashes * self.held_bits // (8 * self.dtype.itemsize))
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Their type."""
         return np.dtype(f"u{max(1, self.held_bits // 8)}")
 
-    @property
-    def _shared(self) -> int:
-        return max(1, 8 // self.held_bits)
-
-    def pack(self, codes: Codes) -> Codes:
+    def pack(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return codes of the shape (n, n_hashes) as they are held.
 
         The first code of a byte has its lowest bits, and what is left of the last byte of a row is 0.
 
         Examples
         --------
-        >>> PackedCodes.of_bits(3, bits=4).pack(np.array([[1, 2, 15]], dtype=np.uint8))
+        >>> PackedCodes(n_hashes=3, held_bits=4).pack(np.array([[1, 2, 15]], dtype=np.uint8))
         array([[33, 15]], dtype=uint8)
         """
-        if self._shared == 1:
+        if self.held_bits >= 8:
             return np.ascontiguousarray(codes, self.dtype)
         packed = np.zeros((len(codes), self.n_columns), np.uint8)
-        for place in range(self._shared):
-            part = codes[:, place :: self._shared].astype(np.uint8)
+        in_a_byte = 8 // self.held_bits
+        for place in range(in_a_byte):
+            part = codes[:, place::in_a_byte].astype(np.uint8)
             packed[:, : part.shape[1]] |= part << np.uint8(place * self.held_bits)
         return packed
-
-
-METHODS = ("auto", "scan", "bands")
-
-ROWS_TO_SCAN = 1 << 14
-
-"""With ``method="auto"``, bands are used for more rows than this."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +138,21 @@ class IndexSettings:
     sets: bool = False
 
     @classmethod
-    def checked(cls, parameters: Mapping[str, Any]) -> IndexSettings:
+    def checked(
+        cls,
+        *,
+        n_hashes: Any,
+        p: Any,
+        bits: Any,
+        threshold: Any,
+        recall: Any,
+        keep_rows: Any,
+        random_state: Any,
+        sets: Any,
+        fetch_rows: Any = None,
+        method: Any = "auto",
+        **_: Any,
+    ) -> IndexSettings:
         """Return the settings that the parameters of an index mean.
 
         Raises
@@ -189,41 +160,43 @@ class IndexSettings:
         TypeError, ValueError
             If a parameter is out of its range, or has no effect together with the others.
         """
-        threshold, keep_rows = parameters["threshold"], parameters["keep_rows"]
-        for name in ("keep_rows", "sets"):
-            if not isinstance(parameters[name], bool | np.bool_):
-                raise TypeError(f"{name} must be True or False, got {name}={parameters[name]!r}")
-        if parameters["sets"] and check_power(parameters["p"]) != 1:
-            raise ValueError(f"p has no effect with sets=True, got p={parameters['p']:g}; leave it out")
-        if keep_rows and parameters["fetch_rows"] is not None:
-            raise ValueError("fetch_rows has no effect with keep_rows=True; give keep_rows=False")
+        for name, value in (("keep_rows", keep_rows), ("sets", sets)):
+            if not isinstance(value, bool | np.bool_):
+                raise TypeError(f"{name} must be True or False, got {name}={value!r}")
         settings = cls(
-            n_hashes=check_integer("n_hashes", parameters["n_hashes"], 1, MAX_HASHES),
-            p=check_power(parameters["p"]),
-            bits=check_integer("bits", parameters["bits"], 1, 32),
+            n_hashes=check_integer("n_hashes", n_hashes, 1, MAX_HASHES),
+            p=check_power(p),
+            bits=check_integer("bits", bits, 1, 32),
             threshold=None if threshold is None else check_number("threshold", threshold, 0.0, 1.0),
-            recall=check_number("recall", parameters["recall"], 0.5, 0.9999),
+            recall=check_number("recall", recall, 0.5, 0.9999),
             keep_rows=bool(keep_rows),
-            seed=draw_seed(parameters["random_state"]),
-            sets=bool(parameters["sets"]),
+            seed=draw_seed(random_state),
+            sets=bool(sets),
         )
-        settings.uses_bands(parameters["method"], 0, None)
+        if settings.sets and settings.p != 1:
+            raise ValueError(f"p has no effect with sets=True, got p={p:g}; leave it out")
+        if keep_rows and fetch_rows is not None:
+            raise ValueError("fetch_rows has no effect with keep_rows=True; give keep_rows=False")
+        settings.bands_for(method, 0, None)
         return settings
 
-    def uses_bands(self, method: str, n_rows: int, t: float | None) -> bool:
-        """Return whether rows with a similarity from t on, or the k nearest ones with None, are found by buckets."""
-        check_choice("method", method, METHODS)
-        if method == "bands" and self.bands is None:
+    def bands_for(self, method: str, n_rows: int, t: float | None) -> Bands | None:
+        """Return the bands that find rows with a similarity from t on, or the k nearest ones with None.
+
+        None is a scan, which ``method="auto"`` takes for up to 16,384 rows.
+        """
+        check_choice("method", method, ("auto", "scan", "bands"))
+        if method == "bands" and self.threshold is None:
             raise ValueError("method='bands' needs a threshold, got threshold=None")
-        if self.bands is None or method == "scan" or (method == "auto" and (t is None or n_rows <= ROWS_TO_SCAN)):
-            return False
         below = t is not None and self.threshold is not None and t < self.threshold
         if method == "bands" and below:
             raise ValueError(
                 f"the bands were chosen for similarities from threshold={self.threshold:g} on, got {t:g}; use "
                 "method='scan' or 'auto', or build the index with a lower threshold"
             )
-        return not below
+        bands = self.bands
+        scans = method == "scan" or (method == "auto" and (t is None or below or n_rows <= 1 << 14))
+        return None if scans else bands
 
     @cached_property
     def bands(self) -> Bands | None:
@@ -235,7 +208,7 @@ class IndexSettings:
     @cached_property
     def packing(self) -> PackedCodes:
         """How the codes of a row are held."""
-        return PackedCodes.of_bits(self.n_hashes, self.bits)
+        return PackedCodes(self.n_hashes, next(held for held in (1, 2, 4, 8, 16, 32) if held >= self.bits))
 
     @property
     def _sampler(self) -> str:

@@ -1,241 +1,248 @@
-"""Search in segments: the rows whose codes agree with a query, and their exact kernel.
-
-The codes of a row estimate its similarity with the standard error sqrt(P (1 - P) / k) / (1 - 2**-b). Where the rows are
-at hand, those whose estimates come near enough are compared by the exact kernel.
-"""
+"""The rows of an index: their ids, and segments of codes, buckets and kept rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import ndtri
 
 from gcwsnet import _core
-from gcwsnet._validation import as_floats, check_finite, check_matrix
-from gcwsnet.kernels._pgmm import pgmm_pairs
-from gcwsnet.neighbors._segments import Ids, Segment, append, firsts, in_form_of, rows_where, signs
-from gcwsnet.neighbors._settings import LOSS_OF_ESTIMATES, Bands, Codes, IndexSettings
-from gcwsnet.theory import similarity_variance
+from gcwsnet.neighbors._settings import Bands, IndexSettings
+from gcwsnet.tables._batch import mark_canonical
+from gcwsnet.tables._encode import FNV_BASIS
 
-Compare = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]
+ONE_KIND = "ids must be whole numbers below 2**63 in size or texts, all of one kind"
+MERGED_ROWS = 1 << 20  # of a band, when an index is saved
 
-"""A function from the numbers of queries and the numbers of rows to the exact kernels of these pairs."""
-
-ALL = 2**62
-
-LOW = np.uint64(0xFFFFFFFF)
-
-FIRST = 8
-
-RANKS_BYTES = 1 << 27  # of what one call may find, if it finds every row
+Buckets = tuple[NDArray[np.uint32], NDArray[np.uint32]]
+"""Keys and rows, of the shape (bands, rows), sorted within each band by key and then by row."""
 
 
-class Candidates(NamedTuple):
-    """Rows found for queries, in the order of the queries; of one query the best first.
+class Ids:
+    """The ids of rows, immutable: whole numbers, or the UTF-8 bytes of texts one after the other.
 
     Attributes
     ----------
-    query, row : int64 arrays
-        Numbers of a query and of a row of all segments.
-    similarity : float64 array
+    numbers : int64 array or None
+        The ids, if they are numbers.
+    content, ends : uint8 array and int64 array
+        Text i is ``content[ends[i]:ends[i + 1]]``.
     """
 
-    query: NDArray[np.int64]
-    row: NDArray[np.int64]
-    similarity: NDArray[np.float64]
+    def __init__(self, numbers: NDArray[np.int64] | None, content: Any = (), ends: Any = (0,)) -> None:
+        self.numbers, self.content, self.ends = numbers, np.asarray(content, np.uint8), np.asarray(ends, np.int64)
+        self._by_key: tuple[NDArray[np.uint64], NDArray[np.intp]] | None = None
 
     @classmethod
-    def joined(cls, parts: Sequence[Candidates]) -> Candidates:
-        """Return several parts, one after the other."""
-        query, row, similarity = zip(*parts, strict=True)
-        return cls(np.concatenate(query), np.concatenate(row), np.concatenate(similarity))
-
-    def taken(self, chosen: NDArray[Any]) -> Candidates:
-        """Return some of them, by a mask or by their numbers."""
-        return Candidates(*(one[chosen] for one in self))
-
-    def sorted(self) -> Candidates:
-        """Return them with the most similar row of each query first, and of equal ones that with the lower number."""
-        return self.taken(np.lexsort((self.row, -self.similarity, self.query)))
-
-    def best(self, k: int) -> Candidates:
-        """Return the first k of each query."""
-        place = np.arange(len(self.query)) - np.searchsorted(self.query, self.query)
-        return self.taken(place < k)
-
-
-class Search(NamedTuple):
-    """What is searched, and how.
-
-    Attributes
-    ----------
-    segments : list of Segment
-    bits : int
-    recall : float
-        The share of the neighbours that are to be found.
-    bands : Bands or None
-        None scans all rows.
-    threads : int
-    """
-
-    segments: Sequence[Segment]
-    bits: int
-    recall: float
-    bands: Bands | None
-    threads: int
+    def checked(cls, ids: Any, n_rows: int) -> Ids:
+        """Return the ids that a user gave for `n_rows` rows, which must all differ."""
+        given = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+        if len(given) != n_rows:
+            raise ValueError(f"there must be one id for each row, got {len(given)} ids for {n_rows} rows")
+        is_text = bool(given) and all(isinstance(one, str) for one in given)
+        for one in () if is_text else given:
+            if not isinstance(one, int | np.integer) or isinstance(one, bool) or not -(2**63) <= one < 2**63:
+                raise TypeError(f"{ONE_KIND}, got {one!r} ({type(one).__name__})")
+        if len(set(given)) < len(given):
+            twice = next(one for one, n in Counter(given).items() if n > 1)
+            raise ValueError(f"ids must differ, and {twice!r} occurs twice in the rows that are added; remove one")
+        if not is_text:
+            return cls(np.array(given, dtype=np.int64))
+        texts = [text.encode("utf-8", "surrogatepass") for text in given]
+        return cls(None, np.frombuffer(b"".join(texts), np.uint8), np.cumsum([0, *map(len, texts)]))
 
     @property
-    def _n_hashes(self) -> int:
-        return self.segments[0].packing.n_hashes
+    def is_text(self) -> bool:
+        """Whether the ids are texts."""
+        return self.numbers is None
 
-    def top(self, codes: Codes, k: int, compare: Compare | None) -> Candidates:
-        """Return the k most similar rows of each query; there may be fewer if only buckets are searched.
-
-        With exact kernels, let s be the k-th best kernel of the 8 k rows with the best estimates. A row with a kernel
-        of s has an estimate below s - z sigma with the probability 1 - recall, for the quantile z of the normal
-        distribution. All rows with estimates from there on are compared.
-        """
-        none = np.zeros(len(codes), np.uint32)
-        if compare is None:
-            return self.found(codes, k, none)
-        first = self.found(codes, FIRST * k, none)
-        exact = _compared(first, compare).sorted().best(k)
-        n_first, n_best = (np.bincount(one.query, minlength=len(codes)) for one in (first, exact))
-        full = np.flatnonzero((n_best == k) & (n_first == FIRST * k))  # else there are no more rows
-        kth, worst = (one.similarity[np.cumsum(n)[full] - 1] for one, n in ((exact, n_best), (first, n_first)))
-        least = _least(kth, self.bits, self._n_hashes, self.recall)
-        again = self._estimates(least) <= worst
-        parts = [exact.taken(~np.isin(exact.query, full[again]))]
-        n_parts = 1 + int(again.sum()) * self._n_rows * 8 // RANKS_BYTES
-        for chosen, needed in zip(
-            np.array_split(full[again], n_parts), np.array_split(least[again], n_parts), strict=True
-        ):
-            more = self.found(codes[chosen], ALL, needed)
-            parts.append(_compared(more._replace(query=chosen[more.query]), compare).sorted().best(k))
-        return Candidates.joined(parts).sorted()
-
-    def above(self, codes: Codes, threshold: float, compare: Compare | None, before: int = -1) -> Candidates:
-        """Return all rows with at least this similarity, estimated or exact.
-
-        With `before` not negative, query i is compared with the rows whose numbers are below `before` + i.
-        """
-        if compare is None:
-            fewest = int(_counts_from(np.array(threshold), self.bits, self._n_hashes))
-        else:
-            fewest = _fewest(threshold, self.bits, self._n_hashes, 1.0 - LOSS_OF_ESTIMATES * (1.0 - self.recall))
-        least = np.full(len(codes), fewest, np.uint32)
-        parts = []
-        step = max(1, len(codes) if self.bands else RANKS_BYTES // max(8 * self._n_rows, 1))
-        for start in range(0, len(codes), step):
-            rows = slice(start, start + step)
-            found = self.found(codes[rows], ALL, least[rows], before + start if before >= 0 else -1)
-            found = found._replace(query=found.query + start)
-            if compare is not None:
-                found = _compared(found, compare)
-                found = found.taken(found.similarity >= threshold)
-            parts.append(found)
-        candidates = Candidates.joined(parts)
-        return candidates if compare is None else candidates.sorted()  # estimates come best first
+    def __len__(self) -> int:
+        return len(self.ends) - 1 if self.numbers is None else len(self.numbers)
 
     @property
-    def _n_rows(self) -> int:
-        return sum(one.n_rows for one in self.segments)
+    def nbytes(self) -> int:
+        """The bytes that the ids take."""
+        return self.content.nbytes + self.ends.nbytes if self.numbers is None else self.numbers.nbytes
 
-    def found(self, codes: Codes, most: int, least: NDArray[np.uint32], before: int = -1) -> Candidates:
-        """Return the rows that agree on at least `least` hashes with a query: at most `most`, with their estimates."""
-        least = np.ascontiguousarray(least, np.uint32)
-        queries, ranks = [], []
-        for first, segment in zip(firsts(self.segments)[:-1].tolist(), self.segments, strict=True):
-            where = (codes, segment.codes, *segment.packing, segment.live, first)
-            if self.bands is None:
-                start, rank = _core.scan(*where, most, least, before, self.threads)
-            else:
-                keys, rows = segment.buckets(self.bands, self.threads)
-                width = self.bands.width
-                start, rank = _core.search_buckets(*where, keys, rows, width, most, least, before, self.threads)
-            queries.append(np.repeat(np.arange(len(codes)), np.diff(start)))
-            ranks.append(rank)
-        query, rank = np.concatenate(queries), np.concatenate(ranks)
-        if len(self.segments) > 1:
-            order = np.lexsort((~rank, query))
-            query, rank = query[order], rank[order]
-        row = (~rank & LOW).astype(np.int64)
-        count = (rank >> np.uint64(32)).astype(np.int64)
-        found = Candidates(query, row, self._estimates(count))
-        return found if len(self.segments) == 1 else found.best(most)
+    def take(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the ids of rows: an int64 array, or an array of str objects."""
+        if self.numbers is not None:
+            return np.asarray(self.numbers[rows])
+        found = np.empty(len(rows), dtype=object)
+        for i, row in enumerate(rows.tolist()):
+            found[i] = self.content[self.ends[row] : self.ends[row + 1]].tobytes().decode("utf-8", "surrogatepass")
+        return found
 
-    def _estimates(self, count: NDArray[np.integer]) -> NDArray[np.float64]:
-        by_chance = 0.5**self.bits
-        return (count / self._n_hashes - by_chance) / (1.0 - by_chance)
+    def where(self, live: NDArray[np.bool_]) -> Ids:
+        """Return the ids of some rows."""
+        if self.numbers is not None:
+            return Ids(self.numbers[live])
+        lengths = np.diff(self.ends)
+        return Ids(None, self.content[np.repeat(live, lengths)], np.append(0, np.cumsum(lengths[live])))
 
+    def followed_by(self, others: Ids) -> Ids:
+        """Return these ids and others of the same kind; where there are none, the kind does not matter."""
+        if not len(self) or not len(others):
+            return others if len(others) else self
+        if self.numbers is not None:
+            return Ids(np.concatenate([self.numbers, others.numbers]))
+        content = np.concatenate([self.content, others.content])
+        return Ids(None, content, np.concatenate([self.ends, others.ends[1:] + self.ends[-1]]))
 
-def _counts_from(similarity: NDArray[np.float64], bits: int, n_hashes: int) -> NDArray[np.uint32]:
-    """Return the fewest equal codes whose estimate is at least this similarity."""
-    P = np.asarray(similarity) * (1.0 - 0.5**bits) + 0.5**bits
-    return np.clip(np.ceil(n_hashes * P - 1e-9), 0, n_hashes).astype(np.uint32)
+    def keys(self) -> NDArray[np.uint64]:
+        """Return 64-bit keys: of numbers they are the numbers, of texts a hash."""
+        if self.numbers is not None:
+            return np.ascontiguousarray(self.numbers).view(np.uint64)
+        keys = np.empty(len(self), np.uint64)
+        _core.text_keys(self.content.tobytes(), np.ascontiguousarray(self.ends), FNV_BASIS, keys)
+        return keys
 
-
-def _least(similarity: NDArray[np.float64], bits: int, n_hashes: int, recall: float) -> NDArray[np.uint32]:
-    """Return the equal codes that a row of this similarity has with the probability `recall`, or more."""
-    error = np.sqrt(similarity_variance(similarity, bits, n_hashes))
-    z = float(ndtri(recall))
-    return _counts_from(np.maximum(similarity - z * error, -1.0), bits, n_hashes)
-
-
-@lru_cache(maxsize=256)
-def _fewest(similarity: float, bits: int, n_hashes: int, recall: float) -> int:
-    """Return `_least` of one similarity, which is that of many calls with a query each."""
-    return int(_least(np.array([similarity]), bits, n_hashes, recall)[0])
-
-
-def _compared(found: Candidates, compare: Compare) -> Candidates:
-    """Return candidates with their exact kernels in place of the estimates."""
-    return found._replace(similarity=compare(found.query, found.row)) if len(found.query) else found
-
-
-FetchRows = Callable[[NDArray[Any]], Any]
-
-FETCHED_BYTES = 1 << 26  # of the rows that are fetched, or raised to a power, at a time
+    def find(self, wanted: Ids) -> NDArray[np.int64]:
+        """Return the rows of other ids, -1 where an id is not there."""
+        found = np.full(len(wanted), -1, np.int64)
+        if len(self) == 0 or self.is_text != wanted.is_text:
+            return found
+        if self._by_key is None:
+            keys = self.keys()
+            order = np.argsort(keys, kind="stable")
+            self._by_key = keys[order], order
+        keys, order = self._by_key
+        asked = wanted.keys()
+        first, last = np.searchsorted(keys, asked, "left"), np.searchsorted(keys, asked, "right")
+        there = np.flatnonzero(last > first)
+        if not self.is_text:
+            found[there] = order[first[there]]
+            return found
+        for i, text in zip(there.tolist(), wanted.take(there), strict=True):  # texts of one key may differ
+            rows = order[first[i] : last[i]]
+            found[i] = max(rows[self.take(rows) == text], default=-1)
+        return found
 
 
-class Store:
-    """The segments of an index.
+@dataclass(eq=False)
+class Segment:
+    """Rows of an index. Nothing changes but the buckets, which are built when they are needed first.
 
     Attributes
     ----------
     settings : IndexSettings
-    segments : list of Segment
+    codes : array of unsigned integers, shape (n, columns)
+        As the packing of the settings holds them.
+    ids : Ids
+    rows : float array, CSR array or None
+        The rows themselves, if they are kept.
+    built : Buckets or None
+    live : uint8 array or None
+        0 for rows that were removed.
+    mapped : bool
+        Whether the arrays are memory maps of files. Such a segment is merged only when the index is saved.
     """
 
-    def __init__(self, settings: IndexSettings, segments: list[Segment] | None = None) -> None:
-        self.settings = settings
-        self.segments: list[Segment] = segments or []
+    settings: IndexSettings
+    codes: NDArray[Any]
+    ids: Ids
+    rows: Any = None
+    built: Buckets | None = None
+    live: NDArray[np.uint8] | None = None
+    mapped: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        """The rows, with those that were removed."""
+        return len(self.codes)
+
+    @property
+    def n_live(self) -> int:
+        """The rows that were not removed."""
+        return self.n_rows if self.live is None else int(self.live.sum())
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all arrays."""
+        arrays = [self.codes, *(self.built or ())]
+        if sparse.issparse(self.rows):
+            arrays += [self.rows.data, self.rows.indices, self.rows.indptr]
+        elif self.rows is not None:
+            arrays.append(self.rows)
+        return sum(one.nbytes for one in arrays) + self.ids.nbytes
+
+    def buckets(self, bands: Bands, threads: int) -> Buckets:
+        """Return the buckets of the bands of the settings, and build them first if that was not done yet."""
+        if self.built is None:
+            keys, rows = np.empty((2, bands.n_bands, self.n_rows), np.uint32)
+            _core.build_buckets(self.codes, *self.settings.packing, bands.width, keys, rows, threads)
+            self.built = keys, rows
+        return self.built
+
+    def find(self, ids: Ids) -> NDArray[np.int64]:
+        """Return the rows that have these ids and were not removed, -1 where there is none."""
+        rows = self.ids.find(ids)
+        if self.live is not None:
+            rows[(rows >= 0) & (self.live[rows] == 0)] = -1
+        return rows
+
+    def without(self, rows: NDArray[np.int64]) -> Segment:
+        """Return the segment with some rows marked as removed."""
+        live = np.ones(self.n_rows, np.uint8) if self.live is None else self.live.copy()
+        live[rows] = 0
+        return replace(self, live=live)
+
+    def compacted(self) -> Segment:
+        """Return the segment without the rows that were removed."""
+        if self.live is None:
+            return self
+        live, built = self.live.astype(bool), None
+        if self.built is not None:
+            keys, places = self.built
+            kept, shape = live[places], (len(places), self.n_live)
+            number = (np.cumsum(live) - 1).astype(np.uint32)
+            built = keys[kept].reshape(shape), number[places[kept]].reshape(shape)
+        rows = None if self.rows is None else take_rows(self.rows, live)
+        return Segment(self.settings, self.codes[live], self.ids.where(live), rows, built)
+
+    def followed_by(self, other: Segment, threads: int) -> Segment:
+        """Return one segment with the rows of both, without those that were removed."""
+        a, b = self.compacted(), other.compacted()
+        built = None if a.built is None or b.built is None else _merge_buckets(a.built, b.built, a.n_rows, threads)
+        codes = np.concatenate([a.codes, b.codes])
+        rows = None if a.rows is None else join_rows([a.rows, b.rows])
+        return Segment(self.settings, codes, a.ids.followed_by(b.ids), rows, built)
+
+
+@dataclass(frozen=True, eq=False)
+class Store:
+    """The rows of an index, in segments, immutable: what changes rows returns another store."""
+
+    settings: IndexSettings
+    segments: tuple[Segment, ...] = ()
 
     @property
     def n_live(self) -> int:
         """The rows that were not removed."""
         return sum(one.n_live for one in self.segments)
 
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all arrays."""
-        return sum(one.nbytes for one in self.segments)
+    def added(self, codes: NDArray[Any], ids: Ids, rows: Any, threads: int) -> Store:
+        """Return the store with further rows, whose ids were checked."""
+        return self._with(Segment(self.settings, self.settings.packing.pack(codes), ids, rows), threads)
 
-    def add(self, codes: NDArray[Any], ids: Ids, rows: Any, threads: int) -> None:
-        """Add rows with ids that were checked."""
-        packing = self.settings.packing
-        self._append(Segment(packing.pack(codes), packing, ids, rows), threads)
+    def _with(self, new: Segment, threads: int) -> Store:
+        """Return the store with one more segment.
 
-    def _append(self, segment: Segment, threads: int) -> None:
-        if self.segments and segment.rows is not None:
-            segment.rows = in_form_of(segment.rows, self.segments[0].rows)
-        append(self.segments, segment, self.settings.bands, threads)
+        The last ones are merged while one is not twice as large as the next: so each row is merged a number of times
+        that grows with the logarithm of their number only.
+        """
+        segments = list(self.segments)
+        if segments and new.rows is not None and sparse.issparse(new.rows) != sparse.issparse(segments[0].rows):
+            dense = sparse.issparse(new.rows)
+            new = replace(new, rows=new.rows.toarray() if dense else mark_canonical(sparse.csr_array(new.rows)))
+        while segments and not segments[-1].mapped and segments[-1].n_rows < 2 * new.n_rows:
+            new = segments.pop().followed_by(new, threads)
+        return Store(self.settings, (*segments, new))
 
     def checked_ids(self, ids: Any, n_rows: int) -> Ids:
         """Return the ids of new rows; None goes on from the largest one."""
@@ -243,146 +250,134 @@ class Store:
             first = self.next_id()
             return Ids(np.arange(first, first + n_rows, dtype=np.int64))
         made = Ids.checked(ids, n_rows)
-        if any(one.n_live and one.ids.is_text != made.is_text for one in self.segments):
-            raise ValueError("ids must be all numbers or all texts, and those of the rows before are of the other kind")
-        self.refuse_known(made)
+        self._refuse_known(made)
         return made
 
     def next_id(self) -> int:
         """Return the number after the largest id, which is 0 for an empty store."""
         if any(one.ids.is_text for one in self.segments):
             raise ValueError("the rows before have texts as ids, which cannot be continued; give ids")
-        return 1 + max((one.ids.largest for one in self.segments if one.n_rows), default=-1)
+        numbers = [one.ids.numbers for one in self.segments if one.n_rows]
+        return 1 + max((int(one.max()) for one in numbers if one is not None), default=-1)
 
-    def refuse_known(self, ids: Ids) -> None:
-        """Raise a ValueError if one of these ids is in the store."""
+    def _refuse_known(self, ids: Ids) -> None:
+        """Raise a ValueError if one of these ids is in the store, or if they are of another kind."""
         for segment in self.segments:
-            known = np.flatnonzero(_live_rows(segment, ids) >= 0)
+            if segment.n_live and len(ids) and segment.ids.is_text != ids.is_text:
+                raise ValueError("ids must be all numbers or all texts, and those of the rows before are others")
+            known = np.flatnonzero(segment.find(ids) >= 0)
             if len(known):
                 twice = ids.take(known[:1]).tolist()[0]
                 raise ValueError(f"ids must differ, and {twice!r} is in the index already; nothing was added")
 
-    def remove(self, ids: Ids) -> None:
-        """Remove rows. An unknown id is an error, and then none is removed."""
-        found = [_live_rows(segment, ids) for segment in self.segments]
+    def removed(self, ids: Ids) -> Store:
+        """Return the store without some rows; an unknown id is an error."""
+        found = [segment.find(ids) for segment in self.segments]
         unknown = np.flatnonzero(np.max([np.full(len(ids), -1), *found], axis=0) < 0)
         if len(unknown):
             one = ids.take(unknown[:1]).tolist()[0]
             raise ValueError(f"ids must be those of rows of the index, and {one!r} is not; nothing was removed")
-        for segment, rows in zip(self.segments, found, strict=True):
-            if (rows >= 0).any():
-                segment.remove(rows[rows >= 0])
+        pairs = zip(self.segments, found, strict=True)
+        return Store(
+            self.settings, tuple(one.without(rows[rows >= 0]) if any(rows >= 0) else one for one, rows in pairs)
+        )
 
-    def merge(self, other: Store, threads: int) -> None:
-        """Add the rows of another store behind those of this one."""
-        mine, theirs = asdict(self.settings), asdict(other.settings)
-        for name, value in mine.items():
+    def merged(self, other: Store, threads: int) -> Store:
+        """Return the store with the rows of another one behind those of this one."""
+        theirs = asdict(other.settings)
+        for name, value in asdict(self.settings).items():
             if theirs[name] != value:
                 raise ValueError(
                     f"indexes can be merged if their settings are the same, and these have {name}={value!r} and "
                     f"{name}={theirs[name]!r}; build one of them again"
                 )
         for segment in other.segments:
-            if any(one.n_live and one.ids.is_text != segment.ids.is_text for one in self.segments if segment.n_live):
-                raise ValueError("ids must be all numbers or all texts, and those of the indexes are of both kinds")
-            self.refuse_known(segment.compacted().ids)
-        for segment in [one.copy() for one in other.segments]:
-            self._append(segment, threads)
+            self._refuse_known(segment.compacted().ids)
+        merged = self
+        for segment in other.segments:
+            merged = merged._with(segment, threads)
+        return merged
 
-    def search(self, *, with_bands: bool, threads: int) -> Search:
-        """Return the search through all rows, or through the buckets of the bands."""
-        bands = self.settings.bands if with_bands else None
-        return Search(self.segments, self.settings.bits, self.settings.recall, bands, threads)
+    def starts(self) -> NDArray[np.int64]:
+        """Return the number of the first row of each segment, and the number of all rows at the end."""
+        return np.cumsum([0, *(one.n_rows for one in self.segments)])
 
-    def is_live(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which rows were not removed."""
+    def live(self) -> NDArray[np.bool_] | None:
+        """Return which rows were not removed, None if that is all of them."""
         if all(one.live is None for one in self.segments):
-            return np.ones(len(numbers), bool)
+            return None
         parts = [np.ones(one.n_rows, np.uint8) if one.live is None else one.live for one in self.segments]
-        return np.concatenate(parts)[numbers].astype(bool)
+        return np.concatenate(parts).astype(bool)
 
     def places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the places of rows, counted without those that were removed."""
-        if all(one.live is None for one in self.segments):
-            return numbers
-        live = self.is_live(np.arange(firsts(self.segments)[-1]))
-        return (np.cumsum(live) - 1)[numbers]
-
-    def numbers(self) -> NDArray[np.int64]:
-        """Return the numbers of the rows that were not removed."""
-        numbers = np.arange(firsts(self.segments)[-1])
-        return numbers[self.is_live(numbers)]
+        live = self.live()
+        return numbers if live is None else (np.cumsum(live) - 1)[numbers]
 
     def ids_of(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
         """Return the ids of rows."""
-        dtype = object if any(one.ids.is_text for one in self.segments) else np.int64
-        found = np.empty(len(numbers), dtype)
-        for segment, chosen, rows in self._by_segment(numbers):
+        found = np.empty(len(numbers), object if any(one.ids.is_text for one in self.segments) else np.int64)
+        for segment, chosen, rows in self.by_segment(numbers):
             found[chosen] = segment.ids.take(rows)
         return found
 
-    def compare(self, queries: Any, fetch_rows: FetchRows | None, threads: int) -> Compare:
-        """Return the function that computes the exact kernels of queries and rows of the store."""
-
-        def kernels(query: NDArray[np.int64], number: NDArray[np.int64]) -> NDArray[np.float64]:
-            found = np.empty(len(query))
-            if fetch_rows is None:
-                for segment, chosen, rows in self._by_segment(number):
-                    found[chosen] = self._kernels(queries, segment.rows, query[chosen], rows, threads)
-                return found
-            width = queries.nnz // queries.shape[0] * 4 if sparse.issparse(queries) else queries.shape[1]
-            step = max(16, FETCHED_BYTES // max(1, 8 * width))
-            for start in range(0, len(query), step):
-                numbers, rows = np.unique(number[start : start + step], return_inverse=True)
-                fetched = self.fetched(numbers, fetch_rows, queries.shape[1])
-                part = slice(start, start + step)
-                found[part] = self._kernels(queries, fetched, query[part], rows, threads)
-            return found
-
-        return kernels
-
-    def _kernels(self, X: Any, Y: Any, x: NDArray[np.int64], y: NDArray[np.int64], threads: int) -> NDArray[np.float64]:
-        """Return the kernels of rows x of X and rows y of Y. Rows are raised to a power block by block."""
-        p = self.settings.p
-        if p == 1:
-            return pgmm_pairs(X, Y, np.stack([x, y], axis=1), p=p, threads=threads)
-        found = np.empty(len(x))
-        width = Y.nnz // Y.shape[0] * 4 if sparse.issparse(Y) else Y.shape[1]
-        step = max(16, FETCHED_BYTES // max(1, 8 * width))
-        for start in range(0, len(x), step):
-            part = slice(start, start + step)
-            used_x, at_x = np.unique(x[part], return_inverse=True)
-            used_y, at_y = np.unique(y[part], return_inverse=True)
-            pairs = np.stack([at_x, at_y], axis=1)
-            found[part] = pgmm_pairs(X[used_x], rows_where(Y, used_y), pairs, p=p, threads=threads)
-        return found
-
-    def fetched(self, numbers: NDArray[np.int64], fetch_rows: FetchRows, n_columns: int | None = None) -> Any:
-        """Return the rows that `fetch_rows` gives, checked."""
-        rows = as_floats(check_matrix(fetch_rows(self.ids_of(numbers)), name="the rows of fetch_rows"))
-        shape = (len(numbers), rows.shape[1] if n_columns is None else n_columns)
-        if rows.shape != shape:
-            raise ValueError(f"fetch_rows must return rows of the shape {shape}, got {rows.shape}")
-        check_finite(rows, name="the rows of fetch_rows")
-        return signs(rows) if self.settings.sets else rows
-
-    def _by_segment(self, numbers: NDArray[np.int64]) -> list[tuple[Segment, NDArray[np.intp], NDArray[np.int64]]]:
-        """Return each segment that has some of the rows, which of them, and their numbers in the segment."""
+    def by_segment(self, numbers: NDArray[np.int64]) -> Iterator[tuple[Segment, NDArray[np.intp], NDArray[np.int64]]]:
+        """Yield each segment that has some of the rows, which of them, and their numbers in the segment."""
         if len(self.segments) == 1:
-            return [(self.segments[0], np.arange(len(numbers)), numbers)]
-        starts = firsts(self.segments)
+            yield self.segments[0], np.arange(len(numbers)), numbers
+            return
+        starts = self.starts()
         number = np.searchsorted(starts, numbers, side="right") - 1
-        found = []
         for i, segment in enumerate(self.segments):
             chosen = np.flatnonzero(number == i)
             if len(chosen):
-                found.append((segment, chosen, numbers[chosen] - starts[i]))
-        return found
+                yield segment, chosen, numbers[chosen] - starts[i]
+
+    def merged_buckets(self, bands: Bands, threads: int) -> Iterator[Buckets]:
+        """Yield the buckets of all rows, band by band and some `MERGED_ROWS` rows at a time, of the shape (1, rows).
+
+        Keys are nearly uniform, so that a part is what a range of keys has. No rows have been removed.
+        """
+        starts = self.starts()
+        edges = np.linspace(0, 2**32, 1 + max(1, int(starts[-1]) // MERGED_ROWS)).astype(np.uint64)
+        built = [one.buckets(bands, threads) for one in self.segments]
+        for band in range(bands.n_bands):
+            places = [np.searchsorted(keys[band], edges) for keys, _ in built]
+            for part in range(len(edges) - 1):
+                merged: Buckets | None = None
+                for (keys, rows), place, first in zip(built, places, starts.tolist(), strict=False):
+                    here = slice(band, band + 1), slice(place[part], place[part + 1])
+                    one = keys[here], rows[here]
+                    merged = one if merged is None else _merge_buckets(merged, one, first, threads)
+                if merged is not None:
+                    yield merged
 
 
-def _live_rows(segment: Segment, ids: Ids) -> NDArray[np.int64]:
-    """Return the rows of a segment that have these ids and were not removed, -1 where there is none."""
-    rows = segment.ids.find(ids)
-    if segment.live is not None:
-        rows[(rows >= 0) & (segment.live[rows] == 0)] = -1
-    return rows
+def _merge_buckets(a: Buckets, b: Buckets, shift: int, threads: int) -> Buckets:
+    """Return the buckets of the rows of `a` and of those of `b`, whose numbers grow by `shift`."""
+    keys, rows = np.empty((2, a[0].shape[0], a[0].shape[1] + b[0].shape[1]), np.uint32)
+    _core.merge_buckets(*a, *b, shift, keys, rows, threads)
+    return keys, rows
+
+
+def signs(rows: Any) -> Any:
+    """Return rows as sets: 1 for a number above 0, -1 for one below, in float32."""
+    if not sparse.issparse(rows):
+        return np.sign(rows).astype(np.float32)
+    data = np.sign(rows.data).astype(np.float32)
+    return mark_canonical(sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape))
+
+
+def take_rows(rows: Any, chosen: NDArray[Any]) -> Any:
+    """Return some of the kept rows, by a mask or by their numbers."""
+    found = rows[chosen]
+    return mark_canonical(found) if sparse.issparse(found) else found
+
+
+def join_rows(parts: Sequence[Any]) -> Any:
+    """Return kept rows, all dense or all CSR, one after the other, in a type that holds all of them."""
+    if len(parts) == 1:
+        return parts[0]
+    if sparse.issparse(parts[0]):
+        return mark_canonical(sparse.csr_array(sparse.vstack(parts, format="csr")))
+    return np.concatenate(parts)

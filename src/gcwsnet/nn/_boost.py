@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -16,9 +17,7 @@ from gcwsnet import _core
 from gcwsnet._validation import check_integer
 from gcwsnet.nn._gcws_layer import GCWSLayer
 
-BATCH = 32
-RATE = 0.01
-BETAS = (0.0, 0.999)
+BATCH_ROWS = 32
 
 
 def boost(
@@ -30,7 +29,7 @@ def boost(
     bits: int = 8,
     p: float = 1.0,
     epochs: int = 1,
-    learning_rate: float = RATE,
+    learning_rate: float = 0.01,
     seed: int = 0,
 ) -> nn.Module:
     """Return a network that stands in for a trained one, with a new last layer that learned from codes.
@@ -84,60 +83,46 @@ def boost(
     """
     check_integer("epochs", epochs, 1, 2**31)
     place, replaced = _layer_of(network, layer, loader)
-    head = None
+    n_classes = getattr(replaced, "out_features", None)
+    if n_classes is None:
+        raise ValueError(f"the layer to replace must have out_features, the number of classes, got {replaced}")
     n_batches = len(loader) if isinstance(loader, Sized) else None
+    head = net = None
     for epoch in range(epochs):
-        for number, (embeddings, target) in enumerate(_embeddings(network, replaced, loader)):
-            if head is None:
-                n_classes = _n_classes(replaced)
-                made = GCWSLayer(embeddings.shape[1], n_classes, n_hashes, bits=bits, p=p, seed=seed)
-                head = _Head(made, n_classes, seed)
-            done = None if n_batches is None else (epoch * n_batches + number) / (epochs * n_batches)
-            share = 1 / (epochs * n_batches) if n_batches else 0.0
-            head.learn(embeddings, target, learning_rate, done, share)
-    if head is None:
+        for number, (inputs, target) in enumerate(loader):
+            embeddings = _embeddings(network, replaced, inputs)
+            if head is None or net is None:
+                head = GCWSLayer(embeddings.shape[1], n_classes, n_hashes, bits=bits, p=p, seed=seed)
+                net = _core.Net(n_hashes, head.linear.bits, [], n_classes, seed=seed)
+            codes = np.ascontiguousarray(head.codes(embeddings).cpu().numpy())
+            n_steps = -(-len(codes) // BATCH_ROWS)
+            left = np.ones(n_steps)
+            if n_batches is not None:
+                done, share = (epoch * n_batches + number) / (epochs * n_batches), 1 / (epochs * n_batches)
+                left = 1 - done - share * np.arange(n_steps) / n_steps
+            net.train(
+                codes,
+                _labels(target, len(codes), n_classes),
+                weights=None,
+                batch_size=BATCH_ROWS,
+                rates=learning_rate * left,
+                losses=np.empty(n_steps),
+                successes=np.empty(n_steps),
+                outputs=np.empty((len(codes), n_classes), dtype=np.float32),
+                loss="cross_entropy",
+                betas=(0.0, 0.999),
+                weight_decay=0.0,
+                lazy=True,
+                n_threads=torch.get_num_threads(),
+            )
+    if head is None or net is None:
         raise ValueError("the loader must have at least one batch of inputs and class numbers, got none")
-    return _with_layer(network, place, head.finished(replaced))
-
-
-class _Head:
-    """A logistic regression on codes that the native core trains."""
-
-    def __init__(self, layer: GCWSLayer, n_classes: int, seed: int) -> None:
-        self._layer, self._n_classes = layer, n_classes
-        linear = layer.linear
-        self._net = _core.Net(linear.n_hashes, linear.bits, [], n_classes, seed=seed)
-
-    def learn(self, embeddings: Tensor, target: Tensor, rate: float, done: float | None, share: float) -> None:
-        """Take steps on the rows of a batch of the loader, 32 at a time."""
-        codes = self._layer.codes(embeddings).cpu().numpy()
-        labels = _labels(target, len(codes), self._n_classes)
-        n_steps = -(-len(codes) // BATCH)
-        left = np.ones(n_steps) if done is None else 1 - done - share * np.arange(n_steps) / n_steps
-        self._net.train(
-            np.ascontiguousarray(codes),
-            labels,
-            weights=None,
-            batch_size=BATCH,
-            rates=rate * left,
-            losses=np.empty(n_steps),
-            successes=np.empty(n_steps),
-            outputs=np.empty((len(codes), self._n_classes), dtype=np.float32),
-            loss="cross_entropy",
-            betas=BETAS,
-            weight_decay=0.0,
-            lazy=True,
-            n_threads=torch.get_num_threads(),
-        )
-
-    def finished(self, replaced: nn.Module) -> GCWSLayer:
-        """Return the layer with what was learned, where the layer that it replaces is."""
-        weights = self._net.weights()
-        with torch.no_grad():
-            self._layer.linear.weight.copy_(torch.from_numpy(weights["layers.0.weight"]))
-            self._layer.linear.bias.copy_(torch.from_numpy(weights["layers.0.bias"]))
-        placed = next(iter(replaced.parameters()), None)
-        return self._layer if placed is None else self._layer.to(placed.device)
+    weights = net.weights()
+    with torch.no_grad():
+        head.linear.weight.copy_(torch.from_numpy(weights["layers.0.weight"]))
+        head.linear.bias.copy_(torch.from_numpy(weights["layers.0.bias"]))
+    placed = next(iter(replaced.parameters()), None)
+    return _with_layer(network, place, head if placed is None else head.to(placed.device))
 
 
 def _labels(target: Tensor, n: int, n_classes: int) -> NDArray[np.int64]:
@@ -162,55 +147,37 @@ def _layer_of(network: nn.Module, layer: str | nn.Module | None, loader: Iterabl
             raise ValueError(f"layer must be one of the network's, {', '.join(filter(None, by_name))}; got {layer!r}")
         return layer, by_name[layer]
     if layer is None:
-        layer = _last_called(network, loader)
+        linear = [module for module in network.modules() if isinstance(module, nn.Linear)]
+        called = [one for inputs, _ in itertools.islice(loader, 1) for one, _ in _calls(network, linear, inputs)]
+        if not called:
+            raise ValueError("no torch.nn.Linear of the network is called; give the layer to replace, by its name")
+        layer = called[-1]
     for name, module in by_name.items():
         if module is layer:
             return name, module
     raise ValueError(f"layer must be a module of the network, got {layer}; give its name")
 
 
-def _last_called(network: nn.Module, loader: Iterable[Any]) -> nn.Module:
-    """Return the last linear layer that is called for a batch."""
-    called: list[nn.Module] = []
-    hooks = [
-        module.register_forward_pre_hook(lambda module, _: called.append(module))
-        for module in network.modules()
-        if isinstance(module, nn.Linear)
-    ]
+def _embeddings(network: nn.Module, layer: nn.Module, inputs: Any) -> Tensor:
+    """Return what a layer gets for a batch, as rows."""
+    calls = _calls(network, [layer], inputs)
+    if len(calls) != 1:
+        raise ValueError(f"the layer must be called once for a batch, it was called {len(calls)} times")
+    embeddings: Tensor = calls[0][1][0].detach()
+    return embeddings.reshape(-1, embeddings.shape[-1])
+
+
+def _calls(network: nn.Module, layers: Iterable[nn.Module], inputs: Any) -> list[tuple[nn.Module, Any]]:
+    """Return which of some layers a network calls for a batch, in order, and the arguments."""
+    calls: list[tuple[nn.Module, Any]] = []
+    hooks = [layer.register_forward_pre_hook(lambda layer, given: calls.append((layer, given))) for layer in layers]
     try:
-        for inputs, _ in loader:
-            with _as_for_predictions(network):
-                _called_with(network, inputs)
-            break
+        with _as_for_predictions(network):
+            _called_with(network, inputs)
     finally:
         for hook in hooks:
             hook.remove()
-    if not called:
-        raise ValueError("no torch.nn.Linear of the network is called; give the layer to replace, by its name")
-    return called[-1]
-
-
-def _n_classes(layer: nn.Module) -> int:
-    n_classes = getattr(layer, "out_features", None)
-    if n_classes is None:
-        raise ValueError(f"the layer to replace must have out_features, the number of classes, got {layer}")
-    return int(n_classes)
-
-
-def _embeddings(network: nn.Module, layer: nn.Module, loader: Iterable[Any]) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield what a layer gets for each batch, as rows, with the targets of the batch."""
-    found: list[Tensor] = []
-    for inputs, target in loader:
-        found.clear()
-        hook = layer.register_forward_pre_hook(lambda _, given: found.append(given[0].detach()))
-        try:
-            with _as_for_predictions(network):
-                _called_with(network, inputs)
-        finally:
-            hook.remove()
-        if len(found) != 1:
-            raise ValueError(f"the layer must be called once for a batch, it was called {len(found)} times")
-        yield found[0].reshape(-1, found[0].shape[-1]), target
+    return calls
 
 
 @contextmanager

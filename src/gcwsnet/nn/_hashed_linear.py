@@ -15,7 +15,7 @@ from torch.nn import functional
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import check_integer
 from gcwsnet.hashing._hasher import reduction_factor
-from gcwsnet.nn._table import CODE_TYPES, GradientPart, RowOfCode, deferred_gradient, is_native, zero_table
+from gcwsnet.nn._table import CODE_TYPES, GradientPart, LazyGradient, RowOfCode, is_native, zero_table
 
 MOST_ROWS = 2**31
 
@@ -186,10 +186,7 @@ def _embedding_bag(codes: Tensor, table: Tensor, bias: Tensor, row_of_code: RowO
 
 
 class _SumOfPicks(torch.autograd.Function):
-    """The sum by the native core, whose backward pass gives the rows that occurred and their sums.
-
-    An optimizer that defers the gradient of the table gets the codes and the gradient of the output instead.
-    """
+    """The sum by the native core, whose backward pass keeps what the gradient of the table is summed of."""
 
     @staticmethod
     def forward(ctx: Any, codes: Tensor, table: Tensor, bias: Tensor, row_of_code: RowOfCode, sparse: bool) -> Tensor:
@@ -198,11 +195,7 @@ class _SumOfPicks(torch.autograd.Function):
             codes.numpy(), table.detach().numpy(), bias.detach().numpy(), out.numpy(), torch.get_num_threads()
         )
         ctx.save_for_backward(codes)
-        ctx.row_of_code, ctx.sparse = row_of_code, sparse
-        ctx.table = ctx.deferred = None
-        if sparse and ctx.needs_input_grad[1] and table.is_leaf and (deferred := deferred_gradient(table)) is not None:
-            deferred.watch(table)
-            ctx.table, ctx.deferred = table, deferred
+        ctx.row_of_code, ctx.sparse, ctx.is_leaf, ctx.shape = row_of_code, sparse, table.is_leaf, table.shape
         return out
 
     @staticmethod
@@ -212,10 +205,13 @@ class _SumOfPicks(torch.autograd.Function):
         if ctx.needs_input_grad[1]:
             (codes,) = ctx.saved_tensors
             part = GradientPart(ctx.row_of_code, codes, gradient.contiguous())
-            if ctx.deferred is not None:
-                of_table = ctx.deferred.arrive(ctx.table, part.copy())
-            else:
-                of_table = part.sparse() if ctx.sparse else part.sparse().to_dense()
+            if not ctx.sparse:
+                of_table = part.sparse().to_dense()
+            elif not ctx.is_leaf:
+                of_table = part.sparse()
+            else:  # copies, as both tensors may be written to before the gradient is used
+                part = part._replace(codes=codes.clone(), output_gradient=part.output_gradient.clone())
+                of_table = LazyGradient(ctx.shape, [part])
         if ctx.needs_input_grad[2]:
             of_bias = gradient.sum(0)
         return None, of_table, of_bias, None, None

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.optim.optimizer import Optimizer
 
 from gcwsnet import _core
-from gcwsnet.nn._table import GradientPart, defer, deferred_gradient, is_native, zero_table
+from gcwsnet.nn._table import GradientPart, LazyGradient, is_native, zero_table
 
 
 class LazyAdam(Optimizer):
@@ -41,13 +41,9 @@ class LazyAdam(Optimizer):
 
     Notes
     -----
-    After `backward`, `.grad` of a table is an empty sparse tensor: the gradient waits as codes and as gradients of
-    outputs. Several backward passes before a step add up. `zero_grad` of the optimizer or of the module drops what
-    waits. Another optimizer of torch that steps on the same table finds its usual sparse gradient.
-
-    What looks at gradients in between cannot see that of a table: clipping by norm or by value, hooks on gradients, the
-    unscaling of `torch.amp.GradScaler`, `DistributedDataParallel`. `torch.autograd.grad` of such a table is an error.
-    Where these are needed, leave `LazyAdam` for another optimizer or use ``HashedLinear(..., sparse=False)``.
+    After `backward`, `.grad` of a table holds codes and gradients of outputs. What looks at it, such as another
+    optimizer, a hook or the unscaling of `torch.amp.GradScaler`, finds the sparse gradient; its rows are then summed
+    before the step, which takes longer. Several backward passes before a step add up.
 
     The number of threads is that of `torch.get_num_threads`. The weights are the same, to the last bit, for any number.
 
@@ -83,15 +79,11 @@ class LazyAdam(Optimizer):
         """Add a group of parameters, as for all optimizers of torch."""
         unwrap(Optimizer.add_param_group)(self, param_group)
         group = self.param_groups[-1]
-        _check_group(group)
-        for parameter in group["params"]:
-            defer(parameter, self)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                defer(parameter, self)
+        for name in ("lr", "eps", "weight_decay"):
+            if not float(group[name]) >= 0:
+                raise ValueError(f"{name} must be at least 0, got {name}={group[name]}")
+        if len(group["betas"]) != 2 or not all(0 <= beta < 1 for beta in group["betas"]):
+            raise ValueError(f"betas must be two numbers from 0 to below 1, got betas={group['betas']}")
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters, and return what `closure` returns, if there is one.
@@ -123,17 +115,17 @@ class LazyAdam(Optimizer):
         return state
 
     def _update(self, parameter: Tensor, step: _Step) -> None:
-        deferred = deferred_gradient(parameter)
-        if deferred is not None:
-            part = _joined(deferred.waiting(parameter)) if deferred.optimizer() is self else None
-            if part is not None and _is_empty(parameter.grad) and part.codes.is_cpu and step.is_native(parameter):
+        gradient = parameter.grad
+        if isinstance(gradient, LazyGradient):
+            part = _joined(gradient.parts) if gradient.summed is None else None
+            if part is not None and step.is_native(parameter):
                 step.on_picked_rows(parameter, part)
                 return
-            deferred.settle(parameter)
-        if parameter.grad.is_sparse:
-            step.on_rows(parameter, parameter.grad.coalesce())
+            gradient = gradient.value()
+        if gradient.is_sparse:
+            step.on_rows(parameter, gradient.coalesce())
         else:
-            step.on_all(parameter, parameter.grad)
+            step.on_all(parameter, gradient)
 
 
 class _Step:
@@ -199,14 +191,6 @@ class _Step:
         torch.autograd.graph.increment_version(parameter)
 
 
-def _check_group(group: dict[str, Any]) -> None:
-    for name, least in (("lr", 0.0), ("eps", 0.0), ("weight_decay", 0.0)):
-        if not float(group[name]) >= least:
-            raise ValueError(f"{name} must be at least 0, got {name}={group[name]}")
-    if len(group["betas"]) != 2 or not all(0 <= beta < 1 for beta in group["betas"]):
-        raise ValueError(f"betas must be two numbers from 0 to below 1, got betas={group['betas']}")
-
-
 def _joined(parts: list[GradientPart]) -> GradientPart | None:
     """Return all parts as one, or None if there are none or codes do not pick the same rows in all of them."""
     if len(parts) <= 1:
@@ -217,7 +201,3 @@ def _joined(parts: list[GradientPart]) -> GradientPart | None:
     same_type = all(part.codes.dtype == first.codes.dtype for part in parts)
     codes = torch.cat([part.codes if same_type else part.codes.to(torch.int64) for part in parts])
     return GradientPart(first.row_of_code, codes, torch.cat([part.output_gradient for part in parts]))
-
-
-def _is_empty(gradient: Tensor) -> bool:
-    return gradient.is_sparse and gradient._nnz() == 0

@@ -1,15 +1,13 @@
-"""The table of a hashed layer: which row each code picks, and with which sign, and the memory of the rows."""
+"""The table of a hashed layer: which row each code picks, with which sign, and the gradient of the rows."""
 
 from __future__ import annotations
 
-import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
-from torch.utils.weak import WeakTensorKeyDictionary
+from torch.utils._pytree import tree_map_only
 
 from gcwsnet import _core
 from gcwsnet._keys import GOLDEN, SKETCH, stream_state
@@ -106,10 +104,6 @@ class GradientPart(NamedTuple):
     codes: Tensor
     output_gradient: Tensor
 
-    def copy(self) -> GradientPart:
-        """Return a part that stays as it is, whatever becomes of the tensors it was made of."""
-        return GradientPart(self.row_of_code, self.codes.clone(), self.output_gradient.clone())
-
     def picks(self) -> _core.PicksByRow:
         """Return the picks of the codes, sorted by row."""
         return _core.PicksByRow(self.row_of_code.native(), self.codes.numpy(), torch.get_num_threads())
@@ -125,92 +119,74 @@ class GradientPart(NamedTuple):
         return torch.sparse_coo_tensor(rows, sums, size, is_coalesced=True, check_invariants=False)
 
 
-class DeferredGradient:
-    """The parts of a table's gradient that wait for the optimizer that defers it."""
+class LazyGradient(Tensor):
+    """The gradient of a table, whose rows are summed when something looks at it.
 
-    def __init__(self) -> None:
-        self.optimizer: Any = None
-        self._watched = False
-        self._arriving: list[GradientPart] = []
-        self._parts: list[GradientPart] = []
-        self._mark: Tensor | None = None
-        self._version = -1
-        self._nothing: Tensor | None = None
+    Until then it is a list of parts, which `LazyAdam` sums row by row while it updates the table. For all functions of
+    torch it is the sparse tensor of the rows that occurred, or a dense one if a dense gradient was added.
+    """
 
-    def watch(self, table: Tensor) -> None:
-        """Take parts over once `backward` has come to the table; called before the first one."""
-        if not self._watched:
-            table.register_post_accumulate_grad_hook(self._accumulated)
-            self._watched = True
+    parts: list[GradientPart]
+    summed: Tensor | None
 
-    def arrive(self, table: Tensor, part: GradientPart) -> Tensor:
-        """Keep a part, and return the gradient to hand on in its place: an empty one."""
-        if not self._is_marked(table):
-            self._parts = []
-        if not self._arriving:
-            torch.autograd.Variable._execution_engine.queue_callback(self._finished)
-        self._arriving.append(part)
-        if self._nothing is None or self._nothing.shape != table.shape:
-            rows, sums = torch.empty((1, 0), dtype=torch.int64), torch.empty((0, table.shape[1]))
-            self._nothing = torch.sparse_coo_tensor(rows, sums, table.shape, is_coalesced=True, check_invariants=False)
-        return self._nothing
+    @staticmethod
+    def __new__(cls, shape: Any, parts: list[GradientPart], summed: Tensor | None = None) -> LazyGradient:
+        """Return the gradient with these parts and the sum of the parts before them."""
+        gradient: LazyGradient = Tensor._make_wrapper_subclass(cls, shape, dtype=torch.float32)
+        gradient.parts, gradient.summed = parts, summed
+        return gradient
 
-    def waiting(self, table: Tensor) -> list[GradientPart]:
-        """Return the parts that are to be added to `table.grad`."""
-        return self._parts if self._is_marked(table) else []
+    def __init__(self, *_: Any) -> None:
+        """Do nothing: `__new__` has done all."""
 
-    def settle(self, table: Tensor) -> None:
-        """Put an ordinary sparse gradient into `table.grad` in place of the parts that wait."""
-        waiting = self.waiting(table)
-        self._parts = []
-        for part in waiting:
-            table.grad = table.grad + part.sparse()
+    def value(self) -> Tensor:
+        """Return the gradient as an ordinary tensor, which takes the place of the parts."""
+        for part in self.parts:
+            self.summed = _sum(self.summed, part.sparse())
+        self.parts = []
+        if self.summed is None:
+            self.summed = torch.sparse_coo_tensor(size=_shape(self), check_invariants=False)
+        return self.summed
 
-    def _is_marked(self, table: Tensor) -> bool:
-        return self._mark is not None and self._mark is table.grad and self._mark._version == self._version
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call a function of torch with the ordinary tensor."""
+        if func is Tensor.zero_:
+            args[0].parts, args[0].summed = [], None
+            return args[0]
+        args, kwargs = tree_map_only(cls, cls.value, (args, kwargs or {}))
+        return func(*args, **kwargs)
 
-    def _accumulated(self, table: Tensor) -> None:
-        if self._arriving:
-            self._parts = self._parts + self._arriving
-            self._arriving = []
-            self._mark = table.grad
-            self._version = table.grad._version
-
-    def _finished(self) -> None:
-        if self._arriving:
-            self._arriving = []
-            raise RuntimeError(
-                "the gradient of a table that LazyAdam steps on is only there for LazyAdam, and only after "
-                "loss.backward(); for torch.autograd.grad use HashedLinear(..., sparse=False)"
-            )
-
-
-_deferred = WeakTensorKeyDictionary()
-
-_deferring: weakref.WeakSet[Optimizer] = weakref.WeakSet()
-
-_hooks: list[Any] = []
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Do what autograd does when it accumulates gradients, without summing the rows."""
+        aten, first = torch.ops.aten, args[0]
+        if func is aten.detach.default:
+            return cls(_shape(first), first.parts, first.summed)
+        if func is aten.new_empty_strided.default:
+            return cls(_shape(first), [])
+        if func is aten.copy_.default and isinstance(first, cls) and isinstance(args[1], cls):
+            first.parts, first.summed = args[1].parts, args[1].summed
+            return first
+        if not kwargs and (func is aten.add.Tensor or (func is aten.add_.Tensor and isinstance(first, cls))):
+            parts = [part for one in args if isinstance(one, cls) for part in one.parts]
+            summed = _sum(*(one.summed if isinstance(one, cls) else one for one in args))
+            if func is aten.add.Tensor:
+                return cls(_shape(first), parts, summed)
+            first.parts, first.summed = parts, summed
+            return first
+        args, kwargs = tree_map_only(cls, lambda one: one.value().to_dense(), (args, kwargs or {}))
+        return func(*args, **kwargs)
 
 
-def defer(table: Tensor, optimizer: Optimizer) -> None:
-    """Let the gradients of `table` wait for `optimizer`, if it is the table of a hashed layer."""
-    if not _hooks:
-        _hooks.append(register_optimizer_step_pre_hook(_settle_for_others))
-    _deferred.setdefault(table, DeferredGradient()).optimizer = weakref.ref(optimizer)
-    _deferring.add(optimizer)
+def _shape(tensor: Tensor) -> Any:
+    """Return the shape of a tensor, for which the rows of a lazy gradient need not be summed."""
+    with torch._C.DisableTorchFunctionSubclass():
+        return tensor.shape
 
 
-def deferred_gradient(table: Tensor) -> DeferredGradient | None:
-    """Return the deferred gradient of a table, or None if no living optimizer defers it."""
-    found: DeferredGradient | None = _deferred.get(table)
-    return found if found is not None and found.optimizer() is not None else None
-
-
-def _settle_for_others(optimizer: Optimizer, *_: Any) -> None:
-    if optimizer in _deferring:  # it asks for the parts itself
-        return
-    for group in optimizer.param_groups:
-        for table in group["params"]:
-            found = _deferred.get(table)
-            if found is not None:
-                found.settle(table)
+def _sum(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    """Return the sum of two gradients that are sparse, dense or not there."""
+    if one is None or other is None:
+        return other if one is None else one
+    return other + one if one.is_sparse and not other.is_sparse else one + other  # torch wants the dense one first
