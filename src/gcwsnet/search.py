@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
-from gcwsnet._keys import EPOCH_ORDER, SELECTION_ROWS, random_order
+from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, as_floats, without_nan
 from gcwsnet.hashing._hasher import Hasher
@@ -26,7 +26,7 @@ from gcwsnet.kernels._pgmm import pgmm_kernel
 from gcwsnet.kernels._ridge import Ridge, fit_ridge
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels, Targets
-from gcwsnet.net._trainer import Plan, Trainer
+from gcwsnet.net._trainer import Plan, Trainer, shuffled_epochs
 from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._coder import Candidate, Coder, CoderSettings
 from gcwsnet.tables._preprocessing import (
@@ -206,11 +206,7 @@ class NetScore:
         made = {"n_hashes": codes.shape[1], "code_bits": code_bits, "seed": self.seed}
         trainer = Trainer.begin(settings, self.targets, **made, device="cpu")
         rows = Batch(codes, self.target[training], None if self.weight is None else self.weight[training])
-
-        def epoch(number: int) -> list[Batch]:
-            return [rows.take(random_order(self.seed, EPOCH_ORDER, rows.n_rows, number * rows.n_rows))]
-
-        trainer.run(Plan(epochs, rows.n_rows), epoch, n_jobs=self.n_jobs)
+        trainer.run(Plan(epochs, rows.n_rows), shuffled_epochs(rows, self.seed), n_jobs=self.n_jobs)
         return trainer.net.outputs(held_out, n_jobs=self.n_jobs)
 
     def outcome(self, outputs: NDArray[np.float32], rows: Rows) -> Outcome:

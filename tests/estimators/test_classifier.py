@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier
-from gcwsnet.estimators import _base
+from gcwsnet.estimators import _gcwsnet
 from gcwsnet.tables import _coder
 from tests.conftest import Rows
 from tests.estimators.models import assert_same_model, small, weights
@@ -72,7 +72,7 @@ def test_same_seed_same_model_for_any_number_of_threads_and_rows_at_once(
     assert_same_model(one, clone(one).fit(pd.DataFrame(X), y))
     monkeypatch.setattr(_coder, "ROWS_AT_ONCE", 96)
     assert_same_model(one, small(epochs=2).fit(X, y))
-    monkeypatch.setattr(_base, "available_bytes", lambda: 1000)
+    monkeypatch.setattr(_gcwsnet, "available_bytes", lambda: 1000)
     assert_same_model(one, small(epochs=2).fit(X, y))
     for n_jobs in (2, 3):
         assert_same_model(one, small(epochs=2, n_jobs=n_jobs).fit(X, y))
@@ -94,7 +94,7 @@ def test_a_fit_keeps_all_codes_if_it_needs_them_twice_and_they_fit_in_memory(
 
     monkeypatch.setattr(GCWSNetClassifier, "_codes", counted)
     monkeypatch.setattr(_coder, "ROWS_AT_ONCE", 100)
-    monkeypatch.setattr(_base, "available_bytes", lambda: free)
+    monkeypatch.setattr(_gcwsnet, "available_bytes", lambda: free)
     small(epochs=epochs).fit(X, y)
     assert max(held) == most
 

@@ -129,7 +129,7 @@ def test_numbers_beside_hashed_categories_are_marked_for_the_coder(monkeypatch: 
         given.update(more, X=X)
         return fit_coder(X, *arguments, **more)
 
-    monkeypatch.setattr("gcwsnet.estimators._base.fit_coder", spy)
+    monkeypatch.setattr("gcwsnet.estimators._gcwsnet.fit_coder", spy)
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": rng.normal(size=300), "user": [f"user{i % 150}" for i in range(300)]})
     GCWSNetClassifier(**SETTINGS).fit(X, X["x"] > 0)

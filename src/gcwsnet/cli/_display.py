@@ -19,7 +19,7 @@ import typer
 from numpy.typing import NDArray
 
 from gcwsnet._atomic import written_beside
-from gcwsnet.estimators._base import BaseGCWSNet
+from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 from gcwsnet.files._train import CHECKPOINT, TrainingObserver, TrainingResult
 from gcwsnet.net._history import Record
 from gcwsnet.tables._errors import row_positions

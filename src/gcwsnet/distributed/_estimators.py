@@ -23,8 +23,7 @@ from gcwsnet._threads import n_threads
 from gcwsnet._validation import draw_seed
 from gcwsnet.distributed._cluster import ClusterRounds, cluster_errors
 from gcwsnet.distributed._rounds import RowNumbers, Sharding, row_order, train_in_rounds
-from gcwsnet.estimators._base import BaseGCWSNet
-from gcwsnet.estimators._gcwsnet import GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet.estimators._gcwsnet import BaseGCWSNet, GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._input import AllWeightsZeroError, as_array, opened, positive_rows, schema_of
 from gcwsnet.estimators._progress import progress
 from gcwsnet.estimators._stream import Beginning

@@ -18,7 +18,7 @@ from gcwsnet._threads import n_threads
 from gcwsnet.distributed._cluster import ClusterRounds, map_on
 from gcwsnet.distributed._hash import hash_on_cluster
 from gcwsnet.distributed._rounds import RowNumbers, Sharding, row_order, train_in_rounds
-from gcwsnet.estimators._base import BaseGCWSNet
+from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 from gcwsnet.estimators._tensor_file import Arrays, Description
 from gcwsnet.files._codes import HashedFile, Manifest, Part, check_part, hashed_files, remove_codes
 from gcwsnet.files._hash import HashingOptions

@@ -18,7 +18,8 @@ from gcwsnet.net._trainer import Trainer
 from gcwsnet.tables._coder import Coder
 
 if TYPE_CHECKING:
-    from gcwsnet.estimators._base import BaseGCWSNet, BaseTableModel
+    from gcwsnet.estimators._base import BaseTableModel
+    from gcwsnet.estimators._gcwsnet import BaseGCWSNet
     from gcwsnet.estimators._pgmm import KernelMachine
     from gcwsnet.net._net import Net
 

@@ -18,8 +18,7 @@ from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads, one_blas_thread
 from gcwsnet._validation import as_floats, check_number, check_weights, draw_seed, without_nan
-from gcwsnet.estimators._base import BaseTableModel, frozen
-from gcwsnet.estimators._gcwsnet import class_weights
+from gcwsnet.estimators._base import BaseTableModel, class_weights, frozen
 from gcwsnet.estimators._input import schema_of
 from gcwsnet.estimators._machine import FittedMachine, Floats, learn_calibration
 from gcwsnet.estimators._predictor import Predictor

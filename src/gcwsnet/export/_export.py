@@ -13,7 +13,7 @@ import gcwsnet
 from gcwsnet._atomic import write_file
 from gcwsnet._memory import readable
 from gcwsnet._validation import check_choice
-from gcwsnet.estimators._base import BaseGCWSNet
+from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 from gcwsnet.estimators._machine import FittedMachine
 from gcwsnet.estimators._pgmm import KernelMachine
 from gcwsnet.estimators._predictor import Predictor

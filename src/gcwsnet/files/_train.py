@@ -17,9 +17,8 @@ import numpy as np
 
 from gcwsnet._atomic import locked, remove_left_overs, require_separate, write_file, written_beside
 from gcwsnet._threads import n_threads
-from gcwsnet.estimators._base import BaseGCWSNet
 from gcwsnet.estimators._format import check_file_coder
-from gcwsnet.estimators._gcwsnet import GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet.estimators._gcwsnet import BaseGCWSNet, GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._input import set_inputs
 from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, read_model, save_model
 from gcwsnet.estimators._stream import WarmUp
@@ -50,7 +49,7 @@ from gcwsnet.tables._constant import keep_constants
 from gcwsnet.tables._errors import DataError
 
 if TYPE_CHECKING:
-    from gcwsnet.estimators._base import BaseGCWSNet
+    from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 
 
 @dataclass(frozen=True)
