@@ -94,12 +94,39 @@ class DieOf(WorkerPlugin):
         HashedFile.write = write  # type: ignore[method-assign]
 
 
-def is_alive(process: int) -> bool:
-    """Return whether a process of this machine is there, and not only its remains."""
+def state_of(process: int) -> str:
+    """Return the state of a process of this machine, such as S, T for stopped, or Z for its remains."""
     try:
-        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
+        return Path(f"/proc/{process}/status").read_text().split("State:\t")[1][0]
     except FileNotFoundError:
-        return False
+        return "Z"
+
+
+async def _give_up(dask_scheduler: Any, address: str) -> None:
+    dask_scheduler.workers[address].last_seen = 0
+    await dask_scheduler.check_worker_ttl()
+
+
+@contextmanager
+def given_up_once_stopped(client: Client) -> Iterator[None]:
+    """Let the scheduler give up the first worker whose process is stopped, as if its time to live were over then."""
+    addresses, over = client.run(os.getpid), threading.Event()
+
+    def watch() -> None:
+        while not over.is_set():
+            stopped = [address for address, process in addresses.items() if state_of(process) == "T"]
+            if stopped:
+                client.run_on_scheduler(_give_up, address=stopped[0])
+                return
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 N_ROWS, PART_ROWS = 800, [300, 0, 200, 300]

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from gcwsnet.distributed._rounds import Learn, Sharding, learn_here, row_order, 
 from gcwsnet.files import Batch
 from gcwsnet.net._trainer import Plan, Trainer
 from tests.distributed.conftest import ClientOf
-from tests.distributed.faults import N_ROWS, PART_ROWS, ROWS, BadPart, DeadlyPart, parts
+from tests.distributed.faults import N_ROWS, PART_ROWS, ROWS, BadPart, DeadlyPart, given_up_once_stopped, parts
 from tests.net.learners import begin, content
 
 
@@ -125,13 +124,8 @@ def test_a_worker_killed_in_the_middle_of_a_piece_changes_no_bit(tmp_path: Path,
 @pytest.mark.slow
 def test_a_worker_that_hangs_is_given_up_and_changes_no_bit(tmp_path: Path, expected: Any) -> None:
     flag = tmp_path / "stopped"
-    # ten heartbeats are the least that Dask takes
-    with dask.config.set({"distributed.scheduler.worker-ttl": "6s"}), connected(workers=2) as client:
-        try:
-            assert learned_on(client, parts(flag, signal.SIGSTOP)) == expected
-        finally:
-            with suppress(FileNotFoundError, ProcessLookupError):  # the scheduler may have ended it
-                os.kill(int(flag.read_text()), signal.SIGKILL)
+    with connected(workers=2) as client, given_up_once_stopped(client):
+        assert learned_on(client, parts(flag, signal.SIGSTOP)) == expected
     assert flag.exists()
 
 

@@ -107,11 +107,7 @@ def make_graph(random: Random) -> bytes:
 
 def check_graph(data: bytes) -> str:
     """The graph of a model has the codes of its coder and its predictions, for odd rows too."""
-    from tests.export.graphs import (  # noqa: PLC0415 - onnx need not be installed
-        as_type,
-        assert_same,
-        odd_rows,
-    )
+    from tests.export.graphs import as_type, assert_same, odd_rows  # noqa: PLC0415 - onnx need not be installed
 
     given = json.loads(data)
     rng = np.random.default_rng(given["seed"])
