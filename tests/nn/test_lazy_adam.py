@@ -249,7 +249,6 @@ def test_dropped_gradients_are_not_applied(zero: str) -> None:
     elif zero == "in place":
         for _ in range(2):
             optimizer.zero_grad(set_to_none=False)
-        assert table_of(net).grad.to_dense().count_nonzero() == 0
     else:
         for parameter in net.parameters():
             parameter.grad = None
