@@ -15,13 +15,13 @@ def other_thread_ran_during_the_check() -> bool:
     """Check codes of which only the last is out of range, so that nothing but the check is done."""
     codes = np.zeros((N_SAMPLES, N_HASHES), dtype=np.uint32)
     codes[-1, -1] = 2**BITS
-    rows = _core.RowOfCode(N_HASHES, BITS, N_HASHES << BITS, False, 0)
+    rows = _core.CodeToRow(N_HASHES, BITS, N_HASHES << BITS, False, 0)
     states: list[str] = []
 
     def check() -> None:
         states.append("checking")
         with pytest.raises(ValueError, match=r"codes must be from 0 to 255 .*codes\[2097151, 15\] is 256"):
-            _core.PicksByRow(rows, codes, 1)
+            _core.LookupsByRow(rows, codes, 1)
         states.append("checked")
 
     worker = threading.Thread(target=check)

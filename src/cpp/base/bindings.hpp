@@ -1,4 +1,4 @@
-// What the bindings of all folders share: arrays of NumPy, whose sizes and types are checked before anything is touched, and
+// What the bindings of all modules share: arrays of NumPy, whose sizes and types are checked before anything is touched, and
 // work without the GIL.
 #pragma once
 
@@ -32,13 +32,13 @@ void without_gil(Work work) {
   bool interrupted = false;
   try {
     nb::gil_scoped_release released;
-    StopSign stop_sign([&] {
+    StopToken stop_token([&] {
       if (interrupted) return true;  // asked again while other threads end: Python reports a signal once
       nb::gil_scoped_acquire acquired;
       interrupted = PyErr_CheckSignals() != 0;
       return interrupted;
     });
-    work(stop_sign);
+    work(stop_token);
   } catch (const Interrupted&) {
     if (!interrupted) throw;
   }
@@ -83,14 +83,5 @@ Number* contiguous(const AnyArray& array, std::size_t n, const char* rule) {
   require(fits, rule);
   return static_cast<Number*>(array.data());
 }
-
-// One for each folder that Python sees, and three for layer/: single layers for torch, whole nets, and fields.
-void bind_samplers(nb::module_& m);
-void bind_kernels(nb::module_& m);
-void bind_layer(nb::module_& m);
-void bind_training(nb::module_& m);
-void bind_reading(nb::module_& m);
-void bind_coding(nb::module_& m);
-void bind_search(nb::module_& m);
 
 }  // namespace gcwsnet

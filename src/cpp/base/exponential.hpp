@@ -9,7 +9,7 @@ namespace gcwsnet {
 
 inline constexpr double kLn2High = 0x1.62e42feep-1;          // 32 bits: its products with exponents are exact
 inline constexpr double kLn2Low = 0x1.a39ef35793c76p-33;     // ln 2 - kLn2High
-inline constexpr double kLeastExponential = -708.0;          // below it, exp(x) counts as exp(-708) = 3e-308
+inline constexpr double kMinExponential = -708.0;          // below it, exp(x) counts as exp(-708) = 3e-308
 
 // exp(x) for finite x up to 700: x = n ln 2 + r with |r| <= ln(2) / 2, and the Taylor series of exp(r).
 inline double exponential(double x) {
@@ -17,7 +17,7 @@ inline double exponential(double x) {
                                           1.0 / 40320,      1.0 / 5040,      1.0 / 720,      1.0 / 120,     1.0 / 24,
                                           1.0 / 6,          1.0 / 2,         1.0,            1.0};
   constexpr double kRound = 0x1.8p52;  // adding it rounds to a whole number, which then stands in the low bits
-  x = x < kLeastExponential ? kLeastExponential : x;
+  x = x < kMinExponential ? kMinExponential : x;
   const double shifted = x * 0x1.71547652b82fep+0 + kRound;
   const double n = shifted - kRound;
   const double r = (x - n * kLn2High) - n * kLn2Low;

@@ -23,11 +23,11 @@ class SharedBuild {
 
   // Returns when all parts are done; work(part) does one. `make_work` makes one such function for each thread.
   template <class MakeWork>
-  void finish(int n_threads, StopSign& stop_sign, MakeWork make_work) {
+  void finish(int n_threads, StopToken& stop_token, MakeWork make_work) {
     if (is_done()) return;
     reopen_parts_of_other_generations();
     const std::size_t n_helpers = std::min(parts_.size(), static_cast<std::size_t>(std::max(n_threads, 1)));
-    for_each_block(n_helpers, n_threads, stop_sign, [&] {
+    for_each_block(n_helpers, n_threads, stop_token, [&] {
       return [&, work = make_work(), at = first_place()](std::size_t) mutable {
         while (!is_done()) {
           if (claim_from(at)) {
@@ -35,7 +35,7 @@ class SharedBuild {
           } else {
             std::this_thread::sleep_for(std::chrono::microseconds(100));  // others do the last parts
           }
-          stop_sign.poll();
+          stop_token.poll();
         }
       };
     });

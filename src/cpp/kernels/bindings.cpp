@@ -32,13 +32,13 @@ const double* scales_of(const Scales& scales, std::size_t n_rows) {
 }
 
 template <class Number>
-DenseRows<Number> dense_rows(const Matrix& values, const Scales& scales) {
+ScaledDenseRows<Number> dense_rows(const Matrix& values, const Scales& scales) {
   return {contiguous<const Number>(values, values.shape(0), values.shape(1), "rows must be of one type and contiguous"),
           values.shape(0), values.shape(1), scales_of(scales, values.shape(0))};
 }
 
 template <class Number, class Index>
-CsrRows<Number, Index> csr_rows(const Vector& values, const Vector& columns, const Vector& start, const Scales& scales) {
+ScaledCsrRows<Number, Index> csr_rows(const Vector& values, const Vector& columns, const Vector& start, const Scales& scales) {
   const char* rule = "both matrices must have one type of values, and one of columns and index pointers";
   require(start.shape(0) >= 1, "index pointers must not be empty");
   const std::size_t n = start.shape(0) - 1, stored = values.shape(0);
@@ -56,7 +56,7 @@ void write_kernel_of_pairs(const Rows& x, const Rows& y, const Matrix& pairs, co
   const auto* chosen = contiguous<const std::int64_t>(pairs, n, 2, kPairsRule);
   double* to = contiguous<double>(out, n, kPairsRule);
   require((x.log2_scale == nullptr) == (y.log2_scale == nullptr), "both matrices must have scales, or none");
-  without_gil([&](StopSign& stop_sign) { kernel_of_pairs(x, y, chosen, n, to, n_threads, stop_sign); });
+  without_gil([&](StopToken& stop_token) { kernel_of_pairs(x, y, chosen, n, to, n_threads, stop_token); });
 }
 
 }  // namespace
@@ -70,8 +70,8 @@ void bind_kernels(nb::module_& m) {
         const PoweredRows rows_y = powered_rows(y, y_scale);
         require(rows_x.n_columns == rows_y.n_columns, "both matrices must have as many columns");
         double* to = kernel_block(out, rows_x.n_rows, rows_y.n_rows);
-        without_gil([&](StopSign& stop_sign) {
-          pgmm_dense(rows_x, rows_y, has_negative, to, static_cast<std::ptrdiff_t>(out.stride(0)), n_threads, stop_sign);
+        without_gil([&](StopToken& stop_token) {
+          pgmm_dense(rows_x, rows_y, has_negative, to, static_cast<std::ptrdiff_t>(out.stride(0)), n_threads, stop_token);
         });
       },
       "x"_a, "x_scale"_a, "y"_a, "y_scale"_a, "has_negative"_a, "out"_a.noconvert(), "n_threads"_a,
@@ -101,8 +101,8 @@ void bind_kernels(nb::module_& m) {
                               n_y,
                               y_stored};
         double* to = kernel_block(out, n_x, n_y);
-        without_gil([&](StopSign& stop_sign) {
-          pgmm_sparse(columns, rows, to, static_cast<std::ptrdiff_t>(out.stride(0)), n_threads, stop_sign);
+        without_gil([&](StopToken& stop_token) {
+          pgmm_sparse(columns, rows, to, static_cast<std::ptrdiff_t>(out.stride(0)), n_threads, stop_token);
         });
       },
       "x_start"_a, "x_row"_a, "x_value"_a, "x_scale"_a, "x_sum"_a, "y_start"_a, "y_column"_a, "y_value"_a, "y_scale"_a,

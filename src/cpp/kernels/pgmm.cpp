@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <vector>
+
+#include "dispatch.hpp"
+#include "kernels/functions.hpp"
 
 namespace gcwsnet {
 
@@ -54,14 +58,14 @@ std::vector<double> row_sums(Minima minima, const PoweredRows& rows) {
 }  // namespace
 
 void pgmm_dense(const PoweredRows& x, const PoweredRows& y, bool has_negative, double* out, std::ptrdiff_t out_stride,
-                int n_threads, StopSign& stop_sign) {
+                int n_threads, StopToken& stop_token) {
   const DefaultFloatEnvironment environment;
-  const InstructionSet& set = chosen_instruction_set();
-  const auto minima = has_negative ? set.minima_signed : set.minima_positive;
+  const KernelFunctions& functions = chosen_instruction_set().kernels;
+  const auto minima = has_negative ? functions.minima_signed : functions.minima_positive;
   const std::vector<double> sums_x = row_sums(minima, x);
   const std::vector<double> sums_y = row_sums(minima, y);
   constexpr std::size_t kRowsX = 32;
-  for_each_block((x.n_rows + kRowsX - 1) / kRowsX, n_threads, stop_sign, [&] {
+  for_each_block((x.n_rows + kRowsX - 1) / kRowsX, n_threads, stop_token, [&] {
     struct Tile {
       double factors[kTileX][kTileY], sums[kTileX][kTileY];
     };
@@ -72,7 +76,7 @@ void pgmm_dense(const PoweredRows& x, const PoweredRows& y, bool has_negative, d
         for (int i = 0; i < n; ++i) pointers[i] = rows.values + (from + static_cast<std::size_t>(i)) * rows.n_columns;
       };
       for (std::size_t y0 = 0; y0 < y.n_rows; y0 += kTileY) {
-        stop_sign.poll();
+        stop_token.poll();
         const int n_b = static_cast<int>(std::min<std::size_t>(kTileY, y.n_rows - y0));
         const double* b[kTileY];
         row_pointers(y, y0, n_b, b);
@@ -123,20 +127,20 @@ void check_below(const std::int64_t* index, std::size_t n, std::size_t end) {
 }  // namespace
 
 void pgmm_sparse(const PoweredColumns& x, const PoweredCsr& y, double* out, std::ptrdiff_t out_stride, int n_threads,
-                 StopSign& stop_sign) {
+                 StopToken& stop_token) {
   check_starts(x.start, x.n_columns, x.n_stored);
   check_starts(y.start, y.n_rows, y.n_stored);
   check_below(x.row, x.n_stored, x.n_rows);
   check_below(y.column, y.n_stored, x.n_columns);
   constexpr std::size_t kRowsY = 16;
-  for_each_block((y.n_rows + kRowsY - 1) / kRowsY, n_threads, stop_sign, [&] {
+  for_each_block((y.n_rows + kRowsY - 1) / kRowsY, n_threads, stop_token, [&] {
     struct Buffers {
       std::vector<double> minima, factors;
     };
     return [&, b = Buffers{std::vector<double>(x.n_rows), std::vector<double>(x.n_rows)}](std::size_t block) mutable {
       const std::size_t end = std::min((block + 1) * kRowsY, y.n_rows);
       for (std::size_t j = block * kRowsY; j < end; ++j) {
-        stop_sign.poll();
+        stop_token.poll();
         std::fill(b.minima.begin(), b.minima.end(), 0.0);
         for (std::size_t i = 0; i < x.n_rows; ++i) b.factors[i] = factor(x.log2_scale[i], y.log2_scale[j]);
         for (std::int64_t e = y.start[j]; e < y.start[j + 1]; ++e) {

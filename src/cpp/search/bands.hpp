@@ -5,16 +5,17 @@
 // array of keys and one of rows, whatever order the work was done in.
 #pragma once
 
-#include "base/parallel.hpp"
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
-#include "base/types.hpp"
+#include "base/parallel.hpp"
 
 namespace gcwsnet {
 
 // Codes of n_rows rows, one row after the other. A code has 1, 2, 4, 8, 16 or 32 bits. Several share a byte if they have fewer
 // than 8: the first one has its lowest bits. A row fills whole bytes, the last one with zeros.
-struct CodeRows {
+struct PackedCodes {
   const unsigned char* codes;
   std::size_t n_rows, n_hashes;
   int code_bits;
@@ -33,13 +34,13 @@ struct Buckets {
 // The key of one band of a row of codes.
 std::uint32_t band_key(const unsigned char* row, int code_bits, std::size_t band, std::size_t width);
 
-void build_buckets(const CodeRows& codes, std::size_t n_bands, std::size_t width, std::uint32_t* keys, std::uint32_t* rows,
-                   int n_threads, StopSign& stop_sign);
+void build_buckets(const PackedCodes& codes, std::size_t n_bands, std::size_t width, std::uint32_t* keys, std::uint32_t* rows,
+                   int n_threads, StopToken& stop_token);
 
 // The buckets of the rows of `a` and of those of `b`, which come behind them and whose numbers grow by `shift`. If that is the
 // number of rows of `a`: what build_buckets gives for all of them. Both may be parts with the same range of keys.
 void merge_buckets(const Buckets& a, const Buckets& b, std::uint32_t shift, std::uint32_t* keys, std::uint32_t* rows,
-                   int n_threads, StopSign& stop_sign);
+                   int n_threads, StopToken& stop_token);
 
 // Keys are nearly uniform: where a key would be among n sorted ones if they were, some sqrt(n) places away.
 inline std::size_t expected_place(std::uint32_t key, std::size_t n) {

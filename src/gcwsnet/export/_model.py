@@ -414,7 +414,7 @@ def _encoded(graph: Graph, i: Value, t: Value, empty: Value, hasher: FittedHashe
 
 LANES = 16
 
-"""The partial sums of an inner product, see ``src/cpp/layer/dense_rows.hpp``."""
+"""The partial sums of an inner product, see ``src/cpp/net/dense_rows.simd.hpp``."""
 
 NUMBERS_AT_ONCE = 1 << 19
 

@@ -339,7 +339,7 @@ class NativeNet(Net):
         """Return the rows that codes pick; all rows, if the optimizer is not lazy."""
         if self.settings.optimizer != "lazy":
             return super().picked_rows(codes)
-        return {TABLE: self.core.picked_rows(np.ascontiguousarray(codes))}
+        return {TABLE: self.core.rows_used(np.ascontiguousarray(codes))}
 
     @property
     def is_averaging(self) -> bool:
