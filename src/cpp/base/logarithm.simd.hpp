@@ -1,7 +1,7 @@
 // The natural logarithm, in float32, by a fixed sequence of operations: the same bits on every machine.
 //
 // x = 2^e m with m in [sqrt(1/2), sqrt(2)), f = m - 1, ln x = e ln 2 + (f - f^2/2 + f^3 Q(f)). Q is a minimax polynomial
-// of degree 7; the relative error of the result is under 2^-23. hashing/elementary.py is the same in NumPy.
+// of degree 7; the relative error of the result is under 2^-23. gcwsnet.hashing has the same in NumPy.
 #pragma once
 
 #include "base/simd.hpp"

@@ -14,7 +14,7 @@
 namespace gcwsnet {
 
 // Parts of work, each of which some thread claims and does. No lock is held meanwhile: a thread that needs the work helps
-// instead of waiting, and looks at its stop sign between parts. A part that is given up, by an exception or since its thread
+// instead of waiting, and looks at its stop token between parts. A part that is given up, by an exception or since its thread
 // did not come along when the process forked, is done by another thread from the start. So a part must be short, only
 // write, and always write the same.
 class SharedBuild {

@@ -1,7 +1,7 @@
 // Sixteen numbers at a time, in the registers of the instruction set being compiled.
 //
-// This header and those built on it are compiled once per instruction set (instruction_set.cpp), each time into a
-// namespace of its own, GCWSNET_ISA. They use no inline function of the standard library: the linker keeps one copy of
+// This header and those built on it, *.simd.hpp, are compiled once per instruction set, each time into a namespace of its
+// own, GCWSNET_ISA (the functions.simd.cpp of each module, and dispatch.hpp, which chooses). They use no inline function of the standard library: the linker keeps one copy of
 // such a function, and a copy with AVX-512 in it must not end up in the code of a machine without.
 //
 // Every operation is a single IEEE operation, rounded once, so all instruction sets give the same bits. The build turns

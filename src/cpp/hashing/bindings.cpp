@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/bindings.hpp"
 #include "hashing/hasher.hpp"
 
@@ -50,12 +52,11 @@ void with_csr_rows(const Hasher& hasher, const Vector& data, const Vector& indic
   });
 }
 
-template <class Rows>
-void write_samples(Hasher& hasher, const Rows& rows, const ReadOptions& how, const OutMatrix& i_star, const OutMatrix& t_star,
+void write_samples(Hasher& hasher, const RowSource& rows, const ReadOptions& how, const OutMatrix& i_star, const OutMatrix& t_star,
                    int n_threads) {
   for (const OutMatrix* out : {&i_star, &t_star}) {
     require(out->dtype() == nb::dtype<std::int64_t>(), "i_star and t_star must be int64");
-    require(out->shape(0) == rows.n_rows && out->shape(1) == hasher.n_hashes(), "i_star and t_star must be rows x hashes");
+    require(out->shape(0) == rows.n_rows() && out->shape(1) == hasher.n_hashes(), "i_star and t_star must be rows x hashes");
     require(out->stride(1) == 1 && out->stride(0) == static_cast<std::int64_t>(hasher.n_hashes()),
             "i_star and t_star must be contiguous");
   }
@@ -65,10 +66,9 @@ void write_samples(Hasher& hasher, const Rows& rows, const ReadOptions& how, con
   });
 }
 
-template <class Rows>
-void write_codes(Hasher& hasher, const Rows& rows, const ReadOptions& how, const Encoding& encoding, const OutMatrix& out,
+void write_codes(Hasher& hasher, const RowSource& rows, const ReadOptions& how, const Encoding& encoding, const OutMatrix& out,
                  int n_threads) {
-  require(out.shape(0) == rows.n_rows && out.shape(1) == hasher.n_hashes(), "codes must be rows x hashes");
+  require(out.shape(0) == rows.n_rows() && out.shape(1) == hasher.n_hashes(), "codes must be rows x hashes");
   require(out.stride(1) == 1 && out.stride(0) == static_cast<std::int64_t>(hasher.n_hashes()), "codes must be contiguous");
   require(static_cast<int>(out.itemsize()) * 8 >= encoding.bits + encoding.t_bits, "the codes' type must hold their bits");
   with_code_type(out.dtype(), [&](auto code) {
@@ -131,7 +131,7 @@ void bind_hashing(nb::module_& m) {
           "samples_of_dense",
           [](Hasher& self, const Matrix& X, float p, bool nan_is_zero, const OutMatrix& i_star, const OutMatrix& t_star,
              int n_threads) {
-            with_dense_rows(self, X, [&](const auto& rows) {
+            with_dense_rows(self, X, [&](const RowSource& rows) {
               write_samples(self, rows, {p, nan_is_zero}, i_star, t_star, n_threads);
             });
           },
@@ -140,7 +140,7 @@ void bind_hashing(nb::module_& m) {
           "samples_of_csr",
           [](Hasher& self, const Vector& data, const Vector& indices, const Vector& indptr, float p, bool nan_is_zero,
              const OutMatrix& i_star, const OutMatrix& t_star, int n_threads) {
-            with_csr_rows(self, data, indices, indptr, [&](const auto& rows) {
+            with_csr_rows(self, data, indices, indptr, [&](const RowSource& rows) {
               write_samples(self, rows, {p, nan_is_zero}, i_star, t_star, n_threads);
             });
           },
@@ -149,7 +149,7 @@ void bind_hashing(nb::module_& m) {
           "codes_of_dense",
           [](Hasher& self, const Matrix& X, float p, bool nan_is_zero, const Encoding& encoding, const OutMatrix& out,
              int n_threads) {
-            with_dense_rows(self, X, [&](const auto& rows) {
+            with_dense_rows(self, X, [&](const RowSource& rows) {
               write_codes(self, rows, {p, nan_is_zero}, encoding, out, n_threads);
             });
           },
@@ -158,7 +158,7 @@ void bind_hashing(nb::module_& m) {
           "codes_of_csr",
           [](Hasher& self, const Vector& data, const Vector& indices, const Vector& indptr, float p, bool nan_is_zero,
              const Encoding& encoding, const OutMatrix& out, int n_threads) {
-            with_csr_rows(self, data, indices, indptr, [&](const auto& rows) {
+            with_csr_rows(self, data, indices, indptr, [&](const RowSource& rows) {
               write_codes(self, rows, {p, nan_is_zero}, encoding, out, n_threads);
             });
           },

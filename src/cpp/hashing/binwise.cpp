@@ -43,7 +43,7 @@ class Binwise : public Sampler {
   // What is kept between rows takes at most `table_bytes`.
   Binwise(const SampleKeys& keys, std::size_t table_bytes);
 
-  MakeBatchSampler start(const HashingFunctions& functions, const MatrixSummary& matrix, int n_threads,
+  MakeBatchSampler start(const HashingFunctions& functions, const RowSource& rows, int n_threads,
                          StopToken& stop_token) override;
 
   std::size_t n_bins() const { return n_bins_; }
@@ -285,9 +285,9 @@ void Binwise::finish(DrawnBins& drawn_bins, int n_threads, StopToken& stop_token
   });
 }
 
-MakeBatchSampler Binwise::start(const HashingFunctions& functions, const MatrixSummary& matrix, int n_threads,
+MakeBatchSampler Binwise::start(const HashingFunctions& functions, const RowSource& rows, int n_threads,
                                 StopToken& stop_token) {
-  const Kept kept = kept_for(matrix.max_entries);
+  const Kept kept = kept_for(rows.max_entries());
   if (kept.columns != nullptr) finish(*kept.columns, functions, n_threads, stop_token);
   if (kept.drawn != nullptr) finish(*kept.drawn, n_threads, stop_token);
   return [this, &functions, kept, &stop_token] { return std::make_unique<BinwiseRowSampler>(functions, *this, kept, stop_token); };

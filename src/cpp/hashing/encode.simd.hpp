@@ -1,4 +1,4 @@
-// From (i*, t*) to a code of a few bits. encoding/reference.py is the same in NumPy.
+// From (i*, t*) to a code of a few bits. gcwsnet.hashing has the same in NumPy.
 #pragma once
 
 #include "base/simd.hpp"

@@ -77,7 +77,7 @@ class Extremal : public Sampler {
  public:
   explicit Extremal(const SampleKeys& keys) : keys_(keys) {}
 
-  MakeBatchSampler start(const HashingFunctions& functions, const MatrixSummary&, int, StopToken& stop_token) override {
+  MakeBatchSampler start(const HashingFunctions& functions, const RowSource&, int, StopToken& stop_token) override {
     return [this, &functions, &stop_token] { return std::make_unique<ExtremalRowSampler>(functions, keys_, stop_token); };
   }
 

@@ -1,4 +1,4 @@
-// Extremal sampling on some entries of a row and sixteen hashes. samplers/extremal.py is the same in NumPy.
+// Extremal sampling on some entries of a row and sixteen hashes. gcwsnet.hashing has the same in NumPy.
 //
 // Most features cannot win, and one word of each cell shows it. The height of a point is -ln(1 - u) >= u, good to 2^-22
 // of itself, and its score is this over W, times E[l], times E[lag], each rounded once. So a point of cell n - l whose
@@ -16,7 +16,7 @@ namespace GCWSNET_ISA {
 inline constexpr double kE8[] = {1.0, 2980.9579870417283, 8886110.520507872, 26489122129.84347, 78962960182680.69};
 inline constexpr double kWidth = 2979.9579870417283;  // of a cell in s, where its lower end is 1: e^8 - 1
 
-// exp(x) - 1 in f32 for x = L - 8 floor(L / 8), with exp as hashing/elementary.py has it, for n numbers.
+// exp(x) - 1 in f32 for x = L - 8 floor(L / 8), with exp as the NumPy reference has it, for n numbers.
 inline void weights_above_cells(const float* L, std::size_t n, float* above) {
   double inverse_factorial[14] = {1.0};
   double factorial = 1.0;

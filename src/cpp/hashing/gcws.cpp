@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kBlocksAtOnce = 64;
 constexpr std::size_t kNearBytes = std::size_t{1} << 18;  // a larger block of the table is not all in a near cache
 constexpr std::size_t kFewRows = 4;                       // fewer are scanned one by one, several hashes at once
-constexpr std::size_t kPiece = std::size_t{1} << 16;      // entries scanned between two looks at the stop sign
+constexpr std::size_t kPiece = std::size_t{1} << 16;      // entries scanned between two looks at the stop token
 constexpr std::size_t kMaxTies = 4096;                 // of a row of zeros and ones; with more it is hashed another way
 constexpr std::size_t kRowsBetweenPolls = 64;
 
@@ -63,7 +63,7 @@ class GcwsBatchSampler : public BatchSampler {
   void sample_by_table(const RowBatch& rows, SampleBuffer& samples);
   void sample_generated(const RowBatch& rows, std::size_t row, SampleBuffer& samples);
 
-  // Whether a group of rows has so many entries that a sorted scan may be quicker than a full one; and whether any has.
+  // Whether a sorted scan of a group of rows may be quicker than a full one, by their number of entries; of any group.
   bool plan_pays(const RowBatch& rows, std::size_t first, std::size_t end) const;
   bool lists_pay(const RowBatch& rows) const;
   // How each group of rows is scanned; fills heavy_, heavy_start_ and limit_.
@@ -228,7 +228,7 @@ void GcwsBatchSampler::sample_generated(const RowBatch& rows, std::size_t r, Sam
   samples.clear(r);
   const Entries row = rows.row(r);
   const Key* const key = key_.data() + rows.start[r];
-  // In pieces, so that the stop sign is seen in time; the samples go on where they were.
+  // In pieces, so that a stop is seen in time; the samples go on where they were.
   const std::size_t piece = std::max<std::size_t>(PrunedWorkspace::kEntries, kPiece * 16 / n_blocks());
   for (std::size_t from = 0; from < row.n; from += piece) {
     const Entries part = {row.feature + from, row.L + from, key + from, std::min(piece, row.n - from)};
@@ -315,15 +315,15 @@ class GcwsSampler : public Sampler {
   GcwsSampler(const SampleKeys& keys, std::size_t table_bytes, Scan scan)
       : keys_(keys), scan_(scan), tables_(keys, table_bytes, scan != Scan::kAuto) {}
 
-  MakeBatchSampler start(const HashingFunctions& functions, const MatrixSummary& matrix, int n_threads,
+  MakeBatchSampler start(const HashingFunctions& functions, const RowSource& rows, int n_threads,
                          StopToken& stop_token) override {
     BuiltTables ready;
-    tables_.count(matrix.n_rows, matrix.max_entries);
+    tables_.count(rows.n_rows(), rows.max_entries());
     if (scan_ == Scan::kAuto || scan_ == Scan::kRanks) {
-      const ZeroOne zero_one = matrix.find_zero_one();
+      const ZeroOne zero_one = rows.zero_one();
       const int shift = zero_one.negative ? 0 : 1;
       const std::size_t n_slots = keys_.n_features() >> shift;
-      if (zero_one.holds && (scan_ == Scan::kRanks || ranks_pay(zero_one.n_ones / matrix.n_rows, n_slots))) {
+      if (zero_one.holds && (scan_ == Scan::kRanks || ranks_pay(zero_one.n_ones / rows.n_rows(), n_slots))) {
         ready.ranks = tables_.ranks(shift, functions, n_threads, stop_token);
       }
     }

@@ -44,7 +44,7 @@ class Minwise : public Sampler {
  public:
   explicit Minwise(const SampleKeys& keys) : keys_(keys) {}
 
-  MakeBatchSampler start(const HashingFunctions& functions, const MatrixSummary&, int, StopToken& stop_token) override {
+  MakeBatchSampler start(const HashingFunctions& functions, const RowSource&, int, StopToken& stop_token) override {
     return [this, &functions, &stop_token] { return std::make_unique<MinwiseRowSampler>(functions, keys_, stop_token); };
   }
 

@@ -3,7 +3,7 @@
 // Four 32-bit words come from the key of the feature and the four keys of the hash. With uniforms w1, u2, v2 and
 //   E1 = -ln(1 - w1), E2 = -ln v2, c = E1 + E2, r = -ln(u1 u2) where u1 = E1 / c,
 // c and u1 are independent, so c and r are independent Gamma(2, 1). ln c - r = ln(E1 u2) follows without a division.
-// hashing/parameters.py is the same in NumPy; docs/hash-specification.md says it in words.
+// gcwsnet.hashing has the same in NumPy; docs/hash-specification.md says it in words.
 #pragma once
 
 #include "base/logarithm.simd.hpp"

@@ -1,7 +1,7 @@
 // The samples of scan_generated, bit by bit, from the full parameters of only a few of the row's entries.
 //
 // An entry and a hash have s = ln c - r = ln(E1 u2), and a in (s - L, s - L + r]. The upper half of the hash's word 0
-// leads w1 <= E1, the lower half leads u2 (parameters.hpp). So with M the greatest L, one word instead of four says
+// leads w1 <= E1, the lower half leads u2 (parameters.simd.hpp). So with M the greatest L, one word instead of four says
 //   a > ln(upper 2^-16) + ln(lower 2^-16) - L = ln(score 2^-32) - M  where  score = upper lower exp(M - L).
 // For a block of sixteen hashes the first pass finds the entries with the least scores. They are likely to win, and are
 // evaluated: the least a so far gives a bound. The second pass lists all other entries whose score lets them still win

@@ -134,7 +134,7 @@ GCWSNET_INLINE MinRankEntries find_min_rank_entries(const std::uint32_t* feature
   return found;
 }
 
-// One word of hashes: the entry of each, and the rivals behind the n that are there. Returns how many rivals there are then, even
+// One word of hashes: the entry of each, and the ties behind the n that are there. Returns how many ties there are then, even
 // if not all could be written.
 inline std::size_t list_word(const Entries& row, const RankTable& table, std::size_t word, const Bytes& least,
                              std::uint32_t* entries, const Ties& ties, std::size_t n) {
@@ -192,8 +192,8 @@ GCWSNET_INLINE std::size_t scan_words(const Entries& row, const RankTable& table
   return n;
 }
 
-// A row with entries by the ranks of its features: for each hash an entry of the least rank, and the rivals, the entries of
-// hashes that have several such entries, ascending for each hash. Returns the number of rivals, even if not all could be
+// A row with entries by the ranks of its features: for each hash an entry of the least rank, and the ties, the entries of
+// hashes that have several such entries, ascending for each hash. Returns the number of ties, even if not all could be
 // written. `n_ahead` features can be read: those of the row, and of rows that follow.
 inline std::size_t scan_ranks(const Entries& row, const RankTable& table, std::size_t n_ahead, std::uint32_t* entries,
                               const Ties& ties) {

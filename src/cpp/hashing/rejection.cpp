@@ -17,7 +17,7 @@ constexpr std::uint32_t kLook = 4;    // and looked at together, without a branc
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 constexpr float kMinLogHeight = -31.0f * 0.6931471805599453f;  // of u = 2^-31
 constexpr std::size_t kMaxByFeature = std::size_t{1} << 20;     // else features are searched for in the row
-constexpr std::size_t kPiece = std::size_t{1} << 16;             // entries between two looks at the stop sign
+constexpr std::size_t kPiece = std::size_t{1} << 16;             // entries between two looks at the stop token
 constexpr std::uint32_t kChunksBetweenPolls = 8;
 constexpr std::size_t kHashesBetweenPolls = 1024;
 
@@ -208,7 +208,7 @@ class Rejection : public Sampler {
     trials_.swap(trials);
   }
 
-  MakeBatchSampler start(const HashingFunctions& functions, const MatrixSummary&, int, StopToken& stop_token) override {
+  MakeBatchSampler start(const HashingFunctions& functions, const RowSource&, int, StopToken& stop_token) override {
     std::shared_ptr<Trials> trials;
     {
       const ForkSafeLock lock;

@@ -1,4 +1,4 @@
-// What trials of rejection sampling are made of, sixteen at a time. samplers/rejection.py is the same in NumPy.
+// What trials of rejection sampling are made of, sixteen at a time. gcwsnet.hashing has the same in NumPy.
 #pragma once
 
 #include "hashing/parameters.simd.hpp"

@@ -113,86 +113,97 @@ struct ZeroOne {
   }
 };
 
+// The rows of a matrix, whatever it is made of.
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+
+  virtual std::size_t n_rows() const = 0;
+  // At most that many entries are in all rows together.
+  virtual std::size_t max_entries() const = 0;
+  // Reads the whole matrix, so it takes time.
+  virtual ZeroOne zero_one() const = 0;
+  // Appends the entries of a row to the buffer; of a dense matrix one for each column if `keep_zeros`.
+  virtual RowSummary read(const HashingFunctions& functions, std::size_t row, const ReadOptions& how, bool keep_zeros,
+                          EntryBuffer& buffer) const = 0;
+};
+
 template <class Number>
-struct DenseRows {
-  const Number* data;
-  std::size_t n_rows, n_columns;
-  std::ptrdiff_t row_stride;  // in numbers
+class DenseRows final : public RowSource {
+ public:
+  // Rows begin `row_stride` numbers apart.
+  DenseRows(const Number* data, std::size_t n_rows, std::size_t n_columns, std::ptrdiff_t row_stride)
+      : data_(data), n_rows_(n_rows), n_columns_(n_columns), row_stride_(row_stride) {}
 
-  std::size_t max_entries() const { return n_rows * n_columns; }
-  std::size_t max_entries(std::size_t) const { return n_columns; }
+  std::size_t n_rows() const override { return n_rows_; }
+  std::size_t max_entries() const override { return n_rows_ * n_columns_; }
 
-  ZeroOne zero_one() const {
+  ZeroOne zero_one() const override {
     ZeroOne found;
-    for (std::size_t row = 0; row < n_rows && found.holds; ++row) {
-      found.update(data + static_cast<std::ptrdiff_t>(row) * row_stride, n_columns);
+    for (std::size_t row = 0; row < n_rows_ && found.holds; ++row) {
+      found.update(data_ + static_cast<std::ptrdiff_t>(row) * row_stride_, n_columns_);
     }
     return found;
   }
 
-  // Appends the entries of a row to the buffer, one for each column if `keep_zeros`.
   RowSummary read(const HashingFunctions& functions, std::size_t row, const ReadOptions& how, bool keep_zeros,
-                  EntryBuffer& buffer) const {
-    const Number* x = data + static_cast<std::ptrdiff_t>(row) * row_stride;
+                  EntryBuffer& buffer) const override {
+    const Number* x = data_ + static_cast<std::ptrdiff_t>(row) * row_stride_;
     const std::size_t first = buffer.size();
-    buffer.resize(first + n_columns);
+    buffer.resize(first + n_columns_);
     RowSummary summary;
-    if (!dense_entries(functions, x, n_columns, how, buffer.feature.data() + first, buffer.L.data() + first, summary)) {
+    if (!dense_entries(functions, x, n_columns_, how, buffer.feature.data() + first, buffer.L.data() + first, summary)) {
       throw NotFinite();
     }
-    if (!keep_zeros && summary.n < n_columns) drop_zeros(buffer, first);
+    if (!keep_zeros && summary.n < n_columns_) drop_zeros(buffer, first);
     return summary;
   }
+
+ private:
+  const Number* data_;
+  std::size_t n_rows_, n_columns_;
+  std::ptrdiff_t row_stride_;
 };
 
 // Indices ascend within a row; `check` has been called.
 template <class Number, class Index>
-struct CsrRows {
-  const Number* data;
-  const Index* indices;
-  const Index* indptr;
-  std::size_t n_rows, n_columns, n_stored;
+class CsrRows final : public RowSource {
+ public:
+  CsrRows(const Number* data, const Index* indices, const Index* indptr, std::size_t n_rows, std::size_t n_columns,
+          std::size_t n_stored)
+      : data_(data), indices_(indices), indptr_(indptr), n_rows_(n_rows), n_columns_(n_columns), n_stored_(n_stored) {}
 
-  std::size_t max_entries() const { return n_stored; }
-  std::size_t max_entries(std::size_t row) const { return static_cast<std::size_t>(indptr[row + 1] - indptr[row]); }
+  std::size_t n_rows() const override { return n_rows_; }
+  std::size_t max_entries() const override { return n_stored_; }
 
-  ZeroOne zero_one() const {
+  ZeroOne zero_one() const override {
     ZeroOne found;
-    found.update(data, static_cast<std::size_t>(indptr[n_rows]));
+    found.update(data_, static_cast<std::size_t>(indptr_[n_rows_]));
     return found;
   }
 
   void check() const {
-    bool fine = indptr[0] == 0 && static_cast<std::size_t>(indptr[n_rows]) <= n_stored;
-    for (std::size_t row = 0; fine && row < n_rows; ++row) fine = indptr[row] <= indptr[row + 1];
+    bool fine = indptr_[0] == 0 && static_cast<std::size_t>(indptr_[n_rows_]) <= n_stored_;
+    for (std::size_t row = 0; fine && row < n_rows_; ++row) fine = indptr_[row] <= indptr_[row + 1];
     if (!fine) {
       throw std::invalid_argument("the index pointer of the CSR matrix must start at 0, never fall and end within its data");
     }
   }
 
-  void check_columns(std::size_t row, const Index* columns, std::size_t n) const {
-    bool fine = true;
-    for (std::size_t e = 1; e < n; ++e) fine &= columns[e - 1] < columns[e];
-    if (n == 0 || (fine && columns[0] >= 0 && static_cast<std::size_t>(columns[n - 1]) < n_columns)) return;
-    std::size_t e = 0;
-    while (columns[e] >= 0 && static_cast<std::size_t>(columns[e]) < n_columns && (e == 0 || columns[e - 1] < columns[e])) ++e;
-    throw std::invalid_argument("row " + std::to_string(row) + " of the CSR matrix has column index " + std::to_string(columns[e]) +
-                                ", which is out of order or not below " + std::to_string(n_columns));
-  }
-
-  // Appends the entries of a row to the buffer, never zeros.
-  RowSummary read(const HashingFunctions& functions, std::size_t row, const ReadOptions& how, bool, EntryBuffer& buffer) const {
-    const std::size_t start = static_cast<std::size_t>(indptr[row]);
-    const std::size_t n = max_entries(row);
-    check_columns(row, indices + start, n);
+  // Never zeros.
+  RowSummary read(const HashingFunctions& functions, std::size_t row, const ReadOptions& how, bool,
+                  EntryBuffer& buffer) const override {
+    const std::size_t start = static_cast<std::size_t>(indptr_[row]);
+    const std::size_t n = static_cast<std::size_t>(indptr_[row + 1] - indptr_[row]);
+    check_columns(row, indices_ + start, n);
     const std::size_t first = buffer.size();
     buffer.resize(first + n);
-    if (!scaled_logarithms(functions, data + start, n, how, buffer.L.data() + first)) throw NotFinite();
+    if (!scaled_logarithms(functions, data_ + start, n, how, buffer.L.data() + first)) throw NotFinite();
     RowSummary summary = {n, -std::numeric_limits<float>::infinity(), false};
     for (std::size_t i = 0; i < n; ++i) {
-      const bool negative = std::signbit(data[start + i]);
+      const bool negative = std::signbit(data_[start + i]);
       const float L = buffer.L[first + i];
-      buffer.feature[first + i] = 2 * static_cast<std::uint32_t>(indices[start + i]) + (negative ? 1u : 0u);
+      buffer.feature[first + i] = 2 * static_cast<std::uint32_t>(indices_[start + i]) + (negative ? 1u : 0u);
       summary.negative |= negative;
       summary.largest_L = L > summary.largest_L ? L : summary.largest_L;
       summary.n -= L == -std::numeric_limits<float>::infinity();
@@ -200,6 +211,22 @@ struct CsrRows {
     if (summary.n < n) drop_zeros(buffer, first);
     return summary;
   }
+
+ private:
+  void check_columns(std::size_t row, const Index* columns, std::size_t n) const {
+    bool fine = true;
+    for (std::size_t e = 1; e < n; ++e) fine &= columns[e - 1] < columns[e];
+    if (n == 0 || (fine && columns[0] >= 0 && static_cast<std::size_t>(columns[n - 1]) < n_columns_)) return;
+    std::size_t e = 0;
+    while (columns[e] >= 0 && static_cast<std::size_t>(columns[e]) < n_columns_ && (e == 0 || columns[e - 1] < columns[e])) ++e;
+    throw std::invalid_argument("row " + std::to_string(row) + " of the CSR matrix has column index " + std::to_string(columns[e]) +
+                                ", which is out of order or not below " + std::to_string(n_columns_));
+  }
+
+  const Number* data_;
+  const Index* indices_;
+  const Index* indptr_;
+  std::size_t n_rows_, n_columns_, n_stored_;
 };
 
 }  // namespace gcwsnet

@@ -14,13 +14,6 @@
 
 namespace gcwsnet {
 
-// The matrix whose rows will be hashed.
-struct MatrixSummary {
-  std::size_t n_rows;
-  std::size_t max_entries;               // of all rows together
-  std::function<ZeroOne()> find_zero_one;  // reads the matrix, so it takes time
-};
-
 // Some rows of the matrix.
 struct RowBatch {
   EntryBuffer entries;                     // of all rows, row r from start[r] to start[r + 1]
@@ -110,8 +103,8 @@ class Sampler {
  public:
   virtual ~Sampler() = default;
 
-  // Builds what pays for the rows of a matrix. The function that is returned makes the batch sampler of a thread.
-  virtual MakeBatchSampler start(const HashingFunctions& functions, const MatrixSummary& matrix, int n_threads,
+  // Builds what pays for these rows. The function that is returned makes the batch sampler of a thread.
+  virtual MakeBatchSampler start(const HashingFunctions& functions, const RowSource& rows, int n_threads,
                                  StopToken& stop_token) = 0;
 
   // Logarithms of the caps of all features, and ends of their points: they never fall, and the last one is 2^63. Both are

@@ -1,4 +1,4 @@
-// For each hash the features with the least s = ln c - r, sorted: see sorted_scan.hpp.
+// For each hash the features with the least s = ln c - r, sorted: see sorted_scan.simd.hpp.
 #pragma once
 
 #include <algorithm>
