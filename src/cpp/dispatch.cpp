@@ -7,14 +7,14 @@
 namespace gcwsnet {
 
 // What the functions.simd.cpp of each module defines for an instruction set.
-#define GCWSNET_INSTRUCTION_SET(isa)                                                                                    \
-  namespace isa {                                                                                                       \
-  extern const HashingFunctions kHashingFunctions;                                                                      \
-  extern const KernelFunctions kKernelFunctions;                                                                        \
-  extern const NetFunctions kNetFunctions;                                                                              \
-  extern const SearchFunctions kSearchFunctions;                                                                        \
-  static const InstructionSet kInstructionSet = {#isa, kHashingFunctions, kKernelFunctions, kNetFunctions,              \
-                                                 kSearchFunctions};                                                     \
+#define GCWSNET_INSTRUCTION_SET(isa)                                                                       \
+  namespace isa {                                                                                          \
+  extern const HashingFunctions kHashingFunctions;                                                         \
+  extern const KernelFunctions kKernelFunctions;                                                           \
+  extern const NetFunctions kNetFunctions;                                                                 \
+  extern const SearchFunctions kSearchFunctions;                                                           \
+  static const InstructionSet kInstructionSet = {#isa, kHashingFunctions, kKernelFunctions, kNetFunctions, \
+                                                 kSearchFunctions};                                        \
   }
 GCWSNET_INSTRUCTION_SET(baseline)
 #ifdef GCWSNET_X86
@@ -52,7 +52,8 @@ const InstructionSet* find(const std::string& name) {
 
 std::string available() {
   std::string names;
-  for (const InstructionSet* set : available_instruction_sets()) names += (names.empty() ? "" : ", ") + std::string(set->name);
+  for (const InstructionSet* set : available_instruction_sets())
+    names += (names.empty() ? "" : ", ") + std::string(set->name);
   return "an instruction set of this processor (" + names + ")";
 }
 

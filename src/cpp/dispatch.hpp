@@ -25,8 +25,8 @@ struct InstructionSet {
 // Those this processor can run, best first. "baseline" is always there.
 std::vector<const InstructionSet*> available_instruction_sets();
 
-// Called once, when the module is loaded: chooses the best one, or the one that the environment variable GCWSNET_ISA names.
-// Later another thread may be changing the environment.
+// Called once, when the module is loaded: chooses the best one, or the one that the environment variable GCWSNET_ISA
+// names. Later another thread may be changing the environment.
 void choose_instruction_set_by_environment();
 
 // Chooses another one, for tests and benchmarks. Throws std::invalid_argument if this processor has none of that name.

@@ -21,7 +21,9 @@ void bind_search(nb::module_& m);
 using namespace gcwsnet;
 
 NB_MODULE(_core, m) {
-  m.doc() = "The native core: hashing, nets on codes, readers, search and sums of minima. Private; use the functions of gcwsnet.";
+  m.doc() =
+      "The native core: hashing, nets on codes, readers, search and sums of minima. Private; use the functions of "
+      "gcwsnet.";
 
   nb::register_exception_translator([](const std::exception_ptr& failure, void*) {
     try {
@@ -42,7 +44,8 @@ NB_MODULE(_core, m) {
       "Return the names of the instruction sets this processor can run, best first.");
   m.def(
       "instruction_set", [] { return std::string(chosen_instruction_set().name); },
-      "Return the name of the instruction set in use: the best one, or that of the environment variable GCWSNET_ISA when "
+      "Return the name of the instruction set in use: the best one, or that of the environment variable GCWSNET_ISA "
+      "when "
       "this module was loaded.");
   m.def("use_instruction_set", &use_instruction_set, "name"_a,
         "Use the instruction set of this name from now on, for tests and benchmarks.");

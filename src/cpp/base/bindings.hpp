@@ -1,5 +1,5 @@
-// What the bindings of all modules share: arrays of NumPy, whose sizes and types are checked before anything is touched, and
-// work without the GIL.
+// What the bindings of all modules share: arrays of NumPy, whose sizes and types are checked before anything is
+// touched, and work without the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -64,9 +64,9 @@ template <class Number, class AnyMatrix>
 Number* contiguous(const AnyMatrix& array, std::size_t n_rows, std::size_t n_columns, const char* rule) {
   const bool fits = array.dtype() == nb::dtype<std::remove_const_t<Number>>() && array.shape(0) == n_rows &&
                     array.shape(1) == n_columns;
-  const bool in_one_piece = array.size() == 0 ||
-                            ((n_columns == 1 || array.stride(1) == 1) &&
-                             (n_rows == 1 || array.stride(0) == static_cast<std::int64_t>(n_columns)));
+  const bool in_one_piece =
+      array.size() == 0 || ((n_columns == 1 || array.stride(1) == 1) &&
+                            (n_rows == 1 || array.stride(0) == static_cast<std::int64_t>(n_columns)));
   require(fits && in_one_piece, rule);
   return static_cast<Number*>(array.data());
 }

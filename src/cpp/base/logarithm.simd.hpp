@@ -1,7 +1,7 @@
 // The natural logarithm, in float32, by a fixed sequence of operations: the same bits on every machine.
 //
-// x = 2^e m with m in [sqrt(1/2), sqrt(2)), f = m - 1, ln x = e ln 2 + (f - f^2/2 + f^3 Q(f)). Q is a minimax polynomial
-// of degree 7; the relative error of the result is under 2^-23. gcwsnet.hashing has the same in NumPy.
+// x = 2^e m with m in [sqrt(1/2), sqrt(2)), f = m - 1, ln x = e ln 2 + (f - f^2/2 + f^3 Q(f)). Q is a minimax
+// polynomial of degree 7; the relative error of the result is under 2^-23. gcwsnet.hashing has the same in NumPy.
 #pragma once
 
 #include "base/simd.hpp"
@@ -45,10 +45,11 @@ GCWSNET_INLINE Floats minus_log1m(const Floats& w) {
   return to_floats(e) * floats(-kLn2) - log1p_polynomial(f);
 }
 
-// L = p ln|x| for n numbers, in whole packs, minus infinity for a zero; where `special`, infinity or NaN may be among sixteen.
+// L = p ln|x| for n numbers, in whole packs, minus infinity for a zero; where `special`, infinity or NaN may be among
+// sixteen.
 //
-// |x| = 2^e m is taken apart by whole-number arithmetic on bits: subnormal numbers are numbers like others here, however the
-// processor is set to treat them. A number that both types hold gives the same e and m from both.
+// |x| = 2^e m is taken apart by whole-number arithmetic on bits: subnormal numbers are numbers like others here,
+// however the processor is set to treat them. A number that both types hold gives the same e and m from both.
 inline constexpr std::size_t kAtOnce = 256;  // numbers
 GCWSNET_INLINE void scaled_packs(const float* x, std::size_t n, float p, float* L, bool* special) {
   for (std::size_t at = 0; at < n; at += kLanes) {
@@ -140,8 +141,10 @@ bool scaled_logarithms(const Number* x, std::size_t n, float p, bool nan_is_zero
       if (!special[at / kLanes]) continue;
       for (std::size_t lane = at; lane < at + kLanes; ++lane) {
         const bool nan = from[lane] != from[lane];
-        if (nan && nan_is_zero) to[lane] = -__builtin_inff();
-        else if (nan || __builtin_isinf(from[lane])) return false;
+        if (nan && nan_is_zero)
+          to[lane] = -__builtin_inff();
+        else if (nan || __builtin_isinf(from[lane]))
+          return false;
       }
     }
     if (padded != here) __builtin_memcpy(L + start, out, here * sizeof(float));

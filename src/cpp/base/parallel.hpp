@@ -83,7 +83,9 @@ class HelperMonitor {
   using Clock = std::chrono::steady_clock;
   static constexpr auto kShort = std::chrono::milliseconds(5);
 
-  static bool begins_alone() { return Clock::now().time_since_epoch().count() < alone_until().load(std::memory_order_relaxed); }
+  static bool begins_alone() {
+    return Clock::now().time_since_epoch().count() < alone_until().load(std::memory_order_relaxed);
+  }
 
   // A call took `worked`, while its own thread did `n_own` of `n_blocks` blocks, and then waited.
   static void record(Clock::duration worked, Clock::duration waited, std::size_t n_own, std::size_t n_blocks) {
@@ -112,8 +114,8 @@ class HelperMonitor {
   }
 };
 
-// work(block) for each block below n_blocks, on at most n_threads threads, this one among them; `make_work` makes one such
-// function per thread, with that thread's buffers. An exception in a block ends the whole and is thrown here.
+// work(block) for each block below n_blocks, on at most n_threads threads, this one among them; `make_work` makes one
+// such function per thread, with that thread's buffers. An exception in a block ends the whole and is thrown here.
 template <class MakeWork>
 void for_each_block(std::size_t n_blocks, int n_threads, StopToken& stop_token, MakeWork make_work) {
   std::atomic<std::size_t> next{0};
@@ -150,7 +152,8 @@ void for_each_block(std::size_t n_blocks, int n_threads, StopToken& stop_token, 
     if (!HelperMonitor::begins_alone()) help.emplace(static_cast<int>(n_useful) - 1, std::ref(run));
     run_until([&] {
       ++n_own;
-      if (!help && HelperMonitor::Clock::now() - start > HelperMonitor::kShort) help.emplace(static_cast<int>(n_useful) - 1, std::ref(run));
+      if (!help && HelperMonitor::Clock::now() - start > HelperMonitor::kShort)
+        help.emplace(static_cast<int>(n_useful) - 1, std::ref(run));
     });
     if (help) {
       const auto worked = HelperMonitor::Clock::now();

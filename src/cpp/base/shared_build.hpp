@@ -13,10 +13,10 @@
 
 namespace gcwsnet {
 
-// Parts of work, each of which some thread claims and does. No lock is held meanwhile: a thread that needs the work helps
-// instead of waiting, and looks at its stop token between parts. A part that is given up, by an exception or since its thread
-// did not come along when the process forked, is done by another thread from the start. So a part must be short, only
-// write, and always write the same.
+// Parts of work, each of which some thread claims and does. No lock is held meanwhile: a thread that needs the work
+// helps instead of waiting, and looks at its stop token between parts. A part that is given up, by an exception or
+// since its thread did not come along when the process forked, is done by another thread from the start. So a part must
+// be short, only write, and always write the same.
 class SharedBuild {
  public:
   explicit SharedBuild(std::size_t n_parts) : parts_(n_parts), n_open_(n_parts), generation_(fork_generation()) {}
@@ -69,7 +69,8 @@ class SharedBuild {
   bool claim_from(std::size_t& at) {
     for (std::size_t i = 0; i < parts_.size(); ++i, at = at + 1 < parts_.size() ? at + 1 : 0) {
       unsigned char open = kOpen;
-      if (parts_[at].load(std::memory_order_relaxed) == kOpen && parts_[at].compare_exchange_strong(open, kClaimed)) return true;
+      if (parts_[at].load(std::memory_order_relaxed) == kOpen && parts_[at].compare_exchange_strong(open, kClaimed))
+        return true;
     }
     return false;
   }

@@ -1,8 +1,8 @@
 // Threads that stay together for a while and go through many short pieces of work, one after the other.
 //
 // A training step is two such pieces of some hundred microseconds. To ask the pool for threads each time would take as
-// long as a part of the work. A member without work looks for it only for some microseconds and then sleeps, so that the
-// processor is free for others.
+// long as a part of the work. A member without work looks for it only for some microseconds and then sleeps, so that
+// the processor is free for others.
 #pragma once
 
 #include <array>
@@ -17,9 +17,9 @@
 
 namespace gcwsnet {
 
-// Whether a team is faster than one thread, measured now and then. Where other programs use the processors too, a member
-// may lose its own in the middle of a block, and all others wait for it. Such a round takes many times as long as others.
-// It counts as four of the fastest, so that one of them does not decide.
+// Whether a team is faster than one thread, measured now and then. Where other programs use the processors too, a
+// member may lose its own in the middle of a block, and all others wait for it. Such a round takes many times as long
+// as others. It counts as four of the fastest, so that one of them does not decide.
 class SpeedupMonitor {
  public:
   // For the next round of work, of which all are about equally long.
@@ -54,9 +54,8 @@ class Team {
   // it, and no two threads at work have the same. Work must not throw. Blocks are begun in their order.
   template <class Work>
   void for_each_block(std::size_t n_blocks, const Work& work) {
-    run(n_blocks, &work, [](const void* what, std::size_t block, int member) {
-      (*static_cast<const Work*>(what))(block, member);
-    });
+    run(n_blocks, &work,
+        [](const void* what, std::size_t block, int member) { (*static_cast<const Work*>(what))(block, member); });
   }
 
  private:
@@ -70,8 +69,8 @@ class Team {
   const void* work_ = nullptr;
   Call call_ = nullptr;
   std::size_t n_blocks_ = 0;
-  // The number of the piece of work in the upper half, in the lower one how many of its blocks nobody has begun. What is
-  // above is only read by a thread that has taken a block: until it is done nobody changes it.
+  // The number of the piece of work in the upper half, in the lower one how many of its blocks nobody has begun. What
+  // is above is only read by a thread that has taken a block: until it is done nobody changes it.
   std::atomic<std::uint64_t> to_begin_{0};
   std::atomic<std::size_t> n_to_end_{0};
   std::atomic<bool> closed_{false};

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-
 #if !defined(_WIN32)
 #include <pthread.h>
 #include <signal.h>

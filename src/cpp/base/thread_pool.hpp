@@ -1,4 +1,5 @@
-// Threads that wait for work. A call that can use several of them finds them awake or wakes them, and starts no new ones.
+// Threads that wait for work. A call that can use several of them finds them awake or wakes them, and starts no new
+// ones.
 #pragma once
 
 #include <atomic>
@@ -12,8 +13,8 @@ class ThreadPool;
 // Work that at most n_helpers threads of the pool join, each by calling `run` once, which must not throw.
 //
 // The caller does the work too, closes it when nothing is left, and waits only for those who joined. So calls from
-// several threads, and calls within calls, share the pool and cannot wait for each other. Where the system gives no more
-// threads, fewer come.
+// several threads, and calls within calls, share the pool and cannot wait for each other. Where the system gives no
+// more threads, fewer come.
 class SharedWork {
  public:
   SharedWork(int n_helpers, std::function<void()> run);

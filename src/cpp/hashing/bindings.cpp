@@ -1,6 +1,7 @@
+#include "base/bindings.hpp"
+
 #include <algorithm>
 
-#include "base/bindings.hpp"
 #include "hashing/hasher.hpp"
 
 namespace gcwsnet {
@@ -40,9 +41,12 @@ void with_csr_rows(const Hasher& hasher, const Vector& data, const Vector& indic
     with_index_type(indices.dtype(), [&](auto index) {
       using Number = decltype(number);
       using Index = decltype(index);
-      const CsrRows<Number, Index> rows{static_cast<const Number*>(data.data()), static_cast<const Index*>(indices.data()),
-                                        static_cast<const Index*>(indptr.data()), indptr.shape(0) - 1,
-                                        hasher.n_columns(), data.shape(0)};
+      const CsrRows<Number, Index> rows{static_cast<const Number*>(data.data()),
+                                        static_cast<const Index*>(indices.data()),
+                                        static_cast<const Index*>(indptr.data()),
+                                        indptr.shape(0) - 1,
+                                        hasher.n_columns(),
+                                        data.shape(0)};
       {
         nb::gil_scoped_release released;
         rows.check();
@@ -52,11 +56,12 @@ void with_csr_rows(const Hasher& hasher, const Vector& data, const Vector& indic
   });
 }
 
-void write_samples(Hasher& hasher, const RowSource& rows, const ReadOptions& how, const OutMatrix& i_star, const OutMatrix& t_star,
-                   int n_threads) {
+void write_samples(Hasher& hasher, const RowSource& rows, const ReadOptions& how, const OutMatrix& i_star,
+                   const OutMatrix& t_star, int n_threads) {
   for (const OutMatrix* out : {&i_star, &t_star}) {
     require(out->dtype() == nb::dtype<std::int64_t>(), "i_star and t_star must be int64");
-    require(out->shape(0) == rows.n_rows() && out->shape(1) == hasher.n_hashes(), "i_star and t_star must be rows x hashes");
+    require(out->shape(0) == rows.n_rows() && out->shape(1) == hasher.n_hashes(),
+            "i_star and t_star must be rows x hashes");
     require(out->stride(1) == 1 && out->stride(0) == static_cast<std::int64_t>(hasher.n_hashes()),
             "i_star and t_star must be contiguous");
   }
@@ -66,11 +71,13 @@ void write_samples(Hasher& hasher, const RowSource& rows, const ReadOptions& how
   });
 }
 
-void write_codes(Hasher& hasher, const RowSource& rows, const ReadOptions& how, const Encoding& encoding, const OutMatrix& out,
-                 int n_threads) {
+void write_codes(Hasher& hasher, const RowSource& rows, const ReadOptions& how, const Encoding& encoding,
+                 const OutMatrix& out, int n_threads) {
   require(out.shape(0) == rows.n_rows() && out.shape(1) == hasher.n_hashes(), "codes must be rows x hashes");
-  require(out.stride(1) == 1 && out.stride(0) == static_cast<std::int64_t>(hasher.n_hashes()), "codes must be contiguous");
-  require(static_cast<int>(out.itemsize()) * 8 >= encoding.bits + encoding.t_bits, "the codes' type must hold their bits");
+  require(out.stride(1) == 1 && out.stride(0) == static_cast<std::int64_t>(hasher.n_hashes()),
+          "codes must be contiguous");
+  require(static_cast<int>(out.itemsize()) * 8 >= encoding.bits + encoding.t_bits,
+          "the codes' type must hold their bits");
   with_code_type(out.dtype(), [&](auto code) {
     without_gil([&](StopToken& stop_token) {
       hasher.codes(rows, how, encoding, static_cast<decltype(code)*>(out.data()), n_threads, stop_token);
@@ -119,14 +126,18 @@ void bind_hashing(nb::module_& m) {
           "use_caps",
           [](Hasher& self, const Vector& log_caps, const Vector& ends) {
             const std::size_t n = 2 * self.n_columns();
-            const auto* log_cap = contiguous<const float>(log_caps, n, "log_caps must be one float32 per feature, contiguous");
-            const auto* end = contiguous<const std::uint64_t>(ends, n, "ends must be one uint64 per feature, contiguous");
+            const auto* log_cap =
+                contiguous<const float>(log_caps, n, "log_caps must be one float32 per feature, contiguous");
+            const auto* end =
+                contiguous<const std::uint64_t>(ends, n, "ends must be one uint64 per feature, contiguous");
             nb::gil_scoped_release released;
             require(std::is_sorted(end, end + n) && end[n - 1] == std::uint64_t{1} << 63,
                     "ends must never fall and end with 2**63");
             self.sampler().use_caps(log_cap, end);
           },
-          "log_caps"_a, "ends"_a, "Set the caps of all features and the ends of their points; for the method REJECTION, before rows are hashed.")
+          "log_caps"_a, "ends"_a,
+          "Set the caps of all features and the ends of their points; for the method REJECTION, before rows are "
+          "hashed.")
       .def(
           "samples_of_dense",
           [](Hasher& self, const Matrix& X, float p, bool nan_is_zero, const OutMatrix& i_star, const OutMatrix& t_star,
@@ -144,7 +155,8 @@ void bind_hashing(nb::module_& m) {
               write_samples(self, rows, {p, nan_is_zero}, i_star, t_star, n_threads);
             });
           },
-          "data"_a, "indices"_a, "indptr"_a, "p"_a, "nan_is_zero"_a, "i_star"_a.noconvert(), "t_star"_a.noconvert(), "n_threads"_a)
+          "data"_a, "indices"_a, "indptr"_a, "p"_a, "nan_is_zero"_a, "i_star"_a.noconvert(), "t_star"_a.noconvert(),
+          "n_threads"_a)
       .def(
           "codes_of_dense",
           [](Hasher& self, const Matrix& X, float p, bool nan_is_zero, const Encoding& encoding, const OutMatrix& out,

@@ -9,7 +9,7 @@ namespace gcwsnet {
 
 namespace {
 
-constexpr std::size_t kAtOnce = 1024;                    // pairs of a feature and a hash
+constexpr std::size_t kAtOnce = 1024;                   // pairs of a feature and a hash
 constexpr std::size_t kMaxKept = std::size_t{1} << 28;  // features: their numbers are places of a gather
 constexpr std::uint32_t kNone = 0xffffffffu;
 constexpr std::uint64_t kWorst = ~std::uint64_t{0};
@@ -100,7 +100,8 @@ class Binwise : public Sampler {
 
 class BinwiseRowSampler : public RowSampler {
  public:
-  BinwiseRowSampler(const HashingFunctions& functions, const Binwise& binwise, const Binwise::Kept& kept, StopToken& stop_token)
+  BinwiseRowSampler(const HashingFunctions& functions, const Binwise& binwise, const Binwise::Kept& kept,
+                    StopToken& stop_token)
       : RowSampler(stop_token), functions_(functions), binwise_(binwise), keys_(binwise.keys()), kept_(kept) {}
 
  private:
@@ -206,8 +207,8 @@ class BinwiseRowSampler : public RowSampler {
   const Binwise& binwise_;
   const SampleKeys& keys_;
   const Binwise::Kept kept_;
-  std::vector<std::uint64_t> best_;   // of each bin: the order of a, and the entry
-  std::vector<std::uint32_t> first_;  // entry of each bin
+  std::vector<std::uint64_t> best_;                // of each bin: the order of a, and the entry
+  std::vector<std::uint32_t> first_;               // entry of each bin
   UninitializedVector<std::uint32_t> bin_, next_;  // of each entry: its bin, and the next entry in it
   UninitializedVector<float> t_;
   PairBuffer buffer_;
@@ -245,7 +246,8 @@ Binwise::Kept Binwise::kept_for(std::size_t n_entries) {
   const std::size_t column_bytes = Columns::bytes(n_features), drawn_bytes = DrawnBins::bytes(n_bins_);
   const ForkSafeLock lock;
   entries_seen_ += n_entries;
-  if (!columns_ && n_features <= kMaxKept && entries_seen_ >= n_features && column_bytes <= table_bytes_ - taken_bytes_) {
+  if (!columns_ && n_features <= kMaxKept && entries_seen_ >= n_features &&
+      column_bytes <= table_bytes_ - taken_bytes_) {
     columns_ = std::make_unique<Columns>(n_features);
     taken_bytes_ += column_bytes;
   }
@@ -270,7 +272,7 @@ void Binwise::finish(Columns& columns, const HashingFunctions& functions, int n_
       }
       const PairTable& table = columns.table;
       functions.fill_pairs(buffer.pairs(), keys_.hash_blocks(),
-                     {table.inverse_r + first, table.beta + first, table.offset + first, table.r + first});
+                           {table.inverse_r + first, table.beta + first, table.offset + first, table.r + first});
     };
   });
 }
@@ -290,7 +292,9 @@ MakeBatchSampler Binwise::start(const HashingFunctions& functions, const RowSour
   const Kept kept = kept_for(rows.max_entries());
   if (kept.columns != nullptr) finish(*kept.columns, functions, n_threads, stop_token);
   if (kept.drawn != nullptr) finish(*kept.drawn, n_threads, stop_token);
-  return [this, &functions, kept, &stop_token] { return std::make_unique<BinwiseRowSampler>(functions, *this, kept, stop_token); };
+  return [this, &functions, kept, &stop_token] {
+    return std::make_unique<BinwiseRowSampler>(functions, *this, kept, stop_token);
+  };
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ class ExtremalRowSampler : public RowSampler {
       if (block % kBlocksBetweenPolls == 0) stop_token_.poll();
       const std::size_t at = block * kHashBlock;
       functions_.lowest_points(entries_, cells_, max_lag, keys_.hash_block(block),
-                         {samples.a + at, samples.t + at, samples.i + at});
+                               {samples.a + at, samples.t + at, samples.i + at});
     }
     entries_.n = 0;
   }
@@ -78,7 +78,8 @@ class Extremal : public Sampler {
   explicit Extremal(const SampleKeys& keys) : keys_(keys) {}
 
   MakeBatchSampler start(const HashingFunctions& functions, const RowSource&, int, StopToken& stop_token) override {
-    return [this, &functions, &stop_token] { return std::make_unique<ExtremalRowSampler>(functions, keys_, stop_token); };
+    return
+        [this, &functions, &stop_token] { return std::make_unique<ExtremalRowSampler>(functions, keys_, stop_token); };
   }
 
  private:

@@ -100,7 +100,8 @@ class LowestPoints {
   }
 
   GCWSNET_INLINE Floats position(const Words& low, const Words& high, const Key& step) const {
-    return unit31(word_of_folded(low ^ position_low_ ^ words(fold(step.low)), high ^ position_high_ ^ words(step.high)));
+    return unit31(
+        word_of_folded(low ^ position_low_ ^ words(fold(step.low)), high ^ position_high_ ^ words(step.high)));
   }
   GCWSNET_INLINE Floats height(const Words& low, const Words& high, const Key& step) const {
     return minus_log1m(

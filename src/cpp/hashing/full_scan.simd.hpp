@@ -1,4 +1,5 @@
-// Algorithm 1 on one row and sixteen hashes: the full scan over the row's non-zero entries, or over a further piece of them.
+// Algorithm 1 on one row and sixteen hashes: the full scan over the row's non-zero entries, or over a further piece of
+// them.
 #pragma once
 
 #include "hashing/parameters.simd.hpp"
@@ -9,7 +10,8 @@ namespace GCWSNET_ISA {
 // The smallest a of each hash so far, with its t and its feature.
 class Best {
  public:
-  GCWSNET_INLINE explicit Best(const Samples& at) : a_(load<Floats>(at.a)), t_(load<Floats>(at.t)), i_(load<Words>(at.i)) {}
+  GCWSNET_INLINE explicit Best(const Samples& at)
+      : a_(load<Floats>(at.a)), t_(load<Floats>(at.t)), i_(load<Words>(at.i)) {}
 
   GCWSNET_INLINE Best(const Floats& a, const Floats& t, const Words& i) : a_(a), t_(t), i_(i) {}
 
@@ -48,8 +50,8 @@ class Best {
   Words i_;
 };
 
-// `table` holds the parameters of all features for these sixteen hashes. If it is too large for the nearest cache, `far`,
-// what will be needed is asked for ahead.
+// `table` holds the parameters of all features for these sixteen hashes. If it is too large for the nearest cache,
+// `far`, what will be needed is asked for ahead.
 template <bool far>
 GCWSNET_INLINE void scan_entries(const Entries& row, const float* table, Best& best) {
   for (std::size_t e = 0; e < row.n; ++e) {

@@ -9,8 +9,8 @@
 
 namespace gcwsnet {
 
-inline constexpr int kHashBlock = 16;               // hashes are worked on sixteen at a time
-inline constexpr int kTableRow = 4 * kHashBlock;    // 1/r, beta, offset and r of one feature for a block of hashes
+inline constexpr int kHashBlock = 16;             // hashes are worked on sixteen at a time
+inline constexpr int kTableRow = 4 * kHashBlock;  // 1/r, beta, offset and r of one feature for a block of hashes
 
 // The four keys of each hash of a block.
 struct HashKeys {
@@ -60,10 +60,11 @@ struct PrunedWorkspace {
 // features out by that bound allows for it.
 inline constexpr float kSlack = 0x1p-20f, kSlackOffset = 64.0f;
 
-// Features in ascending order of s = ln c - r, a list for each hash of a block. Sixteen places of a list stand together, in a
-// chunk [s, 1/r, beta, offset, r, slot][place], so that a scan reads one line of memory after the other, whether it takes
-// place by place or many at once. The first chunks of all hashes come first, then the second ones, and so on. Places
-// behind the last one have an infinite offset and so never win. Another chunk can be read behind the last.
+// Features in ascending order of s = ln c - r, a list for each hash of a block. Sixteen places of a list stand
+// together, in a chunk [s, 1/r, beta, offset, r, slot][place], so that a scan reads one line of memory after the other,
+// whether it takes place by place or many at once. The first chunks of all hashes come first, then the second ones, and
+// so on. Places behind the last one have an infinite offset and so never win. Another chunk can be read behind the
+// last.
 struct SortedFeatures {
   const float* chunks;
   std::size_t length;
@@ -73,8 +74,9 @@ inline constexpr int kListFields = 6, kListChunk = 16;
 inline constexpr int kChunkSize = kListFields * kListChunk, kNextChunk = kHashBlock * kChunkSize;
 inline constexpr int kPrefetch = 8;
 
-// Rows side by side, L[slot][row], minus infinity where a row has no such feature. slot = feature >> shift: with a shift of
-// 1 there are no negative parts. As many rows as the instruction set takes at once, HashingFunctions::row_group, or one.
+// Rows side by side, L[slot][row], minus infinity where a row has no such feature. slot = feature >> shift: with a
+// shift of 1 there are no negative parts. As many rows as the instruction set takes at once,
+// HashingFunctions::row_group, or one.
 struct RowsByFeature {
   const float* L;
   int shift;
@@ -85,9 +87,9 @@ inline constexpr int kMaxRowGroup = 32;
 
 // What is known of a row when it has been read.
 struct RowSummary {
-  std::size_t n;     // non-zero entries
-  float largest_L;   // minus infinity for a row without entries
-  bool negative;     // whether it may have negative entries
+  std::size_t n;    // non-zero entries
+  float largest_L;  // minus infinity for a row without entries
+  bool negative;    // whether it may have negative entries
 };
 
 // The entries of a row that are much larger than the rest, see scan_plan.hpp.
@@ -118,8 +120,8 @@ struct PointEntries {
   std::size_t n;
   std::uint32_t feature[kMax];
   std::uint32_t folded_low[kMax], high[kMax];  // of the key of the feature
-  std::uint32_t lag[kMax];                      // how many cells below the highest one of the row
-  float above[kMax];                            // w - 1, the weight above the lower end of the cell
+  std::uint32_t lag[kMax];                     // how many cells below the highest one of the row
+  float above[kMax];                           // w - 1, the weight above the lower end of the cell
 };
 
 // The keys of the points in the cells that matter for a row: cell number d is d below the highest one.
@@ -130,10 +132,10 @@ struct CellKeys {
 };
 
 struct Encoding {
-  bool mixed = true;         // else the paper's low bits of i*
-  bool all_of_t = true;      // mix t* in too
-  int bits = 8;              // 1 to 32
-  int t_bits = 0;            // bits of t* appended, 0 to 8
+  bool mixed = true;     // else the paper's low bits of i*
+  bool all_of_t = true;  // mix t* in too
+  int bits = 8;          // 1 to 32
+  int t_bits = 0;        // bits of t* appended, 0 to 8
   std::uint32_t n_columns = 0;
 };
 
@@ -155,8 +157,8 @@ struct HashingFunctions {
   void (*scan_table)(const Entries& row, const float* table, bool far, const Samples& samples);
   void (*scan_generated)(const Entries& row, const HashKeys& hashes, const Samples& samples);
   // ranks.simd.hpp
-  void (*fill_ranks)(const Key* features, std::size_t n, const HashKeys* hashes, std::size_t n_blocks, std::uint8_t* ranks,
-                     std::size_t width);
+  void (*fill_ranks)(const Key* features, std::size_t n, const HashKeys* hashes, std::size_t n_blocks,
+                     std::uint8_t* ranks, std::size_t width);
   std::size_t (*scan_ranks)(const Entries& row, const RankTable& table, std::size_t n_ahead, std::uint32_t* entries,
                             const Ties& ties);
   // pruned_scan.simd.hpp

@@ -13,7 +13,7 @@ constexpr std::size_t kBlocksAtOnce = 64;
 constexpr std::size_t kNearBytes = std::size_t{1} << 18;  // a larger block of the table is not all in a near cache
 constexpr std::size_t kFewRows = 4;                       // fewer are scanned one by one, several hashes at once
 constexpr std::size_t kPiece = std::size_t{1} << 16;      // entries scanned between two looks at the stop token
-constexpr std::size_t kMaxTies = 4096;                 // of a row of zeros and ones; with more it is hashed another way
+constexpr std::size_t kMaxTies = 4096;  // of a row of zeros and ones; with more it is hashed another way
 constexpr std::size_t kRowsBetweenPolls = 64;
 
 // The table for the rows of a matrix: for 0/1 rows ranks, for others parameters, or none.
@@ -24,8 +24,8 @@ struct BuiltTables {
 
 class GcwsBatchSampler : public BatchSampler {
  public:
-  GcwsBatchSampler(const HashingFunctions& functions, const SampleKeys& keys, Scan scan, Tables& tables, const BuiltTables& ready,
-                   StopToken& stop_token)
+  GcwsBatchSampler(const HashingFunctions& functions, const SampleKeys& keys, Scan scan, Tables& tables,
+                   const BuiltTables& ready, StopToken& stop_token)
       : functions_(functions),
         keys_(keys),
         scan_(scan),
@@ -82,8 +82,9 @@ class GcwsBatchSampler : public BatchSampler {
   const std::size_t group_;  // rows that are scanned together
 
   UninitializedVector<Key> key_;      // of the entries, where parameters are generated
-  std::vector<std::uint32_t> entry_;                                        // of the least rank, for each hash
-  std::vector<std::uint32_t> tied_entry_, pair_hash_, pair_low_, pair_high_, pair_order_;  // that share the least rank of a hash
+  std::vector<std::uint32_t> entry_;  // of the least rank, for each hash
+  std::vector<std::uint32_t> tied_entry_, pair_hash_, pair_low_, pair_high_,
+      pair_order_;  // that share the least rank of a hash
   std::vector<float> zeros_, pair_t_;
   std::vector<std::uint64_t> least_;
   std::unique_ptr<PrunedWorkspace> pruned_;
@@ -125,7 +126,8 @@ std::vector<Plan> GcwsBatchSampler::plan(const SortedLists* lists, const RowBatc
       for (std::size_t r = first; r < end; ++r) {
         const Entries row = rows.row(r);
         const RowSummary& summary = rows.summary[r];
-        const float sum = summary.n == 0 ? 1.0f : std::max(functions_.sum_of_exp(row.L, row.n, summary.largest_L), 1.0f);
+        const float sum =
+            summary.n == 0 ? 1.0f : std::max(functions_.sum_of_exp(row.L, row.n, summary.largest_L), 1.0f);
         views_.push_back({row.L, row.n, summary.n, summary.largest_L, summary.largest_L + std::log(sum)});
       }
       if (scan_ == Scan::kAuto) {
@@ -139,8 +141,9 @@ std::vector<Plan> GcwsBatchSampler::plan(const SortedLists* lists, const RowBatc
       if (plan.scans_entries()) {  // the heavy ones, or all
         const std::size_t before = heavy_.size();
         heavy_.resize(before + rows.n_entries(r));
-        const HeavyPart part = functions_.take_heavy(rows.row(r), plan.heavy ? plan.threshold + views_[r - first].log_sum : none,
-                                               heavy_.feature.data() + before, heavy_.L.data() + before);
+        const HeavyPart part =
+            functions_.take_heavy(rows.row(r), plan.heavy ? plan.threshold + views_[r - first].log_sum : none,
+                                  heavy_.feature.data() + before, heavy_.L.data() + before);
         heavy_.resize(before + part.n);
         limit_[r] = part.largest_of_rest;
       }
@@ -178,8 +181,8 @@ void GcwsBatchSampler::sample_by_ranks(const RowBatch& rows, SampleBuffer& sampl
   }
 }
 
-// Of the entries that share the least rank of a hash the one with the least a; on a tie the lowest feature, which stands behind
-// the order of a in one number. There is no branch: nobody could predict it.
+// Of the entries that share the least rank of a hash the one with the least a; on a tie the lowest feature, which
+// stands behind the order of a in one number. There is no branch: nobody could predict it.
 void GcwsBatchSampler::break_ties(const Entries& row, std::size_t n, const Samples& samples) {
   const std::size_t padded = (n + kHashBlock - 1) / kHashBlock * kHashBlock;
   for (std::size_t at = 0; at < padded; ++at) {
@@ -189,7 +192,7 @@ void GcwsBatchSampler::break_ties(const Entries& row, std::size_t n, const Sampl
     if (at >= n) pair_hash_[at] = 0;
   }
   functions_.scan_pairs({pair_low_.data(), pair_high_.data(), pair_hash_.data(), n}, zeros_.data(), keys_.hash_blocks(),
-                  pair_order_.data(), pair_t_.data());
+                        pair_order_.data(), pair_t_.data());
   least_.resize(keys_.padded_hashes());
   for (std::size_t at = 0; at < n; ++at) least_[pair_hash_[at]] = std::numeric_limits<std::uint64_t>::max();
   for (std::size_t at = 0; at < n; ++at) {
@@ -201,7 +204,8 @@ void GcwsBatchSampler::break_ties(const Entries& row, std::size_t n, const Sampl
 
 void GcwsBatchSampler::sample_by_table(const RowBatch& rows, SampleBuffer& samples) {
   const std::size_t n = rows.n_rows();
-  const bool negative = std::any_of(rows.summary.begin(), rows.summary.end(), [](const auto& row) { return row.negative; });
+  const bool negative =
+      std::any_of(rows.summary.begin(), rows.summary.end(), [](const auto& row) { return row.negative; });
   const int shift = negative ? 0 : 1;
   const SortedLists* lists = lists_pay(rows) ? tables_.lists(shift, stop_token_) : nullptr;
   const std::vector<Plan> plans = plan(lists, rows);
@@ -246,9 +250,10 @@ void GcwsBatchSampler::sample_generated(const RowBatch& rows, std::size_t r, Sam
 }
 
 void GcwsBatchSampler::interleave(const RowBatch& rows, std::size_t start, std::size_t n, std::size_t lanes,
-                                        int shift) {
+                                  int shift) {
   by_feature_.resize((keys_.n_features() >> shift) * lanes);
-  if (lanes == group_ && rows.start[start + n] - rows.start[start] == n * keys_.n_columns()) {  // an entry for each column
+  if (lanes == group_ &&
+      rows.start[start + n] - rows.start[start] == n * keys_.n_columns()) {  // an entry for each column
     Entries group[kMaxRowGroup];
     for (std::size_t lane = 0; lane < lanes; ++lane) group[lane] = rows.row(start + std::min(lane, n - 1));
     functions_.interleave_rows(group, keys_.n_columns(), shift, by_feature_.data());

@@ -36,8 +36,8 @@ KeyStream::Purpose salts_of(Hasher::Method method) {
 
 }  // namespace
 
-Hasher::Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes,
-               Scan scan, Method method)
+Hasher::Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes, Scan scan,
+               Method method)
     : keys_(seed, 2 * n_columns, n_hashes),
       sampler_(make_sampler(method, keys_, table_bytes, scan)),
       salts_low_(keys_.padded_hashes()),
@@ -50,7 +50,8 @@ Hasher::Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, 
   }
 }
 
-void Hasher::hash(const RowSource& rows, const ReadOptions& how, int n_threads, StopToken& stop_token, const Sink& sink) {
+void Hasher::hash(const RowSource& rows, const ReadOptions& how, int n_threads, StopToken& stop_token,
+                  const Sink& sink) {
   const std::size_t n_rows = rows.n_rows(), max_entries = rows.max_entries();
   if (n_rows == 0) return;
   const HashingFunctions& functions = chosen_instruction_set().hashing;
@@ -59,9 +60,11 @@ void Hasher::hash(const RowSource& rows, const ReadOptions& how, int n_threads, 
   const std::size_t entries_per_row = max_entries / n_rows + 1;
   const auto rows_with = [&](std::size_t n_entries) {  // whole groups where there are several
     const std::size_t n = n_entries / entries_per_row;
-    return std::max<std::size_t>(n / kMaxRowGroup * kMaxRowGroup, std::min<std::size_t>(kMaxRowGroup, kMaxEntries / entries_per_row));
+    return std::max<std::size_t>(n / kMaxRowGroup * kMaxRowGroup,
+                                 std::min<std::size_t>(kMaxRowGroup, kMaxEntries / entries_per_row));
   };
-  const std::size_t share = n_rows / (4 * static_cast<std::size_t>(std::max(n_threads, 1))) / kMaxRowGroup * kMaxRowGroup;
+  const std::size_t share =
+      n_rows / (4 * static_cast<std::size_t>(std::max(n_threads, 1))) / kMaxRowGroup * kMaxRowGroup;
   const std::size_t rows_per_block =
       std::max<std::size_t>(1, std::min({kMaxRows, rows_with(kMaxEntries), kMaxSamples / keys_.padded_hashes(),
                                          std::max<std::size_t>(share, 64)}));
@@ -110,21 +113,23 @@ void Hasher::samples(const RowSource& rows, const ReadOptions& how, std::int64_t
 template <class Code>
 void Hasher::codes(const RowSource& rows, const ReadOptions& how, const Encoding& encoding, Code* out, int n_threads,
                    StopToken& stop_token) {
-  hash(rows, how, n_threads, stop_token, [&](const HashingFunctions& functions, std::size_t row, const Samples& samples) {
-    std::uint32_t high[kHashBlock], low[kHashBlock];
-    for (std::size_t j = 0; j < n_hashes(); j += kHashBlock) {
-      functions.encode(encoding, samples.i + j, samples.t + j, salts_low_.data() + j, salts_high_.data() + j, high, low);
-      const std::size_t here = std::min<std::size_t>(kHashBlock, n_hashes() - j);
-      Code* to = out + row * n_hashes() + j;
-      if (encoding.t_bits == 0) {
-        for (std::size_t lane = 0; lane < here; ++lane) to[lane] = static_cast<Code>(high[lane]);
-        continue;
-      }
-      for (std::size_t lane = 0; lane < here; ++lane) {
-        to[lane] = static_cast<Code>((std::uint64_t{high[lane]} << encoding.t_bits) | low[lane]);
-      }
-    }
-  });
+  hash(rows, how, n_threads, stop_token,
+       [&](const HashingFunctions& functions, std::size_t row, const Samples& samples) {
+         std::uint32_t high[kHashBlock], low[kHashBlock];
+         for (std::size_t j = 0; j < n_hashes(); j += kHashBlock) {
+           functions.encode(encoding, samples.i + j, samples.t + j, salts_low_.data() + j, salts_high_.data() + j, high,
+                            low);
+           const std::size_t here = std::min<std::size_t>(kHashBlock, n_hashes() - j);
+           Code* to = out + row * n_hashes() + j;
+           if (encoding.t_bits == 0) {
+             for (std::size_t lane = 0; lane < here; ++lane) to[lane] = static_cast<Code>(high[lane]);
+             continue;
+           }
+           for (std::size_t lane = 0; lane < here; ++lane) {
+             to[lane] = static_cast<Code>((std::uint64_t{high[lane]} << encoding.t_bits) | low[lane]);
+           }
+         }
+       });
 }
 
 #define GCWSNET_FOR_CODES(Code) \

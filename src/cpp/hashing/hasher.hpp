@@ -14,8 +14,8 @@ class Hasher {
   enum class Method { kGcws, kRejection, kBinwise, kExtremal, kMinwise };
 
   // Tables take at most `table_bytes`. `scan` is for GCWS.
-  Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes,
-         Scan scan, Method method);
+  Hasher(std::uint64_t seed, std::size_t n_columns, std::size_t n_hashes, std::size_t table_bytes, Scan scan,
+         Method method);
   Hasher(const Hasher&) = delete;  // the sampler refers to the keys
   Hasher& operator=(const Hasher&) = delete;
 

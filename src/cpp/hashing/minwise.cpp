@@ -29,7 +29,7 @@ class MinwiseRowSampler : public RowSampler {
         if (block % kBlocksBetweenPolls == 0) stop_token_.poll();
         const std::size_t at = block * kHashBlock;
         functions_.min_words({row.feature + from, nullptr, key_, n}, keys_.hash_block(block), least_.data() + at,
-                         samples.i + at);
+                             samples.i + at);
       }
     }
   }
@@ -45,7 +45,8 @@ class Minwise : public Sampler {
   explicit Minwise(const SampleKeys& keys) : keys_(keys) {}
 
   MakeBatchSampler start(const HashingFunctions& functions, const RowSource&, int, StopToken& stop_token) override {
-    return [this, &functions, &stop_token] { return std::make_unique<MinwiseRowSampler>(functions, keys_, stop_token); };
+    return
+        [this, &functions, &stop_token] { return std::make_unique<MinwiseRowSampler>(functions, keys_, stop_token); };
   }
 
  private:

@@ -6,7 +6,8 @@
 namespace gcwsnet {
 namespace GCWSNET_ISA {
 
-// The word of a feature for each hash, read as a signed number. As in word(), but for the last step, which no order needs.
+// The word of a feature for each hash, read as a signed number. As in word(), but for the last step, which no order
+// needs.
 GCWSNET_INLINE Ints minwise_word(const Words& folded, const Words& high) {
   const Words x = folded * words(0x7feb352du);
   return bits<Ints>((x ^ (x >> 15) ^ high) * words(0x846ca68bu));

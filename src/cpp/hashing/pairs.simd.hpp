@@ -1,4 +1,5 @@
-// Algorithm 1 on pairs of a feature and a hash, sixteen at a time: for bin-wise sampling, where each entry meets few hashes.
+// Algorithm 1 on pairs of a feature and a hash, sixteen at a time: for bin-wise sampling, where each entry meets few
+// hashes.
 #pragma once
 
 #include "hashing/parameters.simd.hpp"
@@ -16,7 +17,8 @@ GCWSNET_INLINE void for_each_pack(const Pairs& pairs, const HashKeys* hashes, Fu
     const std::size_t n = rest < ParameterPacks::kMax ? rest : ParameterPacks::kMax;
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t at = from + i * kLanes;
-      const Words hash = load<Words>(pairs.hash + at), low = load<Words>(pairs.low + at), high = load<Words>(pairs.high + at);
+      const Words hash = load<Words>(pairs.hash + at), low = load<Words>(pairs.low + at),
+                  high = load<Words>(pairs.high + at);
       const Words place = (hash >> 4) * words(kNumbers) + (hash & words(kLanes - 1));
       Words h[4];
 #pragma GCC unroll 4

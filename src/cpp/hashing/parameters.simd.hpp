@@ -1,4 +1,5 @@
-// The random parameters of Algorithm 1: r and c of Gamma(2, 1), beta of Uniform(0, 1), for one feature and sixteen hashes.
+// The random parameters of Algorithm 1: r and c of Gamma(2, 1), beta of Uniform(0, 1), for one feature and sixteen
+// hashes.
 //
 // Four 32-bit words come from the key of the feature and the four keys of the hash. With uniforms w1, u2, v2 and
 //   E1 = -ln(1 - w1), E2 = -ln v2, c = E1 + E2, r = -ln(u1 u2) where u1 = E1 / c,
@@ -26,13 +27,9 @@ GCWSNET_INLINE Words folded(const Words& low) { return low ^ (low >> 16); }
 GCWSNET_INLINE Words word(const Words& low, const Words& high) { return word_of_folded(folded(low), high); }
 
 // An odd multiple of 2^-31 below 1, rounded to a float: fine steps where it is small.
-GCWSNET_INLINE Floats unit31(const Words& h) {
-  return to_floats(bits<Ints>((h >> 1) | words(1))) * floats(0x1p-31f);
-}
+GCWSNET_INLINE Floats unit31(const Words& h) { return to_floats(bits<Ints>((h >> 1) | words(1))) * floats(0x1p-31f); }
 // An odd multiple of 2^-24 below 1.
-GCWSNET_INLINE Floats unit24(const Words& h) {
-  return to_floats(bits<Ints>((h >> 8) | words(1))) * floats(0x1p-24f);
-}
+GCWSNET_INLINE Floats unit24(const Words& h) { return to_floats(bits<Ints>((h >> 8) | words(1))) * floats(0x1p-24f); }
 
 // What the scan needs of (r, c, beta): t = floor(L inverse_r + beta) and a = offset - r t.
 struct Parameters {
@@ -40,8 +37,12 @@ struct Parameters {
 };
 
 // The uniforms w1 and u2 share the first two words.
-GCWSNET_INLINE Floats uniform_w1(const Words& h0, const Words& h1) { return unit31((h0 & words(0xffff0000u)) | (h1 >> 16)); }
-GCWSNET_INLINE Floats uniform_u2(const Words& h0, const Words& h1) { return unit31((h0 << 16) | (h1 & words(0xffffu))); }
+GCWSNET_INLINE Floats uniform_w1(const Words& h0, const Words& h1) {
+  return unit31((h0 & words(0xffff0000u)) | (h1 >> 16));
+}
+GCWSNET_INLINE Floats uniform_u2(const Words& h0, const Words& h1) {
+  return unit31((h0 << 16) | (h1 & words(0xffffu)));
+}
 GCWSNET_INLINE Parameters parameters(const Floats& e1, const Floats& c, const Floats& u2, const Floats& beta) {
   const Floats log_c = log(c);
   const Floats r = maximum(log_c - log(e1 * u2), floats(kSmallestR));
@@ -56,11 +57,12 @@ GCWSNET_INLINE Words word_of(const Key& feature, const HashKeys& hashes, int w) 
   return word(words(feature.low) ^ load<Words>(hashes.low[w]), words(feature.high) ^ load<Words>(hashes.high[w]));
 }
 GCWSNET_INLINE Parameters parameters(const Key& feature, const HashKeys& hashes) {
-  return parameters(word_of(feature, hashes, 0), word_of(feature, hashes, 1), word_of(feature, hashes, 2), word_of(feature, hashes, 3));
+  return parameters(word_of(feature, hashes, 0), word_of(feature, hashes, 1), word_of(feature, hashes, 2),
+                    word_of(feature, hashes, 3));
 }
 
-// The same parameters for several packs, in steps. Each pack is a long chain of operations that wait for one another, longer
-// than what a processor looks ahead; in short steps the packs go side by side.
+// The same parameters for several packs, in steps. Each pack is a long chain of operations that wait for one another,
+// longer than what a processor looks ahead; in short steps the packs go side by side.
 class ParameterPacks {
  public:
   static constexpr std::size_t kMax = 8;
@@ -72,7 +74,8 @@ class ParameterPacks {
     store(beta_[pack], unit24(h3));
   }
   GCWSNET_INLINE void set(std::size_t pack, const Key& feature, const HashKeys& hashes) {
-    set(pack, word_of(feature, hashes, 0), word_of(feature, hashes, 1), word_of(feature, hashes, 2), word_of(feature, hashes, 3));
+    set(pack, word_of(feature, hashes, 0), word_of(feature, hashes, 1), word_of(feature, hashes, 2),
+        word_of(feature, hashes, 3));
   }
   // After the first n packs are set.
   GCWSNET_INLINE void take_logarithms(std::size_t n) {
@@ -83,11 +86,13 @@ class ParameterPacks {
     }
   }
   GCWSNET_INLINE Parameters at(std::size_t pack) const {
-    return parameters(load<Floats>(e1_[pack]), load<Floats>(c_[pack]), load<Floats>(u2_[pack]), load<Floats>(beta_[pack]));
+    return parameters(load<Floats>(e1_[pack]), load<Floats>(c_[pack]), load<Floats>(u2_[pack]),
+                      load<Floats>(beta_[pack]));
   }
 
  private:
-  float w1_[kMax][kLanes], u2_[kMax][kLanes], v2_[kMax][kLanes], beta_[kMax][kLanes], e1_[kMax][kLanes], c_[kMax][kLanes];
+  float w1_[kMax][kLanes], u2_[kMax][kLanes], v2_[kMax][kLanes], beta_[kMax][kLanes], e1_[kMax][kLanes],
+      c_[kMax][kLanes];
 };
 
 GCWSNET_INLINE void store_parameters(float* row, const Parameters& q) {
@@ -97,7 +102,8 @@ GCWSNET_INLINE void store_parameters(float* row, const Parameters& q) {
   store(row + 3 * kLanes, q.r);
 }
 GCWSNET_INLINE Parameters load_parameters(const float* row) {
-  return {load<Floats>(row), load<Floats>(row + kLanes), load<Floats>(row + 2 * kLanes), load<Floats>(row + 3 * kLanes)};
+  return {load<Floats>(row), load<Floats>(row + kLanes), load<Floats>(row + 2 * kLanes),
+          load<Floats>(row + 3 * kLanes)};
 }
 
 // The table rows of n features for one block of sixteen hashes.

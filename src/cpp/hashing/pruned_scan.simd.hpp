@@ -1,7 +1,7 @@
 // The samples of scan_generated, bit by bit, from the full parameters of only a few of the row's entries.
 //
 // An entry and a hash have s = ln c - r = ln(E1 u2), and a in (s - L, s - L + r]. The upper half of the hash's word 0
-// leads w1 <= E1, the lower half leads u2 (parameters.simd.hpp). So with M the greatest L, one word instead of four says
+// leads w1 <= E1, the lower half u2 (parameters.simd.hpp). So with M the greatest L, one word instead of four says
 //   a > ln(upper 2^-16) + ln(lower 2^-16) - L = ln(score 2^-32) - M  where  score = upper lower exp(M - L).
 // For a block of sixteen hashes the first pass finds the entries with the least scores. They are likely to win, and are
 // evaluated: the least a so far gives a bound. The second pass lists all other entries whose score lets them still win
@@ -104,7 +104,8 @@ inline std::size_t list_survivors(std::size_t n, const Floats& bound, const floa
 }
 
 // a and t of n packs of pairs of an entry and a hash, given as places in work.score.
-inline void evaluate(const Entries& row, const HashKeys& hashes, const std::uint16_t* places, std::size_t n, float* a, float* t) {
+inline void evaluate(const Entries& row, const HashKeys& hashes, const std::uint16_t* places, std::size_t n, float* a,
+                     float* t) {
   ParameterPacks packs;
   float L[ParameterPacks::kMax * kLanes];
   for (std::size_t pack = 0; pack < n; ++pack) {

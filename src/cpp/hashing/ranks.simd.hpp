@@ -1,8 +1,8 @@
-// 0/1 rows. Where L = 0, t = floor(beta) = 0 and a is the offset: each feature has one a for a hash. Its rank are four bits that
-// never fall as a rises: sixteen levels, each kLevel times as wide in exp(a) as the one below. The ranks of a feature for all
-// hashes stand together: a row takes a few lines of memory for each entry, however many columns there are, and those lines are
-// what it waits for. exp(a) of the best of n features is near 1 / n, so one hash in five or six has several features of the least
-// rank, whatever n; those are compared by their parameters.
+// 0/1 rows. Where L = 0, t = floor(beta) = 0 and a is the offset: each feature has one a for a hash. Its rank are four
+// bits that never fall as a rises: sixteen levels, each kLevel times as wide in exp(a) as the one below. The ranks of a
+// feature for all hashes stand together: a row takes a few lines of memory for each entry, however many columns there
+// are, and those lines are what it waits for. exp(a) of the best of n features is near 1 / n, so one hash in five or
+// six has several features of the least rank, whatever n; those are compared by their parameters.
 #pragma once
 
 #include "hashing/parameters.simd.hpp"
@@ -10,12 +10,14 @@
 namespace gcwsnet {
 namespace GCWSNET_ISA {
 
-// The highest rank begins at exp(a) = 0.4, the lowest ends at 0.002: few features are below, and a row has few if all are above.
+// The highest rank begins at exp(a) = 0.4, the lowest ends at 0.002: few features are below, and a row has few if all
+// are above.
 inline constexpr float kLevelsPerUnit = 2.64f, kLowestLevel = -0.92f - 15.0f / kLevelsPerUnit;
 
-// The ranks of n features. Those of 64 hashes are a word of 32 bytes: 32 hashes in the lower four bits, 32 in the upper.
-inline void fill_ranks(const Key* features, std::size_t n, const HashKeys* hashes, std::size_t n_blocks, std::uint8_t* ranks,
-                       std::size_t width) {
+// The ranks of n features. Those of 64 hashes are a word of 32 bytes: 32 hashes in the lower four bits, 32 in the
+// upper.
+inline void fill_ranks(const Key* features, std::size_t n, const HashKeys* hashes, std::size_t n_blocks,
+                       std::uint8_t* ranks, std::size_t width) {
   constexpr std::size_t kBlocks = kRankWord / kLanes;
   ParameterPacks packs;
   for (std::size_t i = 0; i < n; ++i) {
@@ -29,7 +31,8 @@ inline void fill_ranks(const Key* features, std::size_t n, const HashKeys* hashe
         store(rank + block * kLanes, to_ints(maximum(minimum(level, floats(15.0f)), floats(0.0f))));
       }
       std::uint8_t* const word = ranks + i * width + first * (kRankWordBytes / kBlocks);
-      for (int at = 0; at < kRankWordBytes; ++at) word[at] = static_cast<std::uint8_t>(rank[at] | rank[at + kRankWordBytes] << 4);
+      for (int at = 0; at < kRankWordBytes; ++at)
+        word[at] = static_cast<std::uint8_t>(rank[at] | rank[at + kRankWordBytes] << 4);
     }
   }
 }
@@ -79,16 +82,19 @@ GCWSNET_INLINE const std::uint8_t* ranks_of(const RankTable& table, std::uint32_
   return table.ranks + std::size_t{feature >> table.shift} * table.width;
 }
 
-// The least rank of each hash of n_words words. Lines of the `n_ahead` entries that can be read are asked for ahead, those of the
-// next rows included.
+// The least rank of each hash of n_words words. Lines of the `n_ahead` entries that can be read are asked for ahead,
+// those of the next rows included.
 inline constexpr std::size_t kRankPrefetch = 16;
 template <int n_words>
-GCWSNET_INLINE void find_least(const Entries& row, const RankTable& table, std::size_t first, std::size_t n_ahead, Bytes* least) {
+GCWSNET_INLINE void find_least(const Entries& row, const RankTable& table, std::size_t first, std::size_t n_ahead,
+                               Bytes* least) {
   Bytes best[n_words];
 #pragma GCC unroll 4
-  for (int word = 0; word < n_words; ++word) best[word] = load_ranks(ranks_of(table, row.feature[0]) + first + word * kRankWordBytes);
+  for (int word = 0; word < n_words; ++word)
+    best[word] = load_ranks(ranks_of(table, row.feature[0]) + first + word * kRankWordBytes);
   for (std::size_t e = 1; e < row.n; ++e) {
-    const std::uint8_t* const later = ranks_of(table, row.feature[e + kRankPrefetch < n_ahead ? e + kRankPrefetch : e]) + first;
+    const std::uint8_t* const later =
+        ranks_of(table, row.feature[e + kRankPrefetch < n_ahead ? e + kRankPrefetch : e]) + first;
     for (int line = 0; line < n_words * kRankWordBytes; line += 64) __builtin_prefetch(later + line);
     const std::uint8_t* const ranks = ranks_of(table, row.feature[e]) + first;
 #pragma GCC unroll 4
@@ -103,14 +109,14 @@ GCWSNET_INLINE void find_least(const Entries& row, const RankTable& table, std::
   for (int word = 0; word < n_words; ++word) least[word] = best[word];
 }
 
-// Which of at most kMaxEntriesAtOnce entries have the least rank of each hash: how many, the first one, the last one, and the sum of
-// their numbers in eight bits, which gives the second one of three.
+// Which of at most kMaxEntriesAtOnce entries have the least rank of each hash: how many, the first one, the last one,
+// and the sum of their numbers in eight bits, which gives the second one of three.
 struct MinRankEntries {
   Bytes count, first, last, sum;
 };
 inline constexpr std::size_t kMaxEntriesAtOnce = 255;
-GCWSNET_INLINE MinRankEntries find_min_rank_entries(const std::uint32_t* feature, std::size_t n, const RankTable& table, std::size_t first,
-                                    const Bytes& least) {
+GCWSNET_INLINE MinRankEntries find_min_rank_entries(const std::uint32_t* feature, std::size_t n, const RankTable& table,
+                                                    std::size_t first, const Bytes& least) {
   MinRankEntries found;
 #pragma GCC unroll 4
   for (int i = 0; i < kByteParts; ++i) {
@@ -134,8 +140,8 @@ GCWSNET_INLINE MinRankEntries find_min_rank_entries(const std::uint32_t* feature
   return found;
 }
 
-// One word of hashes: the entry of each, and the ties behind the n that are there. Returns how many ties there are then, even
-// if not all could be written.
+// One word of hashes: the entry of each, and the ties behind the n that are there. Returns how many ties there are
+// then, even if not all could be written.
 inline std::size_t list_word(const Entries& row, const RankTable& table, std::size_t word, const Bytes& least,
                              std::uint32_t* entries, const Ties& ties, std::size_t n) {
   const std::size_t first = word * kRankWordBytes, first_hash = word * kRankWord;
@@ -151,7 +157,8 @@ inline std::size_t list_word(const Entries& row, const RankTable& table, std::si
     __builtin_memcpy(sum, &found.sum, kRankWord);
     __builtin_memcpy(least_rank, &least, kRankWord);
     const std::uint64_t held = ~hashes_with(found.count, 0);
-    const std::uint64_t held_again = held & (seen | ~hashes_with(found.count, 1)) & (~std::uint64_t{0} >> (kRankWord - n_hashes));
+    const std::uint64_t held_again =
+        held & (seen | ~hashes_with(found.count, 1)) & (~std::uint64_t{0} >> (kRankWord - n_hashes));
     for (std::uint64_t rest = held_again; rest != 0; rest &= rest - 1) {
       const int hash = __builtin_ctzll(rest);
       const auto add = [&](std::size_t entry) {
@@ -192,9 +199,9 @@ GCWSNET_INLINE std::size_t scan_words(const Entries& row, const RankTable& table
   return n;
 }
 
-// A row with entries by the ranks of its features: for each hash an entry of the least rank, and the ties, the entries of
-// hashes that have several such entries, ascending for each hash. Returns the number of ties, even if not all could be
-// written. `n_ahead` features can be read: those of the row, and of rows that follow.
+// A row with entries by the ranks of its features: for each hash an entry of the least rank, and the ties, the entries
+// of hashes that have several such entries, ascending for each hash. Returns the number of ties, even if not all could
+// be written. `n_ahead` features can be read: those of the row, and of rows that follow.
 inline std::size_t scan_ranks(const Entries& row, const RankTable& table, std::size_t n_ahead, std::uint32_t* entries,
                               const Ties& ties) {
   const std::size_t n_words = table.width / kRankWordBytes;

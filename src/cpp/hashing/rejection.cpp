@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::uint32_t kMaxTrials = 1024;
 constexpr std::uint32_t kPerChunk = 16;  // trials of a hash drawn together
-constexpr std::uint32_t kLook = 4;    // and looked at together, without a branch that nobody could predict
+constexpr std::uint32_t kLook = 4;       // and looked at together, without a branch that nobody could predict
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 constexpr float kMinLogHeight = -31.0f * 0.6931471805599453f;  // of u = 2^-31
-constexpr std::size_t kMaxByFeature = std::size_t{1} << 20;     // else features are searched for in the row
-constexpr std::size_t kPiece = std::size_t{1} << 16;             // entries between two looks at the stop token
+constexpr std::size_t kMaxByFeature = std::size_t{1} << 20;    // else features are searched for in the row
+constexpr std::size_t kPiece = std::size_t{1} << 16;           // entries between two looks at the stop token
 constexpr std::uint32_t kChunksBetweenPolls = 8;
 constexpr std::size_t kHashesBetweenPolls = 1024;
 
@@ -48,9 +48,10 @@ class Trials {
   std::size_t n_features() const { return log_caps_.size(); }
   float log_cap(std::uint32_t feature) const { return log_caps_[feature]; }
 
-  // The trials from number chunk * kPerChunk on; `buffer` is for those that are not kept. No thread waits for another: a
-  // chunk that another one is drawing, or was when the process forked, is drawn into the buffer.
-  const TrialChunk& chunk(const HashingFunctions& functions, std::uint32_t chunk, std::size_t hash, TrialChunk& buffer) {
+  // The trials from number chunk * kPerChunk on; `buffer` is for those that are not kept. No thread waits for another:
+  // a chunk that another one is drawing, or was when the process forked, is drawn into the buffer.
+  const TrialChunk& chunk(const HashingFunctions& functions, std::uint32_t chunk, std::size_t hash,
+                          TrialChunk& buffer) {
     if (chunk < n_kept_) {
       const std::size_t at = chunk * n_hashes_ + hash;  // the first trials of all hashes stand together
       unsigned char state = state_[at].load(std::memory_order_acquire);
@@ -93,7 +94,8 @@ class Trials {
 
 class RejectionRowSampler : public RowSampler {
  public:
-  RejectionRowSampler(const HashingFunctions& functions, const SampleKeys& keys, std::shared_ptr<Trials> trials, StopToken& stop_token)
+  RejectionRowSampler(const HashingFunctions& functions, const SampleKeys& keys, std::shared_ptr<Trials> trials,
+                      StopToken& stop_token)
       : RowSampler(stop_token), functions_(functions), keys_(keys), trials_(std::move(trials)) {}
 
  private:

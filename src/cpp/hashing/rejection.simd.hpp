@@ -1,8 +1,8 @@
 // What trials of rejection sampling are made of, sixteen at a time. gcwsnet.hashing has the same in NumPy.
 #pragma once
 
-#include "hashing/parameters.simd.hpp"
 #include "hashing/encode.simd.hpp"
+#include "hashing/parameters.simd.hpp"
 
 namespace gcwsnet {
 namespace GCWSNET_ISA {

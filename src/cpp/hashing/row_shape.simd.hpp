@@ -23,7 +23,8 @@ inline float sum_of_exp(const float* L, std::size_t n, float largest_L) {
   __builtin_memcpy(lanes, L + whole, (n - whole) * sizeof(float));
   Floats sum = rough_exp(load<Floats>(lanes) - floats(largest_L));
   std::size_t seen = n - whole;
-  for (std::size_t e = 0; e < whole; e += step, seen += kLanes) sum = sum + rough_exp(load<Floats>(L + e) - floats(largest_L));
+  for (std::size_t e = 0; e < whole; e += step, seen += kLanes)
+    sum = sum + rough_exp(load<Floats>(L + e) - floats(largest_L));
   store(lanes, sum);
   float total = 0.0f;
   for (int lane = 0; lane < kLanes; ++lane) total += lanes[lane];
@@ -71,8 +72,8 @@ inline HeavyPart take_heavy(const Entries& row, float threshold, std::uint32_t* 
   return {n, largest};
 }
 
-// The rows of a group side by side, to[slot][row], from L[row][column], minus infinity where a row has a zero. With a shift of
-// 1 a column is one slot, else two: the one of the other sign gets minus infinity.
+// The rows of a group side by side, to[slot][row], from L[row][column], minus infinity where a row has a zero. With a
+// shift of 1 a column is one slot, else two: the one of the other sign gets minus infinity.
 inline void interleave_rows(const Entries* rows, std::size_t n_columns, int shift, float* to) {
   const FourFloats none = FourFloats{} - __builtin_inff();
   std::size_t column = 0;

@@ -62,10 +62,12 @@ struct EntryBuffer {
   }
 };
 
-inline bool scaled_logarithms(const HashingFunctions& functions, const float* x, std::size_t n, const ReadOptions& how, float* L) {
+inline bool scaled_logarithms(const HashingFunctions& functions, const float* x, std::size_t n, const ReadOptions& how,
+                              float* L) {
   return functions.scaled_logarithms_f32(x, n, how.p, how.nan_is_zero, L);
 }
-inline bool scaled_logarithms(const HashingFunctions& functions, const double* x, std::size_t n, const ReadOptions& how, float* L) {
+inline bool scaled_logarithms(const HashingFunctions& functions, const double* x, std::size_t n, const ReadOptions& how,
+                              float* L) {
   return functions.scaled_logarithms_f64(x, n, how.p, how.nan_is_zero, L);
 }
 
@@ -100,7 +102,8 @@ struct ZeroOne {
     constexpr std::size_t kAtOnce = 64;
     for (std::size_t from = 0; from < n && holds; from += kAtOnce) {
       const std::size_t end = from + kAtOnce < n ? from + kAtOnce : n;
-      std::uint32_t zeros = 0, ones = 0, minus_ones = 0;  // counted in the width of a number, for the compiler to take many at once
+      std::uint32_t zeros = 0, ones = 0,
+                    minus_ones = 0;  // counted in the width of a number, for the compiler to take many at once
       for (std::size_t i = from; i < end; ++i) {
         zeros += x[i] == 0;
         ones += x[i] == 1;
@@ -152,7 +155,8 @@ class DenseRows final : public RowSource {
     const std::size_t first = buffer.size();
     buffer.resize(first + n_columns_);
     RowSummary summary;
-    if (!dense_entries(functions, x, n_columns_, how, buffer.feature.data() + first, buffer.L.data() + first, summary)) {
+    if (!dense_entries(functions, x, n_columns_, how, buffer.feature.data() + first, buffer.L.data() + first,
+                       summary)) {
       throw NotFinite();
     }
     if (!keep_zeros && summary.n < n_columns_) drop_zeros(buffer, first);
@@ -186,7 +190,8 @@ class CsrRows final : public RowSource {
     bool fine = indptr_[0] == 0 && static_cast<std::size_t>(indptr_[n_rows_]) <= n_stored_;
     for (std::size_t row = 0; fine && row < n_rows_; ++row) fine = indptr_[row] <= indptr_[row + 1];
     if (!fine) {
-      throw std::invalid_argument("the index pointer of the CSR matrix must start at 0, never fall and end within its data");
+      throw std::invalid_argument(
+          "the index pointer of the CSR matrix must start at 0, never fall and end within its data");
     }
   }
 
@@ -218,9 +223,12 @@ class CsrRows final : public RowSource {
     for (std::size_t e = 1; e < n; ++e) fine &= columns[e - 1] < columns[e];
     if (n == 0 || (fine && columns[0] >= 0 && static_cast<std::size_t>(columns[n - 1]) < n_columns_)) return;
     std::size_t e = 0;
-    while (columns[e] >= 0 && static_cast<std::size_t>(columns[e]) < n_columns_ && (e == 0 || columns[e - 1] < columns[e])) ++e;
-    throw std::invalid_argument("row " + std::to_string(row) + " of the CSR matrix has column index " + std::to_string(columns[e]) +
-                                ", which is out of order or not below " + std::to_string(n_columns_));
+    while (columns[e] >= 0 && static_cast<std::size_t>(columns[e]) < n_columns_ &&
+           (e == 0 || columns[e - 1] < columns[e]))
+      ++e;
+    throw std::invalid_argument("row " + std::to_string(row) + " of the CSR matrix has column index " +
+                                std::to_string(columns[e]) + ", which is out of order or not below " +
+                                std::to_string(n_columns_));
   }
 
   const Number* data_;

@@ -1,4 +1,5 @@
-// What the hasher asks of a sampler. docs/hash-specification.md and docs/samplers-specification.md say what samples are.
+// What the hasher asks of a sampler. docs/hash-specification.md and docs/samplers-specification.md say what samples
+// are.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +17,9 @@ namespace gcwsnet {
 
 // Some rows of the matrix.
 struct RowBatch {
-  EntryBuffer entries;                     // of all rows, row r from start[r] to start[r + 1]
+  EntryBuffer entries;  // of all rows, row r from start[r] to start[r + 1]
   std::vector<std::size_t> start = {0};
-  std::vector<RowSummary> summary;         // of each row
+  std::vector<RowSummary> summary;  // of each row
 
   void clear() {
     entries.clear();
@@ -70,8 +71,8 @@ class BatchSampler {
   virtual ~BatchSampler() = default;
   // Whether rows of a dense matrix come with an entry for each column, L = -infinity for a zero.
   virtual bool takes_zeros() const { return false; }
-  // Whether the next rows should come many at a time, judged by those before: they share the way through a table. Fewer are
-  // still in the nearest caches when they are sampled.
+  // Whether the next rows should come many at a time, judged by those before: they share the way through a table. Fewer
+  // are still in the nearest caches when they are sampled.
   virtual bool wants_many_rows() const { return true; }
   // Writes the t and i of the samples of all rows.
   virtual void sample(const RowBatch& rows, SampleBuffer& samples) = 0;
@@ -107,15 +108,15 @@ class Sampler {
   virtual MakeBatchSampler start(const HashingFunctions& functions, const RowSource& rows, int n_threads,
                                  StopToken& stop_token) = 0;
 
-  // Logarithms of the caps of all features, and ends of their points: they never fall, and the last one is 2^63. Both are
-  // copied. Rows that are being hashed keep the caps they started with.
+  // Logarithms of the caps of all features, and ends of their points: they never fall, and the last one is 2^63. Both
+  // are copied. Rows that are being hashed keep the caps they started with.
   virtual void use_caps(const float*, const std::uint64_t*) {
     throw std::invalid_argument("only the method REJECTION has caps");
   }
 };
 
-// How GCWS scans rows. All ways give the same samples; kAuto takes the one that looks quickest, the others are there to be
-// compared.
+// How GCWS scans rows. All ways give the same samples; kAuto takes the one that looks quickest, the others are there to
+// be compared.
 enum class Scan { kAuto, kFull, kSorted, kHeavy, kRanks };
 
 // The samplers, one in each file. What they keep between rows takes at most `table_bytes`.

@@ -9,9 +9,10 @@ namespace gcwsnet {
 
 namespace {
 
-// Cycles for one row and a block of sixteen hashes: an entry of a full scan, an entry of a 0/1 row by its ranks, a place of
-// a sorted scan, and what a sorted scan and a heavy part cost besides.
-constexpr float kEntry = 9.0f, kFarEntry = 14.0f, kRank = 2.0f, kPlace = 11.0f, kSortedScan = 130.0f, kHeavyPart = 130.0f;
+// Cycles for one row and a block of sixteen hashes: an entry of a full scan, an entry of a 0/1 row by its ranks, a
+// place of a sorted scan, and what a sorted scan and a heavy part cost besides.
+constexpr float kEntry = 9.0f, kFarEntry = 14.0f, kRank = 2.0f, kPlace = 11.0f, kSortedScan = 130.0f,
+                kHeavyPart = 130.0f;
 constexpr std::size_t kFarFeatures = 3000;  // from here on a block of the table is too large for the near caches
 
 // Where a scan ends beyond the place predicted for the mean row, since a group goes on until its last row is done.
@@ -38,7 +39,8 @@ float slack(float largest_L) {
   return std::isfinite(largest_L) ? kSlack * (std::fabs(largest_L) + kSlackOffset) : 0.0f;
 }
 
-Plan choose_plan(const std::vector<RowView>& rows, const SortedLists& lists, std::size_t n_features, const HashingFunctions& functions) {
+Plan choose_plan(const std::vector<RowView>& rows, const SortedLists& lists, std::size_t n_features,
+                 const HashingFunctions& functions) {
   const float entry = entry_cost(n_features);
   float gap = 0.0f;  // mean of LSE minus the limit
   float full = 0.0f;
@@ -64,7 +66,8 @@ Plan choose_plan(const std::vector<RowView>& rows, const SortedLists& lists, std
   }
   std::array<float, kDepths.size()> threshold, heavy = {};
   for (std::size_t d = 0; d < kDepths.size(); ++d) {
-    threshold[d] = kDepths[d] < plain ? lists.mean_s(kDepths[d] - 1) - kLastRow : std::numeric_limits<float>::infinity();
+    threshold[d] =
+        kDepths[d] < plain ? lists.mean_s(kDepths[d] - 1) - kLastRow : std::numeric_limits<float>::infinity();
   }
   float n_sampled = 0.0f;
   for (std::size_t r = 0; r < rows.size(); r += 4) {  // a sample: it only steers

@@ -1,8 +1,8 @@
 // How the rows of a group are scanned. The choice steers the time and never a sample.
 //
 // The least a of a row is near -LSE, the logarithm of the sum of exp(L). A sorted scan ends where s passes it by the
-// largest L, so at a place that can be predicted. If few features are much larger than the rest, the heavy ones, these are
-// scanned one by one first, and the sorted scan ends where s passes by the largest L of the rest.
+// largest L, so at a place that can be predicted. If few features are much larger than the rest, the heavy ones, these
+// are scanned one by one first, and the sorted scan ends where s passes by the largest L of the rest.
 #pragma once
 
 #include <vector>
@@ -23,7 +23,7 @@ float slack(float largest_L);
 
 struct Plan {
   enum class Scan { kFull, kSorted } scan = Scan::kFull;
-  bool heavy = false;          // scan first what is above log_sum + threshold
+  bool heavy = false;  // scan first what is above log_sum + threshold
   float threshold = 0.0f;
 
   // Whether entries are scanned one by one: all of them, or the heavy ones.
@@ -32,10 +32,11 @@ struct Plan {
 
 struct RowView {
   const float* L;
-  std::size_t n;              // of L, zeros included
+  std::size_t n;  // of L, zeros included
   std::size_t n_nonzero;
   float largest_L, log_sum;  // minus infinity for a row without entries; the sum is roughly right
 };
-Plan choose_plan(const std::vector<RowView>& rows, const SortedLists& lists, std::size_t n_features, const HashingFunctions& functions);
+Plan choose_plan(const std::vector<RowView>& rows, const SortedLists& lists, std::size_t n_features,
+                 const HashingFunctions& functions);
 
 }  // namespace gcwsnet

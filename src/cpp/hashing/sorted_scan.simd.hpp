@@ -1,7 +1,7 @@
 // Algorithm 1 without most of its work, exactly: features in ascending order of s = ln c - r, until none can win.
 //
-// a = ln c - r (t + 1 - beta) is above ln c - r - L = s - L. So once s - limit is above the least a so far, with `limit`
-// at least the L of every feature still to come, no feature still to come can win or tie.
+// a = ln c - r (t + 1 - beta) is above ln c - r - L = s - L. So once s - limit is above the least a so far, with
+// `limit` at least the L of every feature still to come, no feature still to come can win or tie.
 #pragma once
 
 #include "hashing/full_scan.simd.hpp"
@@ -30,7 +30,8 @@ struct PlaceOfList {
 };
 GCWSNET_INLINE PlaceOfList place_of(const float* chunk, int place) {
   PlaceOfList out = {{floats(chunk[kListChunk + place]), floats(chunk[2 * kListChunk + place]),
-                      floats(chunk[3 * kListChunk + place]), floats(chunk[4 * kListChunk + place])}, 0};
+                      floats(chunk[3 * kListChunk + place]), floats(chunk[4 * kListChunk + place])},
+                     0};
   __builtin_memcpy(&out.slot, chunk + 5 * kListChunk + place, sizeof out.slot);
   return out;
 }
@@ -68,7 +69,8 @@ GCWSNET_INLINE bool may_win(float s, const float* limit, const BestOfGroup& best
 
 // One hash, a group of rows. False if the list ended while a feature beyond it could still win in some row.
 template <bool lowest_slot, bool far>
-GCWSNET_INLINE bool scan_list(const SortedFeatures& list, const float* chunk, const RowsByFeature& rows, BestOfGroup& best) {
+GCWSNET_INLINE bool scan_list(const SortedFeatures& list, const float* chunk, const RowsByFeature& rows,
+                              BestOfGroup& best) {
   for (std::size_t first = 0; first < list.length; first += kListChunk, chunk += kNextChunk) {
 #pragma GCC unroll 4
     for (int place = 0; place < kListChunk; place += kStride) {
@@ -109,7 +111,8 @@ GCWSNET_INLINE BestOfGroup start_of_scan(const GroupSamples& samples, int hash, 
 }
 
 template <bool far>
-GCWSNET_INLINE std::uint32_t scan_group(const SortedFeatures& list, const RowsByFeature& rows, bool go_on, GroupSamples& samples) {
+GCWSNET_INLINE std::uint32_t scan_group(const SortedFeatures& list, const RowsByFeature& rows, bool go_on,
+                                        GroupSamples& samples) {
   std::uint32_t unfinished = 0;
   for (int hash = 0; hash < kHashBlock; ++hash) {
     const float* const chunks = list.chunks + hash * kChunkSize;
@@ -130,8 +133,8 @@ GCWSNET_INLINE std::uint32_t scan_group(const SortedFeatures& list, const RowsBy
   return unfinished;
 }
 
-// A group of rows and a block of sixteen hashes; samples[row][hash], `stride` apart. Rows that have samples go on from them
-// if `go_on`. Returns the hashes of which some row is not finished, as bits.
+// A group of rows and a block of sixteen hashes; samples[row][hash], `stride` apart. Rows that have samples go on from
+// them if `go_on`. Returns the hashes of which some row is not finished, as bits.
 inline std::uint32_t scan_sorted_rows(const SortedFeatures& list, const RowsByFeature& rows, bool go_on,
                                       const Samples& samples, std::size_t stride) {
   GroupSamples by_hash;
@@ -151,8 +154,8 @@ inline std::uint32_t scan_sorted_rows(const SortedFeatures& list, const RowsByFe
   return unfinished;
 }
 
-// One row, L[slot], and a block of sixteen hashes: sixteen places of a list at once, then the best of the sixteen lanes.
-// Goes on from the samples. Returns the hashes that are not finished, as bits.
+// One row, L[slot], and a block of sixteen hashes: sixteen places of a list at once, then the best of the sixteen
+// lanes. Goes on from the samples. Returns the hashes that are not finished, as bits.
 inline std::uint32_t scan_sorted_places(const SortedFeatures& list, const RowsByFeature& row, const Samples& samples) {
   float a[kHashBlock][kLanes], t[kHashBlock][kLanes];
   std::uint32_t i[kHashBlock][kLanes];

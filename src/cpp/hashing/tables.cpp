@@ -29,7 +29,8 @@ const Number* Tables::finished(std::unique_ptr<Table<Number>>& table, int shift,
     return [&, feature_keys = std::vector<Key>(kFeaturesPerPart)](std::size_t part) mutable {
       const std::size_t first = part * kFeaturesPerPart;
       const std::size_t n = std::min(kFeaturesPerPart, n_slots - first);
-      for (std::size_t i = 0; i < n; ++i) feature_keys[i] = keys_.feature(static_cast<std::uint32_t>((first + i) << shift));
+      for (std::size_t i = 0; i < n; ++i)
+        feature_keys[i] = keys_.feature(static_cast<std::uint32_t>((first + i) << shift));
       fill(feature_keys.data(), first, n, numbers);
     };
   });
@@ -39,7 +40,8 @@ const Number* Tables::finished(std::unique_ptr<Table<Number>>& table, int shift,
 const float* Tables::parameters(const HashingFunctions& functions, int n_threads, StopToken& stop_token) {
   const auto fill = [&](const Key* features, std::size_t first, std::size_t n, float* numbers) {
     for (std::size_t block = 0; block < keys_.n_blocks(); ++block) {
-      functions.fill_table(features, n, keys_.hash_block(block), numbers + (block * keys_.n_features() + first) * kTableRow);
+      functions.fill_table(features, n, keys_.hash_block(block),
+                           numbers + (block * keys_.n_features() + first) * kTableRow);
     }
   };
   return finished(parameters_, 0, kTableRow * keys_.n_blocks(), n_threads, stop_token, fill);

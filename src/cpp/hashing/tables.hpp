@@ -1,4 +1,5 @@
-// What is kept between rows so that they are hashed quickly: built on demand, within a bound of memory, never taken back.
+// What is kept between rows so that they are hashed quickly: built on demand, within a bound of memory, never taken
+// back.
 #pragma once
 
 #include <memory>
@@ -23,8 +24,8 @@ class Tables {
   const float* parameters(const HashingFunctions& functions, int n_threads, StopToken& stop_token);
   // The ranks of all features in 0/1 rows.
   RankTable ranks(int shift, const HashingFunctions& functions, int n_threads, StopToken& stop_token);
-  // The features of each hash sorted by s, after `parameters` has given a table. With a shift of 1 only the even features.
-  // Threads that call this at the same time build the lists together.
+  // The features of each hash sorted by s, after `parameters` has given a table. With a shift of 1 only the even
+  // features. Threads that call this at the same time build the lists together.
   const SortedLists* lists(int shift, StopToken& stop_token);
 
  private:

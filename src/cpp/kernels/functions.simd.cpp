@@ -1,5 +1,6 @@
 // Compiled once per instruction set, with GCWSNET_ISA defined as its name and the compiler's flags for it.
 #include "kernels/functions.hpp"
+
 #include "kernels/minima.simd.hpp"
 #include "kernels/pair_sums.simd.hpp"
 

@@ -1,7 +1,8 @@
 // Sums of minima of powered rows, the numerator of the pGMM kernel.
 //
-// A powered row is sign(u_i) |u_i|^p, scaled so that its largest entry is near one. The positive and the negative part of
-// a column are two features of the kernel; of a pair of entries only parts of the same sign have a minimum above zero.
+// A powered row is sign(u_i) |u_i|^p, scaled so that its largest entry is near one. The positive and the negative part
+// of a column are two features of the kernel; of a pair of entries only parts of the same sign have a minimum above
+// zero.
 //
 // A sum has eight lanes whatever the instruction set, added up in one order: the same bits everywhere.
 #pragma once

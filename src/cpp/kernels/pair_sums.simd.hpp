@@ -1,7 +1,7 @@
 // Of a pair of dense rows: the sum of minima, and the sum of each row, in one pass.
 //
-// Eight lanes whatever the instruction set, added up in one order: the same bits everywhere. Of a row with itself all three
-// sums are the same number.
+// Eight lanes whatever the instruction set, added up in one order: the same bits everywhere. Of a row with itself all
+// three sums are the same number.
 #pragma once
 
 #include "kernels/minima.simd.hpp"

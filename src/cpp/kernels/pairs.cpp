@@ -25,8 +25,8 @@ double scale_of(const Rows& x, const Rows& y, std::size_t a, std::size_t b) {
 }
 
 template <class Rows, class Kernel>
-void for_each_pair(const Rows& x, const Rows& y, const std::int64_t* pairs, std::size_t n_pairs, double* out, int n_threads,
-                   StopToken& stop_token, Kernel kernel_of) {
+void for_each_pair(const Rows& x, const Rows& y, const std::int64_t* pairs, std::size_t n_pairs, double* out,
+                   int n_threads, StopToken& stop_token, Kernel kernel_of) {
   const auto there = [](std::int64_t row, std::size_t n) { return row >= 0 && static_cast<std::size_t>(row) < n; };
   for (std::size_t i = 0; i < n_pairs; ++i) {
     if (!there(pairs[2 * i], x.n_rows) || !there(pairs[2 * i + 1], y.n_rows)) {
@@ -55,8 +55,8 @@ void check_start(const Rows& rows, std::size_t row) {
 }  // namespace
 
 template <class Number>
-void kernel_of_pairs(const ScaledDenseRows<Number>& x, const ScaledDenseRows<Number>& y, const std::int64_t* pairs, std::size_t n_pairs,
-                     double* out, int n_threads, StopToken& stop_token) {
+void kernel_of_pairs(const ScaledDenseRows<Number>& x, const ScaledDenseRows<Number>& y, const std::int64_t* pairs,
+                     std::size_t n_pairs, double* out, int n_threads, StopToken& stop_token) {
   const KernelFunctions& functions = chosen_instruction_set().kernels;
   for_each_pair(x, y, pairs, n_pairs, out, n_threads, stop_token, [&](std::size_t a, std::size_t b, double scale) {
     const Number *row_a = x.values + a * x.n_columns, *row_b = y.values + b * y.n_columns;
@@ -71,8 +71,9 @@ void kernel_of_pairs(const ScaledDenseRows<Number>& x, const ScaledDenseRows<Num
 }
 
 template <class Number, class Index>
-void kernel_of_pairs(const ScaledCsrRows<Number, Index>& x, const ScaledCsrRows<Number, Index>& y, const std::int64_t* pairs,
-                     std::size_t n_pairs, double* out, int n_threads, StopToken& stop_token) {
+void kernel_of_pairs(const ScaledCsrRows<Number, Index>& x, const ScaledCsrRows<Number, Index>& y,
+                     const std::int64_t* pairs, std::size_t n_pairs, double* out, int n_threads,
+                     StopToken& stop_token) {
   for_each_pair(x, y, pairs, n_pairs, out, n_threads, stop_token, [&](std::size_t a, std::size_t b, double scale) {
     check_start(x, a);
     check_start(y, b);
@@ -94,12 +95,12 @@ void kernel_of_pairs(const ScaledCsrRows<Number, Index>& x, const ScaledCsrRows<
   });
 }
 
-#define GCWSNET_FOR_DENSE(Number)                                                                                            \
-  template void kernel_of_pairs(const ScaledDenseRows<Number>&, const ScaledDenseRows<Number>&, const std::int64_t*, std::size_t, double*, \
-                                int, StopToken&);
-#define GCWSNET_FOR_CSR(Number, Index)                                                                                \
-  template void kernel_of_pairs(const ScaledCsrRows<Number, Index>&, const ScaledCsrRows<Number, Index>&, const std::int64_t*, \
+#define GCWSNET_FOR_DENSE(Number)                                                                                    \
+  template void kernel_of_pairs(const ScaledDenseRows<Number>&, const ScaledDenseRows<Number>&, const std::int64_t*, \
                                 std::size_t, double*, int, StopToken&);
+#define GCWSNET_FOR_CSR(Number, Index)                                                                    \
+  template void kernel_of_pairs(const ScaledCsrRows<Number, Index>&, const ScaledCsrRows<Number, Index>&, \
+                                const std::int64_t*, std::size_t, double*, int, StopToken&);
 GCWSNET_FOR_DENSE(float)
 GCWSNET_FOR_DENSE(double)
 GCWSNET_FOR_CSR(float, std::int32_t)

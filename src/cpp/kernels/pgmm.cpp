@@ -28,8 +28,8 @@ constexpr int kTileX = 2;
 constexpr int kTileY = 4;
 constexpr std::size_t kChunk = 1024;  // columns at a time, so that a few rows of them stay in the first cache
 
-// Sums of minima of a few rows, chunk by chunk: always in the same order, so that a row's sum and its sum of minima with
-// itself are the same number.
+// Sums of minima of a few rows, chunk by chunk: always in the same order, so that a row's sum and its sum of minima
+// with itself are the same number.
 template <class Minima>
 void sum_minima(Minima minima, const double* const* a, int n_a, const double* const* b, int n_b,
                 const double (*factors)[kTileY], std::size_t first, std::size_t n, double (*sums)[kTileY]) {
@@ -120,7 +120,8 @@ void check_starts(const std::int64_t* start, std::size_t n, std::size_t n_stored
 }
 
 void check_below(const std::int64_t* index, std::size_t n, std::size_t end) {
-  const bool fine = std::all_of(index, index + n, [end](std::int64_t i) { return i >= 0 && static_cast<std::size_t>(i) < end; });
+  const bool fine =
+      std::all_of(index, index + n, [end](std::int64_t i) { return i >= 0 && static_cast<std::size_t>(i) < end; });
   if (!fine) throw std::invalid_argument("an index of the sparse matrix is out of range");
 }
 

@@ -1,4 +1,6 @@
 // Python's side of the nets that are trained natively.
+#include "base/bindings.hpp"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -9,13 +11,11 @@
 #include <cmath>
 #include <mutex>
 
-#include "base/bindings.hpp"
 #include "net/training_step.hpp"
 
 namespace gcwsnet {
 
 namespace {
-
 
 constexpr std::size_t kMaxUnits = (std::size_t{1} << 31) - 1;
 
@@ -62,7 +62,11 @@ CodeRows code_rows(const Net& net, const Matrix& codes) {
 class RowCheck {
  public:
   RowCheck(const Net& net, const CodeRows& codes, Loss loss, const Targets& targets, const float* weights)
-      : bits_(net.settings().bits), n_outputs_(net.n_outputs()), codes_(codes), loss_(loss), targets_(targets),
+      : bits_(net.settings().bits),
+        n_outputs_(net.n_outputs()),
+        codes_(codes),
+        loss_(loss),
+        targets_(targets),
         weights_(weights) {}
 
   void operator()(std::size_t row) const {
@@ -79,7 +83,8 @@ class RowCheck {
         if (!std::isfinite(numbers[q])) refuse_number("targets[" + text(row) + ", " + text(q) + "]", numbers[q]);
       }
     }
-    if (weights_ != nullptr && !std::isfinite(weights_[row])) refuse_number("weights[" + text(row) + "]", weights_[row]);
+    if (weights_ != nullptr && !std::isfinite(weights_[row]))
+      refuse_number("weights[" + text(row) + "]", weights_[row]);
   }
 
   static void check_codes(const CodeRows& codes, int bits, std::size_t row) {
@@ -105,8 +110,9 @@ class RowCheck {
 
 Loss loss_of(const std::string& name) {
   if (const std::optional<Loss> loss = loss_named(name)) return *loss;
-  refuse("loss must be 'cross_entropy', 'squared_error', 'absolute_error', 'huber' or 'binary_cross_entropy', got loss='" +
-         name + "'");
+  refuse(
+      "loss must be 'cross_entropy', 'squared_error', 'absolute_error', 'huber' or 'binary_cross_entropy', got loss='" +
+      name + "'");
 }
 
 // As many numbers as the shape has, in that shape.
@@ -123,7 +129,8 @@ Number* shaped(const AnyArray& array, const std::vector<std::size_t>& shape, con
 Targets targets_of(const Array& targets, Loss loss, std::size_t n, std::size_t n_outputs) {
   Targets found;
   if (is_of_classes(loss)) {
-    found.classes = shaped<const std::int64_t>(targets, {n}, "targets of classes must be int64, one for each row of codes");
+    found.classes =
+        shaped<const std::int64_t>(targets, {n}, "targets of classes must be int64, one for each row of codes");
   } else {
     found.numbers = shaped<const float>(targets, {n, n_outputs},
                                         "targets of numbers must be float32, rows of codes x outputs, and contiguous");
@@ -141,7 +148,8 @@ void train_from_python(Net& net, const Matrix& codes, const Array& targets, cons
   TrainingRows rows{code_rows(net, codes), loss, {}, nullptr, nullptr, codes.shape(0), batch_size, nullptr};
   const std::size_t n_rows = rows.codes.n;
   rows.targets = targets_of(targets, loss, n_rows, n_outputs);
-  if (weights) rows.weights = shaped<const float>(*weights, {n_rows}, "weights must be float32, one for each row of codes");
+  if (weights)
+    rows.weights = shaped<const float>(*weights, {n_rows}, "weights must be float32, one for each row of codes");
   if (order) {
     require(order->ndim() == 1, "order must be a vector of row numbers");
     rows.n = order->shape(0);
@@ -166,8 +174,9 @@ void train_from_python(Net& net, const Matrix& codes, const Array& targets, cons
       is_of_classes(loss) ? std::vector{n_steps} : std::vector{n_steps, n_outputs};
   const TrainingRecord record{
       shaped<double>(losses, {n_steps}, "losses must be float64, one for each batch"),
-      shaped<double>(successes, success_shape,
-                     "successes must be float64, one for each batch, or batches x outputs for targets that are numbers"),
+      shaped<double>(
+          successes, success_shape,
+          "successes must be float64, one for each batch, or batches x outputs for targets that are numbers"),
       outputs ? shaped<float>(*outputs, {rows.n, n_outputs}, "outputs must be float32, rows of `order` x outputs")
               : nullptr};
   without_gil([&](StopToken& stop_token) {
@@ -302,9 +311,9 @@ nb::dict views(const Net& net, const ParameterArrays& arrays, const std::string&
     const Parameter& parameter = net.parameters()[number];
     const std::string name = prefix + parameter.name;
     const auto stride = static_cast<std::int64_t>(parameter.stride);
-    named[name.c_str()] =
-        parameter.is_vector ? view(arrays.shared(number), {parameter.n_columns}, {1})
-                            : view(arrays.shared(number), {parameter.n_rows, parameter.n_columns}, {stride, 1});
+    named[name.c_str()] = parameter.is_vector
+                              ? view(arrays.shared(number), {parameter.n_columns}, {1})
+                              : view(arrays.shared(number), {parameter.n_rows, parameter.n_columns}, {stride, 1});
   }
   return named;
 }
@@ -334,9 +343,11 @@ using AveragingRows = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::
 
 void bind_averaging(nb::class_<Net>& net) {
   net.def(
-         "start_averaging", [](Net& self, bool from_now) { with_exclusive_lock(self, [&] { self.start_averaging(from_now); }); },
+         "start_averaging",
+         [](Net& self, bool from_now) { with_exclusive_lock(self, [&] { self.start_averaging(from_now); }); },
          "from_now"_a = false,
-         "Average the weights from now on, over the last half to three quarters of the rows seen. The weights as they are "
+         "Average the weights from now on, over the last half to three quarters of the rows seen. The weights as they "
+         "are "
          "count as the mean over the second half of `rows_seen`; with `from_now` earlier rows do not count.")
       .def(
           "stop_averaging", [](Net& self) { with_exclusive_lock(self, [&] { self.stop_averaging(); }); },
@@ -356,7 +367,8 @@ void bind_averaging(nb::class_<Net>& net) {
             return mean;
           },
           "n_threads"_a = 1, "weights"_a = "average",
-          "Return a net with the mean weights, to predict with: 'average' over the last half of the stream, or 'recent'.")
+          "Return a net with the mean weights, to predict with: 'average' over the last half of the stream, or "
+          "'recent'.")
       .def(
           "averages",
           [](Net& self) {
@@ -367,7 +379,9 @@ void bind_averaging(nb::class_<Net>& net) {
             named["taken"] = view(self.averaging.taken, {self.rows().n_rows()}, {1});
             return named;
           },
-          nb::sig("def averages(self) -> dict[str, numpy.typing.NDArray]"), "Return views of what the averages are made of, by name: with `averaging_rows` all that has to be saved. They "
+          nb::sig("def averages(self) -> dict[str, numpy.typing.NDArray]"),
+          "Return views of what the averages are made of, by name: with `averaging_rows` all that has to be saved. "
+          "They "
           "are of no use after a step of training.")
       .def_prop_rw(
           "averaging_rows",
@@ -409,7 +423,8 @@ void bind_averaging(nb::class_<Net>& net) {
             return named;
           },
           nb::sig("def recent_mean(self) -> dict[str, numpy.typing.NDArray]"),
-          "Return views of what the mean of recent weights is made of, by name: all that has to be saved of it. They are "
+          "Return views of what the mean of recent weights is made of, by name: all that has to be saved of it. They "
+          "are "
           "of no use after a step of training.")
       .def(
           "insert_output",
@@ -418,7 +433,8 @@ void bind_averaging(nb::class_<Net>& net) {
             with_exclusive_lock(self, [&] { self.insert_output(place); });
           },
           "place"_a,
-          "Make room for one more output in front of output number `place`. Its weights, and all that is kept of them, are "
+          "Make room for one more output in front of output number `place`. Its weights, and all that is kept of them, "
+          "are "
           "zero. Views of the last layer that were made before are of no use any more.");
 }
 
@@ -433,10 +449,11 @@ void bind_net(nb::module_& m) {
     }
   });
 
-  nb::class_<Net> net(m, "Net",
-                      "A net on codes: a table of which each code looks up a row, then ReLU and dense layers in turn.\n\n"
-                      "Its weights are float32. Equal settings and rows give equal bytes of weights for any number of "
-                      "threads, on any instruction set.");
+  nb::class_<Net> net(
+      m, "Net",
+      "A net on codes: a table of which each code looks up a row, then ReLU and dense layers in turn.\n\n"
+      "Its weights are float32. Equal settings and rows give equal bytes of weights for any number of "
+      "threads, on any instruction set.");
   net.def(
          "__init__",
          [](Net* self, std::size_t n_hashes, int bits, const std::vector<std::size_t>& hidden, std::size_t n_outputs,
@@ -446,20 +463,28 @@ void bind_net(nb::module_& m) {
            nb::gil_scoped_release released;
            new (self) Net(settings, initialize);
          },
-         "n_hashes"_a, "bits"_a, "hidden"_a, "n_outputs"_a, nb::kw_only(), "reduction"_a = 1, "seed"_a = 0, "scale"_a = 0.3,
-         "initialize"_a = true,
-         "Draw initial weights from the seed, or make all of them zero. `reduction` is the factor by which a count-sketch "
+         "n_hashes"_a, "bits"_a, "hidden"_a, "n_outputs"_a, nb::kw_only(), "reduction"_a = 1, "seed"_a = 0,
+         "scale"_a = 0.3, "initialize"_a = true,
+         "Draw initial weights from the seed, or make all of them zero. `reduction` is the factor by which a "
+         "count-sketch "
          "shortens the table; 1 is none.")
-      .def_prop_ro("n_hashes", [](const Net& self) { return self.settings().n_hashes; }, "k, the columns of codes.")
-      .def_prop_ro("bits", [](const Net& self) { return self.settings().bits; }, "b, the bits of a code.")
-      .def_prop_ro("hidden", [](const Net& self) { return nb::tuple(nb::cast(self.settings().hidden)); },
-                   "The units of the hidden layers.")
-      .def_prop_ro("n_outputs", [](const Net& self) { return self.n_outputs(); }, "The outputs of the last layer.")
-      .def_prop_ro("reduction", [](const Net& self) { return self.settings().reduction; },
-                   "The factor by which a count-sketch shortens the table.")
-      .def_prop_ro("seed", [](const Net& self) { return self.settings().seed; },
-                   "What initial weights, and bins and signs of a sketch, are drawn from.")
-      .def_prop_ro("n_table_rows", [](const Net& self) { return self.rows().n_rows(); }, "The rows of the table.")
+      .def_prop_ro(
+          "n_hashes", [](const Net& self) { return self.settings().n_hashes; }, "k, the columns of codes.")
+      .def_prop_ro(
+          "bits", [](const Net& self) { return self.settings().bits; }, "b, the bits of a code.")
+      .def_prop_ro(
+          "hidden", [](const Net& self) { return nb::tuple(nb::cast(self.settings().hidden)); },
+          "The units of the hidden layers.")
+      .def_prop_ro(
+          "n_outputs", [](const Net& self) { return self.n_outputs(); }, "The outputs of the last layer.")
+      .def_prop_ro(
+          "reduction", [](const Net& self) { return self.settings().reduction; },
+          "The factor by which a count-sketch shortens the table.")
+      .def_prop_ro(
+          "seed", [](const Net& self) { return self.settings().seed; },
+          "What initial weights, and bins and signs of a sketch, are drawn from.")
+      .def_prop_ro(
+          "n_table_rows", [](const Net& self) { return self.rows().n_rows(); }, "The rows of the table.")
       .def_prop_rw(
           "n_steps", [](const Net& self) { return self.n_steps.load(); },
           [](Net& self, std::int64_t n) {
@@ -486,10 +511,12 @@ void bind_net(nb::module_& m) {
           "second_moments", [](Net& self) { return moments(self, self.second_moments); },
           nb::sig("def second_moments(self) -> dict[str, numpy.typing.NDArray[numpy.float32]]"),
           "Return views of Adam's means of squared gradients. Without any they are made, of zeros.")
-      .def_prop_ro("has_first_moments", [](const Net& self) { return self.first_moments.is_allocated(); },
-                   "Whether there are means of gradients; without momentum there are none.")
-      .def_prop_ro("has_second_moments", [](const Net& self) { return self.second_moments.is_allocated(); },
-                   "Whether there are means of squared gradients; before the first step there are none.")
+      .def_prop_ro(
+          "has_first_moments", [](const Net& self) { return self.first_moments.is_allocated(); },
+          "Whether there are means of gradients; without momentum there are none.")
+      .def_prop_ro(
+          "has_second_moments", [](const Net& self) { return self.second_moments.is_allocated(); },
+          "Whether there are means of squared gradients; before the first step there are none.")
       .def("train", &train_from_python, "codes"_a.noconvert(), "targets"_a.noconvert(), nb::kw_only(),
            "weights"_a.noconvert().none() = nb::none(), "order"_a.noconvert().none() = nb::none(), "batch_size"_a,
            "rates"_a.noconvert(), "losses"_a.noconvert(), "successes"_a.noconvert(),
@@ -497,15 +524,19 @@ void bind_net(nb::module_& m) {
            "betas"_a = std::pair<double, double>(0.0, 0.999), "eps"_a = 1e-8, "weight_decay"_a = 0.0, "lazy"_a = true,
            "n_threads"_a = 1,
            "Learn from the rows that `order` numbers, batch after batch, with one learning rate for each.\n\n"
-           "Written are, for each batch before its step, the sum of the losses of its rows (without weights), the sums of "
+           "Written are, for each batch before its step, the sum of the losses of its rows (without weights), the sums "
+           "of "
            "their successes (rows whose largest output is their class, or the squared error of each output) and, if "
-           "wanted, the outputs for each row. The gradient is that of the sum of weights times losses over the number of "
-           "rows. A loss that is not finite is a FloatingPointError. After it, and after a KeyboardInterrupt, the net is "
+           "wanted, the outputs for each row. The gradient is that of the sum of weights times losses over the number "
+           "of "
+           "rows. A loss that is not finite is a FloatingPointError. After it, and after a KeyboardInterrupt, the net "
+           "is "
            "that after the last whole step, which `n_steps` counts.")
       .def("outputs", &outputs_from_python, "codes"_a.noconvert(), "n_threads"_a = 1, "weights"_a = "last",
            nb::sig("def outputs(self, codes: numpy.typing.NDArray, n_threads: int = 1, weights: str = 'last') -> "
                    "numpy.typing.NDArray[numpy.float32]"),
-           "Return the outputs for each row of codes. They do not depend on the other rows. `weights` are the 'last' ones, "
+           "Return the outputs for each row of codes. They do not depend on the other rows. `weights` are the 'last' "
+           "ones, "
            "or the means 'recent' or 'average', of which only what is needed is computed: the same bits as those of "
            "`averaged`, in less time for few rows.")
       .def("rows_used", &rows_used_from_python, "codes"_a.noconvert(),
@@ -514,10 +545,13 @@ void bind_net(nb::module_& m) {
       .def("score", &score_from_python, "codes"_a.noconvert(), "targets"_a.noconvert(), nb::kw_only(), "weights"_a,
            "loss"_a = "cross_entropy", "temperature"_a = 1.0f, "n_threads"_a = 1,
            nb::sig("def score(self, codes: numpy.typing.NDArray, targets: numpy.typing.NDArray, *, weights: "
-                   "collections.abc.Sequence[str], loss: str = 'cross_entropy', temperature: float = 1.0, n_threads: int = 1) "
+                   "collections.abc.Sequence[str], loss: str = 'cross_entropy', temperature: float = 1.0, n_threads: "
+                   "int = 1) "
                    "-> tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float64]]"),
-           "Return the outputs for all rows of codes by each of several weights, those of the first weights first, and the "
-           "losses of outputs divided by the temperature, a row for each weights: what `outputs` and `row_losses` give, in "
+           "Return the outputs for all rows of codes by each of several weights, those of the first weights first, and "
+           "the "
+           "losses of outputs divided by the temperature, a row for each weights: what `outputs` and `row_losses` "
+           "give, in "
            "one call.")
       .def("evaluate", &evaluate_from_python, "codes"_a.noconvert(), "targets"_a.noconvert(), nb::kw_only(),
            "loss"_a = "cross_entropy", "n_threads"_a = 1,
@@ -537,15 +571,17 @@ void bind_net(nb::module_& m) {
         std::vector<double> successes(n_successes(loss, n));
         auto out = std::make_unique<double[]>(n_rows);
         for (std::size_t row = 0; row < n_rows; ++row) {
-          require(!is_of_classes(loss) || (wanted.classes[row] >= 0 && wanted.classes[row] < static_cast<std::int64_t>(n)),
-                  "targets must be class numbers, one of the outputs each");
+          require(
+              !is_of_classes(loss) || (wanted.classes[row] >= 0 && wanted.classes[row] < static_cast<std::int64_t>(n)),
+              "targets must be class numbers, one of the outputs each");
           out[row] = row_loss(loss, from + row * n, n, wanted, row, 1.0, successes.data(), nullptr);
         }
         return matrix(std::move(out), n_rows, 1);
       },
       "outputs"_a.noconvert(), "targets"_a.noconvert(), "loss"_a = "cross_entropy",
-      nb::sig("def row_losses(outputs: numpy.typing.NDArray, targets: numpy.typing.NDArray, loss: str = 'cross_entropy') "
-              "-> numpy.typing.NDArray[numpy.float64]"),
+      nb::sig(
+          "def row_losses(outputs: numpy.typing.NDArray, targets: numpy.typing.NDArray, loss: str = 'cross_entropy') "
+          "-> numpy.typing.NDArray[numpy.float64]"),
       "Return the loss of each row of outputs as a column: the same bytes on every machine.");
 
   m.def(

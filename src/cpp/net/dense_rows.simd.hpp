@@ -1,8 +1,8 @@
 // Rows of numbers in the layers behind the first: inner products, sums of multiples, and what ReLU does to them.
 //
 // Each lane is a number of its own, and inner products have one tree of sums whatever the registers: sixteen sums, of
-// which number l has the products l, l + 16, l + 32, ..., and then the sums of their halves. So every instruction set gives
-// the same bits.
+// which number l has the products l, l + 16, l + 32, ..., and then the sums of their halves. So every instruction set
+// gives the same bits.
 #pragma once
 
 #include "base/simd.hpp"
@@ -64,7 +64,8 @@ inline void sum_of_multiples(const MatrixRows& rows, const float* factors, std::
     const float* __restrict c = b + rows.stride;
     const float* __restrict d = c + rows.stride;
     const float* factor = factors + r * factor_stride;
-    const float fa = factor[0], fb = factor[factor_stride], fc = factor[2 * factor_stride], fd = factor[3 * factor_stride];
+    const float fa = factor[0], fb = factor[factor_stride], fc = factor[2 * factor_stride],
+                fd = factor[3 * factor_stride];
     for (std::size_t x = 0; x < width; ++x) sum[x] = sum[x] + ((fa * a[x] + fb * b[x]) + (fc * c[x] + fd * d[x]));
   }
   for (; r < rows.n; ++r) {

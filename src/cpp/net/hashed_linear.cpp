@@ -29,14 +29,15 @@ void check_codes(const CodeMatrix<Code>& codes, int bits) {
 
 template <class Code>
 void sum_rows(const CodeToRow& rows, const CodeMatrix<Code>& codes, const float* table, const float* bias,
-                  std::size_t width, float* out, int n_threads) {
+              std::size_t width, float* out, int n_threads) {
   const NetFunctions& functions = chosen_instruction_set().net;
   const std::size_t n_hashes = codes.n_hashes;
   // A few hashes of a few samples at a time: a row that two samples use is still near for the second one. Two blocks
   // for each thread at least, so that a thread that comes late takes less.
   constexpr std::size_t kSamples = 32, kHashes = 64, kAhead = 8;
   n_threads = useful_threads(n_threads, codes.n_samples * n_hashes * width / kMinNumbersPerThread);
-  const std::size_t share = n_threads == 1 ? codes.n_samples : codes.n_samples / (2 * static_cast<std::size_t>(n_threads));
+  const std::size_t share =
+      n_threads == 1 ? codes.n_samples : codes.n_samples / (2 * static_cast<std::size_t>(n_threads));
   const std::size_t step = std::clamp<std::size_t>(share, 1, kSamples);
   StopToken stop_token = StopToken::never();
   for_each_block((codes.n_samples + step - 1) / step, n_threads, stop_token, [&] {
@@ -71,10 +72,10 @@ void adam(const AdamStep& step, const float* gradient, std::size_t n, const Adam
   });
 }
 
-#define GCWSNET_FOR_CODES(Code)                                                                                  \
-  template void check_codes(const CodeMatrix<Code>&, int);                                                       \
-  template void sum_rows(const CodeToRow&, const CodeMatrix<Code>&, const float*, const float*, std::size_t, \
-                             float*, int);
+#define GCWSNET_FOR_CODES(Code)                                                                                      \
+  template void check_codes(const CodeMatrix<Code>&, int);                                                           \
+  template void sum_rows(const CodeToRow&, const CodeMatrix<Code>&, const float*, const float*, std::size_t, float*, \
+                         int);
 GCWSNET_FOR_CODES(std::uint8_t)
 GCWSNET_FOR_CODES(std::uint16_t)
 GCWSNET_FOR_CODES(std::uint32_t)

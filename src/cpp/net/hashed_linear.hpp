@@ -15,7 +15,7 @@ void check_codes(const CodeMatrix<Code>& codes, int bits);
 // out[sample] = bias + the rows that the sample's codes look up, [n_samples][width]. The codes have been checked.
 template <class Code>
 void sum_rows(const CodeToRow& rows, const CodeMatrix<Code>& codes, const float* table, const float* bias,
-                  std::size_t width, float* out, int n_threads);
+              std::size_t width, float* out, int n_threads);
 
 // One step of Adam on n weights, of which `row` is the first, with their gradient.
 void adam(const AdamStep& step, const float* gradient, std::size_t n, const AdamRow& row, int n_threads);

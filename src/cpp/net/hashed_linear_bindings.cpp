@@ -36,7 +36,8 @@ constexpr const char* kMeanRule = "means must be there unless beta1 is 0";
 }  // namespace
 
 void bind_hashed_linear(nb::module_& m) {
-  nb::class_<CodeToRow>(m, "CodeToRow", "The row of a table that each code looks up: its position, or its position's bin.")
+  nb::class_<CodeToRow>(m, "CodeToRow",
+                        "The row of a table that each code looks up: its position, or its position's bin.")
       .def(
           "__init__",
           [](CodeToRow* self, std::size_t n_hashes, int bits, std::size_t n_rows, bool sketched, std::uint64_t seed) {
@@ -55,12 +56,12 @@ void bind_hashed_linear(nb::module_& m) {
             const std::size_t width = table.shape(1);
             const float* weights = contiguous<const float>(table, self.n_rows(), width,
                                                            "the table must be rows x outputs, float32 and contiguous");
-            const float* start = contiguous<const float>(bias, width, "the bias must be float32, one number for each output");
-            float* sums = contiguous<float>(out, codes.shape(0), width,
-                                            "out must be samples x outputs, float32 and contiguous");
-            with_codes(self, codes, [&](const auto& matrix) {
-              sum_rows(self, matrix, weights, start, width, sums, n_threads);
-            });
+            const float* start =
+                contiguous<const float>(bias, width, "the bias must be float32, one number for each output");
+            float* sums =
+                contiguous<float>(out, codes.shape(0), width, "out must be samples x outputs, float32 and contiguous");
+            with_codes(self, codes,
+                       [&](const auto& matrix) { sum_rows(self, matrix, weights, start, width, sums, n_threads); });
           },
           "codes"_a.noconvert(), "table"_a.noconvert(), "bias"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a,
           "Write for each sample the bias plus the rows that its codes look up.");
@@ -69,9 +70,7 @@ void bind_hashed_linear(nb::module_& m) {
       .def(
           "__init__",
           [](LookupsByRow* self, const CodeToRow& rows, const Matrix& codes, int n_threads) {
-            with_codes(rows, codes, [&](const auto& matrix) {
-              new (self) LookupsByRow(rows, matrix, n_threads);
-            });
+            with_codes(rows, codes, [&](const auto& matrix) { new (self) LookupsByRow(rows, matrix, n_threads); });
           },
           "rows"_a, "codes"_a.noconvert(), "n_threads"_a)
       .def_prop_ro("n_rows_used", &LookupsByRow::n_rows_used, "The number of rows of the table that occur.")
@@ -82,8 +81,8 @@ void bind_hashed_linear(nb::module_& m) {
             const std::size_t width = gradient.shape(1), n = self.n_rows_used();
             const float* from = contiguous<const float>(gradient, self.n_samples(), width, kGradientRule);
             auto* rows_to = contiguous<std::int64_t>(rows, 1, n, "rows must be 1 x row_of rows, int64 and contiguous");
-            float* sums_to = contiguous<float>(sums, n, width,
-                                               "sums must be row_of rows x outputs, float32 and contiguous");
+            float* sums_to =
+                contiguous<float>(sums, n, width, "sums must be row_of rows x outputs, float32 and contiguous");
             nb::gil_scoped_release released;
             self.row_sums(from, width, rows_to, sums_to, n_threads);
           },
@@ -92,8 +91,8 @@ void bind_hashed_linear(nb::module_& m) {
       .def(
           "adam",
           [](const LookupsByRow& self, const Matrix& gradient, const OutMatrix& table,
-             const std::optional<OutMatrix>& mean, const OutMatrix& square, float rate, float new_mean, float new_square,
-             float epsilon, float decay, int n_threads) {
+             const std::optional<OutMatrix>& mean, const OutMatrix& square, float rate, float new_mean,
+             float new_square, float epsilon, float decay, int n_threads) {
             const std::size_t width = gradient.shape(1), n = self.n_table_rows();
             const char* rule = "the table, its means and its squares must be rows x outputs, float32 and contiguous";
             const float* from = contiguous<const float>(gradient, self.n_samples(), width, kGradientRule);
@@ -104,8 +103,8 @@ void bind_hashed_linear(nb::module_& m) {
             nb::gil_scoped_release released;
             self.adam({rate, new_mean, new_square, epsilon, decay}, from, width, weights, means, squares, n_threads);
           },
-          "gradient"_a.noconvert(), "table"_a.noconvert(), "mean"_a.noconvert().none(), "square"_a.noconvert(), "rate"_a,
-          "new_mean"_a, "new_square"_a, "epsilon"_a, "decay"_a, "n_threads"_a,
+          "gradient"_a.noconvert(), "table"_a.noconvert(), "mean"_a.noconvert().none(), "square"_a.noconvert(),
+          "rate"_a, "new_mean"_a, "new_square"_a, "epsilon"_a, "decay"_a, "n_threads"_a,
           "Do one step of Adam on the rows that occur, each read and written once.");
 
   m.def(
@@ -113,7 +112,8 @@ void bind_hashed_linear(nb::module_& m) {
       [](const Array& gradient, const OutArray& weight, const std::optional<OutArray>& mean, const OutArray& square,
          float rate, float new_mean, float new_square, float epsilon, float decay, int n_threads) {
         const std::size_t n = weight.size();
-        const char* rule = "the weights, their gradient, means and squares must be float32, contiguous and equally many";
+        const char* rule =
+            "the weights, their gradient, means and squares must be float32, contiguous and equally many";
         const float* from = contiguous<const float>(gradient, n, rule);
         const AdamRow row{contiguous<float>(weight, n, rule), mean ? contiguous<float>(*mean, n, rule) : nullptr,
                           contiguous<float>(square, n, rule)};

@@ -22,12 +22,9 @@ template <class Function>
 auto with_codes_of(const CodeRows& codes, std::size_t row, Function function) {
   const std::size_t at = row * codes.n_hashes;
   switch (codes.bytes_per_code) {
-    case 1:
-      return function(static_cast<const std::uint8_t*>(codes.codes) + at);
-    case 2:
-      return function(static_cast<const std::uint16_t*>(codes.codes) + at);
-    default:
-      return function(static_cast<const std::uint32_t*>(codes.codes) + at);
+    case 1: return function(static_cast<const std::uint8_t*>(codes.codes) + at);
+    case 2: return function(static_cast<const std::uint16_t*>(codes.codes) + at);
+    default: return function(static_cast<const std::uint32_t*>(codes.codes) + at);
   }
 }
 
@@ -148,12 +145,12 @@ std::size_t BatchLookups::collect(std::size_t group, std::size_t n, RowAndLookup
 
 namespace {
 
-// Lookups in groups of adjacent rows, which threads sort apart. Within a group they are in the order of the samples, and of
-// the hashes within a sample.
+// Lookups in groups of adjacent rows, which threads sort apart. Within a group they are in the order of the samples,
+// and of the hashes within a sample.
 struct Groups {
   std::vector<std::size_t> first;  // where each group begins, and the end of the last
   int low_bits;                    // of a row: those by which the rows of one group differ
-  Aligned<RowAndLookup> lookups;       // null for groups that are the columns of the codes
+  Aligned<RowAndLookup> lookups;   // null for groups that are the columns of the codes
 
   std::size_t n() const { return first.size() - 1; }
   std::size_t size(std::size_t group) const { return first[group + 1] - first[group]; }
@@ -270,7 +267,7 @@ constexpr std::size_t kRowsPerBlock = 32;
 }
 
 void LookupsByRow::row_sums(const float* gradient, std::size_t width, std::int64_t* rows, float* sums,
-                          int n_threads) const {
+                            int n_threads) const {
   const NetFunctions& functions = chosen_instruction_set().net;
   n_threads = useful_threads(n_threads, n_lookups_ * width / kMinNumbersPerThread);
   StopToken stop_token = StopToken::never();
@@ -288,7 +285,7 @@ void LookupsByRow::row_sums(const float* gradient, std::size_t width, std::int64
 }
 
 void LookupsByRow::adam(const AdamStep& step, const float* gradient, std::size_t width, float* table, float* mean,
-                      float* square, int n_threads) const {
+                        float* square, int n_threads) const {
   constexpr std::size_t kRowsAhead = 2;
   const NetFunctions& functions = chosen_instruction_set().net;
   const auto adam_row = [&](std::size_t r) {

@@ -1,5 +1,6 @@
-// Which rows of the table the codes of a batch look up, and the same lookups sorted by row for the backward pass: each row
-// that occurred is then met once, and its gradient is the sum of the output's gradients of the samples that used it.
+// Which rows of the table the codes of a batch look up, and the same lookups sorted by row for the backward pass: each
+// row that occurred is then met once, and its gradient is the sum of the output's gradients of the samples that used
+// it.
 //
 // Each sum belongs to one thread and has one order, so the number of threads does not change a bit.
 #pragma once
@@ -17,12 +18,16 @@ namespace gcwsnet {
 
 // Which row of the table a code looks up, and with which sign.
 //
-// Code c of hash j has position 2^b j + c. That is its row, or, with a count-sketch, the position's bin is, and the row is
-// added with the position's sign.
+// Code c of hash j has position 2^b j + c. That is its row, or, with a count-sketch, the position's bin is, and the row
+// is added with the position's sign.
 class CodeToRow {
  public:
   CodeToRow(std::size_t n_hashes, int bits, std::size_t n_rows, bool sketched, std::uint64_t seed)
-      : n_hashes_(n_hashes), bits_(bits), n_rows_(n_rows), sketched_(sketched), keys_(seed, KeyStream::Purpose::kSketch) {}
+      : n_hashes_(n_hashes),
+        bits_(bits),
+        n_rows_(n_rows),
+        sketched_(sketched),
+        keys_(seed, KeyStream::Purpose::kSketch) {}
 
   Lookup operator()(std::size_t hash, std::uint64_t code) const {
     const std::uint64_t position = (static_cast<std::uint64_t>(hash) << bits_) + code;
@@ -75,8 +80,8 @@ struct SortedGroup {
   std::size_t begin;  // what ends are counted from
 };
 
-// Sorts the lookups of a group by their row; lookups of one row stay in their order. Rows of a group differ by `low_bits`
-// bits: if these are few, by counting. Bits tell which rows occurred, so that only those are looked at.
+// Sorts the lookups of a group by their row; lookups of one row stay in their order. Rows of a group differ by
+// `low_bits` bits: if these are few, by counting. Bits tell which rows occurred, so that only those are looked at.
 class LookupSort {
  public:
   explicit LookupSort(int low_bits)
@@ -100,8 +105,8 @@ class LookupSort {
 
 // The lookups of a batch in a training step, in groups of adjacent rows of the table, which threads work on apart.
 //
-// Without a sketch the rows of a hash are a group. With one, each sample's lookups are put into groups by the high bits of
-// their rows, in the order of the hashes.
+// Without a sketch the rows of a hash are a group. With one, each sample's lookups are put into groups by the high bits
+// of their rows, in the order of the hashes.
 class BatchLookups {
  public:
   BatchLookups(const CodeToRow& rows, std::size_t n_samples);

@@ -111,18 +111,17 @@ std::optional<Loss> loss_named(const std::string& name) {
 double row_loss(Loss loss, const float* outputs, std::size_t n_outputs, const Targets& targets, std::size_t row,
                 double factor, double* successes, float* gradient) {
   if (loss == Loss::kCrossEntropy) {
-    return cross_entropy(outputs, n_outputs, static_cast<std::size_t>(targets.classes[row]), factor, successes, gradient);
+    return cross_entropy(outputs, n_outputs, static_cast<std::size_t>(targets.classes[row]), factor, successes,
+                         gradient);
   }
   const float* numbers = targets.numbers + row * n_outputs;
   switch (loss) {
     case Loss::kAbsoluteError:
       return loss_of_numbers<AbsoluteError>(outputs, n_outputs, numbers, factor, successes, gradient);
-    case Loss::kHuber:
-      return loss_of_numbers<Huber>(outputs, n_outputs, numbers, factor, successes, gradient);
+    case Loss::kHuber: return loss_of_numbers<Huber>(outputs, n_outputs, numbers, factor, successes, gradient);
     case Loss::kBinaryCrossEntropy:
       return loss_of_numbers<BinaryCrossEntropy>(outputs, n_outputs, numbers, factor, successes, gradient);
-    default:
-      return loss_of_numbers<SquaredError>(outputs, n_outputs, numbers, factor, successes, gradient);
+    default: return loss_of_numbers<SquaredError>(outputs, n_outputs, numbers, factor, successes, gradient);
   }
 }
 

@@ -12,10 +12,10 @@
 namespace gcwsnet {
 
 enum class Loss {
-  kCrossEntropy,   // of softmax, for class numbers
-  kSquaredError,   // means over the outputs, for numbers
+  kCrossEntropy,  // of softmax, for class numbers
+  kSquaredError,  // means over the outputs, for numbers
   kAbsoluteError,
-  kHuber,          // half the square up to 1, then linear
+  kHuber,               // half the square up to 1, then linear
   kBinaryCrossEntropy,  // of the sigmoid of each output, for numbers that are 0 or 1
 };
 

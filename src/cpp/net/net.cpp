@@ -96,7 +96,7 @@ void Net::forward(const Lookup* lookups, std::size_t lookup_stride, std::size_t 
     const std::size_t n_here = std::min(kHashes, n_hashes - j);
     for (std::size_t i = 0; i < n; ++i) {
       functions.add_rows(weights[0], width, {lookups + i * lookup_stride + j, n_here, rows_.has_signs()}, kAhead,
-                   n_hashes - j, outputs.row(0, first + i));
+                         n_hashes - j, outputs.row(0, first + i));
     }
   }
   std::vector<const float*> dense;
@@ -105,17 +105,18 @@ void Net::forward(const Lookup* lookups, std::size_t lookup_stride, std::size_t 
 }
 
 void Net::forward_dense(const std::vector<const float*>& dense, std::size_t first, std::size_t n,
-                               const LayerOutputs& outputs) const {
+                        const LayerOutputs& outputs) const {
   const NetFunctions& functions = chosen_instruction_set().net;
   for (std::size_t l = 1; l < layers_.size(); ++l) {
     const MatrixRows inputs = outputs.rows(l - 1, first, n);
     functions.relu(outputs.row(l - 1, first), n * inputs.stride);
     functions.inner_products(inputs, {dense[2 * l], layers_[l].n_out, inputs.stride}, inputs.stride, dense[2 * l + 1],
-                       outputs.row(l, first), layers_[l].out_stride);
+                             outputs.row(l, first), layers_[l].out_stride);
   }
 }
 
-// Means of weights, computed where they are needed: all but the table at once, and rows of the table when they are looked up.
+// Means of weights, computed where they are needed: all but the table at once, and rows of the table when they are
+// looked up.
 class Net::Means {
  public:
   Means(const Net& net, WhichWeights which) : net_(net), which_(which) {
@@ -164,7 +165,8 @@ class Net::Means {
 
 // work(first, n, outputs) for some samples at a time, of which the outputs of number `first` come first.
 template <class Work>
-void Net::for_each_chunk(const CodeRows& codes, WhichWeights which, int n_threads, StopToken& stop_token, Work work) const {
+void Net::for_each_chunk(const CodeRows& codes, WhichWeights which, int n_threads, StopToken& stop_token,
+                         Work work) const {
   const std::size_t n_hashes = settings_.n_hashes;
   const Means means(*this, which);
   n_threads = useful_threads(n_threads, codes.n * n_hashes * layers_[0].out_stride / kMinNumbersPerThread);
@@ -188,9 +190,11 @@ void Net::for_each_chunk(const CodeRows& codes, WhichWeights which, int n_thread
 
 void Net::outputs(const CodeRows& codes, WhichWeights which, float* out, int n_threads, StopToken& stop_token) const {
   const std::size_t n_out = n_outputs();
-  for_each_chunk(codes, which, n_threads, stop_token, [&](std::size_t first, std::size_t n, const LayerOutputs& outputs) {
-    for (std::size_t i = 0; i < n; ++i) std::copy_n(outputs.last_row(i), n_out, out + (first + i) * n_out);
-  });
+  for_each_chunk(codes, which, n_threads, stop_token,
+                 [&](std::size_t first, std::size_t n, const LayerOutputs& outputs) {
+                   for (std::size_t i = 0; i < n; ++i)
+                     std::copy_n(outputs.last_row(i), n_out, out + (first + i) * n_out);
+                 });
 }
 
 double Net::evaluate(const CodeRows& codes, const Targets& targets, Loss loss, double* successes, int n_threads,
@@ -198,11 +202,13 @@ double Net::evaluate(const CodeRows& codes, const Targets& targets, Loss loss, d
   const std::size_t n_out = n_outputs(), n_kinds = n_successes(loss, n_out);
   std::vector<double> losses(codes.n), of_rows(codes.n * n_kinds);
   constexpr WhichWeights kLast = WhichWeights::kLast;
-  for_each_chunk(codes, kLast, n_threads, stop_token, [&](std::size_t first, std::size_t n, const LayerOutputs& outputs) {
-    for (std::size_t i = first; i < first + n; ++i) {
-      losses[i] = row_loss(loss, outputs.last_row(i - first), n_out, targets, i, 1.0, &of_rows[i * n_kinds], nullptr);
-    }
-  });
+  for_each_chunk(
+      codes, kLast, n_threads, stop_token, [&](std::size_t first, std::size_t n, const LayerOutputs& outputs) {
+        for (std::size_t i = first; i < first + n; ++i) {
+          losses[i] =
+              row_loss(loss, outputs.last_row(i - first), n_out, targets, i, 1.0, &of_rows[i * n_kinds], nullptr);
+        }
+      });
   std::fill_n(successes, n_kinds, 0.0);
   for (std::size_t i = 0; i < of_rows.size(); ++i) successes[i % n_kinds] += of_rows[i];
   return std::accumulate(losses.begin(), losses.end(), 0.0);

@@ -1,12 +1,12 @@
 // A net on codes and all that is learned of it: the hashed first layer, then ReLU and dense layers in turn.
 //
-// Initial weights are a pure function of the seed and of the settings. The weights that are drawn are numbered from 0: those
-// of the table row by row, then for each further layer its weights, those of the first output first, and its biases.
-// Weight n is made of the upper half of key n / 2 of the stream kInitialWeights (keys.hpp) if n is odd, else of the lower
-// one: the upper 24 of these 32 bits, as a whole number t, give u = (2 t + 1 - 2^24) / 2^24, between -1 and 1, which is
-// exact in float32, and the weight is u times the bound of its layer, rounded to float32. The bound of the table is
-// scale / sqrt(n_hashes), that of a further layer is 1 / sqrt(inputs); they are computed in float64 and rounded to float32.
-// The bias of the first layer is zero.
+// Initial weights are a pure function of the seed and of the settings. The weights that are drawn are numbered from 0:
+// those of the table row by row, then for each further layer its weights, those of the first output first, and its
+// biases. Weight n is made of the upper half of key n / 2 of the stream kInitialWeights (keys.hpp) if n is odd, else of
+// the lower one: the upper 24 of these 32 bits, as a whole number t, give u = (2 t + 1 - 2^24) / 2^24, between -1 and
+// 1, which is exact in float32, and the weight is u times the bound of its layer, rounded to float32. The bound of the
+// table is scale / sqrt(n_hashes), that of a further layer is 1 / sqrt(inputs); they are computed in float64 and
+// rounded to float32. The bias of the first layer is zero.
 #pragma once
 
 #include <atomic>
@@ -55,11 +55,12 @@ class ParameterArrays {
   std::vector<std::shared_ptr<float[]>> arrays_;
 };
 
-// Sums of weights times rows over two parts of a stream, one after the other: the mean over both covers at least the last
-// half of what has been seen since `origin`. All other numbers of rows are counted from there.
+// Sums of weights times rows over two parts of a stream, one after the other: the mean over both covers at least the
+// last half of what has been seen since `origin`. All other numbers of rows are counted from there.
 //
-// The sums of a row of the table are only brought up to date before the row changes: newer_since[row] is the `start` that they
-// are of, and taken[row] says up to which number of rows `newer` is. So no step has to go over the whole table.
+// The sums of a row of the table are only brought up to date before the row changes: newer_since[row] is the `start`
+// that they are of, and taken[row] says up to which number of rows `newer` is. So no step has to go over the whole
+// table.
 struct Averaging {
   ParameterArrays older, newer;
   std::shared_ptr<std::int64_t[]> taken, newer_since;
@@ -76,10 +77,10 @@ struct Averaging {
   bool is_due(std::int64_t rows_seen) const { return 32 * (rows_seen - origin) >= 33 * last(); }
 };
 
-// The mean of the weights over the last rows of a stream, each of which counts `keep` times as much as the next one. While a
-// row of the table stays as it is, its mean moves towards it by a power of `keep`: it is brought up to date before the row
-// changes, unless that was done less than 16 rows ago: where steps are on single rows, memory is what they take time for.
-// taken[row] is the number of rows seen that it is of; below 0 the mean is the row itself.
+// The mean of the weights over the last rows of a stream, each of which counts `keep` times as much as the next one.
+// While a row of the table stays as it is, its mean moves towards it by a power of `keep`: it is brought up to date
+// before the row changes, unless that was done less than 16 rows ago: where steps are on single rows, memory is what
+// they take time for. taken[row] is the number of rows seen that it is of; below 0 the mean is the row itself.
 struct RecentMean {
   ParameterArrays mean;
   std::shared_ptr<std::int64_t[]> taken;
@@ -132,8 +133,8 @@ class Net {
   double evaluate(const CodeRows& codes, const Targets& targets, Loss loss, double* successes, int n_threads,
                   StopToken& stop_token) const;
 
-  // Averages what is learned from here on. The weights as they are count as the mean over the second half of the rows seen, or
-  // not at all if the average begins `from_now`.
+  // Averages what is learned from here on. The weights as they are count as the mean over the second half of the rows
+  // seen, or not at all if the average begins `from_now`.
   void start_averaging(bool from_now);
   void stop_averaging();
   void start_recent_mean(double keep);
@@ -142,7 +143,8 @@ class Net {
   // Brings the means of a row of the table up to date, before the row changes.
   void update_means(const NetFunctions& functions, std::size_t row) {
     if (averaging.is_on) update_average(functions, row);
-    if (recent.is_on && recent.is_due(row, rows_seen.load(std::memory_order_relaxed))) update_recent_mean(functions, row);
+    if (recent.is_on && recent.is_due(row, rows_seen.load(std::memory_order_relaxed)))
+      update_recent_mean(functions, row);
   }
   // Asks for what update_means and prefetch_stale_means look up for a row of the table, wherever that is.
   void prefetch_mean_counters(std::size_t row) const {
@@ -164,7 +166,8 @@ class Net {
   void prefetch_means(WhichWeights which, std::size_t row) const;
   // Brings all sums of averages to the present `start`, to save them.
   void sync_averages();
-  // Makes room for one more output, in front of output number `place`. Its weights and all that is kept of them are zero.
+  // Makes room for one more output, in front of output number `place`. Its weights and all that is kept of them are
+  // zero.
   void insert_output(std::size_t place);
   // Writes means of weights into a net with the same settings.
   void write_weights(WhichWeights which, Net& to, int n_threads) const;
@@ -173,7 +176,7 @@ class Net {
   Averaging averaging;
   RecentMean recent;
   std::atomic<std::int64_t> n_steps{0}, rows_seen{0};
-  SpeedupMonitor speedup;  // of steps of training
+  SpeedupMonitor speedup;           // of steps of training
   mutable std::shared_mutex mutex;  // held alone by what changes the net, shared by what reads it
 
  private:
@@ -190,7 +193,7 @@ class Net {
   // One row of a parameter, of shape [stride].
   void write_row(WhichWeights which, std::size_t number, std::size_t row, float* to) const;
   void forward_dense(const std::vector<const float*>& dense, std::size_t first, std::size_t n,
-                            const LayerOutputs& outputs) const;
+                     const LayerOutputs& outputs) const;
 
   NetSettings settings_;
   CodeToRow rows_;

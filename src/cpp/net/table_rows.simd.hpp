@@ -1,7 +1,7 @@
 // Sums of rows that are looked up, and one step of Adam on a row: what the hashed first layer spends its time on.
 //
-// Loops are plain: each lane is a number of its own, so every instruction set and every number of threads gives the same
-// bits.
+// Loops are plain: each lane is a number of its own, so every instruction set and every number of threads gives the
+// same bits.
 #pragma once
 
 #include "base/simd.hpp"
@@ -17,12 +17,14 @@ GCWSNET_INLINE void prefetch_row(const float* row, std::size_t width) {
   for (std::size_t x = 0; x < width; x += kFloatsPerLine) __builtin_prefetch(row + x);
 }
 
-GCWSNET_INLINE const float* row_at(const float* rows, std::size_t width, Lookup lookup) { return rows + (lookup >> 1) * width; }
+GCWSNET_INLINE const float* row_at(const float* rows, std::size_t width, Lookup lookup) {
+  return rows + (lookup >> 1) * width;
+}
 GCWSNET_INLINE float sign_of(Lookup lookup) { return (lookup & 1) ? -1.0f : 1.0f; }
 
 template <bool kSigned>
-GCWSNET_INLINE void add_looked_up(const float* rows, std::size_t width, const Lookup* lookups, std::size_t n, std::size_t ahead,
-                               std::size_t n_known, float* __restrict sum) {
+GCWSNET_INLINE void add_looked_up(const float* rows, std::size_t width, const Lookup* lookups, std::size_t n,
+                                  std::size_t ahead, std::size_t n_known, float* __restrict sum) {
   std::size_t p = 0;
   for (; p + 4 <= n; p += 4) {
     for (std::size_t next = p + ahead; next < p + ahead + 4 && next < n_known; ++next) {
@@ -47,10 +49,11 @@ GCWSNET_INLINE void add_looked_up(const float* rows, std::size_t width, const Lo
   }
 }
 
-// sum += the rows, each with its sign, in their order. Rows `ahead` lookups further on are fetched meanwhile, as long as
-// their number is below n_known: behind the lookups there may be others that are added later. 0 for rows that are near anyway.
-inline void add_rows(const float* rows, std::size_t width, const Lookups& lookups, std::size_t ahead, std::size_t n_known,
-                     float* sum) {
+// sum += the rows, each with its sign, in their order. Rows `ahead` lookups further on are fetched meanwhile, as long
+// as their number is below n_known: behind the lookups there may be others that are added later. 0 for rows that are
+// near anyway.
+inline void add_rows(const float* rows, std::size_t width, const Lookups& lookups, std::size_t ahead,
+                     std::size_t n_known, float* sum) {
   if (ahead == 0) n_known = 0;
   if (lookups.has_signs) {
     add_looked_up<true>(rows, width, lookups.lookups, lookups.n, ahead, n_known, sum);
@@ -59,8 +62,8 @@ inline void add_rows(const float* rows, std::size_t width, const Lookups& lookup
   }
 }
 
-// Moments of a unit without a gradient shrink until they are subnormal, and stay so. Many processors are slow with these, so what
-// is smaller than this is 0. A square is only dropped where its root is lost in the sum with epsilon.
+// Moments of a unit without a gradient shrink until they are subnormal, and stay so. Many processors are slow with
+// these, so what is smaller than this is 0. A square is only dropped where its root is lost in the sum with epsilon.
 inline constexpr float kTinyMean = 0x1p-100f, kTinySquare = 0x1p-120f;
 
 GCWSNET_INLINE float tiny_square(float epsilon) {
@@ -71,13 +74,14 @@ GCWSNET_INLINE float tiny_square(float epsilon) {
 GCWSNET_INLINE float without_tiny(float number, float tiny) { return __builtin_fabsf(number) < tiny ? 0.0f : number; }
 
 // One step of Adam on a row whose gradient is `sum`, if there is one, plus the first kLookups of a, b, c and d, with
-// their signs. Not inlined: the compiler then takes our word for it that none of them is another, and needs not look each
-// time.
+// their signs. Not inlined: the compiler then takes our word for it that none of them is another, and needs not look
+// each time.
 template <bool kSigned, bool kHasMean, bool kHasSum, int kLookups>
 __attribute__((noinline)) void adam_of_lookups(const AdamStep& step, std::size_t width, const float* __restrict sum,
-                                           const float* __restrict a, const float* __restrict b, const float* __restrict c,
-                                           const float* __restrict d, const float* sign, float* __restrict weight,
-                                           float* __restrict mean, float* __restrict square) {
+                                               const float* __restrict a, const float* __restrict b,
+                                               const float* __restrict c, const float* __restrict d, const float* sign,
+                                               float* __restrict weight, float* __restrict mean,
+                                               float* __restrict square) {
   const AdamStep s = step;
   const float least_square = tiny_square(s.epsilon);
   const float sa = sign[0], sb = sign[1], sc = sign[2], sd = sign[3];
@@ -114,8 +118,8 @@ GCWSNET_INLINE void adam_last(const AdamStep& step, const float* sum, const floa
 }
 
 template <bool kSigned, bool kHasMean>
-GCWSNET_INLINE void adam_sum(const AdamStep& step, const float* gradient, std::size_t width, const Lookups& lookups, float* work,
-                             const AdamRow& row) {
+GCWSNET_INLINE void adam_sum(const AdamStep& step, const float* gradient, std::size_t width, const Lookups& lookups,
+                             float* work, const AdamRow& row) {
   const std::size_t n_last = (lookups.n - 1) % 4 + 1, n_first = lookups.n - n_last;
   const Lookup* last = lookups.lookups + n_first;
   if (n_first == 0) {
@@ -128,8 +132,8 @@ GCWSNET_INLINE void adam_sum(const AdamStep& step, const float* gradient, std::s
 }
 
 // One step of Adam on a row whose gradient is the sum of the rows looked up, at least one. `work` is memory for a row.
-inline void adam_row(const AdamStep& step, const float* gradient, std::size_t width, const Lookups& lookups, float* work,
-                     const AdamRow& row) {
+inline void adam_row(const AdamStep& step, const float* gradient, std::size_t width, const Lookups& lookups,
+                     float* work, const AdamRow& row) {
   if (lookups.has_signs) {
     if (row.mean != nullptr) {
       adam_sum<true, true>(step, gradient, width, lookups, work, row);

@@ -16,8 +16,8 @@ constexpr Lookup kOnly = 0;  // lookups the only row of a gradient that has one
 
 std::size_t blocks_of(std::size_t n, std::size_t per_block) { return (n + per_block - 1) / per_block; }
 
-// The factors of step number `step`, from 1 on. Rows of the table that are updated lazily have epsilon beside the root that
-// has not been corrected, as torch.optim.SparseAdam has it; everywhere else it is as in torch.optim.AdamW.
+// The factors of step number `step`, from 1 on. Rows of the table that are updated lazily have epsilon beside the root
+// that has not been corrected, as torch.optim.SparseAdam has it; everywhere else it is as in torch.optim.AdamW.
 struct AdamFactors {
   AdamStep of_rows_used, of_all;
 
@@ -25,8 +25,8 @@ struct AdamFactors {
     const double root = std::sqrt(1.0 - power(adam.beta2, step));
     const double corrected = rate / (1.0 - power(adam.beta1, step)) * root;
     of_rows_used = {static_cast<float>(corrected), static_cast<float>(1.0 - adam.beta1),
-                      static_cast<float>(1.0 - adam.beta2), static_cast<float>(adam.epsilon),
-                      static_cast<float>(1.0 - rate * adam.weight_decay)};
+                    static_cast<float>(1.0 - adam.beta2), static_cast<float>(adam.epsilon),
+                    static_cast<float>(1.0 - rate * adam.weight_decay)};
     of_all = of_rows_used;
     of_all.epsilon = static_cast<float>(adam.epsilon * root);
   }
@@ -207,14 +207,14 @@ class Training {
     const float* gradients = gradients_.row(task.layer, 0);
     if (task.begin == task.end) {
       functions_.adam_row(step, gradients, out_stride, {all_samples_.data(), n, false}, workspace.sum.get(),
-                    row_of_parameter(2 * task.layer + 1, 0));
+                          row_of_parameter(2 * task.layer + 1, 0));
       return;
     }
     const MatrixRows inputs = outputs_.rows(task.layer - 1, 0, n);
     for (std::size_t unit = task.begin; unit < task.end; ++unit) {
       functions_.sum_of_multiples(inputs, gradients + unit, out_stride, inputs.stride, workspace.gradient.get());
       functions_.adam_row(step, workspace.gradient.get(), inputs.stride, {&kOnly, 1, false}, workspace.sum.get(),
-                    row_of_parameter(2 * task.layer, unit));
+                          row_of_parameter(2 * task.layer, unit));
     }
   }
 
@@ -241,7 +241,8 @@ class Training {
         functions_.prefetch_adam_row(row_of_parameter(0, ahead), width());
         net_.prefetch_stale_means(ahead);
       }
-      const Lookups lookups{workspace.lookups.data() + first_lookup, workspace.ends[r] - first_lookup, lookups_.has_signs()};
+      const Lookups lookups{workspace.lookups.data() + first_lookup, workspace.ends[r] - first_lookup,
+                            lookups_.has_signs()};
       first_lookup = workspace.ends[r];
       update_row(adam_.lazy ? factors.of_rows_used : factors.of_all, gradients_.row(0, 0), lookups, row, workspace);
     }

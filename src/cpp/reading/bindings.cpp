@@ -1,8 +1,9 @@
+#include "base/bindings.hpp"
+
 #include <algorithm>
 #include <memory>
 #include <vector>
 
-#include "base/bindings.hpp"
 #include "reading/column_sums.hpp"
 #include "reading/content_keys.hpp"
 #include "reading/csv.hpp"
@@ -29,8 +30,8 @@ nb::tuple libsvm_rows(const char* text, std::size_t n_bytes, const LibsvmRules& 
     rows = parse_libsvm<Number>(text, n_bytes, rules);
   }
   return nb::make_tuple(owned(std::move(rows.labels)), owned(std::move(rows.values)), owned(std::move(rows.columns)),
-                        owned(std::move(rows.ends)), owned(std::move(rows.lines)), rows.n_bytes, rows.n_lines, rows.fault,
-                        rows.fault_begin, rows.fault_end);
+                        owned(std::move(rows.ends)), owned(std::move(rows.lines)), rows.n_bytes, rows.n_lines,
+                        rows.fault, rows.fault_begin, rows.fault_end);
 }
 
 template <class Number>
@@ -77,7 +78,8 @@ void bind_reading(nb::module_& m) {
         return float32 ? libsvm_rows<float>(from, n_bytes, rules) : libsvm_rows<double>(from, n_bytes, rules);
       },
       "text"_a, "begin"_a, "index_base"_a, "n_columns"_a, "missing"_a, "float32"_a,
-      "Return the labels, values, columns, index pointer and lines of the rows of a text, the bytes and lines that were "
+      "Return the labels, values, columns, index pointer and lines of the rows of a text, the bytes and lines that "
+      "were "
       "read, and the fault that ended it, with its place.");
   m.def(
       "scan_csv",
@@ -158,8 +160,9 @@ void bind_reading(nb::module_& m) {
             const auto* columns = contiguous<const decltype(index)>(indices, n, rule);
             const auto* ends = contiguous<const decltype(index)>(indptr, n_rows + 1, rule);
             nb::gil_scoped_release released;
-            require(ends[0] >= 0 && std::is_sorted(ends, ends + n_rows + 1) && static_cast<std::size_t>(ends[n_rows]) <= n,
-                    "the index pointer must rise from 0 to at most the number of entries");
+            require(
+                ends[0] >= 0 && std::is_sorted(ends, ends + n_rows + 1) && static_cast<std::size_t>(ends[n_rows]) <= n,
+                "the index pointer must rise from 0 to at most the number of entries");
             csr_row_keys(values, columns, ends, n_rows, state, keys);
           });
         });

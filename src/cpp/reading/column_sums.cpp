@@ -36,7 +36,8 @@ void for_each_number(const Columns<Number>& x, const std::int32_t* exponent, Add
     if (x.column_stride == 1) {
       for (std::size_t j = 0; j < x.n_columns; ++j) add_number(j, row[j]);
     } else {
-      for (std::size_t j = 0; j < x.n_columns; ++j) add_number(j, row[static_cast<std::ptrdiff_t>(j) * x.column_stride]);
+      for (std::size_t j = 0; j < x.n_columns; ++j)
+        add_number(j, row[static_cast<std::ptrdiff_t>(j) * x.column_stride]);
     }
   }
 }

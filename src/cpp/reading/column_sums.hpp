@@ -14,8 +14,8 @@ struct Columns {
   std::ptrdiff_t row_stride, column_stride;
 };
 
-// sum[j] = sum of x 2^-exponent[j] over the numbers x of column j, count[j] how many they are. NaN are none. Numbers are added
-// in the order of the rows, however they lie in memory.
+// sum[j] = sum of x 2^-exponent[j] over the numbers x of column j, count[j] how many they are. NaN are none. Numbers
+// are added in the order of the rows, however they lie in memory.
 template <class Number>
 void column_sums(const Columns<Number>& x, const std::int32_t* exponent, double* sum, std::int64_t* count);
 

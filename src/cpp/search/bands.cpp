@@ -45,7 +45,8 @@ class RadixSort {
   }
 
  private:
-  void pass(const std::uint32_t* keys, const std::uint32_t* rows, std::uint32_t* keys_to, std::uint32_t* rows_to, int shift) {
+  void pass(const std::uint32_t* keys, const std::uint32_t* rows, std::uint32_t* keys_to, std::uint32_t* rows_to,
+            int shift) {
     constexpr std::uint32_t kDigits = 2048;
     std::size_t place[kDigits] = {};
     const std::size_t n = keys_.size();
@@ -72,8 +73,8 @@ std::uint32_t band_key(const unsigned char* row, int code_bits, std::size_t band
   return key_of<std::uint32_t>(row + 4 * first, width);
 }
 
-void build_buckets(const PackedCodes& codes, std::size_t n_bands, std::size_t width, std::uint32_t* keys, std::uint32_t* rows,
-                   int n_threads, StopToken& stop_token) {
+void build_buckets(const PackedCodes& codes, std::size_t n_bands, std::size_t width, std::uint32_t* keys,
+                   std::uint32_t* rows, int n_threads, StopToken& stop_token) {
   const std::size_t n = codes.n_rows;
   constexpr std::size_t kRows = 4096;  // whose codes are read for all bands while they are near
   for_each_block((n + kRows - 1) / kRows, n_threads, stop_token, [&] {
@@ -112,7 +113,8 @@ void merge_buckets(const Buckets& a, const Buckets& b, std::uint32_t shift, std:
   });
 }
 
-std::pair<std::size_t, std::size_t> bucket_of(const std::uint32_t* keys, std::size_t n, std::uint32_t key, std::size_t guess) {
+std::pair<std::size_t, std::size_t> bucket_of(const std::uint32_t* keys, std::size_t n, std::uint32_t key,
+                                              std::size_t guess) {
   std::size_t low = guess, high = guess, step = 4;
   if (keys[guess] < key) {
     while (high < n && keys[high] < key) {

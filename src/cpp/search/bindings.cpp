@@ -1,8 +1,9 @@
+#include "base/bindings.hpp"
+
 #include <nanobind/stl/optional.h>
 
 #include <memory>
 
-#include "base/bindings.hpp"
 #include "search/search.hpp"
 
 namespace gcwsnet {
@@ -12,8 +13,11 @@ namespace {
 constexpr std::size_t kMaxRows = 0xfffffffe;
 
 PackedCodes packed_codes(const Matrix& codes, std::size_t n_hashes, int bits) {
-  require(bits == 1 || bits == 2 || bits == 4 || bits == 8 || bits == 16 || bits == 32, "bits must be 1, 2, 4, 8, 16 or 32");
-  const auto type = bits <= 8 ? nb::dtype<std::uint8_t>() : bits == 16 ? nb::dtype<std::uint16_t>() : nb::dtype<std::uint32_t>();
+  require(bits == 1 || bits == 2 || bits == 4 || bits == 8 || bits == 16 || bits == 32,
+          "bits must be 1, 2, 4, 8, 16 or 32");
+  const auto type = bits <= 8    ? nb::dtype<std::uint8_t>()
+                    : bits == 16 ? nb::dtype<std::uint16_t>()
+                                 : nb::dtype<std::uint32_t>();
   require(codes.dtype() == type, "codes must be uint8 for up to 8 bits, uint16 for 16 and uint32 for 32");
   require(n_hashes >= 1, "there must be at least one hash");
   const std::size_t share = bits < 8 ? 8 / static_cast<std::size_t>(bits) : 1;  // codes in a number
@@ -28,8 +32,8 @@ PackedCodes packed_codes(const Matrix& codes, std::size_t n_hashes, int bits) {
 Buckets buckets_of(const Matrix& keys, const Matrix& rows, std::size_t width) {
   const char* rule = "keys and rows of buckets must be bands x rows, uint32 and contiguous";
   const std::size_t n_bands = keys.shape(0), n = keys.shape(1);
-  return {contiguous<const std::uint32_t>(keys, n_bands, n, rule), contiguous<const std::uint32_t>(rows, n_bands, n, rule),
-          n_bands, n, width};
+  return {contiguous<const std::uint32_t>(keys, n_bands, n, rule),
+          contiguous<const std::uint32_t>(rows, n_bands, n, rule), n_bands, n, width};
 }
 
 SearchedRows searched_rows(const PackedCodes& queries, const Matrix& codes, const std::optional<Vector>& live,
@@ -37,7 +41,8 @@ SearchedRows searched_rows(const PackedCodes& queries, const Matrix& codes, cons
   const PackedCodes rows = packed_codes(codes, queries.n_hashes, queries.code_bits);
   require(first + rows.n_rows <= kMaxRows, "there must be less than 2**32 - 1 rows");
   const std::uint8_t* mask =
-      live ? contiguous<const std::uint8_t>(*live, rows.n_rows, "live must be uint8, one number for each row") : nullptr;
+      live ? contiguous<const std::uint8_t>(*live, rows.n_rows, "live must be uint8, one number for each row")
+           : nullptr;
   return {rows, mask, static_cast<std::uint32_t>(first)};
 }
 
@@ -49,8 +54,10 @@ nb::ndarray<nb::numpy, Number, nb::ndim<1>> as_array(std::vector<Number> numbers
   return nb::ndarray<nb::numpy, Number, nb::ndim<1>>(found->data(), {found->size()}, owner);
 }
 
-SearchOptions search_options(const PackedCodes& queries, std::size_t max_results, const Vector& min_equal, std::int64_t before) {
-  return {max_results, contiguous<const std::uint32_t>(min_equal, queries.n_rows, "least must be uint32, one number for each query"),
+SearchOptions search_options(const PackedCodes& queries, std::size_t max_results, const Vector& min_equal,
+                             std::int64_t before) {
+  return {max_results,
+          contiguous<const std::uint32_t>(min_equal, queries.n_rows, "least must be uint32, one number for each query"),
           before};
 }
 
@@ -87,12 +94,13 @@ void bind_search(nb::module_& m) {
         require(width >= 1 && buckets.n_bands <= asked.n_hashes / width, "bands must fit into the codes");
         const SearchOptions options = search_options(asked, max_results, min_equal, before);
         SearchResult found;
-        without_gil(
-            [&](StopToken& stop_token) { found = search_buckets(asked, searched, buckets, options, n_threads, stop_token); });
+        without_gil([&](StopToken& stop_token) {
+          found = search_buckets(asked, searched, buckets, options, n_threads, stop_token);
+        });
         return as_tuple(std::move(found));
       },
-      "queries"_a.noconvert(), "codes"_a.noconvert(), "n_hashes"_a, "bits"_a, "live"_a.noconvert().none(), "first"_a, "keys"_a.noconvert(),
-      "rows"_a.noconvert(), "width"_a, "most"_a, "least"_a.noconvert(), "before"_a, "n_threads"_a,
+      "queries"_a.noconvert(), "codes"_a.noconvert(), "n_hashes"_a, "bits"_a, "live"_a.noconvert().none(), "first"_a,
+      "keys"_a.noconvert(), "rows"_a.noconvert(), "width"_a, "most"_a, "least"_a.noconvert(), "before"_a, "n_threads"_a,
       "Return what scan does, of the rows that share a bucket with the query.");
   m.def(
       "build_buckets",
@@ -104,11 +112,12 @@ void bind_search(nb::module_& m) {
         auto* keys_to = contiguous<std::uint32_t>(keys, n_bands, from.n_rows, rule);
         auto* rows_to = contiguous<std::uint32_t>(rows, n_bands, from.n_rows, rule);
         require(width >= 1 && n_bands <= from.n_hashes / width, "bands must fit into the codes");
-        without_gil(
-            [&](StopToken& stop_token) { build_buckets(from, n_bands, width, keys_to, rows_to, n_threads, stop_token); });
+        without_gil([&](StopToken& stop_token) {
+          build_buckets(from, n_bands, width, keys_to, rows_to, n_threads, stop_token);
+        });
       },
-      "codes"_a.noconvert(), "n_hashes"_a, "bits"_a, "width"_a, "keys"_a.noconvert(), "rows"_a.noconvert(), "n_threads"_a,
-      "Write the keys of the bands of each row, sorted, and the rows in this order.");
+      "codes"_a.noconvert(), "n_hashes"_a, "bits"_a, "width"_a, "keys"_a.noconvert(), "rows"_a.noconvert(),
+      "n_threads"_a, "Write the keys of the bands of each row, sorted, and the rows in this order.");
   m.def(
       "merge_buckets",
       [](const Matrix& keys_a, const Matrix& rows_a, const Matrix& keys_b, const Matrix& rows_b, std::uint32_t shift,
@@ -119,7 +128,8 @@ void bind_search(nb::module_& m) {
         const char* rule = "keys and rows must be bands x all rows, uint32 and contiguous";
         auto* keys_to = contiguous<std::uint32_t>(keys, a.n_bands, n, rule);
         auto* rows_to = contiguous<std::uint32_t>(rows, a.n_bands, n, rule);
-        without_gil([&](StopToken& stop_token) { merge_buckets(a, b, shift, keys_to, rows_to, n_threads, stop_token); });
+        without_gil(
+            [&](StopToken& stop_token) { merge_buckets(a, b, shift, keys_to, rows_to, n_threads, stop_token); });
       },
       "keys_a"_a.noconvert(), "rows_a"_a.noconvert(), "keys_b"_a.noconvert(), "rows_b"_a.noconvert(), "shift"_a,
       "keys"_a.noconvert(), "rows"_a.noconvert(), "n_threads"_a,

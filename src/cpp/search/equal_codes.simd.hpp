@@ -1,7 +1,7 @@
 // The number of hashes on which the codes of two rows agree: what a search spends its time on.
 //
-// The lanes of a register count for themselves and are added up at the end. Whole numbers: every instruction set gives the
-// same.
+// The lanes of a register count for themselves and are added up at the end. Whole numbers: every instruction set gives
+// the same.
 #pragma once
 
 #include "base/simd.hpp"
@@ -68,7 +68,8 @@ GCWSNET_INLINE std::uint32_t equal_codes_of(const Code* a, const Code* b, std::s
 
 // Rows whose codes fill n registers, which hold those of the query from row to row.
 template <class Code, std::size_t n>
-GCWSNET_INLINE void equal_codes_of_short_rows(const Code* query, const Code* rows, std::size_t n_rows, std::uint32_t* counts) {
+GCWSNET_INLINE void equal_codes_of_short_rows(const Code* query, const Code* rows, std::size_t n_rows,
+                                              std::uint32_t* counts) {
   using Lanes = CodeLanes<Code>;
   typename Lanes::Register of_query[n], row;
   __builtin_memcpy(of_query, query, sizeof of_query);
@@ -120,7 +121,8 @@ typedef std::uint64_t PackedRegister __attribute__((vector_size(kRegisterBytes))
 
 // Codes of 1, 2 or 4 bits. What fills up the last byte of a row is the same in all rows.
 template <int bits>
-GCWSNET_INLINE std::uint32_t different_packed_codes(const unsigned char* a, const unsigned char* b, std::size_t n_bytes) {
+GCWSNET_INLINE std::uint32_t different_packed_codes(const unsigned char* a, const unsigned char* b,
+                                                    std::size_t n_bytes) {
   constexpr std::size_t kMaxRounds = 31;  // of at most eight codes in a byte, before a lane would overflow
   std::uint32_t total = 0;
   std::size_t j = 0;

@@ -1,6 +1,7 @@
 // Compiled once per instruction set, with GCWSNET_ISA defined as its name and the compiler's flags for it.
-#include "search/equal_codes.simd.hpp"
 #include "search/functions.hpp"
+
+#include "search/equal_codes.simd.hpp"
 
 namespace gcwsnet::GCWSNET_ISA {
 

@@ -20,10 +20,13 @@ class BestRanks {
     floor_ = most == 0 ? std::numeric_limits<std::uint32_t>::max() - 1 : least;  // one above it is still a number
   }
 
-  // Rows behind all that were offered need not be offered if they agree on fewer hashes: of equal ones the first is better.
+  // Rows behind all that were offered need not be offered if they agree on fewer hashes: of equal ones the first is
+  // better.
   std::uint32_t floor_of_later_rows() const { return ranks_.size() < most_ ? floor_ : floor_ + 1; }
 
-  void offer(std::uint32_t count, std::uint32_t row) { offer(static_cast<Rank>(count) << 32 | static_cast<std::uint32_t>(~row)); }
+  void offer(std::uint32_t count, std::uint32_t row) {
+    offer(static_cast<Rank>(count) << 32 | static_cast<std::uint32_t>(~row));
+  }
   void offer(Rank rank) {
     if (rank >> 32 < floor_) return;
     if (ranks_.size() < most_) {
@@ -78,15 +81,18 @@ bool reaches(const std::uint32_t* counts, std::size_t n, std::uint32_t least) {
 
 }  // namespace
 
-SearchResult scan(const PackedCodes& queries, const SearchedRows& rows, const SearchOptions& options, int n_threads, StopToken& stop_token) {
+SearchResult scan(const PackedCodes& queries, const SearchedRows& rows, const SearchOptions& options, int n_threads,
+                  StopToken& stop_token) {
   const SearchFunctions& functions = chosen_instruction_set().search;
   constexpr std::size_t kQueries = 32, kTileBytes = 16384, kMaxTile = 256, kRowsOfAPart = 8192;
   const std::size_t n = rows.codes.n_rows, m = queries.n_rows;
   const std::size_t tile = std::clamp<std::size_t>(kTileBytes / rows.codes.row_bytes(), 1, kMaxTile);
   // Rows are divided too where there are too few queries for all threads.
-  const std::size_t n_blocks = (m + kQueries - 1) / kQueries, threads = static_cast<std::size_t>(std::max(n_threads, 1));
+  const std::size_t n_blocks = (m + kQueries - 1) / kQueries,
+                    threads = static_cast<std::size_t>(std::max(n_threads, 1));
   const std::size_t max_parts = std::max<std::size_t>(1, n / kRowsOfAPart);
-  const std::size_t n_parts = n_blocks >= threads ? 1 : std::min(max_parts, 2 * threads / std::max<std::size_t>(n_blocks, 1));
+  const std::size_t n_parts =
+      n_blocks >= threads ? 1 : std::min(max_parts, 2 * threads / std::max<std::size_t>(n_blocks, 1));
   const std::size_t part_rows = (n + n_parts - 1) / n_parts;
 
   std::vector<BestRanks> best(m * n_parts);  // [query][part]
@@ -102,7 +108,8 @@ SearchResult scan(const PackedCodes& queries, const SearchedRows& rows, const Se
         for (std::size_t q = q0; q < q1; ++q) {
           const std::size_t r1 = std::min({r0 + tile, end, rows_before(rows, options, q)});
           if (r1 <= r0) continue;
-          functions.equal_codes(queries.row(q), rows.codes.row(r0), r1 - r0, queries.n_hashes, queries.code_bits, counts);
+          functions.equal_codes(queries.row(q), rows.codes.row(r0), r1 - r0, queries.n_hashes, queries.code_bits,
+                                counts);
           BestRanks& keep = best[q * n_parts + part];
           for (std::size_t r = r0; r < r1; r += kGroup) {
             const std::size_t n_here = std::min(kGroup, r1 - r);
@@ -127,8 +134,8 @@ SearchResult scan(const PackedCodes& queries, const SearchedRows& rows, const Se
   return best_first(merged);
 }
 
-SearchResult search_buckets(const PackedCodes& queries, const SearchedRows& rows, const Buckets& buckets, const SearchOptions& options,
-                     int n_threads, StopToken& stop_token) {
+SearchResult search_buckets(const PackedCodes& queries, const SearchedRows& rows, const Buckets& buckets,
+                            const SearchOptions& options, int n_threads, StopToken& stop_token) {
   const SearchFunctions& functions = chosen_instruction_set().search;
   constexpr std::size_t kQueries = 64, kAhead = 8, kLine = 64;
   const std::size_t n = rows.codes.n_rows, m = queries.n_rows;
@@ -188,7 +195,8 @@ SearchResult search_buckets(const PackedCodes& queries, const SearchedRows& rows
           prefetch(c + kAhead);
           const std::uint32_t row = b.candidates[c];
           std::uint32_t count;
-          functions.equal_codes(queries.row(q0 + q), rows.codes.row(row), 1, queries.n_hashes, queries.code_bits, &count);
+          functions.equal_codes(queries.row(q0 + q), rows.codes.row(row), 1, queries.n_hashes, queries.code_bits,
+                                &count);
           keep.offer(count, rows.first + row);
           b.seen[row / 64] = 0;
         }

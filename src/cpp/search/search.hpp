@@ -7,8 +7,9 @@
 
 namespace gcwsnet {
 
-// A row that was found: the hashes on which it agrees with the query in the upper half, and the complement of its number in
-// the lower one. The greater is the better, no two are equal, and so the order in which rows are looked at does not matter.
+// A row that was found: the hashes on which it agrees with the query in the upper half, and the complement of its
+// number in the lower one. The greater is the better, no two are equal, and so the order in which rows are looked at
+// does not matter.
 using Rank = std::uint64_t;
 
 struct SearchedRows {
@@ -29,9 +30,10 @@ struct SearchResult {
   std::vector<Rank> ranks;
 };
 
-SearchResult scan(const PackedCodes& queries, const SearchedRows& rows, const SearchOptions& options, int n_threads, StopToken& stop_token);
+SearchResult scan(const PackedCodes& queries, const SearchedRows& rows, const SearchOptions& options, int n_threads,
+                  StopToken& stop_token);
 
-SearchResult search_buckets(const PackedCodes& queries, const SearchedRows& rows, const Buckets& buckets, const SearchOptions& options,
-                     int n_threads, StopToken& stop_token);
+SearchResult search_buckets(const PackedCodes& queries, const SearchedRows& rows, const Buckets& buckets,
+                            const SearchOptions& options, int n_threads, StopToken& stop_token);
 
 }  // namespace gcwsnet
