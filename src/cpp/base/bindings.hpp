@@ -6,8 +6,11 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "base/parallel.hpp"
 
@@ -82,6 +85,16 @@ Number* contiguous(const AnyArray& array, std::size_t n, const char* rule) {
   }
   require(fits, rule);
   return static_cast<Number*>(array.data());
+}
+
+// An array of NumPy that owns the numbers.
+template <class Number>
+nb::ndarray<nb::numpy, Number, nb::ndim<1>> as_array(std::vector<Number>&& numbers) {
+  auto kept = std::make_unique<std::vector<Number>>(std::move(numbers));
+  Number* data = kept->data();
+  const std::size_t n = kept->size();
+  nb::capsule owner(kept.release(), [](void* pointer) noexcept { delete static_cast<std::vector<Number>*>(pointer); });
+  return nb::ndarray<nb::numpy, Number, nb::ndim<1>>(data, {n}, owner);
 }
 
 }  // namespace gcwsnet

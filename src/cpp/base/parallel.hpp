@@ -67,6 +67,9 @@ class StopToken {
   std::atomic<bool> stopped_{false};
 };
 
+// How many blocks n things make.
+inline std::size_t blocks_of(std::size_t n, std::size_t per_block) { return (n + per_block - 1) / per_block; }
+
 // How many numbers must be added up for another thread to pay.
 inline constexpr std::size_t kMinNumbersPerThread = 1 << 16;
 

@@ -216,12 +216,10 @@ class BinwiseRowSampler : public RowSampler {
 
 std::size_t padded(std::size_t n_features) { return (n_features + kHashBlock - 1) / kHashBlock * kHashBlock; }
 
-std::size_t parts_of(std::size_t n) { return (n + kAtOnce - 1) / kAtOnce; }
-
 Binwise::Columns::Columns(std::size_t n_features)
     : bin(aligned<std::uint32_t>(n_features / 2)),
       parameters(aligned<float>(4 * padded(n_features))),
-      parts(parts_of(padded(n_features))) {
+      parts(blocks_of(padded(n_features), kAtOnce)) {
   const std::size_t n = padded(n_features);
   float* const q = parameters.get();
   table = {q, q + n, q + 2 * n, q + 3 * n};
@@ -232,7 +230,7 @@ std::size_t Binwise::Columns::bytes(std::size_t n_features) {
 }
 
 Binwise::DrawnBins::DrawnBins(std::size_t n_bins)
-    : bins(aligned<std::uint32_t>(n_bins * kKeptAttempts)), parts(parts_of(n_bins)) {}
+    : bins(aligned<std::uint32_t>(n_bins * kKeptAttempts)), parts(blocks_of(n_bins, kAtOnce)) {}
 
 Binwise::Binwise(const SampleKeys& keys, std::size_t table_bytes)
     : keys_(keys),

@@ -25,7 +25,7 @@ SortedLists::SortedLists(std::size_t n_features, std::size_t n_blocks, int shift
       chunks_(aligned<float>(bytes(n_features, n_blocks, shift) / sizeof(float))),
       mean_s_(length_),
       hashes_(n_blocks * kHashBlock),
-      means_((length_ + kPlacesPerPart - 1) / kPlacesPerPart) {}
+      means_(blocks_of(length_, kPlacesPerPart)) {}
 
 void SortedLists::finish(const float* table, StopToken& stop_token) {
   hashes_.finish(1, stop_token, [&] {

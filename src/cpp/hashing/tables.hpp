@@ -36,7 +36,7 @@ class Tables {
   template <class Number>
   struct Table {
     Table(std::size_t n_slots, std::size_t width)
-        : numbers(aligned<Number>(n_slots * width)), parts((n_slots + kFeaturesPerPart - 1) / kFeaturesPerPart) {}
+        : numbers(aligned<Number>(n_slots * width)), parts(blocks_of(n_slots, kFeaturesPerPart)) {}
     Aligned<Number> numbers;
     SharedBuild parts;
   };

@@ -34,7 +34,7 @@ void for_each_pair(const Rows& x, const Rows& y, const std::int64_t* pairs, std:
     }
   }
   constexpr std::size_t kPairs = 64;
-  for_each_block((n_pairs + kPairs - 1) / kPairs, n_threads, stop_token, [&] {
+  for_each_block(blocks_of(n_pairs, kPairs), n_threads, stop_token, [&] {
     return [&](std::size_t block) {
       for (std::size_t i = block * kPairs; i < std::min((block + 1) * kPairs, n_pairs); ++i) {
         const std::size_t a = static_cast<std::size_t>(pairs[2 * i]), b = static_cast<std::size_t>(pairs[2 * i + 1]);

@@ -65,7 +65,7 @@ void pgmm_dense(const PoweredRows& x, const PoweredRows& y, bool has_negative, d
   const std::vector<double> sums_x = row_sums(minima, x);
   const std::vector<double> sums_y = row_sums(minima, y);
   constexpr std::size_t kRowsX = 32;
-  for_each_block((x.n_rows + kRowsX - 1) / kRowsX, n_threads, stop_token, [&] {
+  for_each_block(blocks_of(x.n_rows, kRowsX), n_threads, stop_token, [&] {
     struct Tile {
       double factors[kTileX][kTileY], sums[kTileX][kTileY];
     };
@@ -134,7 +134,7 @@ void pgmm_sparse(const PoweredColumns& x, const PoweredCsr& y, double* out, std:
   check_below(x.row, x.n_stored, x.n_rows);
   check_below(y.column, y.n_stored, x.n_columns);
   constexpr std::size_t kRowsY = 16;
-  for_each_block((y.n_rows + kRowsY - 1) / kRowsY, n_threads, stop_token, [&] {
+  for_each_block(blocks_of(y.n_rows, kRowsY), n_threads, stop_token, [&] {
     struct Buffers {
       std::vector<double> minima, factors;
     };

@@ -241,9 +241,7 @@ nb::object rows_used_from_python(const Net& net, const Matrix& codes) {
       if (is_used[row] != 0) found.push_back(static_cast<std::int64_t>(row));
     }
   });
-  const auto kept = new std::vector<std::int64_t>(std::move(found));
-  nb::capsule owner(kept, [](void* pointer) noexcept { delete static_cast<std::vector<std::int64_t>*>(pointer); });
-  return nb::cast(nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+  return nb::cast(as_array(std::move(found)));
 }
 
 nb::tuple score_from_python(const Net& net, const Matrix& codes, const Array& targets,

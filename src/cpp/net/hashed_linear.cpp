@@ -40,7 +40,7 @@ void sum_rows(const CodeToRow& rows, const CodeMatrix<Code>& codes, const float*
       n_threads == 1 ? codes.n_samples : codes.n_samples / (2 * static_cast<std::size_t>(n_threads));
   const std::size_t step = std::clamp<std::size_t>(share, 1, kSamples);
   StopToken stop_token = StopToken::never();
-  for_each_block((codes.n_samples + step - 1) / step, n_threads, stop_token, [&] {
+  for_each_block(blocks_of(codes.n_samples, step), n_threads, stop_token, [&] {
     return [&](std::size_t block) {
       const std::size_t begin = block * step, end = std::min(begin + step, codes.n_samples);
       for (std::size_t i = begin; i < end; ++i) std::copy_n(bias, width, out + i * width);
@@ -63,7 +63,7 @@ void adam(const AdamStep& step, const float* gradient, std::size_t n, const Adam
   const NetFunctions& functions = chosen_instruction_set().net;
   n_threads = useful_threads(n_threads, n / kMinNumbersPerThread);
   StopToken stop_token = StopToken::never();
-  for_each_block((n + kPart - 1) / kPart, n_threads, stop_token, [&] {
+  for_each_block(blocks_of(n, kPart), n_threads, stop_token, [&] {
     return [&, work = std::vector<float>(std::min(n, kPart))](std::size_t part) mutable {
       const std::size_t at = part * kPart;
       const AdamRow here{row.weight + at, row.mean == nullptr ? nullptr : row.mean + at, row.square + at};

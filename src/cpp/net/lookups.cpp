@@ -10,8 +10,6 @@ namespace gcwsnet {
 
 namespace {
 
-std::size_t blocks_of(std::size_t n, std::size_t per_block) { return (n + per_block - 1) / per_block; }
-
 RowAndLookup sort_key(Lookup lookup, std::size_t sample) {
   return static_cast<RowAndLookup>(lookup >> 1) << 32 | (sample << 1) | (lookup & 1);
 }

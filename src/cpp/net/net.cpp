@@ -172,7 +172,7 @@ void Net::for_each_chunk(const CodeRows& codes, WhichWeights which, int n_thread
   n_threads = useful_threads(n_threads, codes.n * n_hashes * layers_[0].out_stride / kMinNumbersPerThread);
   const std::size_t share = codes.n / (2 * static_cast<std::size_t>(n_threads));
   const std::size_t step = std::clamp<std::size_t>(n_threads == 1 ? codes.n : share, 1, kSampleBlock);
-  for_each_block((codes.n + step - 1) / step, n_threads, stop_token, [&] {
+  for_each_block(blocks_of(codes.n, step), n_threads, stop_token, [&] {
     return [&, lookups = aligned<Lookup>(step * n_hashes), outputs = LayerOutputs(*this, step),
             mean_rows = means.room()](std::size_t block) {
       const std::size_t first = block * step, n = std::min(step, codes.n - first);
@@ -413,7 +413,7 @@ void Net::write_weights(WhichWeights which, Net& to, int n_threads) const {
     const std::size_t width = parameters_[number].stride, n_rows = parameters_[number].n_rows;
     StopToken stop_token = StopToken::never();
     n_threads = useful_threads(n_threads, n_rows * width / kMinNumbersPerThread);
-    for_each_block((n_rows + kRows - 1) / kRows, n_threads, stop_token, [&] {
+    for_each_block(blocks_of(n_rows, kRows), n_threads, stop_token, [&] {
       return [&](std::size_t block) {
         for (std::size_t row = block * kRows; row < std::min((block + 1) * kRows, n_rows); ++row) {
           write_row(which, number, row, to.weights[number] + row * width);

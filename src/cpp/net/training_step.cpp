@@ -14,8 +14,6 @@ namespace {
 
 constexpr Lookup kOnly = 0;  // lookups the only row of a gradient that has one
 
-std::size_t blocks_of(std::size_t n, std::size_t per_block) { return (n + per_block - 1) / per_block; }
-
 // The factors of step number `step`, from 1 on. Rows of the table that are updated lazily have epsilon beside the root
 // that has not been corrected, as torch.optim.SparseAdam has it; everywhere else it is as in torch.optim.AdamW.
 struct AdamFactors {

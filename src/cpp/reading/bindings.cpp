@@ -14,24 +14,16 @@ namespace gcwsnet {
 namespace {
 
 template <class Number>
-nb::ndarray<nb::numpy, Number, nb::ndim<1>> owned(std::vector<Number>&& numbers) {
-  auto kept = std::make_unique<std::vector<Number>>(std::move(numbers));
-  Number* data = kept->data();
-  const std::size_t n = kept->size();
-  nb::capsule owner(kept.release(), [](void* pointer) noexcept { delete static_cast<std::vector<Number>*>(pointer); });
-  return nb::ndarray<nb::numpy, Number, nb::ndim<1>>(data, {n}, owner);
-}
-
-template <class Number>
 nb::tuple libsvm_rows(const char* text, std::size_t n_bytes, const LibsvmRules& rules) {
   LibsvmRows<Number> rows;
   {
     nb::gil_scoped_release released;
     rows = parse_libsvm<Number>(text, n_bytes, rules);
   }
-  return nb::make_tuple(owned(std::move(rows.labels)), owned(std::move(rows.values)), owned(std::move(rows.columns)),
-                        owned(std::move(rows.ends)), owned(std::move(rows.lines)), rows.n_bytes, rows.n_lines,
-                        rows.fault, rows.fault_begin, rows.fault_end);
+  return nb::make_tuple(as_array(std::move(rows.labels)), as_array(std::move(rows.values)),
+                        as_array(std::move(rows.columns)), as_array(std::move(rows.ends)),
+                        as_array(std::move(rows.lines)), rows.n_bytes, rows.n_lines, rows.fault, rows.fault_begin,
+                        rows.fault_end);
 }
 
 template <class Number>
@@ -103,7 +95,8 @@ void bind_reading(nb::module_& m) {
           nb::gil_scoped_release released;
           rows = split_csv_rows(text.c_str(), text.size(), delimiter);
         }
-        return nb::make_tuple(owned(std::move(rows.begins)), owned(std::move(rows.ends)), owned(std::move(rows.lines)));
+        return nb::make_tuple(as_array(std::move(rows.begins)), as_array(std::move(rows.ends)),
+                              as_array(std::move(rows.lines)));
       },
       "text"_a, "delimiter"_a,
       "Return where the rows of a CSV text begin and end, without empty ones, and their lines, counted from 0.");

@@ -77,7 +77,7 @@ void build_buckets(const PackedCodes& codes, std::size_t n_bands, std::size_t wi
                    std::uint32_t* rows, int n_threads, StopToken& stop_token) {
   const std::size_t n = codes.n_rows;
   constexpr std::size_t kRows = 4096;  // whose codes are read for all bands while they are near
-  for_each_block((n + kRows - 1) / kRows, n_threads, stop_token, [&] {
+  for_each_block(blocks_of(n, kRows), n_threads, stop_token, [&] {
     return [&](std::size_t block) {
       const std::size_t end = std::min((block + 1) * kRows, n);
       for (std::size_t i = block * kRows; i < end; ++i) {

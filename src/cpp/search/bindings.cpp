@@ -46,14 +46,6 @@ SearchedRows searched_rows(const PackedCodes& queries, const Matrix& codes, cons
   return {rows, mask, static_cast<std::uint32_t>(first)};
 }
 
-template <class Number>
-nb::ndarray<nb::numpy, Number, nb::ndim<1>> as_array(std::vector<Number> numbers) {
-  auto kept = std::make_unique<std::vector<Number>>(std::move(numbers));
-  nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::vector<Number>*>(p); });
-  std::vector<Number>* found = kept.release();
-  return nb::ndarray<nb::numpy, Number, nb::ndim<1>>(found->data(), {found->size()}, owner);
-}
-
 SearchOptions search_options(const PackedCodes& queries, std::size_t max_results, const Vector& min_equal,
                              std::int64_t before) {
   return {max_results,

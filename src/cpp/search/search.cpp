@@ -88,12 +88,11 @@ SearchResult scan(const PackedCodes& queries, const SearchedRows& rows, const Se
   const std::size_t n = rows.codes.n_rows, m = queries.n_rows;
   const std::size_t tile = std::clamp<std::size_t>(kTileBytes / rows.codes.row_bytes(), 1, kMaxTile);
   // Rows are divided too where there are too few queries for all threads.
-  const std::size_t n_blocks = (m + kQueries - 1) / kQueries,
-                    threads = static_cast<std::size_t>(std::max(n_threads, 1));
+  const std::size_t n_blocks = blocks_of(m, kQueries), threads = static_cast<std::size_t>(std::max(n_threads, 1));
   const std::size_t max_parts = std::max<std::size_t>(1, n / kRowsOfAPart);
   const std::size_t n_parts =
       n_blocks >= threads ? 1 : std::min(max_parts, 2 * threads / std::max<std::size_t>(n_blocks, 1));
-  const std::size_t part_rows = (n + n_parts - 1) / n_parts;
+  const std::size_t part_rows = blocks_of(n, n_parts);
 
   std::vector<BestRanks> best(m * n_parts);  // [query][part]
   for_each_block(n_blocks * n_parts, n_threads, stop_token, [&] {
@@ -140,7 +139,7 @@ SearchResult search_buckets(const PackedCodes& queries, const SearchedRows& rows
   constexpr std::size_t kQueries = 64, kAhead = 8, kLine = 64;
   const std::size_t n = rows.codes.n_rows, m = queries.n_rows;
   std::vector<BestRanks> best(m);
-  for_each_block(n == 0 ? 0 : (m + kQueries - 1) / kQueries, n_threads, stop_token, [&] {
+  for_each_block(n == 0 ? 0 : blocks_of(m, kQueries), n_threads, stop_token, [&] {
     struct Buffers {
       std::vector<std::uint64_t> seen;  // a bit for each row
       std::vector<std::uint32_t> met[kQueries], candidates;
