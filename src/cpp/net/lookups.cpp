@@ -159,7 +159,7 @@ RowAndLookup sort_key(const CodeToRow& rows, const CodeMatrix<Code>& codes, std:
   return sort_key(rows(hash, static_cast<std::uint64_t>(codes.codes[sample * codes.n_hashes + hash])), sample);
 }
 
-// Without a sketch each hash has rows of its own, and each sample lookups one of them.
+// Without a sketch each hash has rows of its own, and each sample looks up one of them.
 template <class Code>
 Groups groups_by_hash(const CodeToRow& rows, const CodeMatrix<Code>& codes) {
   Groups groups{std::vector<std::size_t>(codes.n_hashes + 1), rows.bits(), nullptr};
