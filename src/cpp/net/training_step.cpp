@@ -12,7 +12,7 @@ namespace gcwsnet {
 
 namespace {
 
-constexpr Lookup kOnly = 0;  // lookups the only row of a gradient that has one
+constexpr Lookup kOnly = 0;  // looks up the only row of a gradient that has one
 
 // The factors of step number `step`, from 1 on. Rows of the table that are updated lazily have epsilon beside the root
 // that has not been corrected, as torch.optim.SparseAdam has it; everywhere else it is as in torch.optim.AdamW.
