@@ -39,14 +39,17 @@ test-peers: setup ## the tests that need other packages to compare with, after i
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[bench,docs,suite]'
 	$(PYTEST) tests/benchmarks tests/docs tests/test_pages.py tests/test_gallery.py tests/test_river.py tests/test_demo.py
 
+CPP := $(wildcard src/cpp/*.?pp src/cpp/*/*.?pp tests/fuzz/native/*.?pp)
 lint: setup ## style, types and structure
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
 
-format: setup ## put the Python source into shape
+format: setup ## put the source into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CPP)
 
 bench: setup ## the benchmarks, with the peers they compare with
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[bench]'

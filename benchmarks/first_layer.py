@@ -114,7 +114,7 @@ class NativeStep:
     def __init__(self, given: list[Tensor], gradient: Tensor) -> None:
         k, width = given[0].shape[1], gradient.shape[1]
         self.codes, self.gradient = cycle([batch.numpy() for batch in given]), gradient.numpy()
-        self.rows = _core.RowOfCode(k, BITS, k << BITS, False, 0)
+        self.rows = _core.CodeToRow(k, BITS, k << BITS, False, 0)
         self.tables = [np.zeros((k << BITS, width), np.float32) for _ in range(3)]
         self.bias, self.out = np.zeros(width, np.float32), np.empty_like(self.gradient)
 
@@ -122,9 +122,9 @@ class NativeStep:
         """Return the seconds of each part of one step."""
         codes, (weight, mean, square) = next(self.codes), self.tables
         times = [time.perf_counter()]
-        self.rows.sum_of_picks(codes, weight, self.bias, self.out, n_threads)
+        self.rows.sum_rows(codes, weight, self.bias, self.out, n_threads)
         times.append(time.perf_counter())
-        picks = _core.PicksByRow(self.rows, codes, n_threads)
+        picks = _core.LookupsByRow(self.rows, codes, n_threads)
         times.append(time.perf_counter())
         picks.adam(self.gradient, weight, mean, square, 1e-3, 0.1, 1e-3, 1e-8, 1.0, n_threads)
         times.append(time.perf_counter())

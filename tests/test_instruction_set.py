@@ -1,8 +1,10 @@
 """The instruction set of the native core: chosen by the environment when it is loaded, by tests at any time."""
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +52,12 @@ def test_tests_choose_within_a_process() -> None:
     with using_instruction_set("baseline"):
         assert _core.instruction_set() == "baseline"
     assert _core.instruction_set() == before
+
+
+def test_modules_of_the_core_include_only_themselves_the_base_and_the_dispatch() -> None:
+    core = Path(__file__).parents[1] / "src" / "cpp"
+    for file in core.glob("*/*.?pp"):
+        module = file.parent.name
+        below = {module, "base"} if module == "base" else {module, "base", "dispatch.hpp"}
+        included = re.findall(r'#include "([^"]+)"', file.read_text(encoding="utf-8"))
+        assert {name.partition("/")[0] for name in included} <= below, file

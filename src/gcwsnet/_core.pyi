@@ -95,28 +95,28 @@ def pairs_of_dense(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', 
 def pairs_of_csr(x_values: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_columns: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_start: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_scale: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, y_values: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_columns: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_start: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_scale: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, pairs: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], out: Annotated[NDArray, dict(device='cpu')], n_threads: int) -> None:
     """Write the kernel of pairs of rows of any sign, whose columns ascend."""
 
-class RowOfCode:
+class CodeToRow:
     """
-    The row of a table that each code picks: its position, or its position's bin.
+    The row of a table that each code looks up: its position, or its position's bin.
     """
 
     def __init__(self, n_hashes: int, bits: int, n_rows: int, sketched: bool, seed: int) -> None: ...
 
-    def sum_of_picks(self, codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], table: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], bias: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
-        """Write for each sample the bias plus the rows that its codes pick."""
+    def sum_rows(self, codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], table: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], bias: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+        """Write for each sample the bias plus the rows that its codes look up."""
 
-class PicksByRow:
-    """The picks of a batch, sorted by the row of the table."""
+class LookupsByRow:
+    """The lookups of a batch, sorted by the row of the table."""
 
-    def __init__(self, rows: RowOfCode, codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], n_threads: int) -> None: ...
+    def __init__(self, rows: CodeToRow, codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], n_threads: int) -> None: ...
 
     @property
-    def n_picked_rows(self) -> int:
+    def n_rows_used(self) -> int:
         """The number of rows of the table that occur."""
 
     def row_sums(self, gradient: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], rows: Annotated[NDArray, dict(shape=(None, None), device='cpu')], sums: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
         """
-        Write the rows that occur, ascending, and the sum of the gradient over the samples that picked each.
+        Write the rows that occur, ascending, and the sum of the gradient over the samples that looked up each.
         """
 
     def adam(self, gradient: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], mean: Annotated[NDArray, dict(shape=(None, None), device='cpu')] | None, square: Annotated[NDArray, dict(shape=(None, None), device='cpu')], rate: float, new_mean: float, new_square: float, epsilon: float, decay: float, n_threads: int) -> None:
@@ -129,7 +129,7 @@ def adam(gradient: Annotated[NDArray, dict(device='cpu', writable=False)], weigh
 
 class Net:
     """
-    A net on codes: a table of which each code picks a row, then ReLU and dense layers in turn.
+    A net on codes: a table of which each code looks up a row, then ReLU and dense layers in turn.
 
     Its weights are float32. Equal settings and rows give equal bytes of weights for any number of threads, on any instruction set.
     """
@@ -220,9 +220,9 @@ class Net:
         Return the outputs for each row of codes. They do not depend on the other rows. `weights` are the 'last' ones, or the means 'recent' or 'average', of which only what is needed is computed: the same bits as those of `averaged`, in less time for few rows.
         """
 
-    def picked_rows(self, codes: numpy.typing.NDArray) -> numpy.typing.NDArray[numpy.int64]:
+    def rows_used(self, codes: numpy.typing.NDArray) -> numpy.typing.NDArray[numpy.int64]:
         """
-        Return the rows of the table that codes pick, ascending: those that `train` changes if it is lazy.
+        Return the rows of the table that codes look up, ascending: those that `train` changes if it is lazy.
         """
 
     def score(self, codes: numpy.typing.NDArray, targets: numpy.typing.NDArray, *, weights: Sequence[str], loss: str = 'cross_entropy', temperature: float = 1.0, n_threads: int = 1) -> tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float64]]:

@@ -113,7 +113,7 @@ def test_each_loss_behind_any_hidden_layers(loss: str, hidden: Any) -> None:
 @pytest.mark.parametrize("beta1", [0.0, 0.9])
 @pytest.mark.parametrize("weight_decay", [0.0, 0.1])
 @pytest.mark.parametrize("reduction", [1, 3])
-def test_adam_on_picked_rows_and_on_all(lazy: bool, beta1: float, weight_decay: float, reduction: int) -> None:
+def test_adam_on_rows_used_and_on_all(lazy: bool, beta1: float, weight_decay: float, reduction: int) -> None:
     rows = make_rows(7000, bits=6)
     settings: dict[str, Any] = {"lazy": lazy, "betas": (beta1, 0.99), "weight_decay": weight_decay}
     assert_trained_as_by_torch(rows, bits=6, reduction=reduction, **settings)

@@ -146,8 +146,8 @@ def test_rows_of_codes_are_the_bins_and_signs_of_the_count_sketch(
     rows, signs_of_torch = row_of_code.rows_and_signs(codes)
     np.testing.assert_array_equal(rows, bins)
     np.testing.assert_array_equal(signs_of_torch, signs)
-    picks = _core.PicksByRow(row_of_code.native(), codes.numpy(), 1)
-    found, sums = np.empty((1, picks.n_picked_rows), dtype=np.int64), np.empty((picks.n_picked_rows, 1), np.float32)
+    picks = _core.LookupsByRow(row_of_code.native(), codes.numpy(), 1)
+    found, sums = np.empty((1, picks.n_rows_used), dtype=np.int64), np.empty((picks.n_rows_used, 1), np.float32)
     picks.row_sums(np.ones((11, 1), np.float32), found, sums, 1)
     np.testing.assert_array_equal(found[0], np.unique(bins))
     expected = np.bincount(np.unique(bins, return_inverse=True)[1].ravel(), weights=signs.ravel())
@@ -194,15 +194,15 @@ def test_wrong_arguments_are_named() -> None:
 
 
 def test_the_native_core_refuses_arrays_that_do_not_fit() -> None:
-    rows = _core.RowOfCode(2, 4, 32, False, 0)
+    rows = _core.CodeToRow(2, 4, 32, False, 0)
     codes, table, bias = np.zeros((3, 2), np.uint8), np.zeros((32, 5), np.float32), np.zeros(5, np.float32)
     out = np.zeros((3, 5), np.float32)
-    rows.sum_of_picks(codes, table, bias, out, 1)
+    rows.sum_rows(codes, table, bias, out, 1)
     for bad in ({"table": table[:-1]}, {"bias": bias[:-1]}, {"out": out[:-1]}, {"codes": codes[:, :1]}):
         given_arrays: dict[str, Any] = {"codes": codes, "table": table, "bias": bias, "out": out, **bad}
         with pytest.raises(ValueError, match="must"):
-            rows.sum_of_picks(**given_arrays, n_threads=1)
-    picks = _core.PicksByRow(rows, codes, 1)
+            rows.sum_rows(**given_arrays, n_threads=1)
+    picks = _core.LookupsByRow(rows, codes, 1)
     with pytest.raises(ValueError, match="the gradient must be samples x outputs"):
         picks.row_sums(out[:2], np.empty((1, 2), np.int64), np.empty((2, 5), np.float32), 1)
     factors = (0.1, 0.1, 0.1, 0.1, 1.0)

@@ -45,9 +45,9 @@ def layout(n_hashes: int, bits: int, n_rows: int | None, codes: Any, seed: int) 
     """Which row each code picks, natively and in NumPy; n_rows are the bins of a sketch."""
     positions = codes + (np.arange(n_hashes) << bits)
     if n_rows is None:
-        return _core.RowOfCode(n_hashes, bits, n_hashes << bits, False, 0), n_hashes << bits, positions, positions**0
+        return _core.CodeToRow(n_hashes, bits, n_hashes << bits, False, 0), n_hashes << bits, positions, positions**0
     bins, signs = bins_and_signs(seed, positions, n_rows)
-    return _core.RowOfCode(n_hashes, bits, n_rows, True, seed), n_rows, bins.astype(np.int64), signs
+    return _core.CodeToRow(n_hashes, bits, n_rows, True, seed), n_rows, bins.astype(np.int64), signs
 
 
 def assert_steps_are_numpys(
@@ -58,8 +58,8 @@ def assert_steps_are_numpys(
     native, n_table_rows, rows, signs = layout(n_hashes, bits, n_rows, codes, seed)
     expected_rows, expected_sums = sums_by_row(gradient, rows, signs)
 
-    picks = _core.PicksByRow(native, codes, n_threads)
-    found, sums = np.empty((1, picks.n_picked_rows), np.int64), np.empty((picks.n_picked_rows, width), np.float32)
+    picks = _core.LookupsByRow(native, codes, n_threads)
+    found, sums = np.empty((1, picks.n_rows_used), np.int64), np.empty((picks.n_rows_used, width), np.float32)
     picks.row_sums(gradient, found, sums, n_threads)
     np.testing.assert_array_equal(found[0], expected_rows)
     np.testing.assert_array_equal(sums, expected_sums)
@@ -181,13 +181,13 @@ def other_thread_ran_during_the_check() -> bool:
     """Check codes of which only the last is out of range, so that nothing but the check is done."""
     codes = np.zeros((2**21, 16), dtype=np.uint32)
     codes[-1, -1] = 256
-    rows = _core.RowOfCode(16, 8, 16 << 8, False, 0)
+    rows = _core.CodeToRow(16, 8, 16 << 8, False, 0)
     states: list[str] = []
 
     def check() -> None:
         states.append("checking")
         with pytest.raises(ValueError, match=r"codes must be from 0 to 255 .*codes\[2097151, 15\] is 256"):
-            _core.PicksByRow(rows, codes, 1)
+            _core.LookupsByRow(rows, codes, 1)
         states.append("checked")
 
     worker = threading.Thread(target=check)

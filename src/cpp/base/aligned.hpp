@@ -1,5 +1,5 @@
-// Memory for tables, aligned to the lines of the cache: a row of a table then takes no line more than it must. A large table
-// asks for large pages: its rows are met in no order, and each page has to be looked up.
+// Memory for tables, aligned to the lines of the cache: a row of a table then takes no line more than it must. A large
+// table asks for large pages: its rows are met in no order, and each page has to be looked up.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ Aligned<Number> aligned(std::size_t n) {
   const std::align_val_t alignment{bytes < kLargePage ? kCacheLine : kLargePage};
   Aligned<Number> numbers(static_cast<Number*>(::operator new[](bytes, alignment)), FreeAligned{alignment});
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  if (bytes >= kLargePage) madvise(numbers.get(), bytes / kLargePage * kLargePage, MADV_HUGEPAGE);  // a wish: it may fail
+  if (bytes >= kLargePage)
+    madvise(numbers.get(), bytes / kLargePage * kLargePage, MADV_HUGEPAGE);  // a wish: it may fail
 #endif
   return numbers;
 }

@@ -1,13 +1,16 @@
-// What the bindings of all folders share: arrays of NumPy, whose sizes and types are checked before anything is touched, and
-// work without the GIL.
+// What the bindings of all modules share: arrays of NumPy, whose sizes and types are checked before anything is
+// touched, and work without the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "base/parallel.hpp"
 
@@ -32,13 +35,13 @@ void without_gil(Work work) {
   bool interrupted = false;
   try {
     nb::gil_scoped_release released;
-    StopSign stop_sign([&] {
+    StopToken stop_token([&] {
       if (interrupted) return true;  // asked again while other threads end: Python reports a signal once
       nb::gil_scoped_acquire acquired;
       interrupted = PyErr_CheckSignals() != 0;
       return interrupted;
     });
-    work(stop_sign);
+    work(stop_token);
   } catch (const Interrupted&) {
     if (!interrupted) throw;
   }
@@ -64,9 +67,9 @@ template <class Number, class AnyMatrix>
 Number* contiguous(const AnyMatrix& array, std::size_t n_rows, std::size_t n_columns, const char* rule) {
   const bool fits = array.dtype() == nb::dtype<std::remove_const_t<Number>>() && array.shape(0) == n_rows &&
                     array.shape(1) == n_columns;
-  const bool in_one_piece = array.size() == 0 ||
-                            ((n_columns == 1 || array.stride(1) == 1) &&
-                             (n_rows == 1 || array.stride(0) == static_cast<std::int64_t>(n_columns)));
+  const bool in_one_piece =
+      array.size() == 0 || ((n_columns == 1 || array.stride(1) == 1) &&
+                            (n_rows == 1 || array.stride(0) == static_cast<std::int64_t>(n_columns)));
   require(fits && in_one_piece, rule);
   return static_cast<Number*>(array.data());
 }
@@ -84,13 +87,14 @@ Number* contiguous(const AnyArray& array, std::size_t n, const char* rule) {
   return static_cast<Number*>(array.data());
 }
 
-// One for each folder that Python sees, and three for layer/: single layers for torch, whole nets, and fields.
-void bind_samplers(nb::module_& m);
-void bind_kernels(nb::module_& m);
-void bind_layer(nb::module_& m);
-void bind_training(nb::module_& m);
-void bind_reading(nb::module_& m);
-void bind_coding(nb::module_& m);
-void bind_search(nb::module_& m);
+// An array of NumPy that owns the numbers.
+template <class Number>
+nb::ndarray<nb::numpy, Number, nb::ndim<1>> as_array(std::vector<Number>&& numbers) {
+  auto kept = std::make_unique<std::vector<Number>>(std::move(numbers));
+  Number* data = kept->data();
+  const std::size_t n = kept->size();
+  nb::capsule owner(kept.release(), [](void* pointer) noexcept { delete static_cast<std::vector<Number>*>(pointer); });
+  return nb::ndarray<nb::numpy, Number, nb::ndim<1>>(data, {n}, owner);
+}
 
 }  // namespace gcwsnet

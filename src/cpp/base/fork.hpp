@@ -5,8 +5,8 @@
 
 namespace gcwsnet {
 
-// The one lock for what several threads read and change in a moment, such as a pointer to a table. A fork waits until no
-// thread holds it, so a child finds it free and what it guards whole. Nothing that takes long may be done under it.
+// The one lock for what several threads read and change in a moment, such as a pointer to a table. A fork waits until
+// no thread holds it, so a child finds it free and what it guards whole. Nothing that takes long may be done under it.
 class ForkSafeLock {
  public:
   ForkSafeLock();
@@ -15,8 +15,8 @@ class ForkSafeLock {
   ForkSafeLock& operator=(const ForkSafeLock&) = delete;
 };
 
-// How many forks lie between the process that loaded this module and this one. What a thread began in another generation
-// it will not end in this one.
+// How many forks lie between the process that loaded this module and this one. What a thread began in another
+// generation it will not end in this one.
 std::uint32_t fork_generation();
 
 }  // namespace gcwsnet

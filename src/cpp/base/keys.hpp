@@ -1,7 +1,9 @@
 // 64-bit keys, counted: key n of a stream is a pure function of (seed, stream, n). The generator is splitmix64.
 #pragma once
 
-#include "base/types.hpp"
+#include <cstdint>
+
+#include "base/key.hpp"
 
 namespace gcwsnet {
 
@@ -33,7 +35,6 @@ class KeyStream {
     kExtremalSalts = 11,
     kInitialWeights = 14,
     kMinwiseSalts = 18,
-    kFields = 19,
   };
 
   KeyStream(std::uint64_t seed, Purpose purpose)

@@ -38,13 +38,13 @@ class DefaultFloatEnvironment {
 };
 
 // Ends long work. The thread that made it asks `interrupted` at most every 50 ms; the others follow it.
-class StopSign {
+class StopToken {
  public:
-  explicit StopSign(std::function<bool()> interrupted) : interrupted_(std::move(interrupted)) {}
+  explicit StopToken(std::function<bool()> interrupted) : interrupted_(std::move(interrupted)) {}
 
   // For what takes milliseconds and must not be left half done.
-  static StopSign never() {
-    return StopSign([] { return false; });
+  static StopToken never() {
+    return StopToken([] { return false; });
   }
 
   // Called often from within the work. Throws Interrupted once the work is to end.
@@ -67,8 +67,11 @@ class StopSign {
   std::atomic<bool> stopped_{false};
 };
 
+// How many blocks n things make.
+inline std::size_t blocks_of(std::size_t n, std::size_t per_block) { return (n + per_block - 1) / per_block; }
+
 // How many numbers must be added up for another thread to pay.
-inline constexpr std::size_t kNumbersWorthAThread = 1 << 16;
+inline constexpr std::size_t kMinNumbersPerThread = 1 << 16;
 
 // How many threads to use for work whose parts are each worth one thread more.
 inline int useful_threads(int n_threads, std::size_t n_parts) {
@@ -78,12 +81,14 @@ inline int useful_threads(int n_threads, std::size_t n_parts) {
 // Whether calls are faster with several threads, judged by those before. Where other programs use the processors too, a
 // helper may lose its own in the middle of a block, and the caller waits for it longer than it would have worked alone.
 // Then calls begin alone for a while, which doubles with each further loss, and ask for help only if they take long.
-class Sharing {
+class HelperMonitor {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr auto kShort = std::chrono::milliseconds(5);
 
-  static bool begins_alone() { return Clock::now().time_since_epoch().count() < alone_until().load(std::memory_order_relaxed); }
+  static bool begins_alone() {
+    return Clock::now().time_since_epoch().count() < alone_until().load(std::memory_order_relaxed);
+  }
 
   // A call took `worked`, while its own thread did `n_own` of `n_blocks` blocks, and then waited.
   static void record(Clock::duration worked, Clock::duration waited, std::size_t n_own, std::size_t n_blocks) {
@@ -93,14 +98,14 @@ class Sharing {
       n_lost().store(0, std::memory_order_relaxed);
       return;
     }
-    const int lost = std::min(n_lost().load(std::memory_order_relaxed) + 1, kMostLost);
+    const int lost = std::min(n_lost().load(std::memory_order_relaxed) + 1, kMaxLost);
     n_lost().store(lost, std::memory_order_relaxed);
     const auto pause = std::chrono::duration_cast<Clock::duration>(kShort) * (1 << lost);
     alone_until().store((Clock::now() + pause).time_since_epoch().count(), std::memory_order_relaxed);
   }
 
  private:
-  static constexpr int kMostLost = 7;  // 640 ms
+  static constexpr int kMaxLost = 7;  // 640 ms
 
   static std::atomic<int>& n_lost() {
     static std::atomic<int> n{0};
@@ -112,10 +117,10 @@ class Sharing {
   }
 };
 
-// work(block) for each block below n_blocks, on at most n_threads threads, this one among them; `make_work` makes one such
-// function per thread, with that thread's buffers. An exception in a block ends the whole and is thrown here.
+// work(block) for each block below n_blocks, on at most n_threads threads, this one among them; `make_work` makes one
+// such function per thread, with that thread's buffers. An exception in a block ends the whole and is thrown here.
 template <class MakeWork>
-void for_each_block(std::size_t n_blocks, int n_threads, StopSign& stop_sign, MakeWork make_work) {
+void for_each_block(std::size_t n_blocks, int n_threads, StopToken& stop_token, MakeWork make_work) {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   std::exception_ptr failure;
@@ -129,13 +134,13 @@ void for_each_block(std::size_t n_blocks, int n_threads, StopSign& stop_sign, Ma
       const DefaultFloatEnvironment environment;
       auto work = make_work();
       for (std::size_t block = next++; block < n_blocks; block = next++) {
-        stop_sign.poll();
+        stop_token.poll();
         work(block);
         done();
       }
     } catch (...) {
       fail();
-      stop_sign.stop();
+      stop_token.stop();
     }
   };
   const auto run = [&] { run_until([] {}); };
@@ -144,25 +149,26 @@ void for_each_block(std::size_t n_blocks, int n_threads, StopSign& stop_sign, Ma
   if (n_useful <= 1) {
     run();
   } else {
-    const auto start = Sharing::Clock::now();
+    const auto start = HelperMonitor::Clock::now();
     std::optional<SharedWork> help;
     std::size_t n_own = 0;
-    if (!Sharing::begins_alone()) help.emplace(static_cast<int>(n_useful) - 1, std::ref(run));
+    if (!HelperMonitor::begins_alone()) help.emplace(static_cast<int>(n_useful) - 1, std::ref(run));
     run_until([&] {
       ++n_own;
-      if (!help && Sharing::Clock::now() - start > Sharing::kShort) help.emplace(static_cast<int>(n_useful) - 1, std::ref(run));
+      if (!help && HelperMonitor::Clock::now() - start > HelperMonitor::kShort)
+        help.emplace(static_cast<int>(n_useful) - 1, std::ref(run));
     });
     if (help) {
-      const auto worked = Sharing::Clock::now();
+      const auto worked = HelperMonitor::Clock::now();
       help->close();
       while (!help->ended_within(std::chrono::milliseconds(50))) {
         try {
-          stop_sign.poll();
+          stop_token.poll();
         } catch (...) {
           fail();
         }
       }
-      Sharing::record(worked - start, Sharing::Clock::now() - worked, n_own, n_blocks);
+      HelperMonitor::record(worked - start, HelperMonitor::Clock::now() - worked, n_own, n_blocks);
     }
   }
   if (failure) std::rethrow_exception(failure);

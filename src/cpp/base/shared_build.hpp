@@ -13,21 +13,21 @@
 
 namespace gcwsnet {
 
-// Parts of work, each of which some thread claims and does. No lock is held meanwhile: a thread that needs the work helps
-// instead of waiting, and looks at its stop sign between parts. A part that is given up, by an exception or since its thread
-// did not come along when the process forked, is done by another thread from the start. So a part must be short, only
-// write, and always write the same.
+// Parts of work, each of which some thread claims and does. No lock is held meanwhile: a thread that needs the work
+// helps instead of waiting, and looks at its stop token between parts. A part that is given up, by an exception or
+// since its thread did not come along when the process forked, is done by another thread from the start. So a part must
+// be short, only write, and always write the same.
 class SharedBuild {
  public:
   explicit SharedBuild(std::size_t n_parts) : parts_(n_parts), n_open_(n_parts), generation_(fork_generation()) {}
 
   // Returns when all parts are done; work(part) does one. `make_work` makes one such function for each thread.
   template <class MakeWork>
-  void finish(int n_threads, StopSign& stop_sign, MakeWork make_work) {
+  void finish(int n_threads, StopToken& stop_token, MakeWork make_work) {
     if (is_done()) return;
     reopen_parts_of_other_generations();
     const std::size_t n_helpers = std::min(parts_.size(), static_cast<std::size_t>(std::max(n_threads, 1)));
-    for_each_block(n_helpers, n_threads, stop_sign, [&] {
+    for_each_block(n_helpers, n_threads, stop_token, [&] {
       return [&, work = make_work(), at = first_place()](std::size_t) mutable {
         while (!is_done()) {
           if (claim_from(at)) {
@@ -35,7 +35,7 @@ class SharedBuild {
           } else {
             std::this_thread::sleep_for(std::chrono::microseconds(100));  // others do the last parts
           }
-          stop_sign.poll();
+          stop_token.poll();
         }
       };
     });
@@ -69,7 +69,8 @@ class SharedBuild {
   bool claim_from(std::size_t& at) {
     for (std::size_t i = 0; i < parts_.size(); ++i, at = at + 1 < parts_.size() ? at + 1 : 0) {
       unsigned char open = kOpen;
-      if (parts_[at].load(std::memory_order_relaxed) == kOpen && parts_[at].compare_exchange_strong(open, kClaimed)) return true;
+      if (parts_[at].load(std::memory_order_relaxed) == kOpen && parts_[at].compare_exchange_strong(open, kClaimed))
+        return true;
     }
     return false;
   }

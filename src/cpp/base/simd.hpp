@@ -1,8 +1,9 @@
 // Sixteen numbers at a time, in the registers of the instruction set being compiled.
 //
-// This header and those built on it are compiled once per instruction set (instruction_set.cpp), each time into a
-// namespace of its own, GCWSNET_ISA. They use no inline function of the standard library: the linker keeps one copy of
-// such a function, and a copy with AVX-512 in it must not end up in the code of a machine without.
+// This header and those built on it, *.simd.hpp, are compiled once per instruction set, each time into a namespace of
+// its own, GCWSNET_ISA (the functions.simd.cpp of each module, and dispatch.hpp, which chooses). They use no inline
+// function of the standard library: the linker keeps one copy of such a function, and a copy with AVX-512 in it must
+// not end up in the code of a machine without.
 //
 // Every operation is a single IEEE operation, rounded once, so all instruction sets give the same bits. The build turns
 // contraction of a * b + c into one rounding off (-ffp-contract=off).
@@ -48,7 +49,7 @@ struct Pack {
   Register part[kParts];
 };
 using Floats = Pack<FloatRegister>;
-using Ints = Pack<IntRegister>;    // also the result of a comparison: all bits set where it holds
+using Ints = Pack<IntRegister>;  // also the result of a comparison: all bits set where it holds
 using Words = Pack<WordRegister>;
 
 template <class Out, class Function, class... Packs>
@@ -59,10 +60,10 @@ GCWSNET_INLINE Out each(Function function, const Packs&... packs) {
   return out;
 }
 
-#define GCWSNET_OPERATOR(symbol)                                                              \
-  template <class R>                                                                          \
-  GCWSNET_INLINE Pack<R> operator symbol(const Pack<R>& a, const Pack<R>& b) {                \
-    return each<Pack<R>>([](const R& x, const R& y) { return R(x symbol y); }, a, b);         \
+#define GCWSNET_OPERATOR(symbol)                                                      \
+  template <class R>                                                                  \
+  GCWSNET_INLINE Pack<R> operator symbol(const Pack<R>& a, const Pack<R>& b) {        \
+    return each<Pack<R>>([](const R& x, const R& y) { return R(x symbol y); }, a, b); \
   }
 GCWSNET_OPERATOR(+)
 GCWSNET_OPERATOR(-)
@@ -248,7 +249,8 @@ template <class P>
 GCWSNET_INLINE P gathered(const void* numbers, const Words& at) {
 #if defined(__AVX512F__)
   Words out;
-  out.part[0] = (WordRegister)_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), 0xffff, (__m512i)at.part[0], numbers, 4);
+  out.part[0] =
+      (WordRegister)_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), 0xffff, (__m512i)at.part[0], numbers, 4);
   return bits<P>(out);
 #elif defined(__AVX2__)
   Words out;

@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include "base/parallel.hpp"
-#include "base/relax.hpp"
 
 namespace gcwsnet {
 
@@ -12,17 +11,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kAwake = std::chrono::microseconds(50);
+constexpr auto kSpinTime = std::chrono::microseconds(50);
 constexpr std::uint64_t kLower = 0xffffffffu;
 
 // Whether a condition comes to hold soon.
 template <class Condition>
-bool soon(Condition holds) {
-  const auto end = Clock::now() + kAwake;
+bool spin_until(Condition holds) {
+  const auto end = Clock::now() + kSpinTime;
   do {
     for (int i = 0; i < 16; ++i) {
       if (holds()) return true;
-      relax();
+      cpu_pause();
     }
   } while (Clock::now() < end);
   return false;
@@ -30,24 +29,24 @@ bool soon(Condition holds) {
 
 }  // namespace
 
-void Pace::record(double seconds) {
+void SpeedupMonitor::record(double seconds) {
   if (n_decided_ > 0) {
     --n_decided_;
     return;
   }
   seconds_[static_cast<std::size_t>(n_measured_)] = seconds;
   if (++n_measured_ < kMeasured) return;
-  const double most = kMostCounted * *std::min_element(seconds_.begin(), seconds_.end());
+  const double most = kMaxCounted * *std::min_element(seconds_.begin(), seconds_.end());
   double alone = 0.0, shared = 0.0;
   for (int round = 0; round < kMeasured; ++round) {
     (is_shared_when_measured(round) ? shared : alone) += std::min(seconds_[static_cast<std::size_t>(round)], most);
   }
-  shared_ = shared < kWorthSharing * alone;
+  shared_ = shared < kWorthwhileRatio * alone;
   n_decided_ = kDecided;
   n_measured_ = 0;
 }
 
-Team::Team(int n_members) : n_members_(std::max(n_members, 1)), n_at_work_(n_members_) {}
+Team::Team(int n_members) : n_members_(std::max(n_members, 1)), n_active_(n_members_) {}
 
 Team::~Team() {
   {
@@ -58,7 +57,7 @@ Team::~Team() {
 }
 
 void Team::run(std::size_t n_blocks, const void* work, Call call) {
-  if (n_at_work_ == 1 || n_blocks <= 1) {
+  if (n_active_ == 1 || n_blocks <= 1) {
     for (std::size_t block = 0; block < n_blocks; ++block) call(work, block, 0);
     return;
   }
@@ -72,17 +71,17 @@ void Team::run(std::size_t n_blocks, const void* work, Call call) {
     const std::lock_guard<std::mutex> lock(mutex_);
     begun_.notify_all();
   }
-  while (do_one(0)) {
+  while (run_one_block(0)) {
   }
   const auto ended = [&] { return n_to_end_.load() == 0; };
-  if (soon(ended)) return;
+  if (spin_until(ended)) return;
   std::unique_lock<std::mutex> lock(mutex_);
   caller_asleep_.store(true);
   ended_.wait(lock, ended);
   caller_asleep_.store(false);
 }
 
-bool Team::do_one(int member) {
+bool Team::run_one_block(int member) {
   std::uint64_t now = to_begin_.load();
   do {
     if ((now & kLower) == 0) return false;
@@ -100,10 +99,10 @@ void Team::help() {
   const int member = next_member_.fetch_add(1);
   const auto has_news = [&] { return (to_begin_.load() & kLower) != 0 || closed_.load(); };
   while (true) {
-    while (do_one(member)) {
+    while (run_one_block(member)) {
     }
     if (closed_.load()) return;
-    if (soon(has_news)) continue;
+    if (spin_until(has_news)) continue;
     std::unique_lock<std::mutex> lock(mutex_);
     n_asleep_.fetch_add(1);
     begun_.wait(lock, has_news);

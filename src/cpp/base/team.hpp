@@ -1,8 +1,8 @@
 // Threads that stay together for a while and go through many short pieces of work, one after the other.
 //
 // A training step is two such pieces of some hundred microseconds. To ask the pool for threads each time would take as
-// long as a part of the work. A member without work looks for it only for some microseconds and then sleeps, so that the
-// processor is free for others.
+// long as a part of the work. A member without work looks for it only for some microseconds and then sleeps, so that
+// the processor is free for others.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@
 
 namespace gcwsnet {
 
-// Whether a team is faster than one thread, measured now and then. Where other programs use the processors too, a member
-// may lose its own in the middle of a block, and all others wait for it. Such a round takes many times as long as others.
-// It counts as four of the fastest, so that one of them does not decide.
-class Pace {
+// Whether a team is faster than one thread, measured now and then. Where other programs use the processors too, a
+// member may lose its own in the middle of a block, and all others wait for it. Such a round takes many times as long
+// as others. It counts as four of the fastest, so that one of them does not decide.
+class SpeedupMonitor {
  public:
   // For the next round of work, of which all are about equally long.
   bool is_shared() const { return n_decided_ > 0 ? shared_ : is_shared_when_measured(n_measured_); }
@@ -29,7 +29,7 @@ class Pace {
 
  private:
   static constexpr int kInARow = 4, kMeasured = 24, kDecided = 600;  // rounds: four alone, four shared, ...
-  static constexpr double kMostCounted = 4.0, kWorthSharing = 0.95;
+  static constexpr double kMaxCounted = 4.0, kWorthwhileRatio = 0.95;
   static constexpr bool is_shared_when_measured(int round) { return round / kInARow % 2 == 1; }
 
   bool shared_ = false;
@@ -47,16 +47,15 @@ class Team {
 
   int n_members() const { return n_members_; }
   // From now on all members work, or this thread alone.
-  void share(bool shared) { n_at_work_ = shared ? n_members_ : 1; }
-  int n_at_work() const { return n_at_work_; }
+  void share(bool shared) { n_active_ = shared ? n_members_ : 1; }
+  int n_active() const { return n_active_; }
 
   // work(block, member) for each block below n_blocks; `member`, below n_members, is the number of the thread that does
   // it, and no two threads at work have the same. Work must not throw. Blocks are begun in their order.
   template <class Work>
   void for_each_block(std::size_t n_blocks, const Work& work) {
-    run(n_blocks, &work, [](const void* what, std::size_t block, int member) {
-      (*static_cast<const Work*>(what))(block, member);
-    });
+    run(n_blocks, &work,
+        [](const void* what, std::size_t block, int member) { (*static_cast<const Work*>(what))(block, member); });
   }
 
  private:
@@ -64,14 +63,14 @@ class Team {
 
   void run(std::size_t n_blocks, const void* work, Call call);
   void help();
-  bool do_one(int member);
+  bool run_one_block(int member);
 
-  int n_members_, n_at_work_;
+  int n_members_, n_active_;
   const void* work_ = nullptr;
   Call call_ = nullptr;
   std::size_t n_blocks_ = 0;
-  // The number of the piece of work in the upper half, in the lower one how many of its blocks nobody has begun. What is
-  // above is only read by a thread that has taken a block: until it is done nobody changes it.
+  // The number of the piece of work in the upper half, in the lower one how many of its blocks nobody has begun. What
+  // is above is only read by a thread that has taken a block: until it is done nobody changes it.
   std::atomic<std::uint64_t> to_begin_{0};
   std::atomic<std::size_t> n_to_end_{0};
   std::atomic<bool> closed_{false};

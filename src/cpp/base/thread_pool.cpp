@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/relax.hpp"
-
 #if !defined(_WIN32)
 #include <pthread.h>
 #include <signal.h>
@@ -23,15 +21,15 @@ using Clock = std::chrono::steady_clock;
 
 // To fall asleep and to be woken takes as long as a part of a small batch. So a thread looks around for a while first,
 // about as long as the calls of a training loop are apart.
-constexpr auto kAwake = std::chrono::microseconds(500);
+constexpr auto kSpinTime = std::chrono::microseconds(500);
 
 // Waits for a condition without sleeping, but lets other threads have the processor. False if it does not come to hold.
 template <class Condition>
-bool look_around(Clock::time_point end, Condition holds) {
+bool spin_until(Clock::time_point end, Condition holds) {
   do {
     for (int i = 0; i < 32; ++i) {
       if (holds()) return true;
-      relax();
+      cpu_pause();
     }
     std::this_thread::yield();
   } while (Clock::now() < end);
@@ -81,7 +79,7 @@ class ThreadPool {
 
   bool ended_within(const SharedWork& work, std::chrono::milliseconds time) {
     const auto ended = [&] { return work.n_working_.load(std::memory_order_acquire) == 0; };
-    if (look_around(Clock::now() + kAwake, ended)) return true;
+    if (spin_until(Clock::now() + kSpinTime, ended)) return true;
     std::unique_lock<std::mutex> lock(mutex_);
     return ended_.wait_for(lock, time, ended);
   }
@@ -113,11 +111,11 @@ class ThreadPool {
   }
 
   void await_work(std::unique_lock<std::mutex>& lock) {
-    const auto end = Clock::now() + kAwake;
+    const auto end = Clock::now() + kSpinTime;
     while (open_.empty()) {
       ++n_looking_;
       lock.unlock();
-      const bool seen = look_around(end, [&] { return n_open_.load(std::memory_order_relaxed) != 0; });
+      const bool seen = spin_until(end, [&] { return n_open_.load(std::memory_order_relaxed) != 0; });
       lock.lock();
       --n_looking_;
       if (seen) continue;

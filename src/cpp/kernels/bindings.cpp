@@ -1,6 +1,7 @@
+#include "base/bindings.hpp"
+
 #include <nanobind/stl/optional.h>
 
-#include "base/bindings.hpp"
 #include "kernels/pairs.hpp"
 #include "kernels/pgmm.hpp"
 
@@ -11,15 +12,17 @@ namespace {
 PoweredRows powered_rows(const Matrix& values, const Vector& log2_scale) {
   require(values.dtype() == nb::dtype<double>(), "rows must be float64");
   require(values.shape(1) % kPowered == 0, "rows must be filled up to a multiple of 8 columns");
-  require(values.size() == 0 || (values.stride(1) == 1 && values.stride(0) == static_cast<std::int64_t>(values.shape(1))),
-          "rows must be contiguous");
+  require(
+      values.size() == 0 || (values.stride(1) == 1 && values.stride(0) == static_cast<std::int64_t>(values.shape(1))),
+      "rows must be contiguous");
   return {static_cast<const double*>(values.data()),
           contiguous<const double>(log2_scale, values.shape(0), "there must be one float64 scale per row, contiguous"),
           values.shape(0), values.shape(1)};
 }
 
 double* kernel_block(const OutMatrix& out, std::size_t n_x, std::size_t n_y) {
-  require(out.dtype() == nb::dtype<double>() && out.shape(0) == n_x && out.shape(1) == n_y && (n_y <= 1 || out.stride(1) == 1),
+  require(out.dtype() == nb::dtype<double>() && out.shape(0) == n_x && out.shape(1) == n_y &&
+              (n_y <= 1 || out.stride(1) == 1),
           "out must be float64, rows of X x rows of Y");
   return static_cast<double*>(out.data());
 }
@@ -32,13 +35,14 @@ const double* scales_of(const Scales& scales, std::size_t n_rows) {
 }
 
 template <class Number>
-DenseRows<Number> dense_rows(const Matrix& values, const Scales& scales) {
+ScaledDenseRows<Number> dense_rows(const Matrix& values, const Scales& scales) {
   return {contiguous<const Number>(values, values.shape(0), values.shape(1), "rows must be of one type and contiguous"),
           values.shape(0), values.shape(1), scales_of(scales, values.shape(0))};
 }
 
 template <class Number, class Index>
-CsrRows<Number, Index> csr_rows(const Vector& values, const Vector& columns, const Vector& start, const Scales& scales) {
+ScaledCsrRows<Number, Index> csr_rows(const Vector& values, const Vector& columns, const Vector& start,
+                                      const Scales& scales) {
   const char* rule = "both matrices must have one type of values, and one of columns and index pointers";
   require(start.shape(0) >= 1, "index pointers must not be empty");
   const std::size_t n = start.shape(0) - 1, stored = values.shape(0);
@@ -56,7 +60,7 @@ void write_kernel_of_pairs(const Rows& x, const Rows& y, const Matrix& pairs, co
   const auto* chosen = contiguous<const std::int64_t>(pairs, n, 2, kPairsRule);
   double* to = contiguous<double>(out, n, kPairsRule);
   require((x.log2_scale == nullptr) == (y.log2_scale == nullptr), "both matrices must have scales, or none");
-  without_gil([&](StopSign& stop_sign) { kernel_of_pairs(x, y, chosen, n, to, n_threads, stop_sign); });
+  without_gil([&](StopToken& stop_token) { kernel_of_pairs(x, y, chosen, n, to, n_threads, stop_token); });
 }
 
 }  // namespace
@@ -70,8 +74,9 @@ void bind_kernels(nb::module_& m) {
         const PoweredRows rows_y = powered_rows(y, y_scale);
         require(rows_x.n_columns == rows_y.n_columns, "both matrices must have as many columns");
         double* to = kernel_block(out, rows_x.n_rows, rows_y.n_rows);
-        without_gil([&](StopSign& stop_sign) {
-          pgmm_dense(rows_x, rows_y, has_negative, to, static_cast<std::ptrdiff_t>(out.stride(0)), n_threads, stop_sign);
+        without_gil([&](StopToken& stop_token) {
+          pgmm_dense(rows_x, rows_y, has_negative, to, static_cast<std::ptrdiff_t>(out.stride(0)), n_threads,
+                     stop_token);
         });
       },
       "x"_a, "x_scale"_a, "y"_a, "y_scale"_a, "has_negative"_a, "out"_a.noconvert(), "n_threads"_a,
@@ -79,8 +84,8 @@ void bind_kernels(nb::module_& m) {
   m.def(
       "pgmm_sparse",
       [](const Vector& x_start, const Vector& x_row, const Vector& x_value, const Vector& x_scale, const Vector& x_sum,
-         const Vector& y_start, const Vector& y_column, const Vector& y_value, const Vector& y_scale, const Vector& y_sum,
-         const OutMatrix& out, int n_threads) {
+         const Vector& y_start, const Vector& y_column, const Vector& y_value, const Vector& y_scale,
+         const Vector& y_sum, const OutMatrix& out, int n_threads) {
         require(x_start.shape(0) >= 1 && y_start.shape(0) >= 1, "index pointers must not be empty");
         const std::size_t n_x = x_scale.shape(0), n_columns = x_start.shape(0) - 1, x_stored = x_value.shape(0);
         const std::size_t n_y = y_start.shape(0) - 1, y_stored = y_value.shape(0);
@@ -101,8 +106,8 @@ void bind_kernels(nb::module_& m) {
                               n_y,
                               y_stored};
         double* to = kernel_block(out, n_x, n_y);
-        without_gil([&](StopSign& stop_sign) {
-          pgmm_sparse(columns, rows, to, static_cast<std::ptrdiff_t>(out.stride(0)), n_threads, stop_sign);
+        without_gil([&](StopToken& stop_token) {
+          pgmm_sparse(columns, rows, to, static_cast<std::ptrdiff_t>(out.stride(0)), n_threads, stop_token);
         });
       },
       "x_start"_a, "x_row"_a, "x_value"_a, "x_scale"_a, "x_sum"_a, "y_start"_a, "y_column"_a, "y_value"_a, "y_scale"_a,
@@ -119,18 +124,20 @@ void bind_kernels(nb::module_& m) {
         });
       },
       "x"_a.noconvert(), "x_scale"_a.none(), "y"_a.noconvert(), "y_scale"_a.none(), "pairs"_a.noconvert(),
-      "out"_a.noconvert(), "n_threads"_a, "Write the kernel of pairs of rows of any sign, each on its scale or all on one.");
+      "out"_a.noconvert(), "n_threads"_a,
+      "Write the kernel of pairs of rows of any sign, each on its scale or all on one.");
   m.def(
       "pairs_of_csr",
       [](const Vector& x_values, const Vector& x_columns, const Vector& x_start, const Scales& x_scale,
-         const Vector& y_values, const Vector& y_columns, const Vector& y_start, const Scales& y_scale, const Matrix& pairs,
-         const OutArray& out, int n_threads) {
+         const Vector& y_values, const Vector& y_columns, const Vector& y_start, const Scales& y_scale,
+         const Matrix& pairs, const OutArray& out, int n_threads) {
         with_number_type(x_values.dtype(), [&](auto number) {
           with_index_type(x_columns.dtype(), [&](auto index) {
             using Number = decltype(number);
             using Index = decltype(index);
             write_kernel_of_pairs(csr_rows<Number, Index>(x_values, x_columns, x_start, x_scale),
-                                  csr_rows<Number, Index>(y_values, y_columns, y_start, y_scale), pairs, out, n_threads);
+                                  csr_rows<Number, Index>(y_values, y_columns, y_start, y_scale), pairs, out,
+                                  n_threads);
           });
         });
       },

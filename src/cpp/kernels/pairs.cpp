@@ -5,7 +5,8 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "base/instruction_set.hpp"
+#include "dispatch.hpp"
+#include "kernels/functions.hpp"
 
 namespace gcwsnet {
 
@@ -24,8 +25,8 @@ double scale_of(const Rows& x, const Rows& y, std::size_t a, std::size_t b) {
 }
 
 template <class Rows, class Kernel>
-void for_each_pair(const Rows& x, const Rows& y, const std::int64_t* pairs, std::size_t n_pairs, double* out, int n_threads,
-                   StopSign& stop_sign, Kernel kernel_of) {
+void for_each_pair(const Rows& x, const Rows& y, const std::int64_t* pairs, std::size_t n_pairs, double* out,
+                   int n_threads, StopToken& stop_token, Kernel kernel_of) {
   const auto there = [](std::int64_t row, std::size_t n) { return row >= 0 && static_cast<std::size_t>(row) < n; };
   for (std::size_t i = 0; i < n_pairs; ++i) {
     if (!there(pairs[2 * i], x.n_rows) || !there(pairs[2 * i + 1], y.n_rows)) {
@@ -33,7 +34,7 @@ void for_each_pair(const Rows& x, const Rows& y, const std::int64_t* pairs, std:
     }
   }
   constexpr std::size_t kPairs = 64;
-  for_each_block((n_pairs + kPairs - 1) / kPairs, n_threads, stop_sign, [&] {
+  for_each_block(blocks_of(n_pairs, kPairs), n_threads, stop_token, [&] {
     return [&](std::size_t block) {
       for (std::size_t i = block * kPairs; i < std::min((block + 1) * kPairs, n_pairs); ++i) {
         const std::size_t a = static_cast<std::size_t>(pairs[2 * i]), b = static_cast<std::size_t>(pairs[2 * i + 1]);
@@ -54,25 +55,26 @@ void check_start(const Rows& rows, std::size_t row) {
 }  // namespace
 
 template <class Number>
-void kernel_of_pairs(const DenseRows<Number>& x, const DenseRows<Number>& y, const std::int64_t* pairs, std::size_t n_pairs,
-                     double* out, int n_threads, StopSign& stop_sign) {
-  const InstructionSet& set = chosen_instruction_set();
-  for_each_pair(x, y, pairs, n_pairs, out, n_threads, stop_sign, [&](std::size_t a, std::size_t b, double scale) {
+void kernel_of_pairs(const ScaledDenseRows<Number>& x, const ScaledDenseRows<Number>& y, const std::int64_t* pairs,
+                     std::size_t n_pairs, double* out, int n_threads, StopToken& stop_token) {
+  const KernelFunctions& functions = chosen_instruction_set().kernels;
+  for_each_pair(x, y, pairs, n_pairs, out, n_threads, stop_token, [&](std::size_t a, std::size_t b, double scale) {
     const Number *row_a = x.values + a * x.n_columns, *row_b = y.values + b * y.n_columns;
     double sums[3];
     if constexpr (std::is_same_v<Number, float>) {
-      set.pair_sums_f32(row_a, row_b, x.n_columns, scale, sums);
+      functions.pair_sums_f32(row_a, row_b, x.n_columns, scale, sums);
     } else {
-      set.pair_sums_f64(row_a, row_b, x.n_columns, scale, sums);
+      functions.pair_sums_f64(row_a, row_b, x.n_columns, scale, sums);
     }
     return kernel(sums[0], sums[1], sums[2]);
   });
 }
 
 template <class Number, class Index>
-void kernel_of_pairs(const CsrRows<Number, Index>& x, const CsrRows<Number, Index>& y, const std::int64_t* pairs,
-                     std::size_t n_pairs, double* out, int n_threads, StopSign& stop_sign) {
-  for_each_pair(x, y, pairs, n_pairs, out, n_threads, stop_sign, [&](std::size_t a, std::size_t b, double scale) {
+void kernel_of_pairs(const ScaledCsrRows<Number, Index>& x, const ScaledCsrRows<Number, Index>& y,
+                     const std::int64_t* pairs, std::size_t n_pairs, double* out, int n_threads,
+                     StopToken& stop_token) {
+  for_each_pair(x, y, pairs, n_pairs, out, n_threads, stop_token, [&](std::size_t a, std::size_t b, double scale) {
     check_start(x, a);
     check_start(y, b);
     Index i = x.start[a], j = y.start[b];
@@ -93,12 +95,12 @@ void kernel_of_pairs(const CsrRows<Number, Index>& x, const CsrRows<Number, Inde
   });
 }
 
-#define GCWSNET_FOR_DENSE(Number)                                                                                            \
-  template void kernel_of_pairs(const DenseRows<Number>&, const DenseRows<Number>&, const std::int64_t*, std::size_t, double*, \
-                                int, StopSign&);
-#define GCWSNET_FOR_CSR(Number, Index)                                                                                \
-  template void kernel_of_pairs(const CsrRows<Number, Index>&, const CsrRows<Number, Index>&, const std::int64_t*, \
-                                std::size_t, double*, int, StopSign&);
+#define GCWSNET_FOR_DENSE(Number)                                                                                    \
+  template void kernel_of_pairs(const ScaledDenseRows<Number>&, const ScaledDenseRows<Number>&, const std::int64_t*, \
+                                std::size_t, double*, int, StopToken&);
+#define GCWSNET_FOR_CSR(Number, Index)                                                                    \
+  template void kernel_of_pairs(const ScaledCsrRows<Number, Index>&, const ScaledCsrRows<Number, Index>&, \
+                                const std::int64_t*, std::size_t, double*, int, StopToken&);
 GCWSNET_FOR_DENSE(float)
 GCWSNET_FOR_DENSE(double)
 GCWSNET_FOR_CSR(float, std::int32_t)

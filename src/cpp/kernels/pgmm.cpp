@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <vector>
+
+#include "dispatch.hpp"
+#include "kernels/functions.hpp"
 
 namespace gcwsnet {
 
@@ -24,8 +28,8 @@ constexpr int kTileX = 2;
 constexpr int kTileY = 4;
 constexpr std::size_t kChunk = 1024;  // columns at a time, so that a few rows of them stay in the first cache
 
-// Sums of minima of a few rows, chunk by chunk: always in the same order, so that a row's sum and its sum of minima with
-// itself are the same number.
+// Sums of minima of a few rows, chunk by chunk: always in the same order, so that a row's sum and its sum of minima
+// with itself are the same number.
 template <class Minima>
 void sum_minima(Minima minima, const double* const* a, int n_a, const double* const* b, int n_b,
                 const double (*factors)[kTileY], std::size_t first, std::size_t n, double (*sums)[kTileY]) {
@@ -54,14 +58,14 @@ std::vector<double> row_sums(Minima minima, const PoweredRows& rows) {
 }  // namespace
 
 void pgmm_dense(const PoweredRows& x, const PoweredRows& y, bool has_negative, double* out, std::ptrdiff_t out_stride,
-                int n_threads, StopSign& stop_sign) {
+                int n_threads, StopToken& stop_token) {
   const DefaultFloatEnvironment environment;
-  const InstructionSet& set = chosen_instruction_set();
-  const auto minima = has_negative ? set.minima_signed : set.minima_positive;
+  const KernelFunctions& functions = chosen_instruction_set().kernels;
+  const auto minima = has_negative ? functions.minima_signed : functions.minima_positive;
   const std::vector<double> sums_x = row_sums(minima, x);
   const std::vector<double> sums_y = row_sums(minima, y);
   constexpr std::size_t kRowsX = 32;
-  for_each_block((x.n_rows + kRowsX - 1) / kRowsX, n_threads, stop_sign, [&] {
+  for_each_block(blocks_of(x.n_rows, kRowsX), n_threads, stop_token, [&] {
     struct Tile {
       double factors[kTileX][kTileY], sums[kTileX][kTileY];
     };
@@ -72,7 +76,7 @@ void pgmm_dense(const PoweredRows& x, const PoweredRows& y, bool has_negative, d
         for (int i = 0; i < n; ++i) pointers[i] = rows.values + (from + static_cast<std::size_t>(i)) * rows.n_columns;
       };
       for (std::size_t y0 = 0; y0 < y.n_rows; y0 += kTileY) {
-        stop_sign.poll();
+        stop_token.poll();
         const int n_b = static_cast<int>(std::min<std::size_t>(kTileY, y.n_rows - y0));
         const double* b[kTileY];
         row_pointers(y, y0, n_b, b);
@@ -116,27 +120,28 @@ void check_starts(const std::int64_t* start, std::size_t n, std::size_t n_stored
 }
 
 void check_below(const std::int64_t* index, std::size_t n, std::size_t end) {
-  const bool fine = std::all_of(index, index + n, [end](std::int64_t i) { return i >= 0 && static_cast<std::size_t>(i) < end; });
+  const bool fine =
+      std::all_of(index, index + n, [end](std::int64_t i) { return i >= 0 && static_cast<std::size_t>(i) < end; });
   if (!fine) throw std::invalid_argument("an index of the sparse matrix is out of range");
 }
 
 }  // namespace
 
 void pgmm_sparse(const PoweredColumns& x, const PoweredCsr& y, double* out, std::ptrdiff_t out_stride, int n_threads,
-                 StopSign& stop_sign) {
+                 StopToken& stop_token) {
   check_starts(x.start, x.n_columns, x.n_stored);
   check_starts(y.start, y.n_rows, y.n_stored);
   check_below(x.row, x.n_stored, x.n_rows);
   check_below(y.column, y.n_stored, x.n_columns);
   constexpr std::size_t kRowsY = 16;
-  for_each_block((y.n_rows + kRowsY - 1) / kRowsY, n_threads, stop_sign, [&] {
+  for_each_block(blocks_of(y.n_rows, kRowsY), n_threads, stop_token, [&] {
     struct Buffers {
       std::vector<double> minima, factors;
     };
     return [&, b = Buffers{std::vector<double>(x.n_rows), std::vector<double>(x.n_rows)}](std::size_t block) mutable {
       const std::size_t end = std::min((block + 1) * kRowsY, y.n_rows);
       for (std::size_t j = block * kRowsY; j < end; ++j) {
-        stop_sign.poll();
+        stop_token.poll();
         std::fill(b.minima.begin(), b.minima.end(), 0.0);
         for (std::size_t i = 0; i < x.n_rows; ++i) b.factors[i] = factor(x.log2_scale[i], y.log2_scale[j]);
         for (std::int64_t e = y.start[j]; e < y.start[j + 1]; ++e) {

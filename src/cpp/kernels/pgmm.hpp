@@ -4,7 +4,9 @@
 // 2^-log2_scale, so that no power overflows; a pair is brought to the scale of its first row.
 #pragma once
 
-#include "base/instruction_set.hpp"
+#include <cstddef>
+#include <cstdint>
+
 #include "base/parallel.hpp"
 
 namespace gcwsnet {
@@ -18,7 +20,7 @@ inline constexpr std::size_t kPowered = 8;
 
 // Any sign. out[x][y] has `out_stride` numbers from row to row.
 void pgmm_dense(const PoweredRows& x, const PoweredRows& y, bool has_negative, double* out, std::ptrdiff_t out_stride,
-                int n_threads, StopSign& stop_sign);
+                int n_threads, StopToken& stop_token);
 
 // Non-negative. The first matrix is held by columns: entries start[c] ... start[c + 1] are those of column c.
 struct PoweredColumns {
@@ -38,6 +40,6 @@ struct PoweredCsr {
   std::size_t n_rows, n_stored;
 };
 void pgmm_sparse(const PoweredColumns& x, const PoweredCsr& y, double* out, std::ptrdiff_t out_stride, int n_threads,
-                 StopSign& stop_sign);
+                 StopToken& stop_token);
 
 }  // namespace gcwsnet

@@ -1,8 +1,10 @@
+#include "base/bindings.hpp"
+
 #include <algorithm>
 #include <memory>
 #include <vector>
 
-#include "base/bindings.hpp"
+#include "reading/column_sums.hpp"
 #include "reading/content_keys.hpp"
 #include "reading/csv.hpp"
 #include "reading/libsvm.hpp"
@@ -12,25 +14,25 @@ namespace gcwsnet {
 namespace {
 
 template <class Number>
-nb::ndarray<nb::numpy, Number, nb::ndim<1>> owned(std::vector<Number>&& numbers) {
-  auto kept = std::make_unique<std::vector<Number>>(std::move(numbers));
-  Number* data = kept->data();
-  const std::size_t n = kept->size();
-  nb::capsule owner(kept.release(), [](void* pointer) noexcept { delete static_cast<std::vector<Number>*>(pointer); });
-  return nb::ndarray<nb::numpy, Number, nb::ndim<1>>(data, {n}, owner);
-}
-
-template <class Number>
 nb::tuple libsvm_rows(const char* text, std::size_t n_bytes, const LibsvmRules& rules) {
   LibsvmRows<Number> rows;
   {
     nb::gil_scoped_release released;
     rows = parse_libsvm<Number>(text, n_bytes, rules);
   }
-  return nb::make_tuple(owned(std::move(rows.labels)), owned(std::move(rows.values)), owned(std::move(rows.columns)),
-                        owned(std::move(rows.ends)), owned(std::move(rows.lines)), rows.n_bytes, rows.n_lines, rows.fault,
-                        rows.fault_begin, rows.fault_end);
+  return nb::make_tuple(as_array(std::move(rows.labels)), as_array(std::move(rows.values)),
+                        as_array(std::move(rows.columns)), as_array(std::move(rows.ends)),
+                        as_array(std::move(rows.lines)), rows.n_bytes, rows.n_lines, rows.fault, rows.fault_begin,
+                        rows.fault_end);
 }
+
+template <class Number>
+Columns<Number> columns_of(const Matrix& x) {
+  return {static_cast<const Number*>(x.data()), x.shape(0), x.shape(1), static_cast<std::ptrdiff_t>(x.stride(0)),
+          static_cast<std::ptrdiff_t>(x.stride(1))};
+}
+
+constexpr const char* kOneOfEach = "there must be one number per column, contiguous and of the right type";
 
 }  // namespace
 
@@ -68,7 +70,8 @@ void bind_reading(nb::module_& m) {
         return float32 ? libsvm_rows<float>(from, n_bytes, rules) : libsvm_rows<double>(from, n_bytes, rules);
       },
       "text"_a, "begin"_a, "index_base"_a, "n_columns"_a, "missing"_a, "float32"_a,
-      "Return the labels, values, columns, index pointer and lines of the rows of a text, the bytes and lines that were "
+      "Return the labels, values, columns, index pointer and lines of the rows of a text, the bytes and lines that "
+      "were "
       "read, and the fault that ended it, with its place.");
   m.def(
       "scan_csv",
@@ -92,7 +95,8 @@ void bind_reading(nb::module_& m) {
           nb::gil_scoped_release released;
           rows = split_csv_rows(text.c_str(), text.size(), delimiter);
         }
-        return nb::make_tuple(owned(std::move(rows.begins)), owned(std::move(rows.ends)), owned(std::move(rows.lines)));
+        return nb::make_tuple(as_array(std::move(rows.begins)), as_array(std::move(rows.ends)),
+                              as_array(std::move(rows.lines)));
       },
       "text"_a, "delimiter"_a,
       "Return where the rows of a CSV text begin and end, without empty ones, and their lines, counted from 0.");
@@ -149,14 +153,43 @@ void bind_reading(nb::module_& m) {
             const auto* columns = contiguous<const decltype(index)>(indices, n, rule);
             const auto* ends = contiguous<const decltype(index)>(indptr, n_rows + 1, rule);
             nb::gil_scoped_release released;
-            require(ends[0] >= 0 && std::is_sorted(ends, ends + n_rows + 1) && static_cast<std::size_t>(ends[n_rows]) <= n,
-                    "the index pointer must rise from 0 to at most the number of entries");
+            require(
+                ends[0] >= 0 && std::is_sorted(ends, ends + n_rows + 1) && static_cast<std::size_t>(ends[n_rows]) <= n,
+                "the index pointer must rise from 0 to at most the number of entries");
             csr_row_keys(values, columns, ends, n_rows, state, keys);
           });
         });
       },
       "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "state"_a, "out"_a.noconvert(),
       "Write a key of the numbers of each row, equal to that of the row as a dense one.");
+  m.def(
+      "column_sums",
+      [](const Matrix& x, const Vector& exponent, const OutArray& sum, const OutArray& count) {
+        const std::size_t n = x.shape(1);
+        const auto* shifts = contiguous<const std::int32_t>(exponent, n, kOneOfEach);
+        auto* sums = contiguous<double>(sum, n, kOneOfEach);
+        auto* counts = contiguous<std::int64_t>(count, n, kOneOfEach);
+        with_number_type(x.dtype(), [&](auto number) {
+          nb::gil_scoped_release released;
+          column_sums(columns_of<decltype(number)>(x), shifts, sums, counts);
+        });
+      },
+      "x"_a, "exponent"_a, "sum"_a.noconvert(), "count"_a.noconvert(),
+      "Write the sum of x 2**-exponent over the rows of each column, in their order, and how many are not NaN.");
+  m.def(
+      "column_squares",
+      [](const Matrix& x, const Vector& exponent, const Vector& center, const OutArray& square) {
+        const std::size_t n = x.shape(1);
+        const auto* shifts = contiguous<const std::int32_t>(exponent, n, kOneOfEach);
+        const auto* centers = contiguous<const double>(center, n, kOneOfEach);
+        auto* squares = contiguous<double>(square, n, kOneOfEach);
+        with_number_type(x.dtype(), [&](auto number) {
+          nb::gil_scoped_release released;
+          column_squares(columns_of<decltype(number)>(x), shifts, centers, squares);
+        });
+      },
+      "x"_a, "exponent"_a, "center"_a, "square"_a.noconvert(),
+      "Write the sum of (x 2**-exponent - center)**2 over the rows of each column, without NaN.");
 }
 
 }  // namespace gcwsnet

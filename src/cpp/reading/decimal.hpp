@@ -93,10 +93,11 @@ inline double rounded(const char* at, const char* end, std::int64_t exponent) {
 
 // The number that begins at `at`: [+-] digits [. digits] [e [+-] digits], or inf, infinity, nan in any case.
 inline Decimal read_decimal(const char* at, const char* end) {
-  // Powers of ten that a double holds exactly. A product or quotient of two exact numbers is rounded once (Clinger 1990).
+  // Powers of ten that a double holds exactly. A product or quotient of two exact numbers is rounded once (Clinger
+  // 1990).
   static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                        1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  constexpr std::int64_t kMostExponent = 1000000000;
+  constexpr std::int64_t kMaxExponent = 1000000000;
   using decimal::is_digit;
 
   const bool negative = at != end && *at == '-';
@@ -120,7 +121,7 @@ inline Decimal read_decimal(const char* at, const char* end) {
     if (power != end && (*power == '-' || *power == '+')) ++power;
     if (power != end && is_digit(*power)) {
       for (; power != end && is_digit(*power); ++power) {
-        written = std::min(kMostExponent, written * 10 + (*power - '0'));
+        written = std::min(kMaxExponent, written * 10 + (*power - '0'));
       }
       if (below_one) written = -written;
       at = power;

@@ -42,7 +42,8 @@ Index read_index(const char* at, const char* end) {
 template <class Number>
 class LineParser {
  public:
-  LineParser(const char* text, const LibsvmRules& rules, LibsvmRows<Number>& rows) : text_(text), rules_(rules), rows_(rows) {}
+  LineParser(const char* text, const LibsvmRules& rules, LibsvmRows<Number>& rows)
+      : text_(text), rules_(rules), rows_(rows) {}
 
   // False at a fault.
   bool read(const char* at, const char* end) {

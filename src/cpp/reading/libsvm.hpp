@@ -36,12 +36,12 @@ struct LibsvmRules {
 template <class Number>
 struct LibsvmRows {
   std::vector<double> labels;
-  std::vector<std::int32_t> lines;      // of each row, counted from 0
-  std::vector<std::int32_t> ends{0};    // of each row among the columns and values, after a leading 0
-  std::vector<std::int32_t> columns;    // rising within a row
+  std::vector<std::int32_t> lines;    // of each row, counted from 0
+  std::vector<std::int32_t> ends{0};  // of each row among the columns and values, after a leading 0
+  std::vector<std::int32_t> columns;  // rising within a row
   std::vector<Number> values;
-  std::size_t n_bytes = 0;              // of the lines that were read
-  std::int32_t n_lines = 0;             // that were read, blank ones too
+  std::size_t n_bytes = 0;   // of the lines that were read
+  std::int32_t n_lines = 0;  // that were read, blank ones too
   LibsvmFault fault = LibsvmFault::kNone;
   std::size_t fault_begin = 0, fault_end = 0;  // the part of the text that breaks the rule
 };

@@ -45,7 +45,8 @@ class RadixSort {
   }
 
  private:
-  void pass(const std::uint32_t* keys, const std::uint32_t* rows, std::uint32_t* keys_to, std::uint32_t* rows_to, int shift) {
+  void pass(const std::uint32_t* keys, const std::uint32_t* rows, std::uint32_t* keys_to, std::uint32_t* rows_to,
+            int shift) {
     constexpr std::uint32_t kDigits = 2048;
     std::size_t place[kDigits] = {};
     const std::size_t n = keys_.size();
@@ -72,11 +73,11 @@ std::uint32_t band_key(const unsigned char* row, int code_bits, std::size_t band
   return key_of<std::uint32_t>(row + 4 * first, width);
 }
 
-void build_buckets(const CodeRows& codes, std::size_t n_bands, std::size_t width, std::uint32_t* keys, std::uint32_t* rows,
-                   int n_threads, StopSign& stop_sign) {
+void build_buckets(const PackedCodes& codes, std::size_t n_bands, std::size_t width, std::uint32_t* keys,
+                   std::uint32_t* rows, int n_threads, StopToken& stop_token) {
   const std::size_t n = codes.n_rows;
   constexpr std::size_t kRows = 4096;  // whose codes are read for all bands while they are near
-  for_each_block((n + kRows - 1) / kRows, n_threads, stop_sign, [&] {
+  for_each_block(blocks_of(n, kRows), n_threads, stop_token, [&] {
     return [&](std::size_t block) {
       const std::size_t end = std::min((block + 1) * kRows, n);
       for (std::size_t i = block * kRows; i < end; ++i) {
@@ -86,7 +87,7 @@ void build_buckets(const CodeRows& codes, std::size_t n_bands, std::size_t width
       }
     };
   });
-  for_each_block(n_bands, n_threads, stop_sign, [&] {
+  for_each_block(n_bands, n_threads, stop_token, [&] {
     return [&, sort = RadixSort(n)](std::size_t band) mutable {
       for (std::size_t i = 0; i < n; ++i) rows[band * n + i] = static_cast<std::uint32_t>(i);
       sort(keys + band * n, rows + band * n);
@@ -95,9 +96,9 @@ void build_buckets(const CodeRows& codes, std::size_t n_bands, std::size_t width
 }
 
 void merge_buckets(const Buckets& a, const Buckets& b, std::uint32_t shift, std::uint32_t* keys, std::uint32_t* rows,
-                   int n_threads, StopSign& stop_sign) {
+                   int n_threads, StopToken& stop_token) {
   const std::size_t n = a.n_rows + b.n_rows;
-  for_each_block(a.n_bands, n_threads, stop_sign, [&] {
+  for_each_block(a.n_bands, n_threads, stop_token, [&] {
     return [&](std::size_t band) {
       const std::uint32_t *keys_a = a.keys + band * a.n_rows, *keys_b = b.keys + band * b.n_rows;
       const std::uint32_t *rows_a = a.rows + band * a.n_rows, *rows_b = b.rows + band * b.n_rows;
@@ -112,7 +113,8 @@ void merge_buckets(const Buckets& a, const Buckets& b, std::uint32_t shift, std:
   });
 }
 
-std::pair<std::size_t, std::size_t> bucket_of(const std::uint32_t* keys, std::size_t n, std::uint32_t key, std::size_t guess) {
+std::pair<std::size_t, std::size_t> bucket_of(const std::uint32_t* keys, std::size_t n, std::uint32_t key,
+                                              std::size_t guess) {
   std::size_t low = guess, high = guess, step = 4;
   if (keys[guess] < key) {
     while (high < n && keys[high] < key) {

@@ -5,13 +5,14 @@
 #include <limits>
 #include <stdexcept>
 
-#include "base/instruction_set.hpp"
+#include "dispatch.hpp"
+#include "search/functions.hpp"
 
 namespace gcwsnet {
 
 namespace {
 
-// The best ranks of one query so far: a heap with the worst of them in front once there are as many as wanted.
+// The best ranks of one query so far: a heap with the worst of them in front once there are as many as asked for.
 class BestRanks {
  public:
   void start(std::size_t most, std::uint32_t least) {
@@ -19,10 +20,13 @@ class BestRanks {
     floor_ = most == 0 ? std::numeric_limits<std::uint32_t>::max() - 1 : least;  // one above it is still a number
   }
 
-  // Rows behind all that were offered need not be offered if they agree on fewer hashes: of equal ones the first is better.
+  // Rows behind all that were offered need not be offered if they agree on fewer hashes: of equal ones the first is
+  // better.
   std::uint32_t floor_of_later_rows() const { return ranks_.size() < most_ ? floor_ : floor_ + 1; }
 
-  void offer(std::uint32_t count, std::uint32_t row) { offer(static_cast<Rank>(count) << 32 | static_cast<std::uint32_t>(~row)); }
+  void offer(std::uint32_t count, std::uint32_t row) {
+    offer(static_cast<Rank>(count) << 32 | static_cast<std::uint32_t>(~row));
+  }
   void offer(Rank rank) {
     if (rank >> 32 < floor_) return;
     if (ranks_.size() < most_) {
@@ -47,8 +51,8 @@ class BestRanks {
   std::vector<Rank> ranks_;
 };
 
-Found best_first(std::vector<BestRanks>& best) {
-  Found found;
+SearchResult best_first(std::vector<BestRanks>& best) {
+  SearchResult found;
   found.start.push_back(0);
   for (BestRanks& one : best) {
     std::sort(one.ranks().begin(), one.ranks().end(), std::greater<>());
@@ -60,9 +64,9 @@ Found best_first(std::vector<BestRanks>& best) {
 }
 
 // How many of the rows a query may find, counted from the first one.
-std::size_t rows_before(const SearchedRows& rows, const Wanted& wanted, std::size_t query) {
-  if (wanted.before < 0) return rows.codes.n_rows;
-  const std::int64_t n = wanted.before + static_cast<std::int64_t>(query) - static_cast<std::int64_t>(rows.first);
+std::size_t rows_before(const SearchedRows& rows, const SearchOptions& options, std::size_t query) {
+  if (options.before < 0) return rows.codes.n_rows;
+  const std::int64_t n = options.before + static_cast<std::int64_t>(query) - static_cast<std::int64_t>(rows.first);
   return static_cast<std::size_t>(std::clamp<std::int64_t>(n, 0, static_cast<std::int64_t>(rows.codes.n_rows)));
 }
 
@@ -77,31 +81,34 @@ bool reaches(const std::uint32_t* counts, std::size_t n, std::uint32_t least) {
 
 }  // namespace
 
-Found scan(const CodeRows& queries, const SearchedRows& rows, const Wanted& wanted, int n_threads, StopSign& stop_sign) {
-  const InstructionSet& set = chosen_instruction_set();
-  constexpr std::size_t kQueries = 32, kTileBytes = 16384, kMostTile = 256, kRowsOfAPart = 8192;
+SearchResult scan(const PackedCodes& queries, const SearchedRows& rows, const SearchOptions& options, int n_threads,
+                  StopToken& stop_token) {
+  const SearchFunctions& functions = chosen_instruction_set().search;
+  constexpr std::size_t kQueries = 32, kTileBytes = 16384, kMaxTile = 256, kRowsOfAPart = 8192;
   const std::size_t n = rows.codes.n_rows, m = queries.n_rows;
-  const std::size_t tile = std::clamp<std::size_t>(kTileBytes / rows.codes.row_bytes(), 1, kMostTile);
+  const std::size_t tile = std::clamp<std::size_t>(kTileBytes / rows.codes.row_bytes(), 1, kMaxTile);
   // Rows are divided too where there are too few queries for all threads.
-  const std::size_t n_blocks = (m + kQueries - 1) / kQueries, threads = static_cast<std::size_t>(std::max(n_threads, 1));
-  const std::size_t most_parts = std::max<std::size_t>(1, n / kRowsOfAPart);
-  const std::size_t n_parts = n_blocks >= threads ? 1 : std::min(most_parts, 2 * threads / std::max<std::size_t>(n_blocks, 1));
-  const std::size_t part_rows = (n + n_parts - 1) / n_parts;
+  const std::size_t n_blocks = blocks_of(m, kQueries), threads = static_cast<std::size_t>(std::max(n_threads, 1));
+  const std::size_t max_parts = std::max<std::size_t>(1, n / kRowsOfAPart);
+  const std::size_t n_parts =
+      n_blocks >= threads ? 1 : std::min(max_parts, 2 * threads / std::max<std::size_t>(n_blocks, 1));
+  const std::size_t part_rows = blocks_of(n, n_parts);
 
   std::vector<BestRanks> best(m * n_parts);  // [query][part]
-  for_each_block(n_blocks * n_parts, n_threads, stop_sign, [&] {
+  for_each_block(n_blocks * n_parts, n_threads, stop_token, [&] {
     return [&](std::size_t block) {
       const std::size_t part = block % n_parts, q0 = block / n_parts * kQueries, q1 = std::min(q0 + kQueries, m);
-      for (std::size_t q = q0; q < q1; ++q) best[q * n_parts + part].start(wanted.most, wanted.least[q]);
+      for (std::size_t q = q0; q < q1; ++q) best[q * n_parts + part].start(options.max_results, options.min_equal[q]);
       const std::size_t begin = part * part_rows;
-      const std::size_t end = q1 > q0 ? std::min(begin + part_rows, rows_before(rows, wanted, q1 - 1)) : 0;
-      std::uint32_t counts[kMostTile];
+      const std::size_t end = q1 > q0 ? std::min(begin + part_rows, rows_before(rows, options, q1 - 1)) : 0;
+      std::uint32_t counts[kMaxTile];
       for (std::size_t r0 = begin; r0 < end; r0 += tile) {
-        stop_sign.poll();
+        stop_token.poll();
         for (std::size_t q = q0; q < q1; ++q) {
-          const std::size_t r1 = std::min({r0 + tile, end, rows_before(rows, wanted, q)});
+          const std::size_t r1 = std::min({r0 + tile, end, rows_before(rows, options, q)});
           if (r1 <= r0) continue;
-          set.equal_codes(queries.row(q), rows.codes.row(r0), r1 - r0, queries.n_hashes, queries.code_bits, counts);
+          functions.equal_codes(queries.row(q), rows.codes.row(r0), r1 - r0, queries.n_hashes, queries.code_bits,
+                                counts);
           BestRanks& keep = best[q * n_parts + part];
           for (std::size_t r = r0; r < r1; r += kGroup) {
             const std::size_t n_here = std::min(kGroup, r1 - r);
@@ -118,7 +125,7 @@ Found scan(const CodeRows& queries, const SearchedRows& rows, const Wanted& want
   if (n_parts == 1) return best_first(best);
   std::vector<BestRanks> merged(m);
   for (std::size_t q = 0; q < m; ++q) {
-    merged[q].start(wanted.most, wanted.least[q]);
+    merged[q].start(options.max_results, options.min_equal[q]);
     for (std::size_t part = 0; part < n_parts; ++part) {
       for (const Rank rank : best[q * n_parts + part].ranks()) merged[q].offer(rank);
     }
@@ -126,13 +133,13 @@ Found scan(const CodeRows& queries, const SearchedRows& rows, const Wanted& want
   return best_first(merged);
 }
 
-Found search_buckets(const CodeRows& queries, const SearchedRows& rows, const Buckets& buckets, const Wanted& wanted,
-                     int n_threads, StopSign& stop_sign) {
-  const InstructionSet& set = chosen_instruction_set();
+SearchResult search_buckets(const PackedCodes& queries, const SearchedRows& rows, const Buckets& buckets,
+                            const SearchOptions& options, int n_threads, StopToken& stop_token) {
+  const SearchFunctions& functions = chosen_instruction_set().search;
   constexpr std::size_t kQueries = 64, kAhead = 8, kLine = 64;
   const std::size_t n = rows.codes.n_rows, m = queries.n_rows;
   std::vector<BestRanks> best(m);
-  for_each_block(n == 0 ? 0 : (m + kQueries - 1) / kQueries, n_threads, stop_sign, [&] {
+  for_each_block(n == 0 ? 0 : blocks_of(m, kQueries), n_threads, stop_token, [&] {
     struct Buffers {
       std::vector<std::uint64_t> seen;  // a bit for each row
       std::vector<std::uint32_t> met[kQueries], candidates;
@@ -142,7 +149,7 @@ Found search_buckets(const CodeRows& queries, const SearchedRows& rows, const Bu
       for (std::size_t q = 0; q < n_here; ++q) b.met[q].clear();
       // A band at a time for all queries, so that what the next ones need is on its way.
       for (std::size_t band = 0; band < buckets.n_bands; ++band) {
-        stop_sign.poll();
+        stop_token.poll();
         const std::uint32_t *keys = buckets.keys + band * n, *numbers = buckets.rows + band * n;
         std::uint32_t key[kQueries];
         std::size_t place[kQueries];
@@ -165,8 +172,8 @@ Found search_buckets(const CodeRows& queries, const SearchedRows& rows, const Bu
         }
       }
       for (std::size_t q = 0; q < n_here; ++q) {
-        stop_sign.poll();
-        const std::size_t n_before = rows_before(rows, wanted, q0 + q);
+        stop_token.poll();
+        const std::size_t n_before = rows_before(rows, options, q0 + q);
         b.candidates.clear();
         for (const std::uint32_t row : b.met[q]) {
           if (row >= n) throw std::invalid_argument("a bucket names a row that is not there: the index is damaged");
@@ -176,7 +183,7 @@ Found search_buckets(const CodeRows& queries, const SearchedRows& rows, const Bu
           b.candidates.push_back(row);
         }
         BestRanks& keep = best[q0 + q];
-        keep.start(wanted.most, wanted.least[q0 + q]);
+        keep.start(options.max_results, options.min_equal[q0 + q]);
         const auto prefetch = [&](std::size_t c) {
           if (c >= b.candidates.size()) return;
           const unsigned char* next = rows.codes.row(b.candidates[c]);
@@ -187,7 +194,8 @@ Found search_buckets(const CodeRows& queries, const SearchedRows& rows, const Bu
           prefetch(c + kAhead);
           const std::uint32_t row = b.candidates[c];
           std::uint32_t count;
-          set.equal_codes(queries.row(q0 + q), rows.codes.row(row), 1, queries.n_hashes, queries.code_bits, &count);
+          functions.equal_codes(queries.row(q0 + q), rows.codes.row(row), 1, queries.n_hashes, queries.code_bits,
+                                &count);
           keep.offer(count, rows.first + row);
           b.seen[row / 64] = 0;
         }

@@ -7,31 +7,33 @@
 
 namespace gcwsnet {
 
-// A row that was found: the hashes on which it agrees with the query in the upper half, and the complement of its number in
-// the lower one. The greater is the better, no two are equal, and so the order in which rows are looked at does not matter.
+// A row that was found: the hashes on which it agrees with the query in the upper half, and the complement of its
+// number in the lower one. The greater is the better, no two are equal, and so the order in which rows are looked at
+// does not matter.
 using Rank = std::uint64_t;
 
 struct SearchedRows {
-  CodeRows codes;
+  PackedCodes codes;
   const std::uint8_t* live;  // 0 for a row that is to be left out; nullptr if all are there
   std::uint32_t first;       // the number of the first row
 };
 
-struct Wanted {
-  std::size_t most;            // of each query, the best ones
-  const std::uint32_t* least;  // of each query: on how many hashes a row must agree with it
-  std::int64_t before;         // only rows whose numbers are below `before` plus that of the query; -1: all
+struct SearchOptions {
+  std::size_t max_results;         // of each query, the best ones
+  const std::uint32_t* min_equal;  // of each query: on how many hashes a row must agree with it
+  std::int64_t before;             // only rows whose numbers are below `before` plus that of the query; -1: all
 };
 
 // The ranks of each query, best first: those of query q are ranks[start[q]] ... ranks[start[q + 1] - 1].
-struct Found {
+struct SearchResult {
   std::vector<std::int64_t> start;
   std::vector<Rank> ranks;
 };
 
-Found scan(const CodeRows& queries, const SearchedRows& rows, const Wanted& wanted, int n_threads, StopSign& stop_sign);
+SearchResult scan(const PackedCodes& queries, const SearchedRows& rows, const SearchOptions& options, int n_threads,
+                  StopToken& stop_token);
 
-Found search_buckets(const CodeRows& queries, const SearchedRows& rows, const Buckets& buckets, const Wanted& wanted,
-                     int n_threads, StopSign& stop_sign);
+SearchResult search_buckets(const PackedCodes& queries, const SearchedRows& rows, const Buckets& buckets,
+                            const SearchOptions& options, int n_threads, StopToken& stop_token);
 
 }  // namespace gcwsnet

@@ -135,7 +135,7 @@ def picked_rows(net: Net, codes: NDArray[Any]) -> dict[str, RowNumbers]:
     for number, (prefix, core) in enumerate(native_nets(net).items()):
         own = codes[:, number * net.n_hashes : (number + 1) * net.n_hashes]
         is_lazy = net.settings.optimizer == "lazy"
-        picked = core.picked_rows(np.ascontiguousarray(own)) if is_lazy else np.arange(core.n_table_rows)
+        picked = core.rows_used(np.ascontiguousarray(own)) if is_lazy else np.arange(core.n_table_rows)
         rows[prefix + TABLE] = picked
     return rows
 

@@ -48,7 +48,7 @@ NUMBERS_OF_A_BLOCK = 1 << 19
 
 LANES = 16
 
-"""The partial sums of an inner product, see ``src/cpp/layer/dense_rows.hpp``."""
+"""The partial sums of an inner product, see ``src/cpp/net/dense_rows.simd.hpp``."""
 
 
 def columns_of(coder: Coder) -> list[Column]:

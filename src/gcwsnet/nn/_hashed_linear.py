@@ -191,7 +191,7 @@ class _SumOfPicks(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, codes: Tensor, table: Tensor, bias: Tensor, row_of_code: RowOfCode, sparse: bool) -> Tensor:
         out = table.new_empty((codes.shape[0], table.shape[1]))
-        row_of_code.native().sum_of_picks(
+        row_of_code.native().sum_rows(
             codes.numpy(), table.detach().numpy(), bias.detach().numpy(), out.numpy(), torch.get_num_threads()
         )
         ctx.save_for_backward(codes)

@@ -119,7 +119,7 @@ class LazyAdam(Optimizer):
         if isinstance(gradient, LazyGradient):
             part = _joined(gradient.parts) if gradient.summed is None else None
             if part is not None and step.is_native(parameter):
-                step.on_picked_rows(parameter, part)
+                step.on_rows_used(parameter, part)
                 return
             gradient = gradient.value()
         if gradient.is_sparse:
@@ -145,7 +145,7 @@ class _Step:
         """Return whether the native core takes the parameter and what is kept for it."""
         return is_native(parameter) and is_native(self.square) and (self.mean is None or is_native(self.mean))
 
-    def on_picked_rows(self, table: Tensor, part: GradientPart) -> None:
+    def on_rows_used(self, table: Tensor, part: GradientPart) -> None:
         """Step on the rows that the codes picked, by the native core: summed and applied row by row."""
         self._natively(part.picks().adam, table, part.output_gradient, self.eps)
 

@@ -27,9 +27,9 @@ class RowOfCode(NamedTuple):
     sketched: bool
     seed: int
 
-    def native(self) -> _core.RowOfCode:
+    def native(self) -> _core.CodeToRow:
         """Return the same map for the native core."""
-        return _core.RowOfCode(self.n_hashes, self.bits, self.n_rows, self.sketched, self.seed)
+        return _core.CodeToRow(self.n_hashes, self.bits, self.n_rows, self.sketched, self.seed)
 
     def rows_and_signs(self, codes: Tensor) -> tuple[Tensor, Tensor | None]:
         """Return rows of int64 and signs of 1 and -1 (None without a sketch), n x k, on the device of the codes.
@@ -104,16 +104,16 @@ class GradientPart(NamedTuple):
     codes: Tensor
     output_gradient: Tensor
 
-    def picks(self) -> _core.PicksByRow:
+    def picks(self) -> _core.LookupsByRow:
         """Return the picks of the codes, sorted by row."""
-        return _core.PicksByRow(self.row_of_code.native(), self.codes.numpy(), torch.get_num_threads())
+        return _core.LookupsByRow(self.row_of_code.native(), self.codes.numpy(), torch.get_num_threads())
 
     def sparse(self) -> Tensor:
         """Return the gradient as a coalesced sparse tensor: the rows that occurred and their sums."""
         picks = self.picks()
         width = self.output_gradient.shape[1]
-        rows = torch.empty((1, picks.n_picked_rows), dtype=torch.int64)
-        sums = torch.empty((picks.n_picked_rows, width))
+        rows = torch.empty((1, picks.n_rows_used), dtype=torch.int64)
+        sums = torch.empty((picks.n_rows_used, width))
         picks.row_sums(self.output_gradient.numpy(), rows.numpy(), sums.numpy(), torch.get_num_threads())
         size = (self.row_of_code.n_rows, width)
         return torch.sparse_coo_tensor(rows, sums, size, is_coalesced=True, check_invariants=False)

@@ -1,0 +1,19 @@
+// The functions of the kernels that are compiled once per instruction set.
+#pragma once
+
+#include <cstddef>
+
+namespace gcwsnet {
+
+struct KernelFunctions {
+  // minima.simd.hpp: a tile of pairs of rows of any sign, or without negative entries
+  void (*minima_signed)(const double* const* a, int n_a, const double* const* b, int n_b, const double (*factor)[4],
+                        std::size_t n, double (*sums)[4]);
+  void (*minima_positive)(const double* const* a, int n_a, const double* const* b, int n_b, const double (*factor)[4],
+                          std::size_t n, double (*sums)[4]);
+  // pair_sums.simd.hpp
+  void (*pair_sums_f32)(const float* a, const float* b, std::size_t n, double factor, double* sums);
+  void (*pair_sums_f64)(const double* a, const double* b, std::size_t n, double factor, double* sums);
+};
+
+}  // namespace gcwsnet
