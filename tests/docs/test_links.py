@@ -13,7 +13,7 @@ PAGES = [path for path in PAGES if path.relative_to(DOCS).parts[0] != "gallery" 
 MARKDOWN = [*(path for path in PAGES if path.suffix == ".md"), *ROOT.glob("*.md")]
 MODULES = [
     "gcwsnet",
-    *(f"gcwsnet.{name}" for name in ("data", "distributed", "neighbors", "nn", "river", "theory")),
+    *(f"gcwsnet.{name}" for name in ("distributed", "files", "neighbors", "nn", "river", "theory")),
 ]
 
 

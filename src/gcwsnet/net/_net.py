@@ -318,7 +318,7 @@ class Net:
     def load_averages(self, arrays: Arrays, rows: list[int]) -> None:
         """Take averages back."""
         start, older, newer, origin, clock = rows
-        self.start_averaging(clock, recent=any("recent." in name for name in arrays))
+        Net.start_averaging(self, clock, recent=any("recent." in name for name in arrays))
         for number, core in enumerate(self.cores):
             own = self._of_core(number, arrays)
             core.averaging_rows = start, older, newer, origin

@@ -30,7 +30,7 @@ LOSSES: dict[str, Any] = {
 class TorchNet(Net):
     """A net whose steps torch takes on a device; weights and moments are copied back after each call of `train`.
 
-    The native core predicts. Weights are not averaged.
+    The native core predicts. Weights are not averaged, and averages that were loaded are dropped at the first step.
     """
 
     def __init__(self, settings: TrainingSettings, targets: Targets, *, device: str, **made: Any) -> None:
@@ -53,6 +53,7 @@ class TorchNet(Net):
         n_jobs: int,
     ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """Take one step for each rate on the device."""
+        self.stop_averaging()
         if not self._learners:
             self._learners = [self._learner(core) for core in self.cores]
         threads = torch.get_num_threads()
