@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gcwsnet import _core
-from gcwsnet.tables._scaling import learn_scaling
+from gcwsnet.tables._scaling import ColumnScaling
 
 RNG = np.random.default_rng(0)
 
@@ -35,5 +35,5 @@ def test_columns_are_summed_in_the_order_of_the_rows_however_they_lie_in_memory(
 
 def test_numbers_below_the_normal_ones_are_standardised() -> None:
     tiny = np.arange(-50.0, 50.0)[:, None] * 5e-324
-    scaled = learn_scaling(tiny, "numeric").transform(tiny)
+    scaled = ColumnScaling.fit(tiny).transform(tiny)
     np.testing.assert_allclose(scaled.std(), 1.0, rtol=0.05)  # the deviation is itself some 29 units

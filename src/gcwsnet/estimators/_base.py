@@ -24,7 +24,6 @@ from gcwsnet._memory import available_bytes, require_names
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_choice, check_integer, check_number, draw_seed
 from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
-from gcwsnet.estimators._format import READ_WHEN_USED
 from gcwsnet.estimators._input import (
     AllWeightsZeroError,
     as_array,
@@ -34,6 +33,7 @@ from gcwsnet.estimators._input import (
     positive_rows,
     schema_of,
 )
+from gcwsnet.estimators._model_file import READ_WHEN_USED, TABLE_DTYPES, save_model
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import describe_event, logger, progress, show_selection
 from gcwsnet.estimators._stream import WARM_UP_ROWS, Beginning, WarmUp
@@ -682,9 +682,6 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             has a scale, and its weights are rounded to 1/127 of the row's largest. Predictions change by that rounding;
             ``docs/training-speed.md`` has the accuracy. The loaded net computes in float32 with what was stored.
         """
-        from gcwsnet.estimators._format import TABLE_DTYPES  # noqa: PLC0415
-        from gcwsnet.estimators._model_file import save_model  # noqa: PLC0415
-
         check_is_fitted(self)
         check_choice("dtype", dtype, TABLE_DTYPES)
         if optimizer and dtype != "float32":
@@ -692,8 +689,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
                 f"dtype={dtype!r} rounds the weights, from which training cannot go on as if nothing had been saved; "
                 "give optimizer=False too"
             )
-        estimator: Any = self
-        save_model(estimator, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
+        save_model(self, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
 
     def _predictor(self) -> Predictor:
         return Predictor(self.coder_, self.trainer_.net, n_jobs=self.n_jobs)

@@ -20,7 +20,7 @@ from gcwsnet._threads import n_threads, one_blas_thread
 from gcwsnet._validation import as_floats, check_number, check_weights, draw_seed, without_nan
 from gcwsnet.estimators._base import BaseTableModel, frozen
 from gcwsnet.estimators._gcwsnet import class_weights
-from gcwsnet.estimators._input import schema_of
+from gcwsnet.estimators._input import UnmaskedScore, schema_of
 from gcwsnet.estimators._machine import FittedMachine, Floats, learn_calibration
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.net._targets import Labels, Numbers, Targets, check_labels
@@ -176,10 +176,10 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         timings : bool, default=True
             Whether the seconds of `selection_` are saved. Without them they are 0, and equal fits give equal files.
         """
-        from gcwsnet.estimators._model_file import save_kernel_machine  # noqa: PLC0415
+        from gcwsnet.estimators._model_file import save_model  # noqa: PLC0415
 
         check_is_fitted(self)
-        save_kernel_machine(self, Path(path), timings=timings)
+        save_model(self, Path(path), timings=timings)
 
     @property
     def selection_(self) -> list[Candidate]:
@@ -196,7 +196,7 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PGMMClassifier(ClassifierMixin, KernelMachine):
+class PGMMClassifier(UnmaskedScore, ClassifierMixin, KernelMachine):
     """A classifier with the exact pGMM kernel, for tables of up to some ten thousand rows.
 
     It is regularised least squares on one-hot labels, in closed form. Preprocessing, p and the regularisation are
@@ -291,7 +291,7 @@ class PGMMClassifier(ClassifierMixin, KernelMachine):
         self.classes_ = targets.classes
 
 
-class PGMMRegressor(RegressorMixin, KernelMachine):
+class PGMMRegressor(UnmaskedScore, RegressorMixin, KernelMachine):
     """A regressor with the exact pGMM kernel, for tables of up to some ten thousand rows.
 
     It is `PGMMClassifier` for one or more numbers, which are standardised for least squares.

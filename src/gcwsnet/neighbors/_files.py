@@ -21,12 +21,23 @@ from scipy import sparse
 import gcwsnet
 from gcwsnet._atomic import locked, remove_left_overs, write_file, written_beside
 from gcwsnet._validation import MOST_COLUMNS
+from gcwsnet.estimators._tensor_file import (
+    ANYTHING,
+    FLAG,
+    TEXT,
+    Rule,
+    check_entries,
+    choice,
+    integer,
+    or_null,
+    require,
+    require_array,
+)
 from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.neighbors._segments import Ids, Segment, merged_buckets
 from gcwsnet.neighbors._settings import IndexSettings
 from gcwsnet.neighbors._store import Store
 from gcwsnet.tables._batch import canonical_csr
-from gcwsnet.tables._format import Fields, require_array
 
 TYPES = {
     "codes": ("|u1", "<u2", "<u4"),
@@ -61,43 +72,60 @@ def check_manifest(manifest: dict[str, Any]) -> None:
     - ``n_features``: null, or the columns of a row; ``feature_names``: null, or their names.
     - ``metadata``: an object with anything in it.
     """
-    index = Fields(manifest, "index")
-    arrays = index.part("arrays")
-    for name in arrays.content:
-        arrays.require(name in TYPES, name, f"be one of the arrays {', '.join(TYPES)}")
-        one = arrays.part(name)
-        one.text("file")
-        one.text("sha256")
-        one.choice("dtype", TYPES[name])
+
+    def array(name: str) -> dict[str, Rule]:
         n_axes = 2 if name in MATRICES else 1
-        sizes = one.items("shape")
-        sound = len(sizes) == n_axes and all(type(size) is int and 0 <= size < 2**48 for size in sizes)
-        one.require(sound, "shape", f"be {n_axes} numbers from 0 to 2**48")
-    _check_settings(index.part("settings"), arrays.part("codes"))
-    n_features = None if index.get("n_features") is None else index.integer("n_features", 1, MOST_COLUMNS)
-    if index.get("feature_names") is not None:
-        names = index.items("feature_names")
-        index.require(all(isinstance(one, str) for one in names), "feature_names", "be texts")
-        index.require(len(names) == n_features, "feature_names", f"be {n_features} names, one for each column")
-    if index.get("rows") is not None:
-        kept = index.part("rows")
-        kept.choice("csr", [True, False])
-        columns = kept.integer("columns", 1, MOST_COLUMNS)
-        kept.require(n_features in (None, columns), "columns", f"be n_features={n_features}")
-    index.part("metadata")
+        sizes = Rule(
+            f"be {n_axes} numbers from 0 to 2**48",
+            lambda shape: (
+                isinstance(shape, list)
+                and len(shape) == n_axes
+                and all(type(size) is int and 0 <= size < 2**48 for size in shape)
+            ),
+        )
+        return {"file": TEXT, "sha256": TEXT, "dtype": choice(*TYPES[name]), "shape": sizes, "*": ANYTHING}
+
+    n_features = manifest.get("n_features")
+    names = Rule(
+        f"be null or {n_features} names, one for each column",
+        lambda one: (
+            one is None
+            or (isinstance(one, list) and len(one) == n_features and all(isinstance(name, str) for name in one))
+        ),
+    )
+    check_entries(
+        manifest,
+        {
+            "arrays": {"codes": array("codes"), **{f"{name}?": array(name) for name in TYPES if name != "codes"}},
+            "n_features": or_null(integer(1, MOST_COLUMNS)),
+            "feature_names": names,
+            "metadata": {"*": ANYTHING},
+            "settings": {"*": ANYTHING},
+            "*": ANYTHING,
+        },
+        "index",
+    )
+    codes = manifest["arrays"]["codes"]
+    _check_settings(manifest["settings"], codes["shape"][1] * np.dtype(codes["dtype"]).itemsize * BITS_OF_A_BYTE)
+    if "rows" not in manifest:
+        raise ValueError("index.rows is missing")
+    kept = manifest["rows"]
+    if kept is not None:
+        check_entries(kept, {"csr": FLAG, "columns": integer(1, MOST_COLUMNS), "*": ANYTHING}, "index.rows")
+        fits = n_features in (None, kept["columns"])
+        require(fits, "index.rows.columns", f"be n_features={n_features}", kept["columns"])
 
 
-def _check_settings(settings: Fields, codes: Fields) -> None:
+def _check_settings(settings: dict[str, Any], bits: int) -> None:
     """Check settings, and that there are not more hashes than bits of codes: the bands are searched for among them."""
-    bits = codes.items("shape")[1] * np.dtype(codes.text("dtype")).itemsize * BITS_OF_A_BYTE
-    settings.integer("n_hashes", 1, max(1, bits))
-    settings.integer("seed", 0, 2**64 - 1)
-    content = {"sets": False} | settings.content  # which format 1 does not have
+    rules = {"n_hashes": integer(1, max(1, bits)), "seed": integer(0, 2**64 - 1), "*": ANYTHING}
+    check_entries(settings, rules, "index.settings")
+    content = {"sets": False} | settings  # which format 1 does not have
     try:
         parameters = content | {"random_state": content.pop("seed"), "fetch_rows": None, "method": "auto"}
         IndexSettings.checked(parameters)
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{settings.name}: {error}") from error
+        raise ValueError(f"index.settings: {error}") from error
 
 
 def check_content(arrays: Arrays, n_columns: int | None) -> None:
