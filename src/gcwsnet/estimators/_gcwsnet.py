@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from gcwsnet._locks import reads, writes
 from gcwsnet._validation import MOST_WEIGHT, check_choice, check_weights
 from gcwsnet.estimators._base import BaseGCWSNet, without_targets
+from gcwsnet.estimators._input import UnmaskedScore
 from gcwsnet.estimators._stream import WARM_UP_ROWS
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import (
@@ -30,7 +31,7 @@ from gcwsnet.tables._coder import CoderSettings
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GCWSNetClassifier(ClassifierMixin, BaseGCWSNet):
+class GCWSNetClassifier(UnmaskedScore, ClassifierMixin, BaseGCWSNet):
     """A classifier of rows of numbers, or of a table, by neural nets on their GCWS codes.
 
     Rows are preprocessed, hashed to k codes of b bits (`GCWSHasher`) and learned by nets in batches, with Adam. The
@@ -157,7 +158,7 @@ class GCWSNetClassifier(ClassifierMixin, BaseGCWSNet):
     ----------
     classes_ : array
         The labels, ascending; where y has a column for each label, the numbers of the columns.
-    scaling_ : ColumnScaling, QuantileScaling, LocalScaling, CodeScaling, TermScaling or None
+    scaling_ : ColumnScaling, QuantileScaling, LocalScaling, LevelScaling, TermScaling or None
         The scaling of columns in use; ``coder_.preprocessing`` has the relevance and the indicators of missing values,
         too, and `explain` says it in words.
     p_ : float
@@ -345,7 +346,7 @@ def class_weights(class_weight: Any, target: NDArray[Any], classes: NDArray[Any]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GCWSNetRegressor(RegressorMixin, BaseGCWSNet):
+class GCWSNetRegressor(UnmaskedScore, RegressorMixin, BaseGCWSNet):
     """A regressor that predicts one or more numbers for rows of numbers, or of a table, by nets on their GCWS codes.
 
     It is `GCWSNetClassifier` for numbers; the net learns standardised targets.
