@@ -251,7 +251,7 @@ def _check_objects(X: Any, name: str) -> None:
 
 
 def _check_exact_object(value: Any, where: str) -> None:
-    if not isinstance(value, numbers.Integral) or -MOST_EXACT <= value <= MOST_EXACT:
+    if not isinstance(value, numbers.Integral):
         return
     number = int(value)
     try:

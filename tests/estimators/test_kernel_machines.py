@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import gcwsnet
 from gcwsnet import PGMMClassifier, PGMMRegressor, pgmm_kernel, search
 from gcwsnet.estimators import _pgmm as _kernel_machine
-from gcwsnet.estimators._machine import learn_calibration
+from gcwsnet.estimators._pgmm import fit_calibration
 from gcwsnet.estimators._tensor_file import read_file, write_file
 from gcwsnet.kernels import _ridge
 from gcwsnet.kernels._ridge import fit_ridge
@@ -166,7 +166,7 @@ def test_calibration_lowers_the_log_loss_of_the_rows_that_were_left_out() -> Non
     X, y, _ = noisy_classes(600, 1)
     K = pgmm_kernel(X)
     scores = fit_ridge(K, np.eye(3)[y], np.full(600, 0.3), 600).left_out
-    calibration = learn_calibration(scores, y, np.ones(600), 3)
+    calibration = fit_calibration(scores, y, np.ones(600), 3)
     calibrated = calibration.logits(scores)
     log_probability = calibrated - np.log(np.exp(calibrated).sum(axis=1, keepdims=True))
     rows = np.arange(600)
@@ -273,7 +273,7 @@ def test_several_numbers_are_learned_as_each_of_them() -> None:
 
 
 def test_too_many_rows_name_the_net(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_kernel_machine, "MOST_ROWS", 100)
+    monkeypatch.setattr(_kernel_machine, "MAX_ROWS", 100)
     X = np.random.default_rng(0).normal(size=(101, 2))
     with pytest.raises(ValueError, match=r"at most 100 rows.* got 101; use GCWSNetRegressor"):
         PGMMRegressor().fit(X, X[:, 0])

@@ -383,7 +383,7 @@ def _arrays_of_preprocessing(arrays: Arrays, part: Description, prefix: str) -> 
             lambda one: (one >= 1).all() and (one <= n_values).all() and one.sum() == n_values,
         )
         yield f"{prefix}code_counts", Array(whole, (n_codes,), sound)
-    n_numeric = np.count_nonzero(arrays[f"{prefix}kind"] == KINDS_OF_COLUMNS.index(NUMERIC))
+    n_numeric = int(np.count_nonzero(arrays[f"{prefix}kind"] == KINDS_OF_COLUMNS.index(NUMERIC)))
     if scale in ("local", "quantile") and n_numeric:
         name, least = ("knots", 2) if scale == "local" else ("quantiles", 1)
         ascending = Rule(
@@ -701,7 +701,7 @@ def estimator_of(path: Path, arrays: Arrays, description: Description, *, device
         estimator.coder_ = Coder.from_state(arrays, description["coder"])
     set_inputs(estimator, estimator.coder_.n_inputs, description["feature_names_in"])
     if not is_net:
-        estimator._use(FittedMachine.from_state(arrays, description["machine"], estimator.coder_))
+        estimator.machine_ = FittedMachine.from_state(arrays, description["machine"], estimator.coder_)
         return estimator
     trainer = Trainer.from_state(arrays, description["trainer"], device=str(estimator.device))
     estimator._use(trainer)
