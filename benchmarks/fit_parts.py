@@ -32,7 +32,7 @@ PARTS = {
     "training steps": (Net, "train"),
     "hashing": (Hasher, "codes"),
     "scaling rows": (Coder, "preprocess"),
-    "learning the scaling": (search, "learn_preprocessing"),
+    "learning the scaling": (search, "fit_preprocessing"),
 }
 ROWS_READ_AND_WRITTEN = 5  # of weights: read for outputs, read and written by Adam; of second moments: read and written
 

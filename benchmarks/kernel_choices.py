@@ -24,7 +24,7 @@ from benchmarks.accuracy.runs import Key, Run, read_runs
 from benchmarks.accuracy.split import Split, SuiteDataset, Task
 from benchmarks.subject import Section, add_count, add_names, environment, log, markdown_table
 from gcwsnet import GCWSHasher, GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor, search
-from gcwsnet.estimators._machine import learn_calibration
+from gcwsnet.estimators._pgmm import fit_calibration
 
 ROWS_OF_SEARCH = 1000
 ROWS_OF_MACHINE, HELD_OUT = 8000, 2500
@@ -166,7 +166,7 @@ def hashed_rows(name: str) -> list[list[str]]:
             start = time.process_time()
             W = ridge_on_codes(F[:-HELD_OUT], Y[:-HELD_OUT] - mean, alpha)
             scores = (F[-HELD_OUT:] @ W + mean).astype(np.float64)
-            calibration = learn_calibration(scores, target[-HELD_OUT:], np.ones(HELD_OUT), n_classes)
+            calibration = fit_calibration(scores, target[-HELD_OUT:], np.ones(HELD_OUT), n_classes)
             seconds = hashing + time.process_time() - start
             logits = calibration.logits(
                 (onehot(hasher, machine.coder_.preprocess(split.X_test)) @ W + mean).astype(float)

@@ -15,7 +15,7 @@ import numpy as np
 import gcwsnet
 from benchmarks.subject import Section, add_count, environment, markdown_table
 from gcwsnet import GCWSNetClassifier
-from gcwsnet.estimators._format import TABLE_DTYPES
+from gcwsnet.estimators._model_file import TABLE_DTYPES
 from reproduction import datasets
 
 NAMES = ("covtype", "mnist")

@@ -20,7 +20,7 @@ from sklearn.neural_network import MLPClassifier
 from benchmarks.subject import Section, add_count, add_names, environment, log, markdown_table
 from benchmarks.timing import one_thread
 from gcwsnet import GCWSNetClassifier
-from gcwsnet.tables._preprocessing import learn_scaling_of
+from gcwsnet.tables._scaling import fit_scaling
 from reproduction import datasets
 
 H = 200
@@ -82,7 +82,7 @@ def _accuracy_on_original_data(experiment: Experiment, data: Any, seed: int) -> 
     net = MLPClassifier(
         (H,), batch_size=experiment.batch, learning_rate_init=RATE, alpha=0.0, max_iter=1, random_state=seed
     )
-    scaling = learn_scaling_of(data.X_train, experiment.scale)
+    scaling = fit_scaling(data.X_train, experiment.scale)
     if scaling is not None:
         data = {name: scaling.transform(data[name]) for name in ("X_train", "X_test")} | {
             name: data[name] for name in ("y_train", "y_test")

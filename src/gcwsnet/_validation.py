@@ -105,10 +105,11 @@ def check_matrix(
     from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array  # noqa: PLC0415 - slow
 
     given = X
-    if not isinstance(X, np.ndarray):
-        _check_no_dates(X, name)
-    elif isinstance(X, np.ma.MaskedArray):
-        check_unmasked(name, X)
+    check_unmasked(name, X)
+    if isinstance(X, np.ndarray | list | tuple):
+        _check_objects(X, name)
+    else:
+        _check_columns(X, name)
     if estimator is not None:
         _check_feature_names(estimator, X, reset=reset)
     try:
@@ -163,15 +164,16 @@ def check_unmasked(name: str, values: Any) -> None:
         )
 
 
-def _check_no_dates(X: Any, name: str) -> None:
-    """Raise a TypeError for a column of a frame of pandas, polars or Arrow with dates, times or durations.
+def _check_columns(X: Any, name: str) -> None:
+    """Raise an error for columns of a frame of pandas, polars or Arrow that would become other numbers.
 
-    Without this, such a column of polars becomes a number of days or microseconds, and one of pandas another error.
+    These are dates, times and durations, and integers that float64 does not hold.
     """
     names = getattr(X, "column_names", getattr(X, "columns", None))
     dtypes = getattr(X, "dtypes", getattr(getattr(X, "schema", None), "types", None))
     if names is None or dtypes is None:
         return
+    arrow = hasattr(X, "column_names")
     for number, (column, dtype) in enumerate(zip(names, dtypes, strict=True)):
         text = str(dtype).lower()
         objects = X.iloc[:, number] if text == "object" and hasattr(X, "iloc") else ()
@@ -182,6 +184,12 @@ def _check_no_dates(X: Any, name: str) -> None:
                 f"{name} must hold real numbers, got dates or times in the column {column!r}; convert it, for example "
                 "to days (GCWSNetClassifier and GCWSNetRegressor take dates in a frame)"
             )
+        if text == "object" or ("int" in text and text.endswith(("64", "128"))):
+            values = X.iloc[:, number] if hasattr(X, "iloc") else X.column(number) if arrow else X.to_series(number)
+            if isinstance(dtype, np.dtype) and not len(inexact_integers(values.to_numpy())) and text != "object":
+                continue
+            for row, value in enumerate(values.to_pylist() if arrow else values.to_list()):
+                _check_exact_object(value, f"{name}[{row}, {column!r}]")
 
 
 def _first_text(X: Any) -> tuple[int, Any, str] | None:
@@ -229,6 +237,30 @@ def _check_exact(numbers: Any, name: str) -> None:
         row, column = divmod(int(places[0]), numbers.shape[-1])
         where = f"{name}[{row}, {column}] is" if numbers.ndim == 2 else f"{name} has"
         raise ValueError(f"{INEXACT}, {where} {value}; {INEXACT_WAY_OUT}")
+
+
+def _check_objects(X: Any, name: str) -> None:
+    """Raise the same for an array of objects, or for lists that become one: scikit-learn would round them."""
+    try:
+        objects = np.asarray(X)  # which does not copy an array
+    except ValueError:  # rows of several lengths, of which scikit-learn says more
+        return
+    if objects.dtype == object and objects.ndim == 2:
+        for row, column in np.ndindex(objects.shape):
+            _check_exact_object(objects[row, column], f"{name}[{row}, {column}]")
+
+
+def _check_exact_object(value: Any, where: str) -> None:
+    if not isinstance(value, numbers.Integral):
+        return
+    number = int(value)
+    try:
+        is_exact = float(number) == number
+    except OverflowError:
+        is_exact = False
+    if not is_exact:
+        shown = number if number.bit_length() < 200 else f"a number of {number.bit_length()} bits"
+        raise ValueError(f"{INEXACT}, {where} is {shown}; {INEXACT_WAY_OUT}")
 
 
 def rounded(numbers: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:

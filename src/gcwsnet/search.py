@@ -30,13 +30,12 @@ from gcwsnet.net._trainer import Plan, Trainer, shuffled_epochs
 from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._coder import Candidate, Coder, CoderSettings
 from gcwsnet.tables._preprocessing import (
-    FOR_DENSE_ROWS,
     AnyPreprocessing,
     Recipe,
+    fit_preprocessing,
     incomplete_columns,
-    learn_preprocessing,
 )
-from gcwsnet.tables._scaling import MAX_LOCAL_COLUMNS, code_columns, is_binary
+from gcwsnet.tables._scaling import FOR_DENSE_ROWS, MAX_LOCAL_COLUMNS, categorical_columns, is_binary
 from gcwsnet.tables._schema import Schema
 
 Floats = NDArray[np.float64]
@@ -271,7 +270,7 @@ def fit_coder(
         candidates = search.candidates
         for one in candidates:
             logger.debug("%s", describe(one))
-    preprocessing = learn_preprocessing(X, point.recipe, None if score is None else score.target, numeric)
+    preprocessing = fit_preprocessing(X, point.recipe, None if score is None else score.target, numeric)
     return Coder(
         settings,
         seed,
@@ -342,7 +341,7 @@ class _NetSearch:
                 return np.empty(0, dtype=np.int64)
             X = X[:, np.flatnonzero(self.numeric)].toarray()
         none = np.empty(0, dtype=np.int64)
-        return code_columns(X, self.score.target) if X.shape[1] <= MAX_LOCAL_COLUMNS else none
+        return categorical_columns(X, self.score.target) if X.shape[1] <= MAX_LOCAL_COLUMNS else none
 
     @cached_property
     def drawn(self) -> Rows:
@@ -436,7 +435,7 @@ class _NetSearch:
             parts = []
             for training, validation in splits(self.drawn, *key[:2]):
                 rows, target = self.X[training], self.score.target[training]
-                preprocessing = learn_preprocessing(rows, recipe, target, self.numeric, self.codes)
+                preprocessing = fit_preprocessing(rows, recipe, target, self.numeric, self.codes)
                 prepared = preprocessing.transform(rows), preprocessing.transform(self.X[validation])
                 parts.append((training, validation, *prepared))
             self._prepared = key, parts
@@ -459,7 +458,7 @@ class Problem(NamedTuple):
     weight : array of shape (n,)
         Positive weights.
     numeric : array of bool or None
-        See `learn_preprocessing`.
+        See `fit_preprocessing`.
     """
 
     X: Matrix
@@ -572,6 +571,6 @@ class _KernelSearch:
         """Return the preprocessing of rows and what it makes of them; those of the last call are kept."""
         key = stage, point.recipe
         if self._prepared[0] != key:
-            preprocessing = learn_preprocessing(problem.X, point.recipe, problem.target, problem.numeric)
+            preprocessing = fit_preprocessing(problem.X, point.recipe, problem.target, problem.numeric)
             self._prepared = key, (preprocessing, without_nan(preprocessing.transform(problem.X)))
         return self._prepared[1]

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, pgmm_kernel
-from gcwsnet.tables._preprocessing import learn_scaling_of
+from gcwsnet.tables._scaling import fit_scaling
 from tests.cli.command import fail, run, start, succeed
 from tests.estimators.tables import mixed_table, shuffled
 
@@ -139,7 +139,7 @@ def test_a_kernel_of_scaled_rows(tmp_path: Path) -> None:
     frame[4:].to_csv(tmp_path / "b.csv", index=False)
     given = ["--label", "y", "--scale", "numeric", "--out", tmp_path / "kernel.csv"]
     succeed("kernel", tmp_path / "a.csv", tmp_path / "b.csv", *given)
-    scaling = learn_scaling_of(X[4:], "numeric")
+    scaling = fit_scaling(X[4:], "numeric")
     assert scaling is not None
     expected = pgmm_kernel(scaling.transform(X[:4]), scaling.transform(X[4:]))
     np.testing.assert_allclose(pd.read_csv(tmp_path / "kernel.csv").to_numpy(), expected, rtol=1e-12)

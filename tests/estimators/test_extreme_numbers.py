@@ -18,7 +18,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3))
 Y = (X[:, 0] > 0).astype(np.int64)
 SMALL: dict[str, Any] = {"n_hashes": 16, "bits": 4, "hidden": (8,), "epochs": 2, "random_state": 0, "search": "off"}
-CLASSIFIERS = [GCWSNetClassifier(**SMALL), PGMMClassifier(p=1.0, scale="numeric", relevance=0, alpha=0.1)]
+CLASSIFIERS: list[Any] = [GCWSNetClassifier(**SMALL), PGMMClassifier(p=1.0, scale="numeric", relevance=0, alpha=0.1)]
 NAMES = ["net", "machine"]
 
 

@@ -13,7 +13,7 @@ import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._stream import WarmUp
 from gcwsnet.files import Batch
-from gcwsnet.tables._preprocessing import learn_scaling_of
+from gcwsnet.tables._scaling import fit_scaling
 from tests.conftest import Rows
 
 
@@ -30,7 +30,7 @@ def small(**settings: Any) -> GCWSNetClassifier:
 
 
 def scaling_of(X: Any) -> Any:
-    return learn_scaling_of(X, "numeric")
+    return fit_scaling(X, "numeric")
 
 
 def in_pieces(model: Any, X: Any, y: Any, size: int, **first: Any) -> Any:

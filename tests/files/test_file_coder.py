@@ -13,7 +13,7 @@ from gcwsnet.files import read
 from gcwsnet.files._learn import FileCoder, find_task, learn_from_files, sample
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.tables._coder import CoderSettings
-from gcwsnet.tables._preprocessing import learn_scaling_of
+from gcwsnet.tables._scaling import fit_scaling
 
 NET = TrainingSettings(hidden=(8,))
 
@@ -33,7 +33,7 @@ def test_codes_are_those_of_preprocessing_and_hasher() -> None:
     X, y = rows()
     coder = coder_of(X, y)
     hasher = GCWSHasher(16, p=2.0, random_state=7).fit(X)
-    scaling: Any = learn_scaling_of(X, "minmax")
+    scaling: Any = fit_scaling(X, "minmax")
     assert_array_equal(coder.codes(X[:50], None), hasher.transform(scaling.transform(X[:50])))
     assert coder.task == "classification"
     targets: Any = coder.targets

@@ -15,7 +15,7 @@ from gcwsnet import GCWSHasher
 from gcwsnet.search import fit_coder
 from gcwsnet.tables import _coder
 from gcwsnet.tables._coder import Coder, CoderSettings
-from gcwsnet.tables._preprocessing import FOR_DENSE_ROWS, KINDS, learn_scaling_of
+from gcwsnet.tables._scaling import FOR_DENSE_ROWS, KINDS, fit_scaling
 
 RNG = np.random.default_rng(0)
 X = np.hstack([RNG.normal(3, 2, (300, 4)), RNG.integers(0, 2, (300, 1))])
@@ -34,7 +34,7 @@ def test_codes_are_those_of_preprocessing_and_hasher_and_survive_a_state(scale: 
         return
     rows = form(COUNTS)
     coder = fitted(rows, scale=scale)
-    scaling = learn_scaling_of(rows, scale)
+    scaling = fit_scaling(rows, scale)
     prepared = rows if scaling is None else scaling.transform(rows)
     expected = GCWSHasher(16, p=2.0, random_state=7).fit_transform(prepared)
     assert_array_equal(coder.codes(rows), expected)

@@ -9,8 +9,15 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.tables._preprocessing import Recipe, learn_preprocessing, learn_scaling_of, preprocessing_from_state
-from gcwsnet.tables._scaling import LEAST_ROWS_OF_A_VALUE, MOST_DENSE_COLUMNS, code_columns, learn_codes, possible_codes
+from gcwsnet.tables._preprocessing import Recipe, fit_preprocessing, preprocessing_from_state
+from gcwsnet.tables._scaling import (
+    MAX_DENSE_LEVELS,
+    MIN_ROWS_OF_A_LEVEL,
+    LevelScaling,
+    categorical_columns,
+    fit_scaling,
+    possible_levels,
+)
 
 RNG = np.random.default_rng(0)
 N, N_CODES = 3000, 100
@@ -21,36 +28,36 @@ X = np.column_stack([CODES, RNG.normal(size=N), RNG.integers(0, N_CODES, N), RNG
 
 def test_a_column_is_of_codes_if_neighbouring_values_mean_different_things() -> None:
     looked_up = (MEANING[CODES] >= N_CODES // 2).astype(np.int64)
-    assert_array_equal(code_columns(X, looked_up), [0])
-    assert_array_equal(code_columns(X, MEANING[CODES][:, None].astype(np.float32)), [0])
+    assert_array_equal(categorical_columns(X, looked_up), [0])
+    assert_array_equal(categorical_columns(X, MEANING[CODES][:, None].astype(np.float32)), [0])
     larger_or_not = (CODES >= N_CODES // 2).astype(np.int64)
-    assert_array_equal(code_columns(X, larger_or_not), [])
+    assert_array_equal(categorical_columns(X, larger_or_not), [])
     smooth = np.sin(CODES / 10)[:, None]
-    assert_array_equal(code_columns(X, smooth), [])
-    assert_array_equal(code_columns(X, RNG.integers(0, 2, N)), [])
+    assert_array_equal(categorical_columns(X, smooth), [])
+    assert_array_equal(categorical_columns(X, RNG.integers(0, 2, N)), [])
 
 
-def test_possible_codes_are_integers_with_many_values_that_rows_share() -> None:
+def test_possible_levels_are_integers_with_many_values_that_rows_share() -> None:
     fractions, single, few = CODES + 0.5, np.arange(N), CODES % 16
     with_missing = np.where(RNG.random(N) < 0.1, np.nan, CODES)
     some = np.column_stack([CODES, fractions, single, few, with_missing, -CODES]).astype(np.float64)
-    assert_array_equal(possible_codes(some), [0, 4, 5])
+    assert_array_equal(possible_levels(some), [0, 4, 5])
 
 
-@pytest.mark.parametrize("n_codes", [20, 2 * MOST_DENSE_COLUMNS])
+@pytest.mark.parametrize("n_codes", [20, 2 * MAX_DENSE_LEVELS])
 def test_each_value_of_enough_rows_has_a_column_beside_the_number(n_codes: int) -> None:
     rows = np.column_stack([RNG.normal(size=2000), RNG.integers(0, n_codes, 2000)])
     rows[:3, 1] = 1e6  # the value of three rows
-    scaling = learn_codes(rows)
+    scaling = LevelScaling.fit(rows)
     values, counts = np.unique(rows[:, 1], return_counts=True)
-    values = values[counts >= LEAST_ROWS_OF_A_VALUE]
+    values = values[counts >= MIN_ROWS_OF_A_LEVEL]
     assert_array_equal(scaling.values, values)
     assert_array_equal(scaling.source, [0, 1, *[1] * len(values)])
     new = np.array([[0.5, values[3]], [0.5, -7.0], [0.5, np.nan], [0.5, 1e6]])
     out: Any = scaling.transform(new)
-    assert sparse.issparse(out) == (len(values) > MOST_DENSE_COLUMNS)
+    assert sparse.issparse(out) == (len(values) > MAX_DENSE_LEVELS)
     out = out.toarray() if sparse.issparse(out) else out
-    numeric: Any = learn_scaling_of(rows, "numeric")
+    numeric: Any = fit_scaling(rows, "numeric")
     assert_array_equal(out[:, :2], numeric.transform(new))
     expected = np.zeros((4, len(values)))
     expected[0, 3] = 1
@@ -58,9 +65,9 @@ def test_each_value_of_enough_rows_has_a_column_beside_the_number(n_codes: int) 
 
 
 def test_sparse_and_dense_results_are_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    scaling = learn_codes(X)
+    scaling = LevelScaling.fit(X)
     dense = scaling.transform(X.astype(np.float32))
-    monkeypatch.setattr("gcwsnet.tables._scaling.MOST_DENSE_COLUMNS", 0)
+    monkeypatch.setattr("gcwsnet.tables._scaling.MAX_DENSE_LEVELS", 0)
     as_csr: Any = scaling.transform(X.astype(np.float32))
     assert as_csr.dtype == dense.dtype == np.float32
     assert_array_equal(as_csr.toarray(), dense)
@@ -68,8 +75,8 @@ def test_sparse_and_dense_results_are_the_same_numbers(monkeypatch: pytest.Monke
 
 def test_the_relevance_of_a_code_is_that_of_its_values() -> None:
     target = (MEANING[CODES] / N_CODES + 0.2 * X[:, 1])[:, None]
-    by_size = learn_preprocessing(X, Recipe("numeric", 1.0), target)
-    by_value = learn_preprocessing(X, Recipe("codes", 1.0), target)
+    by_size = fit_preprocessing(X, Recipe("numeric", 1.0), target)
+    by_value = fit_preprocessing(X, Recipe("codes", 1.0), target)
     assert by_size.weight[1] == 1.0  # type: ignore[union-attr, index]
     assert by_size.weight[0] < 0.5  # type: ignore[union-attr, index]
     assert by_value.weight[0] == 1.0  # type: ignore[union-attr, index]
@@ -80,7 +87,7 @@ def test_the_relevance_of_a_code_is_that_of_its_values() -> None:
 def test_a_state_gives_the_same_result(power: float) -> None:
     target = (MEANING[CODES] >= N_CODES // 2).astype(np.int64)
     rows = np.where(RNG.random(X.shape) < 0.05, np.nan, X)
-    learned = learn_preprocessing(rows, Recipe("codes", power, indicators=True), target)
+    learned = fit_preprocessing(rows, Recipe("codes", power, indicators=True), target)
     arrays, description = learned.state()
     again = preprocessing_from_state(arrays, json.loads(json.dumps(description)))
     assert again.n_columns == learned.n_columns == learned.transform(rows).shape[1]
@@ -90,9 +97,9 @@ def test_a_state_gives_the_same_result(power: float) -> None:
 
 def test_codes_need_dense_rows() -> None:
     with pytest.raises(ValueError, match="dense rows"):
-        learn_scaling_of(sparse.csr_array(X), "codes")
+        fit_scaling(sparse.csr_array(X), "codes")
     with pytest.raises(ValueError, match="dense rows"):
-        learn_codes(X).transform(sparse.csr_array(X))
+        LevelScaling.fit(X).transform(sparse.csr_array(X))
 
 
 def test_targets_that_are_looked_up_by_a_code_are_learned() -> None:
@@ -103,7 +110,7 @@ def test_targets_that_are_looked_up_by_a_code_are_learned() -> None:
         GCWSNetRegressor(scale=scale, **settings).fit(X[:2000], y[:2000]) for scale in ("auto", "numeric")
     )
     assert as_code.scaling_.scale == "codes"
-    assert "1 of them codes" in as_code.explain()
+    assert "1 of them categorical" in as_code.explain()
     assert as_code.score(X[2000:], y[2000:]) > as_number.score(X[2000:], y[2000:]) + 0.1
 
 

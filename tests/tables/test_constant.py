@@ -7,21 +7,21 @@ import pytest
 from scipy import sparse
 
 from gcwsnet.tables._constant import keep_constants, reactivate
-from gcwsnet.tables._preprocessing import Recipe, learn_preprocessing
+from gcwsnet.tables._preprocessing import Recipe, fit_preprocessing
 
 X = np.column_stack([np.arange(8.0), np.full(8, 5.0), np.arange(8.0) % 2, np.zeros(8)])
 TARGET = np.arange(8) % 2
 
 
 def kept(scale: str, relevance: float = 0.0, rows: Any = X) -> Any:
-    return keep_constants(learn_preprocessing(rows, Recipe(scale, relevance), TARGET), rows)
+    return keep_constants(fit_preprocessing(rows, Recipe(scale, relevance), TARGET), rows)
 
 
 @pytest.mark.parametrize("scale", ["numeric", "standard", "minmax", "quantile", "local"])
 @pytest.mark.parametrize("relevance", [0.0, 1.0])
 def test_a_constant_column_is_zero_until_it_varies_and_others_stay_as_they_are(scale: str, relevance: float) -> None:
     preprocessing = kept(scale, relevance)
-    plain = learn_preprocessing(X, Recipe(scale, relevance), TARGET)
+    plain = fit_preprocessing(X, Recipe(scale, relevance), TARGET)
     np.testing.assert_allclose(preprocessing.transform(X), plain.transform(X), atol=1e-12)
     assert reactivate(preprocessing, X) is None
     assert reactivate(preprocessing, np.full((1, 4), np.nan)) is None

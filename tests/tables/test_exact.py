@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
-from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet import GCWSHasher, GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier
 from gcwsnet.files import DataError, read
 from gcwsnet.tables._columns import parse_date
 from gcwsnet.tables._frames import encode_frame, learn_schema, open_frame
@@ -89,6 +89,32 @@ def test_large_integers_in_a_column_of_objects_are_errors_with_their_place(value
     frame = open_frame(pd.DataFrame({"a": pd.Series([1, value, None], dtype=object)}))
     with pytest.raises(ValueError, match=r"X\[1, 'a'\]: integers beyond 2\*\*53"):
         encode_frame(frame, learn_schema(frame, "nan"))
+
+
+@pytest.mark.parametrize("value", [LARGE, 10**400, -(10**400)], ids=["2**53 + 1", "10**400", "-10**400"])
+@pytest.mark.parametrize("model", [GCWSHasher(8), GCWSNetClassifier(8, search="off"), PGMMClassifier()], ids=repr)
+def test_large_integers_among_objects_are_errors_with_their_place(model: Any, value: int) -> None:
+    for X in (np.array([[1], [value]] * 5, dtype=object), [[1], [value]] * 5):
+        with pytest.raises(ValueError, match=r"integers beyond 2\*\*53 must be .* X\[1, 0\] is"):
+            model.fit(X, [0, 1] * 5)
+    model.fit(np.array([[1.5], [2**60]] * 5, dtype=object), [0, 1] * 5)  # a power of two is exact
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"u": 0.5, "v": pd.Series([1, LARGE], dtype=object)}),
+        pd.DataFrame({"u": 0.5, "v": pd.Series([1, LARGE], dtype="Int64")}),
+        pd.DataFrame({"u": 0.5, "v": [1, LARGE]}),
+        pl.DataFrame({"u": [0.5, 0.5], "v": pl.Series([1, LARGE], dtype=pl.Int128)}),
+        pl.DataFrame({"u": [0.5, 0.5], "v": [1, LARGE]}),
+        pa.table({"u": [0.5, 0.5], "v": [1, LARGE]}),
+    ],
+    ids=["object", "Int64", "int64", "Int128", "polars", "arrow"],
+)
+def test_large_integers_in_a_frame_are_errors_with_their_place_for_a_hasher(frame: Any) -> None:
+    with pytest.raises(ValueError, match=rf"integers beyond 2\*\*53 must be .* X\[1, 'v'\] is {LARGE}"):
+        GCWSHasher(8).fit(frame)
 
 
 def test_int128_of_polars_is_a_clear_error() -> None:

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet.tables._preprocessing import learn_scaling_of
-from gcwsnet.tables._scaling import KNOTS, learn_local
+from gcwsnet.tables._scaling import LocalScaling, fit_scaling
 
+learn_local, KNOTS = LocalScaling.fit, LocalScaling.n_knots
 RNG = np.random.default_rng(0)
 NUMBERS = np.column_stack([np.exp(RNG.normal(size=500)), RNG.normal(size=500)])
 
@@ -28,7 +28,7 @@ def test_the_standardised_columns_come_first_and_each_numeric_one_has_its_hats()
     scaling = learn_local(X)
     out = scaling.transform(X)
     assert out.shape == (500, 4 + 2 * KNOTS)
-    numeric: Any = learn_scaling_of(X, "numeric")
+    numeric: Any = fit_scaling(X, "numeric")
     assert_array_equal(out[:, :4], numeric.transform(X))
     assert_array_equal(scaling.source, [0, 1, 2, 3, *[0] * KNOTS, *[2] * KNOTS])
     assert_array_equal(out[:, 4 + KNOTS :], hats(X[:, 2:3], X[:, 2:3]))
@@ -102,6 +102,6 @@ def test_knots_of_many_rows_are_those_of_rows_at_equal_distances() -> None:
 
 def test_sparse_rows_have_no_hats() -> None:
     with pytest.raises(ValueError, match="scale='local' is for dense rows"):
-        learn_scaling_of(sparse.csr_array(NUMBERS), "local")
+        fit_scaling(sparse.csr_array(NUMBERS), "local")
     with pytest.raises(ValueError, match="hat functions are for dense rows"):
         learn_local(NUMBERS).transform(sparse.csr_array(NUMBERS))

@@ -11,19 +11,16 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from gcwsnet.tables._format import Fields, check_preprocessing
 from gcwsnet.tables._preprocessing import (
-    FOR_DENSE_ROWS,
-    KINDS,
     Preprocessing,
     Recipe,
     TablePreprocessing,
+    fit_preprocessing,
     incomplete_columns,
-    learn_preprocessing,
-    learn_scaling_of,
     preprocessing_from_state,
 )
 from gcwsnet.tables._relevance import column_weights, relevance
+from gcwsnet.tables._scaling import FOR_DENSE_ROWS, KINDS, fit_scaling
 
 RNG = np.random.default_rng(0)
 N = 300
@@ -42,7 +39,7 @@ def dense(X: Any) -> Any:
 
 
 def scaled(X: Any, scale: str | None) -> Any:
-    scaling = learn_scaling_of(X, scale)
+    scaling = fit_scaling(X, scale)
     return X if scaling is None else scaling.transform(X)
 
 
@@ -50,18 +47,18 @@ def scaled(X: Any, scale: str | None) -> Any:
 @pytest.mark.parametrize("form", [np.array, sparse.csr_array])
 def test_columns_are_multiplied_by_a_power_of_their_relevance(power: float, form: Any) -> None:
     X = form(np.abs(NUMBERS))
-    prepared: Any = learn_preprocessing(X, Recipe("minmax", power), CLASSES)
+    prepared: Any = fit_preprocessing(X, Recipe("minmax", power), CLASSES)
     weight = column_weights(relevance(X, CLASSES), power)
     assert_array_equal(prepared.weight, weight)
     assert_allclose(dense(prepared.transform(X)), dense(scaled(X, "minmax")) * weight, rtol=1e-12)
     single = prepared.transform(X.astype(np.float32))
     assert single.dtype == np.float32
     with pytest.raises(ValueError, match="the relevance of columns needs the targets"):
-        learn_preprocessing(X, Recipe("minmax", power))
+        fit_preprocessing(X, Recipe("minmax", power))
 
 
 def test_hats_weigh_as_their_column() -> None:
-    prepared = learn_preprocessing(NUMBERS, Recipe("local", 1.0), CLASSES)
+    prepared = fit_preprocessing(NUMBERS, Recipe("local", 1.0), CLASSES)
     assert isinstance(prepared, Preprocessing)
     assert prepared.weight is not None
     expected = scaled(NUMBERS, "local") * prepared.weight[[0, 1, 2, *[0] * 8, *[1] * 8, *[2] * 8]]
@@ -73,7 +70,7 @@ def test_hats_weigh_as_their_column() -> None:
 @pytest.mark.parametrize("form", [np.array, sparse.csr_array])
 def test_indicators_mark_what_is_missing_in_columns_that_had_holes(power: float, form: Any) -> None:
     X = form(HOLES)
-    prepared: Any = learn_preprocessing(X, Recipe("numeric", power, indicators=True), CLASSES)
+    prepared: Any = fit_preprocessing(X, Recipe("numeric", power, indicators=True), CLASSES)
     assert_array_equal(prepared.incomplete, [1])
     out = dense(prepared.transform(X))
     assert out.shape == (N, prepared.n_columns) == (N, 4)
@@ -87,7 +84,7 @@ def test_indicators_mark_what_is_missing_in_columns_that_had_holes(power: float,
 def test_without_holes_there_are_no_indicators() -> None:
     for X in (NUMBERS, sparse.csr_array(NUMBERS), NUMBERS > 0):
         assert not len(incomplete_columns(X))
-    assert learn_preprocessing(NUMBERS, Recipe("numeric", 0.0, indicators=True)).n_columns == 3
+    assert fit_preprocessing(NUMBERS, Recipe("numeric", 0.0, indicators=True)).n_columns == 3
 
 
 @pytest.mark.parametrize("recipe", [Recipe(scale, power) for scale in ("numeric", "quantile", "local", "minmax", None)
@@ -95,8 +92,8 @@ def test_without_holes_there_are_no_indicators() -> None:
 @pytest.mark.parametrize("indicators", [False, True])
 def test_numbers_of_a_table_are_treated_alike_in_csr_and_in_a_dense_array(recipe: Recipe, indicators: bool) -> None:
     recipe = Recipe(recipe.scale, recipe.relevance, indicators)
-    one: Any = learn_preprocessing(TABLE, recipe, CLASSES)
-    other: Any = learn_preprocessing(sparse.csr_array(TABLE), recipe, CLASSES, IS_NUMBER)
+    one: Any = fit_preprocessing(TABLE, recipe, CLASSES)
+    other: Any = fit_preprocessing(sparse.csr_array(TABLE), recipe, CLASSES, IS_NUMBER)
     assert isinstance(other, TablePreprocessing)
     left, right = one.transform(TABLE), other.transform(sparse.csr_array(TABLE))
     assert right.shape == (N, other.n_columns) == left.shape
@@ -110,15 +107,15 @@ def test_text_columns_that_tell_nothing_weigh_little_beside_numbers_that_tell_al
     target = (np.arange(N) % 2).astype(np.int64)
     X = np.column_stack([target + 0.1 * RNG.normal(size=N), np.arange(N) // 2 % 2, np.ones(N)])
     numeric = np.array([True, False, False])
-    prepared: Any = learn_preprocessing(sparse.csr_array(X), Recipe("numeric", 1.0), target, numeric)
+    prepared: Any = fit_preprocessing(sparse.csr_array(X), Recipe("numeric", 1.0), target, numeric)
     assert_allclose(prepared.of_others.weight, 1e-3)
     assert_array_equal(prepared.of_numbers.weight, [1.0])
 
 
 def test_a_mask_is_of_no_account_where_rows_are_dense_or_have_no_numbers() -> None:
-    assert isinstance(learn_preprocessing(TABLE, Recipe(), None, IS_NUMBER), Preprocessing)
+    assert isinstance(fit_preprocessing(TABLE, Recipe(), None, IS_NUMBER), Preprocessing)
     none = np.zeros(7, dtype=bool)
-    assert isinstance(learn_preprocessing(sparse.csr_array(TABLE), Recipe(), None, none), Preprocessing)
+    assert isinstance(fit_preprocessing(sparse.csr_array(TABLE), Recipe(), None, none), Preprocessing)
 
 
 RECIPES = [
@@ -132,7 +129,7 @@ def test_a_state_gives_back_the_preprocessing(recipe: Recipe, form: str) -> None
     if form == "csr" and recipe.scale in FOR_DENSE_ROWS:
         return
     X: Any = np.abs(TABLE) if form == "array" else sparse.csr_array(np.abs(TABLE))
-    prepared = learn_preprocessing(X, recipe, CLASSES, IS_NUMBER if form == "table" else None)
+    prepared = fit_preprocessing(X, recipe, CLASSES, IS_NUMBER if form == "table" else None)
     arrays, description = prepared.state()
     again = preprocessing_from_state(arrays, json.loads(json.dumps(description)))
     assert type(again) is type(prepared)
@@ -142,35 +139,6 @@ def test_a_state_gives_back_the_preprocessing(recipe: Recipe, form: str) -> None
     more, also = again.state()
     assert also == description
     assert more.keys() == arrays.keys()
-
-
-def test_states_whose_parts_do_not_fit() -> None:
-    recipe = Recipe("numeric", 1.0, indicators=True)
-    arrays, description = learn_preprocessing(HOLES, recipe, CLASSES).state()
-    fields = Fields(description, "preprocessing")
-    assert check_preprocessing(arrays, fields, 3) == 3 + len(arrays["preprocessing.incomplete"])
-    for changed, message in [
-        ({"weight": np.ones(2)}, r"weight must have the shape \(3\), got \(2,\)"),
-        ({"weight": np.array([1.0, -1.0, 1.0])}, "weight must hold no number below 0"),
-        ({"incomplete": np.array([3])}, "incomplete must hold ascending columns below 3"),
-        ({"incomplete": np.array([-1])}, "incomplete must hold ascending columns below 3"),
-        ({"incomplete": np.array([1, 1])}, "incomplete must hold ascending columns below 3"),
-        ({"divisor": np.array([1.0, 0.0, 1.0])}, "divisor must hold numbers above 0"),
-        ({"divisor": np.ones(3, dtype=np.float32)}, "divisor must be of the type float64, got float32"),
-        ({"shift": np.full(3, np.nan)}, "shift must hold finite numbers"),
-        ({"kind": np.full(3, 4, dtype=np.uint8)}, "kind must be below 4"),
-        ({"colour": np.ones(3)}, "'preprocessing.colour' does not belong"),
-    ]:
-        more = {f"preprocessing.{name}": value for name, value in changed.items()}
-        with pytest.raises(ValueError, match=message):
-            check_preprocessing(arrays | more, fields, 3)
-    arrays, description = learn_preprocessing(sparse.csr_array(TABLE), recipe, CLASSES, IS_NUMBER).state()
-    n, fields = len(IS_NUMBER), Fields(description, "preprocessing")
-    others, odd = (~IS_NUMBER).astype(np.uint8), np.full(n, 2, dtype=np.uint8)
-    with pytest.raises(ValueError, match=r"preprocessing\.numbers\.n_features must be one of"):
-        check_preprocessing(arrays | {"preprocessing.numeric": others}, fields, n)
-    with pytest.raises(ValueError, match="numeric must hold 0 and 1"):
-        check_preprocessing(arrays | {"preprocessing.numeric": odd}, fields, n)
 
 
 EXTREMES = [0.0, 1.0, -1.0, 5e-324, 1e-300, -1e-310, 1e300, 1.7e308, -1.7e308, 3e38, float("nan")]
@@ -187,7 +155,7 @@ def test_no_scaling_makes_a_nan_or_an_infinity(scale: str | None, learned: Any, 
     """A row that overflowed was NaN after the scaling "tfidf", and dropped after "minmax"."""
     as_csr = as_csr and scale not in FOR_DENSE_ROWS
     form = sparse.csr_array if as_csr else np.asarray
-    scaling = learn_scaling_of(form(learned), scale)
+    scaling = fit_scaling(form(learned), scale)
     with np.errstate(all="raise", under="ignore"):
         found = form(rows) if scaling is None else scaling.transform(form(rows))
     found = dense(found)
@@ -198,7 +166,7 @@ def test_no_scaling_makes_a_nan_or_an_infinity(scale: str | None, learned: Any, 
 def test_the_range_of_a_column_may_be_more_than_a_double_holds() -> None:
     X = np.array([[-1.7e308], [0.0], [1.7e308]])
     for scale in ("minmax", "numeric", "standard"):
-        scaling = learn_scaling_of(X, scale)
+        scaling = fit_scaling(X, scale)
         assert scaling is not None
         first, middle, last = scaling.transform(X)[:, 0]
         assert -2 < first < middle < last < 2

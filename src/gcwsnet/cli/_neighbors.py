@@ -55,7 +55,7 @@ def kernel(
     from gcwsnet.hashing._gcws import GCWSHasher
     from gcwsnet.hashing._similarity import estimate_similarity
     from gcwsnet.kernels._pgmm import pgmm_kernel
-    from gcwsnet.tables._preprocessing import KINDS, learn_scaling_of
+    from gcwsnet.tables._scaling import KINDS, fit_scaling
 
     if not estimate:
         options.refuse(context, ["n_hashes", "bits", "random_state"], "the kernel is exact without --estimate.")
@@ -71,7 +71,7 @@ def kernel(
         missing=missing,
     )
     rows, others = _of_one_width(a, b, reading, n_features)
-    scaling = None if scale == "none" else learn_scaling_of(others, scale)
+    scaling = None if scale == "none" else fit_scaling(others, scale)
     if scaling is not None:
         others = scaling.transform(others)
     hasher = GCWSHasher(n_hashes, p=p, bits=bits, random_state=random_state, n_jobs=n_jobs)

@@ -21,12 +21,13 @@ from gcwsnet._memory import available_bytes
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_choice, check_integer, check_number, check_weights, draw_seed
 from gcwsnet.estimators._base import BaseTableModel, class_weights, frozen, without_targets
-from gcwsnet.estimators._format import READ_WHEN_USED
 from gcwsnet.estimators._input import (
     AllWeightsZeroError,
+    UnmaskedScore,
     opened,
     schema_of,
 )
+from gcwsnet.estimators._model_file import READ_WHEN_USED, TABLE_DTYPES, save_model
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import describe_event, logger, progress, show_selection
 from gcwsnet.estimators._stream import WARM_UP_ROWS, Beginning, WarmUp
@@ -472,9 +473,6 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             has a scale, and its weights are rounded to 1/127 of the row's largest. Predictions change by that rounding;
             ``docs/training-speed.md`` has the accuracy. The loaded net computes in float32 with what was stored.
         """
-        from gcwsnet.estimators._format import TABLE_DTYPES  # noqa: PLC0415
-        from gcwsnet.estimators._model_file import save_model  # noqa: PLC0415
-
         check_is_fitted(self)
         check_choice("dtype", dtype, TABLE_DTYPES)
         if optimizer and dtype != "float32":
@@ -482,8 +480,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
                 f"dtype={dtype!r} rounds the weights, from which training cannot go on as if nothing had been saved; "
                 "give optimizer=False too"
             )
-        estimator: Any = self
-        save_model(estimator, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
+        save_model(self, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
 
     def _predictor(self) -> Predictor:
         return Predictor(self.coder_, self.trainer_.net, n_jobs=self.n_jobs)
@@ -550,7 +547,7 @@ def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GCWSNetClassifier(ClassifierMixin, BaseGCWSNet):
+class GCWSNetClassifier(UnmaskedScore, ClassifierMixin, BaseGCWSNet):
     """A classifier of rows of numbers, or of a table, by neural nets on their GCWS codes.
 
     Rows are preprocessed, hashed to k codes of b bits (`GCWSHasher`) and learned by nets in batches, with Adam. The
@@ -677,7 +674,7 @@ class GCWSNetClassifier(ClassifierMixin, BaseGCWSNet):
     ----------
     classes_ : array
         The labels, ascending; where y has a column for each label, the numbers of the columns.
-    scaling_ : ColumnScaling, QuantileScaling, LocalScaling, CodeScaling, TermScaling or None
+    scaling_ : ColumnScaling, QuantileScaling, LocalScaling, LevelScaling, TermScaling or None
         The scaling of columns in use; ``coder_.preprocessing`` has the relevance and the indicators of missing values,
         too, and `explain` says it in words.
     p_ : float
@@ -848,7 +845,7 @@ def _are_same(classes: Any, known: NDArray[Any]) -> bool:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GCWSNetRegressor(RegressorMixin, BaseGCWSNet):
+class GCWSNetRegressor(UnmaskedScore, RegressorMixin, BaseGCWSNet):
     """A regressor that predicts one or more numbers for rows of numbers, or of a table, by nets on their GCWS codes.
 
     It is `GCWSNetClassifier` for numbers; the net learns standardised targets.

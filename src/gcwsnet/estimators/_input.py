@@ -35,6 +35,17 @@ class AllWeightsZeroError(ValueError):
         )
 
 
+class UnmaskedScore:
+    """A score that does not take masked entries as given, as that of scikit-learn, which comes after it, does."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predicted labels, or R**2 of the predicted numbers, as in scikit-learn."""
+        check_unmasked("y", y)
+        check_unmasked("sample_weight", sample_weight)
+        of_mixin: Any = super()
+        return float(of_mixin.score(X, y, sample_weight))
+
+
 def positive_rows(X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> tuple[Any, Any, Any]:
     """Return X, y and weights without the rows of weight 0; the weights may be None.
 

@@ -1,69 +1,571 @@
-"""The model file: arrays as safetensors, and all else as JSON in its header. Loading runs no code of the file."""
+"""The model file: one table of what it holds, which is followed when it is written and when it is read; save and load.
+
+`MODEL` is the table of the description, and `_arrays_of_model` that of the arrays. All of a file is compared with them
+before anything is made of it, so nothing that is made is larger than the file, and every prediction is finite.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import gcwsnet
-from gcwsnet.estimators._format import SCALES, check_model
+from gcwsnet._validation import MAX_COLUMNS
 from gcwsnet.estimators._input import set_inputs
+from gcwsnet.estimators._machine import FittedMachine
 from gcwsnet.estimators._stream import WarmUp
-from gcwsnet.estimators._tensor_file import Arrays, Description, read_file, write_file
-from gcwsnet.net._trainer import Trainer
-from gcwsnet.tables._coder import Coder
+from gcwsnet.estimators._tensor_file import (
+    ANYTHING,
+    FLAG,
+    NOT_NEGATIVE,
+    NUMBER,
+    POSITIVE,
+    TEXT,
+    Array,
+    Arrays,
+    Description,
+    Rule,
+    Rules,
+    check_arrays,
+    check_entries,
+    choice,
+    integer,
+    is_number,
+    number,
+    or_null,
+    read_file,
+    require,
+    require_array,
+    write_file,
+)
+from gcwsnet.hashing._hasher import reduction_factor
+from gcwsnet.net._history import AUC_BINS
+from gcwsnet.net._net import AVERAGE, LAST, RECENT
+from gcwsnet.net._settings import TrainingSettings
+from gcwsnet.net._targets import LOSSES
+from gcwsnet.net._trainer import METRICS_OF_A_RUN, Trainer
+from gcwsnet.tables._coder import MISSING_WHEN_READ, SEARCHES, Coder
+from gcwsnet.tables._scaling import KINDS, KINDS_OF_COLUMNS, NUMERIC
+from gcwsnet.tables._schema import KINDS as KINDS_OF_TABLES
+from gcwsnet.tables._schema import NUMBERS
 
 if TYPE_CHECKING:
     from gcwsnet.estimators._base import BaseTableModel
-    from gcwsnet.estimators._gcwsnet import BaseGCWSNet
-    from gcwsnet.estimators._pgmm import KernelMachine
-    from gcwsnet.net._net import Net
 
 FILE_IN_FOLDER = "model.safetensors"
 NETS, KERNEL_MACHINES = ("GCWSNetClassifier", "GCWSNetRegressor"), ("PGMMClassifier", "PGMMRegressor")
-INCOMPLETE = (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
-TABLE = "layers.0.weight"
+TABLE, SCALES = "layers.0.weight", ".scales"
+TABLE_DTYPES = ("float32", "float16", "int8")
+READ_WHEN_USED = frozenset({"callbacks", "verbose", "n_jobs"})
+"""Parameters that change no model: they are read whenever they are needed, and are not part of a model file."""
+MAX_OUTPUT, MAX_SCORE = 1e34, 1e150
+"""Of a net in float32 and of a kernel machine, so that they are finite when divided by the smallest temperature."""
+MANY = integer(0, 2**62)
+Expected = Iterator[tuple[str, Array]]
+
+# The description
+
+AUTO_OR_NUMBER = Rule("be 'auto' or a number", lambda one: one == "auto" or is_number(one))
+TEMPERATURE = number(1e-3, 1e3)
+CANDIDATE: Rules = {
+    "stage": TEXT,
+    "scale": or_null(TEXT),
+    "relevance": NUMBER,
+    "indicators": FLAG,
+    "p": NUMBER,
+    "loss": NUMBER,
+    "error": NUMBER,
+    "seconds": NUMBER,
+    "epochs": or_null(NUMBER),
+    "accuracy": NUMBER,
+    "temperature": NUMBER,
+    "alpha": or_null(NUMBER),
+    "chosen": FLAG,
+}
+PREPROCESSING: Rules = {
+    "scale": choice(None, *KINDS),
+    "relevance": number(0, 10),
+    "indicators": FLAG,
+    "n_features": integer(0, MAX_COLUMNS),
+}
+COLUMN: Rules = {
+    "name": or_null(TEXT),
+    "number": integer(0, MAX_COLUMNS),
+    "kind": choice(*KINDS_OF_TABLES),
+    "width": integer(0, MAX_COLUMNS),
+    "categories": Rule(
+        "be distinct texts",
+        lambda all_: (
+            isinstance(all_, list) and all(isinstance(one, str) for one in all_) and len(set(all_)) == len(all_)
+        ),
+    ),
+    "values": or_null(TEXT),
+    "by_value?": choice(True),
+}
+PLACE = Rule("be a name, a number or null", lambda one: one is None or type(one) in (str, int))
+SCHEMA: Rules = {
+    "version": choice(1),
+    "n_features": integer(1, MAX_COLUMNS),
+    "missing": choice("error", "zero", "nan"),
+    "index_base": choice(None, 0, 1),
+    "columns": [COLUMN],
+    "n_file_columns": integer(0, MAX_COLUMNS),
+    "hash_columns": integer(0, MAX_COLUMNS),
+    "label": PLACE,
+    "weight": PLACE,
+    "label_number": or_null(integer(-(2**62), 2**62)),
+    "weight_number": or_null(integer(-(2**62), 2**62)),
+    "label_type": choice(None, "numbers", "strings"),
+}
+CODER: Rules = {
+    "settings": {
+        "n_hashes": integer(1, 2**31),
+        "bits": integer(1, 32),
+        "t_bits": Rule("be 'all' or a whole number from 0 to 8", lambda one: one == "all" or integer(0, 8).fits(one)),
+        "p": AUTO_OR_NUMBER,
+        "scale": choice(None, "auto", *KINDS),
+        "relevance": AUTO_OR_NUMBER,
+        "encoding": choice("mixed", "lowbits"),
+        "missing": choice(*MISSING_WHEN_READ),
+        "search": choice(*SEARCHES),
+    },
+    "seed": integer(0, 2**64 - 1),
+    "n_features": integer(1, MAX_COLUMNS),
+    "p": number(1e-6, 1e6),
+    "ensemble": integer(1, 1024),
+    "epochs": or_null(integer(1, 2**31)),
+    "temperature": TEMPERATURE,
+    "selection": [CANDIDATE],
+    "schema": ANYTHING,  # null, or as SCHEMA
+    "preprocessing": lambda one: (
+        {"numbers": PREPROCESSING, "others": PREPROCESSING} if "numbers" in one else PREPROCESSING
+    ),
+}
+LABEL_TYPE = Rule(
+    "be a type of texts, numbers or booleans",
+    lambda one: isinstance(one, str) and re.fullmatch(r"[<>|=]?[biufUO][0-9]{0,9}", one),
+)
+PLAIN = Rule(
+    "be a text, a number, a flag or null", lambda one: one is None or isinstance(one, str | bool) or is_number(one)
+)
+COUNTS: Rules = {"rows": MANY, "loss": NUMBER, "success": NUMBER}
+
+
+def _targets(targets: Description) -> Rules:
+    if "n_labels" in targets:
+        return {"n_labels": integer(1, 2**31), "temperature": TEMPERATURE}
+    if "classes" in targets:
+        return {"classes": [PLAIN], "dtype": LABEL_TYPE, "temperature": TEMPERATURE}
+    return {"one_column": FLAG, "loss": choice(*LOSSES)}
+
+
+MODEL: Rules = {
+    "estimator": choice(*NETS, *KERNEL_MACHINES),
+    "params": {"*": ANYTHING},  # which the estimator checks
+    "feature_names_in": Rule(
+        "be null or a list of texts",
+        lambda one: one is None or (isinstance(one, list) and all(isinstance(name, str) for name in one)),
+    ),
+    "coder": CODER,
+    "stream?": {"grows": FLAG},
+    "trainer?": {
+        "settings": dict.fromkeys(TrainingSettings.__dataclass_fields__, ANYTHING),  # which check themselves
+        "net": {"n_hashes": integer(1, 2**31), "code_bits": integer(1, 40), "seed": integer(0, 2**64 - 1)},
+        "targets": _targets,
+        "history": {"*": [or_null(NUMBER)]},
+        "rows_seen": MANY,
+        "epochs_seen": MANY,
+        "averages?": [MANY],
+        "predicts_with?": choice(LAST, RECENT, AVERAGE),
+        "run?": {
+            "epoch": MANY,
+            "rows_of_epoch": MANY,
+            "with_auc": FLAG,
+            "totals?": {"*": NUMBER},
+            **dict.fromkeys(METRICS_OF_A_RUN, COUNTS),
+        },
+        "following?": {
+            "scores": {f"{name}?": number(0, np.finfo(np.float64).max) for name in (LAST, RECENT, AVERAGE)},
+            "events": [{"rows": MANY, "event": TEXT, "*": PLAIN}],
+        },
+    },
+    "machine?": {"targets": _targets, "selection": [CANDIDATE]},
+    "files?": {"label_type": choice(None, "integers", "numbers", "strings"), "*": ANYTHING},
+    "*": ANYTHING,  # versions, and what a command notes about its run
+}
+FILE_CODER: Rules = {
+    "coder": CODER,
+    "label_type": choice(None, "integers", "numbers", "strings"),
+    "n_rows": or_null(MANY),
+    "targets": ANYTHING,  # null, or of one label for each row
+    "*": ANYTHING,
+}
+
+
+def check_model(arrays: Arrays, model: Any) -> None:
+    """Raise a ValueError that names the first entry or array of a model file that does not fit the table."""
+    check_entries(model, MODEL, "model")
+    _check_coder(model["coder"], "model.coder")
+    names, schema = model["feature_names_in"], model["coder"]["schema"]
+    if names is not None:
+        columns = [] if schema is None else schema["columns"]
+        n = sum(1 + (one["values"] is not None) for one in columns) or model["coder"]["n_features"]
+        require(len(names) == n, "model.feature_names_in", f"have {n} names, one for each column", names)
+    for name in sorted(READ_WHEN_USED & model["params"].keys()):
+        raise ValueError(f"model.params must not have {name}, which is no part of a model")
+    is_net = model["estimator"] in NETS
+    part = "trainer" if is_net else "machine"
+    require(part in model, f"model.{part}", f"be there for a {model['estimator']}", None)
+    _check_targets(model[part]["targets"], f"model.{part}.targets")
+    if is_net:
+        _check_trainer(model["trainer"], model["coder"])
+    else:
+        require(model["machine"]["selection"], "model.machine.selection", "hold at least one candidate", [])
+    check_arrays(arrays, _arrays_of_model(arrays, model))
+
+
+def check_file_coder(arrays: Arrays, description: Any) -> None:
+    """Raise a ValueError that names the first entry of the state of a `FileCoder` that does not fit the others."""
+    check_entries(description, FILE_CODER, "codes")
+    _check_coder(description["coder"], "codes.coder")
+    targets = description["targets"]
+    if targets is not None:
+        check_entries(targets, _targets, "codes.targets")
+        require("n_labels" not in targets, "codes.targets.n_labels", "not be there: rows of files have one label", 1)
+        _check_targets(targets, "codes.targets")
+
+    def expected() -> Expected:
+        yield from _arrays_of_coder(arrays, description["coder"])
+        if targets is not None:
+            yield from _arrays_of_targets(arrays, targets)
+
+    check_arrays(arrays, expected())
+
+
+def _check_coder(coder: Description, name: str) -> None:
+    """Check that the columns of a coder fit its schema and its preprocessing."""
+    schema, n = coder["schema"], coder["n_features"]
+    if schema is not None:
+        check_entries(schema, SCHEMA, f"{name}.schema")
+        require(schema["n_features"] == n, f"{name}.schema.n_features", f"be {n}", schema["n_features"])
+        columns = schema["columns"]
+        for place, one in enumerate(columns):
+            width = {"onehot": len(one["categories"]), "hashed": 0} | dict.fromkeys(NUMBERS, 1)
+            expected = width.get(one["kind"], one["width"])
+            require(one["width"] == expected, f"{name}.schema.columns[{place}].width", f"be {expected}", one["width"])
+        width = schema["hash_columns"] + sum(one["width"] for one in columns)
+        if columns and width != n:
+            raise ValueError(f"the columns of {name}.schema must make up coder.n_features={n}, got {width}")
+        n_file_columns = schema["n_file_columns"]
+        fits = n_file_columns >= len(columns)
+        require(fits, f"{name}.schema.n_file_columns", f"be at least {len(columns)}", n_file_columns)
+    preprocessing = coder["preprocessing"]
+    found = sum(
+        one["n_features"] for one in (preprocessing.values() if "numbers" in preprocessing else [preprocessing])
+    )
+    require(found == n, f"{name}.preprocessing.n_features", f"be {n}", found)
+
+
+def _check_targets(targets: Description, name: str) -> None:
+    """Check that classes are distinct, ascending and all of the type that is given for them."""
+    if "classes" not in targets:
+        return
+    classes, dtype = targets["classes"], targets["dtype"]
+    kind = dtype.lstrip("<>|=")[0]
+    types: dict[str, tuple[type, ...]] = {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float), "U": (str,)}
+    allowed = types.get(kind, (str, bool, int, float))
+    of_one_kind = all(type(one) in allowed for one in classes) and (kind != "O" or len(set(map(type, classes))) == 1)
+    require(classes, f"{name}.classes", "hold at least one class", classes)
+    require(of_one_kind, f"{name}.classes", f"all be of the type {dtype}", classes)
+    ascending = all(a < b for a, b in pairwise(classes))
+    require(ascending, f"{name}.classes", "be distinct and ascending", classes)
+    if kind in "biuf":
+        try:
+            same = np.array(classes, dtype=np.dtype(dtype)).tolist() == classes
+        except (TypeError, ValueError, OverflowError):
+            same = False
+        require(same, f"{name}.dtype", "hold every class exactly", dtype)
+
+
+def _check_trainer(trainer: Description, coder: Description) -> None:
+    """Check that the settings of a net are sound, and fit the codes that it learns from."""
+    name, settings = "model.trainer", TrainingSettings.from_state(trainer["settings"])
+    try:
+        settings.check()
+        settings.layers()
+        reduction_factor(settings.reduction, 8)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}.settings: {error}") from error
+    require(FLAG.fits(settings.average), f"{name}.settings.average", FLAG.text, settings.average)
+    fits = settings.ensemble == coder["ensemble"]
+    require(fits, f"{name}.settings.ensemble", f"be {coder['ensemble']}", settings.ensemble)
+    codes, net = coder["settings"], trainer["net"]
+    made = codes["n_hashes"], codes["bits"] + (0 if codes["t_bits"] == "all" else codes["t_bits"])
+    if made != (net["n_hashes"], net["code_bits"]):
+        raise ValueError(
+            f"{name}.net must have the codes that coder.settings makes, {made[0]} of {made[1]} bits, got "
+            f"{net['n_hashes']} of {net['code_bits']} bits"
+        )
+    lengths = {len(records) for records in trainer["history"].values()}
+    if len(lengths) > 1:
+        raise ValueError(f"the lists of {name}.history must be equally long, got the lengths {sorted(lengths)}")
+    rows = trainer["rows_seen"]
+    if "averages" in trainer:
+        counts = trainer["averages"]
+        # the last number counts rows of a stream that were learned twice, too
+        sound = len(counts) == 5 and counts[4] >= rows and max(counts) == counts[4] and "predicts_with" in trainer
+        require(sound, f"{name}.averages", f"be four numbers of rows up to a fifth, which is at least {rows}", counts)
+    for place, event in enumerate(trainer.get("following", {"events": []})["events"]):
+        seen = integer(0, rows)
+        require(seen.fits(event["rows"]), f"{name}.following.events[{place}].rows", seen.text, event["rows"])
+
+
+# The arrays
+
+
+def _arrays_of_model(arrays: Arrays, model: Description) -> Expected:
+    is_net = model["estimator"] in NETS
+    targets = model["trainer" if is_net else "machine"]["targets"]
+    yield from _arrays_of_coder(arrays, model["coder"])
+    yield from _arrays_of_targets(arrays, targets)
+    if is_net:
+        yield from _arrays_of_trainer(arrays, model["trainer"])
+    else:
+        yield from _arrays_of_machine(arrays, targets, _n_made(arrays, model["coder"]))
+
+
+def _arrays_of_coder(arrays: Arrays, coder: Description) -> Expected:
+    preprocessing = coder["preprocessing"]
+    if "numbers" not in preprocessing:
+        yield from _arrays_of_preprocessing(arrays, preprocessing, "preprocessing.")
+        return
+    n_numbers = preprocessing["numbers"]["n_features"]
+    sums_up = Rule(f"hold 0 and 1, {n_numbers} of them 1", lambda one: (one <= 1).all() and one.sum() == n_numbers)
+    yield "preprocessing.numeric", Array(("uint8",), (coder["n_features"],), sums_up)
+    for part in ("numbers", "others"):
+        yield from _arrays_of_preprocessing(arrays, preprocessing[part], f"preprocessing.{part}.")
+
+
+def _arrays_of_preprocessing(arrays: Arrays, part: Description, prefix: str) -> Expected:
+    n, scale = part["n_features"], part["scale"]
+    floats, whole = ("float64",), ("int64",)
+    columns = Rule(
+        f"hold ascending columns below {n}",
+        lambda one: (one >= 0).all() and (one < n).all() and (one[1:] > one[:-1]).all(),
+    )
+    if f"{prefix}weight" in arrays:
+        yield f"{prefix}weight", Array(floats, (n,), NOT_NEGATIVE)
+    if f"{prefix}incomplete" in arrays:
+        yield f"{prefix}incomplete", Array(whole, (None,), columns)
+    if scale is None or not n:
+        return
+    if scale in ("idf", "unit", "tfidf"):
+        yield f"{prefix}term_weight", Array(floats, (n,), NOT_NEGATIVE)
+        return
+    kinds = len(KINDS_OF_COLUMNS)
+    yield f"{prefix}kind", Array(("uint8",), (n,), Rule(f"be below {kinds}", lambda one: (one < kinds).all()))
+    if scale != "quantile":
+        yield f"{prefix}shift", Array(floats, (n,))
+        yield f"{prefix}divisor", Array(floats, (n,), Rule("hold numbers above 0, or infinity", POSITIVE.fits), False)
+    if scale == "codes" and any(f"{prefix}{name}" in arrays for name in ("codes", "code_counts", "code_values")):
+        yield f"{prefix}codes", Array(whole, (None,), columns)
+        yield f"{prefix}code_values", Array(floats, (None,))
+        n_codes, n_values = len(arrays[f"{prefix}codes"]), len(arrays[f"{prefix}code_values"])
+        sound = Rule(
+            f"hold numbers above 0 that add up to {n_values}",
+            lambda one: (one >= 1).all() and (one <= n_values).all() and one.sum() == n_values,
+        )
+        yield f"{prefix}code_counts", Array(whole, (n_codes,), sound)
+    n_numeric = int(np.count_nonzero(arrays[f"{prefix}kind"] == KINDS_OF_COLUMNS.index(NUMERIC)))
+    if scale in ("local", "quantile") and n_numeric:
+        name, least = ("knots", 2) if scale == "local" else ("quantiles", 1)
+        ascending = Rule(
+            f"hold at least {least} finite, ascending numbers for each numeric column",
+            lambda one: one.shape[1] >= least and not np.isinf(one).any() and not (one[:, 1:] < one[:, :-1]).any(),
+        )
+        yield f"{prefix}{name}", Array(floats, (n_numeric, None), ascending, False)
+
+
+def _n_made(arrays: Arrays, coder: Description) -> int:
+    """Return the columns of preprocessed rows: those of the rows, of indicators, of hat functions and of values."""
+    added = [array.size for name, array in arrays.items() if name.endswith((".incomplete", ".knots", ".code_values"))]
+    return int(coder["n_features"]) + sum(added)
+
+
+def _arrays_of_targets(arrays: Arrays, targets: Description) -> Expected:
+    if "loss" in targets:
+        n = 1 if targets["one_column"] else None
+        yield "targets.mean", Array(("float64",), (n,), Rule("hold a number for each output", len))
+        yield "targets.deviation", Array(("float64",), arrays["targets.mean"].shape, POSITIVE)
+
+
+def _n_outputs(arrays: Arrays, targets: Description) -> int:
+    if "loss" not in targets:
+        return int(targets["n_labels"]) if "n_labels" in targets else len(targets["classes"])
+    return len(arrays["targets.mean"])
+
+
+def _arrays_of_trainer(arrays: Arrays, trainer: Description) -> Expected:
+    """Yield the arrays of nets with hidden layers of h1, h2, ... units.
+
+    ``net.layers.0.weight`` (rows of the table, h1) in float32, in float16, or in int8 with the scales of its rows;
+    ``net.layers.0.bias`` (h1,); ``net.layers.2.weight`` (h2, h1) and so on to the outputs. In an ensemble a number
+    follows ``net.``. The same names follow ``optimizer.second_moments.``, ``averages.older.`` and others.
+    """
+    settings, net = TrainingSettings.from_state(trainer["settings"]), trainer["net"]
+    n_rows = -(-(net["n_hashes"] << net["code_bits"]) // reduction_factor(settings.reduction, net["code_bits"]))
+    units = (*settings.layers(), _n_outputs(arrays, trainer["targets"]))
+    shapes: dict[str, tuple[int, ...]] = {}
+    for layer, n_out in enumerate(units):
+        shapes[f"layers.{2 * layer}.weight"] = (n_out, units[layer - 1]) if layer else (n_rows, n_out)
+        shapes[f"layers.{2 * layer}.bias"] = (n_out,)
+    for place in range(settings.members()):
+        yield from _arrays_of_member(arrays, trainer, "" if settings.members() == 1 else f"{place}.", shapes)
+    if trainer.get("run", {}).get("with_auc"):
+        for name in METRICS_OF_A_RUN:
+            yield f"{name}.auc", Array(("int64",), (2, AUC_BINS))
+
+
+def _arrays_of_member(
+    arrays: Arrays, trainer: Description, member: str, shapes: dict[str, tuple[int, ...]]
+) -> Expected:
+    """Yield the arrays of one net, whose parameters have these shapes."""
+    n_rows, n_hashes = shapes[TABLE][0], trainer["net"]["n_hashes"]
+
+    def has(prefix: str) -> bool:
+        return any(name.startswith(prefix) for name in arrays)
+
+    def parameters(prefix: str, rule: Rule = ANYTHING, dtypes: tuple[str, ...] = ("float32",)) -> Expected:
+        for name, shape in shapes.items():
+            yield prefix + name, Array(dtypes if name == TABLE else ("float32",), shape, rule)
+
+    table = f"net.{member}{TABLE}"
+    yield from parameters(f"net.{member}", dtypes=TABLE_DTYPES)
+    if arrays[table].dtype == np.int8:
+        yield table + SCALES, Array(("float32",), (n_rows, 1))
+    _check_outputs(arrays, f"net.{member}", list(shapes), n_hashes)
+    if has("optimizer."):
+        yield f"optimizer.{member}n_steps", Array(("int64",), (1,), NOT_NEGATIVE)
+    for moments, rule in (("second_moments", NOT_NEGATIVE), ("first_moments", ANYTHING)):
+        if has(f"optimizer.{member}{moments}."):
+            yield from parameters(f"optimizer.{member}{moments}.", rule)
+    if has("momentum."):
+        yield from parameters(f"momentum.{member}")
+    if "averages" not in trainer:
+        return
+    recent = trainer["predicts_with"] == RECENT or has(f"averages.{member}{RECENT}.")
+    for which in ("older", "newer", RECENT) if recent else ("older", "newer"):
+        yield from parameters(f"averages.{member}{which}.")
+        _check_outputs(arrays, f"averages.{member}{which}.", list(shapes), n_hashes)
+    clock = trainer["averages"][4]
+    up_to_clock = Rule(f"hold numbers of rows up to {clock}", lambda one: (one >= -1).all() and (one <= clock).all())
+    for name in (f"averages.{member}taken", f"averages.{member}{RECENT}.taken"):
+        if name in arrays:  # those of torch are up to date at every row
+            yield name, Array(("int64",), (n_rows,), up_to_clock)
+
+
+def _check_outputs(arrays: Arrays, prefix: str, names: list[str], n_hashes: int) -> None:
+    """Raise a ValueError if there may be codes for which an output of a net is not finite in float32."""
+    bound = 1.0
+    for name in names:
+        found = arrays[prefix + name]
+        if name.endswith("bias"):
+            bound += _largest(found)
+        elif name == TABLE:
+            scales = _largest(arrays[f"{prefix}{name}{SCALES}"]) if found.dtype == np.int8 else 1.0
+            bound = n_hashes * _largest(found) * scales
+        else:
+            bound *= found.shape[1] * _largest(found)
+        require_array(bound < MAX_OUTPUT, prefix + name, f"be so small that outputs stay below {MAX_OUTPUT:g}")
+
+
+def _largest(array: Any) -> float:
+    """Return the largest absolute value."""
+    return max(float(array.max(initial=0)), -float(array.min(initial=0)))
+
+
+def _arrays_of_machine(arrays: Arrays, targets: Description, n_columns: int) -> Expected:
+    floats, n_outputs = ("float64",), _n_outputs(arrays, targets)
+    n_columns_of_targets = 1 if n_outputs == 2 and "classes" in targets else n_outputs
+    small = Rule(f"hold numbers below {MAX_SCORE:g}", lambda one: _largest(one) < MAX_SCORE)
+    a_row = Rule("hold a row for each training row", len)
+    yield "machine.coefficients", Array(floats, (None, n_columns_of_targets), a_row)
+    yield "machine.bias", Array(floats, (n_columns_of_targets,))
+    coefficients = arrays["machine.coefficients"]
+    n = len(coefficients)
+    bound = n * _largest(coefficients) + _largest(arrays["machine.bias"])  # a kernel is at most 1
+    require_array(bound < MAX_SCORE, "machine.coefficients", f"be so small that scores stay below {MAX_SCORE:g}")
+    if "classes" in targets:
+        yield "machine.calibration.slopes", Array(floats, (2,), small)
+        yield "machine.calibration.bias", Array(floats, (n_outputs,), small)
+    if "machine.rows" in arrays:
+        yield "machine.rows", Array(("float64", "float32"), (n, n_columns))
+        return
+    data, indices, indptr = (f"machine.rows.{name}" for name in ("data", "indices", "indptr"))
+    yield data, Array(("float64", "float32"), (None,))
+    n_stored = len(arrays[data])
+    rises = Rule(
+        f"rise from 0 to {n_stored}",
+        lambda one: one[0] == 0 and one[-1] == n_stored and (one[1:] >= one[:-1]).all(),
+    )
+    yield indptr, Array(("int32", "int64"), (n + 1,), rises)
+
+    def ascends(columns: Any) -> bool:
+        starts = arrays[indptr][:-1]
+        inner = np.ones(n_stored, dtype=bool)
+        inner[starts[starts < n_stored]] = False  # the first entry of a row
+        within = (columns >= 0).all() and (columns < n_columns).all()
+        return bool(within and (columns[1:] > columns[:-1])[inner[1:]].all())
+
+    in_order = Rule(f"hold the columns below {n_columns} of each row in ascending order", ascends)
+    yield indices, Array(("int32", "int64"), (n_stored,), in_order)
+
+
+# Save and load
 
 
 def save_model(
-    estimator: BaseGCWSNet,
+    estimator: BaseTableModel,
     path: Path,
     *,
-    resumable: bool,
     timings: bool,
+    resumable: bool = True,
     dtype: str = "float32",
     more: Description | None = None,
     outdated: Sequence[Path] = (),
 ) -> None:
     """Write a fitted estimator to `path`, with more of a description if it is given, and remove what is outdated."""
-    coder_arrays, coder = estimator.coder_.state(timings=timings)
-    trainer_arrays, trainer = estimator.trainer_.state(resumable=resumable, timings=timings)
-    description = _described(estimator) | {"coder": coder, "trainer": trainer}
-    if resumable:
-        description["stream"] = {"grows": estimator._grows}
-    arrays = coder_arrays | rounded_tables(trainer_arrays, dtype)
-    write_file(path, arrays, description | (more or {}), outdated=outdated)
-
-
-def save_kernel_machine(estimator: KernelMachine, path: Path, *, timings: bool) -> None:
-    """Write a fitted kernel machine to `path`."""
-    coder_arrays, coder = estimator.coder_.state(timings=timings)
-    machine_arrays, machine = estimator.machine_.state(timings=timings)
-    write_file(path, coder_arrays | machine_arrays, _described(estimator) | {"coder": coder, "machine": machine})
-
-
-def _described(estimator: BaseTableModel) -> Description:
-    """Return what the files of all estimators say about them."""
+    given: Any = estimator
+    params = dict(estimator._fitted_params)
+    if not isinstance(params["random_state"], int):
+        params["random_state"] = None
+    if isinstance(params.get("class_weight"), dict):
+        params["class_weight"] = [[key, float(value)] for key, value in params["class_weight"].items()]
     names = getattr(estimator, "feature_names_in_", None)
-    return {
+    arrays, coder = estimator.coder_.state(timings=timings)
+    description: Description = {
         "estimator": type(estimator).__name__,
-        "params": _plain_params(estimator._fitted_params),
+        "params": params,
         "feature_names_in": None if names is None else names.tolist(),
+        "coder": coder,
     }
+    if description["estimator"] in KERNEL_MACHINES:
+        learned, description["machine"] = given.machine_.state(timings=timings)
+    else:
+        learned, description["trainer"] = given.trainer_.state(resumable=resumable, timings=timings)
+        learned = rounded_tables(learned, dtype)
+        if resumable:
+            description["stream"] = {"grows": given._grows}
+    arrays, description = arrays | learned, description | (more or {})
+    check_model(arrays, json.loads(json.dumps(description, allow_nan=False)))
+    write_file(path, arrays, description, outdated=outdated)
 
 
 def rounded_tables(arrays: Arrays, dtype: str) -> Arrays:
@@ -154,18 +656,11 @@ def load(path: str | Path, *, device: str = "cpu") -> Any:
 def load_with_description(path: Path, *, device: str = "cpu") -> tuple[Any, Description]:
     """Return the estimator of a file and all that the file says."""
     path, arrays, description = read_model(path)
-    if is_kernel_machine(description):
-        return kernel_machine_of(path, arrays, description), description
     return estimator_of(path, arrays, description, device=device), description
 
 
-def is_kernel_machine(description: Description) -> bool:
-    """Return whether a file holds a kernel machine, and no net."""
-    return "machine" in description
-
-
 def read_model(path: Path) -> tuple[Path, Arrays, Description]:
-    """Return the file of a model, which may be in a folder, its arrays and its description."""
+    """Return the file of a model, which may be in a folder, its arrays and its description, which have been checked."""
     if path.is_dir():
         path = path / FILE_IN_FOLDER
     if not path.is_file():
@@ -173,93 +668,43 @@ def read_model(path: Path) -> tuple[Path, Arrays, Description]:
             f"there is no model at {path}; give the folder of a model, or the file that save() wrote"
         )
     arrays, description = read_file(path)
-    with _sound(path):
-        if description.keys() & {"trainer", "machine"}:
-            check_model(arrays, description)
-    return path, arrays, description
-
-
-@contextmanager
-def whole_model(path: Path, description: Description) -> Iterator[None]:
-    """Turn errors about what is missing in a file into one that names the file."""
-    if "trainer" not in description and not is_kernel_machine(description):
+    if description.keys().isdisjoint({"trainer", "machine"}):
         raise ValueError(f"{path} says how codes were made and holds no net; train one on the codes beside it")
-    with _complete(path):
-        yield
+    with _named(path):
+        check_model(arrays, description)
+    return path, restored_tables(arrays), description
 
 
 @contextmanager
-def _complete(path: Path) -> Iterator[None]:
+def _named(path: Path) -> Iterator[None]:
+    """Turn the errors about what a file holds into one that names the file."""
     try:
         yield
-    except INCOMPLETE as error:
-        raise ValueError(f"{path} does not hold a whole model: {type(error).__name__} {error}") from error
-
-
-@contextmanager
-def _sound(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{path} is not a model that gcwsnet has written: {error}; take another copy") from error
 
 
-def estimator_of(path: Path, arrays: Arrays, description: Description, *, device: str | None = None) -> BaseGCWSNet:
-    """Return the estimator that was read from `path`, on a device; None is the one that it was saved on."""
-    with whole_model(path, description):
-        if device is not None:
-            description = description | {"params": description["params"] | {"device": device}}
-        with _sound(path):
-            estimator: BaseGCWSNet = _with_coder(arrays, description, NETS)
-        trainer = Trainer.from_state(restored_tables(arrays), description["trainer"], device=str(estimator.device))
-        check_net_fits(estimator.coder_, trainer.net)
-        estimator._use(trainer)
-        estimator._grows = description.get("stream", {}).get("grows", True)
-        estimator._stream = None if trainer.following is None else WarmUp()
-    return estimator
-
-
-def kernel_machine_of(path: Path, arrays: Arrays, description: Description) -> KernelMachine:
-    """Return the kernel machine that was read from `path`."""
-    from gcwsnet.estimators._machine import FittedMachine  # noqa: PLC0415 - not for those who load nets
-
-    with whole_model(path, description):
-        with _sound(path):
-            estimator: KernelMachine = _with_coder(arrays, description, KERNEL_MACHINES)
-        estimator._use(FittedMachine.from_state(arrays, description["machine"], estimator.coder_))
-    return estimator
-
-
-def _with_coder(arrays: Arrays, description: Description, names: tuple[str, ...]) -> Any:
-    """Return an estimator of one of these names with its parameters and its coder, and nothing learned."""
+def estimator_of(path: Path, arrays: Arrays, description: Description, *, device: str | None = None) -> Any:
+    """Return the estimator of what `read_model` has read; a net is put on a device, None is the one it was saved on."""
+    is_net = description["estimator"] in NETS
     params = dict(description["params"])
     for name in ("hidden", "betas"):
         if isinstance(params.get(name), list):
             params[name] = tuple(params[name])
-    if isinstance(params.get("class_weight"), list):
-        params["class_weight"] = dict(params["class_weight"])
-    if description["estimator"] not in names:
-        raise KeyError(description["estimator"])
-    estimator = getattr(gcwsnet, description["estimator"])(**params)
-    estimator._freeze_parameters()
-    estimator.coder_ = Coder.from_state(arrays, description["coder"])
+    if device is not None and is_net:
+        params["device"] = device
+    with _named(path):
+        if isinstance(params.get("class_weight"), list):
+            params["class_weight"] = dict(params["class_weight"])
+        estimator = getattr(gcwsnet, description["estimator"])(**params)
+        estimator._freeze_parameters()
+        estimator.coder_ = Coder.from_state(arrays, description["coder"])
     set_inputs(estimator, estimator.coder_.n_inputs, description["feature_names_in"])
+    if not is_net:
+        estimator.machine_ = FittedMachine.from_state(arrays, description["machine"], estimator.coder_)
+        return estimator
+    trainer = Trainer.from_state(arrays, description["trainer"], device=str(estimator.device))
+    estimator._use(trainer)
+    estimator._grows = description.get("stream", {}).get("grows", True)
+    estimator._stream = None if trainer.following is None else WarmUp()
     return estimator
-
-
-def check_net_fits(coder: Coder, net: Net) -> None:
-    """Raise an IndexError for a net that learned from other codes than the coder makes."""
-    made = coder.n_codes, coder.code_bits
-    learned = net.settings.members() * net.n_hashes, net.code_bits
-    if made != learned:
-        raise IndexError(f"{made[0]} codes of {made[1]} bits for a net of {learned[0]} of {learned[1]} bits")
-
-
-def _plain_params(params: dict[str, Any]) -> Description:
-    """Return the parameters of an estimator as JSON can hold them."""
-    kept = dict(params)
-    if not isinstance(kept["random_state"], int):
-        kept["random_state"] = None
-    if isinstance(kept.get("class_weight"), dict):
-        kept["class_weight"] = [[key, float(value)] for key, value in kept["class_weight"].items()]
-    return kept

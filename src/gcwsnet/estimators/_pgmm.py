@@ -1,4 +1,4 @@
-"""What the kernel machines share: they have a coder, whose codes they do not need, and a fitted machine."""
+"""Kernel machines: regularised least squares with the exact pGMM kernel, and probabilities from its scores."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,14 +21,15 @@ from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads, one_blas_thread
 from gcwsnet._validation import as_floats, check_number, check_weights, draw_seed, without_nan
 from gcwsnet.estimators._base import BaseTableModel, class_weights, frozen
-from gcwsnet.estimators._input import schema_of
-from gcwsnet.estimators._machine import FittedMachine, Floats, learn_calibration
+from gcwsnet.estimators._input import UnmaskedScore, schema_of
+from gcwsnet.estimators._machine import Calibration, FittedMachine, Floats
+from gcwsnet.estimators._model_file import save_model
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.net._targets import Labels, Numbers, Targets, check_labels
 from gcwsnet.search import Problem, fit_kernel_machine
 from gcwsnet.tables._coder import Candidate, Coder, CoderSettings
 
-MOST_ROWS = 20_000
+MAX_ROWS = 20_000
 
 Self = TypeVar("Self", bound="KernelMachine")
 
@@ -99,7 +102,7 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         target = targets.encode(given.y)
         weight = np.ones(given.n_rows) if given.weight is None else given.weight
         weight = self._row_weights(weight, target, targets)
-        self._check_number_of_rows(given.n_rows)
+        _check_number_of_rows(type(self).__name__, given.n_rows)
         order = random_order(seed, SELECTION_ROWS, given.n_rows)
         rows = without_nan(as_floats(given.X)) if settings.missing == "zero" else given.X
         numeric = None if schema is None or not sparse.issparse(rows) else schema.numeric
@@ -109,26 +112,11 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         left_out = found.ridge.left_out
         calibration = None
         if isinstance(targets, Labels):
-            last = slice(len(order) - len(left_out), None)
-            with one_blas_thread():
-                calibration = learn_calibration(
-                    left_out, problem.target[last], problem.weight[last], len(targets.classes)
-                )
-        self.coder_ = Coder(settings, seed, given.X.shape[1], found.preprocessing, found.point.p, schema=schema)
-        machine = FittedMachine(
-            found.rows,
-            found.point.p,
-            found.ridge.coefficients,
-            found.ridge.bias,
-            targets,
-            calibration,
-            found.candidates,
-        )
-        self._use(machine)
-
-    def _use(self, machine: FittedMachine) -> None:
-        """Take a fitted machine, and set the attributes that follow from it."""
-        self.machine_ = machine
+            last = problem.last(len(left_out))
+            calibration = fit_calibration(left_out, last.target, last.weight, len(targets.classes))
+        p, coefficients, bias = found.point.p, found.ridge.coefficients, found.ridge.bias
+        self.coder_ = Coder(settings, seed, given.X.shape[1], found.preprocessing, p, schema=schema)
+        self.machine_ = FittedMachine(found.rows, p, coefficients, bias, targets, calibration, found.candidates)
 
     def _freeze_parameters(self) -> CoderSettings:
         """Check the parameters and keep them for the model that is fitted next; return the settings of its coder."""
@@ -140,16 +128,6 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         params = self.get_params(deep=False)
         self._fitted_params = {name: frozen(value) for name, value in params.items() if name != "n_jobs"}
         return settings
-
-    def _check_number_of_rows(self, n: int) -> None:
-        name = type(self).__name__
-        if n < 2:
-            raise ValueError(f"{name} needs at least 2 rows of positive weight, got n_samples={n}; give more rows")
-        if n > MOST_ROWS:
-            raise ValueError(
-                f"{name} learns from at most {MOST_ROWS} rows, as its time grows with the third power of the rows, got "
-                f"{n}; use {name.replace('PGMM', 'GCWSNet')}, or give some of the rows"
-            )
 
     def _predictor(self) -> Predictor:
         return Predictor(self.coder_, self.machine_, n_jobs=self.n_jobs)
@@ -175,10 +153,8 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         timings : bool, default=True
             Whether the seconds of `selection_` are saved. Without them they are 0, and equal fits give equal files.
         """
-        from gcwsnet.estimators._model_file import save_kernel_machine  # noqa: PLC0415
-
         check_is_fitted(self)
-        save_kernel_machine(self, Path(path), timings=timings)
+        save_model(self, Path(path), timings=timings)
 
     @property
     def selection_(self) -> list[Candidate]:
@@ -195,7 +171,7 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PGMMClassifier(ClassifierMixin, KernelMachine):
+class PGMMClassifier(UnmaskedScore, ClassifierMixin, KernelMachine):
     """A classifier with the exact pGMM kernel, for tables of up to some ten thousand rows.
 
     It is regularised least squares on one-hot labels, in closed form. Preprocessing, p and the regularisation are
@@ -266,9 +242,16 @@ class PGMMClassifier(ClassifierMixin, KernelMachine):
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the classes, of shape (n, n_classes)."""
         outputs = self._outputs(X)
-        targets: Any = self.machine_.targets
-        probabilities: Floats = targets.probabilities(outputs)
-        return probabilities
+        return self._labels.probabilities(outputs)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, ascending."""
+        return self._labels.classes
+
+    @property
+    def _labels(self) -> Labels:
+        return cast(Labels, self.machine_.targets)
 
     def _targets_of(self, y: Any) -> Targets:
         return Labels(np.unique(check_labels(y)))
@@ -284,13 +267,8 @@ class PGMMClassifier(ClassifierMixin, KernelMachine):
         of_row = class_weights(self._fitted_params["class_weight"], target, targets.classes)[target]
         return check_weights(weight * of_row, "sample_weight times class_weight")
 
-    def _use(self, machine: FittedMachine) -> None:
-        super()._use(machine)
-        targets: Any = machine.targets
-        self.classes_ = targets.classes
 
-
-class PGMMRegressor(RegressorMixin, KernelMachine):
+class PGMMRegressor(UnmaskedScore, RegressorMixin, KernelMachine):
     """A regressor with the exact pGMM kernel, for tables of up to some ten thousand rows.
 
     It is `PGMMClassifier` for one or more numbers, which are standardised for least squares.
@@ -326,3 +304,56 @@ class PGMMRegressor(RegressorMixin, KernelMachine):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _check_number_of_rows(name: str, n: int) -> None:
+    if n < 2:
+        raise ValueError(f"{name} needs at least 2 rows of positive weight, got n_samples={n}; give more rows")
+    if n > MAX_ROWS:
+        raise ValueError(
+            f"{name} learns from at most {MAX_ROWS} rows, as its time grows with the third power of the rows, got "
+            f"{n}; use {name.replace('PGMM', 'GCWSNet')}, or give some of the rows"
+        )
+
+
+def fit_calibration(scores: Floats, target: NDArray[np.integer], weight: Floats, n_classes: int) -> Calibration:
+    """Return the calibration with the least cross-entropy for the scores of rows that were left out.
+
+    Parameters
+    ----------
+    scores : array of shape (n, 1) or (n, n_classes)
+    target : array of shape (n,)
+        The numbers of the classes.
+    weight : array of shape (n,)
+    n_classes : int
+
+    Examples
+    --------
+    >>> scores = np.random.default_rng(0).uniform(-1, 1, (500, 1))
+    >>> target = (scores[:, 0] > np.random.default_rng(1).uniform(-1, 1, 500)).astype(int)
+    >>> calibration = fit_calibration(scores, target, np.ones(500), 2)
+    >>> bool(calibration.logits(np.array([[0.9]]))[0].argmax() == 1)
+    True
+    """
+    start = np.concatenate([[0.0, 1.0], np.zeros(n_classes)])
+    if n_classes == 1 or not len(scores):
+        return Calibration(start[:2], start[2:])
+    share = scores if n_classes != 2 else np.hstack([1 - scores, 1 + scores]) / 2
+    features = share, np.log(np.maximum(share, 0.01))
+    # Penalties of squared slopes and biases beside the sum of the rows' losses: few rows change them little.
+    penalty = np.concatenate([np.full(2, 0.01), np.full(n_classes, 1.0)]) / len(scores)
+    weight = weight / weight.sum()
+    rows = np.arange(len(target))
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        log_probability = log_softmax(Calibration(parameters[:2], parameters[2:]).logits(scores), axis=1)
+        wrong = np.exp(log_probability)
+        wrong[rows, target] -= 1
+        wrong *= weight[:, np.newaxis]
+        slope = np.array([(wrong * feature).sum() for feature in features])
+        gradient = np.concatenate([slope, wrong.sum(axis=0)]) + 2 * penalty * parameters
+        return float(-weight @ log_probability[rows, target] + penalty @ parameters**2), gradient
+
+    with one_blas_thread():
+        found = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    return Calibration(found[:2], found[2:])

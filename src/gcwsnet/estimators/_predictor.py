@@ -12,7 +12,7 @@ from gcwsnet._threads import n_threads
 from gcwsnet._validation import Matrix, as_floats, without_nan
 from gcwsnet.estimators._input import check_rows, opened, set_inputs
 from gcwsnet.estimators._machine import FittedMachine
-from gcwsnet.estimators._model_file import check_net_fits, is_kernel_machine, read_model, restored_tables, whole_model
+from gcwsnet.estimators._model_file import read_model
 from gcwsnet.estimators._tensor_file import Arrays, Description
 from gcwsnet.net._net import Net, net_from_state
 from gcwsnet.net._targets import Labels, Targets
@@ -86,21 +86,19 @@ class Predictor:
             If the file is damaged, is not a model file of gcwsnet, or was written by a version that this one cannot
             read.
         """
-        return cls.of_file(*read_model(Path(path)), n_jobs=n_jobs)
+        _, arrays, description = read_model(Path(path))
+        return cls.of_file(arrays, description, n_jobs=n_jobs)
 
     @classmethod
-    def of_file(cls, path: Path, arrays: Arrays, description: Description, *, n_jobs: int | None = None) -> Predictor:
+    def of_file(cls, arrays: Arrays, description: Description, *, n_jobs: int | None = None) -> Predictor:
         """Return the predictor of what `read_model` has read."""
-        with whole_model(path, description):
-            coder = Coder.from_state(arrays, description["coder"])
-            model: Net | FittedMachine
-            if is_kernel_machine(description):
-                model = FittedMachine.from_state(arrays, description["machine"], coder)
-            else:
-                model = net_from_state(restored_tables(arrays), description["trainer"], resumable=False)
-                check_net_fits(coder, model)
-            names = description["feature_names_in"]
-        return cls(coder, model, names, n_jobs=n_jobs)
+        coder = Coder.from_state(arrays, description["coder"])
+        model: Net | FittedMachine
+        if "machine" in description:
+            model = FittedMachine.from_state(arrays, description["machine"], coder)
+        else:
+            model = net_from_state(arrays, description["trainer"], resumable=False)
+        return cls(coder, model, description["feature_names_in"], n_jobs=n_jobs)
 
     @property
     def targets(self) -> Targets:

@@ -1,12 +1,16 @@
-"""Files of arrays and a description: safetensors, with JSON and a checksum in the header. Reading runs no code."""
+"""Files of arrays and a description: their bytes, and rules for what they may hold. Reading runs no code.
+
+A file is safetensors, with JSON and a checksum in the header.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,3 +142,139 @@ def digest_of(text: str, arrays: Arrays) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(array.data)
     return digest.hexdigest()
+
+
+class Rule(NamedTuple):
+    """What an entry of a description, or the numbers of an array, must do; `text` follows the word "must"."""
+
+    text: str
+    fits: Callable[[Any], Any]
+
+
+Rules = Any
+"""A Rule; a list with the rules of each item; a dict with the rules of named entries; or a function that returns such a
+dict for an object. Of a dict, "name?" may be left out, and "*" is for all other entries."""
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value of JSON is a finite number."""
+    largest = sys.float_info.max
+    return isinstance(value, int | float) and not isinstance(value, bool) and -largest <= value <= largest
+
+
+def integer(least: int, most: int) -> Rule:
+    """Return the rule for a whole number within bounds."""
+    return Rule(f"be a whole number from {least} to {most}", lambda one: type(one) is int and least <= one <= most)
+
+
+def number(least: float, most: float) -> Rule:
+    """Return the rule for a number within bounds."""
+    return Rule(f"be a number from {least:g} to {most:g}", lambda one: is_number(one) and least <= one <= most)
+
+
+def choice(*values: Any) -> Rule:
+    """Return the rule for one of some values, of the same type: 1 is not True."""
+    listed = ", ".join(map(repr, values))
+    return Rule(f"be one of {listed}", lambda one: any(type(one) is type(known) and one == known for known in values))
+
+
+def or_null(rule: Rule) -> Rule:
+    """Return a rule that null follows too."""
+    return Rule(f"{rule.text} or null", lambda one: one is None or rule.fits(one))
+
+
+ANYTHING = Rule("be anything", lambda _: True)
+NUMBER = Rule("be a number", is_number)
+TEXT = Rule("be a text", lambda one: isinstance(one, str))
+FLAG = choice(True, False)
+LIST = Rule("be a list", lambda one: isinstance(one, list))
+OBJECT = Rule("be an object with named entries", lambda one: isinstance(one, dict))
+POSITIVE = Rule("hold numbers above 0", lambda numbers: (numbers > 0).all())
+NOT_NEGATIVE = Rule("hold no number below 0", lambda numbers: (numbers >= 0).all())
+
+
+def require(fits: Any, name: str, rule: str, value: Any) -> None:
+    """Raise a ValueError that names an entry, the rule and the value, unless it fits."""
+    if not fits:
+        raise ValueError(f"{name} must {rule}, got {value!r:.60}")
+
+
+def check_entries(value: Any, rules: Rules, name: str = "") -> None:
+    """Raise a ValueError that names the first entry of what JSON held that does not follow its rule.
+
+    Examples
+    --------
+    >>> check_entries({"seed": 7, "p": "much"}, {"seed": integer(0, 10), "p": number(0, 1)}, "coder")
+    Traceback (most recent call last):
+    ValueError: coder.p must be a number from 0 to 1, got 'much'
+    """
+    if isinstance(rules, Rule):
+        require(rules.fits(value), name, rules.text, value)
+    elif isinstance(rules, list):
+        require(LIST.fits(value), name, LIST.text, value)
+        for place, one in enumerate(value):
+            check_entries(one, rules[0], f"{name}[{place}]")
+    else:
+        require(OBJECT.fits(value), name or "the description", OBJECT.text, value)
+        named: Mapping[str, Rules] = rules(value) if callable(rules) else rules
+        prefix = f"{name}." if name else ""
+        for key, rule in named.items():
+            entry = key.removesuffix("?")
+            if entry in value:
+                check_entries(value[entry], rule, f"{prefix}{entry}")
+            elif key not in ("*", f"{entry}?"):
+                raise ValueError(f"{prefix}{key} is missing")
+        for key in value.keys() - {key.removesuffix("?") for key in named}:
+            if "*" not in named:
+                raise ValueError(
+                    f"{name or 'the description'} has an entry {key!r:.60} that this version does not know"
+                )
+            check_entries(value[key], named["*"], f"{prefix}{key}")
+
+
+class Array(NamedTuple):
+    """What an array must be.
+
+    Attributes
+    ----------
+    dtypes : tuple of str
+        The types that it may have.
+    shape : tuple of int or None
+        None is any length.
+    rule : Rule
+        For its numbers, which are finite unless `finite` is False.
+    """
+
+    dtypes: tuple[str, ...]
+    shape: tuple[int | None, ...]
+    rule: Rule = ANYTHING
+    finite: bool = True
+
+
+def check_arrays(arrays: Arrays, expected: Iterable[tuple[str, Array]]) -> None:
+    """Raise a ValueError that names the first array that is missing, is not as expected, or is not expected.
+
+    An array is checked before the next one is asked for: what is expected of that may depend on it.
+    """
+    known = set()
+    for name, (dtypes, shape, rule, finite) in expected:
+        known.add(name)
+        if name not in arrays:
+            raise ValueError(f"the array {name} is missing")
+        array = arrays[name]
+        if array.dtype.name not in dtypes:
+            raise ValueError(f"the array {name} must be of the type {' or '.join(dtypes)}, got {array.dtype.name}")
+        if len(array.shape) != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
+            written = ", ".join("any" if n is None else str(n) for n in shape)
+            raise ValueError(f"the array {name} must have the shape ({written}), got {array.shape}")
+        if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"the array {name} must hold finite numbers, and has NaN or infinity")
+        require_array(rule.fits(array), name, rule.text)
+    for name in sorted(arrays.keys() - known):
+        raise ValueError(f"the array {name!r:.80} does not belong to a model with these settings")
+
+
+def require_array(fits: Any, name: str, rule: str) -> None:
+    """Raise a ValueError that names an array and the rule for it, unless it fits."""
+    if not fits:
+        raise ValueError(f"the array {name} must {rule}")

@@ -20,15 +20,16 @@ from gcwsnet.net._net import Net
 from gcwsnet.net._targets import LabelIndicators, Labels, Numbers, Targets
 from gcwsnet.tables._coder import Coder
 from gcwsnet.tables._columns import MICROSECONDS_OF_A_DAY
-from gcwsnet.tables._preprocessing import WIDER, Preprocessing, TablePreprocessing
+from gcwsnet.tables._preprocessing import Preprocessing, TablePreprocessing
 from gcwsnet.tables._scaling import (
     CONSTANT,
     NUMERIC,
-    CodeScaling,
     ColumnScaling,
+    LevelScaling,
     LocalScaling,
     QuantileScaling,
     TermScaling,
+    WiderScaling,
     normal_places,
 )
 from gcwsnet.tables._schema import Column
@@ -141,8 +142,8 @@ def _preprocessed(graph: Graph, rows: Rows, preprocessing: Preprocessing) -> tup
     scaling, weight, incomplete = preprocessing.scaling, preprocessing.weight, preprocessing.incomplete
     dtype = rows.numbers.dtype
     out = _scaled(graph, rows, scaling)
-    source = scaling.source if isinstance(scaling, WIDER) else np.arange(preprocessing.n_features)
-    never_negative = np.arange(len(source)) >= preprocessing.n_features
+    source = scaling.source if isinstance(scaling, WiderScaling) else np.arange(preprocessing.n_features)
+    never_negative = np.arange(len(source)) >= preprocessing.n_features  # hat functions and values of codes
     if weight is not None:
         out = _rounded(out.cast(np.float64) * weight[source], dtype)
         never_negative &= weight[source] >= 0
@@ -168,7 +169,7 @@ def _scaled(graph: Graph, rows: Rows, scaling: object) -> Value:
         return _quantiles(graph, x, scaling)
     if isinstance(scaling, LocalScaling):
         return _local(graph, rows, scaling)
-    if isinstance(scaling, CodeScaling):
+    if isinstance(scaling, LevelScaling):
         return _codes(graph, rows, scaling)
     raise NotImplementedError(
         f"a scaling of the type {type(scaling).__name__} cannot be exported; fit with scale='numeric'"
@@ -270,8 +271,8 @@ def _local(graph: Graph, rows: Rows, scaling: LocalScaling) -> Value:
     return graph.joined([standardised, hats.cast(rows.numbers.dtype)])
 
 
-def _codes(graph: Graph, rows: Rows, scaling: CodeScaling) -> Value:
-    """Return standardised columns and those of the values of codes; see `CodeScaling.transform`."""
+def _codes(graph: Graph, rows: Rows, scaling: LevelScaling) -> Value:
+    """Return standardised columns and those of the values of codes; see `LevelScaling.transform`."""
     standardised = _scaled(graph, rows, scaling.standardised)
     if not len(scaling.values):
         return standardised

@@ -83,8 +83,8 @@ class Model:
     """
 
     def __init__(self, path: Path, n_jobs: int | None) -> None:
-        path, arrays, description = read_model(path)
-        self.predictor = Predictor.of_file(path, arrays, description, n_jobs=n_jobs)
+        _, arrays, description = read_model(path)
+        self.predictor = Predictor.of_file(arrays, description, n_jobs=n_jobs)
         self.n_features: int = self.predictor.coder.n_features
         self.schema: Schema | None = self.predictor.coder.schema
         files = description.get("files")  # None for a model that was trained in Python

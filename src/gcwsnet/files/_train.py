@@ -17,10 +17,16 @@ import numpy as np
 
 from gcwsnet._atomic import locked, remove_left_overs, require_separate, write_file, written_beside
 from gcwsnet._threads import n_threads
-from gcwsnet.estimators._format import check_file_coder
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet, GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._input import set_inputs
-from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, read_model, save_model
+from gcwsnet.estimators._model_file import (
+    FILE_IN_FOLDER,
+    check_file_coder,
+    estimator_of,
+    load_with_description,
+    read_model,
+    save_model,
+)
 from gcwsnet.estimators._stream import WarmUp
 from gcwsnet.estimators._tensor_file import Arrays, Description
 from gcwsnet.files._batches import Batches, shuffled

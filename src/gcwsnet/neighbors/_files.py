@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,23 @@ from scipy import sparse
 import gcwsnet
 from gcwsnet._atomic import locked, remove_left_overs, write_file, written_beside
 from gcwsnet._validation import MAX_COLUMNS
+from gcwsnet.estimators._tensor_file import (
+    ANYTHING,
+    FLAG,
+    LIST,
+    OBJECT,
+    TEXT,
+    check_entries,
+    choice,
+    integer,
+    or_null,
+    require,
+    require_array,
+)
 from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.neighbors._settings import IndexSettings
 from gcwsnet.neighbors._store import Ids, Segment, Store
 from gcwsnet.tables._batch import canonical_csr
-from gcwsnet.tables._format import Fields, require_array
 
 MANIFEST = "index.json"
 FORMAT_VERSION = 2
@@ -49,6 +61,20 @@ ARRAYS = {
     "row-starts": (("<i4", "<i8"), ("rows + 1",)),
 }
 """The types of each array, and the names of the sizes of its axes, by which they are written and checked."""
+
+
+MANIFEST_RULES = {
+    "format_version": ANYTHING,
+    "gcwsnet_version": ANYTHING,
+    "hash_version": ANYTHING,
+    "settings": dict.fromkeys((one.name for one in fields(IndexSettings)), ANYTHING) | {"seed": integer(0, 2**64 - 1)},
+    "rows": or_null(OBJECT),
+    "arrays": OBJECT,
+    "n_features": or_null(integer(1, MAX_COLUMNS)),
+    "feature_names": or_null(LIST),
+    "metadata": OBJECT,
+}
+"""The entries of index.json; `IndexSettings` checks the settings."""
 
 
 def write_store(folder: Path, store: Store, described: dict[str, Any], threads: int) -> None:
@@ -209,58 +235,55 @@ def _read_manifest(folder: Path) -> tuple[IndexSettings, dict[str, Any]]:
     try:
         if digest != _digest(json.dumps(manifest, indent=1, allow_nan=False, sort_keys=True)):
             raise ValueError("its content does not fit its checksum")
-        return _checked_settings(Fields(manifest, "index")), manifest
+        return _checked_settings(manifest), manifest
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {error}; take another copy") from error
 
 
-def _checked_settings(index: Fields) -> IndexSettings:
+def _checked_settings(index: Any) -> IndexSettings:
     """Return the settings of a manifest, all of whose entries have been checked."""
-    settings = _settings_of(index.part("settings"))
-    n_features = None if index.get("n_features") is None else index.integer("n_features", 1, MAX_COLUMNS)
-    if index.get("feature_names") is not None:
-        names = index.items("feature_names")
-        sound = len(names) == n_features and all(isinstance(one, str) for one in names)
-        index.require(sound, "feature_names", f"be {n_features} texts, one for each column")
-    index.part("metadata")
-    arrays = index.part("arrays")
+    check_entries(index, MANIFEST_RULES, "index")
+    settings = _settings_of(index["settings"])
+    n_features, names = index["n_features"], index["feature_names"]
+    sound = names is None or (len(names) == n_features and all(isinstance(one, str) for one in names))
+    require(sound, "index.feature_names", f"be {n_features} texts, one for each column", names)
+    arrays = index["arrays"]
     sizes = {"numbers of a row": settings.packing.n_columns}
-    names = ["codes", *(["ids"] if "ids" in arrays.content else ["id-texts", "id-ends"])]
+    names = ["codes", *(["ids"] if "ids" in arrays else ["id-texts", "id-ends"])]
     if settings.bands is not None:
         names += ["bucket-keys", "bucket-rows"]
         sizes["bands"] = settings.bands.n_bands
-    index.require((index.get("rows") is not None) == settings.keep_rows, "rows", "be there if rows are kept, else null")
+    kept = index["rows"]
+    require((kept is not None) == settings.keep_rows, "index.rows", "be there if rows are kept, else null", kept)
     if settings.keep_rows:
-        kept = index.part("rows")
-        names += ["row-values", "row-columns", "row-starts"] if kept.choice("csr", [True, False]) else ["rows"]
-        sizes["columns"] = kept.integer("columns", 1, MAX_COLUMNS)
-        kept.require(n_features in (None, sizes["columns"]), "columns", f"be n_features={n_features}")
+        check_entries(kept, {"csr": FLAG, "columns": integer(1, MAX_COLUMNS)}, "index.rows")
+        names += ["row-values", "row-columns", "row-starts"] if kept["csr"] else ["rows"]
+        sizes["columns"] = kept["columns"]
+        fits = n_features in (None, sizes["columns"])
+        require(fits, "index.rows.columns", f"be n_features={n_features}", sizes["columns"])
+    check_entries(arrays, dict.fromkeys(names, OBJECT), "index.arrays")
     for name in names:
-        one, (dtypes, axes) = arrays.part(name), ARRAYS[name]
-        one.choice("dtype", [settings.packing.dtype.newbyteorder("<").str] if name == "codes" else dtypes)
-        one.require(
-            bool(re.fullmatch(rf"{name}-[0-9a-f]{{16}}\.npy", one.text("file"))), "file", "be a file of its own"
-        )
-        one.text("sha256")
-        shape = one.items("shape")
+        dtypes, axes = ARRAYS[name]
+        if name == "codes":
+            dtypes = (settings.packing.dtype.newbyteorder("<").str,)
+        rules = {"dtype": choice(*dtypes), "file": TEXT, "sha256": TEXT, "shape": LIST}
+        check_entries(arrays[name], rules, f"index.arrays.{name}")
+        own = re.fullmatch(rf"{name}-[0-9a-f]{{16}}\.npy", arrays[name]["file"])
+        require(own, f"index.arrays.{name}.file", "be a file of its own", arrays[name]["file"])
+        shape = arrays[name]["shape"]
         expected = ", ".join(str(sizes.get(axis, axis)) for axis in axes)
         sound = len(shape) == len(axes) and all(type(size) is int and 0 <= size < 2**48 for size in shape)
         sound = sound and all(sizes.setdefault(axis, size) == size for axis, size in zip(axes, shape, strict=True))
-        one.require(sound, "shape", f"be [{expected}]")
+        require(sound, f"index.arrays.{name}.shape", f"be [{expected}]", shape)
         sizes["rows + 1"] = sizes["rows"] + 1
-    arrays.only(names)
     return settings
 
 
-def _settings_of(part: Fields) -> IndexSettings:
-    part.integer("seed", 0, 2**64 - 1)
+def _settings_of(given: dict[str, Any]) -> IndexSettings:
     try:
-        content = dict(part.content)
-        checked = IndexSettings.checked(random_state=content.pop("seed"), **content)
+        return IndexSettings.checked(random_state=given["seed"], **{k: v for k, v in given.items() if k != "seed"})
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{part.name}: {error}") from error
-    part.only(asdict(checked))
-    return checked
+        raise ValueError(f"index.settings: {error}") from error
 
 
 def _read_array(folder: Path, described: dict[str, Any], verify: bool) -> NDArray[Any]:

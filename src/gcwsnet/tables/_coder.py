@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,8 +23,8 @@ from gcwsnet._validation import (
     without_nan,
 )
 from gcwsnet.hashing._hasher import Hasher
-from gcwsnet.tables._format import check_coder
-from gcwsnet.tables._preprocessing import KINDS, AnyPreprocessing, preprocessing_from_state
+from gcwsnet.tables._preprocessing import AnyPreprocessing, preprocessing_from_state
+from gcwsnet.tables._scaling import KINDS
 from gcwsnet.tables._schema import Schema
 
 if TYPE_CHECKING:
@@ -171,11 +172,11 @@ class Coder:
     temperature: float = 1.0
     selection: tuple[Candidate, ...] = ()
     schema: Schema | None = None
-    _hasher: Hasher = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        hasher = Hasher(**self._hasher_parameters, seed=self.seed, n_features=self.preprocessing.n_columns)
-        object.__setattr__(self, "_hasher", hasher)
+    @cached_property
+    def _hasher(self) -> Hasher:
+        """The hasher of preprocessed rows, which a kernel machine does not need."""
+        return Hasher(**self._hasher_parameters, seed=self.seed, n_features=self.preprocessing.n_columns)
 
     @property
     def _hasher_parameters(self) -> dict[str, Any]:
@@ -273,8 +274,7 @@ class Coder:
 
     @classmethod
     def from_state(cls, arrays: Arrays, description: dict[str, Any]) -> Coder:
-        """Return the coder whose state this is, which may come from a file of a stranger."""
-        check_coder(arrays, description)
+        """Return the coder whose state this is."""
         preprocessing = preprocessing_from_state(arrays, description["preprocessing"])
         settings = CoderSettings(**description["settings"])
         settings.check()

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from gcwsnet import _sparse as sparse
 from gcwsnet._validation import Matrix
 from gcwsnet.tables._preprocessing import (
-    WIDER,
     AnyPreprocessing,
     Preprocessing,
     TablePreprocessing,
     split_columns,
 )
-from gcwsnet.tables._scaling import CONSTANT, NUMERIC, QuantileScaling, TermScaling
+from gcwsnet.tables._scaling import CONSTANT, NUMERIC, QuantileScaling, TermScaling, WiderScaling
 
 
 def keep_constants(preprocessing: AnyPreprocessing, X: Matrix) -> AnyPreprocessing:
@@ -79,7 +78,7 @@ def _reactivate(preprocessing: Preprocessing, X: Matrix) -> Preprocessing | None
     columns = np.flatnonzero(scaling.kind == CONSTANT)
     if not len(columns):
         return None
-    standardised = scaling.standardised if isinstance(scaling, WIDER) else scaling
+    standardised = scaling.standardised if isinstance(scaling, WiderScaling) else scaling
     shift, divisor = standardised.shift[columns], standardised.divisor[columns]
     with np.errstate(over="ignore"):
         distance = np.fmax.reduce(np.abs(X[:, columns] - shift), axis=0, initial=0.0)
@@ -110,7 +109,7 @@ def _reactivate_quantiles(preprocessing: Preprocessing, scaling: QuantileScaling
 
 def _with(scaling: Any, name: str, columns: NDArray[np.int64], numbers: NDArray[np.float64]) -> Any:
     """Return a scaling by columns with another shift or divisor of some columns."""
-    if isinstance(scaling, WIDER):
+    if isinstance(scaling, WiderScaling):
         return replace(scaling, standardised=_with(scaling.standardised, name, columns, numbers))
     changed = getattr(scaling, name).copy()
     changed[columns] = numbers

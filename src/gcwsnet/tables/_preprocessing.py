@@ -10,35 +10,19 @@ from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
 from gcwsnet._memory import require_columns
-from gcwsnet._validation import Matrix, as_floats, check_choice, rounded
+from gcwsnet._validation import Matrix, as_floats, rounded
 from gcwsnet.tables._relevance import column_weights, explained, explained_by_values, with_least
 from gcwsnet.tables._scaling import (
-    KINDS_OF_COLUMNS,
-    KINDS_OF_TERMS,
+    FOR_DENSE_ROWS,
     SCALINGS,
-    CodeScaling,
-    ColumnScaling,
-    LocalScaling,
-    QuantileScaling,
-    TermScaling,
-    code_columns,
-    kinds_of_columns,
-    learn_codes,
-    learn_local,
-    learn_quantiles,
-    learn_scaling,
-    learn_terms,
+    LevelScaling,
+    Scaling,
+    WiderScaling,
+    categorical_columns,
+    fit_scaling,
 )
 
-Scaling: TypeAlias = "ColumnScaling | QuantileScaling | LocalScaling | CodeScaling | TermScaling"
-
 Arrays = dict[str, NDArray[Any]]
-
-FOR_DENSE_ROWS = ("quantile", "local", "codes")
-
-WIDER = (LocalScaling, CodeScaling)
-
-KINDS = (*SCALINGS, *FOR_DENSE_ROWS, *KINDS_OF_TERMS)
 
 
 @dataclass(frozen=True)
@@ -48,7 +32,7 @@ class Recipe:
     Attributes
     ----------
     scale : str or None
-        The scaling of columns, see `learn_scaling_of`; None leaves them as they are.
+        The scaling of columns, see `fit_scaling`; None leaves them as they are.
     relevance : float
         The power of the columns' relevance that they are multiplied by; 0 treats all alike.
     indicators : bool
@@ -69,7 +53,7 @@ class Preprocessing:
     recipe : Recipe
     n_features : int
         The columns of the rows.
-    scaling : ColumnScaling, QuantileScaling, LocalScaling, CodeScaling, TermScaling or None
+    scaling : ColumnScaling, QuantileScaling, LocalScaling, LevelScaling, TermScaling or None
     weight : array of float64, shape (n_features,), or None
         The factor of each column after scaling.
     incomplete : array of int64
@@ -85,14 +69,14 @@ class Preprocessing:
     @property
     def n_columns(self) -> int:
         """The columns of the result."""
-        n_scaled = len(self.scaling.source) if isinstance(self.scaling, WIDER) else self.n_features
+        n_scaled = len(self.scaling.source) if isinstance(self.scaling, WiderScaling) else self.n_features
         return n_scaled + len(self.incomplete)
 
     def transform(self, X: Matrix) -> Matrix:
         """Return rows as they are hashed, dense or CSR as they came; a missing value stays NaN."""
         out = X if self.scaling is None else self.scaling.transform(X)
         if self.weight is not None:
-            weight = self.weight[self.scaling.source] if isinstance(self.scaling, WIDER) else self.weight
+            weight = self.weight[self.scaling.source] if isinstance(self.scaling, WiderScaling) else self.weight
             out = _weighted(as_floats(out), weight)
         if not len(self.incomplete):
             return out
@@ -103,7 +87,8 @@ class Preprocessing:
 
     def state(self, prefix: str = "preprocessing.") -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays, whose names start with `prefix`, and as what JSON can hold."""
-        arrays = _scaling_state(self.scaling) | {"incomplete": self.incomplete}
+        arrays: Arrays = {} if self.scaling is None else self.scaling.state()
+        arrays["incomplete"] = self.incomplete
         if self.weight is not None:
             arrays["weight"] = self.weight
         named = {f"{prefix}{name}": array for name, array in arrays.items() if len(array)}
@@ -117,7 +102,8 @@ class Preprocessing:
         n_features = description["n_features"]
         incomplete = own.pop("incomplete", np.empty(0, dtype=np.int64))
         weight = own.pop("weight", None)
-        scaling = _scaling_from_state(settings["scale"], own)
+        scale = settings["scale"]
+        scaling = None if scale is None else SCALINGS[scale].from_state(scale, own)
         return cls(Recipe(**settings), n_features, scaling, weight, incomplete)
 
 
@@ -184,12 +170,12 @@ def preprocessing_from_state(arrays: Arrays, description: dict[str, Any]) -> Any
     return TablePreprocessing(arrays["preprocessing.numeric"].astype(bool), *parts)
 
 
-def learn_preprocessing(
+def fit_preprocessing(
     X: Matrix,
     recipe: Recipe,
     target: NDArray[Any] | None = None,
     numeric: NDArray[np.bool_] | None = None,
-    codes: NDArray[np.int64] | None = None,
+    levels: NDArray[np.int64] | None = None,
 ) -> AnyPreprocessing:
     """Return the preprocessing of rows like X.
 
@@ -199,22 +185,22 @@ def learn_preprocessing(
         Real numbers; NaN is a missing one.
     recipe : Recipe
     target : array of shape (n,) or (n, m), optional
-        The numbers of classes, or numbers, that columns may be relevant for; needed if their relevance counts. "codes"
-        are told by them.
+        The numbers of classes, or numbers, that columns may be relevant for; needed if their relevance counts.
+        Categorical integers are told from numbers by them.
     numeric : array of bool, shape (D,), optional
         The columns of a CSR matrix that are numbers and treated like dense ones.
-    codes : array of int64, optional
-        The columns of codes, counted among the columns of numbers, where they are known.
+    levels : array of int64, optional
+        The columns of categorical integers, counted among the columns of numbers, where they are known.
     """
     if recipe.relevance and target is None:
         raise ValueError("the relevance of columns needs the targets that they may be relevant for")
     is_table = numeric is not None and sparse.issparse(X) and numeric.any()
     parts = [X] if numeric is None or not is_table else list(split_columns(X, numeric))
-    if recipe.scale == "codes" and codes is None and target is not None and not sparse.issparse(parts[0]):
-        codes = code_columns(parts[0], target)
-    scalings = [learn_scaling_of(parts[0], recipe.scale, codes)]
+    if recipe.scale == "codes" and levels is None and target is not None and not sparse.issparse(parts[0]):
+        levels = categorical_columns(parts[0], target)
+    scalings = [fit_scaling(parts[0], recipe.scale, levels)]
     for_sparse = replace(recipe, scale="numeric") if recipe.scale in FOR_DENSE_ROWS else recipe
-    scalings += [learn_scaling_of(others, for_sparse.scale) for others in parts[1:]]
+    scalings += [fit_scaling(others, for_sparse.scale) for others in parts[1:]]
     weights: list[NDArray[np.float64] | None] = [None] * len(parts)
     if recipe.relevance and target is not None:
         shares = [_explained_by(*part, target) for part in zip(parts, scalings, strict=True)]
@@ -226,65 +212,15 @@ def learn_preprocessing(
     return TablePreprocessing(numeric, first, _fitted(parts[1], for_sparse, scalings[1], weights[1]))
 
 
-def learn_scaling_of(X: Matrix, scale: str | None, codes: NDArray[np.int64] | None = None) -> Scaling | None:
-    """Return the scaling that suits the columns of X.
-
-    Parameters
-    ----------
-    X : array or CSR of shape (n, D)
-        Real numbers; NaN is left out of account.
-    scale : {"numeric", "standard", "minmax", "quantile", "local", "codes", "idf", "unit", "tfidf"} or None
-        "numeric": numeric columns get mean 0 and standard deviation 1, binary ones stay 0 and 1, constant ones are
-        dropped. "standard": binary columns are treated like numeric ones. "minmax": columns are put into [0, 1].
-        "quantile": numeric columns are made normal by their ranks, for dense rows only. "local": "numeric", and numeric
-        columns also as hat functions over their quantiles, for dense rows only. "codes": "numeric", and a column of 0
-        and 1 for each value of columns of codes, for dense rows only. "idf": columns weigh the more the fewer rows have
-        them. "unit": rows get length 1. "tfidf": both.
-        Sparse rows are not shifted, only divided: by the root mean square of all entries of the column, zeros
-        included, or with "minmax" by the largest absolute value. A sparse column without an entry is divided by the
-        median of what the others are divided by.
-    codes : array of int64, optional
-        The columns of codes; without them all columns that may be codes.
-
-    Returns
-    -------
-    scaling : ColumnScaling, QuantileScaling, LocalScaling, CodeScaling, TermScaling or None
-
-    Examples
-    --------
-    >>> X = np.array([[170.0, 1.0, 5.0], [180.0, 0.0, 5.0], [190.0, 1.0, 5.0]])
-    >>> scaling = learn_scaling_of(X, "numeric")
-    >>> scaling
-    ColumnScaling('numeric': 1 numeric standardised, 1 binary left as they are, 1 constant dropped)
-    >>> scaling.transform(X).round(2) + 0.0
-    array([[-1.22,  1.  ,  0.  ],
-           [ 0.  ,  0.  ,  0.  ],
-           [ 1.22,  1.  ,  0.  ]])
-    """
-    if scale is None:
-        return None
-    check_choice("scale", scale, KINDS)
-    X = as_floats(X)
-    if scale in KINDS_OF_TERMS:
-        return learn_terms(X, scale)
-    if scale in FOR_DENSE_ROWS:
-        if sparse.issparse(X):
-            raise ValueError(f"scale={scale!r} is for dense rows; use 'numeric' or None for sparse ones")
-        if scale == "codes":
-            return learn_codes(X, codes)
-        return learn_local(X) if scale == "local" else learn_quantiles(X, kinds_of_columns(X))
-    return learn_scaling(X, scale)
-
-
 def _fitted(X: Matrix, recipe: Recipe, scaling: Scaling | None, weight: NDArray[np.float64] | None) -> Preprocessing:
     incomplete = incomplete_columns(X) if recipe.indicators else np.empty(0, dtype=np.int64)
     return Preprocessing(recipe, X.shape[1], scaling, weight, incomplete)
 
 
 def _explained_by(X: Matrix, scaling: Scaling | None, target: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the share of the targets' variance that each column explains; a code explains what its values do."""
+    """Return the share of the targets' variance that each column explains; levels count one by one."""
     shares = explained(X, target)
-    if isinstance(scaling, CodeScaling) and len(scaling.columns):
+    if isinstance(scaling, LevelScaling) and len(scaling.columns):
         by_value, _ = explained_by_values(X[:, scaling.columns], target)
         shares[scaling.columns] = np.maximum(shares[scaling.columns], by_value)
     return shares
@@ -320,38 +256,3 @@ def _weighted(X: Matrix, weight: NDArray[np.float64]) -> Matrix:
         out.data = rounded(X.data * weight[X.indices], X.dtype)
         return out
     return rounded(X * weight, X.dtype)
-
-
-def _scaling_state(scaling: Scaling | None) -> Arrays:
-    """Return the arrays that are kept of a scaling beside its name."""
-    if scaling is None:
-        return {}
-    if isinstance(scaling, TermScaling):
-        return {"term_weight": scaling.weight}
-    kind = np.array([KINDS_OF_COLUMNS.index(one) for one in scaling.kind], dtype=np.uint8)
-    if isinstance(scaling, QuantileScaling):
-        return {"kind": kind, "quantiles": scaling.quantiles}
-    columns = scaling.standardised if isinstance(scaling, WIDER) else scaling
-    arrays: Arrays = {"kind": kind, "shift": columns.shift, "divisor": columns.divisor}
-    if isinstance(scaling, CodeScaling):
-        return arrays | {"codes": scaling.columns, "code_counts": scaling.counts, "code_values": scaling.values}
-    return arrays | {"knots": scaling.knots} if isinstance(scaling, LocalScaling) else arrays
-
-
-def _scaling_from_state(scale: str | None, arrays: Arrays) -> Scaling | None:
-    """Return the scaling that arrays were kept of; those of no columns are not kept."""
-    none = np.empty(0)
-    if scale is None:
-        return None
-    if scale in KINDS_OF_TERMS:
-        return TermScaling(scale, arrays.get("term_weight", none))
-    kind = np.array(KINDS_OF_COLUMNS)[arrays.get("kind", none.astype(np.uint8))]
-    if scale == "quantile":
-        return QuantileScaling(kind, arrays.get("quantiles", np.empty((0, 1))))
-    shift, divisor = arrays.get("shift", none), arrays.get("divisor", none)
-    columns = ColumnScaling("numeric" if scale in FOR_DENSE_ROWS else scale, kind, shift, divisor)
-    if scale == "codes":
-        whole = none.astype(np.int64)
-        codes, counts = arrays.get("codes", whole), arrays.get("code_counts", whole)
-        return CodeScaling(columns, codes, counts, arrays.get("code_values", none))
-    return LocalScaling(columns, arrays.get("knots", np.empty((0, 8)))) if scale == "local" else columns
