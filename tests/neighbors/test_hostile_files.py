@@ -75,7 +75,7 @@ def array(folder: Path, name: str) -> Any:
         ({"arrays.codes.shape": [60, -64]}, "index.arrays.codes.shape must be 2 numbers"),
         ({"arrays.codes.shape": [0, 64]}, "it must begin with the type |u1 and the shape [0, 64]"),
         ({"arrays.codes.file": ["a"]}, "index.arrays.codes.file must be a text"),
-        ({"arrays.colour": {}}, "index.arrays.colour must be one of the arrays"),
+        ({"arrays.colour": {}}, "index.arrays has an entry 'colour'"),
         ({"arrays": {}}, "index.arrays.codes is missing"),
     ],
 )
