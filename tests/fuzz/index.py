@@ -81,7 +81,8 @@ def check_index(data: bytes) -> str:
         try:
             index = GCWSIndex.load(folder)
         except (ValueError, FileNotFoundError) as error:
-            assert str(folder) in str(error), "an error that does not name the place"
+            if str(folder) not in str(error):
+                raise AssertionError(f"an error that does not name the place: {error}") from error
             return type(error).__name__
         if getattr(index, "n_features_in_", 3) <= 1000:
             _use(index, Path(name) / "again")

@@ -252,7 +252,7 @@ class Store:
         if ids is None:
             first = self.next_id()
             if first + n_rows > 2**63:
-                raise ValueError(f"ids must be below 2**63, and the largest one is {first - 1}; give ids for these rows")
+                raise ValueError(f"ids must be below 2**63, and the largest one is {first - 1}; give ids")
             return Ids(np.arange(first, first + n_rows, dtype=np.int64))
         made = Ids.checked(ids, n_rows)
         self._refuse_known(made)
