@@ -133,8 +133,10 @@ FUZZ_SECONDS ?= 300
 FUZZ_SEED ?= $(shell date +%s)
 FUZZ_FAULTS ?= 100
 FUZZ_KILLS ?= 200
-fuzz: setup ## mutated files against the readers and the loaders, faults and kills; FUZZ_SECONDS=3600 for more
-	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --faults $(FUZZ_FAULTS) --kills $(FUZZ_KILLS)
+FUZZ_OVERLAPS ?= 20
+fuzz: setup ## mutated files against the readers and the loaders, faults, kills and overlaps; FUZZ_SECONDS=3600 for more
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --faults $(FUZZ_FAULTS) --kills $(FUZZ_KILLS) \
+	  --overlaps $(FUZZ_OVERLAPS)
 
 # The readers alone, by libFuzzer, which clang has.
 NATIVE_FUZZ := build/fuzz

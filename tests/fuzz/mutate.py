@@ -1,10 +1,12 @@
-"""Inputs made of other inputs, by a generator with a seed: bytes, and values of JSON."""
+"""Inputs made of other inputs, by a generator with a seed: bytes, values of JSON, and arrays."""
 
 from __future__ import annotations
 
 import copy
 from random import Random
 from typing import Any
+
+import numpy as np
 
 TOKENS = [
     *(b'"', b"''", b'""', b"\n", b"\r\n", b"\r", b",", b":", b"#", b"\t", b" ", b"\x00", b"\xff", b"\xef\xbb\xbf"),
@@ -39,6 +41,25 @@ def mutated_bytes(random: Random, content: bytes, others: list[bytes]) -> bytes:
             first = random.randint(0, len(other))
             made[at:end] = other[first : first + random.choice([4, 20, 100])]
     return bytes(made)
+
+
+def mutated_array(random: Random, array: Any) -> Any:
+    """Return an array with another number, two numbers exchanged, another type or another shape."""
+    kind = random.randrange(6)
+    flat = array.reshape(-1).copy()
+    if kind < 2 and len(flat):
+        at, other = random.randrange(len(flat)), random.randrange(len(flat))
+        odd = [np.nan, np.inf, 0, 1, 200] if array.dtype.kind == "f" else [77, 0, np.iinfo(array.dtype).max]
+        flat[at], flat[other] = (random.choice(odd), flat[other]) if kind == 0 else (flat[other], flat[at])
+        return flat.reshape(array.shape)
+    if kind == 2:
+        return np.ascontiguousarray(array[: len(array) // 2])
+    if kind == 3:
+        with np.errstate(invalid="ignore"):
+            return array.astype(random.choice(["float32", "float64", "int8", "int64", "uint8"]))
+    if kind == 4:
+        return np.ascontiguousarray(array.T)
+    return np.concatenate([array, array])
 
 
 def mutated_json(random: Random, content: Any) -> Any:

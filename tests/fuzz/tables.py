@@ -17,7 +17,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
+from gcwsnet import GCWSNetClassifier
 from gcwsnet.files import Schema, read
+from gcwsnet.files._predict import Model
 from gcwsnet.tables._frames import encode_frame, learn_schema, open_frame
 from tests.fuzz.written import FINE
 
@@ -79,7 +81,10 @@ def make_table(random: Random) -> bytes:
 
 
 def check_table(data: bytes) -> str:
-    """A schema of the frame, and one of its CSV file, give all other frames and files the same rows."""
+    """A schema of the frame, and one of its CSV file, give all other frames and files the same rows.
+
+    A model of the frame makes the same predictions for all of them.
+    """
     columns = json.loads(data)
     frame = pd.DataFrame({f"c{i}": COLUMNS[kind][1](values) for i, (kind, values) in enumerate(columns)})
     frame["x"] = np.arange(float(len(frame)))
@@ -105,7 +110,26 @@ def check_table(data: bytes) -> str:
                 except (ValueError, TypeError, UserWarning):
                     continue
                 np.testing.assert_array_equal(found, expected, err_msg=f"{name}, {schema}")
+        if len(frame) > 1:
+            _check_predictions(frame, made, Path(folder) / "model")
     return FINE
+
+
+def _check_predictions(frame: pd.DataFrame, made: dict[str, Any], path: Path) -> None:
+    """A model of the frame, and the same model from its file, make the same predictions for every form."""
+    model = GCWSNetClassifier(8, hidden=4, epochs=1, search="off", random_state=0)
+    model.fit(frame, np.arange(len(frame)) % 2).save(path)
+    expected, of_file = model.predict_proba(frame), Model(path, None)
+    for name, form in made.items():
+        try:
+            if isinstance(form, Path):
+                batches = of_file.read([str(form)], labels_needed=False, reading=_header(form))
+                found = np.vstack([one.probabilities for one in of_file.predictions(batches)])
+            else:
+                found = model.predict_proba(form)
+        except (ValueError, TypeError, UserWarning):
+            continue
+        np.testing.assert_array_equal(found, expected, err_msg=name)
 
 
 def _made(frame: pd.DataFrame, folder: Path, types: dict[str, Any]) -> dict[str, Any]:
@@ -128,5 +152,8 @@ def _made(frame: pd.DataFrame, folder: Path, types: dict[str, Any]) -> dict[str,
 def _encoded(form: Any, schema: Schema) -> Any:
     if not isinstance(form, Path):
         return encode_frame(open_frame(form), schema)
-    header: dict[str, Any] = {"header": True} if form.suffix in (".csv", ".tsv") else {}
-    return np.vstack([batch.X for batch in read(form, schema=schema, **header)])
+    return np.vstack([batch.X for batch in read(form, schema=schema, **_header(form))])
+
+
+def _header(path: Path) -> dict[str, Any]:
+    return {"header": True} if path.suffix in (".csv", ".tsv") else {}

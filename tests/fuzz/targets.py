@@ -6,7 +6,6 @@ input is bytes, so that what was found can be kept as a file.
 
 from __future__ import annotations
 
-import base64
 import bz2
 import csv
 import gzip
@@ -33,11 +32,10 @@ import gcwsnet
 from gcwsnet import GCWSHasher, _core
 from gcwsnet.files import DataError, read
 from gcwsnet.hashing.reference import gcws
-from gcwsnet.neighbors import GCWSIndex
-from gcwsnet.neighbors._files import MANIFEST, _digest
 from tests.estimators.hostile import content, write
+from tests.fuzz.index import check_index, make_index
 from tests.fuzz.learning import check_threads, check_weights, make_threads, make_weights
-from tests.fuzz.mutate import mutated_bytes, mutated_json
+from tests.fuzz.mutate import mutated_array, mutated_bytes, mutated_json
 from tests.fuzz.tables import check_table, make_table
 from tests.fuzz.written import FINE, check_codes, check_graph, make_codes, make_graph
 from tests.net.learners import THREE_CLASSES, begin, coded_rows, numbers, run
@@ -214,30 +212,12 @@ def make_model(random: Random) -> bytes:
         description = mutated_json(random, description)
     if kind in (1, 2):
         one = random.choice(sorted(arrays))
-        arrays[one] = _mutated_array(random, arrays[one])
+        arrays[one] = mutated_array(random, arrays[one])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         write(path, arrays, description)
         data = path.read_bytes()
     return mutated_bytes(random, data, [data]) if kind == 3 else data
-
-
-def _mutated_array(random: Random, array: Any) -> Any:
-    kind = random.randrange(5)
-    flat = array.reshape(-1).copy()
-    if kind == 0 and len(flat):
-        flat[random.randrange(len(flat))] = (
-            random.choice([np.nan, np.inf, 0, 1, 200]) if array.dtype.kind == "f" else 77
-        )
-        return flat.reshape(array.shape)
-    if kind == 1:
-        return np.ascontiguousarray(array[: len(array) // 2])
-    if kind == 2:
-        with np.errstate(invalid="ignore"):
-            return array.astype(random.choice(["float32", "float64", "int8", "int64", "uint8"]))
-    if kind == 3:
-        return np.ascontiguousarray(array.T)
-    return np.concatenate([array, array])
 
 
 def check_model(data: bytes) -> str:
@@ -266,46 +246,6 @@ def check_model(data: bytes) -> str:
         return f"predict: {type(error).__name__}"
     assert np.isfinite(outputs).all(), "predictions that are not finite"
     return FINE
-
-
-@cache
-def saved_index() -> dict[str, bytes]:
-    """Return the files of an index."""
-    with tempfile.TemporaryDirectory() as folder:
-        index = GCWSIndex(32, threshold=0.7, random_state=0)
-        index.add(sparse.csr_array(np.abs(X)), ids=[f"row {i}" for i in range(len(X))]).save(folder)
-        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
-
-
-def make_index(random: Random) -> bytes:
-    """Return the files of an index, one of which is changed, as JSON."""
-    files = dict(saved_index())
-    if random.random() < 0.7:
-        manifest = mutated_json(random, json.loads(files[MANIFEST])["index"])
-        text = json.dumps(manifest, indent=1, sort_keys=True)
-        files[MANIFEST] = json.dumps({"sha256": _digest(text) if _is_text(text) else "", "index": manifest}).encode()
-    else:
-        name = random.choice(sorted(files))
-        files[name] = mutated_bytes(random, files[name], list(files.values()))
-    return json.dumps({name: base64.b64encode(one).decode() for name, one in files.items()}).encode()
-
-
-def _is_text(text: str) -> bool:
-    return text.isascii() or "\ud800" not in text
-
-
-def check_index(data: bytes) -> str:
-    """An index is refused by a ValueError, or it can be searched."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, some in json.loads(data).items():
-            (Path(folder) / name).write_bytes(base64.b64decode(some))
-        try:
-            index = GCWSIndex.load(folder)
-            _, similarities = index.query(np.abs(X[:5]), 3)
-        except (ValueError, FileNotFoundError) as error:
-            return type(error).__name__
-        assert np.isfinite(similarities).all()
-        return FINE
 
 
 def make_hash(random: Random) -> bytes:
@@ -387,3 +327,7 @@ TARGETS = {
 }
 if find_spec("onnx") is not None and find_spec("onnxruntime") is not None:
     TARGETS["graph"] = Target(make_graph, check_graph)
+if find_spec("distributed") is not None:
+    from tests.fuzz.partitions import check_partitions, make_partitions
+
+    TARGETS["partitions"] = Target(make_partitions, check_partitions)

@@ -170,6 +170,14 @@ def test_texts_as_ids_do_not_count_on() -> None:
         index.add(X)
 
 
+def test_ids_that_cannot_go_on_say_so() -> None:
+    index = GCWSIndex(8).add(X[:1], ids=[2**63 - 2])
+    assert index.add(X[1:2]).ids_[-1] == 2**63 - 1
+    with pytest.raises(ValueError, match=r"below 2\*\*63, and the largest one is 9223372036854775807; give ids"):
+        index.add(X[2:3])
+    assert index.add(X[2:3], ids=[0]).n_samples_fit_ == 3
+
+
 def test_what_fetch_rows_returns_is_checked() -> None:
     index = GCWSIndex(32, keep_rows=False, fetch_rows=lambda ids: X[ids][:, :3]).add(X)
     with pytest.raises(ValueError, match=r"fetch_rows must return rows of the shape \(\d+, 20\), got"):

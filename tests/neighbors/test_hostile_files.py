@@ -62,6 +62,11 @@ def array(folder: Path, name: str) -> Any:
         ({"settings.keep_rows": "yes"}, "index.settings: keep_rows must be True or False"),
         ({"settings": []}, "index.settings must be an object"),
         ({"n_features": -1}, "index.n_features must be a whole number"),
+        ({"n_features": None}, "index.rows.columns must be n_features=None"),
+        ({"format_version": True}, "in format True"),
+        ({"format_version": 2.0}, "in format 2.0"),
+        ({"hash_version": True}, "with hash version True"),
+        ({"settings.keep_rows": False}, "index.rows must be there if rows are kept, else null"),
         ({"feature_names": ["a"]}, "index.feature_names must be"),
         ({"rows.columns": 2**40}, "index.rows.columns must be a whole number"),
         ({"rows.columns": 3}, "index.rows.columns must be n_features"),
@@ -99,6 +104,11 @@ def test_entries_that_do_not_fit_are_named(entries: dict[str, Any], message: str
     ("name", "at", "value", "message"),
     [
         ("bucket-rows", (0, 3), 60, "bucket-rows must hold numbers from 0 to 59"),
+        ("bucket-rows", (1, slice(2)), 7, "bucket-rows must hold each row once in every band"),
+        ("bucket-keys", (1, 0), 2**32 - 1, "bucket-keys must ascend in every band"),
+        ("id-texts", 7, ord("0"), "id-texts must hold texts that differ"),
+        ("id-texts", 7, 0xFF, "id-texts must hold texts in UTF-8"),
+        ("id-texts", slice(7, 9), [0xC3, 0xA9], "id-texts must hold texts in UTF-8"),
         ("id-ends", 5, 10**9, "id-ends must rise from 0 to"),
         ("id-ends", 0, -1, "id-ends must rise from 0 to"),
         ("row-columns", 0, -1, "row-columns must hold numbers from 0 to 19"),
@@ -116,6 +126,42 @@ def test_numbers_that_point_at_what_is_not_there_are_named(
     change(folder, arrays={name: changed})
     with pytest.raises(ValueError, match=message):
         GCWSIndex.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("ids", 7, "ids must hold numbers that differ"),
+        ("rows", np.inf, "rows must hold finite numbers"),
+        ("codes", 0xFF, "codes must hold 0 in the bits after the last code of a row"),
+    ],
+)
+def test_numbers_of_a_dense_index_are_checked(name: str, value: Any, message: str, tmp_path: Path) -> None:
+    """Bits after the last code would be counted as codes that differ, so that there were fewer than no equal ones."""
+    GCWSIndex(9, bits=4).add(X).save(tmp_path)
+    changed = array(tmp_path, name)
+    changed[(3, -1) if changed.ndim == 2 else 3] = value
+    change(tmp_path, arrays={name: changed})
+    with pytest.raises(ValueError, match=message):
+        GCWSIndex.load(tmp_path)
+
+
+def test_kept_rows_of_another_width_are_refused(tmp_path: Path) -> None:
+    GCWSIndex(8).add(X).save(tmp_path)
+    change(tmp_path, arrays={"rows": array(tmp_path, "rows")[:, :5].copy()})
+    with pytest.raises(ValueError, match=re.escape("index.arrays.rows.shape must be [60, 20], got [60, 5]")):
+        GCWSIndex.load(tmp_path)
+
+
+@pytest.mark.parametrize("value", [7, 10**6])
+def test_buckets_that_were_not_verified_are_refused_when_they_are_saved(value: int, folder: Path) -> None:
+    changed = array(folder, "bucket-rows")
+    changed[0, changed[0] != 0] = value
+    change(folder, arrays={"bucket-rows": changed})
+    index, before = GCWSIndex.load(folder, verify=False).remove(NAMES[5:9]), (folder / MANIFEST).read_bytes()
+    with pytest.raises(ValueError, match="the buckets of this index are damaged; load it with verify=True"):
+        index.save(folder)
+    assert (folder / MANIFEST).read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["codes", MANIFEST])

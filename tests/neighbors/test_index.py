@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gcwsnet import GCWSHasher, _core, estimate_similarity, pgmm_kernel
+from gcwsnet._locks import lock_of
 from gcwsnet.kernels._pgmm import pgmm_pairs
 from gcwsnet.neighbors import GCWSIndex
 from tests.conftest import using_instruction_set
@@ -153,6 +155,34 @@ def test_removed_rows_are_not_found_and_places_close_up() -> None:
         np.testing.assert_array_equal(found, wanted)
     index.add(X[:1], ids=[0])  # an id that was removed is free again
     assert index.query(X[:1], 1).ids.tolist() == [[0]]
+
+
+@pytest.mark.parametrize("settings", [{}, {"threshold": 0.5, "recall": 0.5, "method": "bands"}, {"keep_rows": False}])
+@pytest.mark.parametrize("ids", [[0, 1, 2], ["a", "b", "c"]])
+def test_an_index_without_rows_finds_nothing(settings: dict[str, Any], ids: list[Any], tmp_path: Path) -> None:
+    index = GCWSIndex(8, **settings).add(X[:3], ids=ids).remove(ids)
+    index.save(tmp_path)
+    for empty in (index, GCWSIndex.load(tmp_path).set_params(**settings)):
+        assert all(len(part) == 0 for part in (*empty.pairs(0.5), *empty.query_threshold(X, 0.5), empty.ids_))
+        assert [len(one) for one in empty.radius_neighbors(X[:2], 0.5)[0]] == [0, 0]
+        assert len(empty.radius_neighbors(radius=0.5)[0]) == 0
+        for search in (lambda one: one.query(X, 1), lambda one: one.kneighbors(n_neighbors=1)):
+            with pytest.raises(ValueError, match="must be at most 0, the rows that can be neighbours"):
+                search(empty)
+        assert len(empty.add(X[:4]).ids_) == 4
+
+
+def test_merging_waits_for_a_thread_that_changes_the_other_index() -> None:
+    index, other = GCWSIndex(8).add(X[:3]), GCWSIndex(8).add(X[3:6], ids=[3, 4, 5])
+    merging = Thread(target=index.merge, args=(other,))
+    with lock_of(other).writing():
+        merging.start()
+        merging.join(0.2)
+        assert merging.is_alive()
+        assert index.n_samples_fit_ == 3
+        index.add(X[6:7], ids=[6])  # this one is free meanwhile, so that two merges cannot wait for each other
+    merging.join()
+    assert index.ids_.tolist() == [0, 1, 2, 6, 3, 4, 5]
 
 
 def test_rows_of_a_callback_are_compared_exactly(tmp_path: Path) -> None:

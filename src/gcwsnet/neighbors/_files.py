@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import hashlib
 import io
@@ -202,15 +203,18 @@ def read_store(folder: Path, *, verify: bool) -> tuple[Store, dict[str, Any]]:
     kept = manifest["rows"]
     if verify:
         try:
-            _check_content(arrays, None if kept is None else kept["columns"])
+            _check_content(arrays, settings, None if kept is None else kept["columns"])
         except ValueError as error:
             raise ValueError(f"{folder} is damaged, or no index that gcwsnet has written: {error}") from error
     rows = arrays.get("rows")
     if kept is not None and kept["csr"]:
         rows = canonical_csr(arrays["row-values"], arrays["row-columns"], arrays["row-starts"], kept["columns"])
-    ids = Ids(arrays["ids"]) if "ids" in arrays else Ids(None, arrays["id-texts"], arrays["id-ends"])
     buckets = (arrays["bucket-keys"], arrays["bucket-rows"]) if settings.bands is not None else None
-    return Store(settings, (Segment(settings, arrays["codes"], ids, rows, buckets, mapped=True),)), manifest
+    return Store(settings, (Segment(settings, arrays["codes"], _ids_of(arrays), rows, buckets, mapped=True),)), manifest
+
+
+def _ids_of(arrays: dict[str, NDArray[Any]]) -> Ids:
+    return Ids(arrays["ids"]) if "ids" in arrays else Ids(None, arrays["id-texts"], arrays["id-ends"])
 
 
 def _read_manifest(folder: Path) -> tuple[IndexSettings, dict[str, Any]]:
@@ -226,7 +230,7 @@ def _read_manifest(folder: Path) -> tuple[IndexSettings, dict[str, Any]]:
         version = manifest["format_version"], manifest["hash_version"]
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: it cannot be read ({error}); take another copy") from error
-    if version != (FORMAT_VERSION, HASH_VERSION):
+    if version != (FORMAT_VERSION, HASH_VERSION) or not all(type(one) is int for one in version):
         raise ValueError(
             f"{path} was written by gcwsnet {manifest.get('gcwsnet_version')} in format {version[0]} with hash version "
             f"{version[1]}; this is gcwsnet {gcwsnet.__version__}, which reads format {FORMAT_VERSION} with hash "
@@ -259,8 +263,7 @@ def _checked_settings(index: Any) -> IndexSettings:
         check_entries(kept, {"csr": FLAG, "columns": integer(1, MAX_COLUMNS)}, "index.rows")
         names += ["row-values", "row-columns", "row-starts"] if kept["csr"] else ["rows"]
         sizes["columns"] = kept["columns"]
-        fits = n_features in (None, sizes["columns"])
-        require(fits, "index.rows.columns", f"be n_features={n_features}", sizes["columns"])
+        require(n_features == sizes["columns"], "index.rows.columns", f"be n_features={n_features}", sizes["columns"])
     check_entries(arrays, dict.fromkeys(names, OBJECT), "index.arrays")
     for name in names:
         dtypes, axes = ARRAYS[name]
@@ -316,8 +319,8 @@ def _require_file(path: Path) -> None:
         raise ValueError("it is missing or no regular file")
 
 
-def _check_content(arrays: dict[str, NDArray[Any]], n_columns: int | None) -> None:
-    """Raise a ValueError that names the first array whose numbers point at what is not there."""
+def _check_content(arrays: dict[str, NDArray[Any]], settings: IndexSettings, n_columns: int | None) -> None:
+    """Raise a ValueError that names the first array whose numbers are not what an index can hold."""
     ends = {"bucket-rows": len(arrays["codes"]), "row-columns": n_columns}
     for name, array in arrays.items():
         end = ends.get(name)
@@ -331,6 +334,19 @@ def _check_content(arrays: dict[str, NDArray[Any]], n_columns: int | None) -> No
             starts, end = arrays[name], len(arrays[counted])
             sound = starts[0] == 0 and starts[-1] == end and bool((starts[1:] >= starts[:-1]).all())
             require_array(sound, name, f"rise from 0 to {end}")
+    used_bits = settings.n_hashes * settings.packing.held_bits % 8
+    if used_bits:
+        zero = (arrays["codes"][:, -1] >> used_bits == 0).all()
+        require_array(zero, "codes", "hold 0 in the bits after the last code of a row")
+    for keys, rows in zip(arrays.get("bucket-keys", ()), arrays.get("bucket-rows", ()), strict=True):
+        there = np.zeros(len(rows), dtype=bool)
+        for part in _chunks(rows):
+            there[part] = True
+        require_array(there.all(), "bucket-rows", "hold each row once in every band")
+        require_array((keys[1:] >= keys[:-1]).all(), "bucket-keys", "ascend in every band")
+        rises = (keys[1:] > keys[:-1]) | (rows[1:] > rows[:-1])
+        require_array(rises.all(), "bucket-rows", "ascend in every bucket")
+    _check_ids(arrays)
     if "row-columns" in arrays:
         columns = arrays["row-columns"]
         begins_row = np.zeros(len(columns) + 1, dtype=bool)
@@ -340,3 +356,26 @@ def _check_content(arrays: dict[str, NDArray[Any]], n_columns: int | None) -> No
             here = columns[at : at + step + 1]
             rises = (here[1:] > here[:-1]) | begins_row[at + 1 : at + len(here)]
             require_array(rises.all(), "row-columns", "hold the columns of each row in ascending order")
+
+
+def _check_ids(arrays: dict[str, NDArray[Any]]) -> None:
+    """Raise a ValueError for ids that do not differ, and for texts that are not UTF-8."""
+    ids = _ids_of(arrays)
+    if ids.is_text:
+        decoder = codecs.getincrementaldecoder("utf-8")("surrogatepass")
+        try:
+            for part in _chunks(ids.content):
+                decoder.decode(part.tobytes())
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            require_array(False, "id-texts", "hold texts in UTF-8")
+        starts = ids.ends[:-1][np.diff(ids.ends) > 0]
+        cut = (ids.content[starts] & 0xC0 == 0x80).any()  # a text that begins within a character
+        require_array(not cut, "id-texts", "hold texts in UTF-8, each of them whole")
+    keys = ids.keys()
+    order = np.argsort(keys, kind="stable")
+    equal = keys[order[1:]] == keys[order[:-1]]
+    suspects = np.unique(np.append(order[1:][equal], order[:-1][equal]))
+    if len(set(ids.take(suspects))) < len(suspects):  # texts of one key may differ
+        name, kind = ("id-texts", "texts") if ids.is_text else ("ids", "numbers")
+        require_array(False, name, f"hold {kind} that differ")

@@ -203,22 +203,26 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._store = self._filled().removed(Ids.checked(ids, len(ids)))
         return self
 
-    @writes
     def merge(self, other: GCWSIndex) -> GCWSIndex:
         """Add the rows of another index behind those of this one.
 
         Both have the same settings and seed, and no id in common. The index is then the same as if all rows had been
         added to it, and it is saved as the same bytes.
         """
-        theirs = other._filled()
-        store = self._store_or_new()
-        widths = {one.n_features_in_ for one in (self, other) if hasattr(one, "n_features_in_")}
+        other._filled()
+        return self._merge(other.__getstate__())  # of one moment; no thread waits for both indexes
+
+    @writes
+    def _merge(self, other: dict[str, Any]) -> GCWSIndex:
+        """Add the rows of an index, given by its attributes."""
+        store, before = self._store_or_new(), self.__dict__
+        widths = {one["n_features_in_"] for one in (before, other) if "n_features_in_" in one}
         if len(widths) > 1:
             raise ValueError(f"indexes can be merged if their rows have as many columns, got {sorted(widths)}")
-        self._store = store.merged(theirs, n_threads(self.n_jobs))
+        self._store = store.merged(other["_store"], n_threads(self.n_jobs))
         for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(other, name) and not hasattr(self, name):
-                setattr(self, name, getattr(other, name))
+            if name in other:
+                before.setdefault(name, other[name])
         return self
 
     def codes(self, X: Any) -> Codes:
@@ -484,7 +488,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self._store if hasattr(self, "_store") else Store(IndexSettings.checked(**self.get_params(deep=False)))
 
     def _checked_k(self, name: str, k: object, exclude_self: bool = False) -> int:
-        most = self._filled().n_live - exclude_self
+        most = max(0, self._filled().n_live - exclude_self)
         number = check_integer(name, k, 1, 2**31)
         if number > most:
             raise ValueError(f"{name} must be at most {most}, the rows that can be neighbours, got {name}={number}")
@@ -534,7 +538,6 @@ def spilling(index: GCWSIndex, out: Path, memory: int) -> Iterator[Callable[[], 
     earlier process left behind when it was killed is removed first.
     """
     folder, new, numbers = out / ".segments", not out.exists(), itertools.count()
-    described: dict[str, Any] = {"n_features": None, "feature_names": None, "metadata": {}}
 
     def spill() -> None:
         store = index._store
@@ -543,6 +546,7 @@ def spilling(index: GCWSIndex, out: Path, memory: int) -> Iterator[Callable[[], 
         if sum(one.nbytes + of_buckets * (one.built is None) * one.n_rows for one in fresh) < memory:
             return
         path = folder / str(next(numbers))
+        described = {"n_features": getattr(index, "n_features_in_", None), "feature_names": None, "metadata": {}}
         write_store(path, Store(store.settings, fresh), described, n_threads(index.n_jobs))
         index._store = Store(store.settings, mapped + read_store(path, verify=False)[0].segments)
 

@@ -199,9 +199,12 @@ class Segment:
         live, built = self.live.astype(bool), None
         if self.built is not None:
             keys, places = self.built
-            kept, shape = live[places], (len(places), self.n_live)
-            number = (np.cumsum(live) - 1).astype(np.uint32)
-            built = keys[kept].reshape(shape), number[places[kept]].reshape(shape)
+            shape, number = (len(places), self.n_live), (np.cumsum(live) - 1).astype(np.uint32)
+            try:
+                kept = live[places]
+                built = keys[kept].reshape(shape), number[places[kept]].reshape(shape)
+            except (IndexError, ValueError) as error:  # of files that were not verified
+                raise ValueError("the buckets of this index are damaged; load it with verify=True") from error
         rows = None if self.rows is None else take_rows(self.rows, live)
         return Segment(self.settings, self.codes[live], self.ids.where(live), rows, built)
 
@@ -248,6 +251,8 @@ class Store:
         """Return the ids of new rows; None goes on from the largest one."""
         if ids is None:
             first = self.next_id()
+            if first + n_rows > 2**63:
+                raise ValueError(f"ids must be below 2**63, and the largest one is {first - 1}; give ids")
             return Ids(np.arange(first, first + n_rows, dtype=np.int64))
         made = Ids.checked(ids, n_rows)
         self._refuse_known(made)
@@ -255,7 +260,7 @@ class Store:
 
     def next_id(self) -> int:
         """Return the number after the largest id, which is 0 for an empty store."""
-        if any(one.ids.is_text for one in self.segments):
+        if any(one.ids.is_text and one.n_live for one in self.segments):
             raise ValueError("the rows before have texts as ids, which cannot be continued; give ids")
         numbers = [one.ids.numbers for one in self.segments if one.n_rows]
         return 1 + max((int(one.max()) for one in numbers if one is not None), default=-1)
