@@ -111,6 +111,7 @@ def _search(index: GCWSIndex, rows: Any) -> list[Any]:
     for method in ("scan", "bands") if index.bands_ is not None else ("scan",):
         index.method, t = method, max(0.9, index.threshold or 0)
         k = min(3, index.n_samples_fit_)
+        parts: list[Any]
         parts = [index.query_threshold(rows[:5], t), index.pairs(t), *([index.query(rows[:5], k)] if k else [])]
         for part in parts:
             assert (np.abs(part.similarities) <= 1 + 1e-9).all(), "similarities that are none"

@@ -124,7 +124,7 @@ def _check_predictions(frame: pd.DataFrame, made: dict[str, Any], path: Path) ->
         try:
             if isinstance(form, Path):
                 batches = of_file.read([str(form)], labels_needed=False, reading=_header(form))
-                found = np.vstack([one.probabilities for one in of_file.predictions(batches)])
+                found = np.vstack([np.asarray(one.probabilities) for one in of_file.predictions(batches)])
             else:
                 found = model.predict_proba(form)
         except (ValueError, TypeError, UserWarning):

@@ -166,9 +166,10 @@ def test_an_index_without_rows_finds_nothing(settings: dict[str, Any], ids: list
         assert all(len(part) == 0 for part in (*empty.pairs(0.5), *empty.query_threshold(X, 0.5), empty.ids_))
         assert [len(one) for one in empty.radius_neighbors(X[:2], 0.5)[0]] == [0, 0]
         assert len(empty.radius_neighbors(radius=0.5)[0]) == 0
-        for search in (lambda one: one.query(X, 1), lambda one: one.kneighbors(n_neighbors=1)):
-            with pytest.raises(ValueError, match="must be at most 0, the rows that can be neighbours"):
-                search(empty)
+        with pytest.raises(ValueError, match="k must be at most 0, the rows that can be neighbours"):
+            empty.query(X, 1)
+        with pytest.raises(ValueError, match="n_neighbors must be at most 0, the rows that can be neighbours"):
+            empty.kneighbors(n_neighbors=1)
         assert len(empty.add(X[:4]).ids_) == 4
 
 

@@ -546,7 +546,8 @@ def spilling(index: GCWSIndex, out: Path, memory: int) -> Iterator[Callable[[], 
         if sum(one.nbytes + of_buckets * (one.built is None) * one.n_rows for one in fresh) < memory:
             return
         path = folder / str(next(numbers))
-        described = {"n_features": getattr(index, "n_features_in_", None), "feature_names": None, "metadata": {}}
+        n_features = getattr(index, "n_features_in_", None)
+        described: dict[str, Any] = {"n_features": n_features, "feature_names": None, "metadata": {}}
         write_store(path, Store(store.settings, fresh), described, n_threads(index.n_jobs))
         index._store = Store(store.settings, mapped + read_store(path, verify=False)[0].segments)
 
