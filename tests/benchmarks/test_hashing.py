@@ -1,20 +1,15 @@
 """The hashing benchmark, on so few rows that it is quick: what it finds, and what it says."""
 
 import json
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from benchmarks.hashing import peers, speed
-from benchmarks.hashing.cases import CASES, Case, binary_rows, dataset, uniform_rows
-from benchmarks.hashing.report import STYLES, HashingReport, Rates, check_picture, draw
+from benchmarks.hashing.cases import Case, binary_rows, dataset, uniform_rows
+from benchmarks.hashing.report import HashingReport, Rates
 from benchmarks.hashing.speed import measure
 from gcwsnet import _core
-from reproduction.datasets import load
-from tests.conftest import using_instruction_set
 
 TINY = [
     Case("dense", "dense rows", lambda: uniform_rows(40, 30), n_hashes=16),
@@ -82,78 +77,3 @@ def test_the_markdown_says_who_is_faster_and_what_is_left_out() -> None:
     assert "take 0.25 s." in text
     assert "The load of the machine was up to 1.5" in text
     assert text.endswith("Left out:\n\n- torch eager: not there")
-
-
-def test_the_markdown_says_where_nobody_is_faster() -> None:
-    text = report_of([Rates("a", "a", 1, 256, 10, 10, {"gcwsnet": 2.0, "NumPy": 1.0})], []).as_markdown()
-    assert "- Nowhere in this run." in text
-    assert "Left out" not in text
-
-
-def test_a_peer_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: Any) -> None:
-        raise RuntimeError("no compiler\nlong story")
-
-    monkeypatch.setattr(peers, "PEERS", [peers.Peer("compiled", "numpy", 1e6, broken)])
-    report = measure(TINY[:1], repetitions=1)
-    assert report.left_out == ["compiled for dense rows: no compiler"]
-
-
-def test_one_core_has_no_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed, "n_cores", lambda: 1)
-    report = measure(TINY[:1], repetitions=1)
-    assert "two threads" not in report.rates[0].rows_per_second
-    assert report.left_out == ["two threads: there is one core"]
-
-
-def test_a_run_leaves_the_instruction_set_as_it_was() -> None:
-    with using_instruction_set("baseline"):
-        report = measure(TINY[:1], repetitions=1)
-        assert _core.instruction_set() == "baseline"
-    assert not {"avx2", "baseline"} & set(report.rates[0].rows_per_second)
-
-
-def test_the_growth_is_drawn(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    report = measure([], repetitions=1, growth=GROWTH)
-    check_picture(tmp_path / "picture.png")
-    draw(report, tmp_path / "picture.png")
-    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
-    assert [path.name for path in tmp_path.iterdir()] == ["picture.png"]
-
-
-def test_every_peer_for_dense_rows_has_a_style_of_its_own() -> None:
-    names = {"gcwsnet", "full scan", "NumPy", "torch eager", "torch compiled", "datasketch", "RBFSampler"}
-    assert set(STYLES) == names
-    markers = [style[-1] for style, _ in STYLES.values()]
-    assert len(set(markers)) == len(markers) - 1  # the full scan has a hollow circle
-
-
-@pytest.mark.parametrize(
-    ("name", "rule"),
-    [("picture.doc", "must be one of .*png.*got"), ("no-folder/picture.png", "folder .* must exist")],
-)
-def test_a_picture_that_cannot_be_drawn_is_an_error_at_once(name: str, rule: str, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    with pytest.raises(ValueError, match=rule):
-        check_picture(tmp_path / name)
-
-
-def test_cases_are_found_by_their_names() -> None:
-    assert all(case.name == name for name, case in CASES.items())
-
-
-def test_real_rows_are_the_first_of_a_dataset() -> None:
-    assert np.array_equal(dataset("digits", 5), load("digits").X_train[:5])
-
-
-def test_rows_of_a_damaged_file_are_left_out(tmp_path: Path) -> None:
-    (tmp_path / "mnist.npz").write_bytes(b"not an npz file")
-    (notice,) = measure(TINY[2:], repetitions=1).left_out
-    assert notice.startswith(f"rows of a file: {tmp_path / 'mnist.npz'} must be an npz file")
-
-
-def test_every_dataset_that_is_hashed_has_a_name_that_load_knows() -> None:
-    for case in CASES.values():
-        with suppress(FileNotFoundError):
-            assert case.rows().shape[0] > 0

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import __main__ as benchmarks
 from benchmarks.hashing import old_core
 from benchmarks.hashing.cases import Case, binary_rows, dataset, uniform_rows
 from benchmarks.hashing.old_core import compare
@@ -47,15 +46,3 @@ def test_other_codes_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(old_core.HashingProcess, "ask", lambda *_: next(digests))
     with pytest.raises(RuntimeError, match=f"dense rows, p=1: the codes are not those of commit {COMMIT}"):
         compare("main", TINY, repetitions=1, say=lambda _: None)
-
-
-def test_a_command_that_fails_is_named() -> None:
-    with pytest.raises(RuntimeError, match=r"^ls --no-such-option failed: .*no-such-option"):
-        old_core.run("ls", "--no-such-option")
-
-
-@pytest.mark.parametrize("other", [["--plot", "picture.png"], ["--write-docs"]])
-def test_a_commit_is_compared_with_nothing_else(other: list[str]) -> None:
-    pytest.importorskip("matplotlib")
-    with pytest.raises(SystemExit, match="leave out --plot and --write-docs"):
-        benchmarks.main(["hashing", "--against", "main", *other])

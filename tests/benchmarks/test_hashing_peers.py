@@ -1,6 +1,5 @@
 """The peers compute Algorithm 1: with the parameters of the hasher they give the samples of the reference."""
 
-import sys
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -19,7 +18,7 @@ from gcwsnet.hashing.reference import gcws
 from gcwsnet.kernels import gmm_transform
 
 N_HASHES = 40
-LEAST_SHARE = 0.999  # of equal samples: a logarithm of NumPy or torch may round differently than the hasher's
+MIN_SHARE = 0.999  # of equal samples: a logarithm of NumPy or torch may round differently than the hasher's
 DRAW = partial(parameters, 0)
 
 
@@ -55,8 +54,8 @@ def share_of_equal_samples(make: Any, X: Any, p: float) -> float:
 @pytest.mark.parametrize("p", [1, 20])
 def test_numpy_gives_the_samples_of_the_reference(n_columns: int, p: float) -> None:
     X = rows(n_columns)
-    assert share_of_equal_samples(NumpyGCWS, X, p) >= LEAST_SHARE
-    assert share_of_equal_samples(NumpyGCWS, sparse.csr_matrix(X), p) >= LEAST_SHARE
+    assert share_of_equal_samples(NumpyGCWS, X, p) >= MIN_SHARE
+    assert share_of_equal_samples(NumpyGCWS, sparse.csr_matrix(X), p) >= MIN_SHARE
 
 
 @pytest.mark.usefixtures("torch")
@@ -64,21 +63,9 @@ def test_numpy_gives_the_samples_of_the_reference(n_columns: int, p: float) -> N
 @pytest.mark.parametrize("p", [1, 20])
 def test_eager_torch_gives_the_samples_of_the_reference(n_columns: int, p: float) -> None:
     X = rows(n_columns)
-    assert share_of_equal_samples(torch_gcws.TorchDenseEager, X, p) >= LEAST_SHARE
+    assert share_of_equal_samples(torch_gcws.TorchDenseEager, X, p) >= MIN_SHARE
     eager = partial(torch_gcws.TorchSparse, compiled=False)
-    assert share_of_equal_samples(eager, sparse.csr_matrix(X), p) >= LEAST_SHARE
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch, while it traces
-@pytest.mark.parametrize("n_columns", [70, 400])
-def test_compiled_torch_gives_the_samples_of_the_reference(n_columns: int, torch: Any) -> None:
-    """Traced but not compiled here, which takes long; a run compares the compiled ones before it times them."""
-    torch.compiler.reset()
-    X = rows(n_columns)
-    dense = partial(torch_gcws.TorchDenseCompiled, backend="eager")
-    assert share_of_equal_samples(dense, X, 1) >= LEAST_SHARE
-    ragged = partial(torch_gcws.TorchSparse, compiled=True, backend="eager")
-    assert share_of_equal_samples(ragged, sparse.csr_matrix(X), 1) >= LEAST_SHARE
+    assert share_of_equal_samples(eager, sparse.csr_matrix(X), p) >= MIN_SHARE
 
 
 def test_signed_rows_are_given_as_their_weights() -> None:
@@ -88,16 +75,8 @@ def test_signed_rows_are_given_as_their_weights() -> None:
     assert problem.features == range(40)
     numpy_gcws = NumpyGCWS(make_table(X, problem.features, N_HASHES, DRAW), 1)
     samples, _ = gcws(X, N_HASHES)
-    assert np.mean(numpy_gcws.i_star(problem.weights(X)) == samples) >= LEAST_SHARE
+    assert np.mean(numpy_gcws.i_star(problem.weights(X)) == samples) >= MIN_SHARE
     assert np.array_equal(problem.weights(X), gmm_transform(X))
-
-
-def test_tables_have_the_law_of_algorithm_1() -> None:
-    """r and c are Gamma(2, 1), beta is uniform: means within five standard errors."""
-    _, beta, g, r = make_table(np.ones((1, 500)), range(500), 40)
-    c = np.exp(g + r * (1 - beta))
-    for values, mean, variance in ((r, 2, 2), (c, 2, 2), (beta, 0.5, 1 / 12)):
-        assert abs(values.mean() - mean) < 5 * np.sqrt(variance / values.size)
 
 
 def peer(name: str) -> Peer:
@@ -116,35 +95,3 @@ def test_a_peer_with_other_samples_is_not_timed() -> None:
 
     with pytest.raises(RuntimeError, match="of its samples are those of Algorithm 1"):
         peers.torch_peer(Wrong(), problem, problem.X)
-
-
-@pytest.mark.parametrize("kind", ["dense", "signed", "sparse", "zero-one", "p"])
-@pytest.mark.parametrize("name", ["NumPy", "torch eager", "datasketch", "RBFSampler", "rensa"])
-def test_a_peer_hashes_the_rows_it_can(name: str, kind: str) -> None:
-    one = peer(name)
-    pytest.importorskip(one.package)
-    X: Any = rows(20, signed=kind == "signed")
-    if kind in ("sparse", "zero-one"):
-        X = sparse.csr_matrix(X)
-    if kind == "zero-one":
-        X.data[:] = 1
-    problem = Problem(X, 2 if kind == "p" else 1, N_HASHES)
-    work = one.make(problem, X)
-    cannot = {"datasketch": kind == "p", "rensa": kind != "zero-one"}
-    assert (work is None) == cannot.get(name, False)
-    if work is not None:
-        result: Any = work()
-        assert (result.len() if name == "rensa" else len(result)) == X.shape[0]
-
-
-def test_slow_peers_get_fewer_rows() -> None:
-    problem = Problem(np.ones((4000, 784), dtype=np.float32), 1, 256)
-    given = {one.name: len(peers.some_rows(one, problem)) for one in PEERS}
-    assert given["datasketch"] < given["torch eager"] < given["NumPy"] < given["RBFSampler"]
-
-
-def test_a_peer_that_is_not_installed_is_left_out_with_a_notice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not there
-    there, notices = peers.installed([peer("NumPy"), peer("torch eager"), peer("torch compiled")])
-    assert [one.name for one in there] == ["NumPy"]
-    assert notices == ["torch eager and torch compiled: torch is not installed: pip install '.[bench]'"]

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks import __main__ as front
 from benchmarks import subject, timing
 from benchmarks.__main__ import SUBJECTS, main
 from benchmarks.hashing import peers, speed
@@ -36,36 +35,6 @@ def test_every_place_in_the_docs_belongs_to_a_subject() -> None:
         assert {(page.name, line) for line in lines if "benchmarks" in line} <= known
 
 
-def test_help_lists_the_subjects(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        main(["--help"])
-    assert exit_.value.code == 0
-    shown = capsys.readouterr().out
-    assert all(f"  {name} " in shown for name in SUBJECTS)
-
-
-@pytest.mark.parametrize("name", SUBJECTS)
-def test_each_subject_describes_its_options(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    module_of(name)
-    with pytest.raises(SystemExit) as exit_:
-        main([name, "--help"])
-    assert exit_.value.code == 0
-    assert ("--write-docs" in capsys.readouterr().out) == (SUBJECTS[name].page is not None)
-
-
-@pytest.mark.parametrize("arguments", [[], ["nothing"], ["kernels", "--write-docs"], ["kernels", "--rows", "0"]])
-def test_a_wrong_call_has_exit_code_2(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        main(arguments)
-    assert exit_.value.code == 2
-
-
-def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SUBJECTS, "kernels", front.Subject("title", None, ("no_such_package",)))
-    with pytest.raises(SystemExit, match=r"kernels needs no_such_package.*pip install '\.\[bench\]'"):
-        main(["kernels"])
-
-
 def table_of(name: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Run a subject, and return the lines of its tables."""
     module_of(name)
@@ -89,21 +58,6 @@ def test_hashing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
     lines = table_of("hashing", ["--rows", "zero-one", "--repetitions", "1"], capsys)
     assert lines[0] == "| rows | p | gcwsnet | full scan | NumPy |"
     assert lines[2].startswith("| 0/1, 100 of 10,000 columns | 1 |")
-
-
-def test_json_is_not_written_into_the_docs() -> None:
-    with pytest.raises(SystemExit, match="leave out --json"):
-        main(["hashing", "--json", "--write-docs"])
-
-
-@pytest.mark.parametrize("picture", ["picture.doc", "no-folder/picture.png"])
-def test_a_picture_that_cannot_be_drawn_is_refused_before_the_run(
-    picture: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("matplotlib")
-    with pytest.raises(SystemExit):
-        main(["hashing", "--plot", picture])
-    assert "argument --plot" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -225,16 +179,6 @@ def test_paper_settings(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--seeds", "1", "--only", "pendigits", "--without", "dense Adam", "mixed codes"]
     (line,) = table_of("paper-settings", arguments, capsys)[2:]
     assert line.startswith("| Pendigits | 2 | as they are | 256 | 1 | 32 | ")
-
-
-def test_a_dataset_that_is_missing_is_left_out(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    module_of("paper-settings")
-    monkeypatch.delenv("GCWSNET_DATA", raising=False)
-    monkeypatch.setenv("GCWSNET_CACHE", str(tmp_path))
-    main(["paper-settings", "--only", "pendigits"])
-    assert "Pendigits is left out: the dataset 'pendigits' " in capsys.readouterr().err
 
 
 @pytest.mark.slow

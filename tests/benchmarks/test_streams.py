@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from benchmarks.accuracy.runs import append_run, read_runs
-from benchmarks.streams.learners import LastLabel, StreamLearner, all_learners
+from benchmarks.streams.learners import LastLabel, StreamLearner
 from benchmarks.streams.prequential import missing_runs, prequential
-from benchmarks.streams.streams import ASLEEP, GENERATED, Rows, Stream, all_streams
+from benchmarks.streams.streams import Rows, Stream
 
 LAST = StreamLearner("last label", lambda _, n_classes, __: LastLabel(n_classes), random=False)
 
@@ -23,30 +23,6 @@ def test_a_batch_is_predicted_before_it_is_learned_from(batch: int, expected: li
     probabilities, seconds, _ = prequential(LAST, rows(), batch, 0)
     assert probabilities.argmax(axis=1).tolist() == expected
     assert len(seconds) == -(-7 // batch)
-
-
-@pytest.mark.parametrize("name", GENERATED)
-def test_generated_streams_have_all_classes_and_begin_the_same_for_any_seed(name: str) -> None:
-    stream = all_streams()[name].load(8000)
-    assert np.isfinite(stream.X).all()
-    assert set(stream.y.tolist()) == set(range(stream.n_classes))
-    assert all(0 < change < len(stream.y) for change in stream.changes)
-    assert np.array_equal(stream.X, all_streams()[name].load(8000).X)
-    if stream.n_known is not None:
-        assert set(stream.y[: stream.changes[0]].tolist()) == set(range(stream.n_known))
-
-
-def test_columns_that_wake_up_are_constant_before() -> None:
-    assert np.ptp(all_streams()["all columns wake up"].load(4000).X[:ASLEEP], axis=0).max() == 0
-
-
-@pytest.mark.parametrize("learner", all_learners(), ids=lambda one: one.name)
-def test_each_learner_gives_probabilities_of_all_classes(learner: StreamLearner) -> None:
-    pytest.importorskip(learner.needs)
-    stream = all_streams()["new class"].load(100)
-    probabilities, _, _ = prequential(learner, stream, 32, 0)
-    assert probabilities.shape == (len(stream.y), stream.n_classes)
-    assert np.allclose(probabilities.sum(axis=1), 1, atol=1e-6)
 
 
 def test_runs_go_on_where_they_stopped(tmp_path: Path) -> None:

@@ -1,20 +1,15 @@
 """The command ``python -m reproduction``, on the digits that come with scikit-learn."""
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from reproduction import EXPERIMENTS, Results
+from reproduction import EXPERIMENTS
 from reproduction.__main__ import main
-from reproduction.settings import gcws, svm
-from tests.reproduction.outcomes import outcome
+from reproduction.settings import svm
 
 Captured = pytest.CaptureFixture[str]
-REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -45,23 +40,6 @@ def test_list_says_what_is_done_and_which_datasets_are_missing(capsys: Captured)
     assert any(line.startswith("count-sketch-ratio") and "a formula, nothing to run" in line for line in lines)
     assert sum(line.endswith("; not available: pamap101)") for line in lines) == 2
     assert len(lines) == len({line.split()[0] for line in lines})
-
-
-def test_list_ends_quietly_when_its_reader_has_enough() -> None:
-    command = [sys.executable, "-m", "reproduction", "list", "--results", "none"]
-    reader, writer = os.pipe()
-    os.close(reader)
-    done = subprocess.run(command, cwd=REPOSITORY, stdout=writer, stderr=subprocess.PIPE, check=False)
-    os.close(writer)
-    assert (done.returncode, done.stderr) == (0, b"")
-
-
-def test_list_says_how_many_seeds_nets_have(capsys: Captured) -> None:
-    results = Results("results")
-    for seed in range(2):
-        results.save(outcome(gcws("semg", k=64, b=8, L=2, epochs=5, seed=seed), 50.0))
-    succeeds("list")
-    assert "(1 of 59 runs, 2 seeds, about " in capsys.readouterr().out
 
 
 def test_run_does_what_is_missing_and_says_beforehand_how_long_it_takes(capsys: Captured) -> None:

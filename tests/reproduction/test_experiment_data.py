@@ -39,20 +39,6 @@ def test_derived_and_rebuilt_datasets_are_called_so(empty_folders: Path) -> None
     assert datasets.availability("m-image") == (True, "available", "")
 
 
-def test_digits_are_always_available_and_have_the_sizes_that_are_listed() -> None:
-    assert datasets.availability("digits").available
-    data = datasets.load_rows({"dataset": "digits", "standardized": False})
-    assert datasets.sizes("digits") == (*map(len, (data.y_train, data.y_test)), data.X_train.shape[1])
-
-
-def test_some_rows_for_testing_are_spread_over_all_of_them() -> None:
-    data = datasets.load_rows({"dataset": "digits", "standardized": False})
-    X, y = datasets.subsample_test_rows(data.X_test, data.y_test, 100)
-    assert len(X) == len(y) == 90
-    np.testing.assert_array_equal(X[1], data.X_test[5])
-    assert len(datasets.subsample_test_rows(data.X_test, data.y_test, 450)[1]) == 450
-
-
 def test_the_split_of_the_authors_takes_the_rows_that_it_names(
     empty_folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,30 +55,3 @@ def test_the_split_of_the_authors_takes_the_rows_that_it_names(
     assert sorted(data.y_train) == np.flatnonzero(wanted).tolist()
     assert sorted(data.y_test) == np.flatnonzero(~wanted).tolist()
     assert np.mean(data.X_train[:, 0]) == pytest.approx(0, abs=1e-6)
-
-
-def test_a_regression_comes_with_scikit_learn() -> None:
-    data = datasets.load_rows({"dataset": "diabetes", "standardized": True})
-    assert datasets.sizes("diabetes") == (*map(len, (data.y_train, data.y_test)), data.X_train.shape[1])
-
-
-def test_a_moment_of_dailysports_has_its_sensors_and_the_label_of_its_row(
-    empty_folders: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows of 125 moments, each of which has its number among all moments 45 times; a label is the number of a row."""
-    moments = np.repeat(np.arange(5_000, dtype=np.float32), datasets.MOMENT).reshape(40, -1)
-    stored = Bunch(X_train=moments[:20], y_train=np.arange(20), X_test=moments[20:], y_test=np.arange(20, 40), DESCR="")
-    monkeypatch.setattr(datasets, "load", lambda *_, **__: stored)
-    monkeypatch.setattr(datasets, "MOMENTS", (1_000, 2_000))
-    assert not datasets.availability("dailysports-moments").available
-    assert "into the folder that GCWSNET_DATA names" in datasets.where_to_get("dailysports-moments")
-    (empty_folders / "dailysports.npz").touch()
-    assert datasets.availability("dailysports-moments").available
-    data = datasets.load_rows({"dataset": "dailysports-moments", "standardized": False})
-    assert data.origin == "derived"
-    assert (len(data.y_train), len(data.y_test)) == (1_000, 2_000)
-    assert datasets.sizes("dailysports-moments") == (*datasets.sizes("pamap101")[:2], data.X_train.shape[1])
-    X, y = np.concatenate([data.X_train, data.X_test]), np.concatenate([data.y_train, data.y_test])
-    assert len(np.unique(X[:, 0])) == len(y)
-    np.testing.assert_array_equal(X, np.repeat(X[:, :1], datasets.MOMENT, axis=1))
-    np.testing.assert_array_equal(X[:, 0] // 125, y)

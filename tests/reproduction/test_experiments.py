@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reproduction import EXPERIMENTS, Results
+from reproduction import EXPERIMENTS
 from reproduction.execution import compute
 from reproduction.experiment import TABLE_1
-from reproduction.experiments.power import POWERS
 from reproduction.settings import as_in_paddle, first_layer, key, training_time
 from tests.reproduction.outcomes import outcome, results
 
@@ -30,12 +29,6 @@ def test_a_grid_has_no_run_twice_and_needs_only_the_datasets_that_are_named(name
         used = {settings["dataset"] for settings in grid if "dataset" in settings}
         assert used <= set(experiment.datasets)
         assert quick or used == set(experiment.datasets)
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_the_quick_grid_is_smaller(name: str) -> None:
-    quick, full = (EXPERIMENTS[name].grid(kind) for kind in (True, False))
-    assert len(quick) < len(full) or (len(full) <= 1 and len(quick) <= 1)
 
 
 def values(name: str, setting: str) -> set[object]:
@@ -66,13 +59,6 @@ def test_grids_are_those_of_the_paper(name: str, setting: str, expected: set[obj
     assert values(name, setting) == expected
 
 
-def test_the_power_studies_have_both_transformations_over_a_wide_range() -> None:
-    assert values("power-pendigits", "transform") == {"power", "log"}
-    assert {15.0, 0.5, 5.0} < set(POWERS["pendigits"])
-    assert max(POWERS["pendigits"]) / min(POWERS["pendigits"]) >= 1e4
-    assert {60.0, 80.0, 150.0, 1.0} < set(POWERS["m-noise1"])
-
-
 def test_all_that_the_abstract_covers_is_run_by_the_figures() -> None:
     others = {key(one) for name, other in EXPERIMENTS.items() if name != "abstract" for one in other.grid(False)}
     assert {key(one) for one in EXPERIMENTS["abstract"].grid(False)} <= others
@@ -84,38 +70,12 @@ def test_the_defaults_of_paddle_are_run_for_each_net_of_figures_1_and_8() -> Non
     assert runs == {key(as_in_paddle(one)) for one in figures}
 
 
-def test_runs_of_several_figures_are_shared() -> None:
-    def keys(name: str) -> set[str]:
-        return {key(settings) for settings in EXPERIMENTS[name].grid(False)}
-
-    assert len(keys("t-bits") & keys("m-noise1")) == 48
-    assert keys("covtype-1") == keys("covtype-summary")
-    assert keys("nrff") & keys("semg-p1")
-
-
 def test_best_p_of_the_paper_are_tried() -> None:
     grid = EXPERIMENTS["table1"].grid(False)
     for name, line in TABLE_1.items():
         if line.p is not None:
             tried = {one["parameter"] for one in grid if one["dataset"] == name and one["kernel"] == "pgmm"}
             assert {1.0, line.p} <= tried
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        name
-        for name, one in EXPERIMENTS.items()
-        if one.datasets and name not in ("last-layer", "zero-bit", "other-tasks", "training-time")
-    ],
-)
-def test_a_figure_shows_what_has_been_run(name: str, tmp_path: Path) -> None:
-    experiment = EXPERIMENTS[name]
-    assert experiment.figure(Results(tmp_path / "none")).charts == ()
-    made = results(tmp_path, *(outcome(one, 50.0, best_C=1.0) for one in experiment.grid(True)))
-    charts = experiment.figure(made).charts
-    assert charts
-    assert all(line.x and len(line.x) == len(line.y) for chart in charts for line in chart.series)
 
 
 @pytest.mark.parametrize(
@@ -143,34 +103,6 @@ def test_a_figure_shows_what_has_been_run(name: str, tmp_path: Path) -> None:
 def test_a_figure_has_as_many_panels_as_in_the_paper(name: str, panels: int, tmp_path: Path) -> None:
     made = results(tmp_path, *(outcome(one, 50.0) for one in EXPERIMENTS[name].grid(False)))
     assert len(EXPERIMENTS[name].figure(made).charts) == panels
-
-
-def test_the_original_data_are_not_shown_alone(tmp_path: Path) -> None:
-    grid = EXPERIMENTS["semg-p1"].grid(True)
-    made = results(tmp_path, *(outcome(one, 50.0) for one in grid if one["method"] == "original"))
-    assert EXPERIMENTS["semg-p1"].figure(made).charts == ()
-
-
-def test_the_original_data_are_dashed_and_black_and_gcws_is_solid(tmp_path: Path) -> None:
-    made = results(tmp_path, *(outcome(one, 50.0) for one in EXPERIMENTS["semg-p1"].grid(True)))
-    for chart in EXPERIMENTS["semg-p1"].figure(made).charts:
-        styles = {line.label: line.style for line in chart.series}
-        if "original data" in styles:
-            assert styles.pop("original data") == ("--", "", "#000000")
-        assert all(style.dashes == "-" and style.marker for style in styles.values())
-        assert len(set(styles.values())) == len(styles)
-
-
-def test_both_lines_of_the_last_layer_have_bands_over_seeds(tmp_path: Path) -> None:
-    grid = EXPERIMENTS["last-layer"].grid(True)
-    numbers = ([10.0, 20.0], [14.0, 26.0], [18.0, 32.0])
-    curves = [{"epoch": [0.5, 1.0], "accuracy": net, "net": net, "gcws": [50.0, 50.0]} for net in numbers]
-    runs = [outcome({**one, "seed": seed}, 50.0) for one in grid for seed in range(3)]
-    for run in runs:
-        run.result["curve"] = {**curves[run.settings["seed"]], "rows": 9}
-    (chart,) = EXPERIMENTS["last-layer"].figure(results(tmp_path, *runs)).charts
-    bands = {line.label: line.errors for line in chart.series}
-    assert bands == {"GCWS on the hidden layer": (0, 0), "the net itself": (4, 6)}
 
 
 def test_a_first_layer_is_timed_on_numbers_and_on_codes(tmp_path: Path) -> None:

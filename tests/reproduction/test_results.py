@@ -1,6 +1,5 @@
 """Results are files that are whole or not there, and packing them loses nothing."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -37,14 +36,6 @@ def test_a_saved_outcome_is_found_by_its_settings(tmp_path: Path) -> None:
     assert SETTINGS in found
     assert OTHER not in found
     assert len(found) == 1
-
-
-def test_a_file_holds_settings_result_time_and_versions_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
-    path = Results(tmp_path).save(outcome(SETTINGS, 54.5))
-    content = json.loads(path.read_text())
-    assert content["settings"] == SETTINGS
-    assert set(content) == {"settings", "origin", "result", "seconds", "versions", "machine"}
-    assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
 def test_a_file_that_was_being_written_when_the_process_was_killed_is_no_result(tmp_path: Path) -> None:
@@ -96,38 +87,6 @@ def test_the_committed_results_are_as_packing_writes_them(tmp_path: Path) -> Non
     assert contents(tmp_path).items() <= before.items()
 
 
-def test_a_packed_file_has_one_sorted_line_for_each_run(tmp_path: Path) -> None:
-    grid = EXPERIMENTS["zero-bit"].grid(False)
-    single_files(tmp_path, *(outcome(one, 50.0) for one in grid)).pack(experiment_of_runs())
-    lines = (tmp_path / "zero-bit.jsonl").read_text().splitlines()
-    assert lines == sorted(lines)
-    assert sorted(key(json.loads(line)["settings"]) for line in lines) == sorted(map(key, grid))
-
-
-def test_new_runs_are_packed_beside_the_old_and_a_repeated_run_replaces_the_old(tmp_path: Path) -> None:
-    names = {key(SETTINGS): "one", key(OTHER): "one"}
-    single_files(tmp_path, outcome(SETTINGS, 1.0)).pack(names)
-    found = Results(tmp_path)
-    found.save(outcome(OTHER, 2.0))
-    found.save(outcome(SETTINGS, 3.0))
-    Results(tmp_path).pack(names)
-    assert {one.settings["k"]: one.accuracy for one in Results(tmp_path)} == {64: 3.0, 128: 2.0}
-    assert list(contents(tmp_path)) == ["one.jsonl"]
-
-
-def test_packing_keeps_a_run_that_another_process_saves_meanwhile(tmp_path: Path) -> None:
-    packing = single_files(tmp_path, outcome(SETTINGS, 1.0))
-    Results(tmp_path).save(outcome(OTHER, 2.0))
-    packing.pack({key(SETTINGS): "one", key(OTHER): "one"})
-    assert OTHER in Results(tmp_path)
-
-
-def test_packing_moves_runs_whose_experiment_has_changed(tmp_path: Path) -> None:
-    single_files(tmp_path, outcome(SETTINGS, 1.0)).pack({key(SETTINGS): "one"})
-    Results(tmp_path).pack({key(SETTINGS): "two"})
-    assert list(contents(tmp_path)) == ["two.jsonl"]
-
-
 def test_a_line_may_not_repeat_the_settings_of_another(tmp_path: Path) -> None:
     single_files(tmp_path, outcome(SETTINGS, 1.0)).pack({key(SETTINGS): "one"})
     (tmp_path / "two.jsonl").write_bytes((tmp_path / "one.jsonl").read_bytes())
@@ -161,17 +120,3 @@ def test_a_seed_counts_when_all_runs_that_are_compared_have_it(tmp_path: Path) -
     everything = results.get(one)
     assert everything is not None
     assert everything.seeds == 3
-
-
-def test_a_run_of_one_seed_is_as_it_was_measured(tmp_path: Path) -> None:
-    found = single_files(tmp_path, outcome(SETTINGS, 54.5), outcome({**OTHER, "seed": 1}, 60.0))
-    alone = found.get(SETTINGS)
-    assert alone is not None
-    assert (alone.accuracy, alone.deviation(), alone.seeds) == (54.5, 0, 1)
-    assert found.get(OTHER) is None
-
-
-def test_all_seeds_of_a_run_are_packed_with_its_experiment(tmp_path: Path) -> None:
-    runs = [outcome({**SETTINGS, "epochs": 5, "seed": seed}, 54.5) for seed in range(2)]
-    single_files(tmp_path, *runs).pack({key(runs[0].settings): "semg-p1"})
-    assert len((tmp_path / "semg-p1.jsonl").read_text().splitlines()) == 2

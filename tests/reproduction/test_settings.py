@@ -1,7 +1,5 @@
 """Settings of runs, and the names of files that follow from them."""
 
-import json
-
 import pytest
 
 from reproduction import settings as settings_of
@@ -14,18 +12,9 @@ def test_equal_settings_have_one_name_in_any_order_and_others_have_another() -> 
     assert len({settings_of.key({**one, name: 7}) for name in one} | {settings_of.key(one)}) == len(one) + 1
 
 
-def test_a_name_tells_method_and_dataset() -> None:
-    assert settings_of.key(settings_of.nrff("semg", k=8, gamma=1, L=1)).startswith("nrff-semg-")
-    assert settings_of.key(settings_of.theorem("theorem1", size=1)).startswith("theorem-theorem1-")
-
-
 @pytest.mark.parametrize(("L", "hidden"), [(1, ()), (2, (200,)), (3, (200, 100)), (4, (200, 100, 50))])
 def test_layers_are_those_of_the_paper(L: int, hidden: tuple[int, ...]) -> None:
     assert settings_of.hidden_layers(settings_of.original("semg", L=L)) == hidden
-
-
-def test_a_net_without_hidden_layers_is_one_run_whatever_h_is() -> None:
-    assert settings_of.original("semg", L=1, H=50) == settings_of.original("semg", L=1, H=200)
 
 
 def test_settings_are_those_of_section_2() -> None:
@@ -41,22 +30,6 @@ def test_the_name_of_a_run_stays_so_that_stored_results_are_found() -> None:
     assert settings_of.key(settings_of.gcws("semg", k=64, b=8, L=1, rate=0.01)) != "gcws-semg-d0705c10ae6da5c3"
 
 
-def test_settings_survive_json() -> None:
-    settings = settings_of.svm("semg", kernel="rbf", C=(1, 10), parameter=2.0)
-    assert json.loads(json.dumps(settings)) == settings
-
-
-def test_a_description_leaves_out_defaults() -> None:
-    line = settings_of.describe(settings_of.gcws("covtype", k=64, b=8, L=2, p=80, m=16))
-    assert line == "gcws covtype p=80 k=64 b=8 m=16 L=2 H=200 epochs=1 batch=128"
-
-
 def test_nets_are_trained_with_each_seed_and_other_runs_once() -> None:
     net, machine = settings_of.gcws("semg", k=64, b=8, L=2), settings_of.svm("semg", kernel="linear", C=(1,))
     assert settings_of.with_seeds([net, machine], 3) == [net, machine, {**net, "seed": 1}, {**net, "seed": 2}]
-
-
-def test_the_first_draw_of_rows_is_the_dataset_itself() -> None:
-    first, second = (settings_of.gcws("m-noise1", k=64, b=8, L=1, draw=draw) for draw in (0, 1))
-    assert first == settings_of.gcws("m-noise1", k=64, b=8, L=1)
-    assert second == {**first, "draw": 1}

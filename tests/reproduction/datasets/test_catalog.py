@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from sklearn.datasets import _covtype
 
-from reproduction.datasets import load
 from reproduction.datasets._catalog import COVTYPE, DATASETS
 from reproduction.datasets._load import NAMES
 
@@ -59,21 +58,6 @@ def test_the_page_has_the_urls_and_checksums_of_the_catalog() -> None:
 def test_the_checksum_of_covtype_is_that_of_scikit_learn() -> None:
     assert f"sha256:{_covtype.ARCHIVE.checksum}" == COVTYPE.checksum
     assert COVTYPE.urls == (_covtype.ARCHIVE.url,)
-
-
-def test_the_docstring_of_load_has_the_sizes_and_files_of_the_catalog() -> None:
-    lines = [line for line in (load.__doc__ or "").splitlines() if re.match(r'        "[a-z]', line)]
-    documented = {}
-    for line in lines:
-        names, numbers = re.match(r'\s+(".*")\s+((?:\d+\s+){4})', line).groups()  # type: ignore[union-attr]
-        file = line[line.index(numbers) + len(numbers) :].split(",")[0]
-        for name in [f"m-noise{level}" for level in range(1, 7)] if " to " in names else [names.strip('"')]:
-            documented[name] = (*map(int, numbers.split()), file)
-    assert documented.pop("digits")[:4] == (1347, 450, 64, 10)
-    assert documented == {
-        name: (*vars(info.sizes).values(), len(info.labels), info.published[0].file) for name, info in DATASETS.items()
-    }
-    assert set(NAMES) == {*documented, "digits"}
 
 
 PAPER = {

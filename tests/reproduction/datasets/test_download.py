@@ -2,14 +2,11 @@
 
 import hashlib
 import io
-import logging
 import os
-import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,7 +16,7 @@ import numpy as np
 import pytest
 
 from reproduction.datasets import _files, load
-from reproduction.datasets._catalog import DATASETS, PublishedFile
+from reproduction.datasets._catalog import PublishedFile
 from reproduction.datasets._files import DownloadError, fetch
 from tests.reproduction.datasets.layouts import resize, text, zipped
 
@@ -158,15 +155,6 @@ def test_a_failed_download_leaves_the_folder_as_it_was(
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["a.bin"]
 
 
-def test_a_refused_connection_is_named(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/a"
-        with pytest.raises(DownloadError, match="refused"):
-            fetch(published_file(url), tmp_path / "folder")
-    assert os.listdir(tmp_path / "folder") == []
-
-
 @pytest.mark.parametrize(
     "url", ["http://example.org/a", "file:///etc/hostname", "ftp://127.0.0.1/a", "data:,a", "/etc/hostname"]
 )
@@ -207,38 +195,6 @@ def test_the_next_mirror_is_asked(server: Server, tmp_path: Path) -> None:
         fetch(published_file(*urls[:2]), tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"<html>Try again later</html>", zipped({"x": CONTENT})[:-40]])
-def test_without_a_checksum_an_archive_must_be_undamaged(content: bytes, server: Server, tmp_path: Path) -> None:
-    server.answers["/a"] = whole(content)
-    with pytest.raises(DownloadError, match="the zip archive cannot be read"):
-        fetch(published_file(f"{server.url}/a", checksum=None, name="a.zip"), tmp_path)
-    damaged = bytearray(zipped({"x": CONTENT}))
-    damaged[5000] ^= 1
-    server.answers["/a"] = whole(bytes(damaged))
-    with pytest.raises(DownloadError, match="the zip archive cannot be read"):
-        fetch(published_file(f"{server.url}/a", checksum=None, name="a.zip"), tmp_path)
-    assert list(tmp_path.glob("*.zip")) == []
-    server.answers["/a"] = whole(zipped({"x": CONTENT}))
-    assert fetch(published_file(f"{server.url}/a", checksum=None, name="a.zip"), tmp_path).is_file()
-
-
-def test_an_interrupted_download_leaves_no_file(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ctrl-C, as it arrives in the middle of a file."""
-
-    def interrupted(length: int) -> None:
-        if length > 500_000:
-            raise KeyboardInterrupt
-
-    server.answers["/a"] = whole(CONTENT)
-    monkeypatch.setattr(_files, "_check_length", interrupted)
-    monkeypatch.setattr(_files, "CHUNK_BYTES", 1000)
-    with pytest.raises(KeyboardInterrupt):
-        fetch(published_file(f"{server.url}/a"), tmp_path / "folder")
-    assert os.listdir(tmp_path / "folder") == []
-
-
 KILLED = """
 import sys
 from contextlib import contextmanager
@@ -270,58 +226,6 @@ def test_a_killed_download_leaves_no_file_of_the_name(server: Server, tmp_path: 
     assert fetch(published_file(f"{server.url}/a"), folder).read_bytes() == CONTENT
 
 
-def test_several_downloads_of_a_file_at_once_give_the_whole_file(server: Server, tmp_path: Path) -> None:
-    server.answers["/a"] = whole(CONTENT)
-    threads = [threading.Thread(target=fetch, args=(published_file(f"{server.url}/a"), tmp_path)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (tmp_path / "a.bin").read_bytes() == CONTENT
-    assert list(tmp_path.glob(".*.part")) == []
-
-
-def test_without_a_terminal_there_is_no_progress_bar(
-    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    server.answers["/a"] = whole(CONTENT)
-    with caplog.at_level(logging.INFO, "gcwsnet"):
-        fetch(published_file(f"{server.url}/a"), tmp_path)
-    assert capsys.readouterr() == ("", "")
-    assert [record.getMessage() for record in caplog.records] == [
-        f"downloading {server.url}/a",
-        f"downloaded {server.url}/a to {tmp_path / 'a.bin'}",
-    ]
-
-
-def test_a_terminal_shows_a_progress_bar_to_the_end(
-    monkeypatch: pytest.MonkeyPatch, server: Server, tmp_path: Path
-) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    shown = Terminal()
-    monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    server.answers["/a"] = whole(CONTENT)
-    fetch(published_file(f"{server.url}/a"), tmp_path)
-    assert "a.bin" in shown.getvalue()
-    assert "1.0/1.0 MB" in shown.getvalue()
-
-
-def test_without_rich_there_is_no_progress_bar(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == "rich"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "rich", None)
-    server.answers["/a"] = whole(CONTENT)
-    assert fetch(published_file(f"{server.url}/a"), tmp_path).read_bytes() == CONTENT
-    assert capsys.readouterr() == ("", "")
-
-
 PENDIGITS = "pen+based+recognition+of+handwritten+digits.zip"
 
 
@@ -347,31 +251,6 @@ def test_a_dataset_is_downloaded_once_into_the_cache_or_the_given_folder(
     assert ((home or cache) / PENDIGITS).read_bytes() == pendigits
     load("pendigits", data_home=home)
     assert server.asked == [f"/81/{PENDIGITS}"]
-
-
-def test_only_missing_files_of_a_dataset_are_downloaded(
-    server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    info = DATASETS["mnist"]
-    published = tuple(
-        replace(
-            each,
-            urls=(f"{server.url}/{each.file}",),
-            checksum=f"sha256:{hashlib.sha256(each.file.encode()).hexdigest()}",
-        )
-        for each in info.published
-    )
-    monkeypatch.setitem(DATASETS, "mnist", replace(info, published=published))
-    for each in published[:3]:
-        server.answers[f"/{each.file}"] = whole(each.file.encode())
-    with pytest.raises(FileNotFoundError, match=r"t10k-labels-idx1-ubyte\.gz: HTTP 404 Not Found"):
-        load("mnist")
-    assert sorted(os.listdir(cache)) == sorted(each.file for each in published[:3])
-    server.asked.clear()
-    server.answers[f"/{published[3].file}"] = whole(published[3].file.encode())
-    with pytest.raises(ValueError, match="must be an idx file"):
-        load("mnist")
-    assert server.asked == [f"/{published[3].file}"]
 
 
 @pytest.mark.parametrize(("variable", "no"), [("1", "0"), ("yes", "")])
@@ -404,21 +283,3 @@ def test_a_failed_download_says_what_to_put_where(server: Server, pendigits: byt
     url = f"{server.url}/81/{PENDIGITS}"
     assert f"; the download failed ({url}: HTTP 404 Not Found); put {PENDIGITS} from {url} there, " in str(error.value)
     assert os.listdir(cache) == []
-
-
-def test_a_dataset_that_can_be_downloaded_is_not_rebuilt(
-    server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X = np.random.default_rng(0).random((24, 784)).round(6)
-    lines = text(np.column_stack([X, np.arange(24) % 10]))
-    files = [f"mnist_background_images_{part}.amat" for part in ("train", "test")]
-    content = zipped(dict.fromkeys(files, lines))
-    published = PublishedFile(
-        "mnist_background_images.zip", (f"{server.url}/i",), f"sha1:{hashlib.sha1(content).hexdigest()}"
-    )
-    resize(monkeypatch, "m-image", 24, 24, published=(published,))
-    server.answers["/i"] = whole(content)
-    found = load("m-image")
-    assert found.origin == "exact"
-    assert np.array_equal(found.X_test, X.astype(np.float32))
-    assert os.listdir(cache) == ["mnist_background_images.zip"]

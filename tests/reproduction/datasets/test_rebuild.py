@@ -1,6 +1,5 @@
 """M-Noise1 to M-Noise6 and M-Image, rebuilt: their backgrounds, the overlay, and the same rows for the same seed."""
 
-import sys
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -126,26 +125,6 @@ def test_pixels_of_noise_have_the_correlation_of_the_formula(level: int, step: t
     assert abs(found.mean() - 6 / np.pi * np.arcsin(rho / 2)) < 5 * found.std() / np.sqrt(N)
 
 
-def test_the_root_is_that_of_the_whole_kernel() -> None:
-    y, x = np.divmod(np.arange(784), 28)
-    K = np.exp(-(np.subtract.outer(y, y) ** 2 + np.subtract.outer(x, x) ** 2) / 12)
-    L = np.kron(_rebuild.ROOT, _rebuild.ROOT)
-    assert np.abs(L @ L.T - K).max() < 1e-13
-    Z = np.random.default_rng(0).normal(size=(3, 28, 28))
-    assert np.allclose(_rebuild._times(_rebuild.ROOT, Z), _rebuild.ROOT @ Z, atol=1e-12, rtol=0)
-
-
-def test_rows_of_noise_do_not_depend_on_the_split() -> None:
-    found, shorter = small_noise(), small_noise(n_train=10, n_test=5)
-    assert np.array_equal(shorter.X_train, found.X_train[:10])
-    assert np.array_equal(shorter.X_test, found.X_train[10:15])
-
-
-def test_all_levels_of_noise_have_the_same_digits() -> None:
-    for level in LEVELS:
-        assert np.array_equal(small_noise(level).y_train, small_noise(1).y_train)
-
-
 GOLDEN = {
     1: [0.514959, 0.444718, 0.382821, 0.079949, 0.236880],
     2: [0.574392, 0.622138, 0.513399, 0.359909, 0.262798],
@@ -162,21 +141,6 @@ def test_the_noise_of_seed_0_never_changes(level: int) -> None:
     found = make_mnist_noise(level, digits=(BLANK[0][:5], BLANK[1][:5]), n_train=3, n_test=2)
     assert found.y_train.tolist() == [2, 0, 1]
     assert np.allclose(found.X_test[1, [0, 1, 28, 400, 783]], GOLDEN[level], atol=1e-6, rtol=0)
-
-
-def test_a_rebuilt_noise_set_is_named_as_such() -> None:
-    found = small_noise(4)
-    assert (found.name, found.origin) == ("m-noise4", "rebuilt")
-    assert "0.4 exp(-d^2 / 12)" in found.DESCR
-    assert "not the files of Larochelle" in found.DESCR
-    assert (found.X_train.dtype, found.X_test.dtype) == (np.float32, np.float32)
-    assert (found.y_train.dtype, found.y_test.dtype) == (np.int64, np.int64)
-
-
-@pytest.mark.parametrize("dtype", ["u1", "i8", "f4", "f8"])
-def test_pixels_of_digits_may_have_any_type(dtype: str) -> None:
-    X, y = random_digits(60)
-    assert same(small_noise(digits=(X.astype(dtype), y.tolist())), small_noise())
 
 
 @lru_cache
@@ -207,22 +171,6 @@ def test_backgrounds_are_patches_with_enough_variance_each_drawn_once() -> None:
         assert (256 * row.astype(np.float64)).std() >= 45
 
 
-def test_all_patches_with_enough_variance_and_no_others_can_be_drawn() -> None:
-    """From the 27 columns next to the cut, none is drawn."""
-    picture = photograph()
-    deviation = sliding_window_view(picture, (28, 28)).astype(np.float64).std(axis=(2, 3))
-    patches = _rebuild._patches(picture, 0.3)
-    rough = deviation >= 45
-    assert 0 < rough.mean() < 1
-    cut = patches.test[:, 1].min()
-    for part, columns in ((patches.train, slice(0, cut - 27)), (patches.test, slice(cut, None))):
-        can_be_drawn = np.zeros_like(rough)
-        can_be_drawn[part[:, 0], part[:, 1]] = True
-        assert np.array_equal(can_be_drawn[:, columns], rough[:, columns])
-        can_be_drawn[:, columns] = False
-        assert not can_be_drawn.any()
-
-
 @pytest.mark.parametrize(("n_train", "n_test"), [(50, 120), (120, 50), (10, 200)])
 def test_no_pixel_is_in_patches_of_both_parts(n_train: int, n_test: int) -> None:
     found = small_image(digits=BLANK, n_train=n_train, n_test=n_test)
@@ -233,13 +181,6 @@ def test_no_pixel_is_in_patches_of_both_parts(n_train: int, n_test: int) -> None
     assert not seen["train"] & seen["test"]
 
 
-@pytest.mark.parametrize("share", [0.1, 0.2, 0.5, 0.8])
-def test_the_cut_divides_the_patches_in_the_proportion_of_the_rows(share: float) -> None:
-    patches = _rebuild._patches(photograph(), share)
-    n = len(patches.train) + len(patches.test)
-    assert share <= len(patches.train) / n < share + 0.12
-
-
 def test_the_images_of_seed_0_never_change() -> None:
     line, column = np.mgrid[:60, :80]
     picture = ((line * line * 7 + column * column * 13 + line * column * 5) % 256).astype(np.uint8)
@@ -247,16 +188,6 @@ def test_the_images_of_seed_0_never_change() -> None:
     assert found.y_train.tolist() == [0, 2]
     assert (found.X_train[:, :4] * 256).tolist() == [[73.0, 225.0, 147.0, 95.0], [29.0, 103.0, 203.0, 73.0]]
     assert (found.X_test[2, [0, 1, 28, 783]] * 256).tolist() == [55.0, 111.0, 0.0, 103.0]
-
-
-def test_color_is_made_grey() -> None:
-    color = np.zeros((30, 90, 3), dtype=np.uint8)
-    color[:, ::2] = [255, 0, 0]
-    color[:, 1::2] = [0, 255, 100]
-    grey = _rebuild._as_grey(color, 0)
-    assert grey.dtype == np.uint8
-    assert np.unique(grey).tolist() == [76, 161]
-    assert np.array_equal(_rebuild._as_grey(np.repeat(photograph()[:, :, np.newaxis], 3, axis=2), 0), photograph())
 
 
 def test_the_photographs_of_scikit_learn_are_enough_for_the_sizes_of_the_paper(cache: Path) -> None:
@@ -277,55 +208,4 @@ def test_the_photographs_of_scikit_learn_are_enough_for_the_sizes_of_the_paper(c
     assert not np.array_equal(made.X_train, found.X_train)
 
 
-def test_without_pillow_the_error_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == "PIL"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r"rebuilding M-Image needs Pillow, .*: pip install pillow"):
-        make_mnist_image(digits=BLANK, n_train=1, n_test=1)
-
-
 X, y = random_digits(60)
-WRONG_NOISE: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"level": 0}, ValueError, "level must be from 1 to 6, got level=0"),
-    ({"level": 7}, ValueError, "level must be from 1 to 6, got level=7"),
-    ({"level": 1.0}, TypeError, "level must be an integer, got level=1.0"),
-    ({"n_train": 0}, ValueError, "n_train must be from 1 to"),
-    ({"n_test": "many"}, TypeError, "n_test must be an integer"),
-    ({"n_train": 41}, ValueError, r"n_train \+ n_test must be at most 60, .* got 41 \+ 20"),
-    ({"digits": X}, TypeError, "digits must be a tuple of X and y, got ndarray"),
-    ({"digits": (X, y, y)}, TypeError, "digits must be a tuple of X and y"),
-    ({"digits": (X[:, 1:], y)}, ValueError, r"X of digits must be .* \(n, 784\), got uint8 of shape \(60, 783\)"),
-    ({"digits": (X.reshape(60, 28, 28), y)}, ValueError, r"got uint8 of shape \(60, 28, 28\)"),
-    ({"digits": (X.astype(str), y)}, ValueError, r"real numbers of shape \(n, 784\), got <U3"),
-    ({"digits": (X, y[1:])}, ValueError, r"y of digits must be 60 integers, got int64 of shape \(59,\)"),
-    ({"digits": (X, y / 2)}, ValueError, "y of digits must be 60 integers, got float64"),
-    ({"digits": (X / 255, y)}, ValueError, "pixels from 0 to 255, got pixels from 0 to 1"),
-    ({"digits": (X * 2.0, y)}, ValueError, "pixels from 0 to 255, got pixels from 0 to 510"),
-    ({"digits": (X - 128.0, y)}, ValueError, "pixels from 0 to 255, got pixels from -128 to 127"),
-    ({"digits": (np.where(X > 250, np.nan, X), y)}, ValueError, r"X of digits: X\[.* is NaN"),
-    ({"random_state": "seed"}, ValueError, "seed"),
-]
-WRONG_IMAGE: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"n_train": 0}, ValueError, "n_train must be from 1 to"),
-    ({"n_test": 2.0}, TypeError, "n_test must be an integer"),
-    ({"n_test": 551}, ValueError, r"n_train \+ n_test must be at most 600, .* got 50 \+ 551"),
-    ({"n_train": 100_000}, ValueError, r"n_train must be at most \d+, the number of patches .* got n_train=100000"),
-    ({"photographs": [np.full((60, 60), 7, np.uint8)]}, ValueError, "n_train must be at most 0, the number of patches"),
-    ({"photographs": [photograph(), photograph() / 2]}, ValueError, r"photographs\[1\]: float64 of shape \(70, 110\)"),
-    ({"photographs": [photograph()[:27]]}, ValueError, r"at least 28 x 28, got photographs\[0\]: \(27, 110\)"),
-    ({"photographs": [photograph()[:, :, None]]}, ValueError, r"photographs\[0\]: uint8 of shape \(70, 110, 1\)"),
-    ({"photographs": []}, ValueError, "photographs must be at least one"),
-    ({"digits": 3}, TypeError, "digits must be a tuple of X and y, got int"),
-]
-
-
-@pytest.mark.parametrize(
-    ("make", "changed", "kind", "rule"),
-    [*((small_noise, *case) for case in WRONG_NOISE), *((small_image, *case) for case in WRONG_IMAGE)],
-)
-def test_a_wrong_argument_is_named(
-    make: Callable[..., Bunch], changed: dict[str, Any], kind: type[Exception], rule: str
-) -> None:
-    with pytest.raises(kind, match=rule):
-        make(**changed)
