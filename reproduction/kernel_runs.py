@@ -23,7 +23,7 @@ from reproduction.settings import Settings
 Floats = NDArray[np.float64]
 Kernel = Callable[[Any, Any], Floats]
 ROWS_AT_ONCE = 2048
-MOST_STEPS = 100
+MAX_STEPS = 100
 CANDIDATES = 400
 
 
@@ -37,7 +37,7 @@ def run_svm(settings: Settings, data: Any) -> dict[str, Any]:
 def _linear(settings: Settings, data: Any) -> dict[float, float]:
     found = {}
     for C in settings["C"]:
-        machine = LinearSVC(C=C, dual="auto", max_iter=MOST_STEPS, random_state=0)
+        machine = LinearSVC(C=C, dual="auto", max_iter=MAX_STEPS, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # columns of very different sizes: LIBLINEAR gives up
             machine.fit(data.X_train, data.y_train)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from reproduction.statements import MOST_ERRORS
+from reproduction.statements import MAX_ERRORS
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Simulation:
     @property
     def agrees(self) -> bool:
         """Whether no number is off by more than five standard errors."""
-        return self.errors_off <= MOST_ERRORS
+        return self.errors_off <= MAX_ERRORS
 
     def as_json(self) -> str:
         """Return the simulation and its verdict as JSON."""

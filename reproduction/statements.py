@@ -51,7 +51,7 @@ CLOSE_TO_BEST = 95.0
 """The percentage of the best accuracy from which an accuracy is "close to the best"."""
 FAILED = 50.0
 """The percentage of the accuracy to compare with below which training has "failed"."""
-MOST_ERRORS = 5
+MAX_ERRORS = 5
 """The most standard errors by which a simulated number may be off; by chance one in two million is off by more."""
 LIMITS = (
     f'"much", "considerably" and "substantially": more than {MUCH:g} points of accuracy, better or worse',
@@ -68,7 +68,7 @@ LIMITS = (
     f'"robust in comparison": {REASONABLE:g}% of the accuracy at the best p, at no fewer p than the alternative',
     f'"p close to 1": from 0.5 to 2; "bad" for another p: more than {MUCH:g} points worse than p = 1',
     '"mainly determined by k": twice as many hashes take longer, whatever b is for either',
-    f"simulations: at most {MOST_ERRORS} standard errors off",
+    f"simulations: at most {MAX_ERRORS} standard errors off",
 )
 """What words of the paper mean in numbers, for all statements alike."""
 

@@ -89,7 +89,7 @@ BELOW, ROW = 40, 16
 LETTER = 6.8
 """An upper limit of the average width of a letter."""
 DASHES = {"-": "", "--": "7 4", "-.": "8 3 2 3", ":": "2 3"}
-MOST_MARKERS = 20
+MAX_MARKERS = 20
 
 
 def svg(chart: Chart, y_values: Iterable[float] | None = None) -> str:
@@ -200,7 +200,7 @@ def _series(series: Series, x: Scale, y: Scale) -> Iterator[str]:
         yield f'<path d="{path}z" fill="{color}" fill-opacity="0.15"/>'
     else:
         yield from (f'<path d="M{a:.1f} {low:.1f}V{high:.1f}" stroke="{color}"/>' for a, low, high in bars)
-    every = -(-len(points) // MOST_MARKERS)
+    every = -(-len(points) // MAX_MARKERS)
     marked = points[::every] if series.style.dashes else points
     if series.style.marker or len(points) == 1:
         yield from (_marker(series.style.marker or "o", a, b, color) for a, b in marked)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.accuracy.datasets import groups, select, suite_datasets
 from benchmarks.accuracy.learners import Learner, all_learners
-from benchmarks.accuracy.metrics import BINS, LEAST_PROBABILITY
+from benchmarks.accuracy.metrics import BINS, MIN_PROBABILITY
 from benchmarks.accuracy.pairs import fixed_pairs
 from benchmarks.accuracy.picture import draw
 from benchmarks.accuracy.report import SuiteResults, choice_summary, choice_table, comparison, stopped
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> Section:
     lines += [
         f"Scores are on the test rows, means of {options.seeds} seeds, for bundled sets of 10.",
         "A learner without a seed runs once where the split is fixed.",
-        f"Log loss takes probabilities of at least {LEAST_PROBABILITY:g}.",
+        f"Log loss takes probabilities of at least {MIN_PROBABILITY:g}.",
         f"ECE has {BINS} bins of equal width of the largest probability.",
         "A tie is a difference of less than 0.1 points of accuracy, or of less than 0.001 of R2.",
         "The difference is the median over the sets, which one set on which LightGBM diverges does not move.",

@@ -16,7 +16,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-MOST_ONE_HOT = 100
+MAX_ONE_HOT = 100
 """One-hot columns of a column of strings; rarer strings share one."""
 
 
@@ -91,7 +91,7 @@ def one_hot(X: Any, *models: Any, scaled: bool) -> Any:
         return make_pipeline(*([TfidfTransformer()] if scaled and sparse.issparse(X) else scaler), *models)
     strings = string_columns(X)
     numbers = [name for name in X.columns if name not in strings]
-    encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=MOST_ONE_HOT, sparse_output=False)
+    encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=MAX_ONE_HOT, sparse_output=False)
     columns = make_column_transformer(
         (make_pipeline(SimpleImputer(strategy="median"), *scaler), numbers), (encoder, strings)
     )

@@ -127,7 +127,7 @@ DOCUMENTED_PACKAGES = ("numpy", "scipy", "sklearn", "torch", "matplotlib")
 PACKAGE_NAMES = re.compile(
     r"numpy|scipy|sklearn|scikit|torch|tensor|matplotlib|\bnp\b|\bplt\b"
 )  # they give the label away
-LEAST_CHARACTERS = 100
+MIN_CHARACTERS = 100
 
 
 def load_docstrings(packages: tuple[str, ...] = DOCUMENTED_PACKAGES) -> tuple[list[str], list[str]]:
@@ -164,5 +164,5 @@ def _docstrings_of(module: ModuleType, package: str) -> Iterator[str]:
         members = list(vars(value).values()) if inspect.isclass(value) else []
         for one in (value, *members):
             text = getattr(one, "__doc__", None)
-            if isinstance(text, str) and len(text) >= LEAST_CHARACTERS:
+            if isinstance(text, str) and len(text) >= MIN_CHARACTERS:
                 yield text

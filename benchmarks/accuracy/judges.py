@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.accuracy.split import Split, SuiteDataset, Task, split_rows
 
-LEAST_OF_A_CLASS, LEAST_SHARE_OF_A_CLASS = 20, 0.003
+MIN_OF_A_CLASS, MIN_SHARE_OF_A_CLASS = 20, 0.003
 """Rows of rarer classes are left out: the defaults of LightGBM diverge on rodents with classes of fewer rows."""
 
 
@@ -155,7 +155,7 @@ def table_of(one: PackageTable) -> tuple[Any, Any]:
     target = one.label(target) if one.label else target
     keep = target.notna()
     if one.task == "classification":
-        least = max(LEAST_OF_A_CLASS, LEAST_SHARE_OF_A_CLASS * keep.sum())
+        least = max(MIN_OF_A_CLASS, MIN_SHARE_OF_A_CLASS * keep.sum())
         keep &= target.groupby(target).transform("size").ge(least)
     rows = np.flatnonzero(keep.to_numpy())
     if one.most_rows is not None and len(rows) > one.most_rows:

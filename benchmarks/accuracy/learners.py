@@ -31,8 +31,8 @@ from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
 ROWS_AT_ONCE = 2000
 FEATURES = 1000
 LANDMARKS = 300
-MOST_WORK = 3e8
-MOST_BINNED_CATEGORIES = 254
+MAX_WORK = 3e8
+MAX_BINNED_CATEGORIES = 254
 PGMM = "gcwsnet.PGMM"
 
 
@@ -145,7 +145,7 @@ def _forest(seed: int, task: Task, X: Any) -> Any:
 
 def _hist_gradient_boosting(seed: int, task: Task, X: Any) -> Any:
     boosting = HistGradientBoostingClassifier if task == "classification" else HistGradientBoostingRegressor
-    return with_categories(boosting(random_state=seed), X, MOST_BINNED_CATEGORIES)
+    return with_categories(boosting(random_state=seed), X, MAX_BINNED_CATEGORIES)
 
 
 def _sgd(passes: int) -> Callable[[int, Task, Any], Any]:
@@ -216,7 +216,7 @@ def all_learners() -> list[Learner]:
         Learner("XGBoost", "trees", _xgboost, needs="xgboost", random=False),
         Learner("CatBoost", "trees", _catboost, needs="catboost", all_seeds_when_large=False),
         Learner("random forest", "trees", _forest),
-        Learner("HistGradientBoosting", "trees", _hist_gradient_boosting, takes_sparse=False, most_work=MOST_WORK),
+        Learner("HistGradientBoosting", "trees", _hist_gradient_boosting, takes_sparse=False, most_work=MAX_WORK),
         Learner("RealMLP", "256", _realmlp, needs="pytabkit", takes_sparse=False, most_rows=20_000),
         Learner("linear SGD", "1", _sgd(1), classes),
         Learner("linear SGD, 10 passes", "10", _sgd(10), classes),

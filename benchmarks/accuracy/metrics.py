@@ -15,7 +15,7 @@ from sklearn.metrics import r2_score
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
 
 BINS = 15
-LEAST_PROBABILITY = 1e-6
+MIN_PROBABILITY = 1e-6
 
 
 def classification_scores(y: NDArray[np.intp], probabilities: NDArray[Any]) -> dict[str, float]:
@@ -39,7 +39,7 @@ def classification_scores(y: NDArray[np.intp], probabilities: NDArray[Any]) -> d
     of_class = np.where(y >= 0, probabilities[np.arange(len(y)), y], 0.0)
     return {
         "accuracy": 100 * float(right.mean()),
-        "log_loss": float(-np.log(np.clip(of_class, LEAST_PROBABILITY, 1.0)).mean()),
+        "log_loss": float(-np.log(np.clip(of_class, MIN_PROBABILITY, 1.0)).mean()),
         "ece": calibration_error(probabilities.max(axis=1), right),
     }
 

@@ -16,8 +16,8 @@ from benchmarks.subject import markdown_table
 OURS, RIVAL = "GCWSNet", "LightGBM"
 QUICK_SECONDS = 2.0
 AUTOMATIC = "auto auto"
-MOST_POINTS_BELOW = 2.0
-LEAST_SHARE = 2 / 3
+MAX_POINTS_BELOW = 2.0
+MIN_SHARE = 2 / 3
 """The share of the datasets that a learner has learned from, to be among those whose means are compared."""
 MAIN_SCORE: dict[Task, str] = {"classification": "accuracy", "regression": "r2"}
 OTHER_SCORES: dict[Task, dict[str, str]] = {
@@ -69,7 +69,7 @@ class SuiteResults:
 
     def compared(self, learners: Sequence[Learner]) -> tuple[list[Learner], list[str]]:
         """Return the learners whose means are compared, and the datasets that all of them have learned from."""
-        least = LEAST_SHARE * len(self.datasets)
+        least = MIN_SHARE * len(self.datasets)
         chosen = [one for one in learners if self.learned(one.name) and len(self.learned(one.name)) >= least]
         return chosen, [
             one.name for one in self.datasets if all(one.name in self.learned(learner.name) for learner in chosen)
@@ -214,9 +214,9 @@ def choice_table(results: SuiteResults) -> str:
 def choice_summary(results: SuiteResults) -> str:
     """Return in a sentence how often the choice of GCWSNet is close to the best fixed pair."""
     below = {name: max(means.values()) - automatic for name, (automatic, means) in _choices(results).items()}
-    near = sum(points <= MOST_POINTS_BELOW for points in below.values())
-    far = ", ".join(f"{name} ({points:.1f})" for name, points in below.items() if points > MOST_POINTS_BELOW)
-    sentence = f"On {near} of {len(below)} datasets it is at most {MOST_POINTS_BELOW:g} points below the best of them"
+    near = sum(points <= MAX_POINTS_BELOW for points in below.values())
+    far = ", ".join(f"{name} ({points:.1f})" for name, points in below.items() if points > MAX_POINTS_BELOW)
+    sentence = f"On {near} of {len(below)} datasets it is at most {MAX_POINTS_BELOW:g} points below the best of them"
     return f"{sentence}; the others: {far}." if far else f"{sentence}."
 
 

@@ -20,7 +20,7 @@ from benchmarks.timing import one_thread
 from gcwsnet._atomic import write_file
 
 LARGE = 50_000
-MOST_TRAINING_ROWS_OF_PAIRS, MOST_TEST_ROWS_OF_PAIRS = 20_000, 10_000
+MAX_TRAINING_ROWS_OF_PAIRS, MAX_TEST_ROWS_OF_PAIRS = 20_000, 10_000
 
 
 class Key(NamedTuple):
@@ -130,8 +130,8 @@ def run_learner(part: str, one: SuiteDataset, learner: Learner, seed: int) -> Ru
 
 
 def _some(split: Split) -> Split:
-    order = np.random.default_rng(0).permutation(len(split.y_train))[:MOST_TRAINING_ROWS_OF_PAIRS]
-    test = slice(MOST_TEST_ROWS_OF_PAIRS)
+    order = np.random.default_rng(0).permutation(len(split.y_train))[:MAX_TRAINING_ROWS_OF_PAIRS]
+    test = slice(MAX_TEST_ROWS_OF_PAIRS)
     return Split(split.X_train[order], split.y_train[order], split.X_test[test], split.y_test[test])
 
 

@@ -17,7 +17,7 @@ from benchmarks.subject import EXTRA
 from benchmarks.timing import Work
 from gcwsnet._memory import require_memory
 
-LEAST_SHARE = 0.99  # of equal samples: logarithms and sums of other libraries round differently
+MIN_SHARE = 0.99  # of equal samples: logarithms and sums of other libraries round differently
 
 
 class Peer(NamedTuple):
@@ -65,7 +65,7 @@ def torch_peer(peer: TorchGCWS, problem: Problem, X: Any) -> Work:
     """Return the call of a torch peer, after its samples have been compared with those of NumPy."""
     some = problem.weights(X[:32])
     share = np.mean(peer.i_star(some) == NumpyGCWS(problem.table, problem.p).i_star(some))
-    if share < LEAST_SHARE:
+    if share < MIN_SHARE:
         raise RuntimeError(f"only {share:.1%} of its samples are those of Algorithm 1")
     return lambda: peer(problem.weights(X))
 

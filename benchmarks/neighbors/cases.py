@@ -18,7 +18,7 @@ from reproduction import datasets
 
 TOP = 10
 PACKAGES = ("numpy", "scipy", "sklearn", "torch", "matplotlib", "pandas")
-LEAST_LETTERS = 80
+MIN_LETTERS = 80
 TEXT_QUERIES = 5
 """How many times as many queries there are of texts, which take little time each."""
 
@@ -91,7 +91,7 @@ def _texts() -> tuple[str, Any, Any]:
     for text in load_docstrings(PACKAGES)[0]:
         for paragraph in re.split(r"\n\s*\n", text):
             words = " ".join(paragraph.split())
-            if len(words) >= LEAST_LETTERS:
+            if len(words) >= MIN_LETTERS:
                 found[words] = None
     X = shingle_rows(list(found), 1)
     X.data[:] = 1.0

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.accuracy.metrics import LEAST_PROBABILITY
+from benchmarks.accuracy.metrics import MIN_PROBABILITY
 from benchmarks.accuracy.runs import Run, append_run, forget_runs, read_runs
 from benchmarks.streams.learners import StreamLearner, all_learners
 from benchmarks.streams.prequential import ROWS_AFTER_A_CHANGE, missing_runs, part_of
@@ -134,7 +134,7 @@ def run(options: argparse.Namespace) -> Section:
     lines = [*environment(*PACKAGES, note=", one thread"), ""]
     lines += [
         f"{part[0].upper()}{part[1:]}, means of {options.seeds} seeds for what has one.",
-        f"Log loss takes probabilities of at least {LEAST_PROBABILITY:g}.",
+        f"Log loss takes probabilities of at least {MIN_PROBABILITY:g}.",
         f'"{BASELINE}" predicts the label of the row before; where that is good, a stream tells little about learners.',
     ]
     lines += ["", "Prequential accuracy, %:", "", results.score_table("accuracy", 1, largest_is_best=True)]

@@ -15,7 +15,7 @@ from reproduction.experiment_data import DISPLAY_NAMES
 from reproduction.results import Results
 from reproduction.settings import Settings, theorem, zero_bit
 from reproduction.simulation import Simulation
-from reproduction.statements import MOST_ERRORS, Case, NotMeasuredError, Statement, all_done
+from reproduction.statements import MAX_ERRORS, Case, NotMeasuredError, Statement, all_done
 from reproduction.theorems import THEOREMS
 
 FULL, QUICK = 20, 2
@@ -82,7 +82,7 @@ def _required(results: Results, name: str) -> Simulation:
 def _agrees(name: str) -> Statement:
     def cases(results: Results) -> list[Case]:
         return [
-            Case(f"{panel.title}, {curve.label}, {x:g}", off, off <= MOST_ERRORS)
+            Case(f"{panel.title}, {curve.label}, {x:g}", off, off <= MAX_ERRORS)
             for panel in _required(results, name).panels
             for curve in panel.curves
             for x, off in zip(curve.x, curve.each_off, strict=True)
@@ -90,7 +90,7 @@ def _agrees(name: str) -> Statement:
 
     return Statement(
         THEOREM_TEXTS[name],
-        f"a simulated number is off by at most {MOST_ERRORS} standard errors; all numbers of the figure",
+        f"a simulated number is off by at most {MAX_ERRORS} standard errors; all numbers of the figure",
         cases,
         "standard errors",
     )
@@ -195,7 +195,7 @@ def _within_noise(results: Results, kind: str) -> list[Case]:
         kernel, shares = (np.asarray(outcome.result[name]) for name in ("J", kind))
         off = np.abs(shares - kernel) / np.sqrt(kernel * (1 - kernel) / outcome.settings["k"])
         cases += [
-            Case(f"p = {outcome.settings['p']:g}, J = {J:.3f}", float(errors), bool(errors <= MOST_ERRORS), (outcome,))
+            Case(f"p = {outcome.settings['p']:g}, J = {J:.3f}", float(errors), bool(errors <= MAX_ERRORS), (outcome,))
             for J, errors in zip(kernel, off, strict=True)
         ]
     return cases
@@ -211,7 +211,7 @@ EQUATION_7 = Experiment(
     (
         Statement(
             "P[i* of u = i* of v] is approximately P[(i*, t*) of u = (i*, t*) of v] = pGMM(u, v).",
-            f"the share of equal i* is within {MOST_ERRORS} standard errors of the kernel; all pairs",
+            f"the share of equal i* is within {MAX_ERRORS} standard errors of the kernel; all pairs",
             partial(_within_noise, kind="i"),
             "standard errors",
             why="All cases against it are on Pendigits with p = 20, in 8 of 60 pairs of rows. Compared on the same "
@@ -223,7 +223,7 @@ EQUATION_7 = Experiment(
         ),
         Statement(
             "P[(i*, t*) of u = (i*, t*) of v] = pGMM(u, v), on rows of datasets.",
-            f"the share of equal (i*, t*) is within {MOST_ERRORS} standard errors of the kernel; all pairs",
+            f"the share of equal (i*, t*) is within {MAX_ERRORS} standard errors of the kernel; all pairs",
             partial(_within_noise, kind="i_and_t"),
             "standard errors",
         ),

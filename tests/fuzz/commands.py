@@ -19,7 +19,7 @@ NET = [*SMALL, "--hidden", "8", "--ensemble", "1", "--checkpoint-every", "400", 
 NEAR = ["--threshold", "0.8", "--n-hashes", "32"]
 OLD = b"what was there before"
 RUN_FILES = ["model.safetensors", "curves.json", "run.json"]
-MOST_TRIES_OF_A_KILL = 5
+MAX_TRIES_OF_A_KILL = 5
 
 
 class Command(NamedTuple):
@@ -245,7 +245,7 @@ def kills(runner: Runner, name: str, random: Random, n: int) -> Counter[str]:
     command, expected = whole[0].command, whole[0].expected
     seconds = sorted(one.seconds for one in whole)[1]
     ends = Counter(killed=0)
-    for _ in range(MOST_TRIES_OF_A_KILL * n):
+    for _ in range(MAX_TRIES_OF_A_KILL * n):
         if ends["killed"] == n:
             break
         clear(runner, command)

@@ -9,7 +9,7 @@ import pytest
 from gcwsnet import _core
 from gcwsnet.files import Batch
 from gcwsnet.net._following import Following
-from gcwsnet.net._history import MOST_RECORDS, append, thin
+from gcwsnet.net._history import MAX_STREAM_RECORDS, append, thin
 from gcwsnet.net._net import RECENT_ROWS, Net, make_net
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels
@@ -144,7 +144,7 @@ def test_a_history_has_at_most_512_records_and_keeps_the_mean_of_all_rows() -> N
         losses.append(float(rng.random()))
         append(history, {"rows": float(row), "loss": losses[-1], "learning_rate": 0.1})
         thin(history, "accuracy")
-        assert len(history["rows"]) <= MOST_RECORDS
+        assert len(history["rows"]) <= MAX_STREAM_RECORDS
     n = np.diff(history["rows"], prepend=0.0)
     assert history["rows"][-1] == 20_000
     assert math.isclose(float(n @ history["loss"]) / 20_000, float(np.mean(losses)), rel_tol=1e-9)

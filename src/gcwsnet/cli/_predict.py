@@ -83,7 +83,7 @@ def evaluate(
       gcwsnet evaluate model test.svm --json
     """
     from gcwsnet.cli._display import report_skipped, to_json
-    from gcwsnet.files._predict import MOST_CLASSES_SHOWN, ClassificationMetrics, Model, RegressionMetrics
+    from gcwsnet.files._predict import MAX_CLASSES_SHOWN, ClassificationMetrics, Model, RegressionMetrics
 
     known = Model(model, n_jobs)
     reading = options.reading(
@@ -110,7 +110,7 @@ def evaluate(
     for name, value in values.items():
         if name not in LISTS:
             print(f"{name}: {_shown(value)}")
-    if "classes" in values and len(values["classes"]) <= MOST_CLASSES_SHOWN:
+    if "classes" in values and len(values["classes"]) <= MAX_CLASSES_SHOWN:
         _print_classes(values)
 
 

@@ -19,7 +19,7 @@ from gcwsnet.tables._preprocessing import TablePreprocessing
 if TYPE_CHECKING:
     from gcwsnet.estimators._base import BaseTableModel
 
-MOST_COLUMNS_NAMED = 5
+MAX_COLUMNS_NAMED = 5
 
 
 def explain(estimator: BaseTableModel, particular: list[str]) -> str:
@@ -46,7 +46,7 @@ def _relevance_in_words(estimator: BaseTableModel) -> str:
     if isinstance(preprocessing, TablePreprocessing) or preprocessing.weight is None:
         return power
     names = estimator.get_feature_names_out()
-    order = np.argsort(-preprocessing.weight, kind="stable")[:MOST_COLUMNS_NAMED]
+    order = np.argsort(-preprocessing.weight, kind="stable")[:MAX_COLUMNS_NAMED]
     return f"{power}; the most: " + ", ".join(f"{names[i]} ({preprocessing.weight[i]:.2f})" for i in order)
 
 

@@ -78,7 +78,7 @@ class NetParameters(TrainingParameters, HashingParameters):
 
 SHARE_OF_MEMORY_FOR_CODES = 4
 
-MOST_EPOCHS_OF_EARLY_STOPPING = 30
+MAX_EPOCHS_OF_EARLY_STOPPING = 30
 
 MAX_RELEARNED_ROWS = 128
 """Up to this number of rows of a stream, all are learned again when their preprocessing is."""
@@ -372,7 +372,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
     def _n_epochs(self, settings: TrainingSettings, n_rows: int) -> int:
         """Return how often `fit` goes over the rows: as often as was given or, if it was left open, selected."""
         if self.early_stopping and settings.epochs == "auto":
-            return MOST_EPOCHS_OF_EARLY_STOPPING
+            return MAX_EPOCHS_OF_EARLY_STOPPING
         selected = self.coder_.epochs if settings.epochs == "auto" else None
         return settings.n_epochs(n_rows) if selected is None else selected
 

@@ -17,7 +17,7 @@ from gcwsnet.tables._coder import CoderSettings
 from gcwsnet.tables._frames import Frame, encode_frame, is_frame, learn_schema, open_frame
 from gcwsnet.tables._schema import Schema
 
-MOST_NAMES_SHOWN = 5
+MAX_NAMES_SHOWN = 5
 
 
 def opened(X: Any) -> Any:
@@ -151,7 +151,7 @@ def _check_array_fits(schema: Schema) -> None:
     """Raise an error if a table has columns that the numbers of an array cannot stand for."""
     others = [column.key for column in schema.columns if column.kind not in ("number", "boolean")]
     if others:
-        listed = ", ".join(map(repr, others[:MOST_NAMES_SHOWN])) + (", ..." if len(others) > MOST_NAMES_SHOWN else "")
+        listed = ", ".join(map(repr, others[:MAX_NAMES_SHOWN])) + (", ..." if len(others) > MAX_NAMES_SHOWN else "")
         raise ValueError(
             "X must be a frame, as the model was fitted on a table with columns that are not numbers "
             f"({listed}), got an array; give a frame with these columns"

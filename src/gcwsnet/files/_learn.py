@@ -31,7 +31,7 @@ from gcwsnet.tables._errors import DataError
 from gcwsnet.tables._learn import Learner, Survey, infer_label_type
 from gcwsnet.tables._schema import Schema
 
-MOST_CLASSES_OF_INTEGERS = 100
+MAX_CLASSES_OF_INTEGERS = 100
 
 SAMPLE_ROWS, SAMPLE_BYTES = 20_000, 1 << 26
 
@@ -227,7 +227,7 @@ def find_task(task: str, label_type: str, labels: tuple[Any, ...] | None) -> str
     predicted by regression.
     """
     if task == "auto":
-        few = labels is not None and len(labels) <= MOST_CLASSES_OF_INTEGERS
+        few = labels is not None and len(labels) <= MAX_CLASSES_OF_INTEGERS
         task = "classification" if label_type == "strings" or (label_type == "integers" and few) else "regression"
     if task == "regression" and label_type == "strings":
         raise ValueError("a regression needs numbers, and the labels are text; use --task classification")

@@ -120,7 +120,7 @@ class Model:
         return Predictions(targets.predictions(outputs), probabilities, scaled, y, batch.weight)
 
 
-MOST_CLASSES_SHOWN = 50
+MAX_CLASSES_SHOWN = 50
 
 
 class ClassificationMetrics:

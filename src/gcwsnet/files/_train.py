@@ -125,7 +125,7 @@ class TrainingOptions:
             raise ValueError("a regression has no classes; leave --classes out, or use --task classification")
 
 
-MOST_BYTES_OF_HELD_OUT_CODES = 1 << 28
+MAX_BYTES_OF_HELD_OUT_CODES = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -319,10 +319,10 @@ class HeldOutCodes:
         batches = weighted(self._batches, self._batches.batch_rows)
         for batch in self._file_coder.coded(batches, self._n_jobs):
             n_bytes += batch.X.nbytes
-            if n_bytes <= MOST_BYTES_OF_HELD_OUT_CODES:
+            if n_bytes <= MAX_BYTES_OF_HELD_OUT_CODES:
                 kept.append(batch)
             yield batch
-        self._kept = kept if n_bytes <= MOST_BYTES_OF_HELD_OUT_CODES else None
+        self._kept = kept if n_bytes <= MAX_BYTES_OF_HELD_OUT_CODES else None
 
 
 JSON, PICTURE = "curves.json", "curves.png"

@@ -23,7 +23,7 @@ AUC_SHIFT = 12
 
 AUC_BINS = 1 << (32 - AUC_SHIFT)
 
-MOST_RECORDS = 512
+MAX_STREAM_RECORDS = 512
 
 FEW_NUMBERS = 32
 
@@ -209,9 +209,9 @@ def thin(history: History, metric: str) -> None:
     records become those of their rows together; of all else the later one stays.
     """
     rows = history["rows"]
-    if len(rows) <= MOST_RECORDS:
+    if len(rows) <= MAX_STREAM_RECORDS:
         return
-    half = MOST_RECORDS // 2
+    half = MAX_STREAM_RECORDS // 2
     ends = np.array(rows[:half])
     n = np.diff(ends, prepend=0.0).reshape(-1, 2)
     n = np.where(n > 0, n, 1.0)  # rows of another fit, which counted from 0

@@ -18,7 +18,7 @@ FEW_STEPS = 3000
 
 EPOCHS, THOROUGH_EPOCHS = (8, 3, 1), (20, 8, 3, 1)
 
-MOST_ROWS_OF_ALL_EPOCHS = 160_000
+MAX_ROWS_OF_ALL_EPOCHS = 160_000
 
 MEMBERS_FOR_FEW_ROWS, FEW_ROWS = 4, 10_000
 
@@ -134,7 +134,7 @@ class TrainingSettings(TrainingParameters):
             return (int(self.epochs),)
         if thorough:
             return THOROUGH_EPOCHS
-        return tuple(epochs for epochs in EPOCHS if epochs == 1 or epochs * n_rows <= MOST_ROWS_OF_ALL_EPOCHS)
+        return tuple(epochs for epochs in EPOCHS if epochs == 1 or epochs * n_rows <= MAX_ROWS_OF_ALL_EPOCHS)
 
     def n_epochs(self, n_rows: int) -> int:
         """Return how often `n_rows` rows are learned from where nothing is searched for."""

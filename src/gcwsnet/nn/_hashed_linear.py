@@ -17,7 +17,7 @@ from gcwsnet._validation import check_integer
 from gcwsnet.hashing._hasher import reduction_factor
 from gcwsnet.nn._table import CODE_TYPES, GradientPart, LazyGradient, RowOfCode, is_native, zero_table
 
-MOST_ROWS = 2**31
+MAX_ROWS = 2**31
 
 DEFAULT_SCALE = 0.3
 
@@ -104,7 +104,7 @@ class HashedLinear(nn.Module):
         self.scale = scale
         self.sparse = sparse
         n_rows = -(-(self.n_hashes << self.bits) // self.reduction)
-        if n_rows > MOST_ROWS:
+        if n_rows > MAX_ROWS:
             raise ValueError(
                 f"a table must have at most 2**31 rows, got {n_rows} with n_hashes={n_hashes}, bits={bits} and "
                 f"reduction={reduction!r}; use a larger reduction, for example '8bit'"

@@ -13,7 +13,7 @@ from gcwsnet._validation import Matrix, as_floats
 
 BINS = 16
 
-MOST_ROWS, MOST_NUMBERS = 4000, 4_000_000
+MAX_ROWS, MAX_NUMBERS = 4000, 4_000_000
 
 LEAST = 1e-3
 
@@ -60,7 +60,7 @@ def with_least(explained: Floats) -> Floats:
 
 def explained(X: Matrix, target: NDArray[Any]) -> Floats:
     """Return the share of the targets' variance that each column explains, which may be 0; see `relevance`."""
-    rows = max(500, min(MOST_ROWS, MOST_NUMBERS // max(1, X.shape[1]))) if not sparse.issparse(X) else MOST_ROWS
+    rows = max(500, min(MAX_ROWS, MAX_NUMBERS // max(1, X.shape[1]))) if not sparse.issparse(X) else MAX_ROWS
     step = -(-X.shape[0] // rows)
     X, target = X[::step], target[::step]
     targets = _Targets.of(target)
