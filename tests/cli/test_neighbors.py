@@ -198,6 +198,22 @@ def test_a_damaged_index_is_one_line_of_error(folder: Path, tmp_path: Path) -> N
     assert path.name in fail("search", tmp_path / "index", folder / "test.svm")
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [2, {}, {"schema": None, "lines": 1, "column": None, "shingle": 3}, {"schema": {"version": 1}}, {"colour": 1}],
+    ids=str,
+)
+def test_metadata_that_was_changed_is_one_line_of_error(rows: object, folder: Path, tmp_path: Path) -> None:
+    succeed("index", folder / "test.svm", "--out", tmp_path / "index", "--n-hashes", 8)
+    made = GCWSIndex.load(tmp_path / "index")
+    known = made.metadata["rows"]
+    made.metadata["rows"] = known | rows if isinstance(rows, dict) and rows and "lines" not in rows else rows
+    made.save(tmp_path / "index")
+    for arguments in (("search", tmp_path / "index", folder / "test.svm"), ("index", folder / "test.svm", "--append")):
+        more = () if arguments[0] == "search" else ("--out", tmp_path / "index")
+        assert "was changed" in fail(*arguments, *more)
+
+
 def test_memory_for_texts_does_not_grow_with_their_length(tmp_path: Path) -> None:
     """What is held of 100 long texts is what is held of 100 short ones."""
     sizes = []

@@ -195,7 +195,7 @@ def index(
     if append:
         options.refuse(context, OF_INDEX, "the index in the folder has it already. Leave it out.")
         made = GCWSIndex.load(out, n_jobs=n_jobs)
-        rows = FileRows(**made.metadata["rows"])
+        rows = FileRows.of_index(out, made.metadata)
     else:
         made = GCWSIndex(
             n_hashes,
@@ -285,9 +285,7 @@ def search(
         options.refuse(context, ["top"], "all rows from --threshold on are found. Give one of them.")
     reading = options.reading(format=format, header=header, on_error=on_error, rejects=rejects)
     found_in = GCWSIndex.load(index, n_jobs=n_jobs)
-    if "rows" not in found_in.metadata:
-        raise ValueError(f"{index} was not written by gcwsnet index; search it in Python with GCWSIndex.load")
-    rows = FileRows(**found_in.metadata["rows"])
+    rows = FileRows.of_index(index, found_in.metadata)
     batches = rows.batches(files, reading, options.name_or_number(ids))
     first = 0
     with writer_for(out, ["query", "id", "similarity"], as_json=as_json) as write, rows_progress(quiet) as advance:

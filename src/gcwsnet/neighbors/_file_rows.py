@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gcwsnet.estimators._tensor_file import ANYTHING, FLAG, OBJECT, Rule, check_entries, integer, or_null
 from gcwsnet.files._batches import Batches
 from gcwsnet.files._learn import read_with_schema
 from gcwsnet.files._read import read
@@ -19,6 +20,14 @@ from gcwsnet.tables._errors import ErrorHandler, row_positions
 from gcwsnet.tables._schema import Schema
 
 ColumnName = str | int
+
+ROWS = {
+    "schema": or_null(OBJECT),
+    "lines": FLAG,
+    "column": Rule("be a name, a number or null", lambda one: one is None or type(one) in (str, int)),
+    "shingle": integer(1, 2**31),
+}
+"""The entries of `FileRows` in the metadata of an index."""
 
 
 class FileBatch(NamedTuple):
@@ -74,6 +83,19 @@ class FileRows:
     lines: bool = False
     column: ColumnName | None = None
     shingle: int = 3
+
+    @classmethod
+    def of_index(cls, folder: PurePath, metadata: dict[str, Any]) -> FileRows:
+        """Return how the files of an index became its rows, by what `gcwsnet index` has written into its metadata."""
+        if "rows" not in metadata:
+            raise ValueError(f"{folder} was not written by gcwsnet index; search it in Python with GCWSIndex.load")
+        try:
+            check_entries(metadata, {"rows": ROWS, "*": ANYTHING}, "metadata")
+            if metadata["rows"]["schema"] is not None:
+                Schema.from_json(metadata["rows"]["schema"])
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"the metadata of {folder} was changed: {error}; take another copy") from error
+        return cls(**metadata["rows"])
 
     @classmethod
     def of_files(
