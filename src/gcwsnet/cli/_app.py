@@ -1,4 +1,4 @@
-"""The command `gcwsnet`: its subcommands have one module each.
+"""The command `gcwsnet`: it lists the subcommands and reports their errors.
 
 A module of a command imports what it works with inside its function, so that ``gcwsnet --help`` is quick.
 """

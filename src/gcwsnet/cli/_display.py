@@ -1,4 +1,4 @@
-"""The progress through rows: a bar with their number and rate on a terminal, nothing where there is none."""
+"""What commands show and write: progress, the records of a training, and tables as text, JSON or Parquet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gcwsnet kernel`: the similarity of the rows of two files."""
+"""`gcwsnet kernel`, `index`, `search` and `dedup`: similarities, near neighbours and near-duplicates of files."""
 
 from __future__ import annotations
 

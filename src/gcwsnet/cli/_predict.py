@@ -1,4 +1,4 @@
-"""`gcwsnet predict`: the predictions of a model for the rows of files."""
+"""`gcwsnet predict`, `evaluate` and `export`: what is done with a fitted model."""
 
 from __future__ import annotations
 

@@ -43,7 +43,6 @@ ONLY_VALUES = {
     "warm_start": (False, "each fit begins with a net that has learned nothing"),
     "device": ("cpu", "workers learn with the native core"),
 }
-
 """Parameters of the local estimators that have only one value here, and the reason."""
 
 Self = TypeVar("Self", bound="DaskEstimator")

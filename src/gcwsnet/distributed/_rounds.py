@@ -29,7 +29,6 @@ Floats = NDArray[np.float64]
 RowNumbers = NDArray[np.int64]
 
 OUTER_RATE, MOMENTUM = 0.7, 0.7
-
 """The share of the combined changes that a round applies, and the share of the last round's change that it repeats."""
 
 WHOLE = slice(None)
@@ -325,7 +324,6 @@ def add_in_tree(items: Sequence[Item], add: Callable[[list[Item]], Item]) -> lis
 
 
 Learn = Callable[[Iterable[Round]], Generator[tuple[Round, Trained]]]
-
 """A way to learn rounds one after the other, which yields each round when its update has been applied to the net.
 
 It may take rounds from the iterable before it has yielded earlier ones.

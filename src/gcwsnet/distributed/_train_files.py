@@ -39,7 +39,6 @@ from gcwsnet.net._trainer import Observer, Plan
 from gcwsnet.tables._batch import Batch
 
 CODES = "codes"
-
 """The folder beside the model that has the codes of the files until the model is written."""
 
 

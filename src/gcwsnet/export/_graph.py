@@ -13,11 +13,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from gcwsnet.hashing.elementary import LN2, SQRT_HALF_OF_DOUBLE, F, Q
 
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 8
-
 """The oldest versions that have all that is needed: bitwise operators came with opset 18."""
 
 SMALL_BYTES = 512
-
 """Equal constants of up to this size are stored once."""
 
 

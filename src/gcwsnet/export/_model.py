@@ -42,13 +42,11 @@ TIMES = {
 }
 
 EVALUATIONS_OF_A_BLOCK = 1 << 18
-
 """Numbers of a block of rows, features and hashes, which stay in the cache of a processor."""
 
 NUMBERS_OF_A_BLOCK = 1 << 19
 
 LANES = 16
-
 """The partial sums of an inner product, see ``src/cpp/net/dense_rows.simd.hpp``."""
 
 

@@ -1,4 +1,4 @@
-"""How files become codes and targets: a schema of columns, a coder and targets, learned from some of their rows."""
+"""What is learned from files before they are hashed: a schema, a coder and targets, from all or some of their rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ from gcwsnet.tables._schema import Schema
 MAX_CLASSES_OF_INTEGERS = 100
 
 SAMPLE_ROWS, SAMPLE_BYTES = 20_000, 1 << 26
-
 """The most that is learned from, of rows and of the bytes of their numbers."""
 
 NO_ROWS = "there are no rows of positive weight to learn from"
@@ -337,11 +336,9 @@ def _first_rows(batches: Iterator[Batch]) -> Batch:
 
 
 FAILURES = (ValueError, OSError)
-
 """What a file that is damaged or cannot be read raises."""
 
 BATCH_ROWS = 8192
-
 """The rows of the first batch, whose size tells how many rows are drawn."""
 
 Item = TypeVar("Item")

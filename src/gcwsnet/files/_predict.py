@@ -1,4 +1,4 @@
-"""Predictions of a model for the rows of files, batch by batch."""
+"""Predictions and metrics of a model for the rows of files, batch by batch."""
 
 from __future__ import annotations
 

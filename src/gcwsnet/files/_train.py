@@ -1,4 +1,4 @@
-"""The options of a training run on files."""
+"""A training run from files to the folder of a model: its options and rows, started, killed, resumed, finished."""
 
 from __future__ import annotations
 

@@ -11,15 +11,12 @@ from numpy.typing import NDArray
 from gcwsnet.net._net import AVERAGE, LAST, RECENT, Net
 
 PIECE_ROWS, SCORED_ROWS = 256, 32
-
 """Rows are learned in pieces of at most 256; of each piece at most 32 rows are predicted before it is learned."""
 
 COMPARED_SINGLE_ROWS = 4
-
 """Of rows that come one by one, one in 4 is predicted before it is learned, and counts 4 times."""
 
 MEMORY_OF_SCORES = 500
-
 """Predicted rows after which a loss counts by a factor of e less when weights are compared."""
 
 MAX_EVENTS = 1000

@@ -54,7 +54,6 @@ SCHEDULES: dict[str, Callable[[Floats], Floats]] = {
     "linear": lambda done: 1.0 - done,
     "cosine": cosine,
 }
-
 """The factor of the learning rate when a share of all rows is done."""
 
 

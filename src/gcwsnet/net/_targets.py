@@ -22,7 +22,6 @@ PRIOR_ROWS = 2
 LARGEST = sys.float_info.max
 
 TEMPERATURES = np.round(2.0 ** (np.arange(-8, 25) / 8), 2)
-
 """From a half to eight; rounded, so that they are the same numbers on every machine."""
 
 

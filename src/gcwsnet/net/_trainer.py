@@ -1,7 +1,4 @@
-"""Ctrl-C, raised between two steps of training.
-
-An exception that a signal raises anywhere may come up in a callback of another library, which drops it.
-"""
+"""The training loop that `fit`, `partial_fit` and `gcwsnet train` share: plans, runs, early stopping, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -27,7 +24,10 @@ from gcwsnet.tables._batch import Batch, rebatched
 
 
 class Interrupt:
-    """A context in which `check`, or the end, raises the first Ctrl-C; a second one is raised at once."""
+    """A context in which `check`, or the end, raises the first Ctrl-C; a second one is raised at once.
+
+    An exception that a signal raises anywhere may come up in a callback of another library, which drops it.
+    """
 
     def __init__(self) -> None:
         self._noted = self._raised = False
@@ -58,20 +58,16 @@ class Interrupt:
 
 
 FIRST_RECORD = 1000
-
 """Rows; further records are made at two, four, eight thousand and so on."""
 
 BLOCK_ROWS = 8192
 MAX_UNCHECKED_ROWS = 8192
-
 """Rows of a stream that are learned before the weights are looked at: that takes as long as learning from hundreds."""
 
 SECONDS_OF_A_CALL = 0.1
-
 """Ctrl-C and the progress bar wait for one call of the native core."""
 
 Coded = Iterable[Batch]
-
 """Batches with codes for X and encoded targets for y."""
 
 

@@ -1,4 +1,4 @@
-"""GCWS by operations on tensors, for devices that the native core does not reach: the same codes, in bounded memory."""
+"""A layer that hashes the output of a trained network by GCWS and sums rows of a table, on any device."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from gcwsnet.hashing.reference import NAN_BITS
 from gcwsnet.nn._hashed_linear import HashedLinear
 
 EVALUATIONS_AT_ONCE = 1 << 23
-
 """The numbers of a block of rows, features and hashes; four such blocks are there at a time."""
 
 FEATURES_AT_ONCE = 256
-
 """The features whose parameters are made at a time."""
 
 WORD = 0xFFFFFFFF

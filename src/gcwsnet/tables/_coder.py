@@ -81,7 +81,6 @@ SEARCHES = ("off", "fast", "thorough")
 
 
 MISSING_WHEN_READ = {"auto": "nan", "error": None, "zero": "zero", "mean": "nan"}
-
 """The rule of `gcwsnet.files.read` for missing values, where it is not its default, by that of a coder."""
 
 ROWS_AT_ONCE = 8192

@@ -16,7 +16,6 @@ BINS = 16
 MAX_ROWS, MAX_NUMBERS = 4000, 4_000_000
 
 LEAST = 1e-3
-
 """The least relevance of a column, as a share of the largest one: no column is dropped."""
 
 Floats = NDArray[np.float64]
