@@ -76,6 +76,37 @@ def test_codes_are_those_of_the_local_command(
     assert set(result.stderr.splitlines()[1:]) == {f"{file}: 200 rows" for file in local.files}
 
 
+@pytest.mark.parametrize("form", ["names only", "empty", "svm", "parquet"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_file_without_rows_is_fine_among_others(form: str, place: int, client_of: ClientOf, tmp_path: Path) -> None:
+    tables = [write_table(tmp_path, n_files=1, n_rows=30)[0].read_text().splitlines() for _ in range(3)]
+    tables[place] = tables[place][: 0 if form == "empty" else 1]
+    ending = form if form in ("svm", "parquet") else "csv"
+    files = [tmp_path / f"{number}.{ending}" for number in range(3)]
+    for file, lines in zip(files, tables, strict=True):
+        if form == "svm":
+            file.write_text("".join(f"{i % 2} 1:{i + 0.5} 2:{i % 7}\n" for i in range(len(lines) - 1)))
+        elif form == "parquet":
+            pd.DataFrame({"x": np.arange(1.0, len(lines)), "label": np.arange(1, len(lines)) % 2}).to_parquet(file)
+        else:
+            file.write_text("".join(f"{line}\n" for line in lines))
+    label = [] if form == "svm" else ["--label", "label"]
+    result = succeed("hash", *files, *label, *HASHING, "--out", tmp_path / "codes")
+    assert "rows: 60" in result.stdout
+    assert f"{files[place]}: 0 rows\n" in result.stderr
+    run = ["train", *files, *label, *HASHING, "--epochs", 1]
+    succeed(*run, "--out", tmp_path / "local")
+    succeed(*run, "--out", tmp_path / "cluster", *on(client_of(1)))
+
+
+@pytest.mark.parametrize("text", ["", "x,y,label\n"])
+def test_files_that_all_have_no_rows_are_an_error(text: str, tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(text)
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    assert "there must be at least one row" in fail("hash", *files, "--label", "label", "--out", tmp_path / "codes")
+
+
 def test_the_command_starts_workers_of_its_own(local: Hashed, tmp_path: Path) -> None:
     result = succeed(*local.arguments, "--out", tmp_path / "codes", "--engine", "dask", "--workers", 1)
     assert content(tmp_path / "codes") == local.content
@@ -366,6 +397,18 @@ def test_a_cluster_gives_the_same_codes(client_of: ClientOf) -> None:
     [
         (hash_array, hasher(), ROWS, "X must be a Dask array with two dimensions, got ndarray; use hasher"),
         (hash_array, hasher(), dask.array.from_array(ROWS[:, 0]), "two dimensions"),
+        (
+            hash_array,
+            hasher(),
+            dask.array.from_array(ROWS)[:, dask.array.ones(4, dtype=bool)],
+            "columns of X must be know",
+        ),
+        (
+            hash_dataframe,
+            hasher(),
+            dask.dataframe.from_pandas(FRAME[[]], npartitions=1),
+            "at least one column, got non",
+        ),
         (hash_dataframe, hasher(), FRAME, "frame must be a Dask dataframe, got DataFrame; use hasher"),
         (hash_array, hasher().fit(ROWS[:, :3]), dask.array.from_array(ROWS), "X must have 3 columns as in fit, got 4"),
         (hash_array, hasher(output="onehot"), dask.array.from_array(ROWS), "output must be 'codes', got output='oneho"),

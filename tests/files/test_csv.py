@@ -154,6 +154,17 @@ def test_empty_files_among_others_are_ignored(write: Write) -> None:
     assert whole(read(paths, label="y")).X.tolist() == [[1], [3]]
 
 
+@pytest.mark.parametrize("text", ["", "\ufeff", "\ufeff\n", "\n \n", "\t", '""\n', "a,b\n"])
+def test_a_file_without_rows_is_an_error(text: str, write: Write) -> None:
+    with pytest.raises(DataError, match="there must be at least one row, got none"):
+        whole(read(write("a.csv", text)))
+
+
+def test_a_file_with_a_header_alone_does_not_tell_what_columns_hold(write: Write) -> None:
+    found = whole(read([write("a.csv", "a,b\n"), write("b.csv", "a,b\nred,1\nblue,2\n")]))
+    np.testing.assert_array_equal(found.X, [[0, 1, 1], [1, 0, 2]])
+
+
 def test_the_header_may_be_in_the_first_file_alone(write: Write) -> None:
     paths = [write("a.csv", "x,y\n1,2\n"), write("b.csv", "3,4\n5,6\n")]
     assert whole(read(paths, label="y")).X.tolist() == [[1], [3], [5]]

@@ -193,6 +193,8 @@ def hash_array(hasher: GCWSHasher, X: Any) -> Any:
     """
     if getattr(X, "ndim", None) != 2 or not hasattr(X, "map_blocks"):
         raise TypeError(f"X must be a Dask array with two dimensions, got {type(X).__name__}; use hasher.transform")
+    if np.isnan(X.shape[1]):
+        raise ValueError("the number of columns of X must be known, and it is not; call X.compute_chunk_sizes() first")
     hasher = _fitted(hasher, sparse.csr_matrix((1, X.shape[1]), dtype=np.float64))
     if hasher.n_features_in_ != X.shape[1]:
         raise ValueError(f"X must have {hasher.n_features_in_} columns as in fit, got {X.shape[1]}")
@@ -233,6 +235,8 @@ def hash_dataframe(hasher: GCWSHasher, frame: Any) -> Any:
     """
     if not hasattr(frame, "map_partitions") or not hasattr(frame, "columns"):
         raise TypeError(f"frame must be a Dask dataframe, got {type(frame).__name__}; use hasher.transform")
+    if not len(frame.columns):
+        raise ValueError("frame must have at least one column, got none")
     hasher = _fitted(hasher, frame._meta_nonempty)
     empty = _no_codes(hasher)
     names = hasher.get_feature_names_out()

@@ -45,10 +45,11 @@ NUMBERS, STRINGS, LABELS = "numbers", "strings", "labels"  # labels are numbers,
 
 
 class CsvHead(NamedTuple):
-    """What the beginning of a file tells: its columns, and whether its first row holds their names."""
+    """The columns of a file, whether its first row holds their names, and whether it has other rows."""
 
     columns: list[FileColumn]
     has_names: bool
+    has_rows: bool
 
 
 class CsvReader(TableReader):
@@ -66,8 +67,8 @@ class CsvReader(TableReader):
         return self._head(source).columns
 
     def is_empty(self, source: Source) -> bool:
-        """Return whether there is nothing in the file."""
-        return not source.head().strip(b" \r\n")
+        """Return whether there is nothing in the file but the names of columns."""
+        return not self._head(source).has_rows
 
     def read_columns(
         self, source: Source, schema: Schema, selection: ColumnSelection
@@ -129,7 +130,7 @@ class TsvReader(CsvReader):
 def _parse_head(rows: list[list[str]], has_names: bool | str, path: str) -> CsvHead:
     """Return what the first rows of a file tell."""
     if not rows:
-        raise DataError("there must be at least one row, got an empty file; is this the right file?", path=path)
+        return CsvHead([], has_names=False, has_rows=False)
     semicolons = {sum(field.count(";") for field in row) for row in rows}
     if len(rows) > 1 and len(rows[0]) == 1 and len(semicolons) == 1 and semicolons != {0}:
         raise DataError(
@@ -152,7 +153,7 @@ def _parse_head(rows: list[list[str]], has_names: bool | str, path: str) -> CsvH
         values = [row[number] for row in rows if number < len(row) and row[number].strip() not in MISSING_TEXTS]
         kind = "number" if not values or is_number(values[0]) else kind_of_texts(values)
         columns.append(FileColumn(name, kind, by_value=are_values(set(map(form_of_text, values)))))
-    return CsvHead(columns, bool(has_names))
+    return CsvHead(columns, bool(has_names), bool(rows))
 
 
 def is_header(first: Sequence[str], second: Sequence[str] | None) -> bool:

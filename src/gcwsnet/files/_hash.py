@@ -49,7 +49,7 @@ from gcwsnet.files._train import coder_of_codes
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._coder import Coder, CoderSettings
-from gcwsnet.tables._errors import DataError
+from gcwsnet.tables._errors import DataError, NoRowsError
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,10 @@ def hash_file(folder: Path, number: int, *, base: str = "", n_jobs: int | None =
             file_coder.target(batch.y)  # its labels were not seen when the coder was learned
         return Batch(file_coder.codes(batch.X, n_jobs), batch.y, batch.weight)
 
-    parts = write_parts(folder, number, map(coded, batches), settings["format"])
+    try:
+        parts = write_parts(folder, number, map(coded, batches), settings["format"])
+    except NoRowsError:
+        parts = []
     inputs.check()
     n_rows = sum(part.rows for part in parts)
     hashed = HashedFile(number, inputs.fingerprints[0], manifest.coder, n_rows, batches.skipped, parts)

@@ -19,7 +19,7 @@ from gcwsnet._validation import check_finite
 from gcwsnet.files._batches import Batches
 from gcwsnet.files._fingerprint import Fingerprint, Inputs
 from gcwsnet.files._read import read
-from gcwsnet.files._reader import Reader
+from gcwsnet.files._reader import Reader, no_rows
 from gcwsnet.files._sources import Source, detect_format
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels, Numbers, Targets
@@ -480,16 +480,17 @@ def survey_files(names: list[str], reading: FileReading, over: Map) -> SurveyedF
             learner = result[1]
             rows_of_file = learner.n_weighted
             try:
-                if merged is not None:
+                if merged is not None and learner.n_rows:
                     merged.merge(learner, name)
             except DataError as error:
                 failures[name] = error
                 continue
-            merged = merged or learner
+            if merged is None and learner.n_rows:
+                merged = learner
             fingerprints[name] = result[0]
             n_rows.append(rows_of_file)
         if merged is None:
-            raise next(iter(failures.values()))
+            raise next(iter(failures.values()), no_rows(names))
         schema, is_complete = reading.reader(first).learned_schema(merged)
         if is_complete:
             return SurveyedFiles(schema, merged.survey(schema), fingerprints, n_rows, failures)

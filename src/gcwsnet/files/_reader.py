@@ -13,7 +13,7 @@ from gcwsnet.files._sources import Source
 from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._columns import TableColumn
 from gcwsnet.tables._encode import encode
-from gcwsnet.tables._errors import ColumnReference, DataError, ErrorHandler, InvalidRows, check_batch
+from gcwsnet.tables._errors import ColumnReference, DataError, ErrorHandler, InvalidRows, NoRowsError, check_batch
 from gcwsnet.tables._learn import Learner, Survey
 from gcwsnet.tables._schema import (
     ColumnNames,
@@ -105,7 +105,8 @@ class Reader(ABC):
             for batch in self.read(schema, errors):
                 n_rows += batch.n_rows
                 yield batch
-        self._require_rows(n_rows, errors.skipped)
+        if n_rows == 0:
+            raise no_rows([source.name for source in self.sources], errors.skipped)
         errors.warn_of_unknown_categories(stacklevel=4)  # of the loop over `rebatched` rows
 
     def survey(self) -> Survey:
@@ -117,6 +118,8 @@ class Reader(ABC):
                     "(n_features, schema or hash_columns), or save the rows to a file"
                 )
             learner = self.learn(self.first_schema())
+            if learner.n_rows == 0:
+                raise no_rows([source.name for source in self.sources], learner.skipped)
             schema, is_complete = self.learned_schema(learner)
             if not is_complete:
                 self._is_final = True
@@ -138,7 +141,6 @@ class Reader(ABC):
         for batch in self.read(schema, errors, None if self._is_final else learner):
             learner.update(batch)
         learner.skipped = errors.skipped
-        self._require_rows(learner.n_rows, learner.skipped)
         return learner
 
     def learned_schema(self, learner: Learner) -> tuple[Schema, bool]:
@@ -149,15 +151,14 @@ class Reader(ABC):
         shift = (schema.index_base or 0) - (learner.start.index_base or 0)
         return schema, learner.max_index - shift < schema.n_features
 
-    def _require_rows(self, n_rows: int, skipped: int) -> None:
-        """Raise DataError if no row was read."""
-        if n_rows == 0:
-            names = [source.name for source in self.sources]
-            besides = f" besides the {skipped} skipped" if skipped else ""
-            raise DataError(
-                f"there must be at least one row, got none{besides}; is this the right file?",
-                path=", ".join(names[:3]) + (", ..." if len(names) > 3 else "") or None,
-            )
+
+def no_rows(names: Sequence[str], skipped: int = 0) -> NoRowsError:
+    """Return the error of files with these names that have no rows."""
+    besides = f" besides the {skipped} skipped" if skipped else ""
+    return NoRowsError(
+        f"there must be at least one row, got none{besides}; is this the right file?",
+        path=", ".join(names[:3]) + (", ..." if len(names) > 3 else "") or None,
+    )
 
 
 class TableReader(Reader):
@@ -176,13 +177,15 @@ class TableReader(Reader):
         """Yield the selected columns of a file by their numbers, some rows at a time."""
 
     def is_empty(self, source: Source) -> bool:
-        """Return whether a file has not even columns. Such files are ignored if there are others."""
+        """Return whether a file has no rows, which are needed to tell what its columns hold."""
         del source
         return False
 
     def start_schema(self) -> Schema:
         """Return the schema of the first file, without what must be learned from all rows."""
-        source = self._nonempty_sources()[0]
+        source = next(iter(self._nonempty_sources()), None)
+        if source is None:
+            raise no_rows([source.name for source in self.sources])
         columns = self.file_columns(source)
         schema = infer_schema(columns, self.options, source.name)
         if self.has_types or schema.label_number is None:
@@ -231,4 +234,4 @@ class TableReader(Reader):
                 yield columns, selection, invalid
 
     def _nonempty_sources(self) -> Sequence[Source]:
-        return [source for source in self.sources if not self.is_empty(source)] or self.sources
+        return [source for source in self.sources if not self.is_empty(source)]

@@ -58,6 +58,10 @@ class DataError(ValueError):
         self.path, self.line, self.column = path, line, column
 
 
+class NoRowsError(DataError):
+    """The error of files without rows. Among several files, one without rows is fine."""
+
+
 class InvalidRows:
     """The rows of a batch that break a rule, each with its column and the first rule that it breaks.
 
