@@ -81,7 +81,7 @@ def test_codes_and_files_give_the_same_model_of_a_search_where_nothing_is_given(
 
 
 def test_what_was_selected_for_another_net_is_not_used_and_the_command_says_so(files: Path, tmp_path: Path) -> None:
-    hashing = ["--n-hashes", 8, "--p", 1, "--scale", "numeric", "--relevance", 0, "--ensemble", 1]
+    hashing = ["--n-hashes", 8, "--p", 1, "--scale", "numeric", "--search", "off", "--ensemble", 1]
     succeed("hash", files / "train.svm", "--out", tmp_path / "codes", *hashing)
     same = succeed("train", tmp_path / "codes", "--out", tmp_path / "same")
     assert gcwsnet.load(tmp_path / "same").trainer_.targets.temperature != 1
@@ -96,7 +96,7 @@ def test_what_was_selected_for_another_net_is_not_used_and_the_command_says_so(f
 
 def test_codes_leave_no_room_for_options_of_hashing(files: Path, tmp_path: Path) -> None:
     succeed("hash", files / "train.svm", "--out", tmp_path / "codes", *SMALL[:2], *SMALL[4:])
-    for option in (["--n-hashes", 32], ["--random-state", 0], ["--label", "a"], ["--t-bits", 1]):
+    for option in (["--n-hashes", 32], ["--random-state", 0], ["--label", "a"], ["--bits", 4]):
         result = run("train", tmp_path / "codes", "--out", tmp_path / "m", *option)
         assert result.exit_code == 2
         assert option[0] in result.stderr

@@ -27,7 +27,6 @@ OWN = {
 """What only the command has."""
 OTHER_DEFAULTS = {
     "random_state": "a command gives the same result each time",
-    "records": "without test rows, there is one record in an epoch beside those at 1, 2, 4, ... thousand rows",
     "p": "kernel has p=1 as pgmm_kernel, and the others auto as the estimators",
     "n_jobs": "None is 1",
     "missing": "kernel has error as pgmm_kernel, and the others auto as the estimators",
@@ -76,7 +75,7 @@ def test_a_word_for_missing_values_gives_the_same_codes_and_model_in_the_command
         n_hashes=16, hidden=(4,), p=1.0, scale="numeric", relevance=0, missing=missing, random_state=0
     ).fit(X, y)
     reading = ["--label", "label", "--missing", missing]
-    hashing = ["--n-hashes", 16, "--p", 1, "--scale", "numeric", "--relevance", 0, "--ensemble", 1]
+    hashing = ["--n-hashes", 16, "--p", 1, "--scale", "numeric", "--search", "off", "--ensemble", 1]
     succeed("hash", file, "--out", tmp_path / "codes", *hashing, *reading)
     codes = np.load(tmp_path / "codes" / "part-00000-00000.codes.npy")
     np.testing.assert_array_equal(codes, estimator.coder_.codes(X))
@@ -136,9 +135,6 @@ def files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("train rows.svm --out m --resume --restart", "--restart", 2),
         ("train rows.svm --out m --rejects bad.txt", "--rejects", 2),
         ("train rows.svm --out m --classes 0,1", "--classes", 1),
-        ("train rows.svm --out m --betas 0.9", "--betas", 2),
-        ("train - --n-features 2 --out m --schedule linear", "--schedule", 1),
-        ("train - --n-features 2 --out m --records 3", "--records", 1),
         ("train - --n-features 2 --out m --resume", "--resume", 1),
         ("train - --n-features 2 --out m --task regression --classes 0,1", "--classes", 1),
         ("info codes --format libsvm", "--format", 2),
@@ -150,10 +146,3 @@ def test_an_option_without_effect_is_an_error_that_names_it(line: str, option: s
     given: dict[str, Any] = {"input": (files / "rows.svm").read_bytes()} if " - " in line else {}
     more = ["--p", 1, "--scale", "numeric"] if line.startswith("train rows") or " - " in line else []
     assert option in fail(*line.split(), *more, code=code, **given)
-
-
-def test_records_are_made_as_often_as_they_are_asked_for(files: Path) -> None:
-    succeed("train", "rows.svm", "--out", "four", *SMALL, "--epochs", 1, "--batch-size", 2, "--records", 4)
-    assert gcwsnet.load(files / "four").history_["rows"] == [10, 20, 30, 40]
-    succeed("train", "rows.svm", "--out", "one", *SMALL, "--epochs", 1)
-    assert gcwsnet.load(files / "one").history_["rows"] == [40]

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from gcwsnet.neighbors._file_rows import FileBatches
 
 
+def reporter(quiet: bool) -> Callable[[str], None]:
+    """Return a function that prints a line on standard error, unless it is to be quiet."""
+    return (lambda line: None) if quiet else (lambda line: print(line, file=sys.stderr))  # noqa: ARG005
+
+
 @contextmanager
 def rows_progress(quiet: bool) -> Iterator[Callable[[int], None]]:
     """Yield a function to call with the number of each further batch of rows."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,44 +10,24 @@ import typer
 from gcwsnet.cli import _options as options
 
 
+@options.command
 def hash_command(
     files: options.FilesToRead,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder for the codes.")],
-    engine: options.Engine = "local",
-    scheduler: options.Scheduler = None,
-    workers: options.Workers = None,
+    cluster: options.ClusterOptions,
+    rows: options.TableOptions,
+    skip: options.SkipOptions,
+    hashing: options.HashOptions,
+    run: options.ResumeOptions,
     codes_format: Annotated[
-        str, typer.Option("--codes-format", metavar="npy|parquet", help="The format of the codes.")
+        str,
+        typer.Option(metavar="npy|parquet", parser=options.one_of("npy", "parquet"), help="The format of the codes."),
     ] = "npy",
     task: options.Task = "auto",
     random_state: options.RandomState = 0,
     n_jobs: options.NJobs = 1,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue with the files that are not done yet.")] = False,
-    restart: Annotated[bool, typer.Option("--restart", help="Start again, and drop the codes in the folder.")] = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
-    n_hashes: options.NHashes = 256,
-    bits: options.Bits = 8,
-    t_bits: options.TBits = "all",
-    p: options.Power = "auto",
-    scale: options.Scale = "auto",
-    relevance: options.Relevance = "auto",
-    search: options.Search = "fast",
-    ensemble: options.Ensemble = "auto",
-    encoding: options.Encoding = "mixed",
-    format: options.Format = "auto",  # noqa: A002
-    label: options.Label = None,
-    weight: options.Weight = None,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    categorical: options.Categorical = None,
-    hash_columns: options.HashColumns = None,
-    header: options.Header = None,
-    missing: options.Missing = "auto",
-    n_features: options.NFeatures = None,
-    index_base: options.IndexBase = "auto",
-    on_error: options.OnError = "stop",
-    rejects: options.Rejects = None,
 ) -> None:
     """Hash files into a folder of codes, which gcwsnet train learns from as from the files themselves.
 
@@ -63,68 +42,40 @@ def hash_command(
       gcwsnet hash parts/*.svm --resume --out parts-codes
       gcwsnet hash parts/*.svm --engine dask --workers 2 --out dask-codes
     """
-    from gcwsnet.cli._display import print_values
-    from gcwsnet.files._codes import FORMATS
+    from gcwsnet.cli._display import print_values, reporter
     from gcwsnet.files._hash import HashingOptions, hash_with
     from gcwsnet.net._settings import TrainingSettings
 
-    options.check_choice("--codes-format", codes_format, FORMATS)
-    options.refuse_both(resume, restart)
-    options.check_engine(engine, scheduler, workers)
+    run.check()
+    cluster.check()
     given = HashingOptions(
         files=files,
         out=out,
-        reading=options.reading(
-            format=format,
-            label=label,
-            weight=weight,
-            columns=columns,
-            exclude=exclude,
-            categorical=categorical,
-            hash_columns=hash_columns,
-            header=header,
-            missing=missing,
-            n_features=n_features,
-            index_base=index_base,
-            on_error=on_error,
-            rejects=rejects,
-        ),
-        coder=options.coder_settings(
-            n_hashes=n_hashes,
-            bits=bits,
-            t_bits=t_bits,
-            p=p,
-            scale=scale,
-            relevance=relevance,
-            search=search,
-            encoding=encoding,
-            missing=missing,
-        ),
-        training=TrainingSettings(ensemble=options.number("--ensemble", ensemble, int, word="auto")),
-        task=options.known_task(task),
+        reading=rows.settings() | skip.settings(),
+        coder=hashing.coder_settings(rows.missing),
+        training=TrainingSettings(ensemble=hashing.ensemble),
+        task=task,
         seed=random_state,
         format=codes_format,
-        resume=resume,
-        restart=restart,
+        resume=run.resume,
+        restart=run.restart,
         n_jobs=n_jobs,
     )
-
-    def report(line: str) -> None:
-        if not (quiet or as_json):
-            print(line, file=sys.stderr)
-
-    if engine == "dask":
+    report = reporter(quiet or as_json)
+    if cluster.engine == "dask":
         from gcwsnet.distributed._hash import hash_on_cluster
 
-        file_coder, hashed, failures = hash_on_cluster(given, report, scheduler=scheduler, workers=workers)
+        file_coder, hashed, failures = hash_on_cluster(
+            given, report, scheduler=cluster.scheduler, workers=cluster.workers
+        )
     else:
         file_coder, hashed, failures = hash_with(given, report)
     summary = {
         "codes": str(out),
         "rows": sum(one.rows for one in hashed),
         "files": len(hashed),
-        "n_hashes": n_hashes,
-        "bits": bits,
+        "n_hashes": hashing.n_hashes,
+        "bits": hashing.bits,
         "scale": file_coder.coder.scale,
         "p": file_coder.coder.p,
     }

@@ -10,32 +10,18 @@ import typer
 from gcwsnet.cli import _options as options
 
 OF_CODES = ("n_hashes", "bits", "t_bits", "encoding")
-OF_FILES = (
-    *("format", "label", "weight", "columns", "exclude", "categorical", "hash_columns", "header", "missing"),
-    *("n_features", "index_base", "on_error", "rejects"),
-)
 
 
+@options.command
 def info(
     context: typer.Context,
     files: Annotated[
         list[str],
         typer.Argument(metavar="MODEL|CODES|FILE", help="A model, a folder of codes, or files as gcwsnet train reads."),
     ],
+    rows: options.TableOptions,
+    skip: options.SkipOptions,
     as_json: options.Json = False,
-    format: options.Format = "auto",  # noqa: A002
-    label: options.Label = None,
-    weight: options.Weight = None,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    categorical: options.Categorical = None,
-    hash_columns: options.HashColumns = None,
-    header: options.Header = None,
-    missing: options.Missing = "auto",
-    n_features: options.NFeatures = None,
-    index_base: options.IndexBase = "auto",
-    on_error: options.OnError = "stop",
-    rejects: options.Rejects = None,
 ) -> None:
     """Describe a model, a folder of codes, or files of rows.
 
@@ -51,25 +37,10 @@ def info(
     path = Path(files[0])
     is_codes = is_codes_folder(path)
     if len(files) == 1 and (is_codes or path.suffix == ".safetensors" or (path / "model.safetensors").is_file()):
-        options.refuse(context, OF_FILES, "it is for files of rows.")
+        options.refuse(context, options.OF_FILES, "it is for files of rows.")
         print_values(_of_codes(path) if is_codes else _of_model(path), as_json=as_json)
         return
-    reading = options.reading(
-        format=format,
-        label=label,
-        weight=weight,
-        columns=columns,
-        exclude=exclude,
-        categorical=categorical,
-        hash_columns=hash_columns,
-        header=header,
-        missing=missing,
-        n_features=n_features,
-        index_base=index_base,
-        on_error=on_error,
-        rejects=rejects,
-    )
-    print_values(_of_files(files, reading), as_json=as_json)
+    print_values(_of_files(files, rows.settings() | skip.settings()), as_json=as_json)
 
 
 def _of_model(path: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Annotated, Any
 
@@ -13,11 +14,60 @@ import typer
 from gcwsnet.cli import _options as options
 
 
+@dataclass(frozen=True)
+class CompareOptions:
+    """How rows are hashed to be compared."""
+
+    n_hashes: options.NHashes = 256
+    bits: options.Bits = 8
+    p: Annotated[float, typer.Option("--p", help="The power of the pGMM kernel.")] = 1.0
+    random_state: options.RandomState = 0
+
+
+@dataclass(frozen=True)
+class SimilarityOptions(CompareOptions):
+    """How similar rows are found."""
+
+    recall: Annotated[float, typer.Option(min=0.5, max=0.9999, help="The share of neighbours that are found.")] = 0.95
+    sets: Annotated[
+        bool,
+        typer.Option("--sets", help="A row is the set of its non-zero entries: Jaccard similarity, hashed faster."),
+    ] = False
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """Texts in place of rows of numbers."""
+
+    text: Annotated[
+        Any,
+        typer.Option(
+            metavar="COLUMN",
+            parser=options.column,
+            help="The column of a table that holds texts, compared by shingles.",
+        ),
+    ] = None
+    shingle: Annotated[int, typer.Option(min=1, help="The words of a shingle of a text.")] = 3
+
+
+IdColumn = Annotated[
+    Any,
+    typer.Option(
+        "--ids",
+        metavar="COLUMN",
+        parser=options.column,
+        help="The column of a table with the ids. By default numbers from 0.",
+    ),
+]
+
+
+@options.command
 def kernel(
     context: typer.Context,
     a: Annotated[str, typer.Argument(metavar="A", help="A file, as gcwsnet train reads it. Its rows become rows.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another file. Its rows become columns.")],
-    p: Annotated[float, typer.Option("--p", help="The power of the pGMM kernel.")] = 1.0,
+    rows: options.RowOptions,
+    hashing: CompareOptions,
     scale: Annotated[
         str,
         typer.Option(
@@ -25,22 +75,9 @@ def kernel(
         ),
     ] = "none",
     estimate: Annotated[bool, typer.Option("--estimate", help="Estimate the kernel from codes.")] = False,
-    n_hashes: options.NHashes = 256,
-    bits: options.Bits = 8,
-    random_state: options.RandomState = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file that ends with .csv or .parquet.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each row of A.")] = False,
+    out: options.TableOut = None,
+    as_json: options.JsonLines = False,
     n_jobs: options.NJobs = 1,
-    format: options.Format = "auto",  # noqa: A002
-    label: options.Label = None,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    categorical: options.Categorical = None,
-    header: options.Header = None,
-    n_features: options.NFeatures = None,
-    missing: options.MissingOrZero = "error",
 ) -> None:
     """Compute the pGMM kernel of each row of A with each row of B, exact or estimated. All of B is kept in memory.
 
@@ -55,43 +92,33 @@ def kernel(
     from gcwsnet.hashing._gcws import GCWSHasher
     from gcwsnet.hashing._similarity import estimate_similarity
     from gcwsnet.kernels._pgmm import pgmm_kernel
-    from gcwsnet.tables._scaling import KINDS, fit_scaling
+    from gcwsnet.tables._scaling import fit_scaling
 
     if not estimate:
         options.refuse(context, ["n_hashes", "bits", "random_state"], "the kernel is exact without --estimate.")
-    options.check_choice("--missing", missing, ("error", "zero"))
-    options.check_choice("--scale", scale, (*KINDS, "none"))
-    reading = options.reading(
-        format=format,
-        label=label,
-        columns=columns,
-        exclude=exclude,
-        categorical=categorical,
-        header=header,
-        missing=missing,
-    )
-    rows, others = _of_one_width(a, b, reading, n_features)
+    batches, others = _of_one_width(a, b, rows.settings())
     scaling = None if scale == "none" else fit_scaling(others, scale)
     if scaling is not None:
         others = scaling.transform(others)
-    hasher = GCWSHasher(n_hashes, p=p, bits=bits, random_state=random_state, n_jobs=n_jobs)
+    hasher = GCWSHasher(**vars(hashing), n_jobs=n_jobs)
     codes = hasher.fit_transform(others) if estimate else None
     with writer_for(out, [f"b{i}" for i in range(others.shape[0])], as_json=as_json) as write:
-        for batch in rows:
+        for batch in batches:
             X = batch.X if scaling is None else scaling.transform(batch.X)
             if codes is None:
-                found = pgmm_kernel(X, others, p=p, n_jobs=n_jobs)
+                found = pgmm_kernel(X, others, p=hashing.p, n_jobs=n_jobs)
             else:
-                found = estimate_similarity(hasher.transform(X), codes, bits=bits)
+                found = estimate_similarity(hasher.transform(X), codes, bits=hashing.bits)
             write(list(np.asarray(found).T))
 
 
-def _of_one_width(a: str, b: str, reading: dict[str, Any], n_features: int | None) -> tuple[Any, Any]:
+def _of_one_width(a: str, b: str, reading: dict[str, Any]) -> tuple[Any, Any]:
     """Return batches of A, and all rows of B with as many columns."""
     from gcwsnet.files._learn import read_with_schema
     from gcwsnet.files._read import read
     from gcwsnet.tables._batch import joined
 
+    n_features = reading.pop("n_features", None)
     rows, others = read(a, **reading), read(b, **reading)
     if n_features is not None and rows.schema.index_base is None:
         raise typer.BadParameter(f"The option is for LIBSVM rows, and {a} has none.", param_hint="--n-features")
@@ -110,19 +137,22 @@ def _of_one_width(a: str, b: str, reading: dict[str, Any], n_features: int | Non
 OF_INDEX = ["n_hashes", "bits", "p", "threshold", "recall", "keep_rows", "sets", "random_state"]
 
 
+@options.command
 def index(
     context: typer.Context,
     files: options.Files,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="INDEX", help="The folder for the index.")],
+    rows: options.RowOptions,
+    skip: options.SkipOptions,
+    texts: TextOptions,
+    hashing: SimilarityOptions,
     threshold: Annotated[
         float | None,
         typer.Option(min=0.0, max=1.0, help="Build buckets that find rows from this similarity on quickly."),
     ] = None,
-    recall: options.Recall = 0.95,
     keep_rows: Annotated[
         bool, typer.Option("--keep-rows", help="Keep the rows, so that the exact kernel decides, not estimates.")
     ] = False,
-    sets: options.Sets = False,
     memory: Annotated[
         int,
         typer.Option(
@@ -130,27 +160,10 @@ def index(
         ),
     ] = 1 << 30,
     append: Annotated[bool, typer.Option("--append", help="Add to the index that is in the folder.")] = False,
-    n_hashes: options.NHashes = 256,
-    bits: options.Bits = 8,
-    p: Annotated[float, typer.Option("--p", help="The power of the pGMM kernel.")] = 1.0,
-    random_state: options.RandomState = 0,
+    ids: IdColumn = None,
     n_jobs: options.NJobs = 1,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
-    ids: options.IdColumn = None,
-    text: options.TextColumn = None,
-    shingle: options.Shingle = 3,
-    format: options.Format = "auto",  # noqa: A002
-    label: options.Label = None,
-    columns: options.Columns = None,
-    categorical: options.Categorical = None,
-    hash_columns: options.HashColumns = None,
-    header: options.Header = None,
-    missing: options.MissingOrZero = "error",
-    n_features: options.NFeatures = None,
-    index_base: options.IndexBase = "auto",
-    on_error: options.OnError = "stop",
-    rejects: options.Rejects = None,
 ) -> None:
     """Build an index of the rows of files, which gcwsnet search finds near neighbours in.
 
@@ -177,56 +190,29 @@ def index(
     from gcwsnet.neighbors._files import WRITTEN
     from gcwsnet.neighbors._index import GCWSIndex, spilling
 
-    reading = options.reading(
-        format=format,
-        columns=columns,
-        categorical=categorical,
-        hash_columns=hash_columns,
-        header=header,
-        missing=options.check_choice("--missing", missing, ("error", "zero")),
-        n_features=n_features,
-        index_base=index_base,
-        on_error=on_error,
-        rejects=rejects,
-    )
+    reading = rows.settings() | skip.settings()
+    ignored = reading.pop("label", None)
     inputs = [name for file in files for name in find_names(file)]
-    require_separate(inputs, [] if rejects is None else [rejects], folder=out, written=WRITTEN)
-    id_column = options.name_or_number(ids)
+    rejects = [] if skip.rejects is None else [skip.rejects]
+    require_separate(inputs, rejects, folder=out, written=WRITTEN)
     if append:
         options.refuse(context, OF_INDEX, "the index in the folder has it already. Leave it out.")
         made = GCWSIndex.load(out, n_jobs=n_jobs)
-        rows = FileRows.of_index(out, made.metadata)
+        file_rows = FileRows.of_index(out, made.metadata)
     else:
-        made = GCWSIndex(
-            n_hashes,
-            p=p,
-            bits=bits,
-            threshold=threshold,
-            recall=recall,
-            keep_rows=keep_rows,
-            sets=sets,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
+        made = GCWSIndex(**vars(hashing), threshold=threshold, keep_rows=keep_rows, n_jobs=n_jobs)
         if (out / "index.json").exists():
             raise ValueError(f"{out} has an index; add to it with --append, or choose another folder")
-        rows, reading = FileRows.of_files(
-            files,
-            reading,
-            text=options.name_or_number(text),
-            shingle=shingle,
-            ids=id_column,
-            ignored=options.name_or_number(label),
-        )
-        made.metadata["rows"] = asdict(rows)
-    if rows.schema is not None:
+        file_rows, reading = FileRows.of_files(files, reading, **vars(texts), ids=ids, ignored=ignored)
+        made.metadata["rows"] = asdict(file_rows)
+    if file_rows.schema is not None:
         options.refuse(context, ["shingle"], "the rows are no texts. Leave it out, or give --text.")
-    batches = rows.batches(files, reading, id_column)
-    n_rows, next_id = 0, made._store.next_id() if append and id_column is None else 0
+    batches = file_rows.batches(files, reading, ids)
+    n_rows, next_id = 0, made._store.next_id() if append and ids is None else 0
     with rows_progress(quiet or as_json) as advance, spilling(made, out, memory) as spill:
         for batch in batches:
             read = np.arange(n_rows, n_rows + batch.X.shape[0])
-            made.add(batch.X, ids=next_id + batches.positions(read) if not id_column and batches.skipped else batch.ids)
+            made.add(batch.X, ids=next_id + batches.positions(read) if not ids and batches.skipped else batch.ids)
             n_rows += batch.X.shape[0]
             spill()
             advance(batch.X.shape[0])
@@ -246,25 +232,22 @@ def index(
     print_values(summary, as_json=as_json)
 
 
+@options.command
 def search(
     context: typer.Context,
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="The folder that gcwsnet index wrote.")],
     files: options.Files,
+    rows: options.FileOptions,
+    skip: options.SkipOptions,
     top: Annotated[int, typer.Option(min=1, metavar="K", help="The most similar rows of each row.")] = 10,
     threshold: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="All rows with at least this similarity, instead.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file that ends with .csv or .parquet.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each neighbour.")] = False,
+    ids: IdColumn = None,
+    out: options.TableOut = None,
+    as_json: options.JsonLines = False,
     n_jobs: options.NJobs = 1,
     quiet: options.Quiet = False,
-    ids: options.IdColumn = None,
-    format: options.Format = "auto",  # noqa: A002
-    header: options.Header = None,
-    on_error: options.OnError = "stop",
-    rejects: options.Rejects = None,
 ) -> None:
     """Find near neighbours: for each row of the files a line for each similar row of the index, best first.
 
@@ -283,10 +266,8 @@ def search(
 
     if threshold is not None:
         options.refuse(context, ["top"], "all rows from --threshold on are found. Give one of them.")
-    reading = options.reading(format=format, header=header, on_error=on_error, rejects=rejects)
     found_in = GCWSIndex.load(index, n_jobs=n_jobs)
-    rows = FileRows.of_index(index, found_in.metadata)
-    batches = rows.batches(files, reading, options.name_or_number(ids))
+    batches = FileRows.of_index(index, found_in.metadata).batches(files, rows.settings() | skip.settings(), ids)
     first = 0
     with writer_for(out, ["query", "id", "similarity"], as_json=as_json) as write, rows_progress(quiet) as advance:
         for batch in batches:
@@ -306,38 +287,22 @@ def search(
     report_skipped(batches, first + batches.skipped, " and are not searched for")
 
 
+@options.command
 def dedup(
     context: typer.Context,
     files: options.Files,
     threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="The similarity of near-duplicates.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file that ends with .csv or .parquet.")
-    ] = None,
+    rows: options.RowOptions,
+    skip: options.SkipOptions,
+    texts: TextOptions,
+    hashing: SimilarityOptions,
     kept: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the lines of a text are written that are kept.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each near-duplicate.")] = False,
-    recall: options.Recall = 0.95,
-    sets: options.Sets = False,
-    n_hashes: options.NHashes = 256,
-    bits: options.Bits = 8,
-    p: Annotated[float, typer.Option("--p", help="The power of the pGMM kernel.")] = 1.0,
-    random_state: options.RandomState = 0,
+    out: options.TableOut = None,
+    as_json: options.JsonLines = False,
     n_jobs: options.NJobs = 1,
     quiet: options.Quiet = False,
-    text: options.TextColumn = None,
-    shingle: options.Shingle = 3,
-    format: options.Format = "auto",  # noqa: A002
-    label: options.Label = None,
-    columns: options.Columns = None,
-    categorical: options.Categorical = None,
-    hash_columns: options.HashColumns = None,
-    header: options.Header = None,
-    missing: options.MissingOrZero = "error",
-    n_features: options.NFeatures = None,
-    index_base: options.IndexBase = "auto",
-    on_error: options.OnError = "stop",
-    rejects: options.Rejects = None,
 ) -> None:
     """Find near-duplicates: a line for each row that is similar to one that is kept, which is the first of them.
 
@@ -356,37 +321,15 @@ def dedup(
     from gcwsnet.neighbors._dedup import Deduplicator
     from gcwsnet.neighbors._file_rows import FileRows
 
-    reading = options.reading(
-        format=format,
-        columns=columns,
-        categorical=categorical,
-        hash_columns=hash_columns,
-        header=header,
-        missing=options.check_choice("--missing", missing, ("error", "zero")),
-        n_features=n_features,
-        index_base=index_base,
-        on_error=on_error,
-        rejects=rejects,
-    )
-    ignored = options.name_or_number(label)
-    rows, reading = FileRows.of_files(
-        files, reading, text=options.name_or_number(text), shingle=shingle, ids=None, ignored=ignored
-    )
-    if rows.schema is not None:
+    reading = rows.settings() | skip.settings()
+    ignored = reading.pop("label", None)
+    file_rows, reading = FileRows.of_files(files, reading, **vars(texts), ids=None, ignored=ignored)
+    if file_rows.schema is not None:
         options.refuse(context, ["shingle"], "the rows are no texts. Leave it out, or give --text.")
-    if kept is not None and not rows.lines:
+    if kept is not None and not file_rows.lines:
         raise typer.BadParameter("The option is for files with a text on each line.", param_hint="--kept")
-    deduplicate = Deduplicator(
-        threshold,
-        n_hashes=n_hashes,
-        bits=bits,
-        p=p,
-        recall=recall,
-        sets=sets,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
-    batches = rows.batches(files, reading, None)
+    deduplicate = Deduplicator(threshold, **vars(hashing), n_jobs=n_jobs)
+    batches = file_rows.batches(files, reading, None)
     n_found = 0
     with contextlib.ExitStack() as stack:
         write = stack.enter_context(writer_for(out, ["row", "duplicate_of", "similarity"], as_json=as_json))

@@ -1,152 +1,322 @@
-"""Options that several commands share, and the settings that they become.
+"""Options that several commands share, in groups, and the settings that they become.
 
 An option has the name, the values and the default of the Python parameter with the same meaning.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-if TYPE_CHECKING:
-    from gcwsnet.tables._coder import CoderSettings
+FORMATS = "LIBSVM, CSV, TSV, Parquet, Arrow, npz, npy"
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with an option for each field of the option groups, the dataclasses that a function takes."""
+    hints = get_type_hints(function, include_extras=True)
+    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name not in groups:
+            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        group_hints = get_type_hints(groups[name], include_extras=True)
+        parameters += [
+            inspect.Parameter(
+                one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=group_hints[one.name]
+            )
+            for one in fields(groups[name])  # type: ignore[arg-type]
+        ]
+
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})  # type: ignore[arg-type]
+        function(**given)
+
+    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def number_or(word: str, kind: type[int] | type[float]) -> Callable[[Any], Any]:
+    """Return a parser of numbers, or of the one word that is possible too; "none" is None."""
+
+    def parse(given: Any) -> Any:
+        if given == word:
+            return None if word == "none" else word
+        try:
+            return kind(given)
+        except ValueError:
+            what = "a whole number" if kind is int else "a number"
+            raise typer.BadParameter(f"The value must be {what} or {word}, got {given!r}.") from None
+
+    return parse
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """Return a parser of a word that is one of the choices."""
+
+    def parse(given: str) -> str:
+        if given not in choices:
+            raise typer.BadParameter(f"The value must be {', '.join(choices[:-1])} or {choices[-1]}, got {given!r}.")
+        return given
+
+    return parse
+
+
+def column(given: Any) -> str | int:
+    """Return a column as a number if it looks like one."""
+    text = str(given)
+    return int(text) if text.removeprefix("-").isdigit() else text
+
+
+def column_list(given: Any) -> list[str | int]:
+    """Return the columns of a list with commas."""
+    return given if isinstance(given, list) else [column(one.strip()) for one in str(given).split(",")]
+
 
 _reading = partial(typer.Option, rich_help_panel="How files are read")
+_columns = partial(_reading, metavar="A,B,...", parser=column_list)
 _hashing = partial(typer.Option, rich_help_panel="How rows become codes")
+_run = partial(typer.Option, rich_help_panel="The run")
 _where = partial(typer.Option, rich_help_panel="Where it runs")
 
-FORMATS = "LIBSVM, CSV, TSV, Parquet, Arrow, npz, npy"
+
+Label = Annotated[
+    Any,
+    _reading(
+        metavar="COLUMN", parser=column, help="The column of the labels: a name, or a number from 0; -1 is the last."
+    ),
+]
+Weight = Annotated[Any, _reading(metavar="COLUMN", parser=column, help="The column of the weights of rows.")]
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How files of rows are parsed."""
+
+    format: Annotated[str, _reading(metavar="NAME", help="libsvm, csv, tsv, parquet, arrow, npz or npy.")] = "auto"
+    header: Annotated[
+        bool | None, _reading("--header/--no-header", help="Whether the first line of a CSV file has names.")
+    ] = None
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of `gcwsnet.files.read` that are not its defaults."""
+        from gcwsnet.tables._coder import MISSING_WHEN_READ
+
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        given |= {name: None for name in ("format", "index_base") if given.get(name) == "auto"}
+        given["missing"] = MISSING_WHEN_READ[given.get("missing", "error")]
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class SkipOptions:
+    """What is done about rows that cannot be read."""
+
+    on_error: Annotated[
+        str,
+        _reading(
+            metavar="stop|skip", parser=one_of("stop", "skip"), help="What to do about a row that cannot be read."
+        ),
+    ] = "stop"
+    rejects: Annotated[Path | None, _reading(metavar="FILE", help="Where skipped rows are written.")] = None
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of `gcwsnet.files.read` that are not its defaults."""
+        if self.on_error == "stop":
+            if self.rejects is not None:
+                raise typer.BadParameter(
+                    "The option has no effect without --on-error skip. Give both, or neither.", param_hint="--rejects"
+                )
+            return {}
+        return {"on_error": "skip"} | ({} if self.rejects is None else {"rejects": str(self.rejects)})
+
+
+@dataclass(frozen=True)
+class ColumnOptions(FileOptions):
+    """Which columns the rows of files have."""
+
+    label: Label = None
+    columns: Annotated[Any, _columns(help="The columns to use. By default, all but label and weight.")] = None
+    exclude: Annotated[Any, _columns(help="The columns to leave out.")] = None
+    categorical: Annotated[Any, _columns(help="Columns of numbers or dates that are categories, as text is.")] = None
+    hash_columns: Annotated[
+        int | None,
+        _reading(
+            min=1,
+            help="Hash all categories to this number of columns. By default, columns with more than 100 categories "
+            "are hashed to 16384.",
+            show_default=False,
+        ),
+    ] = None
+    n_features: Annotated[
+        int | None, _reading(min=1, help="The columns of LIBSVM rows. Needed for a stream; files are read to find it.")
+    ] = None
+    index_base: Annotated[
+        Any, _reading(metavar="auto|0|1", parser=number_or("auto", int), help="The first index of LIBSVM rows.")
+    ] = "auto"
+
+
+@dataclass(frozen=True)
+class RowOptions(ColumnOptions):
+    """How rows are read to be compared."""
+
+    missing: Annotated[
+        str,
+        _reading(
+            metavar="error|zero",
+            parser=one_of("error", "zero"),
+            help="What a missing value is: an error, or the number 0.",
+        ),
+    ] = "error"
+
+
+@dataclass(frozen=True)
+class TableOptions(ColumnOptions):
+    """How rows are read to learn from them."""
+
+    weight: Weight = None
+    missing: Annotated[
+        str,
+        _reading(
+            metavar="auto|error|zero|mean",
+            parser=one_of("auto", "error", "zero", "mean"),
+            help="What a missing number is: auto: not there, with a column that says so; an error; the number 0; or "
+            "the mean of its column where the scaling centres.",
+        ),
+    ] = "auto"
+
+
+NHashes = Annotated[int, _hashing(min=1, help="k, the number of codes of a row.")]
+Bits = Annotated[int, _hashing(min=1, max=32, help="b, the bits of a code.")]
+
+
+@dataclass(frozen=True)
+class HashOptions:
+    """How rows become codes, as the parameters of the estimators with these names."""
+
+    n_hashes: NHashes = 256
+    bits: Bits = 8
+    p: Annotated[
+        Any, _hashing(metavar="NUMBER|auto", parser=number_or("auto", float), help="The power of the pGMM kernel.")
+    ] = "auto"
+    scale: Annotated[
+        str,
+        _hashing(
+            metavar="NAME", help="auto, numeric, standard, minmax, quantile, local, codes, idf, unit, tfidf or none."
+        ),
+    ] = "auto"
+    search: Annotated[
+        str, _hashing(metavar="off|fast|thorough", help="How long to look for good settings where they are auto.")
+    ] = "fast"
+    ensemble: Annotated[
+        Any,
+        _hashing(
+            metavar="NUMBER|auto",
+            parser=number_or("auto", int),
+            help="The nets, each on hashes of its own. auto: 4, or 1 above 10,000 rows.",
+        ),
+    ] = "auto"
+
+    def coder_settings(self, missing: str) -> Any:
+        """Return the settings of a coder."""
+        from gcwsnet.tables._coder import CoderSettings
+
+        scale = None if self.scale == "none" else self.scale
+        given = {"n_hashes": self.n_hashes, "bits": self.bits, "p": self.p, "search": self.search}
+        return CoderSettings(**given, scale=scale, missing=missing)
+
+
+@dataclass(frozen=True)
+class ClusterOptions:
+    """Where a command runs."""
+
+    engine: Annotated[
+        str,
+        _where(
+            metavar="local|dask",
+            parser=one_of("local", "dask"),
+            help="This process, or the workers of a cluster of Dask.",
+        ),
+    ] = "local"
+    scheduler: Annotated[
+        str | None,
+        _where(metavar="ADDRESS", help="With --engine dask: the scheduler of a cluster, such as tcp://10.0.0.1:8786."),
+    ] = None
+    workers: Annotated[
+        int | None,
+        _where(
+            min=1,
+            help="With --engine dask: start this number of worker processes here. By default one for each core.",
+            show_default=False,
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Raise an error for an option of a cluster that has no effect."""
+        for option, value in (("--scheduler", self.scheduler), ("--workers", self.workers)):
+            if self.engine == "local" and value is not None:
+                raise typer.BadParameter(
+                    "The option has no effect without --engine dask. Give both, or neither.", param_hint=option
+                )
+        if self.scheduler is not None and self.workers is not None:
+            raise typer.BadParameter(
+                "Give --scheduler, for a cluster that runs, or --workers, to start one here, and not both.",
+                param_hint="--workers",
+            )
+
+
+@dataclass(frozen=True)
+class ResumeOptions:
+    """What is done about an unfinished run in the same folder."""
+
+    resume: Annotated[bool, _run("--resume", help="Continue the unfinished run in the folder.")] = False
+    restart: Annotated[bool, _run("--restart", help="Start again, and drop the unfinished run.")] = False
+
+    def check(self) -> None:
+        """Raise an error if an unfinished run is to be both continued and dropped."""
+        if self.resume and self.restart:
+            raise typer.BadParameter("Give --resume or --restart, and not both.", param_hint="--restart")
+
+
 FilesToRead = Annotated[list[str], typer.Argument(metavar="FILE", help=f"Files, folders or patterns: {FORMATS}.")]
 Files = Annotated[
     list[str], typer.Argument(metavar="FILE", help=f"Files, folders or patterns: {FORMATS}. - is standard input.")
 ]
-Format = Annotated[str, _reading("--format", metavar="NAME", help="libsvm, csv, tsv, parquet, arrow, npz or npy.")]
-Label = Annotated[
-    str | None,
-    _reading(metavar="COLUMN", help="The column of the labels: a name, or a number from 0; -1 is the last."),
-]
-Weight = Annotated[str | None, _reading(metavar="COLUMN", help="The column of the weights of rows.")]
-Columns = Annotated[
-    str | None, _reading(metavar="A,B,...", help="The columns to use. By default, all but label and weight.")
-]
-Exclude = Annotated[str | None, _reading(metavar="A,B,...", help="The columns to leave out.")]
-Categorical = Annotated[
-    str | None, _reading(metavar="A,B,...", help="Columns of numbers or dates that are categories, as text is.")
-]
-HashColumns = Annotated[
-    int | None,
-    _reading(
-        min=1,
-        help="Hash all categories to this number of columns. By default, columns with more than 100 categories are "
-        "hashed to 16384.",
-        show_default=False,
-    ),
-]
-Header = Annotated[
-    bool | None, _reading("--header/--no-header", help="Whether the first line of a CSV file has names.")
-]
-Missing = Annotated[
-    str,
-    _reading(
-        metavar="auto|error|zero|mean",
-        help="What a missing number is: auto: not there, with a column that says so; an error; the number 0; or the "
-        "mean of its column where the scaling centres.",
-    ),
-]
-MissingOrZero = Annotated[
-    str, _reading("--missing", metavar="error|zero", help="What a missing value is: an error, or the number 0.")
-]
-NFeatures = Annotated[
-    int | None, _reading(min=1, help="The columns of LIBSVM rows. Needed for a stream; files are read to find it.")
-]
-IndexBase = Annotated[str, _reading(metavar="auto|0|1", help="The first index of LIBSVM rows.")]
-IdColumn = Annotated[
-    str | None,
-    _reading("--ids", metavar="COLUMN", help="The column of a table with the ids. By default numbers from 0."),
-]
-TextColumn = Annotated[
-    str | None,
-    _reading("--text", metavar="COLUMN", help="The column of a table that holds texts, compared by shingles."),
-]
-Shingle = Annotated[int, _reading(min=1, help="The words of a shingle of a text.")]
-OnError = Annotated[str, _reading(metavar="stop|skip", help="What to do about a row that cannot be read.")]
-Rejects = Annotated[Path | None, _reading(metavar="FILE", help="Where skipped rows are written.")]
-
-NHashes = Annotated[int, _hashing(min=1, help="k, the number of codes of a row.")]
-Bits = Annotated[int, _hashing(min=1, max=32, help="b, the bits of a code.")]
-TBits = Annotated[
-    str, _hashing(metavar="all|0..8", help="Mix all of t* into the bits of a code, or append this many bits of it.")
-]
-Power = Annotated[str, _hashing("--p", metavar="NUMBER|auto", help="The power of the pGMM kernel.")]
-Scale = Annotated[
-    str,
-    _hashing(metavar="NAME", help="auto, numeric, standard, minmax, quantile, local, codes, idf, unit, tfidf or none."),
-]
-Relevance = Annotated[
-    str, _hashing(metavar="NUMBER|auto", help="The power of the columns' relevance that they are multiplied by.")
-]
-Search = Annotated[
-    str, _hashing(metavar="off|fast|thorough", help="How long to look for good settings where they are auto.")
-]
-Ensemble = Annotated[
-    str, _hashing(metavar="NUMBER|auto", help="The nets, each on hashes of its own. auto: 4, or 1 above 10,000 rows.")
-]
-Recall = Annotated[float, _hashing(min=0.5, max=0.9999, help="The share of the neighbours that are to be found.")]
-Sets = Annotated[
-    bool, _hashing("--sets", help="A row is the set of its non-zero entries: Jaccard similarity, hashed faster.")
-]
-Encoding = Annotated[str, _hashing(metavar="mixed|lowbits", help="lowbits with --t-bits 0 is the paper's practice.")]
-
-Engine = Annotated[
-    str, _where("--engine", metavar="local|dask", help="This process, or the workers of a cluster of Dask.")
-]
-Scheduler = Annotated[
-    str | None,
-    _where(metavar="ADDRESS", help="With --engine dask: the scheduler of a cluster, such as tcp://10.0.0.1:8786."),
-]
-Workers = Annotated[
-    int | None,
-    _where(
-        min=1,
-        help="With --engine dask: start this number of worker processes here. By default one for each core.",
-        show_default=False,
-    ),
-]
-
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder or the file of a model.")]
-Task = Annotated[str, typer.Option(metavar="NAME", help="auto, classification or regression.")]
+TableOut = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file that ends with .csv or .parquet.")
+]
+Task = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        parser=one_of("auto", "classification", "regression"),
+        help="auto, classification or regression.",
+    ),
+]
 RandomState = Annotated[int, typer.Option(min=0, help="The seed of hashes, weights and order.")]
 NJobs = Annotated[int, typer.Option(help="Threads; -1 is all.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JsonLines = Annotated[bool, typer.Option("--json", help="Print a line of JSON for each row.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show progress.")]
 
+OF_FILES = [one.name for group in (TableOptions, SkipOptions) for one in fields(group)]
 OF_HASH = [
-    *("random_state", "task", "n_hashes", "bits", "t_bits", "p", "scale", "relevance", "search", "ensemble"),
-    *("encoding", "classes"),
-    *("label", "weight", "columns", "exclude", "categorical", "hash_columns", "missing", "n_features", "index_base"),
+    *("random_state", "task", "classes", *(one.name for one in fields(HashOptions))),
+    *(one.name for one in fields(TableOptions) if one.name not in ("format", "header")),
 ]
-OF_FILES = ["format", "header"]
 INPUTS = ("model", "index", "files", "test", "a", "b")
 OUTPUTS = ("out", "rejects", "kept", "onnx")
-
-
-def check_choice(option: str, given: str, choices: Iterable[str]) -> str:
-    """Return the value that is given, if it is one of the choices."""
-    choices = list(choices)
-    if given not in choices:
-        known = f"{', '.join(choices[:-1])} or {choices[-1]}"
-        raise typer.BadParameter(f"The value must be {known}, got {given!r}.", param_hint=option)
-    return given
-
-
-def known_task(task: str) -> str:
-    """Return the task that is given, if there is such a task."""
-    return check_choice("--task", task, ("auto", "classification", "regression"))
 
 
 def refuse(context: typer.Context, names: Iterable[str], why: str) -> None:
@@ -165,7 +335,7 @@ def refuse_for_codes(context: typer.Context, files: list[str], tests: list[str] 
         refuse(context, OF_HASH, "codes have it from gcwsnet hash. Leave it out, or hash again.")
         refuse(context, ["on_error", "rejects"], "codes have no rows that cannot be read. Leave it out.")
         if not tests:
-            refuse(context, OF_FILES, "codes are read, and no other files. Leave it out.")
+            refuse(context, ["format", "header"], "codes are read, and no other files. Leave it out.")
 
 
 def require_separate_files(given: dict[str, Any]) -> None:
@@ -197,124 +367,3 @@ def _files_of(name: str, given: Any) -> list[str]:
         return find_names(given)
     except FileNotFoundError:
         return []
-
-
-def refuse_both(resume: bool, restart: bool) -> None:
-    """Raise an error if an unfinished run is to be both continued and dropped."""
-    if resume and restart:
-        raise typer.BadParameter("Give --resume or --restart, and not both.", param_hint="--restart")
-
-
-def check_engine(engine: str, scheduler: str | None, workers: int | None) -> str:
-    """Return the engine that is given, if there is such an engine and each option of a cluster has an effect."""
-    check_choice("--engine", engine, ("local", "dask"))
-    for option, value in (("--scheduler", scheduler), ("--workers", workers)):
-        if engine == "local" and value is not None:
-            raise typer.BadParameter(
-                "The option has no effect without --engine dask. Give both, or neither.", param_hint=option
-            )
-    if scheduler is not None and workers is not None:
-        raise typer.BadParameter(
-            "Give --scheduler, for a cluster that runs, or --workers, to start one here, and not both.",
-            param_hint="--workers",
-        )
-    return engine
-
-
-def name_or_number(given: str | None) -> str | int | None:
-    """Return a column as a number if it looks like one."""
-    if given is not None and given.removeprefix("-").isdigit():
-        return int(given)
-    return given
-
-
-def listed(given: str | None) -> list[str | int] | None:
-    """Return the columns of a list with commas."""
-    if given is None:
-        return None
-    return [column for one in given.split(",") if (column := name_or_number(one.strip())) is not None]
-
-
-def reading(
-    *,
-    format: str = "auto",  # noqa: A002
-    label: str | None = None,
-    weight: str | None = None,
-    columns: str | None = None,
-    exclude: str | None = None,
-    categorical: str | None = None,
-    hash_columns: int | None = None,
-    header: bool | None = None,
-    missing: str | None = None,
-    n_features: int | None = None,
-    index_base: str = "auto",
-    on_error: str = "stop",
-    rejects: Path | None = None,
-) -> dict[str, Any]:
-    """Return the settings of `gcwsnet.files.read` that are not its defaults."""
-    from gcwsnet.tables._coder import MISSING_WHEN_READ
-
-    check_choice("--index-base", index_base, ("auto", "0", "1"))
-    check_choice("--on-error", on_error, ("stop", "skip"))
-    if missing is not None:
-        check_choice("--missing", missing, MISSING_WHEN_READ)
-    if rejects is not None and on_error != "skip":
-        raise typer.BadParameter(
-            "The option has no effect without --on-error skip. Give both, or neither.", param_hint="--rejects"
-        )
-    settings = {
-        "format": format if format != "auto" else None,
-        "label": name_or_number(label),
-        "weight": name_or_number(weight),
-        "columns": listed(columns),
-        "exclude": listed(exclude),
-        "categorical": listed(categorical),
-        "hash_columns": hash_columns,
-        "header": header,
-        "missing": MISSING_WHEN_READ[missing or "error"],
-        "n_features": n_features,
-        "index_base": None if index_base == "auto" else int(index_base),
-        "on_error": on_error if on_error != "stop" else None,
-        "rejects": None if rejects is None else str(rejects),
-    }
-    return {name: value for name, value in settings.items() if value is not None}
-
-
-def coder_settings(
-    *,
-    n_hashes: int,
-    bits: int,
-    t_bits: str,
-    p: str,
-    scale: str,
-    relevance: str,
-    search: str,
-    encoding: str,
-    missing: str,
-) -> CoderSettings:
-    """Return the settings that decide about codes."""
-    from gcwsnet.tables._coder import CoderSettings
-
-    return CoderSettings(
-        n_hashes=n_hashes,
-        bits=bits,
-        t_bits=number("--t-bits", t_bits, int, word="all"),
-        p=number("--p", p, float, word="auto"),
-        scale=None if scale == "none" else scale,
-        relevance=number("--relevance", relevance, float, word="auto"),
-        search=search,
-        encoding=encoding,
-        missing=missing,
-    )
-
-
-def number(option: str, given: str, kind: type[int] | type[float], *, word: str | None = None) -> Any:
-    """Return a number, or the one word that is possible too."""
-    if given == word:
-        return word
-    try:
-        return kind(given)
-    except ValueError:
-        what = "a whole number" if kind is int else "a number"
-        known = what if word is None else f"{what} or {word}"
-        raise typer.BadParameter(f"The value must be {known}, got {given!r}.", param_hint=option) from None

@@ -10,20 +10,16 @@ import typer
 from gcwsnet.cli import _options as options
 
 
+@options.command
 def predict(
     model: options.ModelPath,
     files: options.Files,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="A file that ends with .csv or .parquet."),
-    ] = None,
+    rows: options.FileOptions,
+    skip: options.SkipOptions,
+    out: options.TableOut = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each row.")] = False,
+    as_json: options.JsonLines = False,
     n_jobs: options.NJobs = 1,
-    format: options.Format = "auto",  # noqa: A002
-    header: options.Header = None,
-    on_error: options.OnError = "stop",
-    rejects: options.Rejects = None,
 ) -> None:
     """Predict the label or the number of each row, in the order of the rows.
 
@@ -41,8 +37,7 @@ def predict(
     known = Model(model, n_jobs)
     if probabilities and known.classes is None:
         raise typer.BadParameter("A regression has no probabilities.", param_hint="--probabilities")
-    reading = options.reading(format=format, header=header, on_error=on_error, rejects=rejects)
-    batches = known.read(files, labels_needed=False, reading=reading)
+    batches = known.read(files, labels_needed=False, reading=rows.settings() | skip.settings())
     names = ["predicted"]
     if probabilities and known.classes is not None:
         names += [f"probability_{label}" for label in known.classes.tolist()]
@@ -60,17 +55,16 @@ def predict(
 LISTS = ("classes", "precision", "recall", "f1_of_class", "confusion_matrix")
 
 
+@options.command
 def evaluate(
     model: options.ModelPath,
     files: options.Files,
-    n_jobs: options.NJobs = 1,
-    as_json: options.Json = False,
-    format: options.Format = "auto",  # noqa: A002
+    rows: options.FileOptions,
+    skip: options.SkipOptions,
     label: options.Label = None,
     weight: options.Weight = None,
-    header: options.Header = None,
-    on_error: options.OnError = "stop",
-    rejects: options.Rejects = None,
+    n_jobs: options.NJobs = 1,
+    as_json: options.Json = False,
 ) -> None:
     """Measure a model on the labels of files.
 
@@ -86,9 +80,8 @@ def evaluate(
     from gcwsnet.files._predict import MAX_CLASSES_SHOWN, ClassificationMetrics, Model, RegressionMetrics
 
     known = Model(model, n_jobs)
-    reading = options.reading(
-        format=format, label=label, weight=weight, header=header, on_error=on_error, rejects=rejects
-    )
+    named = {"label": label, "weight": weight}
+    reading = rows.settings() | skip.settings() | {name: one for name, one in named.items() if one is not None}
     batches = known.read(files, labels_needed=True, reading=reading)
     weighted = weight is not None
     metrics: Any
@@ -133,6 +126,7 @@ def _print_classes(values: dict[str, Any]) -> None:
         print(" ".join(f"{cell:>{width}}" for cell in (label, *(f"{count:g}" for count in counts))))
 
 
+@options.command
 def export(
     model: options.ModelPath,
     onnx: Annotated[Path, typer.Option("--onnx", metavar="FILE", help="The ONNX file to write.")],

@@ -71,8 +71,6 @@ class TrainingOptions:
         Settings of `gcwsnet.files.read`.
     coder : CoderSettings
     training : TrainingSettings
-    has_schedule : bool
-        Whether a schedule that is not constant was asked for, which a stream cannot have.
     task : str
     classes : list of str or None
         All labels that a stream can have.
@@ -80,8 +78,6 @@ class TrainingOptions:
     shuffle_rows : int or None
         The rows of the shuffle buffer; 0 keeps the order of the files. None is 65,536 for files, and 0 for a stream,
         which is followed in its order.
-    records : int or None
-        Records in an epoch; None for ten with test files, and else one.
     checkpoint_rows : int
         Rows from one checkpoint to the next; 0 for none.
     resume, restart : bool
@@ -95,12 +91,10 @@ class TrainingOptions:
     reading: dict[str, Any]
     coder: CoderSettings
     training: TrainingSettings
-    has_schedule: bool
     task: str
     classes: list[str] | None
     seed: int
     shuffle_rows: int | None
-    records: int | None
     checkpoint_rows: int
     resume: bool
     restart: bool
@@ -115,12 +109,6 @@ class TrainingOptions:
             )
         if self.training.epochs not in ("auto", 1):
             raise ValueError("a stream can be read only once, so --epochs must be 1; put the rows into a file for more")
-        if self.has_schedule:
-            raise ValueError(
-                "the end of a stream is not known, so the learning rate stays constant; leave out --schedule"
-            )
-        if self.records is not None:
-            raise ValueError("the end of a stream is not known, so it has no parts to record; leave out --records")
         if self.classes is not None and self.task == "regression":
             raise ValueError("a regression has no classes; leave --classes out, or use --task classification")
 
@@ -497,7 +485,7 @@ def _train(
     plan = Plan(
         1 if n_rows is None else estimator._n_epochs(options.training, n_rows),
         n_rows,
-        fractions=record_fractions(options.records or (RECORDS_WITH_TESTS if options.tests else 1)),
+        fractions=record_fractions(RECORDS_WITH_TESTS if options.tests else 1),
         doubling=True,
         checkpoint_rows=options.checkpoint_rows,
         follows=n_rows is None,
@@ -610,7 +598,7 @@ def _resume(
 
 def _fingerprint(options: TrainingOptions, inputs: Inputs | None, tests: Inputs) -> dict[str, Any]:
     """Return what must be the same for a run to be resumed: settings, and the contents of the files."""
-    names = ("reading", "task", "seed", "shuffle_rows", "records")
+    names = ("reading", "task", "seed", "shuffle_rows")
     settings: dict[str, Any] = {name: getattr(options, name) for name in names}
     settings |= {"hashing": asdict(options.coder), "net": options.training.state()}
     if is_codes(options.files):
