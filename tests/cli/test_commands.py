@@ -10,6 +10,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import accuracy_score, roc_auc_score
 
 import gcwsnet
+from gcwsnet.files._reader import Reader
 from tests.cli.command import fail, run, succeed
 from tests.cli.files import write_clicks, write_digits
 
@@ -50,6 +51,21 @@ def test_progress_is_shown_at_one_two_four_thousand_rows(files: Path, tmp_path: 
     assert progressive[0]["loss"] == progressive[0]["mean_loss"]
     assert progressive[0]["loss"] > progressive[-1]["loss"]
     assert succeed("train", files / "train.svm", "--out", tmp_path / "q", *SMALL, "--quiet").stderr == ""
+
+
+def test_codes_that_fit_are_made_once_and_give_the_same_model(
+    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loops: list[int] = []
+    rows = Reader.rows
+    monkeypatch.setattr(Reader, "rows", lambda self: loops.append(1) or rows(self))  # type: ignore[func-returns-value]
+    for name in ("kept", "made again"):
+        loops.clear()
+        succeed("train", files / "train.svm", "--epochs", 4, "--out", tmp_path / name, *SMALL)
+        assert len(loops) == (3 if name == "kept" else 6)  # two for the sample, and those of the epochs
+        monkeypatch.setattr("gcwsnet.files._train.MAX_BYTES_OF_KEPT_CODES", 0)
+    one, other = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("kept", "made again"))
+    assert one == other
 
 
 def test_codes_and_files_give_the_same_model(files: Path, tmp_path: Path) -> None:

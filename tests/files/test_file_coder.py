@@ -10,7 +10,7 @@ from scipy import sparse
 
 from gcwsnet import GCWSHasher
 from gcwsnet.files import read
-from gcwsnet.files._learn import FileCoder, find_task, learn_from_files, sample
+from gcwsnet.files._learn import FileCoder, RunOptions, find_task, learn_from_files, sample
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.tables._coder import CoderSettings
 from gcwsnet.tables._scaling import fit_scaling
@@ -26,7 +26,8 @@ def rows(n: int = 500) -> tuple[np.ndarray, np.ndarray]:
 def coder_of(X: Any, y: Any, task: str = "auto", **settings: Any) -> FileCoder:
     batches = read((X, y), batch_rows=64)
     given: dict[str, Any] = {"n_hashes": 16, "p": 2.0, "scale": "minmax", "relevance": 0}
-    return learn_from_files(batches, CoderSettings(**given | settings), NET, task, 7, None)
+    options = RunOptions(coder=CoderSettings(**given | settings), training=NET, task=task, seed=7)
+    return learn_from_files(batches, options)
 
 
 def test_codes_are_those_of_preprocessing_and_hasher() -> None:
@@ -68,7 +69,7 @@ def test_preprocessing_and_p_are_selected_where_they_are_auto() -> None:
 def test_codes_are_those_of_all_nets() -> None:
     X, y = rows()
     alone = coder_of(X, y)
-    together = learn_from_files(read((X, y)), alone.coder.settings, TrainingSettings(), "auto", 7, None)
+    together = learn_from_files(read((X, y)), RunOptions(coder=alone.coder.settings, seed=7))
     assert together.coder.ensemble == 4
     codes = together.codes(X, None)
     assert codes.shape == (500, 64)
@@ -127,7 +128,7 @@ def test_a_coder_does_not_depend_on_the_batches_and_the_threads() -> None:
     X, y = rows()
     settings = CoderSettings(n_hashes=16)
     found = [
-        learn_from_files(read((X, y), batch_rows=size), settings, NET, "auto", 7, n_jobs)
+        learn_from_files(read((X, y), batch_rows=size), RunOptions(coder=settings, training=NET, seed=7, n_jobs=n_jobs))
         for size, n_jobs in ((64, 1), (500, 2))
     ]
     assert found[0].state()[1] == found[1].state()[1]

@@ -21,7 +21,7 @@ FORMATS = "LIBSVM, CSV, TSV, Parquet, Arrow, npz, npy"
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Return a command with an option for each field of the option groups, the dataclasses that a function takes."""
     hints = get_type_hints(function, include_extras=True)
-    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(function).parameters.items():
         if name not in groups:
@@ -32,12 +32,12 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             inspect.Parameter(
                 one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=group_hints[one.name]
             )
-            for one in fields(groups[name])  # type: ignore[arg-type]
+            for one in fields(groups[name])
         ]
 
     def run(**given: Any) -> None:
         for name, group in groups.items():
-            given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})  # type: ignore[arg-type]
+            given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
         function(**given)
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,10 @@ from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 from gcwsnet.estimators._tensor_file import Arrays, Description
 from gcwsnet.files._codes import HashedFile, Manifest, Part, check_part, hashed_files, remove_codes
 from gcwsnet.files._hash import HashingOptions
-from gcwsnet.files._learn import Failure, FileCoder, attempt_each, encoded
+from gcwsnet.files._learn import Failure, FileCoder, RunOptions, attempt_each, encoded
 from gcwsnet.files._sources import find_sources
 from gcwsnet.files._train import (
+    Codes,
     Engine,
     RowSource,
     TrainingObserver,
@@ -89,10 +90,9 @@ class ClusterEngine(Engine):
             source = codes_source(self._folder, options.training)
             self._hashed = hashed_files(self._folder, Manifest.read(self._folder))
             return source
-        names = ("files", "reading", "coder", "training", "task", "seed", "resume", "restart", "n_jobs")
-        given = {name: getattr(options, name) for name in names}
         self._folder = options.out / CODES
-        hashing = HashingOptions(out=self._folder, format="npy", **given)
+        given = {one.name: getattr(options, one.name) for one in fields(RunOptions)}
+        hashing = HashingOptions(**given | {"out": self._folder})
         file_coder, self._hashed, failures = hash_on_cluster(hashing, self._report, client=self._client)
         if failures:
             raise next(iter(failures.values()))
@@ -113,7 +113,7 @@ class ClusterEngine(Engine):
         estimator: BaseGCWSNet,
         plan: Plan,
         source: RowSource,
-        held_out: Sequence[Callable[[], Iterable[Batch]]],
+        held_out: Sequence[Codes],
         observer: Observer,
     ) -> None:
         assert plan.n_rows is not None  # noqa: S101

@@ -5,16 +5,14 @@ All that is done with all rows is a map over files and a merge (`_map_files`), i
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gcwsnet._atomic import locked, remove_left_overs, require_separate
-from gcwsnet.estimators._tensor_file import digest_of
 from gcwsnet.files._codes import (
     CODER,
     MANIFEST,
@@ -37,6 +35,7 @@ from gcwsnet.files._learn import (
     FileCoder,
     FileReading,
     Map,
+    RunOptions,
     attempt_each,
     fingerprint_files,
     learn_from_sample,
@@ -46,52 +45,20 @@ from gcwsnet.files._learn import (
 )
 from gcwsnet.files._sources import find_sources
 from gcwsnet.files._train import coder_of_codes
-from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._coder import Coder, CoderSettings
 from gcwsnet.tables._errors import DataError, NoRowsError
 
 
-@dataclass(frozen=True)
-class HashingOptions:
-    """The options of a run of hashing.
+@dataclass(frozen=True, kw_only=True)
+class HashingOptions(RunOptions):
+    """The options of a run of hashing; `format` is that of the codes, "npy" or "parquet"."""
 
-    Attributes
-    ----------
-    coder : CoderSettings or Coder
-        How a coder is learned from the files, or one that was learned before.
-    format : {"npy", "parquet"}
-        The format of the codes.
-    resume, restart : bool
-        Whether the codes in the folder are finished, or dropped and written again.
-    training : TrainingSettings
-        The settings of the nets that codes are made for, and that the search compares.
-    files, out, reading, task, seed, n_jobs
-        See `TrainingOptions`; `out` is the folder of the codes.
-    """
-
-    files: list[str]
-    out: Path
-    reading: dict[str, Any]
-    coder: CoderSettings | Coder
-    training: TrainingSettings
-    task: str
-    seed: int
-    format: str
-    resume: bool
-    restart: bool
-    n_jobs: int | None
+    format: str = "npy"
 
     def settings(self) -> dict[str, Any]:
         """Return what must be the same for hashing to be resumed, besides the files."""
-        given = {name: getattr(self, name) for name in ("reading", "task", "seed", "format")}
-        hashing = _digest(self.coder) if isinstance(self.coder, Coder) else asdict(self.coder)
-        return json.loads(json.dumps({**given, "hashing": hashing, "net": self.training.state()}, sort_keys=True))
-
-
-def _digest(coder: Coder) -> dict[str, str]:
-    arrays, description = coder.state(timings=False)
-    return {"coder": digest_of(json.dumps(description), arrays)}
+        return self.fingerprint(format=self.format)
 
 
 class HashedFiles(NamedTuple):
@@ -116,9 +83,7 @@ def hash_with(options: HashingOptions, report: Callable[[str], None], over: Map 
     over : Map
         Where the tasks of the files are done.
     """
-    if isinstance(options.coder, CoderSettings):
-        options.coder.check()
-    options.training.check()
+    options.check()
     sources = find_sources(options.files)
     if not all(one.reusable for one in sources):
         raise ValueError("hash reads files more than once, which standard input cannot be; give files")
@@ -240,16 +205,7 @@ def _begin(
     reading = FileReading(options.reading, base, schema)
     surveyed = survey_files(names, reading, over)
     rows = sample_files(surveyed, reading, options.seed, over)
-    file_coder = learn_from_sample(
-        rows,
-        surveyed.schema,
-        surveyed.survey,
-        options.coder,
-        options.training,
-        options.task,
-        options.seed,
-        options.n_jobs,
-    )
+    file_coder = learn_from_sample(rows, surveyed.schema, surveyed.survey, options)
     settings = options.coder
     if isinstance(settings, CoderSettings) and "auto" in (settings.scale, settings.p) and file_coder.targets is None:
         report(

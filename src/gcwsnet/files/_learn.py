@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 from gcwsnet import _sparse as sparse
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_finite
+from gcwsnet.estimators._tensor_file import digest_of
 from gcwsnet.files._batches import Batches
 from gcwsnet.files._fingerprint import Fingerprint, Inputs
 from gcwsnet.files._read import read
@@ -41,6 +44,56 @@ NO_ROWS = "there are no rows of positive weight to learn from"
 NO_LABELS = "there are no labels to learn from; name their column with --label"
 
 Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The options of a run over files.
+
+    Attributes
+    ----------
+    files : list of str
+    out : Path
+        The folder that is written.
+    reading : dict
+        Settings of `gcwsnet.files.read`.
+    coder : CoderSettings or Coder
+        How a coder is learned from the files, or one that was learned before.
+    training : TrainingSettings
+        The settings of the nets that codes are made for, and that the search compares.
+    task : {"auto", "classification", "regression"}
+    seed : int
+    resume, restart : bool
+        Whether an unfinished run in the same folder is continued, or dropped.
+    n_jobs : int or None
+    """
+
+    files: list[str] = field(default_factory=list)
+    out: Path = Path()
+    reading: dict[str, Any] = field(default_factory=dict)
+    coder: CoderSettings | Coder = field(default_factory=CoderSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    task: str = "auto"
+    seed: int = 0
+    resume: bool = False
+    restart: bool = False
+    n_jobs: int | None = 1
+
+    def check(self) -> None:
+        """Raise an error for settings that make no sense."""
+        if isinstance(self.coder, CoderSettings):
+            self.coder.check()
+        self.training.check()
+
+    def fingerprint(self, **more: Any) -> dict[str, Any]:
+        """Return what must be the same for the run to be resumed, as JSON has it, besides the files."""
+        if isinstance(self.coder, Coder):
+            arrays, description = self.coder.state(timings=False)
+            hashing: Any = {"coder": digest_of(json.dumps(description), arrays)}
+        else:
+            hashing = asdict(self.coder)
+        given = {"reading": self.reading, "task": self.task, "seed": self.seed, **more}
+        return json.loads(json.dumps(given | {"hashing": hashing, "net": self.training.state()}, sort_keys=True))
 
 
 @dataclass(frozen=True)
@@ -118,46 +171,20 @@ class FileCoder:
         )
 
 
-def learn_from_files(
-    batches: Batches,
-    settings: CoderSettings,
-    training: TrainingSettings,
-    task: str,
-    seed: int,
-    n_jobs: int | None,
-) -> FileCoder:
-    """Return the file coder of files, which are read once to know them and once for a sample.
-
-    The search compares nets with the settings of the training that follows, as far as they are known.
-    """
+def learn_from_files(batches: Batches, options: RunOptions) -> FileCoder:
+    """Return the file coder of files, which are read once to know them and once for a sample."""
     survey = batches.survey()
-    rows = sample(batches, survey.n_weighted, seed)
-    return learn_from_sample(rows, batches.schema, survey, settings, training, task, seed, n_jobs)
+    return learn_from_sample(sample(batches, survey.n_weighted, options.seed), batches.schema, survey, options)
 
 
-def learn_from_sample(
-    rows: Batch,
-    schema: Schema,
-    survey: Survey,
-    settings: CoderSettings | Coder,
-    training: TrainingSettings,
-    task: str,
-    seed: int,
-    n_jobs: int | None,
-) -> FileCoder:
+def learn_from_sample(rows: Batch, schema: Schema, survey: Survey, options: RunOptions) -> FileCoder:
     """Return the file coder of files that were surveyed, and from which rows were drawn; a given coder is taken."""
     labels = survey.labels if survey.label_type is not None else None
-    return _learn(rows, schema, settings, training, task, survey.label_type, labels, survey.n_weighted, seed, n_jobs)
+    return _learn(rows, schema, options, options.task, survey.label_type, labels, survey.n_weighted)
 
 
 def learn_from_stream(
-    batches: Batches,
-    settings: CoderSettings,
-    training: TrainingSettings,
-    task: str,
-    classes: list[str] | None,
-    seed: int,
-    n_jobs: int | None,
+    batches: Batches, options: RunOptions, classes: list[str] | None
 ) -> tuple[FileCoder, Iterator[Batch]]:
     """Return the file coder of a stream, learned from its first rows, and all its rows.
 
@@ -167,11 +194,10 @@ def learn_from_stream(
     first = _first_rows(rest)
     if first.y is None:
         raise ValueError(NO_LABELS)
-    kind = infer_label_type(first.y)
-    labels = tuple(np.unique(first.y).tolist())
+    task, kind, labels = options.task, infer_label_type(first.y), tuple(np.unique(first.y).tolist())
     if classes is not None:
         task, labels = "classification", _listed_classes(classes, kind)
-    learned = _learn(first, batches.schema, settings, training, task, kind, labels, None, seed, n_jobs)
+    learned = _learn(first, batches.schema, options, task, kind, labels, None)
     parts = (first.rows(start, start + batches.batch_rows) for start in range(0, first.n_rows, batches.batch_rows))
     return learned, chain(parts, rest)
 
@@ -179,21 +205,19 @@ def learn_from_stream(
 def _learn(
     rows: Batch,
     schema: Schema,
-    given: CoderSettings | Coder,
-    training: TrainingSettings,
+    options: RunOptions,
     task: str,
     label_type: str | None,
     labels: tuple[Any, ...] | None,
     n_rows: int | None,
-    seed: int,
-    n_jobs: int | None,
 ) -> FileCoder:
+    """Return the file coder of a sample of `n_rows` rows, None for a stream, with these labels."""
+    given, seed = options.coder, options.seed
     settings = given.settings if isinstance(given, Coder) else given
     check_finite(rows.X, nan_is_fine=settings.missing != "error")
     targets: Targets | None = None
     score = None
-    thorough = settings.search == "thorough"
-    epochs = () if n_rows is None else training.epochs_to_compare(n_rows, thorough=thorough)
+    training = options.training
     if label_type is None:
         training = training.for_rows(math.inf if n_rows is None else n_rows)
     else:
@@ -203,9 +227,11 @@ def _learn(
             targets = Labels(np.unique(as_labels(np.array(exact), label_type)))
         else:
             targets = Numbers.learn(y, "squared_error")
+        thorough = settings.search == "thorough"
+        epochs = () if n_rows is None else training.epochs_to_compare(n_rows, thorough=thorough)
         training = training.for_rows(*(math.inf,) if n_rows is None else (n_rows, targets.n_outputs))
         weight = None if rows.weight is None else np.asarray(rows.weight)
-        score = NetScore(targets, _encode(targets, y), weight, training, epochs, seed, n_threads(n_jobs))
+        score = NetScore(targets, _encode(targets, y), weight, training, epochs, seed, n_threads(options.n_jobs))
     if isinstance(given, Coder):
         if rows.X.shape[1] != given.n_features:
             raise ValueError(

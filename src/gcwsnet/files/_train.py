@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +41,15 @@ from gcwsnet.files._codes import (
     read_description,
 )
 from gcwsnet.files._fingerprint import Inputs, difference
-from gcwsnet.files._learn import NO_LABELS, FileCoder, as_labels, learn_from_files, learn_from_stream, read_with_schema
+from gcwsnet.files._learn import (
+    NO_LABELS,
+    FileCoder,
+    RunOptions,
+    as_labels,
+    learn_from_files,
+    learn_from_stream,
+    read_with_schema,
+)
 from gcwsnet.files._read import read
 from gcwsnet.files._sources import find_sources
 from gcwsnet.net._following import PIECE_ROWS
@@ -50,55 +58,30 @@ from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels, Targets
 from gcwsnet.net._trainer import Observer, Plan, Trainer
 from gcwsnet.tables._batch import Batch, rebatched, weighted
-from gcwsnet.tables._coder import CoderSettings
 from gcwsnet.tables._constant import keep_constants
 from gcwsnet.tables._errors import DataError
 
-if TYPE_CHECKING:
-    from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 
-
-@dataclass(frozen=True)
-class TrainingOptions:
-    """The options of a training run.
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions(RunOptions):
+    """The options of a training run, whose folder gets the model.
 
     Attributes
     ----------
-    files, tests : list of str
-    out : Path
-        The folder of the model.
-    reading : dict
-        Settings of `gcwsnet.files.read`.
-    coder : CoderSettings
-    training : TrainingSettings
-    task : str
+    tests : list of str
     classes : list of str or None
         All labels that a stream can have.
-    seed : int
     shuffle_rows : int or None
         The rows of the shuffle buffer; 0 keeps the order of the files. None is 65,536 for files, and 0 for a stream,
         which is followed in its order.
     checkpoint_rows : int
         Rows from one checkpoint to the next; 0 for none.
-    resume, restart : bool
-        Whether an unfinished run in the same folder is resumed or thrown away.
-    n_jobs : int or None
     """
 
-    files: list[str]
     tests: list[str]
-    out: Path
-    reading: dict[str, Any]
-    coder: CoderSettings
-    training: TrainingSettings
-    task: str
-    classes: list[str] | None
-    seed: int
-    shuffle_rows: int | None
-    checkpoint_rows: int
-    resume: bool
-    restart: bool
-    n_jobs: int | None
+    classes: list[str] | None = None
+    shuffle_rows: int | None = None
+    checkpoint_rows: int = 0
 
     def check_for_stream(self) -> None:
         """Raise an error for an option that one pass over a stream cannot have."""
@@ -113,7 +96,11 @@ class TrainingOptions:
             raise ValueError("a regression has no classes; leave --classes out, or use --task classification")
 
 
-MAX_BYTES_OF_HELD_OUT_CODES = 1 << 28
+MAX_BYTES_OF_KEPT_CODES = 1 << 28
+
+
+Codes = Callable[[], Iterable[Batch]]
+"""A function that returns the codes of rows, with encoded targets and weights, from the first row on."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +108,7 @@ class RowSource:
     """Rows to learn from: how they are coded, their codes in the order of the files, and what was skipped."""
 
     file_coder: FileCoder
-    codes: Callable[[], Iterable[Batch]]
+    codes: Codes
     skipped: Callable[[], tuple[int, list[str]]] = lambda: (0, [])
 
 
@@ -134,13 +121,11 @@ def open_rows(options: TrainingOptions) -> RowSource:
     if batches.reusable:
         if options.classes is not None:
             raise ValueError("files show all their labels, and --classes is for a stream; leave --classes out")
-        learned = learn_from_files(batches, options.coder, options.training, options.task, options.seed, n_jobs)
+        learned = learn_from_files(batches, options)
         if learned.targets is None:
             raise ValueError(NO_LABELS)
         return files_source(batches, learned, n_jobs)
-    learned, rows = learn_from_stream(
-        batches, options.coder, options.training, options.task, options.classes, options.seed, n_jobs
-    )
+    learned, rows = learn_from_stream(batches, options, options.classes)
     # Rows that wait to be shuffled, and those of tests, have the numbers of the classes that there were.
     grows = options.classes is None and not options.shuffle_rows and not options.tests
     followed = FollowedRows(learned, rows, n_jobs, grows=grows)
@@ -281,36 +266,36 @@ class FollowedRows:
             yield from learned.coded([piece], self._n_jobs)
 
 
-def held_out_rows(options: TrainingOptions, file_coder: FileCoder, targets: Targets) -> list[HeldOutCodes]:
+def held_out_rows(options: TrainingOptions, file_coder: FileCoder, targets: Targets) -> list[Codes]:
     """Return the rows of the test files, if there are any."""
     if not options.tests:
         return []
     reading = {name: value for name, value in options.reading.items() if name not in ("on_error", "rejects")}
     labels = targets.classes.tolist() if isinstance(targets, Labels) else None
     batches = read_with_schema(options.tests, reading, file_coder.schema, labels=labels)
-    return [HeldOutCodes(batches, file_coder, options.n_jobs)]
+    return [kept(lambda: file_coder.coded(weighted(batches, batches.batch_rows), options.n_jobs))]
 
 
-class HeldOutCodes:
-    """The codes of test files; they are kept in memory if they are not too many."""
+def kept(codes: Codes) -> Codes:
+    """Return codes that stay in memory once all have been made, if they take at most 256 MB."""
+    memory: list[Batch] | None = None
 
-    def __init__(self, batches: Batches, file_coder: FileCoder, n_jobs: int | None) -> None:
-        self._batches, self._file_coder, self._n_jobs = batches, file_coder, n_jobs
-        self._kept: list[Batch] | None = None
-
-    def __call__(self) -> Iterator[Batch]:
-        if self._kept is not None:
-            yield from self._kept
+    def again() -> Iterator[Batch]:
+        nonlocal memory
+        if memory is not None:
+            yield from memory
             return
-        kept: list[Batch] = []
+        made: list[Batch] = []
         n_bytes = 0
-        batches = weighted(self._batches, self._batches.batch_rows)
-        for batch in self._file_coder.coded(batches, self._n_jobs):
-            n_bytes += batch.X.nbytes
-            if n_bytes <= MAX_BYTES_OF_HELD_OUT_CODES:
-                kept.append(batch)
+        for batch in codes():
+            n_bytes += sum(array.nbytes for array in batch if array is not None)
+            if n_bytes <= MAX_BYTES_OF_KEPT_CODES:
+                made.append(batch)
             yield batch
-        self._kept = kept if n_bytes <= MAX_BYTES_OF_HELD_OUT_CODES else None
+        if n_bytes <= MAX_BYTES_OF_KEPT_CODES:
+            memory = made
+
+    return again
 
 
 JSON, PICTURE = "curves.json", "curves.png"
@@ -409,15 +394,16 @@ class Engine:
         estimator: BaseGCWSNet,
         plan: Plan,
         source: RowSource,
-        held_out: Sequence[Callable[[], Iterable[Batch]]],
+        held_out: Sequence[Codes],
         observer: Observer,
     ) -> None:
         """Learn from the rows that are left."""
+        codes = source.codes if plan.epochs == 1 else kept(source.codes)
 
         def epoch(number: int) -> Iterable[Batch]:
             if not options.shuffle_rows:
-                return source.codes()
-            return shuffled(source.codes(), options.shuffle_rows, epoch_seed(estimator.seed_, number))
+                return codes()
+            return shuffled(codes(), options.shuffle_rows, epoch_seed(estimator.seed_, number))
 
         estimator.trainer_.run(plan, epoch, held_out, observer, n_jobs=n_threads(options.n_jobs))
 
@@ -435,8 +421,7 @@ LOCAL = Engine()
 
 def train_files(options: TrainingOptions, observer: TrainingObserver, engine: Engine = LOCAL) -> TrainingResult:
     """Train a net on files and write it into its folder."""
-    options.coder.check()
-    options.training.check()
+    options.check()
     sources = find_sources(options.files)
     test_sources = find_sources(options.tests) if options.tests else []
     is_stream = not all(one.reusable for one in sources)
@@ -598,13 +583,14 @@ def _resume(
 
 def _fingerprint(options: TrainingOptions, inputs: Inputs | None, tests: Inputs) -> dict[str, Any]:
     """Return what must be the same for a run to be resumed: settings, and the contents of the files."""
-    names = ("reading", "task", "seed", "shuffle_rows")
-    settings: dict[str, Any] = {name: getattr(options, name) for name in names}
-    settings |= {"hashing": asdict(options.coder), "net": options.training.state()}
+    settings = options.fingerprint(shuffle_rows=options.shuffle_rows)
     if is_codes(options.files):
         settings["codes"] = codes_digest(Path(options.files[0]))
-    files = {"files": options.files if inputs is None else inputs.fingerprints, "tests": tests.fingerprints}
-    return json.loads(json.dumps(files | settings))
+    return {
+        "files": options.files if inputs is None else inputs.fingerprints,
+        "tests": tests.fingerprints,
+        **settings,
+    }
 
 
 def _is_finished(out: Path, fingerprint: dict[str, Any]) -> bool:
