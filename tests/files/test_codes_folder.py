@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from gcwsnet.estimators._tensor_file import read_file, write_file
 from gcwsnet.files import Batch, DataError
 from gcwsnet.files._codes import (
     HashedFile,
@@ -18,9 +19,7 @@ from gcwsnet.files._codes import (
     coder_digest,
     hashed_files,
     is_codes_folder,
-    read_description,
     remove_codes,
-    write_description,
     write_parts,
 )
 from gcwsnet.search import fit_coder
@@ -40,7 +39,7 @@ def coder_of(X: np.ndarray, seed: int = 7) -> Coder:
 
 def write_folder(folder: Path, batches: list[Batch], coder: Coder, form: str = "npy") -> None:
     folder.mkdir(exist_ok=True)
-    write_description(folder, *coder.state(timings=False))
+    write_file(folder / "coder.safetensors", *coder.state(timings=False))
     manifest = Manifest({"format": form}, [FILE], coder_digest(folder))
     manifest.write(folder)
     parts = write_parts(folder, 0, batches, form)
@@ -81,7 +80,7 @@ def test_a_folder_gives_back_what_was_put_in(
     assert_array_equal(np.concatenate([batch.X for batch in found]), coder.codes(X))
     assert_array_equal(np.concatenate([batch.y for batch in found]), y)
     assert_array_equal(np.concatenate([batch.weight for batch in found]), weight)
-    assert_array_equal(Coder.from_state(*read_description(tmp_path)).codes(X), coder.codes(X))
+    assert_array_equal(Coder.from_state(*read_file(tmp_path / "coder.safetensors")).codes(X), coder.codes(X))
     remove_codes(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -174,25 +173,29 @@ CHANGES: list[tuple[str, str, Callable[[Any], Any]]] = [
     ("file-00000.json", "together", lambda one: one.update(rows=250)),
     ("file-00000.json", "must have 250 rows", lambda one: (one.update(rows=250), one["parts"][0].update(rows=250))),
     ("file-00000.json", "together", lambda one: one["parts"].append(one["parts"][0])),
-    ("file-00000.json", "rows must be counted", lambda one: one.update(rows=-500)),
-    ("file-00000.json", "rows must be counted", lambda one: one.update(rows="500")),
-    ("file-00000.json", "rows must be counted", lambda one: one.pop("parts")),
-    ("file-00000.json", "a part must have rows", lambda one: one.update(parts=[3])),
-    ("file-00000.json", "a part must have files", lambda one: one["parts"][0].update(files=[])),
-    ("file-00000.json", "file of this folder, got '../x", lambda one: one["parts"][0].update(files={"../x.npy": "0"})),
-    ("file-00000.json", "file of this folder", lambda one: one["parts"][0].update(files={"/etc/hostname": "0"})),
+    ("file-00000.json", "rows must be a whole number", lambda one: one.update(rows=-500)),
+    ("file-00000.json", "rows must be a whole number", lambda one: one.update(rows="500")),
+    ("file-00000.json", "parts is missing", lambda one: one.pop("parts")),
+    ("file-00000.json", r"parts\[0\] must be an object", lambda one: one.update(parts=[3])),
+    ("file-00000.json", r"parts\[0\].files must be files of this", lambda one: one["parts"][0].update(files=[])),
     (
         "file-00000.json",
-        "must have checksums",
+        "files of this folder",
+        lambda one: one["parts"][0].update(files={"../x.npy": "0"}),
+    ),
+    ("file-00000.json", "files of this folder", lambda one: one["parts"][0].update(files={"/etc/hostname": "0"})),
+    (
+        "file-00000.json",
+        "with checksums",
         lambda one: one["parts"][0].update(files={"part-00000-00000.parquet": 1}),
     ),
     ("file-00000.json", "file number 0", lambda one: one.update(number=1)),
     ("file-00000.json", "names", lambda one: one.update(input={"name": "b.csv"})),
     ("codes.json", "names", lambda one: one["files"][0].update(sha256="ff")),
     ("codes.json", "files must be a list", lambda one: one.update(files=3)),
-    ("codes.json", "files must be a list", lambda one: one.update(files=[{}])),
-    ("codes.json", "settings and the coder", lambda one: one.pop("settings")),
-    ("codes.json", "hash version", lambda one: one.update(hash_version=0)),
+    ("codes.json", "name is missing", lambda one: one.update(files=[{}])),
+    ("codes.json", "settings is missing", lambda one: one.pop("settings")),
+    ("codes.json", "hash_version must be one of 1", lambda one: one.update(hash_version=0)),
 ]
 
 

@@ -92,8 +92,7 @@ def _of_machine(estimator: Any) -> dict[str, Any]:
 def _of_codes(path: Path) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from gcwsnet.files._codes import Manifest, hashed_files
-    from gcwsnet.files._train import coder_of_codes
+    from gcwsnet.files._codes import Manifest, coder_of_codes, hashed_files
 
     file_coder, manifest = coder_of_codes(path), Manifest.read(path)
     hashed = hashed_files(path, manifest)

@@ -20,7 +20,7 @@ from gcwsnet.distributed._hash import hash_on_cluster
 from gcwsnet.distributed._rounds import RowNumbers, Sharding, row_order, train_in_rounds
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 from gcwsnet.estimators._tensor_file import Arrays, Description
-from gcwsnet.files._codes import HashedFile, Manifest, Part, check_part, hashed_files, remove_codes
+from gcwsnet.files._codes import HashedFile, Manifest, Part, check_part, hashed_files, is_codes, remove_codes
 from gcwsnet.files._hash import HashingOptions
 from gcwsnet.files._learn import Failure, FileCoder, RunOptions, attempt_each, encoded
 from gcwsnet.files._sources import find_sources
@@ -32,7 +32,6 @@ from gcwsnet.files._train import (
     TrainingOptions,
     TrainingResult,
     codes_source,
-    is_codes,
     train_files,
 )
 from gcwsnet.net._targets import Targets

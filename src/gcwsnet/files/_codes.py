@@ -19,6 +19,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,19 @@ from numpy.typing import NDArray
 
 import gcwsnet
 from gcwsnet._atomic import write_file
-from gcwsnet.estimators._tensor_file import Arrays, Description, read_file
-from gcwsnet.estimators._tensor_file import write_file as write_tensors
+from gcwsnet.estimators._model_file import check_file_coder
+from gcwsnet.estimators._tensor_file import (
+    ANYTHING,
+    OBJECT,
+    TEXT,
+    Rule,
+    Rules,
+    check_entries,
+    choice,
+    integer,
+    read_file,
+)
+from gcwsnet.files._learn import FileCoder
 from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.tables._batch import Batch, rebatched
 from gcwsnet.tables._errors import PARQUET_COMPRESSION, DataError, require_pyarrow
@@ -48,6 +60,34 @@ PART_FILE = re.compile(r"part-\d{5,9}-\d{5,9}\.(codes\.npy|labels\.npy|weights\.
 WRITTEN = re.compile(rf"coder\.safetensors|codes\.json|file-\d{{5,9}}\.json|{PART_FILE.pattern}")
 
 AGAIN = "hash the files again"
+
+COUNT = integer(0, 2**63 - 1)
+
+FILES_OF_PART = Rule(
+    "be files of this folder with checksums",
+    lambda one: (
+        isinstance(one, dict)
+        and one
+        and all(PART_FILE.fullmatch(name) and isinstance(digest, str) for name, digest in one.items())
+    ),
+)
+
+MANIFEST_ENTRIES = {
+    "hash_version": choice(HASH_VERSION),
+    "gcwsnet_version": TEXT,
+    "settings": OBJECT,
+    "files": [{"name": TEXT, "*": ANYTHING}],
+    "coder": TEXT,
+}
+
+FILE_ENTRIES = {
+    "number": COUNT,
+    "input": OBJECT,
+    "coder": TEXT,
+    "rows": COUNT,
+    "skipped": COUNT,
+    "parts": [{"rows": COUNT, "files": FILES_OF_PART}],
+}
 
 
 def is_codes_folder(path: Path) -> bool:
@@ -85,20 +125,11 @@ class Manifest:
         path = folder / MANIFEST
         if not path.is_file():
             raise FileNotFoundError(f"{path} is missing: {folder} is not a folder of codes, or hashing has only begun")
-        content = _read_json(path)
-        _check(content.get("hash_version") == HASH_VERSION, path, f"it must be of hash version {HASH_VERSION}")
-        settings, files, coder = (_get(content, name) for name in ("settings", "files", "coder"))
-        _check(isinstance(settings, dict) and isinstance(coder, str), path, "settings and the coder must be there")
-        named = isinstance(files, list) and all(isinstance(one, dict) and "name" in one for one in files)
-        _check(named, path, "files must be a list with names")
+        content = _read_json(path, MANIFEST_ENTRIES)
+        settings, files, coder = content["settings"], content["files"], content["coder"]
         if coder_digest(folder) != coder:
             raise _damaged(folder / CODER, f"it must be the coder that {MANIFEST} names, and it is another one")
         return cls(settings, files, coder)
-
-
-def unread(name: str) -> dict[str, Any]:
-    """Return what a manifest has in place of the fingerprint of a file that could not be read."""
-    return {"name": name, "unread": True}
 
 
 def is_input(expected: dict[str, Any], given: Any) -> bool:
@@ -150,16 +181,14 @@ class HashedFile:
         path = file_manifest(folder, number)
         if not path.is_file():
             return None
-        content = _read_json(path)
-        _check(content.get("number") == number, path, f"it must be of file number {number}")
-        of_it = is_input(manifest.files[number], content.get("input"))
+        content = _read_json(path, FILE_ENTRIES)
+        rows, parts = content["rows"], [Part(**part) for part in content["parts"]]
+        _check(content["number"] == number, path, f"it must be of file number {number}")
+        of_it = is_input(manifest.files[number], content["input"])
         _check(of_it, path, f"it must be of the file that {MANIFEST} names")
-        _check(content.get("coder") == manifest.coder, path, f"its codes must be made by the {CODER} beside it")
-        rows, skipped, parts = (_get(content, name) for name in ("rows", "skipped", "parts"))
-        _check(_is_count(rows) and _is_count(skipped) and isinstance(parts, list), path, "rows must be counted")
-        found = [_part(one, path) for one in parts]
-        _check(sum(part.rows for part in found) == rows, path, f"the parts must have {rows} rows together")
-        return cls(number, content["input"], manifest.coder, rows, skipped, found)
+        _check(content["coder"] == manifest.coder, path, f"its codes must be made by the {CODER} beside it")
+        _check(sum(part.rows for part in parts) == rows, path, f"the parts must have {rows} rows together")
+        return cls(number, content["input"], manifest.coder, rows, content["skipped"], parts)
 
     def batches(self, folder: Path) -> Iterator[Batch]:
         """Yield the codes with labels and weights; each part is verified before any of its rows is given."""
@@ -201,19 +230,38 @@ def remove_codes(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def write_description(folder: Path, arrays: Arrays, description: Description) -> None:
-    """Write how the codes of a folder are made."""
-    write_tensors(folder / CODER, arrays, description)
-
-
-def read_description(folder: Path) -> tuple[Arrays, Description]:
-    """Return what `write_description` wrote."""
-    return read_file(folder / CODER)
-
-
 def coder_digest(folder: Path) -> str:
     """Return the SHA-256 of the file of the coder."""
     return hashlib.sha256((folder / CODER).read_bytes()).hexdigest()
+
+
+def is_codes(files: list[str]) -> bool:
+    """Return whether the one source is a folder of codes; several of them are an error."""
+    folders = [file for file in files if is_codes_folder(Path(file))]
+    if folders and len(files) > 1:
+        raise ValueError(f"a folder of codes is trained on alone, got {', '.join(files)}")
+    return bool(folders)
+
+
+def codes_digest(folder: Path) -> str:
+    """Return the SHA-256 of the manifests of a folder of codes, which have the checksums of all that is in it."""
+    digest = hashlib.sha256()
+    for path in [folder / MANIFEST, *sorted(folder.glob("file-*.json"))]:
+        digest.update(path.read_bytes() if path.exists() else b"")
+    return digest.hexdigest()
+
+
+def coder_of_codes(folder: Path) -> FileCoder:
+    """Return how the codes of a folder are made, or raise DataError if the file does not say it."""
+    arrays, description = read_file(folder / CODER)
+    try:
+        check_file_coder(arrays, description)
+        return FileCoder.from_state(arrays, description)
+    except (ValueError, AttributeError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise DataError(
+            f"the file must say how codes are made ({reason}); hash the files again", path=str(folder / CODER)
+        ) from error
 
 
 def write_parts(folder: Path, number: int, batches: Iterable[Batch], format: str) -> list[Part]:  # noqa: A002
@@ -233,14 +281,9 @@ def _in_parts(batches: Iterable[Batch]) -> Iterator[Batch]:
     """Yield batches whose codes take at most 64 MB."""
     waiting = iter(batches)
     first = next(waiting, None)
-    if first is None:
-        return
-
-    def all_of_them() -> Iterator[Batch]:
-        yield first
-        yield from waiting
-
-    yield from rebatched(all_of_them(), max(1, BYTES_OF_A_PART // max(1, first.X.nbytes // first.n_rows)))
+    if first is not None:
+        row_bytes = max(1, first.X.nbytes // first.n_rows)
+        yield from rebatched(chain([first], waiting), max(1, BYTES_OF_A_PART // row_bytes))
 
 
 def _npy_files(name: str, batch: Batch) -> dict[str, memoryview]:
@@ -312,47 +355,29 @@ def _verified(path: Path, digest: str) -> bytes:
     return content
 
 
-def _part(content: Any, path: Path) -> Part:
-    _check(isinstance(content, dict) and _is_count(content.get("rows")), path, "a part must have rows")
-    files = content.get("files")
-    _check(isinstance(files, dict) and bool(files), path, "a part must have files")
-    for name, digest in files.items():
-        _check(PART_FILE.fullmatch(name) is not None, path, f"a part must be a file of this folder, got {name!r:.100}")
-        _check(isinstance(digest, str), path, "a part must have checksums")
-    return Part(content["rows"], files)
-
-
-def _get(content: dict[str, Any], name: str) -> Any:
-    return content.get(name)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
 def _write_json(path: Path, content: dict[str, Any]) -> None:
     text = json.dumps(content, allow_nan=False, sort_keys=True)
     checked = {"version": VERSION, "sha256": hashlib.sha256(text.encode()).hexdigest(), "content": content}
     write_file(path, json.dumps(checked, indent=1, allow_nan=False).encode())
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path, entries: Rules) -> dict[str, Any]:
+    """Return the content of a file that `_write_json` wrote, with these entries."""
     try:
         checked = json.loads(path.read_bytes())
         version = checked["version"]
         if version != VERSION:
             raise DataError(f"it is of format {version}, and this gcwsnet reads {VERSION}; {AGAIN}", path=str(path))
-        content = checked["content"]
+        content: dict[str, Any] = checked["content"]
         text = json.dumps(content, allow_nan=False, sort_keys=True)
+        if hashlib.sha256(text.encode()).hexdigest() != checked["sha256"]:
+            raise ValueError("its content must fit its checksum")
+        check_entries(content, entries)
     except DataError:
         raise
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise _damaged(path, f"it must be JSON ({type(error).__name__}: {error})") from error
-    _check(
-        hashlib.sha256(text.encode()).hexdigest() == checked.get("sha256"), path, "its content must fit its checksum"
-    )
-    _check(isinstance(content, dict), path, "it must be an object")
-    return dict(content)
+        raise _damaged(path, f"{error or 'it must be JSON'}") from error
+    return content
 
 
 def _damaged(path: Path, rule: str) -> DataError:

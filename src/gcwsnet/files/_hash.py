@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gcwsnet._atomic import locked, remove_left_overs, require_separate
+from gcwsnet.estimators._tensor_file import write_file
 from gcwsnet.files._codes import (
     CODER,
     MANIFEST,
@@ -20,13 +21,12 @@ from gcwsnet.files._codes import (
     HashedFile,
     Manifest,
     coder_digest,
+    coder_of_codes,
     file_manifest,
     hashed_files,
     is_codes_folder,
     is_input,
     remove_codes,
-    unread,
-    write_description,
     write_parts,
 )
 from gcwsnet.files._fingerprint import Inputs, difference
@@ -44,7 +44,6 @@ from gcwsnet.files._learn import (
     survey_files,
 )
 from gcwsnet.files._sources import find_sources
-from gcwsnet.files._train import coder_of_codes
 from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._coder import Coder, CoderSettings
 from gcwsnet.tables._errors import DataError, NoRowsError
@@ -212,8 +211,8 @@ def _begin(
             "preprocessing and p were not selected, since there are no labels: where they are 'auto', they are "
             "'numeric' and 1"
         )
-    write_description(options.out, *file_coder.state())
-    files = [surveyed.fingerprints.get(name) or unread(name) for name in names]
+    write_file(options.out / CODER, *file_coder.state())
+    files = [surveyed.fingerprints.get(name) or {"name": name, "unread": True} for name in names]
     manifest = Manifest(options.settings(), files, coder_digest(options.out))
     manifest.write(options.out)
     return file_coder, manifest, surveyed.failures

@@ -21,7 +21,6 @@ from gcwsnet.estimators._gcwsnet import BaseGCWSNet, GCWSNetClassifier, GCWSNetR
 from gcwsnet.estimators._input import set_inputs
 from gcwsnet.estimators._model_file import (
     FILE_IN_FOLDER,
-    check_file_coder,
     estimator_of,
     load_with_description,
     read_model,
@@ -31,14 +30,13 @@ from gcwsnet.estimators._stream import WarmUp
 from gcwsnet.estimators._tensor_file import Arrays, Description
 from gcwsnet.files._batches import Batches, shuffled
 from gcwsnet.files._codes import (
-    CODER,
-    MANIFEST,
     Manifest,
     check_codes,
+    coder_of_codes,
+    codes_digest,
     file_manifest,
     hashed_files,
-    is_codes_folder,
-    read_description,
+    is_codes,
 )
 from gcwsnet.files._fingerprint import Inputs, difference
 from gcwsnet.files._learn import (
@@ -194,35 +192,6 @@ def codes_source(folder: Path, training: TrainingSettings) -> RowSource:
                 yield Batch(batch.X, file_coder.target(batch.y), batch.weight)
 
     return RowSource(file_coder, lambda: _counted(stored(), file_coder.n_rows))
-
-
-def is_codes(files: list[str]) -> bool:
-    """Return whether the one source is a folder of codes; several of them are an error."""
-    folders = [file for file in files if is_codes_folder(Path(file))]
-    if folders and len(files) > 1:
-        raise ValueError(f"a folder of codes is trained on alone, got {', '.join(files)}")
-    return bool(folders)
-
-
-def codes_digest(folder: Path) -> str:
-    """Return the SHA-256 of the manifests of a folder of codes, which have the checksums of all that is in it."""
-    digest = hashlib.sha256()
-    for path in [folder / MANIFEST, *sorted(folder.glob("file-*.json"))]:
-        digest.update(path.read_bytes() if path.exists() else b"")
-    return digest.hexdigest()
-
-
-def coder_of_codes(folder: Path) -> FileCoder:
-    """Return how the codes of a folder are made, or raise DataError if the file does not say it."""
-    arrays, description = read_description(folder)
-    try:
-        check_file_coder(arrays, description)
-        return FileCoder.from_state(arrays, description)
-    except (ValueError, AttributeError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise DataError(
-            f"the file must say how codes are made ({reason}); hash the files again", path=str(folder / CODER)
-        ) from error
 
 
 class FollowedRows:
