@@ -97,7 +97,7 @@ def test_codes_and_files_give_the_same_model_of_a_search_where_nothing_is_given(
 
 
 def test_what_was_selected_for_another_net_is_not_used_and_the_command_says_so(files: Path, tmp_path: Path) -> None:
-    hashing = ["--n-hashes", 8, "--p", 1, "--scale", "numeric", "--search", "off", "--ensemble", 1]
+    hashing = ["--n-hashes", 8, "--p", 1, "--scale", "numeric", "--ensemble", 1]
     succeed("hash", files / "train.svm", "--out", tmp_path / "codes", *hashing)
     same = succeed("train", tmp_path / "codes", "--out", tmp_path / "same")
     assert gcwsnet.load(tmp_path / "same").trainer_.targets.temperature != 1
