@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> Section:
     ways = {name.format(epochs=options.epochs): {"epochs": options.epochs} | way for name, way in WAYS.items()}
     table, means = [], []
     for one in select(options.datasets or DATASETS):
-        if one.task == "regression" or one.judge:
+        if one.task == "regression" or one.held_out:
             continue
         try:
             splits = [one.load(seed) for seed in range(options.seeds)]

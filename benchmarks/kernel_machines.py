@@ -105,12 +105,12 @@ def better_table(results: SuiteResults) -> str:
 
 
 def accuracy_tables(folder: Path, most_rows: int) -> list[str]:
-    """Return the tables of the stored runs of the suite, judges first; nothing where there are none."""
+    """Return the tables of the stored runs of the suite, held-out benchmarks first; nothing where there are none."""
     runs = common_runs(read_runs(folder), most_rows)
     learners = [one for name in LEARNERS for one in all_learners() if one.name == name]
     lines: list[str] = []
-    for title, (task, judge) in KINDS.items():
-        datasets = [one for one in select(["tables", "judges"]) if one.judge == judge]
+    for title, (task, held_out) in KINDS.items():
+        datasets = [one for one in select(["tables", "held-out"]) if one.held_out == held_out]
         results = SuiteResults(runs, datasets, task)
         if results.datasets:
             lines += ["", f"### {title}", "", summary_table(results, learners), "", better_table(results)]

@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> Section:
     """Compare the scales on all regressions that are selected."""
     head, rows = [], []
     for one in select(options.datasets or ["skewed"]):
-        if one.task != "regression" or one.judge:
+        if one.task != "regression" or one.held_out:
             continue
         try:
             X, y, X_test, y_test = one.load(0)

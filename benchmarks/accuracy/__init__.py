@@ -28,10 +28,10 @@ from benchmarks.subject import Section, add_count, add_names, environment, log
 PICTURE = "images/accuracy-and-time.png"
 PACKAGES = ("scikit-learn", "lightgbm", "xgboost", "catboost", "pytabkit")
 KINDS: dict[str, tuple[Task, bool]] = {
-    "Classification, judges: not looked at while choosing defaults": ("classification", True),
-    "Classification, looked at while choosing defaults": ("classification", False),
-    "Regression, judges: not looked at while choosing defaults": ("regression", True),
-    "Regression, looked at while choosing defaults": ("regression", False),
+    "Classification, held-out benchmarks": ("classification", True),
+    "Classification, development tables": ("classification", False),
+    "Regression, held-out benchmarks": ("regression", True),
+    "Regression, development tables": ("regression", False),
 }
 
 
@@ -79,8 +79,8 @@ def run(options: argparse.Namespace) -> Section:
         measure(datasets, learners, fixed_pairs() if options.pairs else [], options)
     runs = read_runs(options.results)
     results = {
-        title: SuiteResults(runs, [one for one in datasets if one.judge == judge], task)
-        for title, (task, judge) in KINDS.items()
+        title: SuiteResults(runs, [one for one in datasets if one.held_out == held_out], task)
+        for title, (task, held_out) in KINDS.items()
     }
     lines = [*environment(*PACKAGES, note=", one thread"), ""]
     lines += [

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from benchmarks.accuracy.development import development_datasets
 from benchmarks.accuracy.files import file_datasets
 from benchmarks.accuracy.generated import generated_datasets
-from benchmarks.accuracy.judges import judge_datasets
+from benchmarks.accuracy.held_out import held_out_datasets
 from benchmarks.accuracy.split import SuiteDataset
 
 
 def suite_datasets() -> dict[str, SuiteDataset]:
-    """Return the datasets by name: first those that were looked at while defaults were chosen, then the judges."""
-    looked_at = [*generated_datasets(), *file_datasets(), *development_datasets()]
-    return {one.name: one for one in [*looked_at, *judge_datasets()]}
+    """Return the datasets by name: first the development tables, then the held-out benchmarks."""
+    development = [*generated_datasets(), *file_datasets(), *development_datasets()]
+    return {one.name: one for one in [*development, *held_out_datasets()]}
 
 
 def groups() -> list[str]:

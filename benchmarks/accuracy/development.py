@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from benchmarks.accuracy.judges import PackageTable, loader
+from benchmarks.accuracy.held_out import PackageTable, loader
 from benchmarks.accuracy.split import Split, SuiteDataset, Task, split_rows
 
 MEDICAL_COSTS = "outpdol drugdol suppdol mentdol inpdol totadm notmdvis num mdvis lnmeddol binexp"

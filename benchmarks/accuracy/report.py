@@ -120,7 +120,7 @@ def summary_table(results: SuiteResults, learners: Sequence[Learner]) -> str:
         cells += ["", ""] if one.name == RIVAL else _against_rival(results, one.name)
         for field in COSTS.values():
             ratio = results.ratio(one.name, field)
-            cells.append("" if ratio is None else f"{ratio:.2g}")
+            cells.append("" if ratio is None else f"{float(f'{ratio:.2g}'):g}")
         rows.append(cells)
     return markdown_table(
         ["", "passes", "sets", *heads, "rank", f"won, tied, lost against {RIVAL}", "difference", *COSTS],

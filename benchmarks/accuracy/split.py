@@ -37,8 +37,8 @@ class SuiteDataset:
         From a seed to a `Split`. It raises FileNotFoundError where a file is missing, and ModuleNotFoundError where a
         package is.
     task : {"classification", "regression"}
-    judge : bool
-        Whether the dataset was not looked at while defaults were chosen.
+    held_out : bool
+        Whether no default was chosen on this dataset.
     by_seed : bool
         Whether the seed decides the split, so that a learner without a seed is run with all of them as well.
     least_seeds : int
@@ -50,7 +50,7 @@ class SuiteDataset:
     origin: str
     load: Callable[[int], Split]
     task: Task = "classification"
-    judge: bool = False
+    held_out: bool = False
     by_seed: bool = False
     least_seeds: int = 1
 

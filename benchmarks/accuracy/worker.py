@@ -50,7 +50,7 @@ def all_runs(
     by_name = {one.name: one for one in datasets}
     with Worker(suite_work(by_name, learners), most_seconds) as worker:
         for one in datasets:
-            has_pairs = one.task == "classification" and not one.judge
+            has_pairs = one.task == "classification" and not one.held_out
             parts = [key for key in learners if key[0] == "learners" or has_pairs]
             left_out = {key for key in parts if _stopped(one, key, done, most_seconds)}
             for seed in range(max(seeds, one.least_seeds)):  # a slow hour of the machine meets all learners

