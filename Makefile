@@ -7,7 +7,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard src/cpp/* src/cpp/*/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-peers lint format bench paper docs sanitize sanitize-threads emulate-arm emulate-avx512 fuzz \
+.PHONY: help setup demo test test-all test-peers lint format bench paper docs sanitize sanitize-threads emulate-arm fuzz \
   fuzz-native clean
 
 help: ## this list
@@ -121,13 +121,10 @@ sanitize-threads: setup $(SANITIZED)/venv ## tests of threads with a native core
 	$(call package_in,$(THREADS),GCWSNET_SANITIZE_THREADS,$(THREADS_RUN))
 	$(THREADS_RUN) tests/races.py
 
-# On another processor QEMU runs what a cross-compiler has built; Bochs runs the native core as it is.
+# On another processor QEMU runs what a cross-compiler has built.
 ARM_TESTS ?=
 emulate-arm: setup ## golden codes and models on an emulated ARM processor (aarch64); ARM_TESTS="tests/kernels" for others
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.emulation.arm $(ARM_TESTS)
-
-emulate-avx512: setup ## the hasher on an emulated processor with AVX-512, judged by the reference: needs Bochs
-	$(BIN)/python -m tests.emulation.avx512
 
 FUZZ_SECONDS ?= 300
 FUZZ_SEED ?= $(shell date +%s)
