@@ -1,7 +1,7 @@
 """Rows learned per second by the hashed first layer of `gcwsnet.nn` and its optimizer, next to torch.
 
 One step is forward, backward with a given gradient of the output, and the optimizer's step, of the first layer alone.
-Uniform codes are the worst case: nearly every code of a batch picks a row of its own. Real codes are those of MNIST
+Uniform codes are the worst case: nearly every code of a batch looks up a row of its own. Real codes are those of MNIST
 where `reproduction.datasets.load` finds it, or of scikit-learn's digits.
 
 The promises, with k=256, b=8 and H=200: on one thread at least 6 times the rows of `EmbeddingBag` with the fused Adam
@@ -9,9 +9,9 @@ in batches of 32 and 20 times those with the default Adam, 2.5 times fused in ba
 1.6 times one, where the native core has a millisecond of work. What torch and Python do around it is done by one
 thread, so real codes in batches of 32, of which few rows occur, gain less.
 
-The parts of a step are timed one by one: the sums of rows forward, the sort of the picks by row, and Adam on the rows
+The parts of a step are timed one by one: the sums of rows forward, the sort of the lookups by row, and Adam on the rows
 that occurred. The bytes that these must move at least are set against those that copying a large array moves in the
-same time. Rows that one batch after the other picks stay in the cache, so real codes can be faster than a copy.
+same time. Rows that one batch after the other looks up stay in the cache, so real codes can be faster than a copy.
 """
 
 from __future__ import annotations
@@ -124,15 +124,15 @@ class NativeStep:
         times = [time.perf_counter()]
         self.rows.sum_rows(codes, weight, self.bias, self.out, n_threads)
         times.append(time.perf_counter())
-        picks = _core.LookupsByRow(self.rows, codes, n_threads)
+        lookups = _core.LookupsByRow(self.rows, codes, n_threads)
         times.append(time.perf_counter())
-        picks.adam(self.gradient, weight, mean, square, 1e-3, 0.1, 1e-3, 1e-8, 1.0, n_threads)
+        lookups.adam(self.gradient, weight, mean, square, 1e-3, 0.1, 1e-3, 1e-8, 1.0, n_threads)
         times.append(time.perf_counter())
         return [after - before for before, after in pairwise(times)]
 
 
 def rows_that_occur(codes: Tensor, size: int) -> float:
-    """Return how many rows of the table a batch picks, on average."""
+    """Return how many rows of the table a batch looks up, on average."""
     positions = codes.long() + (torch.arange(codes.shape[1]) << BITS)
     return float(np.mean([len(batch.unique()) for batch in batches(positions, size)[:8]]))
 

@@ -14,7 +14,7 @@ from torch.nn import functional
 from gcwsnet import CountSketch, GCWSHasher, _core
 from gcwsnet.hashing._count_sketch import bins_and_signs
 from gcwsnet.nn import HashedLinear, _hashed_linear
-from gcwsnet.nn._table import RowOfCode
+from gcwsnet.nn._table import CodeToRow
 
 CODE_TYPES = [torch.uint8, torch.uint16, torch.uint32, torch.int32, torch.int64]
 
@@ -36,7 +36,7 @@ def by_embedding_bag(layer: Any, codes: Any, table: Any, bias: Any) -> Any:
 
 
 def use_the_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_hashed_linear, "_sum_of_picks", _hashed_linear._embedding_bag)
+    monkeypatch.setattr(_hashed_linear, "_embedding_sum", _hashed_linear._embedding_bag)
 
 
 def assert_equals_embedding_bag(layer: Any, codes: Any) -> None:
@@ -98,7 +98,7 @@ def test_every_instruction_set_gives_the_same_bits(instruction_set: str) -> None
 
 @pytest.mark.parametrize("path", ["native", "fallback"])
 @pytest.mark.parametrize("dtype", CODE_TYPES)
-def test_codes_of_every_type_pick_the_same_rows(path: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_codes_of_every_type_look_up_the_same_rows(path: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     if path == "fallback":
         use_the_fallback(monkeypatch)
     layer = HashedLinear(5, 8, 4)
@@ -142,13 +142,13 @@ def test_rows_of_codes_are_the_bins_and_signs_of_the_count_sketch(
     codes = random_codes(11, n_hashes, bits, seed=seed % 1000)
     positions = codes.numpy() + (np.arange(n_hashes) << bits)
     bins, signs = bins_and_signs(seed, positions, n_rows)
-    row_of_code = RowOfCode(n_hashes, bits, n_rows, True, seed)
-    rows, signs_of_torch = row_of_code.rows_and_signs(codes)
+    code_to_row = CodeToRow(n_hashes, bits, n_rows, True, seed)
+    rows, signs_of_torch = code_to_row.rows_and_signs(codes)
     np.testing.assert_array_equal(rows, bins)
     np.testing.assert_array_equal(signs_of_torch, signs)
-    picks = _core.LookupsByRow(row_of_code.native(), codes.numpy(), 1)
-    found, sums = np.empty((1, picks.n_rows_used), dtype=np.int64), np.empty((picks.n_rows_used, 1), np.float32)
-    picks.row_sums(np.ones((11, 1), np.float32), found, sums, 1)
+    lookups = _core.LookupsByRow(code_to_row.native(), codes.numpy(), 1)
+    found, sums = np.empty((1, lookups.n_rows_used), dtype=np.int64), np.empty((lookups.n_rows_used, 1), np.float32)
+    lookups.row_sums(np.ones((11, 1), np.float32), found, sums, 1)
     np.testing.assert_array_equal(found[0], np.unique(bins))
     expected = np.bincount(np.unique(bins, return_inverse=True)[1].ravel(), weights=signs.ravel())
     np.testing.assert_array_equal(sums[:, 0], expected)
@@ -202,14 +202,14 @@ def test_the_native_core_refuses_arrays_that_do_not_fit() -> None:
         given_arrays: dict[str, Any] = {"codes": codes, "table": table, "bias": bias, "out": out, **bad}
         with pytest.raises(ValueError, match="must"):
             rows.sum_rows(**given_arrays, n_threads=1)
-    picks = _core.LookupsByRow(rows, codes, 1)
+    lookups = _core.LookupsByRow(rows, codes, 1)
     with pytest.raises(ValueError, match="the gradient must be samples x outputs"):
-        picks.row_sums(out[:2], np.empty((1, 2), np.int64), np.empty((2, 5), np.float32), 1)
+        lookups.row_sums(out[:2], np.empty((1, 2), np.int64), np.empty((2, 5), np.float32), 1)
     factors = (0.1, 0.1, 0.1, 0.1, 1.0)
     with pytest.raises(ValueError, match="the table, its means and its squares must be"):
-        picks.adam(out, table, table.copy(), table[:4].copy(), *factors, 1)
+        lookups.adam(out, table, table.copy(), table[:4].copy(), *factors, 1)
     with pytest.raises(ValueError, match="means must be there unless beta1 is 0"):
-        picks.adam(out, table, None, table.copy(), *factors, 1)
+        lookups.adam(out, table, None, table.copy(), *factors, 1)
 
 
 def test_the_seed_is_part_of_the_state() -> None:

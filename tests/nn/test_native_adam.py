@@ -42,7 +42,7 @@ def adam(gradient: Any, weight: Any, mean: Any, square: Any, new_mean: float, **
 
 
 def layout(n_hashes: int, bits: int, n_rows: int | None, codes: Any, seed: int) -> tuple[Any, int, Any, Any]:
-    """Which row each code picks, natively and in NumPy; n_rows are the bins of a sketch."""
+    """Which row each code looks up, natively and in NumPy; n_rows are the bins of a sketch."""
     positions = codes + (np.arange(n_hashes) << bits)
     if n_rows is None:
         return _core.CodeToRow(n_hashes, bits, n_hashes << bits, False, 0), n_hashes << bits, positions, positions**0
@@ -58,9 +58,9 @@ def assert_steps_are_numpys(
     native, n_table_rows, rows, signs = layout(n_hashes, bits, n_rows, codes, seed)
     expected_rows, expected_sums = sums_by_row(gradient, rows, signs)
 
-    picks = _core.LookupsByRow(native, codes, n_threads)
-    found, sums = np.empty((1, picks.n_rows_used), np.int64), np.empty((picks.n_rows_used, width), np.float32)
-    picks.row_sums(gradient, found, sums, n_threads)
+    lookups = _core.LookupsByRow(native, codes, n_threads)
+    found, sums = np.empty((1, lookups.n_rows_used), np.int64), np.empty((lookups.n_rows_used, width), np.float32)
+    lookups.row_sums(gradient, found, sums, n_threads)
     np.testing.assert_array_equal(found[0], expected_rows)
     np.testing.assert_array_equal(sums, expected_sums)
 
@@ -68,7 +68,7 @@ def assert_steps_are_numpys(
     square = numbers((n_table_rows, width), 4) ** 2
     before = weight[expected_rows], mean[expected_rows], square[expected_rows]
     others = [np.delete(array, expected_rows, 0) for array in (weight, mean, square)]
-    picks.adam(
+    lookups.adam(
         gradient, weight, None if new_mean == 1 else mean, square, new_mean=new_mean, n_threads=n_threads, **FACTORS
     )
     expected = adam(expected_sums, *before, new_mean)

@@ -1,4 +1,4 @@
-"""The hashed first layer: codes pick rows of a table, and the output is their sum."""
+"""The hashed first layer: codes look up rows of a table, and the output is their sum."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch.nn import functional
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import check_integer
 from gcwsnet.hashing._hasher import reduction_factor
-from gcwsnet.nn._table import CODE_TYPES, GradientPart, LazyGradient, RowOfCode, is_native, zero_table
+from gcwsnet.nn._table import CODE_TYPES, CodeToRow, GradientPart, LazyGradient, is_native, zero_table
 
 MAX_ROWS = 2**31
 
@@ -25,8 +25,8 @@ DEFAULT_SCALE = 0.3
 class HashedLinear(nn.Module):
     """A linear layer on the one-hot vectors of codes, which are never made: a bias plus the sum of k rows of a table.
 
-    Code c of hash j picks row 2**b j + c of the table. With a `reduction` m the table has 2**b k / m rows, the bins of
-    a count-sketch (Theorem 4 of the paper); a code then picks the bin of its position, with the sign of its position.
+    Code c of hash j looks up row 2**b j + c of the table. With a `reduction` m the table has 2**b k / m rows, the bins
+    of a count-sketch (Theorem 4 of the paper); a code then looks up the bin of its position, with its sign.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class HashedLinear(nn.Module):
         rows for each hash.
     seed : int, default=0
         Chooses bins and signs of the sketch, from 0 to 2**64 - 1; without a reduction nothing depends on it. It is
-        part of `state_dict`, so that a layer that is loaded picks what the saved one did.
+        part of `state_dict`, so that a layer that is loaded looks up what the saved one did.
     scale : float, default=0.3
         Rows start uniform between -scale / sqrt(k) and scale / sqrt(k), so that outputs start with the standard
         deviation scale / sqrt(3). The bias starts at zero.
@@ -123,7 +123,7 @@ class HashedLinear(nn.Module):
         nn.init.zeros_(self.bias)
 
     def forward(self, codes: Tensor) -> Tensor:
-        """Return the sums of the rows that the codes pick.
+        """Return the sums of the rows that the codes look up.
 
         Parameters
         ----------
@@ -143,8 +143,8 @@ class HashedLinear(nn.Module):
         if codes.ndim != 2 or codes.shape[1] != self.n_hashes:
             raise ValueError(f"codes must be n x {self.n_hashes}, got the shape {tuple(codes.shape)}")
         weight = self.weight
-        row_of_code = RowOfCode(self.n_hashes, self.bits, weight.shape[0], self.reduction != 1, self.seed)
-        return _sum_of_picks(codes, weight, self.bias, row_of_code, sparse=self.sparse)
+        code_to_row = CodeToRow(self.n_hashes, self.bits, weight.shape[0], self.reduction != 1, self.seed)
+        return _embedding_sum(codes, weight, self.bias, code_to_row, sparse=self.sparse)
 
     def get_extra_state(self) -> Tensor:
         """Return the seed, for `state_dict`: a uint64 as the int64 of the same bits."""
@@ -162,40 +162,38 @@ class HashedLinear(nn.Module):
         return text if self.sparse else f"{text}, sparse=False"
 
 
-def _sum_of_picks(codes: Tensor, table: Tensor, bias: Tensor, row_of_code: RowOfCode, *, sparse: bool) -> Tensor:
-    """Return the bias plus the rows of the table that the codes pick, of shape (n, H).
+def _embedding_sum(codes: Tensor, table: Tensor, bias: Tensor, code_to_row: CodeToRow, *, sparse: bool) -> Tensor:
+    """Return the bias plus the rows of the table that the codes look up, of shape (n, H).
 
     The native core does it on a CPU, an embedding bag elsewhere.
     """
     if codes.is_cpu and is_native(table):
-        run = _SumOfPicks.apply
+        run = _EmbeddingSum.apply
         if torch.compiler.is_compiling():  # a compiled net calls the native core as it is
             run = torch.compiler.disable(run)
-        in_one_piece = (
-            codes.contiguous().flatten().view(codes.shape)
-        )  # with the stride of such a row, even a single one
-        return run(in_one_piece, table, bias, row_of_code, sparse)
-    return _embedding_bag(codes, table, bias, row_of_code, sparse=sparse)
+        codes = codes.contiguous().flatten().view(codes.shape)  # a single row too has the strides of a whole array
+        return run(codes, table, bias, code_to_row, sparse)
+    return _embedding_bag(codes, table, bias, code_to_row, sparse=sparse)
 
 
-def _embedding_bag(codes: Tensor, table: Tensor, bias: Tensor, row_of_code: RowOfCode, *, sparse: bool) -> Tensor:
+def _embedding_bag(codes: Tensor, table: Tensor, bias: Tensor, code_to_row: CodeToRow, *, sparse: bool) -> Tensor:
     """Return the same sums by torch, on any device and in any precision."""
-    rows, signs = row_of_code.rows_and_signs(codes)
+    rows, signs = code_to_row.rows_and_signs(codes)
     weights = None if signs is None else signs.to(table.dtype)
     return functional.embedding_bag(rows, table, mode="sum", per_sample_weights=weights, sparse=sparse) + bias
 
 
-class _SumOfPicks(torch.autograd.Function):
+class _EmbeddingSum(torch.autograd.Function):
     """The sum by the native core, whose backward pass keeps what the gradient of the table is summed of."""
 
     @staticmethod
-    def forward(ctx: Any, codes: Tensor, table: Tensor, bias: Tensor, row_of_code: RowOfCode, sparse: bool) -> Tensor:
+    def forward(ctx: Any, codes: Tensor, table: Tensor, bias: Tensor, code_to_row: CodeToRow, sparse: bool) -> Tensor:
         out = table.new_empty((codes.shape[0], table.shape[1]))
-        row_of_code.native().sum_rows(
+        code_to_row.native().sum_rows(
             codes.numpy(), table.detach().numpy(), bias.detach().numpy(), out.numpy(), torch.get_num_threads()
         )
         ctx.save_for_backward(codes)
-        ctx.row_of_code, ctx.sparse, ctx.is_leaf, ctx.shape = row_of_code, sparse, table.is_leaf, table.shape
+        ctx.code_to_row, ctx.sparse, ctx.is_leaf, ctx.shape = code_to_row, sparse, table.is_leaf, table.shape
         return out
 
     @staticmethod
@@ -204,7 +202,7 @@ class _SumOfPicks(torch.autograd.Function):
         of_table = of_bias = None
         if ctx.needs_input_grad[1]:
             (codes,) = ctx.saved_tensors
-            part = GradientPart(ctx.row_of_code, codes, gradient.contiguous())
+            part = GradientPart(ctx.code_to_row, codes, gradient.contiguous())
             if not ctx.sparse:
                 of_table = part.sparse().to_dense()
             elif not ctx.is_leaf:

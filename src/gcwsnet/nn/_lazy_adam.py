@@ -1,4 +1,4 @@
-"""Adam that updates only those rows of a table that a batch picked."""
+"""Adam that updates only those rows of a table that a batch looked up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gcwsnet.nn._table import GradientPart, LazyGradient, is_native, zero_table
 
 
 class LazyAdam(Optimizer):
-    """An Adam optimizer for a whole net, which on tables of hashed layers updates only the rows that a batch picked.
+    """An Adam optimizer for a whole net, which on tables of hashed layers updates only the rows that a batch looked up.
 
     Parameters with ordinary gradients are updated as by `torch.optim.Adam`; those of float32 on a CPU in one pass of
     the native core. Rows of a `HashedLinear` are updated as by `torch.optim.SparseAdam`: a row that did not occur keeps
@@ -146,8 +146,8 @@ class _Step:
         return is_native(parameter) and is_native(self.square) and (self.mean is None or is_native(self.mean))
 
     def on_rows_used(self, table: Tensor, part: GradientPart) -> None:
-        """Step on the rows that the codes picked, by the native core: summed and applied row by row."""
-        self._natively(part.picks().adam, table, part.output_gradient, self.eps)
+        """Step on the rows that the codes looked up, by the native core: summed and applied row by row."""
+        self._natively(part.lookups().adam, table, part.output_gradient, self.eps)
 
     def on_rows(self, parameter: Tensor, gradient: Tensor) -> None:
         """Step on the rows of a coalesced sparse gradient, by torch."""
@@ -192,12 +192,12 @@ class _Step:
 
 
 def _joined(parts: list[GradientPart]) -> GradientPart | None:
-    """Return all parts as one, or None if there are none or codes do not pick the same rows in all of them."""
+    """Return all parts as one, or None if there are none or codes do not look up the same rows in all of them."""
     if len(parts) <= 1:
         return parts[0] if parts else None
     first = parts[0]
-    if any(part.row_of_code != first.row_of_code for part in parts):
+    if any(part.code_to_row != first.code_to_row for part in parts):
         return None
     same_type = all(part.codes.dtype == first.codes.dtype for part in parts)
     codes = torch.cat([part.codes if same_type else part.codes.to(torch.int64) for part in parts])
-    return GradientPart(first.row_of_code, codes, torch.cat([part.output_gradient for part in parts]))
+    return GradientPart(first.code_to_row, codes, torch.cat([part.output_gradient for part in parts]))

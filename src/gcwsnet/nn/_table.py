@@ -1,4 +1,4 @@
-"""The table of a hashed layer: which row each code picks, with which sign, and the gradient of the rows."""
+"""The table of a hashed layer: which row each code looks up, with which sign, and the gradient of the rows."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gcwsnet._keys import GOLDEN, SKETCH, stream_state
 CODE_TYPES = (torch.uint8, torch.uint16, torch.uint32, torch.int32, torch.int64)
 
 
-class RowOfCode(NamedTuple):
-    """The map from codes to rows: code c of hash j picks row 2**bits j + c.
+class CodeToRow(NamedTuple):
+    """The map from codes to rows: code c of hash j looks up row 2**bits j + c.
 
-    With `sketched` it picks the bin of that position in a count-sketch, with its sign.
+    With `sketched` it looks up the bin of that position in a count-sketch, with its sign.
     """
 
     n_hashes: int
@@ -93,29 +93,29 @@ class GradientPart(NamedTuple):
 
     Attributes
     ----------
-    row_of_code : RowOfCode
-        Which rows the codes pick.
+    code_to_row : CodeToRow
+        Which rows the codes look up.
     codes : tensor of shape (n, k)
     output_gradient : tensor of shape (n, H)
         The gradient of the layer's output.
     """
 
-    row_of_code: RowOfCode
+    code_to_row: CodeToRow
     codes: Tensor
     output_gradient: Tensor
 
-    def picks(self) -> _core.LookupsByRow:
-        """Return the picks of the codes, sorted by row."""
-        return _core.LookupsByRow(self.row_of_code.native(), self.codes.numpy(), torch.get_num_threads())
+    def lookups(self) -> _core.LookupsByRow:
+        """Return the lookups of the codes, sorted by row."""
+        return _core.LookupsByRow(self.code_to_row.native(), self.codes.numpy(), torch.get_num_threads())
 
     def sparse(self) -> Tensor:
         """Return the gradient as a coalesced sparse tensor: the rows that occurred and their sums."""
-        picks = self.picks()
+        lookups = self.lookups()
         width = self.output_gradient.shape[1]
-        rows = torch.empty((1, picks.n_rows_used), dtype=torch.int64)
-        sums = torch.empty((picks.n_rows_used, width))
-        picks.row_sums(self.output_gradient.numpy(), rows.numpy(), sums.numpy(), torch.get_num_threads())
-        size = (self.row_of_code.n_rows, width)
+        rows = torch.empty((1, lookups.n_rows_used), dtype=torch.int64)
+        sums = torch.empty((lookups.n_rows_used, width))
+        lookups.row_sums(self.output_gradient.numpy(), rows.numpy(), sums.numpy(), torch.get_num_threads())
+        size = (self.code_to_row.n_rows, width)
         return torch.sparse_coo_tensor(rows, sums, size, is_coalesced=True, check_invariants=False)
 
 
