@@ -5,7 +5,7 @@ from importlib.util import find_spec
 NEED_TORCH = [
     "reproduction/net_runs.py",
     "src/gcwsnet/nn",
-    "src/gcwsnet/training/_torch_net.py",
+    "src/gcwsnet/net/_torch_net.py",
     "tests/nn",
     "tests/reproduction/test_runs.py",
     "tests/net/test_engine_equals_torch.py",

@@ -28,8 +28,8 @@ from benchmarks.subject import Section, add_count, add_names, environment, log, 
 from benchmarks.timing import HighestLoad, n_cores
 from gcwsnet.distributed._cluster import connected, map_on
 from gcwsnet.files import Batch
-from gcwsnet.files._hash import HashingOptions, hash_with
-from gcwsnet.files._learn import SAMPLE_BYTES, Map, one_by_one
+from gcwsnet.files._hash import HashingOptions, Map, hash_with, one_by_one
+from gcwsnet.files._learn import SAMPLE_BYTES
 from gcwsnet.tables._coder import CoderSettings
 
 COLUMNS, HASHES = 50, 256

@@ -14,8 +14,8 @@ import pytest
 import gcwsnet
 from gcwsnet._atomic import locked
 from gcwsnet.files import DataError
-from gcwsnet.files._fingerprint import Inputs, fingerprint
 from gcwsnet.files._hash import hash_file
+from gcwsnet.files._sources import Inputs, fingerprint
 from tests.cli.command import fail, start, succeed
 from tests.cli.test_nothing_lost import SMALL, content, until, write_rows
 
@@ -130,7 +130,7 @@ def test_fewer_or_more_rows_than_before_are_an_error(tmp_path: Path) -> None:
     lines = rows.read_text().splitlines(keepends=True)
     for text, got in ((lines[:100], "100"), (lines[:-1], "29,999"), ([*lines, lines[0]], "more")):
         rows.write_text("".join(text))
-        with patch("gcwsnet.files._fingerprint.fingerprint", lambda name, _: {**known, "name": name}):
+        with patch("gcwsnet.files._sources.fingerprint", lambda name, _: {**known, "name": name}):
             printed = fail(*run, "--resume")
         assert f"there must be 30,000 rows, as when the files were read first, got {got}" in printed
 
@@ -138,8 +138,8 @@ def test_fewer_or_more_rows_than_before_are_an_error(tmp_path: Path) -> None:
 def test_large_files_are_known_by_blocks_and_their_modification_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gcwsnet.files._fingerprint.WHOLE_BYTES", 1000)
-    monkeypatch.setattr("gcwsnet.files._fingerprint.BLOCK_BYTES", 10)
+    monkeypatch.setattr("gcwsnet.files._sources.WHOLE_BYTES", 1000)
+    monkeypatch.setattr("gcwsnet.files._sources.BLOCK_BYTES", 10)
     path = tmp_path / "a"
     path.write_bytes(bytes(1000))
     os.utime(path, ns=(5, 5))

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 
 import gcwsnet
 from gcwsnet import GCWSNetClassifier, pgmm_kernel
@@ -170,3 +171,43 @@ def test_unknown_categories_are_a_warning_in_one_line(tmp_path: Path) -> None:
     assert process.returncode == 0
     warned = "gcwsnet: warning: 40 of 40 values of the column 'c' are none of its categories in training, such as 'z'"
     assert [line for line in said.splitlines() if line.startswith(warned)], said
+
+
+def svm_lines(X: Any, y: Any) -> str:
+    rows = zip(y, X, strict=True)
+    return "".join(f"{label} " + " ".join(f"{i}:{v}" for i, v in enumerate(row, 1)) + "\n" for label, row in rows)
+
+
+@pytest.mark.parametrize("as_stream", [False, True])
+def test_a_libsvm_file_with_all_values_is_learned_as_the_same_table_in_csv_is(as_stream: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((400, 5)) < 0.1, 0.0, rng.normal(3, 1, (400, 5))).round(4)
+    y = (X[:, 0] > X[:, 1]).astype(int)
+    pd.DataFrame(X).assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "rows.svm").write_text(svm_lines(X, y))
+    for form in ("csv", "svm"):
+        label = ["--label", "y"] if form == "csv" else []
+        given: dict[str, Any] = {}
+        source: Any = tmp_path / f"rows.{form}"
+        if as_stream:
+            more = ["--n-features", 5, "--format", "libsvm"] if form == "svm" else ["--format", "csv"]
+            label, given, source = [*label, *more], {"input": source.read_bytes()}, "-"
+        succeed("train", source, *label, "--n-hashes", 16, "--hidden", 4, "--out", tmp_path / form, **given)
+    of_csv, of_svm = (gcwsnet.load(tmp_path / form) for form in ("csv", "svm"))
+    assert repr(of_svm.scaling_) == repr(of_csv.scaling_)
+    expected = of_csv.predict_proba(pd.DataFrame(X, columns=[str(i) for i in range(5)]))
+    assert_array_equal(of_svm.predict_proba(X), expected)
+    assert_array_equal(of_svm.predict_proba(sparse.csr_array(X)), expected)
+    shown = [succeed("predict", tmp_path / form, tmp_path / f"rows.{form}").stdout for form in ("csv", "svm")]
+    assert shown[0] == shown[1]
+
+
+def test_a_libsvm_file_without_some_values_is_sparse(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(3, 1, (300, 5)).round(4)
+    lines = svm_lines(X, (X[:, 0] > X[:, 1]).astype(int))
+    (tmp_path / "rows.svm").write_text(lines.replace(f" 3:{X[0, 2]}", "", 1))
+    succeed("train", tmp_path / "rows.svm", "--n-hashes", 16, "--hidden", 4, "--search", "off", "--out", tmp_path)
+    X = np.where(np.arange(5) == 2, 0, X[:1])
+    model = gcwsnet.load(tmp_path)
+    assert_array_equal(model.scaling_.shift, np.zeros(5))
+    assert_array_equal(model.predict_proba(X), model.predict_proba(sparse.csr_array(X)))

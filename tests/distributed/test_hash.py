@@ -20,7 +20,7 @@ from gcwsnet import GCWSHasher, GCWSNetClassifier
 from gcwsnet.distributed import hash_array, hash_dataframe, hash_files
 from gcwsnet.distributed._cluster import connected
 from gcwsnet.files import DataError
-from gcwsnet.files._learn import one_by_one
+from gcwsnet.files._hash import one_by_one
 from gcwsnet.tables._coder import CoderSettings
 from tests.cli.command import fail, run, start, succeed
 from tests.cli.test_nothing_lost import content, until
@@ -395,8 +395,9 @@ def test_a_cluster_gives_the_same_codes(client_of: ClientOf) -> None:
 @pytest.mark.parametrize(
     ("hash_it", "given", "rows", "message"),
     [
-        (hash_array, hasher(), ROWS, "X must be a Dask array with two dimensions, got ndarray; use hasher"),
-        (hash_array, hasher(), dask.array.from_array(ROWS[:, 0]), "two dimensions"),
+        (hash_array, hasher(), ROWS, "X must be a Dask array, got ndarray; use hasher"),
+        (hash_array, hasher(), dask.array.from_array(ROWS[:, 0]), "X must have two dimensions, got 1; for one row"),
+        (hash_array, hasher(), dask.array.from_array(ROWS[:, :0]), "X must have at least one column, got none"),
         (
             hash_array,
             hasher(),
@@ -410,6 +411,12 @@ def test_a_cluster_gives_the_same_codes(client_of: ClientOf) -> None:
             "at least one column, got non",
         ),
         (hash_dataframe, hasher(), FRAME, "frame must be a Dask dataframe, got DataFrame; use hasher"),
+        (
+            hash_dataframe,
+            hasher(),
+            dask.dataframe.from_pandas(FRAME, npartitions=1)[FRAME.columns[0]],
+            "frame must be a Dask dataframe, got Series; use hasher",
+        ),
         (hash_array, hasher().fit(ROWS[:, :3]), dask.array.from_array(ROWS), "X must have 3 columns as in fit, got 4"),
         (hash_array, hasher(output="onehot"), dask.array.from_array(ROWS), "output must be 'codes', got output='oneho"),
         (hash_array, hasher(method="rejection"), dask.array.from_array(ROWS), "'rejection' learns the largest values"),

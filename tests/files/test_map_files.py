@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 from gcwsnet.files import read
-from gcwsnet.files._learn import Failure, FileReading, attempt_each, one_by_one, sample, sample_files, survey_files
+from gcwsnet.files._hash import Failure, FileReading, attempt_each, one_by_one, sample_files, survey_files
+from gcwsnet.files._learn import sample
 from tests.cli.command import fail, run, succeed
 from tests.cli.test_nothing_lost import content, write_rows
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from gcwsnet import _core
 from gcwsnet._keys import GOLDEN, SPLIT, _mix64_one, stream_state
 from gcwsnet.files import read, split
-from gcwsnet.files._batches import row_keys
+from gcwsnet.files._reader import row_keys
 from tests.files.conftest import Write, same, whole
 
 WORD = (1 << 64) - 1

@@ -25,7 +25,7 @@ from gcwsnet.net._history import Record
 from gcwsnet.tables._errors import row_positions
 
 if TYPE_CHECKING:
-    from gcwsnet.files._batches import Batches
+    from gcwsnet.files._reader import Batches
     from gcwsnet.neighbors._file_rows import FileBatches
 
 

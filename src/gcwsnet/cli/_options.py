@@ -72,6 +72,12 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return parse
 
 
+def index_base(given: Any) -> str | int:
+    """Return the first index of LIBSVM rows, a number or "auto"."""
+    word = one_of("auto", "0", "1")(str(given))
+    return word if word == "auto" else int(word)
+
+
 def column(given: Any) -> str | int:
     """Return a column as a number if it looks like one."""
     text = str(given)
@@ -162,7 +168,7 @@ class ColumnOptions(FileOptions):
         int | None, _reading(min=1, help="The columns of LIBSVM rows. Needed for a stream; files are read to find it.")
     ] = None
     index_base: Annotated[
-        Any, _reading(metavar="auto|0|1", parser=number_or("auto", int), help="The first index of LIBSVM rows.")
+        Any, _reading(metavar="auto|0|1", parser=index_base, help="The first index of LIBSVM rows.")
     ] = "auto"
 
 

@@ -21,7 +21,7 @@ from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_integer
 from gcwsnet.distributed import _rounds
 from gcwsnet.distributed._rounds import Arrays, Round, RowNumbers, Steps, Trained, Update
-from gcwsnet.files._learn import Failure, Map
+from gcwsnet.files._hash import Failure, Map
 from gcwsnet.net._net import Net, make_net
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Targets

@@ -16,8 +16,7 @@ from gcwsnet import _sparse as sparse
 from gcwsnet._validation import check_choice, check_integer
 from gcwsnet.distributed._cluster import connected, map_on
 from gcwsnet.files._codes import FORMATS
-from gcwsnet.files._hash import HashedFiles, HashingOptions, hash_with
-from gcwsnet.files._learn import Map
+from gcwsnet.files._hash import HashedFiles, HashingOptions, Map, hash_with
 from gcwsnet.hashing._gcws import GCWSHasher
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.tables._coder import MISSING_WHEN_READ, Coder, CoderSettings
@@ -191,8 +190,12 @@ def hash_array(hasher: GCWSHasher, X: Any) -> Any:
     >>> bool((codes.compute() == GCWSHasher(3, random_state=0).fit_transform(rows)).all())
     True
     """
-    if getattr(X, "ndim", None) != 2 or not hasattr(X, "map_blocks"):
-        raise TypeError(f"X must be a Dask array with two dimensions, got {type(X).__name__}; use hasher.transform")
+    if not hasattr(X, "map_blocks"):
+        raise TypeError(f"X must be a Dask array, got {type(X).__name__}; use hasher.transform")
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}; for one row, give X[None, :]")
+    if X.shape[1] == 0:
+        raise ValueError("X must have at least one column, got none")
     if np.isnan(X.shape[1]):
         raise ValueError("the number of columns of X must be known, and it is not; call X.compute_chunk_sizes() first")
     hasher = _fitted(hasher, sparse.csr_matrix((1, X.shape[1]), dtype=np.float64))
@@ -233,7 +236,7 @@ def hash_dataframe(hasher: GCWSHasher, frame: Any) -> Any:
     >>> bool((codes.compute() == GCWSHasher(2, random_state=0).fit_transform(rows)).all(axis=None))
     True
     """
-    if not hasattr(frame, "map_partitions") or not hasattr(frame, "columns"):
+    if not hasattr(frame, "map_partitions") or getattr(frame, "ndim", None) != 2:
         raise TypeError(f"frame must be a Dask dataframe, got {type(frame).__name__}; use hasher.transform")
     if not len(frame.columns):
         raise ValueError("frame must have at least one column, got none")

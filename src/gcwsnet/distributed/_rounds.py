@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gcwsnet import _core
 from gcwsnet._validation import check_integer
-from gcwsnet.files._batches import shuffled
+from gcwsnet.files._reader import shuffled
 from gcwsnet.files._train import epoch_seed
 from gcwsnet.net._history import Counts
 from gcwsnet.net._net import TABLE, Net

@@ -21,8 +21,8 @@ from gcwsnet.distributed._rounds import RowNumbers, Sharding, row_order, train_i
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 from gcwsnet.estimators._tensor_file import Arrays, Description
 from gcwsnet.files._codes import HashedFile, Manifest, Part, check_part, hashed_files, is_codes, remove_codes
-from gcwsnet.files._hash import HashingOptions
-from gcwsnet.files._learn import Failure, FileCoder, RunOptions, attempt_each, encoded
+from gcwsnet.files._hash import Failure, HashingOptions, attempt_each
+from gcwsnet.files._learn import FileCoder, RunOptions, encoded
 from gcwsnet.files._sources import find_sources
 from gcwsnet.files._train import (
     Codes,

@@ -134,6 +134,7 @@ def check_rows(X: Any, estimator: Any, settings: CoderSettings, schema: Schema |
             return encoded
         _check_array_fits(schema)
     X = check_matrix(X.source if isinstance(X, Frame) else X, estimator=estimator, reset=reset)
+    X = X if schema is None else schema.rows(X)
     settings.check_finite(X, getattr(estimator, "feature_names_in_", None))
     return X
 

@@ -123,6 +123,7 @@ SCHEMA: Rules = {
     "label_number": or_null(integer(-(2**62), 2**62)),
     "weight_number": or_null(integer(-(2**62), 2**62)),
     "label_type": choice(None, "numbers", "strings"),
+    "dense?": choice(True),
 }
 CODER: Rules = {
     "settings": {

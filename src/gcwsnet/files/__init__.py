@@ -1,7 +1,7 @@
 """Rows of files: readers that give batches, and training, hashing and prediction over them."""
 
-from gcwsnet.files._batches import Batches, shuffle, split
 from gcwsnet.files._read import read
+from gcwsnet.files._reader import Batches, shuffle, split
 from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._errors import DataError
 from gcwsnet.tables._learn import Survey

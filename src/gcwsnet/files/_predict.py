@@ -14,9 +14,9 @@ from scipy.special import log_softmax
 
 from gcwsnet.estimators._model_file import read_model
 from gcwsnet.estimators._predictor import Predictor
-from gcwsnet.files._batches import Batches
 from gcwsnet.files._learn import as_labels
 from gcwsnet.files._read import read
+from gcwsnet.files._reader import Batches
 from gcwsnet.net._history import BinnedAUC
 from gcwsnet.net._targets import Labels
 from gcwsnet.tables._batch import Batch
@@ -112,8 +112,9 @@ class Model:
 
     def _predict(self, batch: Batch) -> Predictions:
         y = None if batch.y is None else as_labels(labels_like(batch.y, self.classes), self.label_type)
-        self.predictor.coder.settings.check_finite(batch.X)
-        outputs = self.predictor.outputs_of_checked(batch.X)
+        X = batch.X if self.schema is None else self.schema.rows(batch.X)
+        self.predictor.coder.settings.check_finite(X)
+        outputs = self.predictor.outputs_of_checked(X)
         targets = self.predictor.targets
         probabilities = targets.probabilities(outputs) if isinstance(targets, Labels) else None
         scaled = outputs.astype(np.float64) / targets.temperature

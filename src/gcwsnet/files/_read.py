@@ -16,12 +16,11 @@ import numpy as np
 from gcwsnet import _sparse as sparse
 from gcwsnet._atomic import require_separate
 from gcwsnet._validation import check_choice
-from gcwsnet.files._batches import Batches
 from gcwsnet.files._csv import CsvReader, TsvReader
 from gcwsnet.files._libsvm import LibsvmReader
 from gcwsnet.files._numpy import ArraysReader, NpyReader, NpzReader
 from gcwsnet.files._parquet import ArrowReader, ParquetReader
-from gcwsnet.files._reader import Reader
+from gcwsnet.files._reader import Batches, Reader
 from gcwsnet.files._sources import detect_format, find_sources
 from gcwsnet.tables._schema import HASH_COLUMNS, LONGEST_LINE, ColumnName, ReadOptions, Schema
 

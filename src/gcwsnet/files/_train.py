@@ -28,7 +28,6 @@ from gcwsnet.estimators._model_file import (
 )
 from gcwsnet.estimators._stream import WarmUp
 from gcwsnet.estimators._tensor_file import Arrays, Description
-from gcwsnet.files._batches import Batches, shuffled
 from gcwsnet.files._codes import (
     Manifest,
     check_codes,
@@ -38,7 +37,6 @@ from gcwsnet.files._codes import (
     hashed_files,
     is_codes,
 )
-from gcwsnet.files._fingerprint import Inputs, difference
 from gcwsnet.files._learn import (
     NO_LABELS,
     FileCoder,
@@ -49,7 +47,8 @@ from gcwsnet.files._learn import (
     read_with_schema,
 )
 from gcwsnet.files._read import read
-from gcwsnet.files._sources import find_sources
+from gcwsnet.files._reader import Batches, shuffled
+from gcwsnet.files._sources import Inputs, difference, find_sources
 from gcwsnet.net._following import PIECE_ROWS
 from gcwsnet.net._history import Record, record_fractions
 from gcwsnet.net._settings import TrainingSettings
@@ -220,11 +219,12 @@ class FollowedRows:
     def __call__(self) -> Iterator[Batch]:
         estimator, learned = self.estimator, self._learned
         assert estimator is not None  # noqa: S101
-        first = next(self._rows)
+        rows = (one._replace(X=learned.schema.rows(one.X)) for one in self._rows)
+        first = next(rows)
         estimator._stream = WarmUp()
         preprocessing = keep_constants(learned.coder.preprocessing, first.X)
         estimator.coder_ = replace(learned.coder, preprocessing=preprocessing)
-        for piece in rebatched(chain([first], self._rows), PIECE_ROWS):
+        for piece in rebatched(chain([first], rows), PIECE_ROWS):
             estimator._reactivate_columns(piece.X)
             learned = replace(learned, coder=estimator.coder_)
             if self._grows and piece.y is not None and isinstance(learned.targets, Labels):

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet.estimators._tensor_file import ANYTHING, FLAG, OBJECT, Rule, check_entries, integer, or_null
-from gcwsnet.files._batches import Batches
 from gcwsnet.files._learn import read_with_schema
 from gcwsnet.files._read import read
+from gcwsnet.files._reader import Batches
 from gcwsnet.files._sources import COMPRESSED_EXTENSIONS
 from gcwsnet.files._texts import read_lines, read_text_column, shingle_rows
 from gcwsnet.tables._errors import ErrorHandler, row_positions

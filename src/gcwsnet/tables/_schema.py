@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gcwsnet import _sparse as sparse
 from gcwsnet._memory import require_names
-from gcwsnet._validation import MAX_COLUMNS, check_choice, check_integer
+from gcwsnet._validation import MAX_COLUMNS, Matrix, check_choice, check_integer
 from gcwsnet.tables._columns import NUMBERS_WITH_COMMAS, TableColumn, are_values, form_of_text, kind_of_texts
 from gcwsnet.tables._errors import ColumnReference, DataError
 
@@ -177,6 +178,8 @@ class Schema:
         The positions of label and weight in that file, counted from 0.
     label_type : {"numbers", "strings"} or None
         The type of the labels in text files. None where the file itself has types.
+    dense : bool
+        Whether rows of LIBSVM files are dense, as those of a table are.
 
     Examples
     --------
@@ -196,6 +199,7 @@ class Schema:
     label_number: int | None = None
     weight_number: int | None = None
     label_type: str | None = None
+    dense: bool = False
 
     @property
     def is_sparse(self) -> bool:
@@ -242,6 +246,10 @@ class Schema:
                 changed |= {name: value, f"{name}_number": value if isinstance(value, int) else None}
         return replace(self, **changed)
 
+    def rows(self, X: Matrix) -> Matrix:
+        """Return rows that were read as they are learned from: dense if CSR rows were complete in training."""
+        return X.toarray() if self.dense and sparse.issparse(X) else X
+
     def feature_names(self) -> list[str]:
         """Return the names of the columns of X, such as ``age`` and ``city=Rome``, or their numbers."""
         require_names(self.n_features)
@@ -277,16 +285,18 @@ class Schema:
         for column in described["columns"]:
             if not column["by_value"]:  # only hashed columns have it
                 del column["by_value"]
+        if not self.dense:
+            del described["dense"]
         return {"version": 1, **described}
 
     @classmethod
     def from_json(cls, description: dict[str, Any]) -> Schema:
         """Return the schema that `to_json` wrote."""
-        known = {field.name for field in fields(cls)}
+        known = {field.name for field in fields(cls)} - {"dense"}
         if (
             not isinstance(description, dict)
             or description.get("version") != 1
-            or set(description) - {"version"} != known
+            or set(description) - {"version", "dense"} != known
         ):
             raise ValueError(
                 f"a schema must have the version 1 and the entries {', '.join(sorted(known))}; got {description!r:.200}"
@@ -295,7 +305,8 @@ class Schema:
         for column in columns:
             if column.kind not in KINDS:
                 raise ValueError(f"the kind of a column must be one of {', '.join(KINDS)}, got {column.kind!r}")
-        schema = cls(**{**{name: description[name] for name in known}, "columns": columns})
+        given = {name: value for name, value in description.items() if name != "version"}
+        schema = cls(**given | {"columns": columns})
         width = schema.with_columns(columns).n_features
         if columns and width != schema.n_features:
             raise ValueError(f"the columns of a schema must make up n_features={schema.n_features}, got {width}")
