@@ -10,12 +10,10 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import stat
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import BinaryIO
 
 try:
     import fcntl
@@ -24,8 +22,6 @@ except ImportError:  # Windows, where a file that is open cannot be removed or m
 
 UNFINISHED = re.compile(r"\.gcwsnet-[0-9a-f]{16}\.part")
 LOCK = ".gcwsnet.lock"
-STANDARD_STREAM = "-"
-AnyPath = str | os.PathLike[str]
 SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -69,61 +65,6 @@ def write_file(path: Path, *parts: bytes | memoryview, outdated: Sequence[Path] 
                 file.write(part)
     except OSError as error:
         raise type(error)(f"{path} could not be written, and is as it was before: {error}") from error
-
-
-def require_separate(
-    inputs: Iterable[AnyPath],
-    outputs: Iterable[AnyPath],
-    *,
-    folder: AnyPath | None = None,
-    written: re.Pattern[str] = re.compile(r"(?!)"),
-) -> None:
-    """Raise a ValueError if an output is an input or another output: by its path, or by a link that leads to it.
-
-    Parameters
-    ----------
-    inputs, outputs : paths
-        "-" is standard input or standard output. What is no regular file, such as /dev/null, may be both.
-    folder : path, optional
-        A folder that is written to.
-    written : pattern
-        The names of the files that are written to the folder.
-    """
-    taken = {identity: f"the input {path}" for path in inputs for identity in _identities(path, sys.stdin)}
-    for path in outputs:
-        identities = _identities(path, sys.stdout)
-        _require_free(path, identities, taken)
-        taken |= dict.fromkeys(identities, f"the output {path}")
-    if folder is None:
-        return
-    entries = list(Path(folder).iterdir()) if os.path.isdir(folder) else []
-    for path in (folder, *(entry for entry in entries if written.fullmatch(entry.name))):
-        _require_free(path, _identities(path, None), taken)
-    inside = os.path.realpath(folder)
-    for identity in taken:
-        parent, name = os.path.split(identity) if isinstance(identity, str) else ("", "")
-        if parent == inside and written.fullmatch(name):
-            _require_free(os.path.join(folder, name), {identity}, taken)
-
-
-def _require_free(path: AnyPath, identities: set[Any], taken: dict[Any, str]) -> None:
-    for identity in identities & taken.keys():
-        raise ValueError(
-            f"an output must be a file of its own, got {path}, which is {taken[identity]}; name another file"
-        )
-
-
-def _identities(path: AnyPath, stream: TextIO | None) -> set[Any]:
-    """Return what two paths that lead to one file have in common; nothing for pipes and devices."""
-    is_stream = path == STANDARD_STREAM
-    names = set() if is_stream else {os.path.realpath(path)}
-    try:
-        found = os.fstat(stream.fileno()) if is_stream else os.stat(path)  # type: ignore[union-attr]
-    except (OSError, ValueError, AttributeError):  # there is no such file yet, or the stream is closed
-        return names
-    if stat.S_ISREG(found.st_mode):
-        return names | {(found.st_dev, found.st_ino)}
-    return names if stat.S_ISDIR(found.st_mode) else set()
 
 
 def sync_folder(folder: Path) -> None:

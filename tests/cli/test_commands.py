@@ -306,7 +306,7 @@ def test_an_error_about_memory_that_says_nothing_gets_words(said: str, monkeypat
         raise MemoryError(*[said] * bool(said))
 
     monkeypatch.setattr("gcwsnet.estimators._model_file.load", without_memory)
-    assert fail("export", "m", "--onnx", "m.onnx").startswith("gcwsnet: there is not enough memory; end other")
+    assert fail("export", ".", "--onnx", "m.onnx").startswith("gcwsnet: there is not enough memory; end other")
 
 
 def test_debug_shows_where_an_error_comes_from(tmp_path: Path) -> None:

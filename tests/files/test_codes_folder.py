@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from gcwsnet._paths import is_codes_folder
 from gcwsnet.estimators._tensor_file import read_file, write_file
 from gcwsnet.files import Batch, DataError
 from gcwsnet.files._codes import (
@@ -18,7 +19,6 @@ from gcwsnet.files._codes import (
     Manifest,
     coder_digest,
     hashed_files,
-    is_codes_folder,
     remove_codes,
     write_parts,
 )

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet._paths import CODER, MANIFEST
 from gcwsnet.files import DataError
-from gcwsnet.files._codes import CODER, MANIFEST
 from gcwsnet.files._train import codes_source
 from gcwsnet.net._settings import TrainingSettings
 from tests.cli.command import succeed

@@ -5,12 +5,14 @@ A module of a command imports what it works with inside its function, so that ``
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -19,21 +21,50 @@ import gcwsnet
 from gcwsnet.cli._hash import hash_command
 from gcwsnet.cli._info import info
 from gcwsnet.cli._neighbors import dedup, index, kernel, search
-from gcwsnet.cli._options import require_separate_files
+from gcwsnet.cli._options import check_files
 from gcwsnet.cli._predict import evaluate, export, predict
 from gcwsnet.cli._train import train
 
+
+def with_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with an option for each field of the option groups, the dataclasses that a function takes."""
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name not in groups:
+            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        group_hints = get_type_hints(groups[name], include_extras=True)
+        parameters += [
+            inspect.Parameter(
+                one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=group_hints[one.name]
+            )
+            for one in fields(groups[name])
+        ]
+
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
+        function(**given)
+
+    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
 COMMANDS: dict[str, Callable[..., None]] = {
-    "train": train,
-    "predict": predict,
-    "evaluate": evaluate,
-    "export": export,
-    "hash": hash_command,
-    "kernel": kernel,
-    "index": index,
-    "search": search,
-    "dedup": dedup,
-    "info": info,
+    "train": with_options(train),
+    "predict": with_options(predict),
+    "evaluate": with_options(evaluate),
+    "export": with_options(export),
+    "hash": with_options(hash_command),
+    "kernel": with_options(kernel),
+    "index": with_options(index),
+    "search": with_options(search),
+    "dedup": with_options(dedup),
+    "info": with_options(info),
 }
 FAILURES = (ImportError, MemoryError, OSError, ValueError)  # they name the thing and the way out
 
@@ -79,7 +110,7 @@ class SeparateFiles(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Check the files that are named, and run."""
-        require_separate_files(ctx.params)
+        check_files(ctx.params)
         return super().invoke(ctx)
 
 

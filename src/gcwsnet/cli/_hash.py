@@ -10,7 +10,6 @@ import typer
 from gcwsnet.cli import _options as options
 
 
-@options.command
 def hash_command(
     files: options.FilesToRead,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder for the codes.")],

@@ -12,7 +12,6 @@ from gcwsnet.cli import _options as options
 OF_CODES = ("n_hashes", "bits", "t_bits", "encoding")
 
 
-@options.command
 def info(
     context: typer.Context,
     files: Annotated[
@@ -31,8 +30,8 @@ def info(
       gcwsnet info train.svm
       gcwsnet info digits.csv --label digit
     """
+    from gcwsnet._paths import is_codes_folder
     from gcwsnet.cli._display import print_values
-    from gcwsnet.files._codes import is_codes_folder
 
     path = Path(files[0])
     is_codes = is_codes_folder(path)

@@ -61,7 +61,6 @@ IdColumn = Annotated[
 ]
 
 
-@options.command
 def kernel(
     context: typer.Context,
     a: Annotated[str, typer.Argument(metavar="A", help="A file, as gcwsnet train reads it. Its rows become rows.")],
@@ -137,7 +136,6 @@ def _of_one_width(a: str, b: str, reading: dict[str, Any]) -> tuple[Any, Any]:
 OF_INDEX = ["n_hashes", "bits", "p", "threshold", "recall", "keep_rows", "sets", "random_state"]
 
 
-@options.command
 def index(
     context: typer.Context,
     files: options.Files,
@@ -183,9 +181,8 @@ def index(
 
     import numpy as np
 
-    from gcwsnet._atomic import require_separate
+    from gcwsnet._paths import find_names, require_separate
     from gcwsnet.cli._display import print_values, report_skipped, rows_progress
-    from gcwsnet.files._sources import find_names
     from gcwsnet.neighbors._file_rows import FileRows
     from gcwsnet.neighbors._files import WRITTEN
     from gcwsnet.neighbors._index import GCWSIndex, spilling
@@ -232,7 +229,6 @@ def index(
     print_values(summary, as_json=as_json)
 
 
-@options.command
 def search(
     context: typer.Context,
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="The folder that gcwsnet index wrote.")],
@@ -287,7 +283,6 @@ def search(
     report_skipped(batches, first + batches.skipped, " and are not searched for")
 
 
-@options.command
 def dedup(
     context: typer.Context,
     files: options.Files,

@@ -5,45 +5,18 @@ An option has the name, the values and the default of the Python parameter with 
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
+from gcwsnet._paths import CODES_FILES, STANDARD_STREAM, find_names, is_codes_folder, require_separate
+
 FORMATS = "LIBSVM, CSV, TSV, Parquet, Arrow, npz, npy"
-
-
-def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with an option for each field of the option groups, the dataclasses that a function takes."""
-    hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        if name not in groups:
-            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        group_hints = get_type_hints(groups[name], include_extras=True)
-        parameters += [
-            inspect.Parameter(
-                one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=group_hints[one.name]
-            )
-            for one in fields(groups[name])
-        ]
-
-    def run(**given: Any) -> None:
-        for name, group in groups.items():
-            given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
-        function(**given)
-
-    run.__name__, run.__doc__ = function.__name__, function.__doc__
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
-    return run
 
 
 def number_or(word: str, kind: type[int] | type[float]) -> Callable[[Any], Any]:
@@ -335,8 +308,6 @@ def refuse(context: typer.Context, names: Iterable[str], why: str) -> None:
 
 def refuse_for_codes(context: typer.Context, files: list[str], tests: list[str] | None) -> None:
     """Raise an error for options that were given to `gcwsnet hash`, if the files are a folder of codes."""
-    from gcwsnet.files._codes import is_codes_folder
-
     if any(is_codes_folder(Path(file)) for file in files):
         refuse(context, OF_HASH, "codes have it from gcwsnet hash. Leave it out, or hash again.")
         refuse(context, ["on_error", "rejects"], "codes have no rows that cannot be read. Leave it out.")
@@ -344,10 +315,11 @@ def refuse_for_codes(context: typer.Context, files: list[str], tests: list[str] 
             refuse(context, ["format", "header"], "codes are read, and no other files. Leave it out.")
 
 
-def require_separate_files(given: dict[str, Any]) -> None:
-    """Raise an error if an output of a command is one of its inputs or another output, by path or by link."""
-    from gcwsnet._atomic import STANDARD_STREAM, require_separate
+def check_files(given: dict[str, Any]) -> None:
+    """Raise an error if an input of a command is not there, or if an output is an input or another output.
 
+    It comes before all else, and looks at paths only, so that a misspelt name is told at once.
+    """
     inputs = [file for name in INPUTS for file in _files_of(name, given.get(name) or [])]
     outputs = [given[name] for name in OUTPUTS if given.get(name) is not None]
     try:
@@ -357,19 +329,15 @@ def require_separate_files(given: dict[str, Any]) -> None:
 
 
 def _files_of(name: str, given: Any) -> list[str]:
-    """Return the files that an argument stands for; files that are missing are left to the command."""
-    from gcwsnet.files._codes import WRITTEN, is_codes_folder
-    from gcwsnet.files._sources import find_names
-
+    """Return the files that an argument stands for."""
     if isinstance(given, list):
         return [file for one in given for file in _files_of(name, one)]
     path = Path(given)
+    if name in ("model", "index") and not path.exists():
+        raise FileNotFoundError(f"there is no {name} at {path}")
     if name == "model":
         return [str(path), str(path / "model.safetensors")]
     if name == "index" or is_codes_folder(path):
-        own = WRITTEN if name != "index" else re.compile(r"index\.json|.*\.npy")
+        own = CODES_FILES if name != "index" else re.compile(r"index\.json|.*\.npy")
         return [str(file) for file in (path.iterdir() if path.is_dir() else []) if own.fullmatch(file.name)]
-    try:
-        return find_names(given)
-    except FileNotFoundError:
-        return []
+    return find_names(given)

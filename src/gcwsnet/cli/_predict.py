@@ -10,7 +10,6 @@ import typer
 from gcwsnet.cli import _options as options
 
 
-@options.command
 def predict(
     model: options.ModelPath,
     files: options.Files,
@@ -55,7 +54,6 @@ def predict(
 LISTS = ("classes", "precision", "recall", "f1_of_class", "confusion_matrix")
 
 
-@options.command
 def evaluate(
     model: options.ModelPath,
     files: options.Files,
@@ -126,7 +124,6 @@ def _print_classes(values: dict[str, Any]) -> None:
         print(" ".join(f"{cell:>{width}}" for cell in (label, *(f"{count:g}" for count in counts))))
 
 
-@options.command
 def export(
     model: options.ModelPath,
     onnx: Annotated[Path, typer.Option("--onnx", metavar="FILE", help="The ONNX file to write.")],

@@ -29,7 +29,6 @@ def _reduction(given: Any) -> Any:
     return None if given in (None, "none") else options.number_or("8bit", int)(given)
 
 
-@options.command
 def train(
     context: typer.Context,
     files: options.Files,

@@ -14,13 +14,14 @@ from distributed import Client
 from numpy.typing import NDArray
 
 from gcwsnet._atomic import LOCK
+from gcwsnet._paths import is_codes
 from gcwsnet._threads import n_threads
 from gcwsnet.distributed._cluster import ClusterRounds, map_on
 from gcwsnet.distributed._hash import hash_on_cluster
 from gcwsnet.distributed._rounds import RowNumbers, Sharding, row_order, train_in_rounds
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 from gcwsnet.estimators._tensor_file import Arrays, Description
-from gcwsnet.files._codes import HashedFile, Manifest, Part, check_part, hashed_files, is_codes, remove_codes
+from gcwsnet.files._codes import HashedFile, Manifest, Part, check_part, hashed_files, remove_codes
 from gcwsnet.files._hash import Failure, HashingOptions, attempt_each
 from gcwsnet.files._learn import FileCoder, RunOptions, encoded
 from gcwsnet.files._sources import find_sources

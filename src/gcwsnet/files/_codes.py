@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 
 import gcwsnet
 from gcwsnet._atomic import write_file
+from gcwsnet._paths import CODER, CODES_FILES, MANIFEST, PART_FILE
 from gcwsnet.estimators._model_file import check_file_coder
 from gcwsnet.estimators._tensor_file import (
     ANYTHING,
@@ -45,8 +45,6 @@ from gcwsnet.hashing.parameters import HASH_VERSION
 from gcwsnet.tables._batch import Batch, rebatched
 from gcwsnet.tables._errors import PARQUET_COMPRESSION, DataError, require_pyarrow
 
-CODER, MANIFEST = "coder.safetensors", "codes.json"
-
 FORMATS = ("npy", "parquet")
 
 BYTES_OF_A_PART = 1 << 26
@@ -54,10 +52,6 @@ BYTES_OF_A_PART = 1 << 26
 ROWS_OF_A_BATCH = 8192
 
 VERSION = 4
-
-PART_FILE = re.compile(r"part-\d{5,9}-\d{5,9}\.(codes\.npy|labels\.npy|weights\.npy|parquet)")
-
-WRITTEN = re.compile(rf"coder\.safetensors|codes\.json|file-\d{{5,9}}\.json|{PART_FILE.pattern}")
 
 AGAIN = "hash the files again"
 
@@ -88,11 +82,6 @@ FILE_ENTRIES = {
     "skipped": COUNT,
     "parts": [{"rows": COUNT, "files": FILES_OF_PART}],
 }
-
-
-def is_codes_folder(path: Path) -> bool:
-    """Return whether `gcwsnet hash` has written this folder, or has begun to."""
-    return (path / CODER).is_file()
 
 
 @dataclass(frozen=True)
@@ -225,7 +214,7 @@ def hashed_files(folder: Path, manifest: Manifest) -> list[HashedFile]:
 
 def remove_codes(folder: Path) -> None:
     """Remove what `gcwsnet hash` has written into a folder: first what names the rest."""
-    written = sorted(path for path in folder.iterdir() if WRITTEN.fullmatch(path.name) and path.name != CODER)
+    written = sorted(path for path in folder.iterdir() if CODES_FILES.fullmatch(path.name) and path.name != CODER)
     for path in (folder / MANIFEST, *written, folder / CODER):
         path.unlink(missing_ok=True)
 
@@ -233,14 +222,6 @@ def remove_codes(folder: Path) -> None:
 def coder_digest(folder: Path) -> str:
     """Return the SHA-256 of the file of the coder."""
     return hashlib.sha256((folder / CODER).read_bytes()).hexdigest()
-
-
-def is_codes(files: list[str]) -> bool:
-    """Return whether the one source is a folder of codes; several of them are an error."""
-    folders = [file for file in files if is_codes_folder(Path(file))]
-    if folders and len(files) > 1:
-        raise ValueError(f"a folder of codes is trained on alone, got {', '.join(files)}")
-    return bool(folders)
 
 
 def codes_digest(folder: Path) -> str:

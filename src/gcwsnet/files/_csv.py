@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from gcwsnet import _core
@@ -58,9 +59,9 @@ class CsvReader(TableReader):
     delimiter = ","
     has_types = False
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self._heads: dict[str, CsvHead] = {}
+    @cached_property
+    def _heads(self) -> dict[str, CsvHead]:
+        return {}
 
     def file_columns(self, source: Source) -> list[FileColumn]:
         """Return the columns as the first rows of the file tell them."""

@@ -15,19 +15,16 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet._atomic import locked, remove_left_overs, require_separate
+from gcwsnet._atomic import locked, remove_left_overs
+from gcwsnet._paths import CODER, CODES_FILES, MANIFEST, is_codes_folder, require_separate
 from gcwsnet.estimators._tensor_file import write_file
 from gcwsnet.files._codes import (
-    CODER,
-    MANIFEST,
-    WRITTEN,
     HashedFile,
     Manifest,
     coder_digest,
     coder_of_codes,
     file_manifest,
     hashed_files,
-    is_codes_folder,
     is_input,
     remove_codes,
     write_parts,
@@ -304,7 +301,7 @@ def hash_with(options: HashingOptions, report: Callable[[str], None], over: Map 
         raise ValueError("hash reads files more than once, which standard input cannot be; give files")
     names, base = list(dict.fromkeys(one.name for one in sources)), os.getcwd()
     rejects = [_rejects(options.reading, number, len(names)) for number in range(len(names))]
-    require_separate(names, [one for one in rejects if one is not None], folder=options.out, written=WRITTEN)
+    require_separate(names, [one for one in rejects if one is not None], folder=options.out, written=CODES_FILES)
     options.out.mkdir(parents=True, exist_ok=True)
     with locked(options.out):
         remove_left_overs(options.out)

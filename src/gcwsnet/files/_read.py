@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gcwsnet import _sparse as sparse
-from gcwsnet._atomic import require_separate
+from gcwsnet._paths import require_separate
 from gcwsnet._validation import check_choice
 from gcwsnet.files._csv import CsvReader, TsvReader
 from gcwsnet.files._libsvm import LibsvmReader

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import glob
 import gzip
 import hashlib
 import io
@@ -15,13 +14,13 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from gcwsnet import _core
+from gcwsnet._paths import STANDARD_STREAM, find_names
 from gcwsnet.tables._errors import DataError, damage_as_data_error, quote, require_pyarrow
 
-STANDARD_INPUT = "-"
 HEAD_BYTES = 1 << 16
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WITHIN_QUOTES = 2  # a state of scan_csv
@@ -62,7 +61,7 @@ class Source:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.reusable = name != STANDARD_INPUT and stat.S_ISREG(os.stat(name).st_mode)
+        self.reusable = name != STANDARD_STREAM and stat.S_ISREG(os.stat(name).st_mode)
         self._pending: ByteStream | None = None
         self._opened = False
 
@@ -108,7 +107,7 @@ class Source:
 
     def _new_stream(self) -> ByteStream:
         if self._opened and not self.reusable:
-            name = "standard input" if self.name == STANDARD_INPUT else self.name
+            name = "standard input" if self.name == STANDARD_STREAM else self.name
             raise ValueError(f"{name} can be read only once, and it was read already; save it to a file to reread it")
         return ByteStream(self.name)
 
@@ -118,9 +117,9 @@ class ByteStream:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        if name == STANDARD_INPUT and sys.stdin is None:
+        if name == STANDARD_STREAM and sys.stdin is None:
             raise ValueError("standard input is closed; give a file, or open it")
-        self._raw: Any = sys.stdin.buffer if name == STANDARD_INPUT else open(name, "rb")  # noqa: SIM115
+        self._raw: Any = sys.stdin.buffer if name == STANDARD_STREAM else open(name, "rb")  # noqa: SIM115
         self._head = b""
         try:
             start = read_fully(self._raw.read, HEAD_BYTES)
@@ -148,7 +147,7 @@ class ByteStream:
 
     def close(self) -> None:
         """Close the file, but not standard input."""
-        if self._name != STANDARD_INPUT:
+        if self._name != STANDARD_STREAM:
             self._raw.close()
 
     def _read(self, n_bytes: int) -> bytes:
@@ -244,30 +243,6 @@ def find_sources(paths: Any) -> list[Source]:
     if not sources:
         raise ValueError("sources must name at least one file, got an empty list")
     return sources
-
-
-def find_names(name: str) -> list[str]:
-    """Return the names of the files that a path, a pattern, a folder or "-" stands for.
-
-    The files of a folder come in the order of their names, without the marker files of other programs (``.name``,
-    ``_name``).
-    """
-    if name == STANDARD_INPUT:
-        return [name]
-    path = Path(name).expanduser()
-    if path.is_dir():
-        names = [str(one) for one in sorted(path.iterdir()) if one.is_file() and one.name[0] not in "._"]
-        if not names:
-            raise FileNotFoundError(f"a folder must have files to read, got {path}, which has none")
-        return names
-    if path.exists():
-        return [str(path)]
-    if not glob.has_magic(name):
-        raise FileNotFoundError(f"sources must be existing files, got {name}")
-    names = [found for found in sorted(glob.glob(str(path), recursive=True)) if not os.path.isdir(found)]
-    if not names:
-        raise FileNotFoundError(f"a pattern must match at least one file, got {name}, which matches none")
-    return names
 
 
 def detect_format(sources: Sequence[Source]) -> str:

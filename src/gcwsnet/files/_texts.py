@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gcwsnet._paths import STANDARD_STREAM
 from gcwsnet.files._read import READERS, read
 from gcwsnet.files._reader import TableReader
-from gcwsnet.files._sources import STANDARD_INPUT, detect_format, find_sources, line_blocks
+from gcwsnet.files._sources import detect_format, find_sources, line_blocks
 from gcwsnet.tables._batch import Batch, mark_canonical
 from gcwsnet.tables._encode import factor_of_column, text_keys, to_labels
 from gcwsnet.tables._errors import DataError, ErrorHandler
@@ -56,7 +57,7 @@ def read_text_column(
     `errors` is what rows that cannot be read are given to, and `settings` are those of `read`.
     """
     paths = [files] if isinstance(files, str | os.PathLike) else list(files)
-    if STANDARD_INPUT not in paths:
+    if STANDARD_STREAM not in paths:
         found = settings.get("format") or detect_format(find_sources(paths))
         if not issubclass(READERS[found], TableReader):
             raise DataError(

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gcwsnet._atomic import locked, remove_left_overs, require_separate, write_file, written_beside
+from gcwsnet._atomic import locked, remove_left_overs, write_file, written_beside
+from gcwsnet._paths import is_codes, require_separate
 from gcwsnet._threads import n_threads
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet, GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._input import set_inputs
@@ -35,7 +36,6 @@ from gcwsnet.files._codes import (
     codes_digest,
     file_manifest,
     hashed_files,
-    is_codes,
 )
 from gcwsnet.files._learn import (
     NO_LABELS,
@@ -401,8 +401,8 @@ def train_files(options: TrainingOptions, observer: TrainingObserver, engine: En
     require_separate(read, [] if rejects is None else [rejects], folder=options.out, written=WRITTEN)
     if options.shuffle_rows is None:
         options = replace(options, shuffle_rows=0 if is_stream else SHUFFLED_ROWS)
-    tests = Inputs(one.name for one in test_sources)
-    inputs = None if is_stream or is_codes(options.files) else Inputs(one.name for one in sources)
+    tests = Inputs([one.name for one in test_sources])
+    inputs = None if is_stream or is_codes(options.files) else Inputs([one.name for one in sources])
     options.out.mkdir(parents=True, exist_ok=True)
     with locked(options.out):
         remove_left_overs(options.out)
