@@ -70,7 +70,9 @@ def kernel(
     scale: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="Learned from B: numeric, standard, minmax, quantile, idf, unit, tfidf or none."
+            metavar="NAME",
+            parser=options.one_of("numeric", "standard", "minmax", "quantile", "idf", "unit", "tfidf", "none"),
+            help="Learned from B: numeric, standard, minmax, quantile, idf, unit, tfidf or none.",
         ),
     ] = "none",
     estimate: Annotated[bool, typer.Option("--estimate", help="Estimate the kernel from codes.")] = False,
