@@ -80,7 +80,7 @@ def coded(
 ) -> Coded:
     """Return the codes of rows."""
     settings = CoderSettings(n_hashes=n_hashes, p=1.0, scale=scale, relevance=0.0, search="off")
-    coder = fit_coder(X[:SAMPLE], settings, 0, None)
+    coder, _ = fit_coder(X[:SAMPLE], settings, 0, None)
     rows, test = (Batch(coder.codes(some, n_jobs=1), labels) for some, labels in ((X, y), (X_test, y_test)))
     return Coded(rows, test, n_hashes, int(y.max()) + 1)
 

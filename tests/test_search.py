@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -17,11 +17,14 @@ from gcwsnet.search import (
     MIN_ROWS,
     MIN_ROWS_OF_LAST_STAGE,
     SECOND,
+    Candidate,
     Outcome,
     Point,
     clearly_better,
     fit_coder,
     open_points,
+    selected_training,
+    selection_state,
     splits,
 )
 from gcwsnet.tables._coder import Coder, CoderSettings
@@ -62,12 +65,20 @@ class MadeUp:
         return Outcome(losses, self.accuracy(call["epochs"]), 1.5)
 
 
-def search(X: Any, settings: CoderSettings, seed: int, score: Any) -> Coder:
-    return fit_coder(X, settings, seed, score)
+class Found(NamedTuple):
+    coder: Coder
+    selection: list[Candidate]
+    epochs: int | None
+    temperature: float
 
 
-def point_of(coder: Coder) -> Point:
-    return Point(coder.preprocessing.recipe, coder.p)
+def search(X: Any, settings: CoderSettings, seed: int, score: Any) -> Found:
+    coder, selection = fit_coder(X, settings, seed, score)
+    return Found(coder, selection, *selected_training(selection))
+
+
+def point_of(found: Found) -> Point:
+    return Point(found.coder.preprocessing.recipe, found.coder.p)
 
 
 def test_training_rows_and_validation_rows_are_apart_and_those_of_all_stages_too() -> None:
@@ -171,8 +182,8 @@ def test_candidates_are_written_down_with_exactly_one_chosen_which_is_in_use() -
         found = search(X, SMALL, 7, MadeUp(lambda number, _: 1.0 - 0.01 * (number % 5), epochs=epochs, noise=0.01))
         (chosen,) = [one for one in found.selection if one.chosen]
         assert chosen.stage == ("last" if epochs else "second")
-        assert Recipe(chosen.scale, chosen.relevance, chosen.indicators) == found.preprocessing.recipe
-        assert (chosen.p, found.epochs) == (found.p, chosen.epochs if epochs else None)
+        assert Recipe(chosen.scale, chosen.relevance, chosen.indicators) == found.coder.preprocessing.recipe
+        assert (chosen.p, found.epochs) == (found.coder.p, chosen.epochs if epochs else None)
         assert found.temperature == (1.5 if epochs else 1.0)
         for one in found.selection:
             assert one.error == pytest.approx(0.01 / np.sqrt(240), rel=0.2)
@@ -200,9 +211,9 @@ def test_what_is_given_is_not_searched() -> None:
 @pytest.mark.parametrize("score", [None, MadeUp()])
 def test_without_a_score_or_with_search_off_there_are_the_defaults(score: Any) -> None:
     settings = CoderSettings(n_hashes=8, search="fast" if score is None else "off")
-    coder = fit_coder(X, settings, 7, score)
-    assert (coder.scale, coder.p, coder.preprocessing.recipe.relevance, coder.selection) == ("numeric", 1.0, 0.0, ())
-    assert (coder.epochs, coder.temperature) == (None, 1.0)
+    found = search(X, settings, 7, score)
+    assert point_of(found) == (Recipe("numeric", 0.0, True), 1.0)
+    assert (found.selection, found.epochs, found.temperature) == ([], None, 1.0)
 
 
 def test_fewer_rows_are_searched_for_less() -> None:
@@ -211,7 +222,7 @@ def test_fewer_rows_are_searched_for_less() -> None:
     assert {one.stage for one in found.selection} == {"last"}
     assert point_of(found) == open_points(SMALL, X)[0]
     found = search(X[: MIN_ROWS_OF_LAST_STAGE - 1], SMALL, 7, MadeUp())
-    assert (found.selection, found.epochs, found.temperature) == ((), None, 1.0)
+    assert (found.selection, found.epochs, found.temperature) == ([], None, 1.0)
 
 
 def test_candidates_suit_the_rows() -> None:
@@ -242,7 +253,7 @@ def test_a_thorough_search_keeps_more_candidates_and_tries_more_powers() -> None
 
 
 def test_a_state_without_timings_has_none() -> None:
-    coder = search(X, SMALL, 7, MadeUp())
-    described = coder.state(timings=False)[1]["selection"]
-    assert len(described) == len(coder.selection)
+    found = search(X, SMALL, 7, MadeUp())
+    described = selection_state(found.selection, timings=False)
+    assert len(described) == len(found.selection)
     assert {one["seconds"] for one in described} == {0.0}

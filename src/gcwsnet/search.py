@@ -10,9 +10,9 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,11 @@ from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, as_floats, without_nan
 from gcwsnet.hashing._hasher import Hasher
 from gcwsnet.kernels._pgmm import pgmm_kernel
-from gcwsnet.kernels._ridge import Ridge, fit_ridge
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels, Targets
 from gcwsnet.net._trainer import Plan, Trainer, shuffled_epochs
 from gcwsnet.tables._batch import Batch
-from gcwsnet.tables._coder import Candidate, Coder, CoderSettings
+from gcwsnet.tables._coder import Coder, CoderSettings
 from gcwsnet.tables._preprocessing import (
     AnyPreprocessing,
     Recipe,
@@ -37,6 +36,9 @@ from gcwsnet.tables._preprocessing import (
 )
 from gcwsnet.tables._scaling import FOR_DENSE_ROWS, MAX_LOCAL_COLUMNS, categorical_columns, is_binary
 from gcwsnet.tables._schema import Schema
+
+if TYPE_CHECKING:
+    from gcwsnet.kernels._ridge import Ridge
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -53,6 +55,65 @@ MAX_ROWS_OF_ALL_ALPHAS, ROWS_FOR_ALPHA = 4000, 3000
 MAX_LEFT_OUT = 2000
 
 logger = logging.getLogger("gcwsnet")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Settings that a search compared, and how they did.
+
+    Attributes
+    ----------
+    stage : {"first", "second", "third", "last"}
+    scale, relevance, indicators
+        The preprocessing, see `GCWSNetClassifier`.
+    p : float
+        The power.
+    loss : float
+        The mean loss. Of nets on validation rows: the cross-entropy at the best temperature, or the squared error of
+        standardised targets. Of kernel machines for rows that were left out: the weighted mean squared error of
+        standardised numbers, of labels 1 and -1, or summed over the columns of one-hot labels.
+    error : float
+        The standard error of the loss.
+    seconds : float
+        The time that it took.
+    epochs : int or None
+        The epochs of a net.
+    accuracy : float
+        The share of validation rows whose class is right, for nets; 0 for numbers.
+    temperature : float
+        What outputs of a net are divided by; 1 for numbers.
+    alpha : float or None
+        The regularisation of a kernel machine.
+    chosen : bool
+        Whether these are the settings in use.
+    """
+
+    stage: str
+    scale: str | None
+    relevance: float
+    indicators: bool
+    p: float
+    loss: float
+    error: float
+    seconds: float
+    epochs: int | None = None
+    accuracy: float = 0.0
+    temperature: float = 1.0
+    alpha: float | None = None
+    chosen: bool = False
+
+
+def selected_training(selection: Sequence[Candidate]) -> tuple[int | None, float]:
+    """Return the epochs and the temperature that were selected; None and 1 where the search left them open."""
+    for one in selection:
+        if one.chosen and one.stage == "last":
+            return one.epochs, one.temperature
+    return None, 1.0
+
+
+def selection_state(selection: Sequence[Candidate], *, timings: bool) -> list[dict[str, Any]]:
+    """Return candidates as JSON can hold them; without timings their seconds are 0, so that equal ones are equal."""
+    return [asdict(one if timings else replace(one, seconds=0.0)) for one in selection]
 
 
 class Point(NamedTuple):
@@ -228,8 +289,8 @@ def fit_coder(
     numeric: NDArray[np.bool_] | None = None,
     schema: Schema | None = None,
     ensemble: int = 1,
-) -> Coder:
-    """Return the coder that suits rows.
+) -> tuple[Coder, list[Candidate]]:
+    """Return the coder that suits rows, and the candidates that were compared for it.
 
     Parameters
     ----------
@@ -253,7 +314,7 @@ def fit_coder(
         X = without_nan(as_floats(X))
     if not sparse.issparse(X):
         numeric = None
-    n, epochs, temperature = X.shape[0], None, 1.0
+    n = X.shape[0]
     candidates: list[Candidate] = []
     if score is None or settings.search == "off":
         point = open_points(settings, X, numeric)[0]
@@ -264,25 +325,15 @@ def fit_coder(
         if n >= MIN_ROWS and (len(points) > 1 or settings.p == "auto"):
             point = search.best_point(points)
         if has_last_stage(n, score.epochs):
-            epochs, temperature = search.best_epochs(point)
+            search.compare_epochs(point)
         elif search.candidates:
             search.mark(point)
         candidates = search.candidates
         for one in candidates:
             logger.debug("%s", describe(one))
     preprocessing = fit_preprocessing(X, point.recipe, None if score is None else score.target, numeric)
-    return Coder(
-        settings,
-        seed,
-        X.shape[1],
-        preprocessing,
-        point.p,
-        ensemble=ensemble,
-        epochs=epochs,
-        temperature=temperature,
-        selection=tuple(candidates),
-        schema=schema,
-    )
+    n_codes = ensemble * settings.n_hashes
+    return Coder(settings, seed, X.shape[1], preprocessing, point.p, n_codes, schema), candidates
 
 
 def has_last_stage(n: int, epochs: Sequence[int]) -> bool:
@@ -365,8 +416,8 @@ class _NetSearch:
         least = min(losses, key=lambda point: losses[point].mean())
         return least if clearly_better(losses[least], losses[default]) else default
 
-    def best_epochs(self, point: Point) -> tuple[int, float]:
-        """Return the number of epochs and the temperature by the last stage.
+    def compare_epochs(self, point: Point) -> None:
+        """Choose the number of epochs, and with it the temperature, by the last stage.
 
         Fewer epochs must have a clearly lower loss, and must not have a lower accuracy. The fast search looks at still
         fewer only if that was so.
@@ -380,7 +431,6 @@ class _NetSearch:
             elif self.settings.search == "fast":
                 break
         self.candidates[chosen] = replace(self.candidates[chosen], chosen=True)
-        return int(self.candidates[chosen].epochs or 0), self.candidates[chosen].temperature
 
     def mark(self, point: Point) -> None:
         """Mark the candidate that a point was chosen by: the latest one with its settings."""
@@ -484,7 +534,7 @@ class KernelFit(NamedTuple):
     preprocessing: AnyPreprocessing
     rows: Matrix
     ridge: Ridge
-    candidates: tuple[Candidate, ...]
+    candidates: list[Candidate]
 
 
 def fit_kernel_machine(problem: Problem, settings: CoderSettings, alpha: float | str, threads: int) -> KernelFit:
@@ -507,7 +557,7 @@ def fit_kernel_machine(problem: Problem, settings: CoderSettings, alpha: float |
         search.fit("third", problem.last(ROWS_FOR_ALPHA), point)
     ridge = search.fit("last", problem, point)
     preprocessing, rows = search.prepare("last", problem, point)
-    return KernelFit(point, preprocessing, rows, ridge, tuple(search.candidates))
+    return KernelFit(point, preprocessing, rows, ridge, search.candidates)
 
 
 class _KernelSearch:
@@ -526,6 +576,8 @@ class _KernelSearch:
 
     def fit(self, stage: str, problem: Problem, point: Point) -> Ridge:
         """Return the fit with the best alpha, and note the candidate."""
+        from gcwsnet.kernels._ridge import fit_ridge  # noqa: PLC0415 - it needs SciPy, and nets do without
+
         start = time.perf_counter()
         _, rows = self.prepare(stage, problem, point)
         n = problem.n_rows

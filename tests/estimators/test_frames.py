@@ -149,7 +149,7 @@ def test_numbers_of_csr_rows_have_the_kernel_of_dense_ones(scale: str | None, mi
     settings = CoderSettings(n_hashes=16, p=1.0, scale=scale, missing=missing, relevance=0.0)
     kernels = []
     for rows, marked in ((dense, None), (sparse.csr_array(dense), numeric)):
-        prepared = fit_coder(rows, settings, 0, numeric=marked).preprocess(rows)
+        prepared = fit_coder(rows, settings, 0, numeric=marked)[0].preprocess(rows)
         kernels.append(pgmm_kernel(np.nan_to_num(prepared.toarray() if sparse.issparse(prepared) else prepared)))
     np.testing.assert_allclose(kernels[1], kernels[0], rtol=1e-12)
 

@@ -290,6 +290,7 @@ LOAD_ALL = """
 import resource, sys
 from pathlib import Path
 import gcwsnet
+gcwsnet.GCWSNetClassifier, gcwsnet.PGMMClassifier  # their imports take memory, too
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 29),) * 2)
 for file in sorted(Path(sys.argv[1]).iterdir()):

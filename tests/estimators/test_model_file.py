@@ -246,8 +246,8 @@ def test_a_foreign_file(tmp_path: Path) -> None:
 def test_what_cannot_be_saved_says_so(model: GCWSNetClassifier, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not fitted yet"):
         small().save(tmp_path / "model")
-    model.coder_ = replace(model.coder_, temperature=1e9)  # what is written follows the rules of what is read
-    with pytest.raises(ValueError, match=r"model\.coder\.temperature must be a number from 0\.001 to 1000"):
+    model.coder_ = replace(model.coder_, p=1e9)  # what is written follows the rules of what is read
+    with pytest.raises(ValueError, match=r"model\.coder\.p must be a number from 1e-06 to 1e\+06"):
         model.save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
 

@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from gcwsnet._paths import is_codes_folder
+from gcwsnet.estimators._model_file import coder_state
 from gcwsnet.estimators._tensor_file import read_file, write_file
 from gcwsnet.files import Batch, DataError
 from gcwsnet.files._codes import (
@@ -34,12 +35,12 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 
 
 def coder_of(X: np.ndarray, seed: int = 7) -> Coder:
-    return fit_coder(X, CoderSettings(n_hashes=16, p=2.0, scale="minmax"), seed=seed)
+    return fit_coder(X, CoderSettings(n_hashes=16, p=2.0, scale="minmax"), seed=seed)[0]
 
 
 def write_folder(folder: Path, batches: list[Batch], coder: Coder, form: str = "npy") -> None:
     folder.mkdir(exist_ok=True)
-    write_file(folder / "coder.safetensors", *coder.state(timings=False))
+    write_file(folder / "coder.safetensors", *coder_state(coder, (), timings=False))
     manifest = Manifest({"format": form}, [FILE], coder_digest(folder))
     manifest.write(folder)
     parts = write_parts(folder, 0, batches, form)

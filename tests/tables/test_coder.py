@@ -24,7 +24,7 @@ SMALL: dict[str, Any] = {"n_hashes": 16, "p": 2.0, "relevance": 0}
 
 
 def fitted(X: Any, **settings: Any) -> Coder:
-    return fit_coder(X, CoderSettings(**SMALL | settings), seed=7)
+    return fit_coder(X, CoderSettings(**SMALL | settings), seed=7)[0]
 
 
 @pytest.mark.parametrize("scale", [*KINDS, None])
@@ -83,8 +83,8 @@ def test_missing_values_are_errors_or_zeros(form: Any) -> None:
 
 
 def test_without_a_score_auto_is_numeric_and_1() -> None:
-    coder = fit_coder(X, CoderSettings(n_hashes=16), seed=7)
-    assert (coder.scale, coder.p, coder.selection) == ("numeric", 1.0, ())
+    coder, selection = fit_coder(X, CoderSettings(n_hashes=16), seed=7)
+    assert (coder.scale, coder.p, selection) == ("numeric", 1.0, [])
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,8 @@ class TrainingDisplay(TrainingObserver):
         classes = getattr(estimator, "classes_", None)
         chosen.insert(1, "regression" if classes is None else f"{len(classes)} classes")
         print(", ".join(chosen), file=sys.stderr)
-        coder = estimator.coder_
-        if coder.epochs is None and any(one.stage == "last" for one in coder.selection):
+        last = [one for one in estimator.selection_ if one.stage == "last"]
+        if last and not any(one.chosen for one in last):
             print(
                 "the epochs and the temperature that gcwsnet hash has selected are for a net with default settings and "
                 "are not used; to have a temperature for these settings, train on the files",

@@ -26,6 +26,7 @@ from gcwsnet.estimators._input import (
 )
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.net._targets import Labels
+from gcwsnet.search import Candidate
 from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._coder import Coder, CoderSettings
 from gcwsnet.tables._schema import Schema
@@ -37,12 +38,15 @@ class BaseTableModel(BaseEstimator):
     Attributes
     ----------
     coder_ : Coder
+    selection_ : list of Candidate
+        What the search compared.
     _fitted_params : dict
         The parameters as they were in `fit`, which everything after it reads: changing a parameter of a fitted model
         changes nothing until the next `fit`.
     """
 
     coder_: Coder
+    selection_: list[Candidate]
     _fitted_params: dict[str, Any]
     missing: str
     n_jobs: int | None
@@ -141,11 +145,6 @@ class BaseTableModel(BaseEstimator):
     @abstractmethod
     def _explained(self) -> list[str]:
         """Return in words what this kind of model has beside its preprocessing and p."""
-
-    @property
-    @abstractmethod
-    def selection_(self) -> list[Any]:
-        """The candidates that the settings were selected from."""
 
     def _outputs(self, X: Any) -> NDArray[Any]:
         """Return the outputs of the model for rows as users give them."""

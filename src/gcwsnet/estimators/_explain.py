@@ -13,7 +13,8 @@ from sklearn.utils import Bunch
 from gcwsnet._keys import SPLIT, random_order
 from gcwsnet._memory import require_memory
 from gcwsnet.estimators._predictor import Predictor
-from gcwsnet.tables._coder import Candidate, Coder
+from gcwsnet.search import Candidate
+from gcwsnet.tables._coder import Coder
 from gcwsnet.tables._preprocessing import TablePreprocessing
 
 if TYPE_CHECKING:

@@ -44,9 +44,9 @@ from gcwsnet.net._targets import (
     is_indicator_matrix,
 )
 from gcwsnet.net._trainer import Plan, Trainer, shuffled_epochs
-from gcwsnet.search import NetScore, fit_coder
+from gcwsnet.search import Candidate, NetScore, fit_coder, selected_training
 from gcwsnet.tables._batch import Batch
-from gcwsnet.tables._coder import Candidate, Coder, CoderSettings, HashingParameters, rows_at_once
+from gcwsnet.tables._coder import Coder, CoderSettings, HashingParameters, rows_at_once
 from gcwsnet.tables._constant import keep_constants, reactivate
 
 MAY_CHANGE_WITH_WARM_START = frozenset(
@@ -254,9 +254,10 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             return
         kept, searched = stream.joined(), stream.is_full and self._is_searched()
         self._stream = stream.fitted(kept)
-        coder = self._fit_stream_coder(kept, beginning, searched=searched)
-        if searched:
-            show_selection(self.verbose, list(coder.selection))
+        coder, selection = self._fit_stream_coder(kept, beginning, searched=searched)
+        if searched or beginning is not None:
+            self.selection_ = selection
+            show_selection(self.verbose, selection)
         if beginning is not None:
             self.coder_ = coder
             self._use(self._new_trainer(self._training_settings().for_rows(math.inf), beginning.targets))
@@ -272,22 +273,21 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             threads = n_threads(self.n_jobs)
             trainer.relearn(self._encoded(kept.rows(0, n_before), threads), n_jobs=threads)
 
-    def _fit_stream_coder(self, rows: Batch, beginning: Beginning | None, *, searched: bool) -> Coder:
+    def _fit_stream_coder(
+        self, rows: Batch, beginning: Beginning | None, *, searched: bool
+    ) -> tuple[Coder, list[Candidate]]:
         """Return the coder of the first rows of a stream: by a search, or with what was chosen so far."""
         chosen: dict[str, Any] = {}
-        selection: tuple[Candidate, ...] = ()
         if beginning is None:
             coder, recipe = self.coder_, self.coder_.preprocessing.recipe
             beginning = Beginning(self.trainer_.targets, coder.settings, coder.schema, coder.seed)
             chosen = {"scale": recipe.scale, "relevance": recipe.relevance, "p": coder.p}
-            selection = coder.selection
         settings = beginning.settings
         if not searched:
             beginning = beginning._replace(settings=replace(settings, search="off", **chosen))
-        made = self._fit_coder(rows, beginning, self._training_settings().for_rows(math.inf))
+        made, selection = self._fit_coder(rows, beginning, self._training_settings().for_rows(math.inf))
         preprocessing = keep_constants(made.preprocessing, rows.X)
-        selection = made.selection if searched else selection
-        return replace(made, settings=settings, preprocessing=preprocessing, selection=selection)
+        return replace(made, settings=settings, preprocessing=preprocessing), selection
 
     def _reactivate_columns(self, X: Any) -> None:
         """Take in columns of a stream that were constant in its first rows, and vary now."""
@@ -344,7 +344,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         thorough = beginning.settings.search == "thorough"
         epochs = () if self.early_stopping else settings.epochs_to_compare(n_rows, thorough=thorough)
         settings = settings.for_rows(n_rows, beginning.targets.n_outputs)
-        self.coder_ = self._fit_coder(rows, beginning, settings, epochs)
+        self.coder_, self.selection_ = self._fit_coder(rows, beginning, settings, epochs)
         show_selection(self.verbose, self.selection_)
         self._use(self._new_trainer(settings, beginning.targets))
 
@@ -354,8 +354,8 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         beginning: Beginning,
         training: TrainingSettings,
         epochs: Sequence[int] = (),
-    ) -> Coder:
-        """Return the coder that suits rows and a net with these settings."""
+    ) -> tuple[Coder, list[Candidate]]:
+        """Return the coder that suits rows and a net with these settings, and what was compared for it."""
         targets, settings, schema, seed = beginning
         target = targets.encode(rows.y)
         weight = self._row_weights(rows.weight, target, targets)
@@ -367,13 +367,14 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         """Return a trainer whose net has learned nothing from the codes of the coder."""
         coder = self.coder_
         made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.code_bits, "seed": coder.seed}
-        return Trainer.begin(settings, targets.with_temperature(coder.temperature), **made, device=str(self.device))
+        _, temperature = selected_training(self.selection_)
+        return Trainer.begin(settings, targets.with_temperature(temperature), **made, device=str(self.device))
 
     def _n_epochs(self, settings: TrainingSettings, n_rows: int) -> int:
         """Return how often `fit` goes over the rows: as often as was given or, if it was left open, selected."""
         if self.early_stopping and settings.epochs == "auto":
             return MAX_EPOCHS_OF_EARLY_STOPPING
-        selected = self.coder_.epochs if settings.epochs == "auto" else None
+        selected = selected_training(self.selection_)[0] if settings.epochs == "auto" else None
         return settings.n_epochs(n_rows) if selected is None else selected
 
     def _use(self, trainer: Trainer) -> None:
@@ -507,11 +508,6 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         """What happened while a stream was followed, the latest 1,000: "preprocessing", "columns" and "label"."""
         following = self.trainer_.following
         return [] if following is None else list(following.events)
-
-    @property
-    def selection_(self) -> list[Candidate]:
-        """The candidates that preprocessing, p, epochs and temperature were selected from."""
-        return list(self.coder_.selection)
 
     @property
     def hasher_(self) -> Any:

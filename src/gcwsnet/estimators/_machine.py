@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from gcwsnet._threads import one_blas_thread
 from gcwsnet._validation import BATCH_BYTES, Matrix, check_finite
 from gcwsnet.kernels._pgmm import kernel_of_checked
 from gcwsnet.net._targets import Targets
-from gcwsnet.tables._coder import Candidate, Coder
+from gcwsnet.tables._coder import Coder
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
@@ -61,8 +61,6 @@ class FittedMachine:
         What the outputs stand for.
     calibration : Calibration or None
         From scores to the logits of classes; None for numbers.
-    candidates : tuple of Candidate
-        What the settings were chosen from.
     """
 
     rows: Matrix
@@ -71,7 +69,6 @@ class FittedMachine:
     bias: Floats
     targets: Targets
     calibration: Calibration | None
-    candidates: tuple[Candidate, ...]
 
     def outputs(self, X: Matrix, *, threads: int) -> Floats:
         """Return the logits of classes, or standardised numbers, for preprocessed rows."""
@@ -84,7 +81,7 @@ class FittedMachine:
                 scores[first : first + step] = K @ self.coefficients + self.bias
         return scores if self.calibration is None else self.calibration.logits(scores)
 
-    def state(self, *, timings: bool) -> tuple[Arrays, dict[str, Any]]:
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays and as what JSON can hold."""
         arrays, targets = self.targets.state()
         arrays = arrays | {"machine.coefficients": self.coefficients, "machine.bias": self.bias}
@@ -94,8 +91,7 @@ class FittedMachine:
             arrays["machine.rows"] = self.rows
         if self.calibration is not None:
             arrays |= {f"machine.calibration.{name}": array for name, array in vars(self.calibration).items()}
-        found = self.candidates if timings else [replace(one, seconds=0.0) for one in self.candidates]
-        return arrays, {"targets": targets, "selection": [asdict(one) for one in found]}
+        return arrays, {"targets": targets}
 
     @classmethod
     def from_state(cls, arrays: Arrays, description: dict[str, Any], coder: Coder) -> FittedMachine:
@@ -108,5 +104,4 @@ class FittedMachine:
         if "machine.calibration.slopes" in arrays:
             calibration = Calibration(arrays["machine.calibration.slopes"], arrays["machine.calibration.bias"])
         targets = Targets.from_state(arrays, description["targets"])
-        candidates = tuple(Candidate(**one) for one in description["selection"])
-        return cls(rows, coder.p, coefficients, arrays["machine.bias"], targets, calibration, candidates)
+        return cls(rows, coder.p, coefficients, arrays["machine.bias"], targets, calibration)

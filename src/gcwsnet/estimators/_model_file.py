@@ -51,6 +51,7 @@ from gcwsnet.net._net import AVERAGE, LAST, RECENT
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import LOSSES
 from gcwsnet.net._trainer import METRICS_OF_A_RUN, Trainer
+from gcwsnet.search import Candidate, selected_training, selection_state
 from gcwsnet.tables._coder import MISSING_WHEN_READ, SEARCHES, Coder
 from gcwsnet.tables._scaling import KINDS, KINDS_OF_COLUMNS, NUMERIC
 from gcwsnet.tables._schema import KINDS as KINDS_OF_TABLES
@@ -550,15 +551,17 @@ def save_model(
     if isinstance(params.get("class_weight"), dict):
         params["class_weight"] = [[key, float(value)] for key, value in params["class_weight"].items()]
     names = getattr(estimator, "feature_names_in_", None)
-    arrays, coder = estimator.coder_.state(timings=timings)
+    is_net = type(estimator).__name__ in NETS
+    arrays, coder = coder_state(estimator.coder_, given.selection_ if is_net else (), timings=timings)
     description: Description = {
         "estimator": type(estimator).__name__,
         "params": params,
         "feature_names_in": None if names is None else names.tolist(),
         "coder": coder,
     }
-    if description["estimator"] in KERNEL_MACHINES:
-        learned, description["machine"] = given.machine_.state(timings=timings)
+    if not is_net:
+        learned, machine = given.machine_.state()
+        description["machine"] = machine | {"selection": selection_state(given.selection_, timings=timings)}
     else:
         learned, description["trainer"] = given.trainer_.state(resumable=resumable, timings=timings)
         learned = rounded_tables(learned, dtype)
@@ -567,6 +570,14 @@ def save_model(
     arrays, description = arrays | learned, description | (more or {})
     check_model(arrays, json.loads(json.dumps(description, allow_nan=False)))
     write_file(path, arrays, description, outdated=outdated)
+
+
+def coder_state(coder: Coder, selection: Sequence[Candidate], *, timings: bool) -> tuple[Arrays, Description]:
+    """Return the state of a coder, with the candidates of the search and what was selected by them."""
+    arrays, description = coder.state()
+    epochs, temperature = selected_training(selection)
+    chosen = {"epochs": epochs, "temperature": temperature, "selection": selection_state(selection, timings=timings)}
+    return arrays, description | chosen
 
 
 def rounded_tables(arrays: Arrays, dtype: str) -> Arrays:
@@ -700,6 +711,8 @@ def estimator_of(path: Path, arrays: Arrays, description: Description, *, device
         estimator = getattr(gcwsnet, description["estimator"])(**params)
         estimator._freeze_parameters()
         estimator.coder_ = Coder.from_state(arrays, description["coder"])
+        selection = description["coder" if is_net else "machine"]["selection"]
+        estimator.selection_ = [Candidate(**one) for one in selection]
     set_inputs(estimator, estimator.coder_.n_inputs, description["feature_names_in"])
     if not is_net:
         estimator.machine_ = FittedMachine.from_state(arrays, description["machine"], estimator.coder_)

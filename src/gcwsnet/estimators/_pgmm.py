@@ -27,7 +27,7 @@ from gcwsnet.estimators._model_file import save_model
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.net._targets import Labels, Numbers, Targets, check_labels
 from gcwsnet.search import Problem, fit_kernel_machine
-from gcwsnet.tables._coder import Candidate, Coder, CoderSettings
+from gcwsnet.tables._coder import Coder, CoderSettings
 
 MAX_ROWS = 20_000
 
@@ -115,8 +115,9 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
             last = problem.last(len(left_out))
             calibration = fit_calibration(left_out, last.target, last.weight, len(targets.classes))
         p, coefficients, bias = found.point.p, found.ridge.coefficients, found.ridge.bias
-        self.coder_ = Coder(settings, seed, given.X.shape[1], found.preprocessing, p, schema=schema)
-        self.machine_ = FittedMachine(found.rows, p, coefficients, bias, targets, calibration, found.candidates)
+        self.coder_ = Coder(settings, seed, given.X.shape[1], found.preprocessing, p, settings.n_hashes, schema)
+        self.machine_ = FittedMachine(found.rows, p, coefficients, bias, targets, calibration)
+        self.selection_ = found.candidates
 
     def _freeze_parameters(self) -> CoderSettings:
         """Check the parameters and keep them for the model that is fitted next; return the settings of its coder."""
@@ -157,14 +158,9 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         save_model(self, Path(path), timings=timings)
 
     @property
-    def selection_(self) -> list[Candidate]:
-        """The candidates that preprocessing, p and alpha were selected from."""
-        return list(self.machine_.candidates)
-
-    @property
     def alpha_(self) -> float:
         """The regularisation in use."""
-        return float(self.machine_.candidates[-1].alpha or 0.0)
+        return float(self.selection_[-1].alpha or 0.0)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "machine_" in vars(self)

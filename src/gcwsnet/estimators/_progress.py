@@ -11,8 +11,7 @@ from typing import Any
 from gcwsnet.net._following import Event
 from gcwsnet.net._history import Record
 from gcwsnet.net._trainer import Observer
-from gcwsnet.search import describe
-from gcwsnet.tables._coder import Candidate
+from gcwsnet.search import Candidate, describe
 
 logger = logging.getLogger("gcwsnet")
 

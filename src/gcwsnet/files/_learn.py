@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from gcwsnet import _sparse as sparse
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_finite
+from gcwsnet.estimators._model_file import coder_state
 from gcwsnet.estimators._tensor_file import digest_of
 from gcwsnet.files._read import read
 from gcwsnet.files._reader import Batches
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels, Numbers, Targets
-from gcwsnet.search import NetScore, fit_coder
+from gcwsnet.search import Candidate, NetScore, fit_coder, selected_training
 from gcwsnet.tables._batch import Batch, joined, weighted
 from gcwsnet.tables._coder import Coder, CoderSettings
 from gcwsnet.tables._columns import labels_of_texts
@@ -82,7 +83,7 @@ class RunOptions:
     def fingerprint(self, **more: Any) -> dict[str, Any]:
         """Return what must be the same for the run to be resumed, as JSON has it, besides the files."""
         if isinstance(self.coder, Coder):
-            arrays, description = self.coder.state(timings=False)
+            arrays, description = self.coder.state()
             hashing: Any = {"coder": digest_of(json.dumps(description), arrays)}
         else:
             hashing = asdict(self.coder)
@@ -103,12 +104,15 @@ class FileCoder:
     targets : Targets or None
     n_rows : int or None
         The rows of the files; None for a stream.
+    selection : sequence of Candidate
+        What the search compared.
     """
 
     coder: Coder
     label_type: str | None
     targets: Targets | None
     n_rows: int | None
+    selection: Sequence[Candidate] = ()
 
     @property
     def schema(self) -> Schema:
@@ -147,7 +151,7 @@ class FileCoder:
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays and as what JSON can hold; it is the same for the same rows."""
-        arrays, coder = self.coder.state(timings=False)
+        arrays, coder = coder_state(self.coder, self.selection, timings=False)
         description = self.file_description() | {"coder": coder, "targets": None}
         if self.targets is not None:
             target_arrays, description["targets"] = self.targets.state()
@@ -163,6 +167,7 @@ class FileCoder:
             description["label_type"],
             None if targets is None else Targets.from_state(arrays, targets),
             description["n_rows"],
+            [Candidate(**one) for one in description["coder"]["selection"]],
         )
 
 
@@ -230,6 +235,7 @@ def _learn(
         training = training.for_rows(*(math.inf,) if n_rows is None else (n_rows, targets.n_outputs))
         weight = None if rows.weight is None else np.asarray(rows.weight)
         score = NetScore(targets, _encode(targets, y), weight, training, epochs, seed, n_threads(options.n_jobs))
+    selection: list[Candidate] = []
     if isinstance(given, Coder):
         if rows.X.shape[1] != given.n_features:
             raise ValueError(
@@ -238,9 +244,11 @@ def _learn(
         coder = replace(given, schema=schema)
     else:
         n_nets = training.members()
-        coder = fit_coder(rows.X, settings, seed, score, numeric=schema.numeric, schema=schema, ensemble=n_nets)
-    targets = None if targets is None else targets.with_temperature(coder.temperature)
-    return FileCoder(coder, label_type, targets, n_rows)
+        coder, selection = fit_coder(
+            rows.X, settings, seed, score, numeric=schema.numeric, schema=schema, ensemble=n_nets
+        )
+    targets = None if targets is None else targets.with_temperature(selected_training(selection)[1])
+    return FileCoder(coder, label_type, targets, n_rows, selection)
 
 
 def find_task(task: str, label_type: str, labels: tuple[Any, ...] | None) -> str:

@@ -169,8 +169,8 @@ def codes_source(folder: Path, training: TrainingSettings) -> RowSource:
     hashed = hashed_files(folder, manifest)
     file_coder = coder_of_codes(folder)
     if file_coder.targets is not None and replace(training, ensemble="auto") != TrainingSettings():
-        coder = replace(file_coder.coder, epochs=None, temperature=1.0)
-        file_coder = replace(file_coder, coder=coder, targets=file_coder.targets.with_temperature(1.0))
+        selection = [replace(one, chosen=one.chosen and one.stage != "last") for one in file_coder.selection]
+        file_coder = replace(file_coder, selection=selection, targets=file_coder.targets.with_temperature(1.0))
     if file_coder.targets is None:
         raise ValueError(f"{folder} has codes of rows without labels, and a net cannot be trained on them")
     if len(hashed) < len(manifest.files):
@@ -511,11 +511,11 @@ def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: in
     coder = file_coder.coder
     assert file_coder.targets is not None  # noqa: S101
     n_outputs = math.inf if file_coder.n_rows is None else file_coder.targets.n_outputs
-    training = replace(training, ensemble=coder.ensemble).for_rows(math.inf, n_outputs)
+    training = replace(training, ensemble=coder.n_codes // coder.settings.n_hashes).for_rows(math.inf, n_outputs)
     settings = asdict(coder.settings) | vars(training)
     estimator: BaseGCWSNet = make(random_state=coder.seed, n_jobs=n_jobs, **settings)
     estimator._freeze_parameters()
-    estimator.coder_ = coder
+    estimator.coder_, estimator.selection_ = coder, list(file_coder.selection)
     names = file_coder.schema.input_names
     set_inputs(estimator, coder.n_inputs, None if not names or None in names else names)
     made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.code_bits, "seed": coder.seed}

@@ -1,8 +1,8 @@
-"""The coder: from rows of real numbers to codes, with everything that was learned for it."""
+"""The coder: from rows of real numbers to codes, with the preprocessing that was learned for it."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,52 +29,6 @@ from gcwsnet.tables._schema import Schema
 
 if TYPE_CHECKING:
     from gcwsnet.hashing._gcws import GCWSHasher
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """Settings that a search compared, and how they did.
-
-    Attributes
-    ----------
-    stage : {"first", "second", "third", "last"}
-    scale, relevance, indicators
-        The preprocessing, see `GCWSNetClassifier`.
-    p : float
-        The power.
-    loss : float
-        The mean loss. Of nets on validation rows: the cross-entropy at the best temperature, or the squared error of
-        standardised targets. Of kernel machines for rows that were left out: the weighted mean squared error of
-        standardised numbers, of labels 1 and -1, or summed over the columns of one-hot labels.
-    error : float
-        The standard error of the loss.
-    seconds : float
-        The time that it took.
-    epochs : int or None
-        The epochs of a net.
-    accuracy : float
-        The share of validation rows whose class is right, for nets; 0 for numbers.
-    temperature : float
-        What outputs of a net are divided by; 1 for numbers.
-    alpha : float or None
-        The regularisation of a kernel machine.
-    chosen : bool
-        Whether these are the settings in use.
-    """
-
-    stage: str
-    scale: str | None
-    relevance: float
-    indicators: bool
-    p: float
-    loss: float
-    error: float
-    seconds: float
-    epochs: int | None = None
-    accuracy: float = 0.0
-    temperature: float = 1.0
-    alpha: float | None = None
-    chosen: bool = False
 
 
 SEARCHES = ("off", "fast", "thorough")
@@ -145,14 +99,8 @@ class Coder:
         The preprocessing in use.
     p : float
         The power in use.
-    ensemble : int
-        The nets that the codes are for: each gets `n_hashes` hashes of its own.
-    epochs : int or None
-        The number of epochs that was selected, if any.
-    temperature : float
-        The temperature that was selected, see `gcwsnet.net._targets.Labels`.
-    selection : tuple of Candidate
-        The candidates that all this was selected from; empty where nothing was.
+    n_codes : int
+        The codes of a row: `n_hashes` for each net of an ensemble.
     schema : Schema or None
         How the columns of a table become the columns of a row; None for arrays.
     code_bits : int
@@ -166,10 +114,7 @@ class Coder:
     n_features: int
     preprocessing: AnyPreprocessing
     p: float
-    ensemble: int = 1
-    epochs: int | None = None
-    temperature: float = 1.0
-    selection: tuple[Candidate, ...] = ()
+    n_codes: int
     schema: Schema | None = None
 
     @cached_property
@@ -212,11 +157,6 @@ class Coder:
         """The name of the preprocessing in use."""
         return self.preprocessing.recipe.scale
 
-    @property
-    def n_codes(self) -> int:
-        """The codes of a row, for all nets together."""
-        return self.ensemble * self.settings.n_hashes
-
     def is_alike(self, other: Coder) -> bool:
         """Return whether the coders differ in statistics of columns alone."""
         one, two = self.preprocessing, other.preprocessing
@@ -251,25 +191,18 @@ class Coder:
             X = without_nan(as_floats(X))
         return self.preprocessing.transform(X)
 
-    def state(self, *, timings: bool = True) -> tuple[Arrays, dict[str, Any]]:
-        """Return all of it as arrays and as what JSON can hold.
-
-        Without timings, the seconds of the selection are 0, so that equal coders have equal states.
-        """
-        selection = self.selection if timings else [replace(candidate, seconds=0.0) for candidate in self.selection]
-        description = {
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Return all of it as arrays and as what JSON can hold."""
+        arrays, preprocessing = self.preprocessing.state()
+        return arrays, {
             "settings": asdict(self.settings),
             "seed": self.seed,
             "n_features": self.n_features,
             "p": self.p,
-            "ensemble": self.ensemble,
-            "epochs": self.epochs,
-            "temperature": self.temperature,
-            "selection": [asdict(candidate) for candidate in selection],
+            "ensemble": self.n_codes // self.settings.n_hashes,
             "schema": None if self.schema is None else self.schema.to_json(),
+            "preprocessing": preprocessing,
         }
-        arrays, description["preprocessing"] = self.preprocessing.state()
-        return arrays, description
 
     @classmethod
     def from_state(cls, arrays: Arrays, description: dict[str, Any]) -> Coder:
@@ -283,10 +216,7 @@ class Coder:
             n_features=description["n_features"],
             preprocessing=preprocessing,
             p=description["p"],
-            ensemble=description["ensemble"],
-            epochs=description["epochs"],
-            temperature=description["temperature"],
-            selection=tuple(Candidate(**candidate) for candidate in description["selection"]),
+            n_codes=description["ensemble"] * settings.n_hashes,
             schema=None if description["schema"] is None else Schema.from_json(description["schema"]),
         )
 
