@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.commands import Log, allocations, commands, faults, kills, overlaps, prepare
+from tests.fuzz.commands import allocations, commands, faults, kills, overlaps, prepare
 from tests.fuzz.runner import Runner
 from tests.fuzz.targets import TARGETS
 
@@ -46,7 +46,7 @@ def attack(name: str, seconds: float, seed: int) -> int:
     return findings
 
 
-def attack_commands(names: list[str], n_faults: int, n_kills: int, n_overlaps: int, seed: int, log: Log) -> int:
+def attack_commands(names: list[str], n_faults: int, n_kills: int, n_overlaps: int, seed: int) -> int:
     """Run commands with faults, kills and outputs that are inputs, and return how often there were findings."""
     findings = 0
     with tempfile.TemporaryDirectory() as name:
@@ -55,8 +55,8 @@ def attack_commands(names: list[str], n_faults: int, n_kills: int, n_overlaps: i
         runner = Runner(folder)
         for command in names or commands(folder):
             attacks: dict[str, Callable[..., Counter[str]]] = {
-                "faults": partial(faults, n=n_faults, log=log),
-                "allocations": partial(allocations, n=n_faults, log=log),
+                "faults": partial(faults, n=n_faults),
+                "allocations": partial(allocations, n=n_faults),
                 "kills": partial(kills, n=n_kills),
                 "overlaps": partial(overlaps, n=n_overlaps),
             }
@@ -85,13 +85,12 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=0, help="kills of each command")
     parser.add_argument("--overlaps", type=int, default=0, help="outputs that are inputs, of each command")
     parser.add_argument("--commands", nargs="+", default=[], choices=commands(Path()), help="by default all")
-    parser.add_argument("--log", type=Path, help="a file of faults that have been run, and are not run again")
     options = parser.parse_args()
     names = options.targets or list(TARGETS)
     findings = sum(attack(name, options.seconds / len(names), options.seed) for name in names)
     if options.faults or options.kills or options.overlaps:
         counts = options.faults, options.kills, options.overlaps
-        findings += attack_commands(options.commands, *counts, options.seed, Log(options.log))
+        findings += attack_commands(options.commands, *counts, options.seed)
     return int(findings > 0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from importlib.util import find_spec
@@ -183,60 +182,32 @@ def _whole(runner: Runner, name: str, kind: str) -> Whole:
     return Whole(command, expected, ended["calls"], ended["seconds"])
 
 
-class Log:
-    """How faults have ended. With a file, those of an earlier run that were no findings are not run again.
-
-    Parameters
-    ----------
-    path : Path or None
-        A file of JSON lines, which need not be there.
-    """
-
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path
-        lines = path.read_text().splitlines() if path is not None and path.exists() else []
-        self.ends: dict[tuple[str, int, str], str] = {
-            (name, at, kind): end for name, at, kind, end in map(json.loads, lines)
-        }
-
-    def note(self, name: str, at: int, kind: str, end: str) -> None:
-        """Take note of how a command ended with a fault of a kind at a call."""
-        self.ends[name, at, kind] = end
-        if self._path is not None:
-            with self._path.open("a") as file:
-                file.write(json.dumps([name, at, kind, end]) + "\n")
-
-
-def _with_faults(runner: Runner, name: str, random: Random, n: int, kinds: list[str], log: Log | None) -> Counter[str]:
-    log = Log() if log is None else log
+def _with_faults(runner: Runner, name: str, random: Random, n: int, kinds: list[str]) -> Counter[str]:
     command, expected, calls, _ = _whole(runner, name, kinds[0])
     places = [(at, kind) for at in range(calls) for kind in kinds]
-    findings = []
-    chosen = random.sample(places, min(n, len(places)))
-    for at, kind in chosen:
-        if (name, at, kind) in log.ends:
-            continue
+    findings, ends = [], Counter(calls=calls)
+    for at, kind in random.sample(places, min(n, len(places))):
         clear(runner, command)
         ended = runner.run(command.arguments, at=at, kind=kind)
         try:
-            log.note(name, at, kind, check_end(runner, command, expected, ended, f"{name}, {kind} at call {at}"))
+            ends[check_end(runner, command, expected, ended, f"{name}, {kind} at call {at}")] += 1
         except AssertionError as finding:
             findings.append(str(finding))
     assert not findings, "\n".join(findings)
-    return Counter(log.ends[name, at, kind] for at, kind in chosen) + Counter(calls=calls)
+    return ends
 
 
-def faults(runner: Runner, name: str, random: Random, n: int, log: Log | None = None) -> Counter[str]:
+def faults(runner: Runner, name: str, random: Random, n: int) -> Counter[str]:
     """Run a command with n faults of the disk, each of another kind or at another call, and return how runs ended.
 
     If n is as large as calls times kinds, all of them are there. All findings are one AssertionError at the end.
     """
-    return _with_faults(runner, name, random, n, OF_THE_DISK, log)
+    return _with_faults(runner, name, random, n, OF_THE_DISK)
 
 
-def allocations(runner: Runner, name: str, random: Random, n: int, log: Log | None = None) -> Counter[str]:
+def allocations(runner: Runner, name: str, random: Random, n: int) -> Counter[str]:
     """Run a command n times without memory from an allocation of 64 KB or more on, and return how runs ended."""
-    return _with_faults(runner, name, random, n, ["ENOMEM"], log)
+    return _with_faults(runner, name, random, n, ["ENOMEM"])
 
 
 def kills(runner: Runner, name: str, random: Random, n: int) -> Counter[str]:

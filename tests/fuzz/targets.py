@@ -34,7 +34,6 @@ from gcwsnet.files import DataError, read
 from gcwsnet.hashing.reference import gcws
 from tests.estimators.hostile import content, write
 from tests.fuzz.index import check_index, make_index
-from tests.fuzz.learning import check_threads, check_weights, make_threads, make_weights
 from tests.fuzz.mutate import mutated_array, mutated_bytes, mutated_json
 from tests.fuzz.tables import check_table, make_table
 from tests.fuzz.written import FINE, check_codes, check_graph, make_codes, make_graph
@@ -322,8 +321,6 @@ TARGETS = {
     "hash": Target(make_hash, check_hash),
     "step": Target(make_step, check_step),
     "codes": Target(make_codes, check_codes),
-    "weights": Target(make_weights, check_weights),
-    "threads": Target(make_threads, check_threads),
 }
 if find_spec("onnx") is not None and find_spec("onnxruntime") is not None:
     TARGETS["graph"] = Target(make_graph, check_graph)

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from tests.fuzz.commands import Log, allocations, commands, faults, kills, overlaps, prepare
+from tests.fuzz.commands import allocations, commands, faults, kills, overlaps, prepare
 from tests.fuzz.runner import Runner
 
 pytestmark = [
@@ -30,15 +30,6 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
 def test_a_fault_of_the_disk_leaves_what_was_there_and_the_command_can_be_run_again(runner: Runner, name: str) -> None:
     ends = faults(runner, name, Random(7), 5)
     assert ends["error"] + ends["killed"] > 0
-
-
-def test_a_fault_that_is_in_the_log_is_not_run_again(runner: Runner, tmp_path: Path) -> None:
-    path = tmp_path / "faults.jsonl"
-    ends = faults(runner, "save", Random(7), 5, Log(path))
-    written = path.read_bytes()
-    assert len(written.splitlines()) == 5
-    assert faults(runner, "save", Random(7), 5, Log(path)) == ends
-    assert path.read_bytes() == written
 
 
 @pytest.mark.parametrize(("name", "n"), [("append", 3), ("hash", 3), ("predict", 3), ("export", 20)])

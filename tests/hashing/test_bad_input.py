@@ -70,18 +70,16 @@ def test_parameter_out_of_its_range(parameters: dict[str, Any], error: type, wor
         GCWSHasher(**parameters).fit(X)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csr_array])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("method", ["fit", "transform", "samples"])
-def test_nan_and_infinity_are_named_with_row_and_column(value: float, form: Any, dtype: Any, method: str) -> None:
-    if dtype is np.float16 and form in (sparse.csr_matrix, sparse.csr_array):
-        dtype = np.float32  # SciPy has no sparse float16
+def test_nan_and_infinity_are_named_with_the_way_out(form: Any, method: str) -> None:
     hasher = GCWSHasher(5, random_state=0, n_jobs=2).fit(X)
-    what = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
-    way_out = ", or take NaN as zero with missing='zero'" if np.isnan(value) else ""
-    with pytest.raises(ValueError, match=re.escape(f"X[6, 2] is {what}; impute it or drop the row{way_out}") + "$"):
-        getattr(hasher, method)(form(bad(value).astype(dtype)))
+    for value, called in ((np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "-infinity")):
+        way_out = ", or take NaN as zero with missing='zero'" if np.isnan(value) else ""
+        with pytest.raises(
+            ValueError, match=re.escape(f"X[6, 2] is {called}; impute it or drop the row{way_out}") + "$"
+        ):
+            getattr(hasher, method)(form(bad(value)))
 
 
 def test_the_first_of_several_is_named_whatever_the_threads() -> None:

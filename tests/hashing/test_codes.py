@@ -5,7 +5,6 @@ import pickle
 from itertools import product
 from typing import Any, Literal
 
-import joblib
 import numpy as np
 import pytest
 from hypothesis import given
@@ -125,7 +124,6 @@ def test_codes_say_what_made_them() -> None:
         copy.deepcopy,
         lambda codes: codes.astype(np.int64),
         lambda codes: pickle.loads(pickle.dumps(codes)),
-        lambda codes: joblib.Parallel(n_jobs=2)([joblib.delayed(copy.copy)(codes)])[0],
     ],
 )
 def test_slices_and_copies_keep_it(changed: Any) -> None:

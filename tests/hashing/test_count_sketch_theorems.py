@@ -1,4 +1,4 @@
-"""Theorems 3 and 4 of the paper: mean and variance of inner products of sketches.
+"""Theorems 3 and 4 of the paper: inner products of sketches have the mean and the variance of `gcwsnet.theory`.
 
 50,000 to 100,000 trials: the standard error of a mean square is at most 1.2% of it for the laws here, so that 5% is
 four of them. Means are bounded by four standard errors. Trials with the same seed have positions of their own, but for
@@ -14,26 +14,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import ndtri
 
-from gcwsnet import CountSketch, GCWSHasher, pgmm_kernel
+from gcwsnet import CountSketch, GCWSHasher, pgmm_kernel, theory
 from gcwsnet._keys import SKETCH, keys
 from gcwsnet.hashing import _count_sketch
 from gcwsnet.hashing._count_sketch import bins_and_signs
 
 Floats = NDArray[np.float64]
 Signs = Callable[[int, Any, int], tuple[NDArray[np.uint64], Any]]
-
-
-def variance_of_theorem_3(x: Floats, y: Floats, n_bins: int, s: float = 1.0) -> float:
-    squares = float(x**2 @ y**2)
-    return (s - 1) * squares + (float(x @ x) * float(y @ y) + float(x @ y) ** 2 - 2 * squares) / n_bins
-
-
-def variance_given_the_codes(k: int, a: int, n_bins: int) -> float:
-    return (k**2 + a**2 - 2 * a) / n_bins
-
-
-def variance_of_theorem_4(k: int, P: float, n_bins: int) -> float:
-    return (k**2 + k**2 * P**2 - k * P**2 - k * P) / n_bins + k * P * (1 - P)
 
 
 def holds(products: Floats, mean: float, variance: float) -> bool:
@@ -83,7 +70,7 @@ def products_of_sketches(x: Floats, y: Floats, n_bins: int, n_seeds: int = 50, n
 @pytest.mark.parametrize("name", VECTORS)
 def test_theorem_3(name: str, n_bins: int) -> None:
     x, y = VECTORS[name]
-    assert holds(products_of_sketches(x, y, n_bins), float(x @ y), variance_of_theorem_3(x, y, n_bins))
+    assert holds(products_of_sketches(x, y, n_bins), float(x @ y), theory.inner_product_variance(x, y, n_bins))
 
 
 @pytest.mark.parametrize("signs", [bins_and_signs, *WRONG_SIGNS])
@@ -91,8 +78,9 @@ def test_theorem_3_holds_with_fair_signs_only(signs: Signs, monkeypatch: pytest.
     x, y = VECTORS["alike"]
     monkeypatch.setattr(_count_sketch, "bins_and_signs", signs)
     products = products_of_sketches(x, y, n_bins=100)
-    assert holds(products, float(x @ y), variance_of_theorem_3(x, y, n_bins=100)) == (signs is bins_and_signs)
-    assert holds(products, float(x @ y), variance_of_theorem_3(x, y, n_bins=100, s=3.0)) == (signs is gaussian_signs)
+    for fourth_moment, right in ((1.0, bins_and_signs), (3.0, gaussian_signs)):
+        variance = theory.inner_product_variance(x, y, 100, fourth_moment=fourth_moment)
+        assert holds(products, float(x @ y), variance) == (signs is right)
 
 
 def codes_with_matches(n: int, k: int, a: int, bits: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -112,7 +100,8 @@ def test_theorem_4_given_the_codes(bits: int, k: int, a: int, n_bins: int) -> No
         u, v = codes_with_matches(2000, k, a, bits, seed)
         sketch = CountSketch(n_bins=n_bins, bits=bits, random_state=seed).fit(u)
         products.append(inner_products(sketch.transform(u), sketch.transform(v)))
-    assert holds(np.concatenate(products), a, variance_given_the_codes(k, a, n_bins))
+    shares = np.concatenate(products) / k
+    assert holds(shares, a / k, theory.count_sketch_conditional_variance(a, k, n_bins))
 
 
 PAIR = np.exp(np.random.default_rng(1).normal(size=(2, 12)) * [[1.0], [0.4]])
@@ -138,5 +127,5 @@ def test_theorem_4_of_gcws(bits: int, k: int, reduction: Any, n_bins: int) -> No
         u, v = gcws_codes(bits, k, seed)
         sketch = CountSketch(reduction, bits=bits, random_state=seed).fit(u)
         products.append(inner_products(sketch.transform(u), sketch.transform(v)))
-    P = J + (1 - J) / 2**bits
-    assert holds(np.concatenate(products), k * P, variance_of_theorem_4(k, P, n_bins))
+    shares, P = np.concatenate(products) / k, theory.collision_probability(J, bits)
+    assert holds(shares, P, theory.count_sketch_variance(J, bits, k, n_bins))

@@ -1,6 +1,5 @@
 """The native hasher gives the very samples and codes of the NumPy reference: on any data, path, set and cut."""
 
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +10,6 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from gcwsnet import GCWSHasher, _core
-from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import encode, gcws
 from tests.conftest import using_instruction_set
 
@@ -83,52 +81,14 @@ def test_equal_on_larger_data_with_every_instruction_set(p: float) -> None:
     assert_equal_to_reference(X, 67, p, 8, n_jobs=2)
 
 
-def ties(X: np.ndarray, k: int, p: float, seed: int) -> int:
-    """Hashes of the first row in which two features share the least a."""
-    r, log_c, beta = parameters(seed, np.arange(0, 2 * X.shape[1], 2), np.arange(k))
-    L = np.float32(p) * np.log(np.float32(X[0, 0]))
-    t = np.floor(L * (np.float32(1) / r) + beta)
-    a = (log_c - r * (np.float32(1) - beta)) - r * t
-    return int(np.sum(np.sum(a == a.min(axis=0), axis=0) > 1))
-
-
-@pytest.mark.usefixtures("instruction_set")
-def test_on_a_tie_the_lowest_feature_wins() -> None:
-    """With p ln u near 7e7 a float32 has steps of 8: among 300 equal columns ties are the rule."""
-    X = np.full((3, 300), 1e30, dtype=np.float32)
-    assert ties(X, 64, 1e6, 6) > 32
-    assert_equal_to_reference(X, 64, 1e6, 6)
-
-
 @pytest.mark.usefixtures("instruction_set")
 def test_a_row_longer_than_a_piece_of_work_is_one_row() -> None:
     """The scan looks at the stop sign every 65,536 entries; the samples go on where they were."""
-    X = sparse.random(2, 10**6, density=0.2, format="csr", random_state=0, dtype=np.float32)
+    X = sparse.random(2, 100_000, density=0.8, format="csr", random_state=0, dtype=np.float32)
     hasher = GCWSHasher(3, random_state=5).fit(X)
     i_star, t_star = hasher.samples(X)
     columns = X[0].indices
     found_i, found_t = gcws(X[0].toarray(), 3, seed=5)
-    assert len(columns) > 3 * 65_536
+    assert len(columns) > 65_536
     np.testing.assert_array_equal(i_star[0], found_i[0])
     np.testing.assert_array_equal(t_star[0], found_t[0])
-
-
-@given(X=matrices(), cuts=st.lists(st.integers(0, 6), max_size=3), order=st.randoms(use_true_random=False))
-@settings(max_examples=50)
-def test_codes_do_not_depend_on_the_batch_or_the_row_order(X: np.ndarray, cuts: list[int], order: Any) -> None:
-    hasher = GCWSHasher(21, p=2, random_state=1).fit(X)
-    whole = hasher.transform(X)
-    edges = [0, *sorted(min(cut, len(X)) for cut in cuts), len(X)]
-    pieces = [hasher.transform(X[a:b]) for a, b in pairwise(edges) if a < b]
-    np.testing.assert_array_equal(np.concatenate(pieces), whole)
-    permutation = list(range(len(X)))
-    order.shuffle(permutation)
-    np.testing.assert_array_equal(hasher.transform(X[permutation]), whole[permutation])
-
-
-@given(matrices())
-@settings(max_examples=50)
-def test_columns_of_zeros_at_the_end_change_nothing(X: np.ndarray) -> None:
-    wider = np.hstack([X, np.zeros((len(X), 3), dtype=X.dtype)])
-    for a, b in zip(*(GCWSHasher(9, random_state=1).fit(Z).samples(Z) for Z in (X, wider)), strict=True):
-        np.testing.assert_array_equal(a, b)

@@ -103,12 +103,12 @@ def test_codes() -> None:
 DIGEST_PROGRAM = """
 import hashlib
 import numpy as np
-from gcwsnet import GCWSHasher
+from gcwsnet.hashing._hasher import Hasher
 i, j = np.meshgrid(np.arange(200), np.arange(300), indexing="ij")
 X = ((i * 7919 + j * 104729) % 1009 - 500).astype(np.float64) / 64
 X[X > 6] = 0
 forms = [X, X.astype(np.float32)]
-found = [GCWSHasher(100, p=p, random_state=7, n_jobs=2).fit_transform(Z) for p in (0.5, 20) for Z in forms]
+found = [Hasher(100, p=p, seed=7, n_features=300).codes(Z, 2) for p in (0.5, 20) for Z in forms]
 print(hashlib.sha256(b"".join(codes.tobytes() for codes in found)).hexdigest()[:16])
 """
 

@@ -80,19 +80,18 @@ def correlation(x: np.ndarray, y: np.ndarray) -> float:
     return float(np.corrcoef(x.ravel(), y.ravel())[0, 1])
 
 
-@pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize(
     ("features", "hashes"),
-    [(np.arange(1000), np.arange(1000)), ([7], np.arange(10**6)), (np.arange(10**6), [3])],
+    [(np.arange(500), np.arange(500)), ([7], np.arange(250_000)), (np.arange(250_000), [3])],
     ids=["many of both", "one feature", "one hash"],
 )
-def test_marginal_law(name: str, features: np.ndarray, hashes: np.ndarray) -> None:
-    values = draws(parameters(5, features, hashes))[name].ravel()
-    assert stats.kstest(values, LAWS[name].cdf).statistic < 2 / np.sqrt(values.size)
+def test_marginal_laws(features: np.ndarray, hashes: np.ndarray) -> None:
+    for name, values in draws(parameters(5, features, hashes)).items():
+        assert stats.kstest(values.ravel(), LAWS[name].cdf).statistic < 2 / np.sqrt(values.size)
 
 
 def test_law_over_seeds() -> None:
-    n = 5000
+    n = 2000
     over_seeds = [draws(parameters(seed, [11], [13])) for seed in range(n)]
     for name, law in LAWS.items():
         values = [each[name][0, 0] for each in over_seeds]
@@ -101,7 +100,7 @@ def test_law_over_seeds() -> None:
 
 def test_lower_tail_of_the_gamma_laws() -> None:
     """The samples with the least a have small c and large r: the tails matter as much as the bulk."""
-    values = draws(parameters(2, np.arange(4000), np.arange(2500)))
+    values = draws(parameters(2, np.arange(2000), np.arange(1000)))
     n = values["c"].size
     for name, threshold, p in [("c", 1e-2, LAWS["c"].cdf(1e-2)), ("r", 12.0, LAWS["r"].sf(12.0))]:
         count = np.sum(values[name] < threshold) if name == "c" else np.sum(values[name] > threshold)

@@ -33,7 +33,6 @@ from gcwsnet.hashing.samplers import (
     minwise_words,
     number_of,
     rejection,
-    trials,
 )
 
 K = 32_768
@@ -118,18 +117,6 @@ def test_where_every_hash_falls_back_the_samples_are_those_of_gcws() -> None:
     assert t_star.min() >= -(2**23)
     assert t_star.max() < 0
     np.testing.assert_array_equal(t_star[1:] == t_star[0], t[1:] == t[0])
-
-
-def test_trials_are_uniform_under_the_caps() -> None:
-    caps = np.array([1.0, 3.0, 0.0, 4.0, 1e-30, 0.5])
-    feature, log_height = trials(4, np.arange(200), np.arange(MAX_TRIALS), cap_table(caps, 1))
-    counts = np.bincount(feature.ravel(), minlength=6)
-    expected = feature.size * caps / caps.sum()
-    drawn = caps > 0.1
-    assert counts[~drawn].sum() == 0
-    assert stats.chisquare(counts[drawn], expected[drawn] * counts.sum() / expected[drawn].sum()).pvalue > 1e-4
-    assert stats.kstest(np.exp(log_height.ravel()), "uniform").statistic < 2 / np.sqrt(feature.size)
-    assert abs(np.corrcoef(feature.ravel(), log_height.ravel())[0, 1]) < 4.5 / np.sqrt(feature.size)
 
 
 def test_the_expected_number_of_trials_is_the_mean_number() -> None:
@@ -228,32 +215,12 @@ def points_of(L: list[float], n_features: int, n_hashes: int, seed: int = 4) -> 
     return Points(found.y.reshape(len(L), -1), found.number.reshape(len(L), -1))
 
 
-WEIGHTS = [-804.5, -8.0, -1e-6, 0.0, 1e-6, 0.01, 1.0, 4.0, 7.5, 7.99, 8.0, 9.0, 700.25]
-
-
-def test_the_lowest_height_under_a_weight_is_exponential() -> None:
-    y, _ = points_of(WEIGHTS, 40, 2000)
-    for L, heights in zip(WEIGHTS, y, strict=True):
-        within = np.exp(float(np.float32(L)) % 8)
-        statistic = stats.kstest(heights * within, "expon").statistic
-        assert statistic < 2 / np.sqrt(heights.size)
-    assert stats.kstest(y[6] * np.exp(1.02), "expon").statistic > 2 / np.sqrt(y[6].size)
-
-
 def test_heights_of_features_and_of_hashes_are_independent() -> None:
     y = lowest_points(5, np.arange(300), np.full(300, 3.0, dtype=np.float32), 300).y.astype(np.float64)
     u = 1 - np.exp(-y * np.exp(3))
     for a, b in [(u[1:], u[:-1]), (u[:, 1:], u[:, :-1]), (u[2:], u[:-2]), (u[:, 16:], u[:, :-16])]:
         assert abs(np.corrcoef(a.ravel(), b.ravel())[0, 1]) < 4.5 / np.sqrt(a.size)
         assert abs(np.corrcoef(a.ravel() < 0.02, b.ravel() < 0.02)[0, 1]) < 4.5 / np.sqrt(a.size)
-
-
-def test_heights_of_weights_far_apart_are_independent() -> None:
-    """They are of different cells. Weights a factor of e^-8 apart share a point that seldom."""
-    y, _ = points_of([-5.0, 3.0, 11.0, 19.0, 3.0 + 2**20, 3.0], 80, 1000)
-    correlation = np.corrcoef(np.log(y))
-    assert np.all(np.abs(correlation[:5, :5] - np.eye(5)) < 4.5 / np.sqrt(y.shape[1]))
-    assert correlation[1, 5] > 0.999
 
 
 @pytest.mark.parametrize(
@@ -267,19 +234,6 @@ def test_two_weights_of_a_feature_have_one_point_as_often_as_their_ratio(low: fl
     ratio = np.array(np.exp(low - high))
     assert agree(np.mean(same), ratio, same.size)
     assert not agree(np.mean(same), ratio * wrong, same.size)
-
-
-def test_as_the_weight_grows_the_height_falls_and_the_point_changes_with_it() -> None:
-    L = np.arange(-17.0, 17.0, 0.25)
-    y, number = points_of(L.tolist(), 10, 100)
-    heights = y.astype(np.float64) * np.exp(-8 * np.floor(L / 8))[:, np.newaxis]
-    ratio = heights[1:] / heights[:-1]
-    same = number[1:] == number[:-1]
-    assert np.all(np.abs(ratio[same] - 1) < 1e-6)  # one point, seen from two cells
-    assert np.all(ratio[~same] < 1)
-    jumps = np.sum(~same, axis=0)  # those that a step of 0.25 lets through: 1 - exp(-0.25) of the steps
-    expected = len(same) * (1 - np.exp(-0.25))
-    assert abs(jumps.mean() - expected) < 4 * np.sqrt(expected / len(jumps))
 
 
 def test_features_five_cells_down_cannot_win() -> None:
@@ -543,26 +497,6 @@ def test_samples_are_features_of_the_row_and_numbers_that_can_be_encoded(
             assert np.all(u[row, i_star[row]] > 0)
     assert np.all((least_t <= t_star) & (t_star <= most_t))
     np.testing.assert_array_equal(t_star.astype(np.float32).astype(np.int64), t_star)
-
-
-@every_sampler
-@given(X=matrices(), k=st.integers(1, 12), p=st.sampled_from([0.01, 1.0, 80.0]))
-@settings(max_examples=40)
-def test_neither_other_rows_nor_columns_of_zeros_nor_the_type_matter(
-    sample: Sampler, least_t: int, most_t: int, X: np.ndarray, k: int, p: float
-) -> None:
-    del least_t, most_t
-    whole = sample(X, k, p=p, seed=1)
-    wider = sample(np.hstack([X, np.zeros((len(X), 3))]), k, p=p, seed=1)
-    alone = sample(X[-1:], k, p=p, seed=1, caps_of=X)
-    for a, b, c in zip(whole, wider, alone, strict=True):
-        np.testing.assert_array_equal(a, b)
-        np.testing.assert_array_equal(a[-1:], c)
-    with np.errstate(over="ignore", under="ignore"):
-        narrow = X.astype(np.float32)
-    narrow[~np.isfinite(narrow)] = 0
-    from_float32, from_float64 = (sample(form, k, p=p, seed=1) for form in (narrow, narrow.astype(np.float64)))
-    np.testing.assert_array_equal(from_float32, from_float64)
 
 
 @every_sampler

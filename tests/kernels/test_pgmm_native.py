@@ -72,21 +72,12 @@ def test_rows_of_out_may_be_apart() -> None:
         ({"x": np.ones((2, 7))}, "multiple of 8"),
         ({"x": np.ones((2, 16))}, "both matrices must have as many columns"),
         ({"x": np.ones((2, 8), dtype=np.float32)}, "rows must be float64"),
-        ({"x": np.ones((2, 8), dtype=np.int64)}, "rows must be float64"),
         ({"x": np.ones((2, 16))[:, ::2]}, "rows must be contiguous"),
-        ({"x": np.ones((4, 8))[::2]}, "rows must be contiguous"),
-        ({"x": np.ones((2, 8))[::-1]}, "rows must be contiguous"),
-        ({"x": np.ones((8, 2)).T}, "rows must be contiguous"),
         ({"x": np.ones((3, 8))}, "one float64 scale per row"),
-        ({"x_scale": ZEROS_3}, "one float64 scale per row"),
-        ({"x_scale": np.zeros(2, dtype=np.float32)}, "one float64 scale per row"),
         ({"x_scale": np.zeros(4)[::2]}, "one float64 scale per row, contiguous"),
-        ({"x_scale": ZEROS_2[::-1]}, "one float64 scale per row, contiguous"),
         ({"y_scale": ZEROS_2}, "one float64 scale per row"),
         ({"y": np.ones((3, 9))}, "multiple of 8"),
         ({"out": np.ones((3, 2))}, "out must be float64, rows of X x rows of Y"),
-        ({"out": np.ones((2, 4))}, "out must be float64, rows of X x rows of Y"),
-        ({"out": np.ones((3, 2)).T}, "out must be float64, rows of X x rows of Y"),
         ({"out": np.ones((2, 3), dtype=np.float32)}, "out must be float64, rows of X x rows of Y"),
     ],
 )
@@ -99,30 +90,18 @@ def test_dense_refuses_what_does_not_fit(changed: dict[str, Any], rule: str) -> 
     ("changed", "rule"),
     [
         ({"x_start": np.array([], dtype=np.int64)}, "index pointers must not be empty"),
-        ({"y_start": np.array([], dtype=np.int64)}, "index pointers must not be empty"),
         ({"x_start": np.array([1, 2, 3])}, "must start at 0, never fall and end within the data"),
-        ({"x_start": np.array([0, 3, 2])}, "must start at 0, never fall and end within the data"),
         ({"x_start": np.array([0, 2, 4])}, "must start at 0, never fall and end within the data"),
         ({"x_start": np.array([0, 2**62, 3])}, "must start at 0, never fall and end within the data"),
-        ({"x_start": np.array([0, 2, -1])}, "must start at 0, never fall and end within the data"),
-        ({"y_start": np.array([0, 1, 1, 4])}, "must start at 0, never fall and end within the data"),
         ({"y_start": np.array([0, -1, 1, 3])}, "must start at 0, never fall and end within the data"),
         ({"x_row": np.array([0, 1, 2])}, "index of the sparse matrix is out of range"),
-        ({"x_row": np.array([0, 1, -1])}, "index of the sparse matrix is out of range"),
-        ({"y_column": np.array([1, 0, 2])}, "index of the sparse matrix is out of range"),
         ({"y_column": np.array([1, -(2**63), 1])}, "index of the sparse matrix is out of range"),
         ({"x_start": np.array([0])}, "index of the sparse matrix is out of range"),
         ({"x_row": np.array([0, 1])}, "contiguous int64 and float64, as long as each other"),
         ({"x_row": np.array([0, 1, 1], dtype=np.int32)}, "contiguous int64 and float64, as long as each other"),
-        ({"x_value": np.ones(2)}, "contiguous int64 and float64, as long as each other"),
-        ({"x_value": np.ones(3, dtype=np.float32)}, "contiguous int64 and float64, as long as each other"),
         ({"x_value": np.ones(6)[::2]}, "contiguous int64 and float64, as long as each other"),
-        ({"x_sum": np.ones(3)}, "contiguous int64 and float64, as long as each other"),
         ({"x_scale": np.zeros(4)[::2]}, "contiguous int64 and float64, as long as each other"),
-        ({"y_scale": ZEROS_2}, "contiguous int64 and float64, as long as each other"),
         ({"y_sum": ZEROS_2}, "contiguous int64 and float64, as long as each other"),
-        ({"y_start": np.array([0, 1, 3])}, "contiguous int64 and float64, as long as each other"),
-        ({"y_column": np.array([1, 1, 0])[::-1]}, "contiguous int64 and float64, as long as each other"),
         ({"out": np.ones((3, 2))}, "out must be float64, rows of X x rows of Y"),
         ({"out": np.ones((2, 3), dtype=np.int64)}, "out must be float64, rows of X x rows of Y"),
     ],
@@ -133,15 +112,9 @@ def test_sparse_refuses_what_does_not_fit(changed: dict[str, Any], rule: str) ->
 
 
 @pytest.mark.parametrize("function", [dense, sparse])
-@pytest.mark.parametrize("out", [np.ones(6), np.ones((1, 2, 3)), None, [[0.0] * 3] * 2])
-def test_what_is_no_matrix_is_refused(function: Any, out: Any) -> None:
-    with pytest.raises(TypeError, match="incompatible function arguments"):
-        function(out=out)
-
-
-@pytest.mark.parametrize("function", [dense, sparse])
-def test_out_that_cannot_be_written_is_refused(function: Any) -> None:
-    out = np.ones((2, 3))
-    out.flags.writeable = False
-    with pytest.raises(TypeError, match="incompatible function arguments"):
-        function(out=out)
+def test_out_that_is_no_matrix_or_cannot_be_written_is_refused(function: Any) -> None:
+    read_only = np.ones((2, 3))
+    read_only.flags.writeable = False
+    for out in (np.ones(6), None, [[0.0] * 3] * 2, read_only):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            function(out=out)

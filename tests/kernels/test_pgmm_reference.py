@@ -29,8 +29,8 @@ def exact(x: Floats, y: Floats, p: int) -> float:
     return float(minima / maxima) if maxima else 1.0
 
 
-@given(pairs(), st.sampled_from([1, 2, 3, 20]))
-@settings(max_examples=30)
+@given(pairs(), st.sampled_from([1, 2, 20]))
+@settings(max_examples=20)
 def test_both_equal_exact_arithmetic(pair: tuple[Floats, Floats], p: int) -> None:
     X, Y = pair
     expected = np.array([[exact(x, y, p) for y in Y] for x in X])
@@ -40,8 +40,8 @@ def test_both_equal_exact_arithmetic(pair: tuple[Floats, Floats], p: int) -> Non
 
 
 @PATHS
-@given(pair=pairs(), p=POWERS)
-@settings(max_examples=60)
+@given(pair=st.one_of(pairs(), scaled_pairs()), p=POWERS)
+@settings(max_examples=80)
 def test_equal_on_any_numbers(path: float, pair: tuple[Floats, Floats], p: float) -> None:
     X, Y = pair
     expected = pgmm(X, Y, p)
@@ -49,19 +49,8 @@ def test_equal_on_any_numbers(path: float, pair: tuple[Floats, Floats], p: float
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_pgmm, "DENSE_ENOUGH", path)
         assert_promised(pgmm_kernel(sparse.csr_array(X), Y, p=p), expected)
-        assert_promised(pgmm_kernel(sparse.csr_array(X), p=p), pgmm(X, X, p))
-
-
-@PATHS
-@given(pair=scaled_pairs(), p=POWERS)
-@settings(max_examples=60)
-def test_equal_whatever_the_scales_of_the_rows(path: float, pair: tuple[Floats, Floats], p: float) -> None:
-    X, Y = pair
-    expected = pgmm(X, Y, p)
-    assert_promised(pgmm_kernel(X, Y, p=p), expected)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_pgmm, "DENSE_ENOUGH", path)
         assert_promised(pgmm_kernel(X, sparse.csr_array(Y), p=p), expected)
+        assert_promised(pgmm_kernel(sparse.csr_array(X), p=p), pgmm(X, X, p))
 
 
 @pytest.mark.parametrize("p", [0.01, 1.0, 80.0, 1000.0])

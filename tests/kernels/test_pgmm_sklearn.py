@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.model_selection import train_test_split
@@ -39,20 +38,3 @@ def test_pairwise_kernels_pair_by_pair(p: int) -> None:
     np.testing.assert_allclose(
         pairwise_kernels(A, B, metric=pgmm_kernel, p=p, n_jobs=2), pgmm_kernel(A, B, p=p), rtol=1e-14
     )
-
-
-@pytest.mark.parametrize("csr", [sparse.csr_matrix, sparse.csr_array])
-def test_pairwise_kernels_of_csr_with_the_item_of_each_pair(csr: Any) -> None:
-    A = random_rows(9, 7, density=0.4)
-
-    def kernel(x: Any, y: Any) -> float:
-        return float(pgmm_kernel(x, y, p=2).item())
-
-    np.testing.assert_allclose(pairwise_kernels(csr(A), metric=kernel), pgmm_kernel(A, p=2), rtol=1e-14)
-
-
-def test_precomputed_kernel_where_symmetry_is_required() -> None:
-    K = pgmm_kernel(X_TRAIN, p=1.3)
-    np.testing.assert_array_equal(pairwise_kernels(K, metric="precomputed"), K)
-    labels = SpectralClustering(3, affinity="precomputed", random_state=0).fit_predict(K)
-    assert len(set(labels)) == 3

@@ -220,7 +220,6 @@ def test_a_process_killed_while_saving_leaves_the_old_index_or_the_new_one(tmp_p
         assert os.waitpid(child, 0)[1] == signal.SIGKILL
         index = GCWSIndex.load(folder)
         n_old += index.n_samples_fit_ == 200
-        assert_same(index, old if index.n_samples_fit_ == 200 else new)
         assert saved(index, folder) == (before if index.n_samples_fit_ == 200 else after)  # left-overs are removed
     assert 0 < n_old < n_events
 

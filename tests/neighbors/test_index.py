@@ -11,11 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.cluster import DBSCAN
-from sklearn.manifold import TSNE
-from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import KNeighborsTransformer
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gcwsnet import GCWSHasher, _core, estimate_similarity, pgmm_kernel
@@ -69,25 +65,6 @@ def test_an_index_of_few_bits_finds_the_rows_with_most_equal_codes(bits: int) ->
     counts = equal_codes(np.asarray(index.codes(Q)), np.asarray(index.codes(X)))
     wanted = np.argsort(~ranks(counts), axis=1)[:, :10]
     np.testing.assert_array_equal(index.query(Q, 10).ids, wanted)
-
-
-@pytest.mark.parametrize("bits", [1, 3, 4])
-def test_bands_of_packed_codes_find_what_a_scan_does(bits: int) -> None:
-    queries = X[::25] * 1.1
-    settings: dict[str, Any] = {"bits": bits, "threshold": 0.7, "recall": 0.9999, "random_state": 3}
-    by_scan = GCWSIndex(512, method="scan", **settings).add(X).query_threshold(queries, 0.75)
-    by_bands = GCWSIndex(512, method="bands", **settings).add(X).query_threshold(queries, 0.75)
-    assert len(by_scan.ids) > len(queries)
-    np.testing.assert_array_equal(by_bands.ids, by_scan.ids)
-
-
-def test_zero_one_rows_have_the_jaccard_similarity() -> None:
-    rng = np.random.default_rng(0)
-    ones = (rng.random((200, 40)) < 0.4).astype(float)
-    jaccard = np.minimum(ones[:, None], ones).sum(2) / np.maximum(ones[:, None], ones).sum(2)
-    for p in (1.0, 3.0):
-        found = GCWSIndex(p=p).add(ones).query(ones, 5)
-        np.testing.assert_allclose(found.similarities, np.take_along_axis(jaccard, found.ids, axis=1))
 
 
 def reference(K: NDArray[np.float64], t: float) -> list[list[int]]:
@@ -227,18 +204,6 @@ def test_radius_neighbors_are_all_within_the_radius() -> None:
     own = index.radius_neighbors(radius=0.4, return_distance=False)
     assert len(own) == 500
     assert not any(i in rows for i, rows in enumerate(own))
-
-
-def test_the_graph_serves_clustering_and_t_sne() -> None:
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(4), 50)
-    rows = np.abs(np.repeat(rng.normal(0, 3, (4, 12)), 50, axis=0)) + 0.2 * rng.random((200, 12))
-    clusters = make_pipeline(GCWSIndex(n_neighbors=20), DBSCAN(metric="precomputed", eps=0.3)).fit_predict(rows)
-    assert adjusted_rand_score(y, clusters) > 0.95
-    picture = make_pipeline(
-        GCWSIndex(n_neighbors=31), TSNE(metric="precomputed", init="random", perplexity=10, random_state=0)
-    ).fit_transform(rows)
-    assert picture.shape == (200, 2)
 
 
 def test_frames_csr_and_arrays_can_be_mixed() -> None:

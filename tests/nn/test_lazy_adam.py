@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch import nn
 
-from gcwsnet import _core
 from gcwsnet.nn import GCWSNet, HashedLinear, LazyAdam
 
 K, BITS = 12, 5
@@ -114,17 +113,6 @@ def test_weight_decay_is_that_of_adamw(path: str) -> None:
         torch.testing.assert_close(one, two)
 
 
-def test_weight_decay_on_a_table_shrinks_what_occurred_by_the_factor() -> None:
-    layer = HashedLinear(2, 2, 3)
-    before = layer.weight.detach().clone()
-    optimizer = LazyAdam([layer.weight], lr=0.5, weight_decay=0.2)
-    (layer(torch.tensor([[1, 3]])) * 0).sum().backward()
-    optimizer.step()
-    expected = before.clone()
-    expected[[1, 7]] *= 0.9
-    torch.testing.assert_close(layer.weight.detach(), expected)
-
-
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize("reduction", [None, 3])
 def test_the_number_of_threads_changes_no_bit(n_threads: int, reduction: Any) -> None:
@@ -143,21 +131,6 @@ def test_the_number_of_threads_changes_no_bit(n_threads: int, reduction: Any) ->
         return layer.weight.detach()
 
     assert torch.equal(table_after(n_threads), table_after(1))
-
-
-def test_every_instruction_set_trains_to_the_same_bits(instruction_set: str) -> None:
-    tables = []
-    for name in (instruction_set, "baseline"):
-        _core.use_instruction_set(name)
-        torch.manual_seed(0)
-        layer = HashedLinear(K, BITS, 37, reduction=2)
-        optimizer = LazyAdam([layer.weight], lr=0.01, weight_decay=0.1)
-        for codes, target in batches(5):
-            optimizer.zero_grad()
-            (layer(codes) * target[:, :1]).square().sum().backward()
-            optimizer.step()
-        tables.append(layer.weight.detach())
-    assert torch.equal(*tables)
 
 
 def test_a_schedule_sets_the_rate() -> None:
@@ -306,18 +279,6 @@ def test_two_layers_may_share_a_table_though_their_sketches_differ() -> None:
     assert theirs.first.weight is theirs.second.weight
     train(ours, [LazyAdam([ours.first.weight], lr=0.01)], batches(5))
     train(theirs, [torch.optim.SparseAdam([theirs.first.weight], lr=0.01)], batches(5))
-    assert_same_weights(ours, theirs, atol=1e-5, rtol=1e-4)
-
-
-def test_other_parameters_may_have_another_optimizer() -> None:
-    ours, theirs = make_net(), make_net()
-    train(
-        ours,
-        [LazyAdam([table_of(ours)], lr=0.01), torch.optim.SGD(others_of(ours), lr=0.1)],
-        batches(10),
-    )
-    pair = [torch.optim.SparseAdam([table_of(theirs)], lr=0.01), torch.optim.SGD(others_of(theirs), lr=0.1)]
-    train(theirs, pair, batches(10))
     assert_same_weights(ours, theirs, atol=1e-5, rtol=1e-4)
 
 

@@ -1,7 +1,5 @@
 """The native sums by row and steps of Adam equal NumPy's to the bit, for any number of threads."""
 
-import sys
-import threading
 from typing import Any
 
 import numpy as np
@@ -11,6 +9,7 @@ from hypothesis import strategies as st
 
 from gcwsnet import _core
 from gcwsnet.hashing._count_sketch import bins_and_signs
+from tests.beside import another_thread_runs_during
 
 FACTORS: dict[str, Any] = {"rate": 0.01, "new_square": 0.25, "epsilon": 1e-6, "decay": 0.875}
 
@@ -177,31 +176,14 @@ def test_small_gradients_count_where_epsilon_is_zero(instruction_set: str) -> No
     np.testing.assert_array_equal(weight, expected[0])
 
 
-def other_thread_ran_during_the_check() -> bool:
-    """Check codes of which only the last is out of range, so that nothing but the check is done."""
+def test_other_threads_run_while_codes_are_checked() -> None:
+    """Of the codes only the last is out of range, so that nothing but the check is done."""
     codes = np.zeros((2**21, 16), dtype=np.uint32)
     codes[-1, -1] = 256
     rows = _core.CodeToRow(16, 8, 16 << 8, False, 0)
-    states: list[str] = []
 
     def check() -> None:
-        states.append("checking")
         with pytest.raises(ValueError, match=r"codes must be from 0 to 255 .*codes\[2097151, 15\] is 256"):
             _core.LookupsByRow(rows, codes, 1)
-        states.append("checked")
 
-    worker = threading.Thread(target=check)
-    worker.start()
-    ran_meanwhile = states == ["checking"]
-    worker.join()
-    return ran_meanwhile
-
-
-def test_other_threads_run_while_codes_are_checked() -> None:
-    """No thread of Python is made to let go of the GIL: the check must do so by itself."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(60)
-    try:
-        assert any(other_thread_ran_during_the_check() for _ in range(5))
-    finally:
-        sys.setswitchinterval(before)
+    assert another_thread_runs_during(check)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduction import EXPERIMENTS, Results, write_report
+from reproduction import EXPERIMENTS, Results
 from reproduction.report import report
 from reproduction.statements import FAILS
 from tests.browser import found_by
@@ -100,20 +100,6 @@ def test_a_statement_is_judged_on_each_kind_of_rows_alone(tmp_path: Path) -> Non
     assert failing("semg") == (own - 1, other)
 
 
-def test_an_explanation_follows_the_statements_that_it_explains() -> None:
-    _, _, failing = PAGE.read_text(encoding="utf-8").partition("<h2>What does not hold</h2>")
-    explained = 0
-    for name, experiment in EXPERIMENTS.items():
-        item = failing.partition(f'<a href="#{name}">')[2].partition("</li>")[0]
-        for statement in experiment.statements:
-            _, found, rest = item.partition(f'<span class="said">{html.escape(statement.text)}</span>')
-            if found:
-                explanation, _, _ = rest.partition("Our explanation:</em> ")[2].partition("</span>")
-                assert explanation == html.escape(statement.why)
-                explained += 1
-    assert explained > 20
-
-
 def test_every_statement_that_does_not_hold_has_an_explanation() -> None:
     committed = Results(PAGE.parents[1] / "reproduction" / "results")
     failing = [
@@ -136,16 +122,6 @@ def test_datasets_that_are_not_the_papers_are_marked(tmp_path: Path) -> None:
     assert "48 of 48 cases, from 33 to 33, median 33 points; cases: 48 on SEMG, derived." in text
     assert ">SEMG (derived), p = 1: b = 8, L = 1</text>" in text
     assert ">SEMG, p = 1: b" not in text
-
-
-def test_page_and_figures_are_written(made: Results, tmp_path: Path) -> None:
-    out = tmp_path / "docs" / "paper.html"
-    write_report(made, out)
-    assert out.read_text(encoding="utf-8") == report(made)
-    pictures = {path.name for path in (tmp_path / "docs" / "paper").iterdir()}
-    assert {"semg-p1.svg", "covtype-1.svg", "count-sketch-ratio.svg", "story-fourier.svg"} <= pictures
-    assert "pamap101-1.svg" not in pictures
-    assert not list(out.parent.glob(".*"))
 
 
 LOOK = """

@@ -11,7 +11,6 @@ from tests.reproduction.outcomes import outcome
 
 SETTINGS = gcws("semg", k=64, b=8, L=2)
 OTHER = gcws("semg", k=128, b=8, L=2)
-COMMITTED = Path(__file__).parents[2] / "reproduction" / "results"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -61,11 +60,6 @@ def test_a_result_under_the_name_of_other_settings_is_an_error(tmp_path: Path) -
         Results(tmp_path)
 
 
-def test_accuracies_on_the_way_are_those_of_the_first_checkpoint_from_there() -> None:
-    found = outcome(SETTINGS, 60.0, [10.0, 20.0, 30.0, 40.0])
-    assert [found.at(epoch) for epoch in (0.1, 0.25, 0.3, 1.0, 2.0)] == [10, 10, 20, 40, 60]
-
-
 def test_packing_and_unpacking_give_the_same_bytes_back(tmp_path: Path) -> None:
     runs = [EXPERIMENTS["semg-p1"].grid(True), EXPERIMENTS["zero-bit"].grid(True), [theorem("theorem1", size=7)]]
     single = single_files(tmp_path, *(outcome(one, 100 / 3, note="ä") for some in runs for one in some))
@@ -76,15 +70,6 @@ def test_packing_and_unpacking_give_the_same_bytes_back(tmp_path: Path) -> None:
     assert all(packed.get(one.settings) == one for one in single)
     packed.unpack()
     assert contents(tmp_path) == before
-
-
-def test_the_committed_results_are_as_packing_writes_them(tmp_path: Path) -> None:
-    before = contents(COMMITTED)
-    for name, content in before.items():
-        if name.endswith(".jsonl"):
-            (tmp_path / name).write_bytes(content)
-    Results(tmp_path).pack(experiment_of_runs())
-    assert contents(tmp_path).items() <= before.items()
 
 
 def test_a_line_may_not_repeat_the_settings_of_another(tmp_path: Path) -> None:

@@ -2,12 +2,8 @@
 
 from xml.etree import ElementTree
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from reproduction.charts import ORIGINAL, RED, Chart, Series, Style
-from reproduction.svg import scale_of, svg
+from reproduction.svg import svg
 
 NAMES = {"svg": "http://www.w3.org/2000/svg"}
 SERIES = (
@@ -35,12 +31,3 @@ def test_all_points_are_inside_the_frame() -> None:
     for circle in elements(text, "circle")[:3]:
         assert x < float(circle.get("cx", "")) < x + width
         assert y < float(circle.get("cy", "")) < y + height
-
-
-@pytest.mark.parametrize("log", [False, True])
-@given(values=st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=9))
-def test_every_number_has_a_place_and_ticks_are_in_range(values: list[float], log: bool) -> None:
-    scale = scale_of(values, 0, 100, log=log)
-    assert all(-1e-6 <= scale.place(value) <= 100 + 1e-6 for value in values)
-    assert all(scale.least <= tick * (1 + 1e-9) and tick <= scale.most * (1 + 1e-9) for tick in scale.ticks())
-    assert len(scale.ticks()) <= 12

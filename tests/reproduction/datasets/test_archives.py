@@ -21,14 +21,6 @@ def read(path: Path, *inside: str) -> list[bytes]:
     return found
 
 
-@pytest.mark.parametrize(
-    "content", [CONTENT, gzip.compress(CONTENT), b"", b"\x1f"], ids=["plain", "gzip", "empty", "short"]
-)
-def test_a_single_file_is_read_compressed_or_not(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(content)
-    assert read(tmp_path / "file") == [CONTENT if content[:2] == b"\x1f\x8b" else content]
-
-
 @pytest.mark.parametrize("above", ["", "folder/", "a/b c/", "/", "../../", "C:/"])
 def test_a_file_is_found_below_any_folder_and_nothing_is_written(above: str, tmp_path: Path) -> None:
     place = tmp_path / "deep" / "deeper"

@@ -1,13 +1,11 @@
 """The catalog agrees with the paper, with docs/datasets.md, with the docstring of `load`, and with itself."""
 
 import hashlib
-import re
 from pathlib import Path
 
 import pytest
-from sklearn.datasets import _covtype
 
-from reproduction.datasets._catalog import COVTYPE, DATASETS
+from reproduction.datasets._catalog import DATASETS
 from reproduction.datasets._load import NAMES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "datasets.md").read_text(encoding="utf-8")
@@ -34,30 +32,12 @@ def test_the_page_has_sizes_and_a_citation_for_every_name() -> None:
         assert sorted(len(row) for row in rows_of(name)) == ([2, 7] if name == "digits" else [2, 2, 4, 7])
 
 
-def test_the_page_names_files_in_the_order_in_which_they_are_looked_for() -> None:
-    for name in [name for name in DATASETS if not re.fullmatch(r"m-noise[2-6]", name)]:
-        (_, files) = next(row for row in rows_of(name) if len(row) == 2)
-        documented = [file for file in re.findall(r"`([^`]+)`", files) if file not in ("mnist", ".gz")]
-        expected = [file for file_set in DATASETS[name].file_sets for file in file_set.files]
-        if name == "semg1":
-            assert documented == expected[:1]
-        elif name == "mnist":
-            assert documented == [expected[0], *expected[5:]]
-        else:
-            assert documented == expected
-
-
 def test_the_page_has_the_urls_and_checksums_of_the_catalog() -> None:
     for name, info in DATASETS.items():
         (row,) = [row for row in rows_of(name) if len(row) == 4]
         assert info.published[0].urls[0] in row[1]
         function = (info.published[0].checksum or "none").split(":")[0]
         assert row[3] == {"sha256": "SHA-256", "sha1": "SHA-1", "none": "none"}[function]
-
-
-def test_the_checksum_of_covtype_is_that_of_scikit_learn() -> None:
-    assert f"sha256:{_covtype.ARCHIVE.checksum}" == COVTYPE.checksum
-    assert COVTYPE.urls == (_covtype.ARCHIVE.url,)
 
 
 PAPER = {

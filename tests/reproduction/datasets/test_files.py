@@ -61,14 +61,3 @@ def test_data_home_is_the_only_folder_that_is_searched(
         f"the dataset 'a' was not found: neither a.npz nor c.zip is in {folders['home']} (data_home); it was not "
         "downloaded because of download=False; put c.zip from https://example.org/c.zip there"
     )
-
-
-def test_all_folders_that_were_searched_are_named(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GCWSNET_DATA", str(tmp_path / "none"))
-    with pytest.raises(FileNotFoundError) as error:
-        find()
-    assert str(error.value) == (
-        f"the dataset 'a' was not found: neither a.npz nor c.zip is in {tmp_path / 'none'} (GCWSNET_DATA, which does "
-        f"not exist) or in {cache} (the cache folder); it was not downloaded because of download=False; put c.zip from "
-        "https://example.org/c.zip into one of these folders"
-    )

@@ -10,8 +10,6 @@ from zipfile import ZipFile
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.io import savemat
 
@@ -133,29 +131,12 @@ def written(save: Callable[..., None], **changed: Any) -> bytes:
 WRITTEN = [written(save) for save in SAVE]
 
 
-@pytest.mark.parametrize("save", SAVE)
-@pytest.mark.parametrize("dtype", ["bool", "u1", ">i4", "f2", "f4", ">f4", "f8"])
-def test_npz_arrays_are_read_as_they_were_stored(save: Callable[..., None], dtype: str, path: Path) -> None:
-    X = np.asfortranarray(GOOD["X_train"]).astype(dtype)
-    path.write_bytes(written(save, X_train=X, other=np.arange(3)))
-    found = read_npz(path, SHAPES)
-    assert list(found) == list(SHAPES)
-    assert found["X_train"].dtype == X.dtype
-    for name, array in {**GOOD, "X_train": X}.items():
-        assert np.array_equal(found[name], array)
-
-
 WRONG_NPZ: list[tuple[dict[str, Any], str]] = [
     ({"X_train": GOOD["X_train"][:4]}, r"X_train of PATH must have the shape \(5, 4\), got \(4, 4\)"),
-    ({"X_test": GOOD["X_test"][:, :3]}, r"X_test of PATH must have the shape \(3, 4\), got \(3, 3\)"),
-    ({"X_train": GOOD["X_train"].reshape(5, 2, 2)}, r"X_train of PATH must have the shape \(5, 4\), got \(5, 2, 2\)"),
     ({"y_test": GOOD["y_test"][:, np.newaxis]}, r"y_test of PATH must have the shape \(3,\), got \(3, 1\)"),
     ({"y_train": np.zeros(5)}, "y_train of PATH must hold integers, got the type float64"),
-    ({"y_train": np.full(5, "a")}, "y_train of PATH must hold integers, got the type <U1"),
     ({"X_train": np.ones((5, 4), complex)}, "X_train of PATH must hold real numbers, got the type complex128"),
-    ({"X_train": np.full((5, 4), "a")}, "X_train of PATH must hold real numbers, got the type <U1"),
     ({"X_test": np.full((3, 4), np.nan)}, r"every entry must be finite.*PATH: X_test\[0, 0\] is NaN"),
-    ({"X_test": np.full((3, 4), -1e300)}, r"every entry must be finite.*PATH: X_test\[0, 0\] is -infinity"),
 ]
 
 
@@ -200,22 +181,3 @@ def test_a_truncated_npz_file_is_an_error(content: bytes, path: Path) -> None:
         path.write_bytes(content[:length])
         with pytest.raises(ValueError, match=re.escape(str(path))):
             read_npz(path, SHAPES)
-
-
-@given(data=st.data())
-def test_a_damaged_npz_file_is_an_error_or_has_the_same_numbers(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    content = bytearray(data.draw(st.sampled_from(WRITTEN)))
-    for place in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=3)):
-        content[place] ^= data.draw(st.integers(1, 255))
-    path = tmp_path_factory.getbasetemp() / "damaged.npz"
-    path.write_bytes(content)
-    message, found = "", GOOD
-    try:
-        found = read_npz(path, SHAPES)
-    except ValueError as error:
-        message = str(error)
-    assert not message or str(path) in message
-    assert "\n" not in message
-    assert all(np.array_equal(found[name], array) for name, array in GOOD.items())

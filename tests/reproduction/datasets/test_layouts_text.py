@@ -9,15 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import array_shapes, arrays
-from numpy.typing import NDArray
 
 from reproduction.datasets import load
-from reproduction.datasets._archives import open_files
 from reproduction.datasets._catalog import DATASETS
-from reproduction.datasets._layouts import dailysports_files, read_table
+from reproduction.datasets._layouts import dailysports_files
 from tests.reproduction.datasets.layouts import assert_holds, resize, split_in_halves, tarred, text, zipped
 
 RNG = np.random.default_rng(0)
@@ -145,17 +140,6 @@ def test_rows_of_covtype_are_split_in_halves(file: str, cache: Path) -> None:
     assert "columns 10 to 53 are binary" in found.DESCR
 
 
-def test_numeric_columns_are_standardized_and_binary_ones_are_not(cache: Path) -> None:
-    write(cache, {"covtype.data": COVTYPE_LINES})
-    plain, found = load("covtype"), load("covtype", standardized=True)
-    mean, deviation = plain.X_train[:, :10].mean(axis=0), plain.X_train[:, :10].std(axis=0)
-    for part in ("X_train", "X_test"):
-        assert np.array_equal(found[part][:, 10:], plain[part][:, 10:])
-        assert np.allclose(found[part][:, :10], (plain[part][:, :10] - mean) / deviation, atol=1e-5)
-    assert found.DESCR.startswith(plain.DESCR)
-    assert "10 are standardized by the training rows, and 44 that hold only 0 and 1 are as they were" in found.DESCR
-
-
 WRONG_COVTYPE: list[tuple[bytes, str]] = [
     (COVTYPE_LINES.replace(b",", b";", 1), "line 1 must have 55 numbers, got 54"),
     (COVTYPE_LINES + b"1,2,3\n", "line 22 must have 55 numbers, got 3"),
@@ -205,28 +189,3 @@ def test_a_row_of_dailysports_is_a_segment_time_by_time(cache: Path) -> None:
     backwards = dict(reversed(list(SPORTS_FILES.items())))  # the order in the archive has no meaning
     write(cache, {SPORTS_ZIP: zipped(backwards)})
     assert_holds(load("dailysports"), split_in_halves(SEGMENTS.reshape(38, 5625), np.repeat(np.arange(19), 2)))
-
-
-def read(
-    content: bytes, n_columns: int, folder: Path, *, delimiter: str | None = None, nan_is_fine: bool = False
-) -> NDArray[np.float32]:
-    (folder / "table").write_bytes(content)
-    with open_files([folder / "table"], ()) as (file,):
-        return read_table(file, n_columns, delimiter=delimiter, nan_is_fine=nan_is_fine)
-
-
-@given(
-    table=arrays(np.float32, array_shapes(min_dims=2, max_dims=2, max_side=6), elements=st.floats(width=32)),
-    delimiter=st.sampled_from([None, ","]),
-)
-def test_float32_numbers_are_read_as_they_were_written(
-    table: NDArray[np.float32], delimiter: str | None, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.getbasetemp()
-    content = text(table, delimiter or " ")
-    if np.isinf(table).any():
-        with pytest.raises(ValueError, match=r"is -?infinity"):
-            read(content, table.shape[1], folder, delimiter=delimiter, nan_is_fine=True)
-        return
-    found = read(content, table.shape[1], folder, delimiter=delimiter, nan_is_fine=True)
-    assert np.array_equal(found, table, equal_nan=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from scipy.stats import kstest
 from sklearn.utils import Bunch
 from threadpoolctl import threadpool_limits
 
-from reproduction.datasets import _rebuild, load, make_mnist_image, make_mnist_noise
+from reproduction.datasets import _rebuild, make_mnist_image, make_mnist_noise
 
 LEVELS = range(1, 7)
 G = {1: 1.0, 2: 0.8, 3: 0.6, 4: 0.4, 5: 0.2, 6: 0.0}
@@ -171,16 +170,6 @@ def test_backgrounds_are_patches_with_enough_variance_each_drawn_once() -> None:
         assert (256 * row.astype(np.float64)).std() >= 45
 
 
-@pytest.mark.parametrize(("n_train", "n_test"), [(50, 120), (120, 50), (10, 200)])
-def test_no_pixel_is_in_patches_of_both_parts(n_train: int, n_test: int) -> None:
-    found = small_image(digits=BLANK, n_train=n_train, n_test=n_test)
-    seen: dict[str, set[tuple[int, int]]] = {}
-    for part in ("train", "test"):
-        corners = [corner(row) for row in found[f"X_{part}"]]
-        seen[part] = {(number, column + right) for number, _, column in corners for right in range(28)}
-    assert not seen["train"] & seen["test"]
-
-
 def test_the_images_of_seed_0_never_change() -> None:
     line, column = np.mgrid[:60, :80]
     picture = ((line * line * 7 + column * column * 13 + line * column * 5) % 256).astype(np.uint8)
@@ -188,24 +177,3 @@ def test_the_images_of_seed_0_never_change() -> None:
     assert found.y_train.tolist() == [0, 2]
     assert (found.X_train[:, :4] * 256).tolist() == [[73.0, 225.0, 147.0, 95.0], [29.0, 103.0, 203.0, 73.0]]
     assert (found.X_test[2, [0, 1, 28, 783]] * 256).tolist() == [55.0, 111.0, 0.0, 103.0]
-
-
-def test_the_photographs_of_scikit_learn_are_enough_for_the_sizes_of_the_paper(cache: Path) -> None:
-    pytest.importorskip("PIL")
-    y = np.arange(70_000) % 10
-    X = np.zeros((70_000, 784), dtype=np.uint8)
-    X[:, 400] = 25 * y
-    np.savez(cache / "mnist.npz", X_train=X[:60_000], y_train=y[:60_000], X_test=X[60_000:], y_test=y[60_000:])
-    found = load("m-image")
-    assert (found.X_train.shape, found.X_test.shape) == ((12_000, 784), (50_000, 784))
-    assert (found.y_train.dtype, found.X_train.dtype) == (np.int64, np.float32)
-    assert (found.name, found.origin) == ("m-image", "rebuilt")
-    assert np.all(found.X_test[:, 400] >= np.float32(25 / 256) * found.y_test)
-    assert "china.jpg and flower.jpg" in found.DESCR
-    assert "not the files of Larochelle" in found.DESCR
-    assert 0 <= found.X_test.min() < found.X_test.max() < 1
-    made = make_mnist_image(random_state=1)
-    assert not np.array_equal(made.X_train, found.X_train)
-
-
-X, y = random_digits(60)
