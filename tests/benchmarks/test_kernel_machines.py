@@ -26,6 +26,7 @@ def some_runs() -> list[Run]:
     return [*runs, run("churn", "XGBoost", 0, 99.0, 0.1), run("splice", "PGMM", 0, 90.0, 0.3)]
 
 
+@pytest.mark.slow
 def test_kernel_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("lightgbm")
     for one in some_runs():

@@ -165,6 +165,7 @@ def test_batch_size(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     assert [line.split(" | ")[:2] for line in lines[2:]] == [["| covtype", "100"], ["| mnist", "100"]]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("digits_for_all")
 def test_model_size(capsys: pytest.CaptureFixture[str]) -> None:
     lines = table_of("model-size", ["--rows", "300"], capsys)
@@ -212,6 +213,7 @@ def test_streams(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert all(path.stat().st_ino != before[path.name] for path in tmp_path.iterdir())  # written again, not added to
 
 
+@pytest.mark.slow
 def test_clicks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     ours = module_of("clicks").OURS
     some = ["--rows", "800", "--datasets", "clicks of the suite", "--learners", ours, "SGD"]

@@ -10,7 +10,6 @@ import bz2
 import csv
 import gzip
 import io
-import json
 import lzma
 import math
 import shutil
@@ -29,15 +28,12 @@ import pyarrow
 from scipy import sparse
 
 import gcwsnet
-from gcwsnet import GCWSHasher, _core
 from gcwsnet.files import DataError, read
-from gcwsnet.hashing.reference import gcws
 from tests.estimators.hostile import content, write
 from tests.fuzz.index import check_index, make_index
 from tests.fuzz.mutate import mutated_array, mutated_bytes, mutated_json
 from tests.fuzz.tables import check_table, make_table
 from tests.fuzz.written import FINE, check_codes, check_graph, make_codes, make_graph
-from tests.net.learners import THREE_CLASSES, begin, coded_rows, numbers, run
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 CSV_SEEDS = [
@@ -247,70 +243,6 @@ def check_model(data: bytes) -> str:
     return FINE
 
 
-def make_hash(random: Random) -> bytes:
-    """Return rows of extreme numbers and a power."""
-    rng = np.random.default_rng(random.randrange(2**32))
-    n, columns = int(rng.integers(1, 6)), int(rng.integers(1, 40))
-    rows = rng.choice([0.0, 1.0, -1.0, 5e-324, 1e-300, 1e300, -1.7e308, 3.4e38, 1e-40], (n, columns))
-    rows = np.where(rng.random((n, columns)) < 0.6, rng.normal(size=(n, columns)) * 10.0 ** rng.integers(-30, 30), rows)
-    p = random.choice([0.01, 0.5, 1.0, 2.0, 80.0, 1000.0])
-    numbers = [[float(one).hex() for one in row] for row in rows]
-    dtype = random.choice(["float64", "float32"])
-    return json.dumps({"rows": numbers, "p": p, "seed": random.randrange(2**64), "dtype": dtype}).encode()
-
-
-def check_hash(data: bytes) -> str:
-    """The samples are those of the reference, dense or CSR, on every instruction set and with any number of threads."""
-    given = json.loads(data)
-    rows = np.array([[float.fromhex(one) for one in row] for row in given["rows"]])
-    p, seed, dtype = given["p"], given["seed"], given["dtype"]
-    with np.errstate(over="ignore"):
-        rows = np.clip(rows, -3e38, 3e38).astype(dtype) if dtype == "float32" else rows
-    expected = gcws(rows, 20, p=p, seed=seed)
-    before = _core.instruction_set()
-    try:
-        for name in _core.instruction_sets():
-            _core.use_instruction_set(name)
-            for form in (np.asarray, sparse.csr_array):
-                hasher = GCWSHasher(20, p=p, random_state=seed, n_jobs=2).fit(form(rows))
-                for found, wanted in zip(hasher.samples(form(rows)), expected, strict=True):
-                    np.testing.assert_array_equal(found, wanted)
-    finally:
-        _core.use_instruction_set(before)
-    return FINE
-
-
-def make_step(random: Random) -> bytes:
-    """Return the settings of a few steps of training."""
-    hidden = [random.choice([1, 3, 8, 17]) for _ in range(random.randrange(4))]
-    given = {
-        "hidden": hidden,
-        "loss": random.choice(["cross_entropy", "squared_error", "absolute_error", "huber"]),
-        "optimizer": random.choice(["lazy", "adam"]),
-        "betas": [random.choice([0.0, 0.5, 0.9]), random.choice([0.9, 0.999])],
-        "weight_decay": random.choice([0.0, 0.01]),
-        "reduction": random.choice([None, 2, 5]),
-        "batch_size": random.choice([1, 7, 16, 64]),
-        "n_rows": random.choice([1, 50, 200]),
-        "weighted": random.random() < 0.5,
-        "seed": random.randrange(2**16),
-    }
-    return json.dumps(given).encode()
-
-
-def check_step(data: bytes) -> str:
-    """The native net learns what the same net on torch learns, up to the rounding of float32."""
-    given = json.loads(data)
-    targets = THREE_CLASSES if given["loss"] == "cross_entropy" else numbers(2, given["loss"])
-    rows = coded_rows(targets, given["n_rows"], weighted=given["weighted"], seed=given["seed"])
-    settings = {name: given[name] for name in ("optimizer", "weight_decay", "reduction", "batch_size")}
-    settings |= {"hidden": tuple(given["hidden"]), "betas": tuple(given["betas"])}
-    nets = [run(begin(targets, device=device, **settings), rows, epochs=1).net for device in ("cpu", "cpu:0")]
-    found, expected = (net.outputs(rows.X, n_jobs=1) for net in nets)
-    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
-    return FINE
-
-
 TARGETS = {
     "csv": Target(make_csv, check_csv),
     "table": Target(make_table, check_table),
@@ -318,8 +250,6 @@ TARGETS = {
     "archive": Target(make_archive, check_archive),
     "model": Target(make_model, check_model),
     "index": Target(make_index, check_index),
-    "hash": Target(make_hash, check_hash),
-    "step": Target(make_step, check_step),
     "codes": Target(make_codes, check_codes),
 }
 if find_spec("onnx") is not None and find_spec("onnxruntime") is not None:

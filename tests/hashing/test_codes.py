@@ -166,8 +166,6 @@ def test_a_number_of_codes_is_plain() -> None:
 def test_codes_of_different_origins_are_not_compared(other: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         estimate_similarity(codes_of(), codes_of(**other), bits=8)
-    with pytest.raises(ValueError, match=message):
-        estimate_similarity(codes_of(), codes_of(), codes_of(**other)[0], bits=8)
 
 
 def test_bits_must_be_those_of_the_codes() -> None:

@@ -14,7 +14,6 @@ from gcwsnet.hashing._hasher import one_hot
 RNG = np.random.default_rng(0)
 A = RNG.integers(0, 4, (5, 300), dtype=np.uint8)
 B = RNG.integers(0, 4, (3, 300), dtype=np.uint8)
-C = RNG.integers(0, 4, (2, 300), dtype=np.uint8)
 SKETCH = CountSketch(8, bits=2, random_state=0).fit(A)
 Z, W = SKETCH.transform(A), SKETCH.transform(B)
 
@@ -30,39 +29,13 @@ def test_shapes_follow_the_arguments() -> None:
     assert estimate_similarity(A[0], B, bits=2).shape == (3,)
     assert estimate_similarity(A, B[0], bits=2).shape == (5,)
     assert isinstance(estimate_similarity(A[0], B[0], bits=2), float)
-    assert estimate_similarity(A, B, C, bits=2).shape == (5, 3, 2)
-    assert estimate_similarity(A, B[1], C, bits=2).shape == (5, 2)
-    assert isinstance(estimate_similarity(A[0], B[0], C[0], bits=2), float)
 
 
-def test_each_estimate_is_that_of_its_rows() -> None:
-    three = estimate_similarity(A, B, C, bits=2)
-    for i, j, k in product(range(5), range(3), range(2)):
-        assert three[i, j, k] == pytest.approx(estimate_similarity(A[i], B[j], C[k], bits=2), abs=1e-12)
-
-
-@pytest.mark.parametrize(("arguments", "n_hashes"), [((A, B, C), None), ((A, A), None), ((Z, W), 300)])
+@pytest.mark.parametrize(("arguments", "n_hashes"), [((A, B), None), ((Z, W), 300)])
 def test_batches_change_nothing(arguments: Any, n_hashes: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = estimate_similarity(*arguments, bits=2, n_hashes=n_hashes)
     monkeypatch.setattr(_similarity, "BATCH", 1)
     np.testing.assert_array_equal(estimate_similarity(*arguments, bits=2, n_hashes=n_hashes), whole)
-
-
-@pytest.mark.parametrize("m", [2, 3, 4, 5])
-@pytest.mark.parametrize("n_codes", [8, 256])
-def test_mean_of_a_hash_is_one_if_all_samples_agree_and_else_zero(m: int, n_codes: int) -> None:
-    """Over all ways to give d different samples codes, exactly: the estimate has no bias."""
-    value = _similarity._values_of_distinct_counts(m, n_codes)
-    # Ways to fill exactly `distinct` codes with d samples, by the recursion of the occupancy problem.
-    ways = np.zeros(m + 2)
-    ways[0] = 1.0
-    for d in range(1, m + 1):
-        step = np.zeros(m + 2)
-        for distinct in range(1, d + 1):
-            stays, grows = distinct / n_codes, (n_codes - distinct + 1) / n_codes
-            step[distinct] = ways[distinct] * stays + ways[distinct - 1] * grows
-        ways = step
-        assert float(ways[: m + 1] @ value) == pytest.approx(1.0 if d == 1 else 0.0, abs=1e-12)
 
 
 def test_codes_of_different_integer_types_are_compared_as_numbers() -> None:
@@ -78,14 +51,13 @@ def test_equal_rows_have_similarity_one() -> None:
 @pytest.mark.parametrize(
     ("arguments", "bits", "error", "words"),
     [
-        ((A, B[:, :10]), 2, ValueError, r"as many hashes as each other, got \[10, 300\]"),
+        ((A, B[:, :10]), 2, ValueError, "as many hashes as each other, got 300 and 10"),
         ((A.astype(float), B), 2, TypeError, "codes must be integers, got the type float64; give sketches and one-hot"),
         ((A[np.newaxis], B), 2, ValueError, r"shape \(n, k\) or \(k,\).*got \(1, 5, 300\)"),
         ((A[:, :0], B[:, :0]), 2, ValueError, r"k of at least 1, got \(5, 0\)"),
         ((A, B), 0, ValueError, "bits must be from 1 to 32, got bits=0"),
         ((A, B), 40, ValueError, "bits must be from 1 to 32, got bits=40"),
         ((A, B), 2.0, TypeError, "bits must be an integer, got bits=2.0"),
-        ((A[0], A[0], A[0]), 1, ValueError, "codes of 1 bits tell at most 2 rows apart, got 3 arguments"),
     ],
 )
 def test_bad_input_is_named(arguments: tuple[np.ndarray, ...], bits: int, error: type, words: str) -> None:
@@ -154,8 +126,6 @@ def test_sketches_with_more_bins_than_memory_are_compared_all_the_same() -> None
         ((Z, W), None, TypeError, "n_hashes is needed for sketches: k, the number of codes that were sketched"),
         ((A, B), 300, TypeError, "n_hashes is for sketches; codes have as many hashes as columns, got n_hashes=300"),
         ((Z, B), 300, TypeError, "codes and sketches cannot be compared"),
-        ((A, B, W), None, TypeError, "codes and sketches cannot be compared"),
-        ((Z, W, W), 300, ValueError, "sketches are compared two at a time, got 3 arguments"),
         ((Z, W[:, :9]), 300, ValueError, "as many bins as each other, got 150 and 9"),
         ((Z, W), 0, ValueError, "n_hashes must be from 1 to 1048576, got n_hashes=0"),
         ((Z, W), 300.0, TypeError, "n_hashes must be an integer, got n_hashes=300.0"),

@@ -81,21 +81,6 @@ def test_binary_data_give_the_jaccard_similarity() -> None:
     assert np.all(error <= 4 * standard_error(jaccard) + 2**-15)
 
 
-def test_more_than_two_rows_at_once() -> None:
-    """The share of hashes on which all agree is the sum of minima over the sum of maxima, of all rows."""
-    rng = np.random.default_rng(7)
-    X = rng.lognormal(0, 0.7, (4, 20))
-    for rows in ([0, 1, 2], [0, 1, 2, 3]):
-        exact = X[rows].min(axis=0).sum() / X[rows].max(axis=0).sum()
-        for bits in (2, 4, 8):
-            codes = GCWSHasher(K, bits=bits, random_state=8).fit_transform(X)
-            estimate = estimate_similarity(*codes[rows], bits=bits)
-            assert abs(estimate - exact) < 0.01
-        i_star, t_star = GCWSHasher(K, random_state=8).fit(X).samples(X[rows])
-        share = np.mean(np.all((i_star == i_star[0]) & (t_star == t_star[0]), axis=0))
-        assert abs(share - exact) <= 4 * np.sqrt(exact * (1 - exact) / K)
-
-
 def test_zero_bit_is_biased_where_one_feature_dominates_and_t_bits_repair_it() -> None:
     """Near-duplicates with one dominating feature: i* agrees nearly always, (i*, t*) as often as the kernel says."""
     X = np.array([[10.0, 1.0, 1.0], [9.9, 1.0, 1.0]])

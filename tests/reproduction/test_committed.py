@@ -12,7 +12,7 @@ import pytest
 
 from reproduction import EXPERIMENTS, Results, write_report
 from reproduction.settings import SEEDED, key_of_all_seeds
-from reproduction.statements import NotMeasuredError
+from reproduction.statements import FAILS, NotMeasuredError
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -124,10 +124,12 @@ def test_nets_that_are_compared_have_the_same_number_of_seeds(name: str, committ
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_cases_of_a_statement_have_names_of_their_own(name: str, committed: Results) -> None:
+def test_cases_have_names_of_their_own_and_what_does_not_hold_has_an_explanation(name: str, committed: Results) -> None:
+    results = EXPERIMENTS[name].comparable(committed)
     for statement in EXPERIMENTS[name].statements:
+        assert statement.why or statement.verdict(results).state != FAILS, statement.text
         try:
-            cases = statement.cases(EXPERIMENTS[name].comparable(committed))
+            cases = statement.cases(results)
         except NotMeasuredError:
             continue
         names = Counter((*(one.settings["dataset"] for one in case.outcomes[:1]), case.what) for case in cases)

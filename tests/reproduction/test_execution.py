@@ -37,6 +37,7 @@ def test_a_stopped_grid_resumes_and_ends_with_the_same_numbers(tmp_path: Path) -
         assert one.result == other.result
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_same_as_one(tmp_path: Path) -> None:
     grid = [svm("digits", kernel="rbf", parameter=5.0, C=(1,)), theorem("theorem1", size=1)]  # quick to start: no torch
     lines: list[str] = []
