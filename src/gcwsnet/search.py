@@ -22,7 +22,7 @@ from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, as_floats, without_nan
 from gcwsnet.hashing._hasher import Hasher
-from gcwsnet.kernels._pgmm import pgmm_kernel
+from gcwsnet.kernels._exact import pgmm_kernel
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels, Targets
 from gcwsnet.net._trainer import Plan, Trainer, shuffled_epochs

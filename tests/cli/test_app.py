@@ -53,7 +53,7 @@ def test_an_error_of_the_program_is_not_hidden(tmp_path: Path, monkeypatch: pyte
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("gcwsnet.kernels._pgmm.pgmm_kernel", broken)
+    monkeypatch.setattr("gcwsnet.kernels._exact.pgmm_kernel", broken)
     (tmp_path / "rows.svm").write_text("1 1:1\n2 1:2\n")
     rows = str(tmp_path / "rows.svm")
     assert isinstance(RUNNER.invoke(app, ["kernel", rows, rows]).exception, ZeroDivisionError)

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from gcwsnet import pgmm_kernel
-from gcwsnet.kernels import _pgmm
+from gcwsnet.kernels import _exact
 
 from .matrices import DENSE_BLOCKS, SPARSE_CHUNKS, forms, random_rows
 
@@ -22,7 +22,7 @@ MIB = 1 << 20
 def test_dense_and_csr_on_either_side(
     monkeypatch: pytest.MonkeyPatch, path: float, density: float, signed: bool
 ) -> None:
-    monkeypatch.setattr(_pgmm, "DENSE_ENOUGH", path)
+    monkeypatch.setattr(_exact, "DENSE_ENOUGH", path)
     X = random_rows(40, 37, density=density, signed=signed)
     Y = random_rows(23, 37, density=density, signed=signed, seed=1)
     expected = pgmm_kernel(X, Y, p=1.5)
@@ -36,7 +36,7 @@ def test_dense_and_csr_on_either_side(
 def test_path_is_chosen_by_density(monkeypatch: pytest.MonkeyPatch, density: float) -> None:
     X = sparse.csr_array(random_rows(30, 40, density=density))
     other = "_fill_sparse" if density**2 > 0.15 else "_fill_dense"
-    monkeypatch.setattr(_pgmm, other, lambda *_: pytest.fail(f"{other} at density {density}"))
+    monkeypatch.setattr(_exact, other, lambda *_: pytest.fail(f"{other} at density {density}"))
     pgmm_kernel(X)
 
 
@@ -62,14 +62,14 @@ def peak_beside_the_result(*args: Any) -> int:
 
 
 def test_memory_is_the_result_and_a_few_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_pgmm, "BLOCK_BYTES", MIB)
+    monkeypatch.setattr(_exact, "BLOCK_BYTES", MIB)
     X = random_rows(1500, 600)
     for args in ((X,), (X, X.copy()), (sparse.csr_array(X),), (X.astype(np.float32), sparse.csr_array(X))):
         assert peak_beside_the_result(*args) < 6 * MIB
 
 
 def test_memory_of_sparse_rows_is_the_result_and_a_few_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_pgmm, "CHUNK_ENTRIES", 1 << 14)
+    monkeypatch.setattr(_exact, "CHUNK_ENTRIES", 1 << 14)
     X: Any = sparse.random_array((1500, 3000), density=0.02, rng=np.random.default_rng(0), format="csr")
     for args in ((X,), (X, X.copy()), (X, X.toarray()), (X.toarray(), X)):
         assert peak_beside_the_result(*args) < 150 << 14

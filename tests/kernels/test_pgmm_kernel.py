@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from scipy import sparse
 
 from gcwsnet import _core, gmm_kernel, pgmm_kernel
-from gcwsnet.kernels import _pgmm
+from gcwsnet.kernels import _exact
 
 from .matrices import DENSE_BLOCKS, POWERS, SPARSE_CHUNKS, Floats, assert_promised, forms, pairs, random_rows
 
@@ -72,7 +72,7 @@ def test_is_symmetric_from_zero_to_one_with_a_diagonal_of_one(
     path: float, pair: tuple[Floats, Floats], p: float
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_pgmm, "DENSE_ENOUGH", path)
+        patch.setattr(_exact, "DENSE_ENOUGH", path)
         for X in (np.vstack(pair), sparse.csr_array(np.vstack(pair))):
             K = pgmm_kernel(X, p=p)
             np.testing.assert_array_equal(K, K.T)

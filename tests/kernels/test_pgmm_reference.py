@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from gcwsnet import pgmm_kernel
-from gcwsnet.kernels import _pgmm
+from gcwsnet.kernels import _exact
 from gcwsnet.kernels.reference import pgmm
 
 from .matrices import DENSE_BLOCKS, POWERS, SPARSE_CHUNKS, Floats, assert_promised, pairs, random_rows, scaled_pairs
@@ -47,7 +47,7 @@ def test_equal_on_any_numbers(path: float, pair: tuple[Floats, Floats], p: float
     expected = pgmm(X, Y, p)
     assert_promised(pgmm_kernel(X, Y, p=p), expected)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_pgmm, "DENSE_ENOUGH", path)
+        patch.setattr(_exact, "DENSE_ENOUGH", path)
         assert_promised(pgmm_kernel(sparse.csr_array(X), Y, p=p), expected)
         assert_promised(pgmm_kernel(X, sparse.csr_array(Y), p=p), expected)
         assert_promised(pgmm_kernel(sparse.csr_array(X), p=p), pgmm(X, X, p))
@@ -93,11 +93,11 @@ def test_equal_in_blocks_of_any_size(
 ) -> None:
     X, Y = random_rows(19, 21, density=0.6), random_rows(17, 21, density=0.4, seed=1)
     expected = pgmm(X, X if y_form is None else Y, p)
-    monkeypatch.setattr(_pgmm, "DENSE_ENOUGH", path)
+    monkeypatch.setattr(_exact, "DENSE_ENOUGH", path)
     for block_bytes, rows_per_call, chunk_entries in [(1, 3, 1), (8 * 21 * 10, 7, 100), (8 * 21 * 19, 19, 10**6)]:
-        monkeypatch.setattr(_pgmm, "BLOCK_BYTES", block_bytes)
-        monkeypatch.setattr(_pgmm, "ROWS_PER_CALL", rows_per_call)
-        monkeypatch.setattr(_pgmm, "CHUNK_ENTRIES", chunk_entries)
+        monkeypatch.setattr(_exact, "BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr(_exact, "ROWS_PER_CALL", rows_per_call)
+        monkeypatch.setattr(_exact, "CHUNK_ENTRIES", chunk_entries)
         K = pgmm_kernel(x_form(X), p=p) if y_form is None else pgmm_kernel(x_form(X), y_form(Y), p=p)
         assert_promised(K, expected)
         assert y_form is not None or np.array_equal(K, K.T)

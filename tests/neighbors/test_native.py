@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gcwsnet import _core
-from gcwsnet.neighbors._settings import PackedCodes
+from gcwsnet.neighbors._index_settings import PackedCodes
 from tests.conftest import using_instruction_set
 from tests.neighbors.rows import band_keys, buckets, equal_codes, ranks
 

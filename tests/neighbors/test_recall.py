@@ -5,7 +5,7 @@ import pytest
 
 from gcwsnet import pgmm_kernel
 from gcwsnet.neighbors import Bands, GCWSIndex, band_recall
-from gcwsnet.neighbors._settings import choose_bands
+from gcwsnet.neighbors._index_settings import choose_bands
 from tests.neighbors.rows import clustered, pairs_of_similarity
 
 N = 4000

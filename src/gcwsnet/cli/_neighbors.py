@@ -92,7 +92,7 @@ def kernel(
     from gcwsnet.cli._display import writer_for
     from gcwsnet.hashing._gcws import GCWSHasher
     from gcwsnet.hashing._similarity import estimate_similarity
-    from gcwsnet.kernels._pgmm import pgmm_kernel
+    from gcwsnet.kernels._exact import pgmm_kernel
     from gcwsnet.tables._scaling import fit_scaling
 
     if not estimate:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gcwsnet import _sparse as sparse
 from gcwsnet._threads import one_blas_thread
 from gcwsnet._validation import BATCH_BYTES, Matrix, check_finite
-from gcwsnet.kernels._pgmm import kernel_of_checked
+from gcwsnet.kernels._exact import kernel_of_checked
 from gcwsnet.net._targets import Targets
 from gcwsnet.tables._coder import Coder
 

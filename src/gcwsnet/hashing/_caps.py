@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gcwsnet import _sparse as sparse
 from gcwsnet._validation import BATCH_BYTES, Matrix, as_floats
 from gcwsnet.hashing.elementary import F, exp, log_of_data
-from gcwsnet.kernels._pgmm import gmm_transform
+from gcwsnet.kernels._exact import gmm_transform
 
 POINTS = 1 << 63  # a table divides the whole numbers below it among the features
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from gcwsnet._keys import SALTS, keys
 from gcwsnet.hashing.elementary import F, log_of_data
 from gcwsnet.hashing.parameters import mix, parameters
-from gcwsnet.kernels._pgmm import gmm_transform
+from gcwsnet.kernels._exact import gmm_transform
 
 Samples = tuple[NDArray[np.int64], NDArray[np.int64]]
 NAN_BITS = np.uint32(0x7FC00000)  # stands for the t* of a row without non-zero entries

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from gcwsnet.kernels._pgmm import gmm_transform
+from gcwsnet.kernels._exact import gmm_transform
 
 
 def pgmm(X: ArrayLike, Y: ArrayLike, p: float = 1.0) -> NDArray[np.float64]:

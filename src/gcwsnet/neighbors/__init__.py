@@ -2,6 +2,6 @@
 
 from gcwsnet.neighbors._dedup import Deduplicator, Duplicates
 from gcwsnet.neighbors._index import GCWSIndex, Matches, Neighbors, Pairs
-from gcwsnet.neighbors._settings import Bands, band_recall
+from gcwsnet.neighbors._index_settings import Bands, band_recall
 
 __all__ = ["Bands", "Deduplicator", "Duplicates", "GCWSIndex", "Matches", "Neighbors", "Pairs", "band_recall"]

@@ -37,7 +37,7 @@ from gcwsnet.estimators._tensor_file import (
     require_array,
 )
 from gcwsnet.hashing.parameters import HASH_VERSION
-from gcwsnet.neighbors._settings import IndexSettings
+from gcwsnet.neighbors._index_settings import IndexSettings
 from gcwsnet.neighbors._store import Ids, Segment, Store
 from gcwsnet.tables._batch import canonical_csr
 

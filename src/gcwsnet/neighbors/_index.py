@@ -22,8 +22,8 @@ from gcwsnet._threads import n_threads
 from gcwsnet._validation import as_floats, check_choice, check_finite, check_integer, check_matrix, check_number
 from gcwsnet.hashing._hasher import Codes, Hasher, check_comparable
 from gcwsnet.neighbors._files import read_store, write_store
+from gcwsnet.neighbors._index_settings import Bands, IndexSettings
 from gcwsnet.neighbors._search import FetchRows, Search
-from gcwsnet.neighbors._settings import Bands, IndexSettings
 from gcwsnet.neighbors._store import Ids, Store, signs
 
 

@@ -17,8 +17,8 @@ from scipy.special import ndtri
 
 from gcwsnet import _core
 from gcwsnet._validation import as_floats, check_finite, check_matrix
-from gcwsnet.kernels._pgmm import pgmm_pairs
-from gcwsnet.neighbors._settings import LOSS_OF_ESTIMATES, Bands
+from gcwsnet.kernels._exact import pgmm_pairs
+from gcwsnet.neighbors._index_settings import LOSS_OF_ESTIMATES, Bands
 from gcwsnet.neighbors._store import Store, join_rows, signs, take_rows
 from gcwsnet.theory import similarity_variance
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gcwsnet import _core
-from gcwsnet.neighbors._settings import Bands, IndexSettings
+from gcwsnet.neighbors._index_settings import Bands, IndexSettings
 from gcwsnet.tables._batch import mark_canonical
 from gcwsnet.tables._encode import FNV_BASIS
 
