@@ -7,9 +7,9 @@ except ModuleNotFoundError as _error:
         raise
     raise ImportError("gcwsnet.nn needs torch, which is not installed; pip install 'gcwsnet[torch]'") from _error
 
-from gcwsnet.nn._boost import BoostMonitor, BoostRecord, boost
+from gcwsnet.nn._boost import boost
 from gcwsnet.nn._gcws_layer import GCWSLayer
 from gcwsnet.nn._hashed_linear import GCWSNet, HashedLinear
 from gcwsnet.nn._lazy_adam import LazyAdam
 
-__all__ = ["BoostMonitor", "BoostRecord", "GCWSLayer", "GCWSNet", "HashedLinear", "LazyAdam", "boost"]
+__all__ = ["GCWSLayer", "GCWSNet", "HashedLinear", "LazyAdam", "boost"]
