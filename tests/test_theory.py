@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import gcwsnet
 from gcwsnet import theory
@@ -51,10 +50,6 @@ def simulated_inner_products(x: np.ndarray, y: np.ndarray, n_bins: int, r: np.nd
 
 def signs(rng: Any, shape: tuple[int, int]) -> np.ndarray:
     return np.asarray(rng.choice([-1.0, 1.0], shape))
-
-
-def one_hot(codes: np.ndarray, bits: int) -> np.ndarray:
-    return np.asarray(codes[:, :, np.newaxis] == np.arange(2**bits), dtype=float).reshape(len(codes), -1)
 
 
 # Theorem 2
@@ -113,27 +108,6 @@ def test_inner_product_variance_takes_stacks_of_vectors() -> None:
     assert theory.inner_product_variance([0.1, 0.0], [0.1, 0.0], 7) == 0.0
 
 
-# Theorem 4
-
-
-@pytest.mark.parametrize("n_hashes", [1, 2, 50])
-@pytest.mark.parametrize("J", [0.0, 0.4, 1.0])
-def test_variances_of_theorem_4_add_up(J: float, n_hashes: int) -> None:
-    """The variance is the mean of the conditional variance and the variance of the conditional mean."""
-    a = np.arange(n_hashes + 1)
-    probability = stats.binom.pmf(a, n_hashes, theory.collision_probability(J, 3))
-    given = theory.count_sketch_conditional_variance(a, n_hashes, 10)
-    of_mean = probability @ (a / n_hashes) ** 2 - (probability @ a / n_hashes) ** 2
-    expected = theory.count_sketch_variance(J, 3, n_hashes, 10)
-    assert probability @ given + of_mean == pytest.approx(expected, rel=1e-9, abs=1e-15)
-
-
-def test_conditional_variance_is_theorem_3_for_one_hot_vectors() -> None:
-    x, y = one_hot(np.array([[0, 1, 2]]), 2)[0], one_hot(np.array([[0, 3, 2]]), 2)[0]
-    expected = theory.inner_product_variance(x, y, 5) / 3**2
-    assert theory.count_sketch_conditional_variance(2, 3, 5) == pytest.approx(expected)
-
-
 # R(b, J, m)
 
 
@@ -149,22 +123,6 @@ def test_ratio_at_the_ends() -> None:
     assert theory.count_sketch_ratio(8, 1.0, 16) == np.inf
     assert theory.count_sketch_ratio(32, 0.0, 1) == pytest.approx(1.0)
     assert theory.count_sketch_ratio(1, 0.0, 2) == pytest.approx(2 * (1 + 1 / 4) / (1 / 2))
-
-
-@pytest.mark.parametrize("bits", [1, 8, 32])
-def test_reduction_is_the_largest_that_keeps_the_ratio(bits: int) -> None:
-    J, ratio = np.array([0.0, 0.3, 0.99]), np.array([[0.01], [0.5], [3.0]])
-    m = theory.reduction_for_ratio(bits, J, ratio)
-    np.testing.assert_allclose(theory.count_sketch_ratio(bits, J, m), ratio + 0 * J, rtol=1e-12)
-    assert np.all(theory.count_sketch_ratio(bits, J, 1.001 * m) > ratio)
-
-
-def test_reduction_at_the_ends() -> None:
-    assert theory.reduction_for_ratio(8, 1.0, 0.5) == 0.0
-    assert theory.reduction_for_ratio(8, 0.5, 0.0) == 0.0
-    J = np.linspace(0, 1, 1001)
-    P = theory.collision_probability(J[np.argmax(theory.reduction_for_ratio(8, J, 0.1))], 8)
-    assert pytest.approx(np.sqrt(2) - 1, abs=0.002) == P
 
 
 # Theorem 5
@@ -224,13 +182,8 @@ def test_gmm_limit_at_the_ends() -> None:
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "collision_probability": (theory.collision_probability, {"J": 0.3, "bits": 8}),
     "similarity_variance": (theory.similarity_variance, {"J": 0.3, "bits": 8, "n_hashes": 64}),
-    "count_sketch_conditional_variance": (
-        theory.count_sketch_conditional_variance,
-        {"matches": 10, "n_hashes": 64, "n_bins": 256},
-    ),
     "count_sketch_variance": (theory.count_sketch_variance, {"J": 0.3, "bits": 8, "n_hashes": 64, "n_bins": 256}),
     "count_sketch_ratio": (theory.count_sketch_ratio, {"bits": 8, "J": 0.3, "m": 16}),
-    "reduction_for_ratio": (theory.reduction_for_ratio, {"bits": 8, "J": 0.3, "ratio": 0.25}),
     "rbf_kernel": (theory.rbf_kernel, {"rho": 0.3, "gamma": 2.0}),
     "rff_variance": (theory.rff_variance, {"rho": 0.3, "gamma": 2.0, "n_components": 64}),
     "nrff_variance": (theory.nrff_variance, {"rho": 0.3, "gamma": 2.0, "n_components": 64}),
@@ -269,7 +222,6 @@ def test_the_ends_of_the_ranges_give_sane_numbers(J: float, bits: int) -> None:
     assert theory.count_sketch_variance(J, bits, 1, 1) >= 0
     assert theory.count_sketch_variance(J, bits, 10**9, 2.0**60) >= 0
     assert theory.count_sketch_ratio(bits, J, 1) > 0
-    assert np.isfinite(theory.reduction_for_ratio(bits, J, 1e9))
     assert theory.count_sketch_variance(1.0, bits, 1, 1) == 0
 
 
@@ -288,15 +240,7 @@ def test_the_ends_of_the_ranges_give_sane_numbers(J: float, bits: int) -> None:
         ("similarity_variance", {"n_hashes": 0}, ValueError, "n_hashes must be finite and at least 1, got n_hashes=0"),
         ("count_sketch_variance", {"n_bins": 0.5}, ValueError, "n_bins must be finite and at least 1, got n_bins=0.5"),
         ("count_sketch_variance", {"n_bins": np.inf}, ValueError, "got n_bins=inf"),
-        (
-            "count_sketch_conditional_variance",
-            {"matches": [3, 65]},
-            ValueError,
-            "matches must be from 0 to n_hashes, got matches=65 with n_hashes=64",
-        ),
-        ("count_sketch_conditional_variance", {"matches": -1}, ValueError, "matches must be finite and at least 0"),
         ("count_sketch_ratio", {"m": 0}, ValueError, "m must be finite and above 0, got m=0"),
-        ("reduction_for_ratio", {"ratio": -0.1}, ValueError, "ratio must be finite and at least 0, got ratio=-0.1"),
         ("rff_variance", {"rho": -1.1}, ValueError, "rho must be from -1 to 1, got rho=-1.1; clip an estimate"),
         ("rbf_kernel", {"gamma": -1}, ValueError, "gamma must be finite and at least 0, got gamma=-1"),
         ("nrff_variance", {"gamma": np.inf}, ValueError, "gamma must be finite and at least 0, got gamma=inf"),

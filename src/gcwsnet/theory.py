@@ -19,14 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "collision_probability",
-    "count_sketch_conditional_variance",
     "count_sketch_ratio",
     "count_sketch_variance",
     "gmm_limit",
     "inner_product_variance",
     "nrff_variance",
     "rbf_kernel",
-    "reduction_for_ratio",
     "rff_variance",
     "similarity_variance",
 ]
@@ -124,35 +122,6 @@ def inner_product_variance(x: ArrayLike, y: ArrayLike, n_bins: ArrayLike, *, fou
     return _result((s - 1.0) * both + np.maximum(pairs, 0.0) / B)
 
 
-def count_sketch_conditional_variance(matches: ArrayLike, n_hashes: ArrayLike, n_bins: ArrayLike) -> Any:
-    """Return the variance that count-sketch alone gives the estimate of P_b, for rows with known codes (Theorem 4).
-
-    The estimate is <z, w> / k, where z and w are count-sketches of the one-hot vectors of the codes. Given the codes,
-    its mean is a / k and its variance (k**2 + a**2 - 2 a) / (B k**2). The paper has the variance of <z, w>, which is
-    k**2 times this.
-
-    Parameters
-    ----------
-    matches : int or array of int
-        a, the number of hashes on which the codes agree, from 0 to k.
-    n_hashes : int or array of int
-        k, at least 1.
-    n_bins : float or array
-        B, at least 1.
-
-    Examples
-    --------
-    >>> from gcwsnet.theory import count_sketch_conditional_variance
-    >>> count_sketch_conditional_variance([0, 128, 256], n_hashes=256, n_bins=4096).round(6)
-    array([0.000244, 0.000304, 0.000486])
-    """
-    a, k, B = _checked(matches=matches, n_hashes=n_hashes, n_bins=n_bins)
-    if np.any(a > k):
-        most, hashes = (np.broadcast_to(values, np.broadcast_shapes(a.shape, k.shape))[a > k][0] for values in (a, k))
-        raise ValueError(f"matches must be from 0 to n_hashes, got matches={most:.0f} with n_hashes={hashes:.0f}")
-    return _result((1.0 + a * (a - 2.0) / k**2) / B)
-
-
 def count_sketch_variance(J: ArrayLike, bits: ArrayLike, n_hashes: ArrayLike, n_bins: ArrayLike) -> Any:
     """Return the variance of the estimate of P_b from count-sketches of one-hot codes (Theorem 4).
 
@@ -221,42 +190,6 @@ def count_sketch_ratio(bits: ArrayLike, J: ArrayLike, m: ArrayLike) -> Any:
     agree, differ = _collision(J, b)
     with np.errstate(divide="ignore"):
         return _result(m * np.exp2(-b) / (agree * differ / (1.0 + agree**2)))
-
-
-def reduction_for_ratio(bits: ArrayLike, J: ArrayLike, ratio: ArrayLike) -> Any:
-    """Return the largest m for which R(b, J, m) is at most `ratio`: `count_sketch_ratio` solved for m.
-
-    m = ratio 2**b P_b (1 - P_b) / (1 + P_b**2). It is largest where P_b = sqrt(2) - 1. For a range of J, take the
-    smaller of the m of its two ends.
-
-    Parameters
-    ----------
-    bits : int or array of int
-        b, from 1 to 32.
-    J : float or array
-        The pGMM similarity, from 0 to 1.
-    ratio : float or array
-        R, at least 0.
-
-    Returns
-    -------
-    m : float or float64 array
-        Not rounded. Below 1 it says that even as many bins as the one-hot vector has columns are too few. It is 0
-        where no number of bins is enough: at J = 1, where R is infinite, and at ratio 0. It is always finite.
-
-    Examples
-    --------
-    By how much can vectors shrink, if count-sketch is to add at most a quarter of the variance?
-
-    >>> from gcwsnet.theory import reduction_for_ratio
-    >>> reduction_for_ratio([8, 12, 16], 0.5, ratio=0.25).round(1)
-    array([  12.8,  204.8, 3276.8])
-    >>> reduction_for_ratio(8, [0.1, 0.5, 0.9, 1.0], ratio=0.25).round(1)
-    array([ 5.9, 12.8,  3.2,  0. ])
-    """
-    b, J, R = _checked(bits=bits, J=J, ratio=ratio)
-    agree, differ = _collision(J, b)
-    return _result(R * np.exp2(b) * (agree * differ / (1.0 + agree**2)))
 
 
 def rbf_kernel(rho: ArrayLike, gamma: ArrayLike) -> Any:

@@ -254,7 +254,3 @@ TARGETS = {
 }
 if find_spec("onnx") is not None and find_spec("onnxruntime") is not None:
     TARGETS["graph"] = Target(make_graph, check_graph)
-if find_spec("distributed") is not None:
-    from tests.fuzz.partitions import check_partitions, make_partitions
-
-    TARGETS["partitions"] = Target(make_partitions, check_partitions)

@@ -100,8 +100,9 @@ def test_theorem_4_given_the_codes(bits: int, k: int, a: int, n_bins: int) -> No
         u, v = codes_with_matches(2000, k, a, bits, seed)
         sketch = CountSketch(n_bins=n_bins, bits=bits, random_state=seed).fit(u)
         products.append(inner_products(sketch.transform(u), sketch.transform(v)))
-    shares = np.concatenate(products) / k
-    assert holds(shares, a / k, theory.count_sketch_conditional_variance(a, k, n_bins))
+    # The one-hot vectors have k ones, of which a are in the same places.
+    one, other = np.repeat([1.0, 0.0], [k, k - a]), np.repeat([0.0, 1.0], [k - a, k])
+    assert holds(np.concatenate(products), a, theory.inner_product_variance(one, other, n_bins))
 
 
 PAIR = np.exp(np.random.default_rng(1).normal(size=(2, 12)) * [[1.0], [0.4]])

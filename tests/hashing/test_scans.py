@@ -33,7 +33,7 @@ def scanning_hasher(X: Any, n_hashes: int, scan: _core.Scan, **params: Any) -> G
 
 
 @given(X=matrices(), p=st.sampled_from(POWERS), k=st.integers(1, 40), repeat=st.sampled_from([1, 4, 7]))
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_equal_on_any_data(X: np.ndarray, p: float, k: int, repeat: int) -> None:
     """One row by one or in groups of sixteen, full and not."""
     rows = np.vstack([X] * repeat)

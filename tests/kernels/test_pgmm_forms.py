@@ -62,10 +62,10 @@ def peak_beside_the_result(*args: Any) -> int:
 
 
 def test_memory_is_the_result_and_a_few_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_exact, "BLOCK_BYTES", MIB)
-    X = random_rows(1500, 600)
+    monkeypatch.setattr(_exact, "BLOCK_BYTES", MIB // 4)
+    X = random_rows(750, 300)
     for args in ((X,), (X, X.copy()), (sparse.csr_array(X),), (X.astype(np.float32), sparse.csr_array(X))):
-        assert peak_beside_the_result(*args) < 6 * MIB
+        assert peak_beside_the_result(*args) < 6 * MIB // 4
 
 
 def test_memory_of_sparse_rows_is_the_result_and_a_few_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
