@@ -1,7 +1,6 @@
 """Count-sketch: bins, signs and sums of the specification, bit for bit; what scikit-learn users expect; bad input."""
 
 import hashlib
-import pickle
 import re
 import tracemalloc
 from pathlib import Path
@@ -14,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -296,14 +294,6 @@ def test_seeds_of_hasher_and_sketch_do_not_meet() -> None:
 )
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)
-
-
-def test_clone_and_pickle_keep_the_sketch() -> None:
-    sketch = CountSketch("8bit", bits=10, random_state=5).fit(CODES)
-    Z = sketch.transform(CODES)
-    assert_same(pickle.loads(pickle.dumps(sketch)).transform(CODES), Z)
-    assert_same(clone(sketch).fit(CODES).transform(CODES), Z)
-    assert len(pickle.dumps(sketch)) < 1000
 
 
 def test_random_state_is_the_seed_or_draws_one() -> None:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sklearn.datasets import load_digits
 from torch import nn
 
 from gcwsnet import GCWSHasher
-from gcwsnet.nn import GCWSLayer, LazyAdam, _gcws_layer
+from gcwsnet.nn import GCWSLayer, _gcws_layer
 from gcwsnet.nn._gcws_layer import TensorHasher
 
 ROWS = torch.from_numpy(np.random.default_rng(0).normal(size=(20, 6))).to(torch.float32)
@@ -37,19 +36,12 @@ def test_no_gradient_reaches_the_network() -> None:
     assert layer.linear.weight.grad is not None
 
 
-def test_a_state_dict_brings_the_hashes_along() -> None:
-    saved, loaded = GCWSLayer(6, 3, seed=2**64 - 1), GCWSLayer(6, 3, seed=1)
-    assert not torch.equal(saved.codes(ROWS), loaded.codes(ROWS))
-    loaded.load_state_dict(saved.state_dict())
-    assert torch.equal(saved.codes(ROWS), loaded.codes(ROWS))
-    assert torch.equal(saved(ROWS), loaded(ROWS))
-
-
 def test_a_state_dict_brings_the_settings_of_the_hashes_along() -> None:
-    saved = GCWSLayer(6, 3, n_hashes=16, bits=4, p=3.0, t_bits=2, encoding="lowbits", seed=5)
+    saved = GCWSLayer(6, 3, n_hashes=16, bits=4, p=3.0, t_bits=2, encoding="lowbits", seed=2**64 - 1)
     loaded = GCWSLayer(6, 3, n_hashes=16, bits=6)
     loaded.load_state_dict(saved.state_dict())
     assert torch.equal(saved.codes(ROWS), loaded.codes(ROWS))
+    assert torch.equal(saved(ROWS), loaded(ROWS))
     with pytest.raises(ValueError, match="a state of 16 hashes of 6 bits cannot be loaded into a layer of 8 hashes"):
         GCWSLayer(6, 3, n_hashes=8, bits=6).load_state_dict(saved.state_dict())
 
@@ -160,29 +152,3 @@ def test_embeddings_of_another_shape_are_an_error(shape: tuple[int, ...]) -> Non
 def test_wrong_sizes_are_errors() -> None:
     with pytest.raises(ValueError, match="in_features must be from 1"):
         GCWSLayer(0, 3)
-
-
-def test_repr_tells_what_it_was_made_with() -> None:
-    assert "in_features=6, n_hashes=256, bits=8, p=2" in repr(GCWSLayer(6, 3, p=2))
-
-
-def test_it_makes_much_of_a_network_that_has_hardly_learned() -> None:
-    """As in section 6 of the paper: embeddings of random weights are worth a lot."""
-    X, y = (torch.from_numpy(part) for part in load_digits(return_X_y=True))
-    torch.manual_seed(0)
-    hidden = nn.Sequential(nn.Linear(64, 100), nn.ReLU())
-    last = nn.Linear(100, 10)
-    with torch.no_grad():
-        embeddings = hidden(X.to(torch.float32))
-        before = (last(embeddings).argmax(1) == y)[1200:].float().mean().item()
-    layer = GCWSLayer(100, 10)
-    codes = layer.codes(embeddings)
-    optimizer = LazyAdam(layer.linear.parameters(), lr=0.003)
-    for batch in torch.randperm(1200).split(32):
-        loss = nn.functional.cross_entropy(layer.linear(codes[batch]), y[batch])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    with torch.no_grad():
-        after = (layer(embeddings).argmax(1) == y)[1200:].float().mean().item()
-    assert after > before + 0.4

@@ -14,7 +14,6 @@ from torch.nn import functional
 from gcwsnet import CountSketch, GCWSHasher, _core
 from gcwsnet.hashing._count_sketch import bins_and_signs
 from gcwsnet.nn import HashedLinear, _hashed_linear
-from gcwsnet.nn._table import CodeToRow
 
 CODE_TYPES = [torch.uint8, torch.uint16, torch.uint32, torch.int32, torch.int64]
 
@@ -131,27 +130,6 @@ def test_an_empty_batch_has_an_empty_output_and_no_gradient(path: str, monkeypat
     out.sum().backward()
     assert layer.weight.grad.to_dense().count_nonzero() == 0
     assert layer.bias.grad.count_nonzero() == 0
-
-
-@given(
-    seed=st.integers(0, 2**64 - 1), bits=st.integers(1, 12), n_hashes=st.integers(1, 9), n_rows=st.integers(1, 2**31)
-)
-def test_rows_of_codes_are_the_bins_and_signs_of_the_count_sketch(
-    seed: int, bits: int, n_hashes: int, n_rows: int
-) -> None:
-    codes = random_codes(11, n_hashes, bits, seed=seed % 1000)
-    positions = codes.numpy() + (np.arange(n_hashes) << bits)
-    bins, signs = bins_and_signs(seed, positions, n_rows)
-    code_to_row = CodeToRow(n_hashes, bits, n_rows, True, seed)
-    rows, signs_of_torch = code_to_row.rows_and_signs(codes)
-    np.testing.assert_array_equal(rows, bins)
-    np.testing.assert_array_equal(signs_of_torch, signs)
-    lookups = _core.LookupsByRow(code_to_row.native(), codes.numpy(), 1)
-    found, sums = np.empty((1, lookups.n_rows_used), dtype=np.int64), np.empty((lookups.n_rows_used, 1), np.float32)
-    lookups.row_sums(np.ones((11, 1), np.float32), found, sums, 1)
-    np.testing.assert_array_equal(found[0], np.unique(bins))
-    expected = np.bincount(np.unique(bins, return_inverse=True)[1].ravel(), weights=signs.ravel())
-    np.testing.assert_array_equal(sums[:, 0], expected)
 
 
 @pytest.mark.parametrize("reduction", [4, "8bit"])

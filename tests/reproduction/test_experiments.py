@@ -7,7 +7,6 @@ import pytest
 
 from reproduction import EXPERIMENTS
 from reproduction.execution import compute
-from reproduction.experiment import TABLE_1
 from reproduction.settings import as_in_paddle, first_layer, key, training_time
 from tests.reproduction.outcomes import outcome, results
 
@@ -31,34 +30,6 @@ def test_a_grid_has_no_run_twice_and_needs_only_the_datasets_that_are_named(name
         assert quick or used == set(experiment.datasets)
 
 
-def values(name: str, setting: str) -> set[object]:
-    return {settings[setting] for settings in EXPERIMENTS[name].grid(False) if setting in settings}
-
-
-@pytest.mark.parametrize(
-    ("name", "setting", "expected"),
-    [
-        ("semg-p1", "k", {64, 128, 256, 512}),
-        ("semg-p1", "b", {1, 2, 4, 8}),
-        ("semg-p1", "L", {1, 2, 3}),
-        ("semg-p1", "epochs", {5}),
-        ("covtype-100", "epochs", {100}),
-        ("covtype-1", "b", {2, 4, 8}),
-        ("covtype-1", "batch", {128}),
-        ("pamap101-1", "b", {1, 2, 4}),
-        ("dailysports", "b", {1, 2, 4, 8}),
-        ("t-bits", "t_bits", {0, 1, 2}),
-        ("t-bits", "p", {50.0, 80.0}),
-        ("last-layer", "H", {200, 400}),
-        ("last-layer", "k", {256}),
-        ("nrff", "k", {64, 128, 256, 512, 1024, 2048, 4096, 8192}),
-        ("nrff", "b", {1, 8}),
-    ],
-)
-def test_grids_are_those_of_the_paper(name: str, setting: str, expected: set[object]) -> None:
-    assert values(name, setting) == expected
-
-
 def test_all_that_the_abstract_covers_is_run_by_the_figures() -> None:
     others = {key(one) for name, other in EXPERIMENTS.items() if name != "abstract" for one in other.grid(False)}
     assert {key(one) for one in EXPERIMENTS["abstract"].grid(False)} <= others
@@ -68,14 +39,6 @@ def test_the_defaults_of_paddle_are_run_for_each_net_of_figures_1_and_8() -> Non
     runs = {key(one) for one in EXPERIMENTS["defaults"].grid(False)}
     figures = [one for name in ("semg-p1", "dailysports") for one in EXPERIMENTS[name].grid(False) if one["H"] != 400]
     assert runs == {key(as_in_paddle(one)) for one in figures}
-
-
-def test_best_p_of_the_paper_are_tried() -> None:
-    grid = EXPERIMENTS["table1"].grid(False)
-    for name, line in TABLE_1.items():
-        if line.p is not None:
-            tried = {one["parameter"] for one in grid if one["dataset"] == name and one["kernel"] == "pgmm"}
-            assert {1.0, line.p} <= tried
 
 
 @pytest.mark.parametrize(

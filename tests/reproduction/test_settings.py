@@ -1,7 +1,5 @@
 """Settings of runs, and the names of files that follow from them."""
 
-import pytest
-
 from reproduction import settings as settings_of
 
 
@@ -10,19 +8,6 @@ def test_equal_settings_have_one_name_in_any_order_and_others_have_another() -> 
     other = dict(reversed(one.items()))
     assert settings_of.key(one) == settings_of.key(other)
     assert len({settings_of.key({**one, name: 7}) for name in one} | {settings_of.key(one)}) == len(one) + 1
-
-
-@pytest.mark.parametrize(("L", "hidden"), [(1, ()), (2, (200,)), (3, (200, 100)), (4, (200, 100, 50))])
-def test_layers_are_those_of_the_paper(L: int, hidden: tuple[int, ...]) -> None:
-    assert settings_of.hidden_layers(settings_of.original("semg", L=L)) == hidden
-
-
-def test_settings_are_those_of_section_2() -> None:
-    covtype, other = (settings_of.gcws(name, k=64, b=8, L=2) for name in ("covtype", "semg"))
-    assert (covtype["batch"], other["batch"]) == (128, 32)
-    assert (covtype["standardized"], other["standardized"]) == (True, False)
-    assert other["learning_rate"] == 0.001
-    assert (other["t_bits"], other["encoding"], other["m"]) == (0, "lowbits", 1)
 
 
 def test_the_name_of_a_run_stays_so_that_stored_results_are_found() -> None:
