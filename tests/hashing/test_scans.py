@@ -1,5 +1,6 @@
 """Every way to scan a row gives the samples of the full scan and of the reference, on data made to hurt too."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from gcwsnet import GCWSHasher, _core
 from gcwsnet.hashing.elementary import log_of_data
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import gcws
+from tests.conftest import using_instruction_set
 from tests.hashing.hurtful import HURTFUL
 from tests.hashing.test_equals_reference import POWERS, assert_equal_to_reference, matrices
 
@@ -32,6 +34,12 @@ def scanning_hasher(X: Any, n_hashes: int, scan: _core.Scan, **params: Any) -> G
     return hasher
 
 
+@cache
+def samples_of_hurtful(name: str, p: float) -> tuple[np.ndarray, np.ndarray]:
+    """The samples of the reference, which all instruction sets and ways to scan are compared with."""
+    return gcws(HURTFUL[name], 35, p=p, seed=3)
+
+
 @given(X=matrices(), p=st.sampled_from(POWERS), k=st.integers(1, 40), repeat=st.sampled_from([1, 4, 7]))
 @settings(max_examples=50)
 def test_equal_on_any_data(X: np.ndarray, p: float, k: int, repeat: int) -> None:
@@ -47,7 +55,7 @@ def test_equal_on_any_data(X: np.ndarray, p: float, k: int, repeat: int) -> None
 def test_equal_on_data_made_to_hurt(name: str, p: float, scan: _core.Scan) -> None:
     X = HURTFUL[name]
     k = 35
-    i_star, t_star = gcws(X, k, p=p, seed=3)
+    i_star, t_star = samples_of_hurtful(name, p)
     hasher = scanning_hasher(X, k, scan, p=p, random_state=3)
     for form in (X, sparse.csr_array(X)):
         for found, expected in zip(hasher.samples(form), (i_star, t_star), strict=True):
@@ -61,12 +69,8 @@ def test_equal_on_data_made_to_hurt(name: str, p: float, scan: _core.Scan) -> No
 @pytest.mark.parametrize("p", [1.0, 20.0, 1e6])
 def test_generated_parameters_are_equal_on_data_made_to_hurt(name: str, p: float) -> None:
     X = HURTFUL[name]
-    i_star, t_star = gcws(X, 35, p=p, seed=3)
-    for found, expected in zip(
-        GCWSHasher(35, p=p, random_state=3, table_memory=0).fit(X).samples(sparse.csr_array(X)),
-        (i_star, t_star),
-        strict=True,
-    ):
+    samples = GCWSHasher(35, p=p, random_state=3, table_memory=0).fit(X).samples(sparse.csr_array(X))
+    for found, expected in zip(samples, samples_of_hurtful(name, p), strict=True):
         np.testing.assert_array_equal(found, expected)
 
 
@@ -81,7 +85,6 @@ def test_the_slack_of_the_reject_test_covers_rounding(value: float, n: int) -> N
     np.testing.assert_array_equal(found[1], t_star)
 
 
-@pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("n", [1, 11, 12, 13, 47, 48, 255, 256, 1023, 1024, 1025, 5000])
 def test_generated_parameters_are_equal_for_any_number_of_entries(n: int) -> None:
     rng = np.random.default_rng(n)
@@ -89,9 +92,12 @@ def test_generated_parameters_are_equal_for_any_number_of_entries(n: int) -> Non
     columns = np.stack([np.sort(rng.choice(D, n, replace=False)) for _ in range(3)])
     data = rng.lognormal(0, 2, (3, n)) * rng.choice([-1, 1], (3, n))
     X = sparse.csr_array((data.ravel(), columns.ravel(), np.arange(4) * n), shape=(3, D))
-    found = GCWSHasher(20, random_state=4, table_memory=0).fit(X).samples(X)
-    for result, expected in zip(found, gcws(X.toarray(), 20, seed=4), strict=True):
-        np.testing.assert_array_equal(result, expected)
+    samples = gcws(X.toarray(), 20, seed=4)
+    for name in _core.instruction_sets():
+        with using_instruction_set(name):
+            found = GCWSHasher(20, random_state=4, table_memory=0).fit(X).samples(X)
+        for result, expected in zip(found, samples, strict=True):
+            np.testing.assert_array_equal(result, expected)
 
 
 def test_rows_sorted_against_the_lists(scan: _core.Scan) -> None:
@@ -103,6 +109,7 @@ def test_rows_sorted_against_the_lists(scan: _core.Scan) -> None:
     assert_equal_to_reference(X, k, 1.0, 5, scan=scan)
 
 
+@cache
 def rows_on_the_edge_of_the_bound(D: int, k: int, p: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows of two entries that a sorted scan without slack gets wrong, and the hash in which it does.
 
