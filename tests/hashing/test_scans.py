@@ -127,7 +127,7 @@ def rows_on_the_edge_of_the_bound(D: int, k: int, p: float, seed: int) -> tuple[
         for hash_number in range(k):
             r_j, offset_j, beta_j, s_j, a_j = (q[:, hash_number] for q in (r, offset, beta, s, a))
             place = np.argsort(np.argsort(s_j, kind="stable"))
-            # The bound is looked at before every fourth place.
+            # The bound is checked before every fourth place.
             for later in np.flatnonzero((a_j < s_j - M) & (place % 4 == 0) & (place > 0)):
                 t = np.ceil((offset_j - (s_j[later] - M)) / r_j)
                 earlier_a = offset_j - r_j * t

@@ -1,4 +1,4 @@
-"""Index files of strangers, whose checksums are right: what does not fit is a ValueError that names it."""
+"""Untrusted index files, whose checksums are right: what does not fit is a ValueError that names it."""
 
 import hashlib
 import json
