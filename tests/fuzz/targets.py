@@ -31,6 +31,7 @@ import gcwsnet
 from gcwsnet.files import DataError, read
 from tests.estimators.hostile import content, write
 from tests.fuzz.index import check_index, make_index
+from tests.fuzz.learning import check_threads, check_weights, make_threads, make_weights
 from tests.fuzz.mutate import mutated_array, mutated_bytes, mutated_json
 from tests.fuzz.tables import check_table, make_table
 from tests.fuzz.written import FINE, check_codes, check_graph, make_codes, make_graph
@@ -251,6 +252,12 @@ TARGETS = {
     "model": Target(make_model, check_model),
     "index": Target(make_index, check_index),
     "codes": Target(make_codes, check_codes),
+    "weights": Target(make_weights, check_weights),
+    "threads": Target(make_threads, check_threads),
 }
 if find_spec("onnx") is not None and find_spec("onnxruntime") is not None:
     TARGETS["graph"] = Target(make_graph, check_graph)
+if find_spec("distributed") is not None:
+    from tests.fuzz.partitions import check_partitions, make_partitions
+
+    TARGETS["partitions"] = Target(make_partitions, check_partitions)
