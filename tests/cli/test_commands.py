@@ -188,7 +188,7 @@ def test_a_stream_gives_the_model_of_partial_fit(files: Path, tmp_path: Path) ->
     X, y = load_svmlight_file(str(files / "train.svm"), n_features=64)
     model = gcwsnet.GCWSNetClassifier(32, hidden=(16,), p=1.0, scale="minmax", random_state=0)
     model.partial_fit(X, y, classes=range(10))
-    assert model.trainer_.net.is_averaging
+    assert model.trainer_.net.averaging == "recent"
     np.testing.assert_array_equal(gcwsnet.load(tmp_path / "m").predict_proba(X), model.predict_proba(X))
 
 

@@ -73,7 +73,7 @@ def test_learning_that_fails_leaves_settings_and_averages_as_they_were(
     for model, before in zip((stream, fitted), expected, strict=True):
         np.testing.assert_array_equal(model.predict_proba(X), before)
         assert model.trainer_.settings.batch_size == "auto"
-    assert (stream.trainer_.net.is_averaging, fitted.trainer_.net.is_averaging) == (True, False)
+    assert (stream.trainer_.net.averaging, fitted.trainer_.net.averaging) == ("recent", None)
 
 
 def test_training_that_diverges_is_an_error(three_classes: Rows) -> None:

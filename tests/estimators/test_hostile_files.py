@@ -119,8 +119,12 @@ def of_shape(shape: Any, dtype: type[Any], value: Any) -> NDArray[Any]:
         ("net", {"momentum.layers.0.weight": of_shape((32, 4), np.float32, 1)}, "momentum.layers.0.bias is missing"),
         ("ensemble", {"trainer.averages": [1, 2]}, "trainer.averages must be four numbers of rows"),
         ("ensemble", {"trainer.averages": [10**9, 0, 0, 0]}, "trainer.averages must be four numbers"),
-        ("ensemble", {"averages.0.taken": of_shape(3, np.int64, 1)}, "averages.0.taken must have the shape (32)"),
-        ("ensemble", {"averages.1.taken": of_shape(32, np.int64, 10**9)}, "hold numbers of rows up to"),
+        (
+            "ensemble",
+            {"averages.0.recent.taken": of_shape(3, np.int64, 1)},
+            "averages.0.recent.taken must have the shape (32)",
+        ),
+        ("ensemble", {"averages.1.recent.taken": of_shape(32, np.int64, 10**9)}, "hold numbers of rows up to"),
         ("ensemble", {"net.1.layers.0.bias": None}, "net.1.layers.0.bias is missing"),
         (
             "ensemble",

@@ -53,7 +53,7 @@ def test_a_stream_that_stays_as_it_is_is_averaged() -> None:
     noisy = np.where(np.random.default_rng(0).random(6000) < 0.2, (y + 1) % 5, y)
     model = small()
     hits(model, X, noisy, classes=range(5))
-    assert model.trainer_.net.predicts_with in ("recent", "average")
+    assert model.trainer_.net.predicts_with == "recent"
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,8 @@ def test_a_model_of_a_stream_predicts_with_its_averages(tmp_path: Path) -> None:
     model = GCWSNetClassifier(hidden=(8,), **{**SMALL, "epochs": "auto"})
     for first in range(0, 1500, 300):
         model.partial_fit(X[first : first + 300], Y[first : first + 300], classes=np.arange(10))
-    assert model.trainer_.net.is_averaging
+    assert model.trainer_.net.averaging == "recent"
+    model.trainer_.net.predicts_with = "recent"
     assert_same(model, X, tmp_path)
 
 

@@ -75,7 +75,7 @@ def test_averaged_weights_are_better_than_the_last_ones_and_as_good_as_a_falling
         for first in range(0, 4000, 100):
             rows = slice(first, first + 100)
             stream.partial_fit(X[rows], y[rows], classes=[False, True])
-        stream.trainer_.net.predicts_with = "average"
+        stream.trainer_.net.predicts_with = "recent"
         scores["averaged"].append(stream.score(X[4000:], y[4000:]))
         scores["falling"].append(model.fit(X[:4000], y[:4000]).score(X[4000:], y[4000:]))
         stream.trainer_.net.stop_averaging()
@@ -103,24 +103,24 @@ def test_a_loaded_stream_predicts_the_same_and_goes_on(optimizer: bool, three_cl
 def test_without_averaging_the_last_weights_predict(three_classes: Rows) -> None:
     X, y = three_classes
     model = small(average=False).partial_fit(X, y, classes=np.unique(y))
-    assert not model.trainer_.net.is_averaging
+    assert model.trainer_.net.averaging is None
     averaged = small().partial_fit(X, y, classes=np.unique(y))
     for name, last in model.trainer_.net.weights().items():
         np.testing.assert_array_equal(last, averaged.trainer_.net.weights()[name])
-    averaged.trainer_.net.predicts_with = "average"
+    averaged.trainer_.net.predicts_with = "recent"
     assert (model.predict_proba(X) != averaged.predict_proba(X)).any()
 
 
 def test_a_fit_has_no_averages_and_partial_fit_after_it_begins_with_its_weights(three_classes: Rows) -> None:
     X, y = three_classes
     model = small(epochs=3).fit(X[:500], y[:500])
-    assert not model.trainer_.net.is_averaging
+    assert model.trainer_.net.averaging is None
     score = model.score(X[:500], y[:500])
     model.partial_fit(X[500:], y[500:])
-    assert model.trainer_.net.is_averaging
+    assert model.trainer_.net.averaging == "recent"
     assert model.score(X[:500], y[:500]) > score - 0.02
     model.fit(X, y)
-    assert not model.trainer_.net.is_averaging
+    assert model.trainer_.net.averaging is None
 
 
 def test_a_regressor_averages_too() -> None:
@@ -132,7 +132,7 @@ def test_a_regressor_averages_too() -> None:
         model = GCWSNetRegressor(n_hashes=128, p=1.0, hidden=(50,), search="off", random_state=seed)
         for first in range(0, 4000, 500):
             model.partial_fit(X[first : first + 500], y[first : first + 500])
-        model.trainer_.net.predicts_with = "average"
+        model.trainer_.net.predicts_with = "recent"
         averaged = model.score(X[4000:], y[4000:])
         model.trainer_.net.stop_averaging()
         gains.append(averaged - model.score(X[4000:], y[4000:]))

@@ -95,7 +95,7 @@ def test_an_ensemble_is_taken_up_again_where_it_stopped(averaged: bool) -> None:
     run(trainer, second, **plan)
     for other in others:
         assert_array_equal(other.net.outputs(second.X, n_jobs=1), expected)
-        assert other.net.is_averaging == averaged
+        assert other.net.averaging == ("average" if averaged else None)
         assert content(run(other, second, **plan)) == content(trainer)
 
 

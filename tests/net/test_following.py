@@ -42,10 +42,12 @@ class SlowMean:
             self.mean, self.taken = self.at(row, seen), seen
 
 
-def trained_net(hidden: tuple[int, ...] = (8,), reduction: int | None = None, steps: int = 60) -> Any:
+def trained_net(
+    hidden: tuple[int, ...] = (8,), reduction: int | None = None, steps: int = 60, mean: str = "recent"
+) -> Any:
     settings = TrainingSettings(hidden=hidden, reduction=reduction)
     net = make_net(settings, Labels(np.arange(3)), n_hashes=6, code_bits=4, seed=0)
-    net.start_averaging(0, recent=True)
+    net.start_averaging(0, mean)
     rng = np.random.default_rng(0)
     now = {name: value.astype(np.float64) for name, value in net.weights().items()}
     means, seen = now, 0
@@ -71,7 +73,7 @@ def trained_net(hidden: tuple[int, ...] = (8,), reduction: int | None = None, st
 def test_means_of_the_rows_that_are_picked_are_those_of_the_whole_table(
     hidden: tuple[int, ...], reduction: int | None, weights: str
 ) -> None:
-    net, _ = trained_net(hidden, reduction)
+    net, _ = trained_net(hidden, reduction, mean=weights)
     codes = np.random.default_rng(1).integers(0, 16, (40, 6)).astype(np.uint8)
     whole = net.cores[0].averaged(weights=weights).outputs(codes)
     np.testing.assert_array_equal(net.cores[0].outputs(codes, weights=weights), whole)
@@ -87,7 +89,7 @@ def test_the_mean_over_recent_rows_forgets_by_a_factor_for_each_row() -> None:
 def test_an_output_that_is_inserted_changes_no_other(hidden: tuple[int, ...]) -> None:
     net, _ = trained_net(hidden)
     codes = np.random.default_rng(1).integers(0, 4, (9, 6)).astype(np.uint8)
-    before = {which: net.outputs(codes, n_jobs=1, weights=which) for which in ("last", "recent", "average")}
+    before = {which: net.outputs(codes, n_jobs=1, weights=which) for which in ("last", "recent")}
     net.insert_output(1, Labels(np.arange(4)))
     for which, outputs in before.items():
         found = net.outputs(codes, n_jobs=1, weights=which)
@@ -102,7 +104,7 @@ def test_the_weights_with_the_lowest_recent_loss_predict() -> None:
     following = Following()
     following.begin(net, 100)
     codes, target = np.zeros((32, 6), dtype=np.uint8), np.zeros(32, dtype=np.int64)
-    outputs = {which: net.outputs(codes, n_jobs=1, weights=which) for which in ("last", "recent", "average")}
+    outputs = {which: net.outputs(codes, n_jobs=1, weights=which) for which in ("last", "recent")}
     losses = {which: sum(net._row_losses(found, target)) for which, found in outputs.items()}
     following.compare(net, codes, target, 1)
     assert net.predicts_with == min(losses, key=losses.__getitem__)
@@ -114,7 +116,7 @@ def test_outputs_and_losses_of_one_call_are_those_of_several(temperature: float)
     net.targets = Labels(np.arange(3), temperature)
     codes = np.random.default_rng(1).integers(0, 16, (7, 6)).astype(np.uint8)
     target = np.arange(7, dtype=np.int32) % 3
-    weights = ["average", "last", "recent"]
+    weights = ["recent", "last"]
     outputs, losses = net.scored(codes, target, weights, n_jobs=1)
     expected_outputs, expected_losses = Net.scored(net, codes, target, weights, n_jobs=1)
     np.testing.assert_array_equal(outputs, expected_outputs)
@@ -125,7 +127,7 @@ def test_rows_that_come_one_by_one_are_compared_every_fourth_time() -> None:
     net, _ = trained_net()
     trainer = Trainer(net)
     rows = Batch(np.zeros((1, 6), dtype=np.uint8), np.zeros(1, dtype=np.int64))
-    _, losses = net.scored(rows.X, np.zeros(1, dtype=np.int64), ["last", "recent", "average"], n_jobs=1)
+    _, losses = net.scored(rows.X, np.zeros(1, dtype=np.int64), ["last", "recent"], n_jobs=1)
     for _ in range(4):
         trainer.follow(rows)
         assert trainer.following is not None

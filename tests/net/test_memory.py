@@ -35,16 +35,16 @@ def test_weights_and_moments_ask_for_memory(
         net(betas=betas)
 
 
-@pytest.mark.parametrize(("recent", "n_tables"), [(False, 2), (True, 3)])
+@pytest.mark.parametrize(("mean", "n_tables"), [("average", 2), ("recent", 1)])
 def test_averages_ask_for_memory_and_nothing_is_averaged_without(
-    recent: bool, n_tables: int, monkeypatch: pytest.MonkeyPatch
+    mean: str, n_tables: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = net()
     available(monkeypatch, n_tables * TABLE - 1)
     message = "averages of a table of 65537 rows and 64 columns would take .*; use average=False"
     with pytest.raises(MemoryError, match=message):
-        made.start_averaging(0, recent=recent)
-    assert not made.is_averaging
+        made.start_averaging(0, mean)
+    assert made.averaging is None
     available(monkeypatch, n_tables * TABLE)
-    made.start_averaging(0, recent=recent)
-    assert made.is_averaging
+    made.start_averaging(0, mean)
+    assert made.averaging == mean

@@ -102,7 +102,7 @@ def test_a_state_that_is_not_resumable_has_the_weights_that_predict_and_no_more(
     assert {name.partition(".")[0] for name in arrays} == {"net"}
     assert "run" not in description
     other = Trainer.from_state(arrays, description)
-    assert not other.net.is_averaging
+    assert other.net.averaging is None
     np.testing.assert_array_equal(other.net.outputs(ROWS.X, n_jobs=1), trainer.net.outputs(ROWS.X, n_jobs=1))
     assert (other.rows_seen, other.epochs_seen, other.history) == (1000, 2, trainer.history)
 
@@ -227,11 +227,11 @@ def test_a_second_run_goes_on_with_the_epochs_of_the_first() -> None:
 
 def test_a_run_without_averages_drops_those_of_an_earlier_one() -> None:
     trainer = run(begin(), ROWS, averaged=True)
-    assert trainer.net.is_averaging
+    assert trainer.net.averaging == "average"
     trainer.start_run()
     run(trainer, ROWS)
-    assert not trainer.net.is_averaging
-    assert not run(begin(average=False), ROWS, averaged=True).net.is_averaging
+    assert trainer.net.averaging is None
+    assert run(begin(average=False), ROWS, averaged=True).net.averaging is None
 
 
 def test_ctrl_c_ends_a_run_between_two_steps_and_the_state_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:

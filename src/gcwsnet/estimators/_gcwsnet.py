@@ -610,8 +610,8 @@ class GCWSNetClassifier(UnmaskedScore, ClassifierMixin, BaseGCWSNet):
         rows, all epochs together, 32 for others, and 16 for streams.
     learning_rate : float or "auto", default="auto"
         The learning rate of Adam at the beginning. "auto" is 0.005 for a `fit` of at most 3,000 steps and 0.003 for
-        longer ones and for streams, with more than 256 hashes times the root of 256 / k; without hidden layers 0.01.
-        The paper's is 0.001.
+        longer ones, with more than 256 hashes times the root of 256 / k. For streams it is 0.003, with more than 64
+        hashes times the root of 64 / k. Without hidden layers it is 0.01. The paper's is 0.001.
     class_weight : dict, "balanced" or None, default=None
         Factors of the losses of the classes; those not in the dict have 1. "balanced" makes all classes weigh the
         same in `fit`.
@@ -628,10 +628,9 @@ class GCWSNetClassifier(UnmaskedScore, ClassifierMixin, BaseGCWSNet):
         Decoupled, as in AdamW. A stream of millions of single rows needs some, such as 0.001, or the weights grow and
         the accuracy falls slowly.
     average : bool, default=True
-        Whether predictions after `partial_fit` may be those of averaged weights: over recent rows, or over the last
-        half of the stream, or somewhat more. Where a stream stays as it is, that is as good as a rate that falls to
-        zero, and much better than the last weights; which of the three predict is decided by their recent losses. It
-        takes the memory of three more nets.
+        Whether predictions after `partial_fit` may be those of weights that are averaged over recent rows. Where a
+        stream stays as it is, they are better than the last weights; which of the two predict is decided by their
+        recent losses. It takes the memory of one more net.
     encoding : {"mixed", "lowbits"}, default="mixed"
         How samples become codes, see `GCWSHasher`.
     missing : {"auto", "error", "zero", "mean"}, default="auto"
@@ -644,10 +643,10 @@ class GCWSNetClassifier(UnmaskedScore, ClassifierMixin, BaseGCWSNet):
         How often in an epoch `history_` gets a record, or at which fractions of it; always at its end.
     early_stopping : bool, default=False
         Whether `fit` stops when the loss on held-out rows no longer falls. The learning rate is constant until then,
-        weights are averaged as in `partial_fit`, and the loss is that at the best temperature. With an `eval_set` the
-        first one decides, and the best weights are taken. Without one `validation_fraction` of the rows is held out;
-        a new net then learns from all rows, for as many epochs as were best, and `history_` is that of the net that
-        was stopped. With ``epochs="auto"`` there are at most 30 epochs.
+        weights are averaged over the last half of the rows, and the loss is that at the best temperature. With an
+        `eval_set` the first one decides, and the best weights are taken. Without one `validation_fraction` of the rows
+        is held out; a new net then learns from all rows, for as many epochs as were best, and `history_` is that of the
+        net that was stopped. With ``epochs="auto"`` there are at most 30 epochs.
     patience : int, default=5
         The epochs without a lower loss before early stopping.
     validation_fraction : float, default=0.1

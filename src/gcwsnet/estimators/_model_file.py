@@ -194,7 +194,7 @@ MODEL: Rules = {
             **dict.fromkeys(METRICS_OF_A_RUN, COUNTS),
         },
         "following?": {
-            "scores": {f"{name}?": number(0, np.finfo(np.float64).max) for name in (LAST, RECENT, AVERAGE)},
+            "scores": {f"{name}?": number(0, np.finfo(np.float64).max) for name in (LAST, RECENT)},
             "events": [{"rows": MANY, "event": TEXT, "*": PLAIN}],
         },
     },
@@ -463,7 +463,7 @@ def _arrays_of_member(
     if "averages" not in trainer:
         return
     recent = trainer["predicts_with"] == RECENT or has(f"averages.{member}{RECENT}.")
-    for which in ("older", "newer", RECENT) if recent else ("older", "newer"):
+    for which in (RECENT,) if recent else ("older", "newer"):
         yield from parameters(f"averages.{member}{which}.")
         _check_outputs(arrays, f"averages.{member}{which}.", list(shapes), n_hashes)
     clock = trainer["averages"][4]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet.net._net import AVERAGE, LAST, RECENT, Net
+from gcwsnet.net._net import LAST, RECENT, Net
 
 PIECE_ROWS, SCORED_ROWS = 256, 32
 """Rows are learned in pieces of at most 256; of each piece at most 32 rows are predicted before it is learned."""
@@ -41,10 +41,10 @@ class Following:
 
     def begin(self, net: Net, rows_seen: int) -> None:
         """Average the weights of a net, if its settings say so, and compare what may predict."""
-        if net.settings.average and not net.is_averaging:
-            net.start_averaging(rows_seen, recent=True)
+        if net.settings.average and net.averaging != RECENT:
+            net.start_averaging(rows_seen, RECENT)
             net.predicts_with = LAST
-        names = (LAST, RECENT, AVERAGE) if net.is_averaging else (LAST,)
+        names = (LAST, RECENT) if net.averaging == RECENT else (LAST,)
         if tuple(self.scores) != names:
             self.scores = dict.fromkeys(names, 0.0)
 
@@ -86,6 +86,5 @@ class Following:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Following:
         """Return what a state was made of."""
-        order = (LAST, RECENT, AVERAGE)
-        scores = {name: state["scores"][name] for name in order if name in state["scores"]}
+        scores = {name: state["scores"][name] for name in (LAST, RECENT) if name in state["scores"]}
         return cls(scores, state["events"])

@@ -20,7 +20,7 @@ Arrays = dict[str, NDArray[Any]]
 Result = TypeVar("Result")
 
 LAST, RECENT, AVERAGE = "last", "recent", "average"
-"""The weights as they are, their mean over recent rows, and that over the last half of a stream."""
+"""The weights as they are, their mean over recent rows, which a stream has, and that over the last half of a run."""
 TABLE = "layers.0.weight"
 """The name of the table of the first layer."""
 MAX_LOSS = 1e6
@@ -89,7 +89,7 @@ class Net:
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {"made_with": (self.settings, self.targets), "description": self.description()}
         state |= {"weights": _copies(self.weights()), "optimizer": _copies(self.optimizer_state())}
-        if self.is_averaging:
+        if self.averaging is not None:
             averages, rows = self.averages_state()
             state["averages"] = _copies(averages), rows
         state["predicts_with"] = self.predicts_with
@@ -271,33 +271,37 @@ class Net:
         return min(core.n_steps for core in self.cores)
 
     @property
-    def is_averaging(self) -> bool:
-        """Whether weights are averaged."""
-        return self.cores[0].is_averaging
+    def averaging(self) -> str | None:
+        """The mean of the weights that is kept, "recent" or "average"; None for none."""
+        core = self.cores[0]
+        return RECENT if core.has_recent_mean else AVERAGE if core.is_averaging else None
 
-    def start_averaging(self, rows_seen: int, *, recent: bool = False) -> None:
-        """Average the weights from here on, over the last half of the rows, or somewhat more, and predict with that.
+    def start_averaging(self, rows_seen: int, mean: str = AVERAGE) -> None:
+        """Average the weights from here on in one of two ways, and predict with that.
 
         Parameters
         ----------
         rows_seen : int
-            The rows learned so far. The weights as they are count as the mean over the second half of them.
-        recent : bool, default=False
-            Whether there is a mean over recent rows too.
+            The rows learned so far. For "average" the weights as they are count as the mean over the second half of
+            them.
+        mean : {"average", "recent"}, default="average"
+            Over the last half of the rows, or somewhat more; or over recent rows.
         """
         for core in self.cores:
-            means = 2 * (not core.is_averaging) + (recent and not core.has_recent_mean)
             table = core.weights()[TABLE]
             require_memory(
-                means * table.nbytes,
+                (1 if mean == RECENT else 2) * table.nbytes,
                 f"averages of a table of {table.shape[0]} rows and {table.shape[1]} columns",
                 "use average=False, a reduction, fewer bits or fewer hashes",
             )
+        self.stop_averaging()
+        for core in self.cores:
             core.rows_seen = rows_seen
-            core.start_averaging()
-            if recent and not core.has_recent_mean:
+            if mean == RECENT:
                 core.start_recent_mean(1 - 1 / RECENT_ROWS)
-        self._averaged, self.predicts_with = (None, []), AVERAGE
+            else:
+                core.start_averaging()
+        self.predicts_with = mean
 
     def stop_averaging(self) -> None:
         """Forget the averages: predict with the last weights."""
@@ -307,24 +311,24 @@ class Net:
 
     def averages_state(self) -> tuple[Arrays, list[int]]:
         """Return the averages and the numbers of rows that belong to them, the same for all cores."""
-        states = []
-        for core in self.cores:
-            arrays: Arrays = dict(core.averages())
-            if core.has_recent_mean:
-                arrays |= {f"recent.{name}": value for name, value in core.recent_mean().items()}
-            states.append(arrays)
+        if self.averaging == RECENT:
+            states = [{f"recent.{name}": value for name, value in core.recent_mean().items()} for core in self.cores]
+            return self._joined(states), [0, 0, 0, 0, self.cores[0].rows_seen]
+        states = [dict(core.averages()) for core in self.cores]
         return self._joined(states), [*self.cores[0].averaging_rows, self.cores[0].rows_seen]
 
     def load_averages(self, arrays: Arrays, rows: list[int]) -> None:
         """Take averages back."""
         start, older, newer, origin, clock = rows
-        Net.start_averaging(self, clock, recent=any("recent." in name for name in arrays))
+        is_recent = any("recent." in name for name in arrays)
+        Net.start_averaging(self, clock, RECENT if is_recent else AVERAGE)
         for number, core in enumerate(self.cores):
             own = self._of_core(number, arrays)
-            core.averaging_rows = start, older, newer, origin
-            _fill(core.averages(), {name: value for name, value in own.items() if not name.startswith("recent.")})
-            if core.has_recent_mean:
+            if is_recent:
                 _fill(core.recent_mean(), starting_with("recent.", own))
+            else:
+                core.averaging_rows = start, older, newer, origin
+                _fill(core.averages(), own)
 
     def insert_output(self, place: int, targets: Targets) -> None:
         """Make room for one more output in front of output number `place`, for targets that have one more."""

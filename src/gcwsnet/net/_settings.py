@@ -16,6 +16,8 @@ RATE_OF_FEW_STEPS, RATE_OF_MANY_STEPS, RATE_WITHOUT_HIDDEN_LAYERS = 5e-3, 3e-3, 
 
 FEW_STEPS = 3000
 
+HASHES_OF_THE_RATE_OF_A_STREAM = 64
+
 EPOCHS, THOROUGH_EPOCHS = (8, 3, 1), (20, 8, 3, 1)
 
 MAX_ROWS_OF_ALL_EPOCHS = 160_000
@@ -159,6 +161,12 @@ class TrainingSettings(TrainingParameters):
             return RATE_WITHOUT_HIDDEN_LAYERS
         rate = RATE_OF_FEW_STEPS if n_steps <= FEW_STEPS else RATE_OF_MANY_STEPS
         return rate * math.sqrt(256 / n_hashes) if n_hashes > 256 else rate
+
+    def rate_of_a_stream(self, n_hashes: int) -> float:
+        """Return the learning rate of a stream, which is constant; steps on single rows bear less with more hashes."""
+        rate = self.rate()
+        few = self.learning_rate != "auto" or not self.hidden or n_hashes <= HASHES_OF_THE_RATE_OF_A_STREAM
+        return rate if few else rate * math.sqrt(HASHES_OF_THE_RATE_OF_A_STREAM / n_hashes)
 
     def state(self) -> dict[str, Any]:
         """Return the settings as JSON can hold them."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from gcwsnet import _core
-from gcwsnet.net._net import Arrays, Net, diverged, mean_outputs
+from gcwsnet.net._net import AVERAGE, Arrays, Net, diverged, mean_outputs
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Targets
 from gcwsnet.nn._hashed_linear import GCWSNet
@@ -151,7 +151,7 @@ class TorchNet(Net):
         super().insert_output(place, targets)
         self._learners = []
 
-    def start_averaging(self, rows_seen: int, *, recent: bool = False) -> None:
+    def start_averaging(self, rows_seen: int, mean: str = AVERAGE) -> None:
         """Do nothing: only the native core averages weights."""
 
 

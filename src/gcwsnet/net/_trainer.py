@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gcwsnet._keys import EPOCH_ORDER, random_order
 from gcwsnet.net._following import COMPARED_SINGLE_ROWS, PIECE_ROWS, SCORED_ROWS, Following
 from gcwsnet.net._history import Clock, History, Record, RunningMetrics, append, history_from_state, history_state, thin
-from gcwsnet.net._net import Arrays, Net, make_net, net_from_state, starting_with
+from gcwsnet.net._net import AVERAGE, Arrays, Net, make_net, net_from_state, starting_with
 from gcwsnet.net._settings import SCHEDULES, TrainingSettings
 from gcwsnet.net._targets import Targets
 from gcwsnet.tables._batch import Batch, rebatched
@@ -243,7 +243,7 @@ class Run:
         self.trainer.following = None
         if not self.plan.averaged:
             net.stop_averaging()
-        elif net.settings.average and not net.is_averaging:
+        elif net.settings.average and net.averaging != AVERAGE:
             net.start_averaging(self.trainer.rows_seen)
 
     def count(self, rows: int) -> None:
@@ -516,7 +516,7 @@ class Trainer:
             outputs, found = following.compare(net, piece.X[some], target, n_jobs)
             self.predicted.add(outputs, target, np.array(found))
         batch_size = settings.rows_of_a_step(math.inf)
-        rates = np.full(-(-n // batch_size), settings.rate(math.inf, net.n_hashes))
+        rates = np.full(-(-n // batch_size), settings.rate_of_a_stream(net.n_hashes))
         steps_before = net.n_steps
         try:
             losses, outputs = net.train(piece.X, piece.y, piece.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
@@ -540,7 +540,7 @@ class Trainer:
         """Take steps on rows of a stream that have been counted before, as when their codes have changed."""
         assert rows.y is not None  # noqa: S101
         batch_size = self.settings.rows_of_a_step(math.inf)
-        rates = np.full(-(-rows.n_rows // batch_size), self.settings.rate(math.inf, self.net.n_hashes))
+        rates = np.full(-(-rows.n_rows // batch_size), self.settings.rate_of_a_stream(self.net.n_hashes))
         self.net.train(rows.X, rows.y, rows.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
 
     def follow_quietly(self, rows: Batch, *, n_jobs: int = 1) -> None:
@@ -617,7 +617,7 @@ class Trainer:
         }
         if not resumable:
             return arrays, description
-        if self.net.is_averaging:
+        if self.net.averaging is not None:
             averages, description["averages"] = self.net.averages_state()
             description["predicts_with"] = self.net.predicts_with
             arrays |= {f"averages.{name}": value for name, value in averages.items()}
