@@ -99,7 +99,7 @@ def test_texts_are_those_of_pandas_also_where_pyarrow_refuses_a_block(
     path.write_bytes(text.encode())
     expected = pd.read_csv(path, keep_default_na=False)
     assert len(expected) == len(given_fields)
-    with patch("gcwsnet.files._csv.line_blocks", lambda one, **more: line_blocks(one, block_bytes=block, **more)):
+    with patch("gcwsnet.files._csv.line_blocks", lambda one, **more: line_blocks(one, **more | {"block_bytes": block})):
         found = whole(read(path, columns=["n"], label="text"))
     assert found.X[:, 0].tolist() == expected["n"].tolist()
     assert found.y.astype(str).tolist() == expected["text"].astype(str).tolist()
@@ -148,7 +148,7 @@ def test_each_byte_behind_an_open_quote_is_looked_at_once() -> None:
 
 def test_rows_of_nothing_but_delimiters_are_rows(write: Write) -> None:
     path = write("a.tsv", "a\tb\n\t\n1\t2\n" + "\t\n" * 3)
-    with patch("gcwsnet.files._csv.line_blocks", lambda one, **more: line_blocks(one, block_bytes=3, **more)):
+    with patch("gcwsnet.files._csv.line_blocks", lambda one, **more: line_blocks(one, **more | {"block_bytes": 3})):
         assert whole(read(path, missing="zero")).X.tolist() == [[0, 0], [1, 2], [0, 0], [0, 0], [0, 0]]
 
 
@@ -170,7 +170,7 @@ def test_a_missing_number_is_missing_in_both_ways(value: str, other: str, write:
 def test_skipped_rows_have_their_numbers(tmp_path_factory: Any, lines: list[str], block: int) -> None:
     path = Path(tmp_path_factory.mktemp("csv")) / "a.csv"
     path.write_text("a,b\n0,0\n" + "\n".join(lines))
-    with patch("gcwsnet.files._csv.line_blocks", lambda one, **more: line_blocks(one, block_bytes=block, **more)):
+    with patch("gcwsnet.files._csv.line_blocks", lambda one, **more: line_blocks(one, **more | {"block_bytes": block})):
         batches = read(path, on_error="skip", batch_rows=2)
         n_rows = sum(batch.n_rows for batch in batches)
     invalid = [number for number, line in enumerate(lines, start=1) if line not in ("1,2", '"3",4')]

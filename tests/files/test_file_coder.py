@@ -28,7 +28,7 @@ def coder_of(X: Any, y: Any, task: str = "auto", **settings: Any) -> FileCoder:
     batches = read((X, y), batch_rows=64)
     given: dict[str, Any] = {"n_hashes": 16, "p": 2.0, "scale": "minmax", "relevance": 0}
     options = RunOptions(coder=CoderSettings(**given | settings), training=NET, task=task, seed=7)
-    return learn_from_files(batches, options)
+    return learn_from_files(batches, batches.survey(), options)
 
 
 def test_codes_are_those_of_preprocessing_and_hasher() -> None:
@@ -70,7 +70,9 @@ def test_preprocessing_and_p_are_selected_where_they_are_auto() -> None:
 def test_codes_are_those_of_all_nets() -> None:
     X, y = rows()
     alone = coder_of(X, y)
-    together = learn_from_files(read((X, y)), RunOptions(coder=alone.coder.settings, seed=7))
+    batches = read((X, y))
+    options = RunOptions(coder=alone.coder.settings, seed=7)
+    together = learn_from_files(batches, batches.survey(), options)
     assert together.coder.n_codes == 4 * 16
     codes = together.codes(X, None)
     assert codes.shape == (500, 64)
@@ -128,9 +130,10 @@ def test_a_state_gives_back_a_coder_with_the_same_codes_and_targets(labels: str 
 def test_a_coder_does_not_depend_on_the_batches_and_the_threads() -> None:
     X, y = rows()
     settings = CoderSettings(n_hashes=16)
-    found = [
-        learn_from_files(read((X, y), batch_rows=size), RunOptions(coder=settings, training=NET, seed=7, n_jobs=n_jobs))
-        for size, n_jobs in ((64, 1), (500, 2))
-    ]
+    found = []
+    for size, n_jobs in ((64, 1), (500, 2)):
+        batches = read((X, y), batch_rows=size)
+        options = RunOptions(coder=settings, training=NET, seed=7, n_jobs=n_jobs)
+        found.append(learn_from_files(batches, batches.survey(), options))
     assert found[0].state()[1] == found[1].state()[1]
     assert_array_equal(found[0].codes(X, 1), found[1].codes(X, 2))

@@ -8,7 +8,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -90,6 +90,23 @@ class TrainingDisplay(TrainingObserver):
             rest = f"the last checkpoint is {kept}: continue with --resume" if kept.exists() else "nothing was saved"
             print(f"gcwsnet: interrupted after {self._rows:,} rows; {rest}", file=sys.stderr)
 
+    def hold_out(self, n_rows: int, n_held_out: int, epochs: int) -> None:
+        """Say which rows the model learns from that is scored, and start a bar."""
+        if not self.quiet:
+            line = f"learning from {n_rows:,} rows, for a score on the {n_held_out:,} held-out ones"
+            print(line, file=sys.stderr)
+            self._start_bar(epochs * n_rows, 0)
+
+    def scored(self, score: dict[str, Any]) -> None:
+        """Print the score, and remove the bar."""
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None
+        self._rows, self._start = 0, time.perf_counter()
+        if not self.quiet:
+            found = [f"{label} {_number(score[name])}" for name, label in SCORES.items() if name in score]
+            print(f"held out: {', '.join(found)}; now learning from all rows", file=sys.stderr)
+
     def start(self, estimator: BaseGCWSNet, n_rows: int | None, epochs: int, done: int) -> None:
         """Print what was chosen, and start the bar."""
         if self.quiet:
@@ -163,6 +180,7 @@ class TrainingDisplay(TrainingObserver):
 
 
 SHORT = {
+    "train_": "train ",
     "last_label_accuracy": "last label",
     "predicted_": "pred. ",
     "mean_": "all ",
@@ -172,6 +190,7 @@ SHORT = {
 
 
 def _short(name: str) -> str:
+    name = f"train_{name}" if name in ("loss", "accuracy", "rmse", "auc") else name
     for long, short in SHORT.items():
         name = name.replace(long, short)
     return name
@@ -183,8 +202,11 @@ def _formatted(name: str, value: float | None) -> str:
     return f"{value:,.0f}" if name == "rows" else f"{value:.2f}" if name == "epoch" else f"{value:.4f}"
 
 
+SCORES = {"accuracy": "accuracy", "log_loss": "log loss", "auc": "AUC", "r2": "R2", "mae": "MAE", "rmse": "RMSE"}
+
+
 def summary(result: TrainingResult, out: Path) -> dict[str, Any]:
-    """Return the last metrics of a run by name."""
+    """Return what a run has learned and how good it is, by name."""
     estimator = result.estimator
     last: dict[str, float] = {}
     for name, history in estimator.history_.items():
@@ -192,11 +214,13 @@ def summary(result: TrainingResult, out: Path) -> dict[str, Any]:
         last |= {name: known[-1]} if known else {}
     values: dict[str, Any] = {
         "model": str(out),
-        "rows": estimator.n_rows_seen_,
+        "rows": estimator.n_rows_seen_ // max(1, estimator.n_epochs_seen_),
         "epochs": estimator.n_epochs_seen_,
         "scale": getattr(estimator.scaling_, "scale", None),
         "p": estimator.p_,
     }
+    if result.score is not None:
+        values["held_out"] = result.score
     names = ("loss", "accuracy", "rmse", "auc", "last_label_accuracy")
     values |= {f"progressive_{name}": last[f"mean_{name}"] for name in names if f"mean_{name}" in last}
     values |= {
@@ -205,6 +229,40 @@ def summary(result: TrainingResult, out: Path) -> dict[str, Any]:
     if result.skipped:
         values |= {"skipped": result.skipped, "reasons": result.reasons}
     return values
+
+
+def print_summary(values: dict[str, Any], *, as_json: bool) -> None:
+    """Print the summary of a run, with a table of the scores of held-out rows, or as JSON.
+
+    The means over the rows before they were learned are shown where no rows were held out.
+    """
+    if as_json:
+        print(to_json(values))
+        return
+    score = values.get("held_out")
+    print_values(
+        {
+            name: value
+            for name, value in values.items()
+            if name != "held_out" and not (score is not None and name.startswith("progressive_"))
+        },
+        as_json=False,
+    )
+    if score is not None:
+        print(f"\n{score['rows']:,} held-out rows, of a model that learned from the other {score['rows_learned']:,}:")
+        print_table([[label, _number(score[name])] for name, label in SCORES.items() if name in score])
+
+
+def _number(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.4f}" if abs(value) < 1000 else f"{value:,.1f}"
+
+
+def print_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows of texts as a table, the first column to the left and the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *others in rows:
+        cells = [first.ljust(widths[0]), *(one.rjust(width) for one, width in zip(others, widths[1:], strict=True))]
+        print("  ".join(cells).rstrip())
 
 
 Columns = list[NDArray[Any]]

@@ -310,6 +310,7 @@ def refuse_for_codes(context: typer.Context, files: list[str], tests: list[str] 
     """Raise an error for options that were given to `gcwsnet hash`, if the files are a folder of codes."""
     if any(is_codes_folder(Path(file)) for file in files):
         refuse(context, OF_HASH, "codes have it from gcwsnet hash. Leave it out, or hash again.")
+        refuse(context, ["holdout"], "all rows were seen when the codes were made. Leave it out.")
         refuse(context, ["on_error", "rejects"], "codes have no rows that cannot be read. Leave it out.")
         if not tests:
             refuse(context, ["format", "header"], "codes are read, and no other files. Leave it out.")

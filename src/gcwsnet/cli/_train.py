@@ -42,6 +42,16 @@ def train(
         list[str] | None,
         typer.Option("--test", metavar="FILE", help="A file of held-out rows; may be repeated."),
     ] = None,
+    holdout: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=0.9,
+            help="The share of rows to score a model on that learned from the others. Then all rows are learned from; "
+            "0 does only that.",
+            show_default="0.2, and 0 for a stream and for codes",
+        ),
+    ] = None,
     shards: Annotated[
         int | None,
         _where(
@@ -106,10 +116,12 @@ def train(
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Train a net on files, in one pass and in memory that does not grow with them.
+    """Train a net on files, in memory that does not grow with them.
 
-    The loss and the accuracy of rows before they are learned are printed at 1, 2, 4, 8, ... thousand rows, and with
-    --test also those of the test rows. The folder of the model gets model.safetensors, curves.json and curves.png.
+    First a model learns from most rows, and is scored on the rows that were held out; then the model that is kept
+    learns from all rows. Meanwhile the loss and the accuracy of rows before they are learned are printed at 1, 2, 4,
+    8, ... thousand rows, and with --test those of the test rows. The folder of the model gets model.safetensors,
+    curves.json and curves.png.
 
     For example:
       gcwsnet train digits.csv --label digit --out model
@@ -120,14 +132,16 @@ def train(
       gcwsnet train codes --out model
       gcwsnet train parts/*.svm --engine dask --workers 2 --shards 4 --out model
     """
-    from gcwsnet.cli._display import TrainingDisplay, print_values, reporter, summary
+    from gcwsnet.cli._display import TrainingDisplay, print_summary, reporter, summary
     from gcwsnet.files._train import TrainingOptions, train_files
     from gcwsnet.net._settings import TrainingSettings
 
     options.refuse_for_codes(context, files, test)
     run.check()
     cluster.check()
-    if cluster.engine == "local":
+    if cluster.engine == "dask":
+        options.refuse(context, ["holdout"], "a cluster holds no rows out. Leave it out.")
+    else:
         options.refuse(context, ["shards", "sync_rows"], "one process learns row after row. Give --engine dask too.")
     given = TrainingOptions(
         files=files,
@@ -146,6 +160,7 @@ def train(
         task=task,
         classes=None if classes is None else classes.split(","),
         seed=random_state,
+        holdout=holdout,
         shuffle_rows=shuffle_rows,
         checkpoint_rows=checkpoint_every,
         resume=run.resume,
@@ -165,4 +180,4 @@ def train(
             sharding = Sharding(**{name: value for name, value in pieces.items() if value is not None})
             with connected(scheduler=cluster.scheduler, workers=cluster.workers) as client:
                 result = train_on_cluster(given, display, reporter(quiet), client, sharding)
-    print_values(summary(result, out), as_json=as_json)
+    print_summary(summary(result, out), as_json=as_json)

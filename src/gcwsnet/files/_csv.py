@@ -42,6 +42,7 @@ from gcwsnet.tables._schema import ColumnSelection, FileColumn, Schema
 
 NUMBER = re.compile(r"[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
 NAN = re.compile(r"[-+]?nan(\(\w*\))?", re.ASCII | re.IGNORECASE)  # as pyarrow parses it, whatever the case
+BYTES_OF_A_COLUMN = 4096  # of a block, whose columns each take some time whatever their rows
 NUMBERS, STRINGS, LABELS = "numbers", "strings", "labels"  # labels are numbers, and integers of any size
 
 
@@ -89,7 +90,11 @@ class CsvReader(TableReader):
         parser = BlockParser(source.name, self.delimiter, [column.name for column in head.columns], types)
         with source.open() as stream:
             blocks = line_blocks(
-                stream.read, path=source.name, longest_line=self.options.longest_line, delimiter=self.delimiter
+                stream.read,
+                path=source.name,
+                longest_line=self.options.longest_line,
+                delimiter=self.delimiter,
+                block_bytes=max(1 << 20, min(BYTES_OF_A_COLUMN * len(head.columns), 1 << 26)),
             )
             for block in _without_names(blocks, self.delimiter) if head.has_names else blocks:
                 arrays, invalid = parser(block)
@@ -298,7 +303,8 @@ class BlockParser:
     def _large_integers(self, text: bytes, arrays: dict[int, Any], kind: str) -> list[str]:
         """Return the texts of integers of 16 digits and more in columns of a kind that have numbers beyond 2**53."""
         compute = require_pyarrow("CSV", "pyarrow.compute")
-        numbers = [number for number, array in arrays.items() if self._types[number] == kind and _is_large(array)]
+        columns_of_kind = ((number, array) for number, array in arrays.items() if self._types[number] == kind)
+        numbers = [number for number, array in columns_of_kind if _is_large(array, compute)]
         texts = self._convert_options(dict.fromkeys(numbers, STRINGS))
         columns = self._parse(text, texts).values() if numbers else ()
         long = r"^\s*[-+]?\d{16,}\s*$"
@@ -360,9 +366,9 @@ def _normalized_number(field: str, kind: str) -> tuple[str, str | None]:
     return stripped.removeprefix("+"), None
 
 
-def _is_large(array: Any) -> bool:
+def _is_large(array: Any, compute: Any) -> bool:
     """Return whether some numbers of a column are beyond 2**53."""
     if len(array) == array.null_count:
         return False
-    smallest, largest = require_pyarrow("CSV", "pyarrow.compute").min_max(array).as_py().values()
+    smallest, largest = compute.min_max(array).as_py().values()
     return largest >= MAX_EXACT or smallest <= -MAX_EXACT

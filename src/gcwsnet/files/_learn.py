@@ -19,7 +19,7 @@ from gcwsnet._validation import check_finite
 from gcwsnet.estimators._model_file import coder_state
 from gcwsnet.estimators._tensor_file import digest_of
 from gcwsnet.files._read import read
-from gcwsnet.files._reader import Batches
+from gcwsnet.files._reader import Batches, bytes_of_a_row
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels, Numbers, Targets
 from gcwsnet.search import Candidate, NetScore, fit_coder, selected_training
@@ -171,9 +171,8 @@ class FileCoder:
         )
 
 
-def learn_from_files(batches: Batches, options: RunOptions) -> FileCoder:
-    """Return the file coder of files, which are read once to know them and once for a sample."""
-    survey = batches.survey()
+def learn_from_files(batches: Batches, survey: Survey, options: RunOptions) -> FileCoder:
+    """Return the file coder of files that were surveyed, from a sample of their rows."""
     return learn_from_sample(sample(batches, survey.n_weighted, options.seed), batches.schema, survey, options)
 
 
@@ -344,13 +343,6 @@ def sample_size(first: Batch, n_rows: int) -> int:
 def drawn_rows(n_rows: int, n: int, seed: int) -> NDArray[np.int64]:
     """Return n different numbers below `n_rows`, ascending, in time and memory that grow with n."""
     return np.sort(np.random.default_rng([seed, 8]).choice(n_rows, n, replace=False))
-
-
-def bytes_of_a_row(batch: Batch) -> int:
-    """Return the bytes of the numbers of a row, on average."""
-    X = batch.X
-    n_bytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
-    return n_bytes // max(batch.n_rows, 1)
 
 
 def _first_rows(batches: Iterator[Batch]) -> Batch:

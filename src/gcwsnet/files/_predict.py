@@ -45,8 +45,8 @@ class Predictions:
     predicted: NDArray[Any]
     probabilities: NDArray[np.float64] | None
     outputs: NDArray[np.float64]
-    y: NDArray[Any] | None
-    weight: NDArray[np.float64] | None
+    y: NDArray[Any] | None = None
+    weight: NDArray[np.float64] | None = None
 
 
 def labels_like(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
@@ -113,12 +113,15 @@ class Model:
     def _predict(self, batch: Batch) -> Predictions:
         y = None if batch.y is None else as_labels(labels_like(batch.y, self.classes), self.label_type)
         X = batch.X if self.schema is None else self.schema.rows(batch.X)
-        self.predictor.coder.settings.check_finite(X)
-        outputs = self.predictor.outputs_of_checked(X)
-        targets = self.predictor.targets
-        probabilities = targets.probabilities(outputs) if isinstance(targets, Labels) else None
-        scaled = outputs.astype(np.float64) / targets.temperature
-        return Predictions(targets.predictions(outputs), probabilities, scaled, y, batch.weight)
+        return replace(predictions_of(self.predictor, X), y=y, weight=batch.weight)
+
+
+def predictions_of(predictor: Predictor, X: Any) -> Predictions:
+    """Return the predictions for rows as they were read."""
+    predictor.coder.settings.check_finite(X)
+    outputs, targets = predictor.outputs_of_checked(X), predictor.targets
+    probabilities = targets.probabilities(outputs) if isinstance(targets, Labels) else None
+    return Predictions(targets.predictions(outputs), probabilities, outputs.astype(np.float64) / targets.temperature)
 
 
 MAX_CLASSES_SHOWN = 50
@@ -229,6 +232,13 @@ class RegressionMetrics:
             "mae": _ratio(self._absolute, self._total),
             "r2": None if unexplained is None else 1 - unexplained,
         }
+
+
+def metrics_of(targets: Any, *, weighted: bool) -> ClassificationMetrics | RegressionMetrics:
+    """Return metrics of the predictions of a model with these targets, still without rows."""
+    if isinstance(targets, Labels):
+        return ClassificationMetrics(targets.classes, weighted=weighted)
+    return RegressionMetrics(weighted=weighted)
 
 
 def _weights(found: Predictions, weighted: bool) -> NDArray[np.float64]:

@@ -34,6 +34,8 @@ from gcwsnet.tables._schema import (
 
 MAX_BATCH_ROWS = 1 << 30
 
+MAX_BYTES_IN_MEMORY = 1 << 27
+
 RowsOfTable = tuple[Mapping[int, TableColumn], ColumnSelection, InvalidRows]
 """The columns of some rows by their numbers, which of them are read, and the rows that could not be parsed."""
 
@@ -319,6 +321,24 @@ class Batches:
             learner.update(batch)
         learner.skipped = self.skipped
         return learner.survey(self.schema)
+
+
+def in_memory(batches: Batches, n_rows: int) -> Batches:
+    """Return the `n_rows` rows of positive weight there are, which stay in memory if they take at most 128 MB."""
+    rows = Batches(batches.reader, batches.batch_rows, lambda: (batch.weighted() for batch in batches))
+    read = iter(rows)
+    first = next(read, None)
+    if first is None or n_rows * bytes_of_a_row(first) > MAX_BYTES_IN_MEMORY:
+        return rows
+    kept = [first, *read]
+    return Batches(batches.reader, batches.batch_rows, lambda: kept)
+
+
+def bytes_of_a_row(batch: Batch) -> int:
+    """Return the bytes of the numbers of a row, on average."""
+    X = batch.X
+    n_bytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
+    return n_bytes // max(batch.n_rows, 1)
 
 
 def shuffle(batches: Batches, buffer_rows: int, seed: int = 0, *, batch_rows: int | None = None) -> Batches:

@@ -46,8 +46,9 @@ from gcwsnet.files._learn import (
     learn_from_stream,
     read_with_schema,
 )
+from gcwsnet.files._predict import metrics_of, predictions_of
 from gcwsnet.files._read import read
-from gcwsnet.files._reader import Batches, shuffled
+from gcwsnet.files._reader import Batches, in_memory, shuffled, split
 from gcwsnet.files._sources import Inputs, difference, find_sources
 from gcwsnet.net._following import PIECE_ROWS
 from gcwsnet.net._history import Record, record_fractions
@@ -57,6 +58,7 @@ from gcwsnet.net._trainer import Observer, Plan, Trainer
 from gcwsnet.tables._batch import Batch, rebatched, weighted
 from gcwsnet.tables._constant import keep_constants
 from gcwsnet.tables._errors import DataError
+from gcwsnet.tables._learn import Survey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +70,9 @@ class TrainingOptions(RunOptions):
     tests : list of str
     classes : list of str or None
         All labels that a stream can have.
+    holdout : float or None
+        The share of rows that are held out to score a first model, which learns from the others. None is 0.2 for files,
+        and 0 for a stream, for codes and on a cluster, which can have no other.
     shuffle_rows : int or None
         The rows of the shuffle buffer; 0 keeps the order of the files. None is 65,536 for files, and 0 for a stream,
         which is followed in its order.
@@ -77,11 +82,14 @@ class TrainingOptions(RunOptions):
 
     tests: list[str]
     classes: list[str] | None = None
+    holdout: float | None = None
     shuffle_rows: int | None = None
     checkpoint_rows: int = 0
 
     def check_for_stream(self) -> None:
         """Raise an error for an option that one pass over a stream cannot have."""
+        if self.holdout:
+            raise ValueError("a stream can be read only once, so no rows can be held out; leave out --holdout")
         if self.checkpoint_rows or self.resume:
             raise ValueError(
                 "a stream can be read only once, so its run cannot be resumed; leave out --checkpoint-every and "
@@ -102,11 +110,16 @@ Codes = Callable[[], Iterable[Batch]]
 
 @dataclass(frozen=True)
 class RowSource:
-    """Rows to learn from: how they are coded, their codes in the order of the files, and what was skipped."""
+    """Rows to learn from: how they are coded, their codes in the order of the files, and what was skipped.
+
+    A new run on files also has the rows themselves and their survey, of which some may be held out.
+    """
 
     file_coder: FileCoder
     codes: Codes
     skipped: Callable[[], tuple[int, list[str]]] = lambda: (0, [])
+    rows: Batches | None = None
+    survey: Survey | None = None
 
 
 def open_rows(options: TrainingOptions) -> RowSource:
@@ -118,14 +131,16 @@ def open_rows(options: TrainingOptions) -> RowSource:
     if batches.reusable:
         if options.classes is not None:
             raise ValueError("files show all their labels, and --classes is for a stream; leave --classes out")
-        learned = learn_from_files(batches, options)
-        if learned.targets is None:
+        survey = batches.survey()
+        if survey.label_type is None:
             raise ValueError(NO_LABELS)
-        return files_source(batches, learned, n_jobs)
-    learned, rows = learn_from_stream(batches, options, options.classes)
+        rows = in_memory(batches, survey.n_weighted)
+        source = files_source(rows, learn_from_files(rows, survey, options), n_jobs)
+        return replace(source, rows=rows, survey=survey)
+    learned, stream = learn_from_stream(batches, options, options.classes)
     # Rows that wait to be shuffled, and those of tests, have the numbers of the classes that there were.
     grows = options.classes is None and not options.shuffle_rows and not options.tests
-    followed = FollowedRows(learned, rows, n_jobs, grows=grows)
+    followed = FollowedRows(learned, stream, n_jobs, grows=grows)
     return RowSource(learned, followed, lambda: (batches.skipped, batches.reasons))
 
 
@@ -307,11 +322,17 @@ CHECKPOINT = "checkpoint.safetensors"
 
 RUN = "run.json"
 
+SCORE = "held_out"
+
 WRITTEN = re.compile(r"(model|checkpoint)\.safetensors|run\.json|curves\.(json|png)")
 
 RECORDS_WITH_TESTS = 10
 
 SHUFFLED_ROWS = 65_536
+
+HOLDOUT = 0.2
+
+SCORES = ("rows", "accuracy", "log_loss", "auc", "r2", "mae", "rmse")
 
 
 class TrainingObserver(Observer):
@@ -319,6 +340,12 @@ class TrainingObserver(Observer):
 
     def start(self, estimator: BaseGCWSNet, n_rows: int | None, epochs: int, done: int) -> None:
         """Take note of a run that begins: the rows of an epoch, the epochs, and the rows done before."""
+
+    def hold_out(self, n_rows: int, n_held_out: int, epochs: int) -> None:
+        """Take note that a model learns from some rows, for a score on the held-out ones."""
+
+    def scored(self, score: dict[str, Any]) -> None:
+        """Take note of this score, before all rows are learned from."""
 
 
 @dataclass(frozen=True)
@@ -332,11 +359,14 @@ class TrainingResult:
         Rows that could not be read.
     reasons : list of str
         Why the first few of them could not be read.
+    score : dict or None
+        The metrics of the held-out rows, of a model that learned from the others.
     """
 
     estimator: BaseGCWSNet
     skipped: int
     reasons: list[str]
+    score: dict[str, Any] | None = None
 
 
 class Engine:
@@ -419,7 +449,8 @@ def _train(
 ) -> TrainingResult:
     checkpoint = options.out / CHECKPOINT
     if options.resume and not checkpoint.exists() and _is_finished(options.out, fingerprint):
-        return TrainingResult(load_with_description(options.out)[0], 0, [])
+        estimator, description = load_with_description(options.out)
+        return TrainingResult(estimator, 0, [], description.get(SCORE))
     if checkpoint.exists() and not options.resume:
         if not options.restart:
             raise ValueError(
@@ -427,9 +458,10 @@ def _train(
             )
         checkpoint.unlink()
     if checkpoint.exists():
-        source, estimator = _resume(options, engine, checkpoint, fingerprint)
+        source, estimator, score = _resume(options, engine, checkpoint, fingerprint)
     else:
         source = engine.open(options)
+        score = score_held_out(source, options, observer)
         estimator = make_estimator(source.file_coder, options.training, options.n_jobs)
         is_stream = source.file_coder.n_rows is None
         estimator.trainer_.start_run(with_auc=True, with_last_label=is_stream)
@@ -445,6 +477,7 @@ def _train(
         follows=n_rows is None,
     )
     more = {"files": source.file_coder.file_description()} | engine.settings()
+    more |= {} if score is None else {SCORE: score}
 
     def check_inputs() -> None:
         for one in inputs:
@@ -470,7 +503,42 @@ def _train(
     write_file(options.out / RUN, json.dumps(run, indent=1).encode())
     checkpoint.unlink(missing_ok=True)
     engine.finish(options)
-    return TrainingResult(estimator, *source.skipped())
+    return TrainingResult(estimator, *source.skipped(), score)
+
+
+def score_held_out(source: RowSource, options: TrainingOptions, observer: TrainingObserver) -> dict[str, Any] | None:
+    """Return the metrics of a share of the rows for a model that learns from the others; None if there are too few."""
+    rows, survey, fraction = source.rows, source.survey, HOLDOUT if options.holdout is None else options.holdout
+    if rows is None or survey is None or not fraction:
+        return None
+    training, held_out = split(rows, fraction, options.seed)
+    n_rows = sum(batch.n_rows for batch in training)
+    if n_rows in (0, survey.n_weighted):
+        return None
+    file_coder = learn_from_files(training, replace(survey, n_weighted=n_rows), options)
+    estimator = make_estimator(file_coder, options.training, options.n_jobs)
+    plan = Plan(estimator._n_epochs(options.training, n_rows), n_rows)
+    observer.hold_out(n_rows, survey.n_weighted - n_rows, plan.epochs)
+    learner = files_source(training, file_coder, options.n_jobs)
+    LOCAL.learn(options, estimator, plan, learner, [], _ProgressOnly(observer))
+    metrics = metrics_of(file_coder.targets, weighted=False)
+    for batch in held_out:
+        found = predictions_of(estimator._predictor(), file_coder.schema.rows(batch.X))
+        metrics.add(replace(found, y=as_labels(batch.y, file_coder.label_type)))
+    values = metrics.values()
+    score = {name: values[name] for name in SCORES if name in values} | {"rows_learned": n_rows}
+    observer.scored(score)
+    return score
+
+
+class _ProgressOnly(Observer):
+    """An observer that passes on how many rows were learned, and no records."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+
+    def advance(self, rows: int, loss: float) -> None:
+        self._observer.advance(rows, loss)
 
 
 class _Checkpoints(Observer):
@@ -525,8 +593,8 @@ def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: in
 
 def _resume(
     options: TrainingOptions, engine: Engine, checkpoint: Path, fingerprint: dict[str, Any]
-) -> tuple[RowSource, BaseGCWSNet]:
-    """Return the rows and the estimator of an unfinished run."""
+) -> tuple[RowSource, BaseGCWSNet, dict[str, Any] | None]:
+    """Return the rows, the estimator and the score of an unfinished run."""
     _, arrays, description = read_model(checkpoint)
     kept = description.get("fingerprint")
     if not isinstance(kept, dict):
@@ -547,12 +615,12 @@ def _resume(
             )
     estimator = estimator_of(checkpoint, arrays, description)
     estimator.n_jobs = options.n_jobs
-    return engine.reopen(options, arrays, description), estimator
+    return engine.reopen(options, arrays, description), estimator, description.get(SCORE)
 
 
 def _fingerprint(options: TrainingOptions, inputs: Inputs | None, tests: Inputs) -> dict[str, Any]:
     """Return what must be the same for a run to be resumed: settings, and the contents of the files."""
-    settings = options.fingerprint(shuffle_rows=options.shuffle_rows)
+    settings = options.fingerprint(shuffle_rows=options.shuffle_rows, holdout=options.holdout)
     if is_codes(options.files):
         settings["codes"] = codes_digest(Path(options.files[0]))
     return {

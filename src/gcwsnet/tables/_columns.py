@@ -422,6 +422,7 @@ class ArrowColumn(TableColumn):
         return lengths.astype(np.int64), ArrowColumn(array.flatten()).numbers()
 
 
+@lru_cache(maxsize=1024)
 def arrow_kind(arrow_type: Any) -> str:
     """Return the kind of a column of a type of pyarrow, or the name of the type."""
     types = require_pyarrow("tables").types
