@@ -33,7 +33,7 @@ def test_a_model_of_a_file_predicts_another(files: Path, tmp_path: Path) -> None
     )
     summary = json.loads(printed.stdout)
     assert summary["epochs"] in (8, 3)
-    assert summary["rows"] == 1200 * summary["epochs"]
+    assert summary["rows"] == 1200
     assert summary["test_accuracy"] > 0.85
     X, y = load_svmlight_file(str(files / "test.svm"), n_features=64)
     model = gcwsnet.load(tmp_path / "m")
@@ -46,7 +46,7 @@ def test_a_model_of_a_file_predicts_another(files: Path, tmp_path: Path) -> None
 
 def test_progress_is_shown_at_one_two_four_thousand_rows(files: Path, tmp_path: Path) -> None:
     result = succeed("train", files / "train.svm", "--epochs", 4, "--out", tmp_path / "m", *SMALL)
-    rows = [int(line.split()[1].replace(",", "")) for line in result.stderr.splitlines()[2:]]
+    rows = [int(line.split()[1].replace(",", "")) for line in result.stderr.splitlines()[4:]]
     assert rows == [1024, 1200, 2000, 2400, 3600, 4016, 4800]
     progressive = json.loads((tmp_path / "m" / "curves.json").read_text())
     assert progressive[0]["loss"] == progressive[0]["mean_loss"]
@@ -54,19 +54,23 @@ def test_progress_is_shown_at_one_two_four_thousand_rows(files: Path, tmp_path: 
     assert succeed("train", files / "train.svm", "--out", tmp_path / "q", *SMALL, "--quiet").stderr == ""
 
 
-def test_codes_that_fit_are_made_once_and_give_the_same_model(
+def test_rows_and_codes_that_fit_stay_in_memory_and_give_the_same_model(
     files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loops: list[int] = []
     rows = Reader.rows
     monkeypatch.setattr(Reader, "rows", lambda self: loops.append(1) or rows(self))  # type: ignore[func-returns-value]
-    for name in ("kept", "made again"):
+    limits = {"rows": None, "codes": "_reader.MAX_BYTES_IN_MEMORY", "nothing": "_train.MAX_BYTES_OF_KEPT_CODES"}
+    counts = []
+    for name, limit in limits.items():
+        if limit is not None:
+            monkeypatch.setattr(f"gcwsnet.files.{limit}", 0)
         loops.clear()
-        succeed("train", files / "train.svm", "--epochs", 4, "--out", tmp_path / name, *SMALL)
-        assert len(loops) == (3 if name == "kept" else 6)  # two for the sample, and those of the epochs
-        monkeypatch.setattr("gcwsnet.files._train.MAX_BYTES_OF_KEPT_CODES", 0)
-    one, other = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("kept", "made again"))
-    assert one == other
+        succeed("train", files / "train.svm", "--epochs", 4, "--holdout", 0, "--out", tmp_path / name, *SMALL)
+        counts.append(len(loops))
+    assert counts == [1, 1 + 2 + 1, 1 + 2 + 4]  # of the first batch, for the sample, and those of the epochs
+    one, *others = ((tmp_path / name / "model.safetensors").read_bytes() for name in limits)
+    assert others == [one, one]
 
 
 def test_codes_and_files_give_the_same_model(files: Path, tmp_path: Path) -> None:
@@ -75,7 +79,7 @@ def test_codes_and_files_give_the_same_model(files: Path, tmp_path: Path) -> Non
     for form in ("npy", "parquet"):
         succeed("hash", files / "train.svm", "--codes-format", form, "--out", tmp_path / form, *hashing)
         succeed("train", tmp_path / form, "--out", tmp_path / f"m{form}", *net)
-    succeed("train", files / "train.svm", "--out", tmp_path / "raw", *hashing, *net)
+    succeed("train", files / "train.svm", "--out", tmp_path / "raw", *hashing, *net, "--holdout", 0)
     expected = (tmp_path / "raw" / "model.safetensors").read_bytes()
     assert (tmp_path / "mnpy" / "model.safetensors").read_bytes() == expected
     assert (tmp_path / "mparquet" / "model.safetensors").read_bytes() == expected
@@ -89,7 +93,7 @@ def test_codes_and_files_give_the_same_model_of_a_search_where_nothing_is_given(
     hashing = ["--n-hashes", 16, "--random-state", 5]
     succeed("hash", files / "train.svm", "--out", tmp_path / "codes", *hashing)
     succeed("train", tmp_path / "codes", "--out", tmp_path / "m")
-    succeed("train", files / "train.svm", "--out", tmp_path / "raw", *hashing)
+    succeed("train", files / "train.svm", "--out", tmp_path / "raw", *hashing, "--holdout", 0)
     model = gcwsnet.load(tmp_path / "raw")
     assert [one.chosen for one in model.selection_].count(True) == 1
     assert len(model.trainer_.net.cores) == 4

@@ -21,7 +21,7 @@ PYTHON = {
 }
 OWN = {
     *("files", "model", "path", "a", "b", "out", "test", "task", "shuffle_rows", "classes", "checkpoint_every"),
-    *("resume", "restart", "quiet", "as_json", "context", "probabilities", "estimate", "codes_format"),
+    *("holdout", "resume", "restart", "quiet", "as_json", "context", "probabilities", "estimate", "codes_format"),
     *("engine", "scheduler", "workers", "shards", "sync_rows"),
 }
 """What only the command has."""

@@ -174,7 +174,7 @@ def test_bytes_that_are_not_utf_8_are_named(write: Write) -> None:
     path = write("a.csv", b"x,c\n1,ok\n2,M\xfcnchen\n")
     error = fault(read(path))
     assert (error.line, error.column) == (3, "c")
-    assert "a text must be UTF-8, got other bytes; convert the file" in str(error)
+    assert "a text must be UTF-8, got bytes as in Latin-1" in str(error)
     assert r"got '\\xfc'" in str(fault(read(write("b.csv", b"x,c\n1,1\n2,\xfc\n"))))
 
 

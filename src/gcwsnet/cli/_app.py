@@ -21,7 +21,7 @@ import gcwsnet
 from gcwsnet.cli._hash import hash_command
 from gcwsnet.cli._info import info
 from gcwsnet.cli._neighbors import dedup, index, kernel, search
-from gcwsnet.cli._options import check_files
+from gcwsnet.cli._options import check_files, in_options
 from gcwsnet.cli._predict import evaluate, export, predict
 from gcwsnet.cli._train import train
 
@@ -109,7 +109,8 @@ class SeparateFiles(TyperCommand):
     """A command that does not begin if one of its outputs is one of its inputs or another output."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Check the files that are named, and run."""
+        """Check the files that are named, and run; errors then name options of the command."""
+        _names[:] = ctx.params
         check_files(ctx.params)
         return super().invoke(ctx)
 
@@ -119,12 +120,12 @@ def _said(error: Exception) -> str:
     said = str(error)
     if isinstance(error, MemoryError) and said in ("", "std::bad_alloc"):
         return "there is not enough memory; end other programs, or use a machine with more"
-    return said
+    return in_options(said, _names)
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning in one line."""
-    print(f"gcwsnet: warning: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"gcwsnet: warning: {' '.join(in_options(str(message), _names).split())}", file=sys.stderr)
 
 
 def fail(message: str, code: int) -> int:
@@ -139,6 +140,8 @@ for name, command in COMMANDS.items():
 
 
 _debug: list[bool] = []  # filled by --debug
+
+_names: list[str] = []  # of the options of the command that runs
 
 
 def show_tracebacks(debug: bool) -> None:

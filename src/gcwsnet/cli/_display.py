@@ -296,7 +296,8 @@ def print_values(values: dict[str, Any], *, as_json: bool) -> None:
 def writer_for(out: Path | None, names: list[str], *, as_json: bool) -> Iterator[Write]:
     """Yield a function that writes columns with these names. A file is moved into its place when all is written."""
     if out is None:
-        yield _text_writer(sys.stdout, names, as_json)
+        with _text_writer(sys.stdout, names, as_json) as write:
+            yield write
         sys.stdout.flush()
         return
     if out.suffix not in (".csv", ".parquet"):
@@ -306,24 +307,30 @@ def writer_for(out: Path | None, names: list[str], *, as_json: bool) -> Iterator
     with written_beside(out) as beside:
         if out.suffix == ".csv":
             file = io.TextIOWrapper(beside, encoding="utf-8", newline="")
-            yield _text_writer(file, names, as_json=False)
+            with _text_writer(file, names, as_json=False) as write:
+                yield write
             file.detach()
         else:
             with _parquet_writer(beside, names) as write:
                 yield write
 
 
-def _text_writer(file: IO[str], names: list[str], as_json: bool) -> Write:
-    if as_json:
-
-        def write(columns: Columns, missing: NDArray[np.bool_] | None = None) -> None:
-            for row in _rows(columns, missing):
-                file.write(to_json(dict(zip(names, row, strict=True))) + "\n")
-
-        return write
+@contextmanager
+def _text_writer(file: IO[str], names: list[str], as_json: bool) -> Iterator[Write]:
+    """Yield a function that writes rows as CSV or JSON; the names come before the first row, or at the end."""
     lines = csv.writer(file, lineterminator="\n")
-    lines.writerow(names)
-    return lambda columns, missing=None: lines.writerows(_rows(columns, missing))
+    header = [] if as_json else [names]
+
+    def write(columns: Columns, missing: NDArray[np.bool_] | None = None) -> None:
+        if as_json:
+            rows = _rows(columns, missing)
+            file.writelines(to_json(dict(zip(names, row, strict=True))) + "\n" for row in rows)
+        else:
+            lines.writerows([*header, *_rows(columns, missing)])
+            header.clear()
+
+    yield write
+    lines.writerows(header)
 
 
 def _rows(columns: Columns, missing: NDArray[np.bool_] | None) -> Iterator[tuple[Any, ...]]:

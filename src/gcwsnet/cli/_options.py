@@ -342,3 +342,62 @@ def _files_of(name: str, given: Any) -> list[str]:
         own = CODES_FILES if name != "index" else re.compile(r"index\.json|.*\.npy")
         return [str(file) for file in (path.iterdir() if path.is_dir() else []) if own.fullmatch(file.name)]
     return find_names(given)
+
+
+MENTION = re.compile(
+    r"""(?<![\w'"/.-])(?:in\ (?P<list>categorical|exclude)\b
+    |(?P<name>[a-z]\w*)=(?P<value>'[^']*'|"[^"]*"|\[[^\]]*\]|[^\s,;:)]+)
+    |(?P<word>[a-z]+(?:_[a-z]+)+)(?![\w'"/.(]))""",
+    re.VERBOSE,
+)
+"""A parameter of Python in an error: with a value, in a list that users give, or by a name with an underscore."""
+
+
+def in_options(message: str, names: Iterable[str]) -> str:
+    """Return an error in the words of a command that has options with these names.
+
+    Errors name parameters of Python, as ``name=value``. Of the ways out, which come after the last semicolon, those
+    remain that the command has.
+
+    Examples
+    --------
+    >>> in_options("p must be at most 1, got p=2; give p=1, or give sets=True", ["p"])
+    '--p must be at most 1, got --p 2; give --p 1'
+    """
+    known = set(names)
+
+    def is_known(piece: str) -> bool:
+        return all((found["list"] or found["name"] or found["word"]) in known for found in MENTION.finditer(piece))
+
+    rule, semicolon, way_out = message.rpartition("; ")
+    if semicolon and not is_known(way_out):
+        pieces = re.split(r",? or (?=give |use |name )|, or ", way_out)
+        way_out = ", or ".join(piece for piece in pieces if is_known(piece))
+        message = f"{rule}; {way_out}" if way_out else rule
+    message = MENTION.sub(lambda found: _as_option(found, known), message)
+    first, _, rest = message.partition(" ")
+    if first in known and rest.startswith(("must ", "has ", "does ")):
+        message = f"{_dashed(first)} {rest}"
+    if "on_error" in known:
+        message = re.sub(r"\bdrop the row\b", "skip such rows with --on-error skip", message)
+    return message
+
+
+def _as_option(found: re.Match[str], known: set[str]) -> str:
+    """Return an option with its value, and a parameter that the command does not have as words."""
+    if found["list"]:
+        return f"with {_dashed(found['list'])}" if found["list"] in known else found[0]
+    if found["word"]:
+        return _dashed(found["word"]) if found["word"] in known else found["word"].replace("_", " ")
+    name, value = found["name"], found["value"].strip("'\"")
+    if name not in known:
+        return f"{name.replace('_', ' ')} {value}"
+    if value == "False":
+        return "--no-header" if name == "header" else f"no {_dashed(name)}"
+    if value == "None" and name not in ("scale", "reduction"):
+        return f"no {_dashed(name)}"
+    return _dashed(name) if value == "True" else f"{_dashed(name)} {value.lower() if value == 'None' else value}"
+
+
+def _dashed(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

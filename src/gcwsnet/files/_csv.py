@@ -43,6 +43,7 @@ from gcwsnet.tables._schema import ColumnSelection, FileColumn, Schema
 NUMBER = re.compile(r"[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
 NAN = re.compile(r"[-+]?nan(\(\w*\))?", re.ASCII | re.IGNORECASE)  # as pyarrow parses it, whatever the case
 BYTES_OF_A_COLUMN = 4096  # of a block, whose columns each take some time whatever their rows
+RECODE = "give encoding='cp1252'"
 NUMBERS, STRINGS, LABELS = "numbers", "strings", "labels"  # labels are numbers, and integers of any size
 
 
@@ -150,9 +151,16 @@ def _parse_head(rows: list[list[str]], has_names: bool | str, path: str) -> CsvH
     names: Sequence[str | None] = [None] * len(rows[0])
     if has_names:
         names = [name.strip() for name in rows[0]]
+        other = next((name for name in names if name != name.encode(errors="replace").decode()), None)
+        if other is not None:
+            got = quote(other.encode("utf-8", errors="surrogateescape"))
+            rule = f"the names of columns must be UTF-8, got {got}, bytes as in Latin-1 or Windows-1252"
+            raise DataError(f"{rule}; {RECODE}", path=path, line=1)
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
-            raise DataError(f"column names must differ, got {twice[0]!r} twice; give header=False", path=path, line=1)
+            rule = f"column names must differ, got {twice[0]!r} twice"
+            way_out = "rename one of them, or give header=False if the first line is a row"
+            raise DataError(f"{rule}; {way_out}", path=path, line=1)
         rows = rows[1:]
     columns = []
     for number, name in enumerate(names):
@@ -339,7 +347,7 @@ class BlockParser:
                 if kind != STRINGS:
                     fields[column], rule = _normalized_number(fields[column], kind)
                 elif not fields[column].isascii() and any("\ud800" <= one <= "\udfff" for one in fields[column]):
-                    rule = "a text must be UTF-8, got other bytes; convert the file, or drop the row"
+                    rule = f"a text must be UTF-8, got bytes as in Latin-1 or Windows-1252; {RECODE}, or drop the row"
                 if rule is not None:
                     invalid.add([number], self._names[column] or column + 1, rule)
         if number in invalid.reasons:

@@ -153,7 +153,7 @@ def fault_message(fault: Fault, token: bytes, schema: Schema, dtype: str) -> str
         Fault.PAIR: f"a feature must be index:value, got {got}; {correct}",
         Fault.INDEX: f"an index must be a whole number, got {got}; {correct}",
         Fault.INDEX_TOO_SMALL: f"an index must be at least {base}, got {got}; {from_zero}",
-        Fault.INDEX_TOO_LARGE: f"an index must be at most {last} for n_features={schema.n_features}, got {got}; "
+        Fault.INDEX_TOO_LARGE: f"an index must be at most {last}, the last of {schema.n_features} columns, got {got}; "
         f"{too_wide}",
         Fault.DUPLICATE: f"an index must occur only once in a row, got {got} again; {correct}",
         Fault.VALUE: f"a value must be a number, got {got}; {correct}",

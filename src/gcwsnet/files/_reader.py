@@ -125,8 +125,8 @@ class Reader(ABC):
         if self._survey is None:
             if not self.reusable:
                 raise ValueError(
-                    "a survey reads all rows, but this source can be read only once; give what the survey would find "
-                    "(n_features, schema or hash_columns), or save the rows to a file"
+                    "this source can be read only once, and all its rows must be read to know its columns; save the "
+                    "rows to a file, or give n_features or hash_columns"
                 )
             learner = self.learn(self.first_schema())
             if learner.n_rows == 0:

@@ -274,7 +274,7 @@ def _format_of(source: Source) -> str:
     first = f"which begins with {quote(lines[0])}" if lines else "which has no line"
     raise DataError(
         f"a file must end with one of {', '.join(EXTENSIONS)}, or look like LIBSVM, CSV or TSV; got one {first}; give "
-        "format, for example format='libsvm'",
+        "format='libsvm' or another one",
         path=source.name,
     )
 
@@ -364,8 +364,8 @@ def line_too_long(path: str, line: int, longest_line: int, *, open_quote: bool =
     """Return the error for a line that does not end within `longest_line` bytes."""
     may_be_open = " (a double quote may be left open)" if open_quote else ""
     return DataError(
-        f"a line must have at most longest_line={longest_line} bytes, got more{may_be_open}; is this a text file? If "
-        "it is, raise longest_line",
+        f"a line must have at most {longest_line} bytes, got more{may_be_open}; make sure that this is a text file, or "
+        f"give longest_line={2 * longest_line}",
         path=path,
         line=line,
     )
