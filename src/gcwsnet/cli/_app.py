@@ -6,10 +6,12 @@ A module of a command imports what it works with inside its function, so that ``
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Annotated, Any, get_type_hints
@@ -86,7 +88,7 @@ class OneLineErrors(TyperGroup):
         if not standalone_mode:
             return run()
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), showing_notes():
                 warnings.showwarning = show_warning
                 code = run()
         except typer.Abort:
@@ -126,6 +128,29 @@ def _said(error: Exception) -> str:
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning in one line."""
     print(f"gcwsnet: warning: {' '.join(in_options(str(message), _names).split())}", file=sys.stderr)
+
+
+@contextmanager
+def showing_notes() -> Iterator[None]:
+    """Print what readers note about files, each note once."""
+    shown: set[str] = set()
+
+    def show(record: logging.LogRecord) -> bool:
+        note = record.getMessage()
+        if note not in shown:
+            print(f"gcwsnet: note: {note}", file=sys.stderr)
+        shown.add(note)
+        return False
+
+    logger = logging.getLogger("gcwsnet.files")
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addFilter(show)
+    try:
+        yield
+    finally:
+        logger.removeFilter(show)
+        logger.setLevel(level)
 
 
 def fail(message: str, code: int) -> int:

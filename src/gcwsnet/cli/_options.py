@@ -62,6 +62,16 @@ def column_list(given: Any) -> list[str | int]:
     return given if isinstance(given, list) else [column(one.strip()) for one in str(given).split(",")]
 
 
+def text_list(given: Any) -> list[str]:
+    """Return the texts of a list with commas."""
+    return given if isinstance(given, list) else str(given).split(",")
+
+
+def separator(given: str) -> str:
+    """Return the character that separates fields; a tab may be written as a word."""
+    return {"tab": "\t", "\\t": "\t"}.get(given, given)
+
+
 _reading = partial(typer.Option, rich_help_panel="How files are read")
 _columns = partial(_reading, metavar="A,B,...", parser=column_list)
 _hashing = partial(typer.Option, rich_help_panel="How rows become codes")
@@ -86,13 +96,27 @@ class FileOptions:
     header: Annotated[
         bool | None, _reading("--header/--no-header", help="Whether the first line of a CSV file has names.")
     ] = None
+    sep: Annotated[
+        str,
+        _reading(metavar="CHARACTER|auto", parser=separator, help="What separates the fields of a CSV file; or tab."),
+    ] = "auto"
+    decimal: Annotated[
+        str, _reading(metavar=".|,|auto", parser=one_of("auto", ".", ","), help="The decimal point of a CSV file.")
+    ] = "auto"
+    na_values: Annotated[
+        Any, _reading(metavar="A,B,...", parser=text_list, help="Further texts that are missing values in CSV files.")
+    ] = None
+    encoding: Annotated[str, _reading(metavar="NAME", help="The encoding of a CSV file, such as cp1252 or utf-16.")] = (
+        "utf-8"
+    )
 
     def settings(self) -> dict[str, Any]:
         """Return the settings of `gcwsnet.files.read` that are not its defaults."""
         from gcwsnet.tables._coder import MISSING_WHEN_READ
 
         given = {one.name: getattr(self, one.name) for one in fields(self)}
-        given |= {name: None for name in ("format", "index_base") if given.get(name) == "auto"}
+        given |= {name: None for name in ("format", "index_base", "sep", "decimal") if given.get(name) == "auto"}
+        given |= {"encoding": None} if self.encoding == "utf-8" else {}
         given["missing"] = MISSING_WHEN_READ[given.get("missing", "error")]
         return {name: value for name, value in given.items() if value is not None}
 

@@ -125,6 +125,7 @@ SCHEMA: Rules = {
     "weight_number": or_null(integer(-(2**62), 2**62)),
     "label_type": choice(None, "numbers", "strings"),
     "dense?": choice(True),
+    "na_values?": [TEXT],
 }
 CODER: Rules = {
     "settings": {

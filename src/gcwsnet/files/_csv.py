@@ -5,10 +5,12 @@ Rows and fields are split by the native core, which splits them as pyarrow, pand
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from gcwsnet import _core
@@ -38,27 +40,43 @@ from gcwsnet.tables._columns import (
     labels_of_texts,
 )
 from gcwsnet.tables._errors import DataError, InvalidRows, quote, require_pyarrow
-from gcwsnet.tables._schema import ColumnSelection, FileColumn, Schema
+from gcwsnet.tables._schema import ColumnSelection, FileColumn, ReadOptions, Schema
+
+logger = logging.getLogger("gcwsnet.files")
 
 NUMBER = re.compile(r"[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
+DECIMAL_COMMA = re.compile(r"[-+]?(\d+,\d*|,\d+)([eE][-+]?\d+)?", re.ASCII)
 NAN = re.compile(r"[-+]?nan(\(\w*\))?", re.ASCII | re.IGNORECASE)  # as pyarrow parses it, whatever the case
 BYTES_OF_A_COLUMN = 4096  # of a block, whose columns each take some time whatever their rows
 RECODE = "give encoding='cp1252'"
+PLACEHOLDERS = {"?", "-", "--", ".", "..", "n.a.", "N.A.", "na", "unknown", "Unknown", "UNKNOWN", "missing", "Missing"}
+"""Texts that stand for a missing value in a column of numbers. In other columns they are categories."""
 NUMBERS, STRINGS, LABELS = "numbers", "strings", "labels"  # labels are numbers, and integers of any size
 
 
 class CsvHead(NamedTuple):
-    """The columns of a file, whether its first row holds their names, and whether it has other rows."""
+    """What the first rows of a file tell.
+
+    Attributes
+    ----------
+    columns : list of FileColumn
+    has_names, has_rows : bool
+        Whether the first row holds the names of the columns, and whether there are other rows.
+    delimiter, decimal : str
+        What separates fields, and the decimal point.
+    """
 
     columns: list[FileColumn]
     has_names: bool
     has_rows: bool
+    delimiter: str = ","
+    decimal: str = "."
 
 
 class CsvReader(TableReader):
     """A reader of CSV files. The first values of a column tell what it holds: numbers, booleans, dates or text."""
 
-    delimiter = ","
+    delimiter: str | None = None
     has_types = False
 
     @cached_property
@@ -88,44 +106,71 @@ class CsvReader(TableReader):
             types[selection.label] = STRINGS if label_type == STRINGS else LABELS
         if selection.weight is not None:
             types[selection.weight] = NUMBERS
-        parser = BlockParser(source.name, self.delimiter, [column.name for column in head.columns], types)
+        names = [column.name for column in head.columns]
+        parser = BlockParser(source.name, head.delimiter, names, types, head.decimal, schema.na_values)
         with source.open() as stream:
             blocks = line_blocks(
                 stream.read,
                 path=source.name,
                 longest_line=self.options.longest_line,
-                delimiter=self.delimiter,
+                delimiter=head.delimiter,
                 block_bytes=max(1 << 20, min(BYTES_OF_A_COLUMN * len(head.columns), 1 << 26)),
             )
-            for block in _without_names(blocks, self.delimiter) if head.has_names else blocks:
+            for block in _without_names(blocks, head.delimiter) if head.has_names else blocks:
                 arrays, invalid = parser(block)
                 if arrays:
                     yield {number: ArrowColumn(array) for number, array in arrays.items()}, invalid
 
     def _head(self, source: Source) -> CsvHead:
         if source.name not in self._heads:
-            fields = [split_fields(row.text, self.delimiter) for row in self._first_rows(source)[:1000]]
-            self._heads[source.name] = _parse_head(fields, self.options.header, source.name)
+            sep = self.delimiter if self.options.sep == "auto" else self.options.sep
+            if sep is None:
+                sep = find_separator(source.head().removeprefix(BYTE_ORDER_MARK))
+            rows = [split_fields(row.text, sep) for row in self._first_rows(source, sep)[:1000]]
+            self._heads[source.name] = head = _parse_head(rows, self.options, source.name, sep)
+            said = [f"{head.delimiter!r} separates fields"] if head.delimiter not in (self.delimiter, ",") else []
+            said += ["numbers have decimal commas"] if head.decimal == "," else []
+            if said and "auto" in (self.options.sep, self.options.decimal):
+                logger.info("%s: %s", source.name, " and ".join(said))
         return self._heads[source.name]
 
-    def _first_rows(self, source: Source) -> list[CsvRow]:
+    def _first_rows(self, source: Source, sep: str) -> list[CsvRow]:
         """Return the whole rows of the first 64 KiB, and of more until there are two."""
         longest_line, n_bytes = self.options.longest_line, HEAD_BYTES
         while True:
             head = source.head(n_bytes)
             require_text(head[:HEAD_BYTES], source.name)
             text = head.removeprefix(BYTE_ORDER_MARK)
-            end, _, _, state, _ = _core.scan_csv(text, self.delimiter, 0, False)
+            end, _, _, state, _ = _core.scan_csv(text, sep, 0, False)
             if len(head) < n_bytes:
                 if state == WITHIN_QUOTES:
-                    raise open_quote(LineBlock(text, 1), self.delimiter, source.name)
-                return split_rows(LineBlock(text, 1), self.delimiter)
-            rows = split_rows(LineBlock(text[:end], 1), self.delimiter)
+                    raise open_quote(LineBlock(text, 1), sep, source.name)
+                return split_rows(LineBlock(text, 1), sep)
+            rows = split_rows(LineBlock(text[:end], 1), sep)
             if len(rows) >= 2 or (rows and n_bytes > longest_line):
                 return rows
             if n_bytes > longest_line:
                 raise line_too_long(source.name, 1, longest_line, open_quote=state == WITHIN_QUOTES)
             n_bytes = min(2 * n_bytes, longest_line + 1)
+
+
+def find_separator(head: bytes) -> str:
+    r"""Return the character that cuts the first rows of a file into the same number of fields, a comma if none does.
+
+    Examples
+    --------
+    >>> [find_separator(head) for head in (b"a;b\n1,5;2\n", b"a,b\n1;2,3\n", b"a|b\n1|2\n", b"a\n1\n")]
+    [';', ',', '|', ',']
+    """
+    for sep in ";\t|":
+        if sep.encode() not in head.partition(b"\n")[0]:
+            continue
+        end = _core.scan_csv(head, sep, 0, False)[0]
+        rows = split_rows(LineBlock(head[:end] or head, 1), sep)[:100]
+        n_fields = {len(split_fields(row.text, sep)) for row in rows}
+        if len(n_fields) == 1 and n_fields != {1}:
+            return sep
+    return ","
 
 
 class TsvReader(CsvReader):
@@ -134,40 +179,59 @@ class TsvReader(CsvReader):
     delimiter = "\t"
 
 
-def _parse_head(rows: list[list[str]], has_names: bool | str, path: str) -> CsvHead:
+def _parse_head(rows: list[list[str]], options: ReadOptions, path: str, sep: str) -> CsvHead:
     """Return what the first rows of a file tell."""
     if not rows:
-        return CsvHead([], has_names=False, has_rows=False)
-    semicolons = {sum(field.count(";") for field in row) for row in rows}
-    if len(rows) > 1 and len(rows[0]) == 1 and len(semicolons) == 1 and semicolons != {0}:
-        raise DataError(
-            f"columns must be separated by commas, or by tabs in .tsv, got semicolons in {quote(rows[0][0])}; write "
-            "the file again, for example with pandas: read_csv(path, sep=';', decimal=',').to_csv(path, index=False)",
-            path=path,
-            line=1,
-        )
+        return CsvHead([], has_names=False, has_rows=False, delimiter=sep)
+    decimal = options.decimal
+    if decimal == "auto":
+        decimal = "," if sep != "," and _have_decimal_commas(rows) else "."
+    if decimal == ",":
+        rows = [[_with_point(field) for field in row] for row in rows]
+    has_names = options.header
     if has_names == "auto":
         has_names = is_header(rows[0], rows[1] if len(rows) > 1 else None)
     names: Sequence[str | None] = [None] * len(rows[0])
     if has_names:
-        names = [name.strip() for name in rows[0]]
-        other = next((name for name in names if name != name.encode(errors="replace").decode()), None)
-        if other is not None:
-            got = quote(other.encode("utf-8", errors="surrogateescape"))
-            rule = f"the names of columns must be UTF-8, got {got}, bytes as in Latin-1 or Windows-1252"
-            raise DataError(f"{rule}; {RECODE}", path=path, line=1)
-        twice = [name for name, count in Counter(names).items() if count > 1]
-        if twice:
-            rule = f"column names must differ, got {twice[0]!r} twice"
-            way_out = "rename one of them, or give header=False if the first line is a row"
-            raise DataError(f"{rule}; {way_out}", path=path, line=1)
+        names = _column_names(rows[0], path)
         rows = rows[1:]
     columns = []
+    missing = MISSING_TEXTS.union(options.na_values)
     for number, name in enumerate(names):
-        values = [row[number] for row in rows if number < len(row) and row[number].strip() not in MISSING_TEXTS]
-        kind = "number" if not values or is_number(values[0]) else kind_of_texts(values)
+        values = [row[number] for row in rows if number < len(row) and row[number].strip() not in missing]
+        numbers = [value for value in values if value.strip() not in PLACEHOLDERS]
+        kind = "number" if not values or (numbers and is_number(numbers[0])) else kind_of_texts(values)
         columns.append(FileColumn(name, kind, by_value=are_values(set(map(form_of_text, values)))))
-    return CsvHead(columns, bool(has_names), bool(rows))
+    return CsvHead(columns, bool(has_names), bool(rows), sep, decimal)
+
+
+def _column_names(fields: list[str], path: str) -> list[str]:
+    """Return the names of columns. One without a name is called by its place, as in pandas."""
+    names = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(fields)]
+    other = next((name for name in names if any("\ud800" <= one <= "\udfff" for one in name)), None)
+    if other is not None:
+        got = quote(other.encode("utf-8", errors="surrogateescape"))
+        rule = f"the names of columns must be UTF-8, got {got}, bytes as in Latin-1 or Windows-1252"
+        raise DataError(f"{rule}; {RECODE}", path=path, line=1)
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        rule = f"column names must differ, got {twice[0]!r} twice"
+        way_out = "rename one of them, or give header=False if the first line is a row"
+        raise DataError(f"{rule}; {way_out}", path=path, line=1)
+    return names
+
+
+def _have_decimal_commas(rows: list[list[str]]) -> bool:
+    """Return whether some column has numbers with decimal commas, and nothing else but numbers and missing values."""
+    for column in zip_longest(*rows[1:], fillvalue=""):
+        values = [value.strip() for value in column if value.strip() not in MISSING_TEXTS | PLACEHOLDERS]
+        if any("," in value for value in values) and all(is_number(_with_point(value)) for value in values):
+            return not any("." in value for value in values)
+    return False
+
+
+def _with_point(field: str) -> str:
+    return field.replace(",", ".") if DECIMAL_COMMA.fullmatch(field.strip()) else field
 
 
 def is_header(first: Sequence[str], second: Sequence[str] | None) -> bool:
@@ -234,11 +298,24 @@ class BlockParser:
         The names of all columns.
     types : dict of int to {"numbers", "labels", "strings"}
         The columns that are read, and what they must hold.
+    decimal : str
+        The decimal point.
+    na_values : sequence of str
+        Further texts that are missing values.
     """
 
-    def __init__(self, path: str, delimiter: str, names: Sequence[str | None], types: dict[int, str]) -> None:
+    def __init__(
+        self,
+        path: str,
+        delimiter: str,
+        names: Sequence[str | None],
+        types: dict[int, str],
+        decimal: str = ".",
+        na_values: Sequence[str] = (),
+    ) -> None:
         self._pyarrow, self._csv = require_pyarrow("CSV"), require_pyarrow("CSV", "pyarrow.csv")
         self._path, self._delimiter, self._names, self._types = path, delimiter, names, types
+        self._decimal, self._na_values = decimal, na_values
         self._converts = self._convert_options(types)
 
     def __call__(self, block: LineBlock) -> tuple[dict[int, Any], InvalidRows]:
@@ -274,8 +351,9 @@ class BlockParser:
             self._csv.ConvertOptions(
                 column_types=dict(some),
                 include_columns=[name for name, _ in some],
-                null_values=MISSING_VALUES,
+                null_values=[*MISSING_VALUES, *self._na_values],
                 strings_can_be_null=True,
+                decimal_point=self._decimal,
             )
             for some in (columns[begin : begin + 1000] for begin in range(0, max(1, len(columns)), 1000))
         ]
@@ -345,7 +423,17 @@ class BlockParser:
             for column, kind in self._types.items():
                 rule = None
                 if kind != STRINGS:
+                    text = fields[column].strip()
+                    if text in PLACEHOLDERS or text in self._na_values:
+                        fields[column] = ""
+                        if text in PLACEHOLDERS:
+                            invalid.placeholders.append((self._names[column] or column + 1, text))
+                        continue
+                    if self._decimal == ",":
+                        fields[column] = _with_point(fields[column])
                     fields[column], rule = _normalized_number(fields[column], kind)
+                    if self._decimal == ",":
+                        fields[column] = fields[column].replace(".", ",")
                 elif not fields[column].isascii() and any("\ud800" <= one <= "\udfff" for one in fields[column]):
                     rule = f"a text must be UTF-8, got bytes as in Latin-1 or Windows-1252; {RECODE}, or drop the row"
                 if rule is not None:

@@ -27,7 +27,7 @@ from gcwsnet.tables._batch import Batch, joined, weighted
 from gcwsnet.tables._coder import Coder, CoderSettings
 from gcwsnet.tables._columns import labels_of_texts
 from gcwsnet.tables._learn import Survey, infer_label_type
-from gcwsnet.tables._schema import Schema
+from gcwsnet.tables._schema import TEXT_OPTIONS, Schema
 
 MAX_CLASSES_OF_INTEGERS = 100
 
@@ -308,7 +308,7 @@ def _encode(targets: Targets, y: NDArray[Any]) -> NDArray[Any]:
 
 def read_with_schema(files: list[str], reading: dict[str, Any], schema: Schema, **more: Any) -> Batches:
     """Return files, read as those that a schema was learned from."""
-    kept = ("format", "batch_rows", "dtype", "header", "on_error", "rejects", "longest_line")
+    kept = ("format", "batch_rows", "dtype", "on_error", "rejects", "longest_line", *TEXT_OPTIONS)
     settings = {name: value for name, value in reading.items() if name in kept}
     return read(files if len(files) > 1 else files[0], schema=schema, **settings, **more)
 

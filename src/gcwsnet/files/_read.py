@@ -45,6 +45,10 @@ def read(
     n_features: int | None = None,
     index_base: int | str = "auto",
     header: bool | str = "auto",
+    sep: str = "auto",
+    decimal: str = "auto",
+    na_values: Sequence[str] = (),
+    encoding: str = "utf-8",
     label: ColumnName | None = None,
     weight: ColumnName | None = None,
     columns: Sequence[ColumnName] | None = None,
@@ -86,6 +90,15 @@ def read(
     header : {"auto", True, False}, default="auto"
         Whether the first line of a CSV file holds the names of the columns. "auto" says yes if none of its fields is a
         number, if it has text where the second line has a number, or if it is 0, 1, 2, ...
+    sep : str, default="auto"
+        The character between the fields of a CSV file. "auto" is the one of ``;``, a tab, ``|`` and ``,`` that cuts the
+        first lines into the same number of fields, and a tab in TSV files.
+    decimal : {"auto", ".", ","}, default="auto"
+        The decimal point of CSV files. "auto" is a comma if numbers have commas, and fields are separated by others.
+    na_values : list of str, default=()
+        Texts of CSV files that are missing values, beside those of `pandas.read_csv`. A model remembers them.
+    encoding : str, default="utf-8"
+        The encoding of CSV files, such as "cp1252" (Windows), "latin-1" or "utf-16".
     label, weight : str or int, optional
         The columns of a table with labels and weights, by name, or by number from 0, where -1 is the last column. For
         npy files by number. LIBSVM and npz files have labels of their own.
@@ -155,6 +168,10 @@ def read(
         n_features=n_features,
         index_base=index_base,
         header=header,
+        sep=sep,
+        decimal=decimal,
+        na_values=na_values,
+        encoding=encoding,
         label=label,
         weight=weight,
         columns=columns,
@@ -198,6 +215,9 @@ def _file_reader(
     if format == "auto":
         format = detect_format(sources)  # noqa: A001
     options.check_format(format)
+    if options.encoding != "utf-8":
+        for source in sources:
+            source.encoding = options.encoding
     if n_streams and format in ("csv", "tsv", "arrow") and options.hash_columns is None and schema is None:
         options = replace(options, hash_columns=HASH_COLUMNS)
     return READERS[format](sources, options, schema, on_error, rejects)

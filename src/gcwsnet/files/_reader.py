@@ -118,6 +118,7 @@ class Reader(ABC):
                 yield batch
         if n_rows == 0:
             raise no_rows([source.name for source in self.sources], errors.skipped)
+        errors.note_placeholders(self.sources[0].name if self.sources else None)
         errors.warn_of_unknown_categories(stacklevel=4)  # of the loop over `rebatched` rows
 
     def survey(self) -> Survey:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import hashlib
 import io
@@ -54,6 +55,8 @@ class Source:
     ----------
     name : str
         The path, or "-" for standard input.
+    encoding : str
+        That of a text, which is read as UTF-8 whatever it is.
     reusable : bool
         Whether it can be opened more than once: a regular file can, a pipe and standard input cannot. The head of a
         pipe can still be looked at before it is opened.
@@ -62,6 +65,7 @@ class Source:
     def __init__(self, name: str) -> None:
         self.name = name
         self.reusable = name != STANDARD_STREAM and stat.S_ISREG(os.stat(name).st_mode)
+        self.encoding = "utf-8"
         self._pending: ByteStream | None = None
         self._opened = False
 
@@ -109,13 +113,13 @@ class Source:
         if self._opened and not self.reusable:
             name = "standard input" if self.name == STANDARD_STREAM else self.name
             raise ValueError(f"{name} can be read only once, and it was read already; save it to a file to reread it")
-        return ByteStream(self.name)
+        return ByteStream(self.name, self.encoding)
 
 
 class ByteStream:
     """The decompressed bytes of a source. Its first bytes tell the compression; a damaged archive is a DataError."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, encoding: str = "utf-8") -> None:
         self._name = name
         if name == STANDARD_STREAM and sys.stdin is None:
             raise ValueError("standard input is closed; give a file, or open it")
@@ -128,6 +132,8 @@ class ByteStream:
             self._stream = _decompressed(
                 io.BufferedReader(_PrefixedStream(start, self._raw), 1 << 18), self.compression
             )
+            if encoding != "utf-8":
+                self._stream = _AsUtf8(self._stream, encoding, name)
         except BaseException:
             self.close()
             raise
@@ -172,6 +178,28 @@ class _PrefixedStream(io.RawIOBase):
         self._prefix = self._prefix[len(chunk) :]
         buffer[: len(chunk)] = chunk
         return len(chunk)
+
+
+class _AsUtf8:
+    """A text in another encoding, as the bytes of UTF-8."""
+
+    def __init__(self, stream: Any, encoding: str, path: str) -> None:
+        self._stream, self._encoding, self._path = stream, encoding, path
+        self._decoder, self._pending = codecs.getincrementaldecoder(encoding)(), b""
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return up to `n_bytes` bytes, and no bytes at the end."""
+        while not self._pending:
+            encoded = self._stream.read(n_bytes)
+            try:
+                self._pending = self._decoder.decode(encoded, final=not encoded).encode()
+            except UnicodeError as error:
+                rule = f"the file must be a text in {self._encoding}, and it is not ({error}); give another encoding"
+                raise DataError(rule, path=self._path) from None
+            if not encoded:
+                break
+        found, self._pending = self._pending[:n_bytes], self._pending[n_bytes:]
+        return found
 
 
 class _JoinedStreams:
@@ -354,7 +382,7 @@ def require_text(head: bytes, path: str) -> None:
     if at >= 0 or head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(
             "a text file must be UTF-8, without NUL bytes, got bytes as in UTF-16 or in a file that is no text; "
-            "convert it, for example with: iconv -f UTF-16 -t UTF-8",
+            "give encoding='utf-16', or convert it, for example with: iconv -f UTF-16 -t UTF-8",
             path=path,
             line=head.count(b"\n", 0, max(at, 0)) + 1,
         )

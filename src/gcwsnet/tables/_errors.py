@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -17,6 +19,8 @@ from numpy.typing import NDArray
 from gcwsnet import _sparse as sparse
 from gcwsnet._atomic import written_beside
 from gcwsnet.tables._batch import Batch
+
+logger = logging.getLogger("gcwsnet.files")
 
 MISSING_HINT = 'give missing="zero" or another rule, or drop the row'
 MISSING_MESSAGE = f"a value must not be missing; {MISSING_HINT}"
@@ -79,12 +83,15 @@ class InvalidRows:
     categories : list of tuple
         For each column of categories its name, its distinct texts, the index of each row among them, and a mask of the
         rows whose category is unknown, which is no error.
+    placeholders : list of tuple
+        The column and the text of each value that stands for a missing number, such as "?".
     """
 
     def __init__(self, path: str | None, locate: Callable[[int], tuple[int, bytes]]) -> None:
         self.path, self._locate = path, locate
         self.reasons: dict[int, tuple[ColumnReference, str]] = {}
         self.categories: list[tuple[ColumnReference, list[str], Any, Any]] = []
+        self.placeholders: list[tuple[ColumnReference, str]] = []
 
     @classmethod
     def numbered(cls, path: str | None = None, first: int = 0) -> InvalidRows:
@@ -133,6 +140,7 @@ class ErrorHandler:
         self.reasons: list[str] = []
         self._n_rows, self._skipped_rows = 0, array("q")
         self._counts: dict[ColumnReference, tuple[int, int, str]] = {}  # of values, of unknown ones, and one of these
+        self._placeholders: Counter[tuple[ColumnReference, str]] = Counter()
         self._rejects = None if rejects is None else Path(rejects)
         self._file: BinaryIO | None = None
 
@@ -156,6 +164,7 @@ class ErrorHandler:
         counted = valid if batch.weight is None else valid & (batch.weight != 0)
         for column, texts, indices, unknown in invalid.categories:
             self.count_categories(column, texts, indices[counted], unknown[counted])
+        self._placeholders.update(invalid.placeholders)
         self.advance(batch.n_rows)
         yield batch.take(valid) if invalid.reasons else batch
 
@@ -193,6 +202,12 @@ class ErrorHandler:
                     UserWarning,
                     stacklevel=stacklevel,
                 )
+
+    def note_placeholders(self, path: str | None) -> None:
+        """Note how many values were taken for missing numbers."""
+        for (column, text), count in self._placeholders.items():
+            times = "1 value" if count == 1 else f"{count:,} values"
+            logger.info("%s: %s %r of the column %r count as missing", path or "the rows", times, text, column)
 
     @contextmanager
     def saving(self) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -28,19 +29,23 @@ HASH_COLUMNS = 1 << 14
 
 LONGEST_LINE = 1 << 26
 
+OPTIONAL_ENTRIES = {"dense", "na_values"}
+"""Of a schema in JSON: they are there where they say something."""
+
 ColumnName = str | int
 """A column of a table by its name, or by its number from 0, where -1 is the last one."""
 
 TABLE_OPTIONS = ("label", "weight", "columns", "exclude", "categorical", "hash_columns")
+TEXT_OPTIONS = ("header", "sep", "decimal", "na_values", "encoding")
 INAPPLICABLE_OPTIONS = {
-    "libsvm": (*TABLE_OPTIONS, "header"),
+    "libsvm": (*TABLE_OPTIONS, *TEXT_OPTIONS),
     "csv": ("index_base",),
     "tsv": ("index_base",),
-    "parquet": ("index_base", "header"),
-    "arrow": ("index_base", "header"),
-    "npy": ("columns", "exclude", "categorical", "hash_columns", "index_base", "header"),
-    "npz": (*TABLE_OPTIONS, "index_base", "header"),
-    "arrays": (*TABLE_OPTIONS, "index_base", "header"),
+    "parquet": ("index_base", *TEXT_OPTIONS),
+    "arrow": ("index_base", *TEXT_OPTIONS),
+    "npy": ("columns", "exclude", "categorical", "hash_columns", "index_base", *TEXT_OPTIONS),
+    "npz": (*TABLE_OPTIONS, "index_base", *TEXT_OPTIONS),
+    "arrays": (*TABLE_OPTIONS, "index_base", *TEXT_OPTIONS),
 }
 
 
@@ -52,6 +57,10 @@ class ReadOptions:
     n_features: int | None = None
     index_base: int | str = "auto"
     header: bool | str = "auto"
+    sep: str = "auto"
+    decimal: str = "auto"
+    na_values: Sequence[str] = ()
+    encoding: str = "utf-8"
     label: ColumnName | None = None
     weight: ColumnName | None = None
     columns: Sequence[ColumnName] | None = None
@@ -69,12 +78,19 @@ class ReadOptions:
             check_choice("missing", self.missing, ("error", "zero", "nan"))
         _check_one_of("index_base", self.index_base, ("auto", 0, 1))
         _check_one_of("header", self.header, ("auto", True, False))
+        check_choice("decimal", self.decimal, ("auto", ".", ","))
+        if self.sep != "auto" and (len(self.sep) != 1 or self.sep in '"\r\n' or not self.sep.isascii()):
+            raise ValueError(f"sep must be one character, or 'auto', got sep={self.sep!r}")
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            raise ValueError(f"encoding must be one that Python knows, got encoding={self.encoding!r}") from None
         check_integer("longest_line", self.longest_line, 1, 1 << 30)
         for name in ("n_features", "hash_columns"):
             value = getattr(self, name)
             if value is not None:
                 check_integer(name, value, 1, MAX_COLUMNS)
-        for name in ("columns", "exclude", "categorical"):
+        for name in ("columns", "exclude", "categorical", "na_values"):
             if isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} must be a list of names or numbers, got {name}={getattr(self, name)!r}")
 
@@ -180,6 +196,8 @@ class Schema:
         The type of the labels in text files. None where the file itself has types.
     dense : bool
         Whether rows of LIBSVM files are dense, as those of a table are.
+    na_values : tuple of str
+        Texts that are missing values in CSV files, beside those that always are.
 
     Examples
     --------
@@ -200,6 +218,7 @@ class Schema:
     weight_number: int | None = None
     label_type: str | None = None
     dense: bool = False
+    na_values: tuple[str, ...] = ()
 
     @property
     def is_sparse(self) -> bool:
@@ -240,6 +259,7 @@ class Schema:
             if getattr(options, name):
                 raise ValueError(f"{name} is part of the schema and must not be given with it; leave it out")
         changed: dict[str, Any] = {} if options.missing is None else {"missing": options.missing}
+        changed |= {"na_values": tuple(options.na_values)} if options.na_values else {}
         for name in ("label", "weight"):
             value = getattr(options, name)
             if value is not None and value != getattr(self, name):
@@ -285,18 +305,19 @@ class Schema:
         for column in described["columns"]:
             if not column["by_value"]:  # only hashed columns have it
                 del column["by_value"]
-        if not self.dense:
-            del described["dense"]
+        for name in OPTIONAL_ENTRIES:
+            if not described[name]:
+                del described[name]
         return {"version": 1, **described}
 
     @classmethod
     def from_json(cls, description: dict[str, Any]) -> Schema:
         """Return the schema that `to_json` wrote."""
-        known = {field.name for field in fields(cls)} - {"dense"}
+        known = {field.name for field in fields(cls)} - OPTIONAL_ENTRIES
         if (
             not isinstance(description, dict)
             or description.get("version") != 1
-            or set(description) - {"version", "dense"} != known
+            or set(description) - {"version"} - OPTIONAL_ENTRIES != known
         ):
             raise ValueError(
                 f"a schema must have the version 1 and the entries {', '.join(sorted(known))}; got {description!r:.200}"
@@ -306,7 +327,7 @@ class Schema:
             if column.kind not in KINDS:
                 raise ValueError(f"the kind of a column must be one of {', '.join(KINDS)}, got {column.kind!r}")
         given = {name: value for name, value in description.items() if name != "version"}
-        schema = cls(**given | {"columns": columns})
+        schema = cls(**given | {"columns": columns, "na_values": tuple(given.get("na_values", ()))})
         width = schema.with_columns(columns).n_features
         if columns and width != schema.n_features:
             raise ValueError(f"the columns of a schema must make up n_features={schema.n_features}, got {width}")
@@ -380,7 +401,7 @@ class ColumnNames:
         similar = get_close_matches(name, known, n=1) if isinstance(name, str) else []
         separator = next((one for one in ";\t|" if len(known) == 1 and one in known[0]), None)
         if way_out is None and separator is not None:
-            way_out = f"fields seem to be separated by {separator!r}: they must be by commas, or by tabs in a .tsv file"
+            way_out = f"fields seem to be separated by {separator!r}; give sep={separator!r}"
         elif way_out is None:
             way_out = f"give the name or the number of one{f', such as {similar[0]!r}' if similar else ''}"
         raise DataError(f"{rule}; {way_out}", path=self._path)
@@ -424,6 +445,7 @@ def infer_schema(file_columns: Sequence[FileColumn], options: ReadOptions, path:
         weight=names.name_or_number(weight),
         label_number=label,
         weight_number=weight,
+        na_values=tuple(options.na_values),
     )
     return schema.with_columns(tuple(columns))
 

@@ -1,0 +1,114 @@
+"""CSV files as people have them: separators, decimal commas, encodings, words for missing values."""
+
+import gzip
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from gcwsnet.files import DataError, Schema, read
+
+NUMBERS = [[1.5, 2.0], [-3.25, 4e3], [0.0, 7.0]]
+
+
+def numbers_of(path: Path, **settings: Any) -> Any:
+    return np.concatenate([batch.X for batch in read(path, **settings)])
+
+
+@pytest.mark.parametrize(("sep", "decimal"), [(",", "."), *((sep, decimal) for sep in ";\t|" for decimal in ".,")])
+def test_separators_and_decimal_points_are_found(
+    sep: str, decimal: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [sep.join(str(number).replace(".", decimal) for number in row) for row in NUMBERS]
+    (tmp_path / "rows.csv").write_text("\n".join([sep.join("ab"), *rows]) + "\n")
+    with caplog.at_level(logging.INFO, logger="gcwsnet.files"):
+        assert_array_equal(numbers_of(tmp_path / "rows.csv"), NUMBERS)
+    said = " ".join(caplog.messages)
+    assert (f"{sep!r} separates fields" in said) == (sep != ",")
+    assert ("numbers have decimal commas" in said) == (decimal == ",")
+    assert_array_equal(numbers_of(tmp_path / "rows.csv", sep=sep, decimal=decimal), NUMBERS)
+
+
+def test_text_with_another_separator_does_not_change_that_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,b\n1;2,x\n3;4,y\n")
+    assert [column.name for column in read(tmp_path / "rows.csv").schema.columns] == ["a", "b"]
+    (tmp_path / "quoted.csv").write_text('"a;b",c\n1,2\n3,4\n')
+    assert [column.name for column in read(tmp_path / "quoted.csv").schema.columns] == ["a;b", "c"]
+
+
+def test_a_row_that_pyarrow_refuses_has_the_same_numbers_with_decimal_commas(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a;b;y\n1,5;2;x\n+,25;1e3;y\n3;?;x\n", encoding="utf-8")
+    assert_array_equal(
+        numbers_of(tmp_path / "rows.csv", label="y", missing="nan"), [[1.5, 2.0], [0.25, 1000.0], [3.0, np.nan]]
+    )
+
+
+@pytest.mark.parametrize("text", ["?", "unknown", "-", "n.a."])
+def test_a_word_for_a_missing_number_is_one_and_is_counted(
+    text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "rows.csv").write_text(f"a,b\n{text},x\n1,{text}\n2,x\n{text},y\n")
+    rows = read(tmp_path / "rows.csv", missing="nan")
+    with caplog.at_level(logging.INFO, logger="gcwsnet.files"):
+        X = np.concatenate([batch.X for batch in rows])
+    assert_array_equal(X[:, 0], [np.nan, 1, 2, np.nan])
+    assert rows.schema.columns[0].kind == "number"
+    assert text in rows.schema.columns[1].categories  # of a column of words it is one
+    assert f"rows.csv: 2 values {text!r} of the column 'a' count as missing" in caplog.messages[-1]
+    with pytest.raises(DataError, match=r"rows\.csv:2:a: a value must not be missing"):
+        list(read(tmp_path / "rows.csv"))
+
+
+def test_further_texts_that_are_missing_are_remembered_by_the_schema(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,b\n-999,x\n1,nix\n2,x\n")
+    rows = read(tmp_path / "rows.csv", missing="nan", na_values=["-999", "nix"])
+    assert_array_equal(next(iter(rows)).X, [[np.nan, 1], [1, 0], [2, 1]])
+    schema = Schema.from_json(rows.schema.to_json())
+    assert schema == rows.schema
+    assert_array_equal(next(iter(read(tmp_path / "rows.csv", schema=schema))).X, [[np.nan, 1], [1, 0], [2, 1]])
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8-sig"])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_an_encoding_can_be_given(encoding: str, compressed: bool, tmp_path: Path) -> None:
+    text = "âge,größe\n" + "1,é\n2,ü\n" * 9000
+    content = text.encode(encoding)
+    path = tmp_path / ("rows.csv.gz" if compressed else "rows.csv")
+    path.write_bytes(gzip.compress(content) if compressed else content)
+    rows = read(path, encoding=encoding)
+    assert [column.name for column in rows.schema.columns] == ["âge", "größe"]
+    assert rows.schema.columns[1].categories == ("é", "ü")
+    assert sum(batch.n_rows for batch in rows) == 18_000
+
+
+def test_names_of_columns_that_are_not_utf_8_are_an_error_that_says_what_to_give(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_bytes("âge,b\n1,2\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"must be UTF-8, got '.+xe2ge', bytes as in Latin-1.*give encoding='cp1252'"):
+        list(read(tmp_path / "rows.csv"))
+    assert numbers_of(tmp_path / "rows.csv", encoding="cp1252").tolist() == [[1, 2]]
+    with pytest.raises(DataError, match="must be a text in utf-16, and it is not"):
+        list(read(tmp_path / "rows.csv", encoding="utf-16"))
+
+
+def test_a_column_without_a_name_is_called_as_in_pandas(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(",a,\n0,1,2\n1,3,4\n")
+    assert [column.name for column in read(tmp_path / "rows.csv").schema.columns] == ["Unnamed: 0", "a", "Unnamed: 2"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sep": ";;"}, "sep must be one character"),
+        ({"sep": '"'}, "sep must be one character"),
+        ({"decimal": "x"}, "decimal must be"),
+        ({"encoding": "klingon"}, "encoding must be one that Python knows"),
+        ({"na_values": "?"}, "na_values must be a list"),
+    ],
+)
+def test_wrong_options_are_named(given: dict[str, Any], message: str, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    with pytest.raises((ValueError, TypeError), match=message):
+        read(tmp_path / "rows.csv", **given)
