@@ -16,7 +16,7 @@ from gcwsnet.cli._app import COMMANDS
 from gcwsnet.cli._options import in_options
 from gcwsnet.files import read
 from gcwsnet.neighbors import GCWSIndex
-from tests.cli.command import fail
+from tests.cli.command import fail, run
 
 PACKAGE = Path(gcwsnet.__file__).parent
 FOLDERS = ("files", "tables", "hashing", "kernels", "net", "estimators", "neighbors")
@@ -93,6 +93,9 @@ def test_an_error_leaves_out_what_the_command_does_not_have(tmp_path: Path, monk
         rows[["a"]], rows["y"]
     ).save("m.safetensors")
     Path("holes.csv").write_text("a\n1\n\n \n")
-    said = fail("predict", "m.safetensors", "holes.csv")
-    assert "missing=" not in said
-    assert "--missing" not in said
+    result = run("predict", "m.safetensors", "holes.csv")
+    assert result.exit_code == 1
+    assert "must not be missing" in result.stderr
+    assert "missing=" not in result.stderr
+    assert "--missing" not in result.stderr
+    assert result.stdout == ""  # and no header before the error
