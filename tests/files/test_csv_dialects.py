@@ -2,14 +2,17 @@
 
 import gzip
 import logging
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
 from gcwsnet.files import DataError, Schema, read
+from gcwsnet.tables._frames import encode_frame, learn_schema, open_frame
 
 NUMBERS = [[1.5, 2.0], [-3.25, 4e3], [0.0, 7.0]]
 
@@ -112,3 +115,45 @@ def test_wrong_options_are_named(given: dict[str, Any], message: str, tmp_path: 
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
     with pytest.raises((ValueError, TypeError), match=message):
         read(tmp_path / "rows.csv", **given)
+
+
+DAYS = [(date(2024, month, day) - date(1970, 1, 1)).days for month, day in ((12, 31), (2, 1))]
+
+
+@pytest.mark.parametrize(
+    ("texts", "order"),
+    [
+        (["31/12/2024", "1/2/2024"], "day first"),
+        (["31.12.2024", "01.02.2024"], "day first"),
+        (["12/31/2024", "02/01/2024"], "month first"),
+        (["12-31-2024", "2-1-2024"], "month first"),
+        (["2024-12-31", "2024-02-01"], ""),
+    ],
+)
+def test_dates_are_read_in_the_order_that_the_file_has(texts: list[str], order: str, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("d,a\n" + "".join(f"{text},1\n" for text in texts))
+    rows = read(tmp_path / "rows.csv")
+    assert (rows.schema.columns[0].kind, rows.schema.columns[0].date_order) == ("date", order)
+    assert next(iter(rows)).X[:, 0].tolist() == DAYS
+    assert Schema.from_json(rows.schema.to_json()) == rows.schema
+    frame = open_frame(pd.DataFrame({"d": texts, "a": [1, 1]}))
+    assert encode_frame(frame, learn_schema(frame, "nan"))[:, 0].tolist() == DAYS
+
+
+def test_dates_that_fit_both_orders_are_read_with_the_day_first_and_a_note_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "rows.csv").write_text("d,a\n01/02/2024,1\n03/04/2024,2\n")
+    with caplog.at_level(logging.INFO, logger="gcwsnet.files"):
+        X = numbers_of(tmp_path / "rows.csv")
+    assert X[0, 0] == DAYS[1]
+    assert "dates such as '01/02/2024' of the column 'd' are read with the day first" in caplog.messages[0]
+    (tmp_path / "late.csv").write_text("d,a\n" + "01/02/2024,1\n" * 1001 + "12/31/2024,2\n")
+    with pytest.raises(DataError, match=r"late\.csv:1003:d: a value must be a date such as 31/12/2024.*'12/31/2024'"):
+        numbers_of(tmp_path / "late.csv")
+
+
+@pytest.mark.parametrize("texts", [["31/12/2024", "12/31/2024"], ["31/12/24"], ["31/12.2024"], ["30/02/2024"]])
+def test_other_texts_with_slashes_are_categories(texts: list[str], tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("d,a\n" + "".join(f"{text},1\n" for text in texts))
+    assert read(tmp_path / "rows.csv").schema.columns[0].kind == "onehot"

@@ -53,6 +53,7 @@ from gcwsnet.net._targets import LOSSES
 from gcwsnet.net._trainer import METRICS_OF_A_RUN, Trainer
 from gcwsnet.search import Candidate, selected_training, selection_state
 from gcwsnet.tables._coder import MISSING_WHEN_READ, SEARCHES, Coder
+from gcwsnet.tables._columns import DATE_ORDERS
 from gcwsnet.tables._scaling import KINDS, KINDS_OF_COLUMNS, NUMERIC
 from gcwsnet.tables._schema import KINDS as KINDS_OF_TABLES
 from gcwsnet.tables._schema import NUMBERS
@@ -109,6 +110,7 @@ COLUMN: Rules = {
     ),
     "values": or_null(TEXT),
     "by_value?": choice(True),
+    "date_order?": choice(*DATE_ORDERS),
 }
 PLACE = Rule("be a name, a number or null", lambda one: one is None or type(one) in (str, int))
 SCHEMA: Rules = {

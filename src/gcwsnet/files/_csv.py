@@ -38,6 +38,7 @@ from gcwsnet.tables._columns import (
     is_inexact_text,
     kind_of_texts,
     labels_of_texts,
+    parse_month_first,
 )
 from gcwsnet.tables._errors import DataError, InvalidRows, quote, require_pyarrow
 from gcwsnet.tables._schema import ColumnSelection, FileColumn, ReadOptions, Schema
@@ -201,6 +202,8 @@ def _parse_head(rows: list[list[str]], options: ReadOptions, path: str, sep: str
         values = [row[number] for row in rows if number < len(row) and row[number].strip() not in missing]
         numbers = [value for value in values if value.strip() not in PLACEHOLDERS]
         kind = "number" if not values or (numbers and is_number(numbers[0])) else kind_of_texts(values)
+        if kind == "date, day first" and all(parse_month_first(value) is not None for value in values):
+            logger.info("%s: dates such as %r of the column %r are read with the day first", path, values[0], name)
         columns.append(FileColumn(name, kind, by_value=are_values(set(map(form_of_text, values)))))
     return CsvHead(columns, bool(has_names), bool(rows), sep, decimal)
 

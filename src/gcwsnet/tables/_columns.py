@@ -26,6 +26,9 @@ MICROSECONDS_OF_A_DAY = 86_400_000_000
 EPOCH = date(1970, 1, 1).toordinal()
 TIME = r"(?P<h>[01]\d|2[0-3]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d)(?:\.(?P<f>\d{1,9}))?)?"
 DATE = re.compile(rf"(\d{{4}})-(\d\d)-(\d\d)(?:[T ]{TIME}(?: ?(?P<zone>Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d))?)?", re.ASCII)
+DATE_WITH_YEAR_LAST = re.compile(
+    rf"(?P<one>\d{{1,2}})(?P<sep>[/.-])(?P<two>\d{{1,2}})(?P=sep)(?P<year>\d{{4}})(?:[ T]{TIME})?", re.ASCII
+)
 DURATION = re.compile(rf"(-?\d{{1,7}}) days?(?: (?P<sign>[+-]?){TIME})?", re.ASCII)
 
 BOOLEANS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
@@ -68,6 +71,52 @@ def parse_date(text: str) -> int | None:
     if zone not in (None, "Z"):
         offset = int(zone[0] + "1") * (int(zone[1:3]) * 60 + int(zone[-2:])) * 60_000_000
     return days * MICROSECONDS_OF_A_DAY + _time(found) - offset
+
+
+def parse_day_first(text: str) -> int | None:
+    """Return the microseconds from 1970-01-01 to a date such as 31/12/2024 or 31.12.2024 18:30, None for other texts.
+
+    Examples
+    --------
+    >>> parse_day_first("02/01/1970"), parse_month_first("01/02/1970 00:00:01"), parse_day_first("01/13/1970")
+    (86400000000, 86401000000, None)
+    """
+    return _parse_year_last(text, ("two", "one"))
+
+
+def parse_month_first(text: str) -> int | None:
+    """Return the microseconds from 1970-01-01 to a date such as 12/31/2024, None for other texts."""
+    return _parse_year_last(text, ("one", "two"))
+
+
+def _parse_year_last(text: str, month_and_day: tuple[str, str]) -> int | None:
+    found = DATE_WITH_YEAR_LAST.fullmatch(text.strip())
+    if found is None:
+        return None
+    try:
+        days = date(int(found["year"]), *(int(found[part]) for part in month_and_day)).toordinal() - EPOCH
+    except ValueError:
+        return None
+    return days * MICROSECONDS_OF_A_DAY + _time(found)
+
+
+DATE_ORDERS = {"day first": parse_day_first, "month first": parse_month_first}
+
+
+def order_of_dates(texts: Sequence[str]) -> str | None:
+    """Return "day first" or "month first" for dates with the year last, None if they are other texts.
+
+    Where all fit both, it is "day first"; `DATE_ORDERS` has the parsers.
+
+    Examples
+    --------
+    >>> order_of_dates(["01/02/2024", "31/12/2024"]), order_of_dates(["12/31/2024"]), order_of_dates(["31/12/24"])
+    ('day first', 'month first', None)
+    """
+    for order, parse in DATE_ORDERS.items():
+        if texts and all(parse(text) is not None for text in texts):
+            return order
+    return None
 
 
 def parse_duration(text: str) -> int | None:
@@ -132,6 +181,8 @@ PARSERS: dict[str, tuple[Callable[[str], float | None], str]] = {
 def kind_of_texts(texts: Sequence[str]) -> str:
     """Return "boolean", "date" or "duration" if all texts of a column are that, else "text".
 
+    Of dates such as 31/12/2024 it is "date, day first", and of 12/31/2024 "date, month first".
+
     Numbers with commas, such as decimal ones, are nearly never meant as categories, and are no type that is known.
 
     Examples
@@ -149,6 +200,9 @@ def kind_of_texts(texts: Sequence[str]) -> str:
     for kind, holds in kinds.items():
         if texts and all(holds(text) for text in texts):
             return kind
+    order = order_of_dates(texts)
+    if order is not None:
+        return f"date, {order}"
     with_comma = next((text for text in texts if "," in text), None)
     if with_comma is not None and all(NUMBER_WITH_COMMAS.fullmatch(text.strip()) for text in texts):
         return f"{NUMBERS_WITH_COMMAS}, such as {with_comma.strip()!r}"

@@ -13,6 +13,7 @@ from gcwsnet import _sparse as sparse
 from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT
 from gcwsnet.tables._batch import Batch, mark_canonical
 from gcwsnet.tables._columns import (
+    DATE_ORDERS,
     PARSERS,
     ArrowColumn,
     Factor,
@@ -21,6 +22,7 @@ from gcwsnet.tables._columns import (
     days_of,
     find_categories,
     labels_of_texts,
+    parse_day_first,
 )
 from gcwsnet.tables._errors import MISSING_MESSAGE, ColumnReference, DataError, InvalidRows, quote, require_pyarrow
 from gcwsnet.tables._schema import NUMBERS, Column, ColumnSelection, Schema
@@ -217,6 +219,9 @@ def _refuse_inexact(column: Column, source: TableColumn, invalid: InvalidRows) -
 def _parse_texts(column: Column, factor: Factor, invalid: InvalidRows) -> NDArray[np.float64]:
     """Return numbers, booleans, dates or durations that are texts; a text that is none makes its rows invalid."""
     parse, what = PARSERS[column.kind]
+    if column.date_order:
+        parse = DATE_ORDERS[column.date_order]
+        what = "a date such as 31/12/2024" if parse is parse_day_first else "a date such as 12/31/2024"
     found = [parse(text) for text in factor.texts]
     is_unknown = np.array([one is None for one in found], dtype=bool)
     if column.kind in ("date", "duration"):

@@ -140,6 +140,8 @@ class Column:
         The name of the second column of a "sparse" column.
     by_value : bool
         Whether the categories of a "hashed" column are numbers or booleans, and are hashed as such: 1.0 as 1.
+    date_order : {"", "day first", "month first"}
+        How texts such as 1/2/2024 are dates; those of ISO 8601 have no order.
     """
 
     name: str | None
@@ -149,6 +151,7 @@ class Column:
     categories: tuple[str, ...] = ()
     values: str | None = None
     by_value: bool = False
+    date_order: str = ""
 
     @property
     def key(self) -> str:
@@ -303,8 +306,9 @@ class Schema:
         """Return the schema as a dict that `json.dumps` takes."""
         described = json.loads(json.dumps(asdict(self)))
         for column in described["columns"]:
-            if not column["by_value"]:  # only hashed columns have it
-                del column["by_value"]
+            for name in ("by_value", "date_order"):  # which few columns have
+                if not column[name]:
+                    del column[name]
         for name in OPTIONAL_ENTRIES:
             if not described[name]:
                 del described[name]
@@ -461,6 +465,8 @@ def _infer_column(
         return Column(name, number, "hashed", 0, by_value=by_value or kind in ("number", "boolean"))
     if kind in NUMBERS:
         return Column(name, number, kind)
+    if kind.startswith("date, "):
+        return Column(name, number, "date", date_order=kind.removeprefix("date, "))
     if "vector" in kind and width:
         return Column(name, number, "vector", width)
     if "vector" in kind:
