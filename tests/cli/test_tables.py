@@ -132,6 +132,32 @@ def test_info_reads_what_train_reads(folder: Path, tmp_path: Path) -> None:
     assert "--missing" in fail("info", folder / "csv", "--missing", "zero", code=2)
 
 
+def test_info_shows_columns_and_labels_as_tables(tmp_path: Path) -> None:
+    lines = [",age,city,when,flag,y", "0,31,Oslo,31/12/2024,true,1", "1,?,Rome,1/2/2024,false,0", "2,40,Oslo,,true,1"]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    result = succeed("info", tmp_path / "rows.csv", "--label", "y")
+    shown = [line.split("  ") for line in result.stdout.splitlines()]
+    table = [[cell.strip() for cell in line if cell.strip()] for line in shown]
+    assert ["column", "holds", "missing", "values"] in table
+    assert ["Unnamed: 0", "number", "0", "0 to 2"] in table
+    assert ["age", "number", "1", "31 to 40"] in table
+    assert ["city", "2 categories", "0", "Oslo (2), Rome (1)"] in table
+    assert ["when", "date", "1", "2024-02-01 to 2024-12-31"] in table
+    assert table[-2:] == [["1", "2"], ["0", "1"]]
+    assert "1 value '?' of the column 'age' counts as missing" in result.stderr
+    found = json.loads(succeed("info", tmp_path / "rows.csv", "--label", "y", "--json").stdout)
+    assert found["column_values"]["age"] == {"missing": 1, "values": "31 to 40"}
+    assert found["label_rows"] == {"1": 2, "0": 1}
+
+
+def test_info_shows_the_score_of_a_model(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(80)))
+    trained = succeed("train", tmp_path / "rows.csv", "--label", "y", *OPTIONS, "--out", tmp_path / "m").stdout
+    table = trained.splitlines()[-4:]
+    assert table[0].endswith("held-out rows, of a model that learned from the other 65:")
+    assert succeed("info", tmp_path / "m").stdout.splitlines()[-4:] == table
+
+
 def test_a_kernel_of_scaled_rows(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(100, 5, size=(12, 3))

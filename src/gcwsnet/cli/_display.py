@@ -104,7 +104,7 @@ class TrainingDisplay(TrainingObserver):
             self._bars = None
         self._rows, self._start = 0, time.perf_counter()
         if not self.quiet:
-            found = [f"{label} {_number(score[name])}" for name, label in SCORES.items() if name in score]
+            found = [f"{label} {format_number(score[name])}" for name, label in SCORES.items() if name in score]
             print(f"held out: {', '.join(found)}; now learning from all rows", file=sys.stderr)
 
     def start(self, estimator: BaseGCWSNet, n_rows: int | None, epochs: int, done: int) -> None:
@@ -250,19 +250,21 @@ def print_summary(values: dict[str, Any], *, as_json: bool) -> None:
     )
     if score is not None:
         print(f"\n{score['rows']:,} held-out rows, of a model that learned from the other {score['rows_learned']:,}:")
-        print_table([[label, _number(score[name])] for name, label in SCORES.items() if name in score])
+        print_table([[label, format_number(score[name])] for name, label in SCORES.items() if name in score])
 
 
-def _number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
+    """Return a metric as tables show it."""
     return "undefined" if value is None else f"{value:.4f}" if abs(value) < 1000 else f"{value:,.1f}"
 
 
-def print_table(rows: Sequence[Sequence[str]]) -> None:
-    """Print rows of texts as a table, the first column to the left and the others to the right."""
+def print_table(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> None:
+    """Print rows of texts as a table; the columns of `left` are aligned to the left, and the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for first, *others in rows:
-        cells = [first.ljust(widths[0]), *(one.rjust(width) for one, width in zip(others, widths[1:], strict=True))]
-        print("  ".join(cells).rstrip())
+    for row in rows:
+        cells = zip(row, widths, strict=True)
+        line = [one.ljust(n) if place in left else one.rjust(n) for place, (one, n) in enumerate(cells)]
+        print("  ".join(line).rstrip())
 
 
 Columns = list[NDArray[Any]]

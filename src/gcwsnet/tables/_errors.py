@@ -206,8 +206,10 @@ class ErrorHandler:
     def note_placeholders(self, path: str | None) -> None:
         """Note how many values were taken for missing numbers."""
         for (column, text), count in self._placeholders.items():
-            times = "1 value" if count == 1 else f"{count:,} values"
-            logger.info("%s: %s %r of the column %r count as missing", path or "the rows", times, text, column)
+            said = f"1 value {text!r} of the column {column!r} counts as missing"
+            if count > 1:
+                said = f"{count:,} values {text!r} of the column {column!r} count as missing"
+            logger.info("%s: %s", path or "the rows", said)
 
     @contextmanager
     def saving(self) -> Iterator[None]:
