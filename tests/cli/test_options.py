@@ -16,12 +16,23 @@ from tests.cli.command import fail, run, succeed
 
 PYTHON = {
     name: parameter.default
-    for source in (read, GCWSHasher, GCWSNetClassifier)
+    for source in (GCWSHasher, GCWSNetClassifier, read)
     for name, parameter in inspect.signature(source).parameters.items()
 }
 OWN = {
     *("files", "model", "path", "a", "b", "out", "test", "task", "shuffle_rows", "classes", "checkpoint_every"),
-    *("holdout", "resume", "restart", "quiet", "as_json", "context", "probabilities", "estimate", "codes_format"),
+    *(
+        "resume",
+        "restart",
+        "quiet",
+        "as_json",
+        "context",
+        "probabilities",
+        "estimate",
+        "codes_format",
+        "holdout",
+        "keep",
+    ),
     *("engine", "scheduler", "workers", "shards", "sync_rows"),
 }
 """What only the command has."""

@@ -132,6 +132,37 @@ def test_info_reads_what_train_reads(folder: Path, tmp_path: Path) -> None:
     assert "--missing" in fail("info", folder / "csv", "--missing", "zero", code=2)
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("written", ["csv", "parquet"])
+def test_predict_keeps_columns_beside_the_predictions(form: str, written: str, folder: Path, tmp_path: Path) -> None:
+    X, y = mixed_table(9000, seed=2)  # more than a batch
+    frame = X.assign(label=y, name=[f"00{i}" for i in range(len(X))])
+    source = tmp_path / f"rows.{form}"
+    frame.to_csv(source, index=False) if form == "csv" else frame.to_parquet(source)
+    out = tmp_path / f"out.{written}"
+    succeed("predict", folder / "csv", source, "--keep", "name,city", "--out", out)
+    found = pd.read_csv(out, dtype=str, keep_default_na=False) if written == "csv" else pd.read_parquet(out)
+    assert list(found.columns) == ["name", "city", "predicted"]
+    assert found["name"].tolist() == frame["name"].tolist()
+    assert found["city"].fillna("").tolist() == frame["city"].astype(object).fillna("").tolist()
+    alone = succeed("predict", folder / "csv", source).stdout.split()[1:]
+    assert found["predicted"].tolist() == alone
+
+
+def test_kept_columns_of_skipped_rows_are_empty_as_their_predictions_are(folder: Path, tmp_path: Path) -> None:
+    X, _ = mixed_table(6)
+    rows = X.assign(name=list("abcdef"))
+    rows["height"] = rows["height"].astype(object)
+    rows.loc[2, "height"] = "tall"
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    shown = succeed("predict", folder / "csv", tmp_path / "rows.csv", "--keep", "name", "--on-error", "skip").stdout
+    assert [line.partition(",")[0] for line in shown.splitlines()] == ["name", "a", "b", "", "d", "e", "f"]
+    assert shown.splitlines()[3] == ","
+    (tmp_path / "rows.svm").write_text("1 1:1 2:3\n0 1:2 2:1\n" * 20)
+    succeed("train", tmp_path / "rows.svm", *OPTIONS, "--holdout", 0, "--out", tmp_path / "m")
+    assert "--keep" in fail("predict", tmp_path / "m", tmp_path / "rows.svm", "--keep", "name", code=2)
+
+
 def test_info_shows_columns_and_labels_as_tables(tmp_path: Path) -> None:
     lines = [",age,city,when,flag,y", "0,31,Oslo,31/12/2024,true,1", "1,?,Rome,1/2/2024,false,0", "2,40,Oslo,,true,1"]
     (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")

@@ -97,14 +97,16 @@ def test_a_given_width_is_that_of_all_rows(write: Write) -> None:
     assert whole(read(path, n_features=7)).X.shape == (2, 7)
     error = fault(read(path, n_features=2))
     assert (error.path, error.line, error.column) == (str(path), 2, 3)
-    assert str(error) == (f"{path}:2:3: an index must be at most 2 for n_features=2, got '3'; give a larger n_features")
+    assert str(error) == (
+        f"{path}:2:3: an index must be at most 2, the last of 2 columns, got '3'; give a larger n_features"
+    )
     skipping = read(path, n_features=2, on_error="skip")
     assert skipping.survey().n_rows == 1
     assert skipping.survey().skipped == 1
     assert whole(skipping).y.tolist() == [1.0]
 
 
-TOO_LARGE = "an index must be at most 2147483648 for n_features=2147483648"
+TOO_LARGE = "an index must be at most 2147483648, the last of 2147483648 columns"
 FAULTS = [
     ("1 0:3", 3, "an index must be at least 1, got '0'; if indices are counted from 0, give index_base=0"),
     ("1 -2:3", 3, "an index must be at least 1, got '-2'; correct it, or drop the row"),

@@ -22,6 +22,7 @@ from gcwsnet._atomic import written_beside
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 from gcwsnet.files._train import CHECKPOINT, TrainingObserver, TrainingResult
 from gcwsnet.net._history import Record
+from gcwsnet.tables._columns import ArrowColumn
 from gcwsnet.tables._errors import row_positions
 
 if TYPE_CHECKING:
@@ -267,18 +268,18 @@ def print_table(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) ->
         print("  ".join(line).rstrip())
 
 
-Columns = list[NDArray[Any]]
+Columns = list[Any]
 
 
 class Write(Protocol):
-    """A function that writes columns; values are empty in the rows that a boolean array `missing` chooses."""
+    """A function that writes columns, arrays of NumPy or of pyarrow; masked and null values are empty."""
 
-    def __call__(self, columns: Columns, missing: NDArray[np.bool_] | None = None) -> None: ...
+    def __call__(self, columns: Columns) -> None: ...
 
 
 def to_json(value: Any) -> str:
     """Return JSON as the standard has it: numbers that are not finite are null."""
-    return json.dumps(_without_nan(value), allow_nan=False)
+    return json.dumps(_without_nan(value), allow_nan=False, default=str)
 
 
 def _without_nan(value: Any) -> Any:
@@ -323,24 +324,16 @@ def _text_writer(file: IO[str], names: list[str], as_json: bool) -> Iterator[Wri
     lines = csv.writer(file, lineterminator="\n")
     header = [] if as_json else [names]
 
-    def write(columns: Columns, missing: NDArray[np.bool_] | None = None) -> None:
+    def write(columns: Columns) -> None:
+        rows = zip(*(column.tolist() for column in columns), strict=True)
         if as_json:
-            rows = _rows(columns, missing)
             file.writelines(to_json(dict(zip(names, row, strict=True))) + "\n" for row in rows)
         else:
-            lines.writerows([*header, *_rows(columns, missing)])
+            lines.writerows([*header, *rows])
             header.clear()
 
     yield write
     lines.writerows(header)
-
-
-def _rows(columns: Columns, missing: NDArray[np.bool_] | None) -> Iterator[tuple[Any, ...]]:
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    if missing is None:
-        return rows
-    nothing = (None,) * len(columns)
-    return (nothing if empty else row for row, empty in zip(rows, missing.tolist(), strict=True))
 
 
 @contextmanager
@@ -350,8 +343,8 @@ def _parquet_writer(file: IO[bytes], names: list[str]) -> Iterator[Write]:
     pyarrow, parquet = require_pyarrow("Parquet"), require_pyarrow("Parquet", "pyarrow.parquet")
     made: list[Any] = []
 
-    def write(columns: Columns, missing: NDArray[np.bool_] | None = None) -> None:
-        arrays = (pyarrow.array(column, mask=missing) for column in columns)
+    def write(columns: Columns) -> None:
+        arrays = (one if isinstance(one, pyarrow.Array) else pyarrow.array(one) for one in columns)
         table = pyarrow.table(dict(zip(names, arrays, strict=True)))
         if not made:
             made.append(parquet.ParquetWriter(file, table.schema, compression=PARQUET_COMPRESSION))
@@ -367,7 +360,8 @@ def _parquet_writer(file: IO[bytes], names: list[str]) -> Iterator[Write]:
 class WriteInPlace:
     """A function that writes columns of the rows of batches, with empty values in the places of skipped rows.
 
-    So the n-th row that is written is that of the n-th row that was read. `finish` writes the last ones.
+    So the n-th row that is written is that of the n-th row that was read. Columns that the reader keeps come first.
+    `finish` writes the last rows.
     """
 
     def __init__(self, write: Write, batches: Batches) -> None:
@@ -390,17 +384,30 @@ class WriteInPlace:
 
     def _write_up_to(self, end: int, columns: Columns, places: NDArray[np.int64]) -> None:
         n = end - self._n_written
-        if n == len(places):
-            if n:
-                self._write(columns)
-        else:
-            missing = np.ones(n, dtype=bool)
-            missing[places] = False
-            filled = [np.zeros(n, column.dtype) for column in columns]
+        if n > len(places):
+            filled = [np.ma.array(np.zeros(n, column.dtype), mask=True) for column in columns]
             for one, column in zip(filled, columns, strict=True):
                 one[places] = column
-            self._write(filled, missing)
+            columns = filled
+        if n:
+            self._write([*self._kept_columns(n), *columns])
         self._n_written = end
+
+    def _kept_columns(self, n: int) -> Columns:
+        """Return the next rows of the columns that the reader keeps."""
+        reader: Any = self._batches.reader
+        if not getattr(reader, "keep", ()):
+            return []
+        from gcwsnet.tables._errors import require_pyarrow
+
+        pieces: list[Columns] = []
+        while n:
+            arrays = [column.array for column in reader.kept.pop(0)]
+            if len(arrays[0]) > n:
+                reader.kept.insert(0, [ArrowColumn(one.slice(n)) for one in arrays])
+            pieces.append([one.slice(0, n) for one in arrays])
+            n -= len(pieces[-1][0])
+        return [require_pyarrow("Arrow").concat_arrays(some) for some in zip(*pieces, strict=True)]
 
 
 def report_skipped(batches: Batches | FileBatches, n_rows: int, consequence: str) -> None:

@@ -412,7 +412,7 @@ def _as_option(found: re.Match[str], known: set[str]) -> str:
     if found["list"]:
         return f"with {_dashed(found['list'])}" if found["list"] in known else found[0]
     if found["word"]:
-        return _dashed(found["word"]) if found["word"] in known else found["word"].replace("_", " ")
+        return _dashed(found["word"]) if found["word"] in known else found[0]
     name, value = found["name"], found["value"].strip("'\"")
     if name not in known:
         return f"{name.replace('_', ' ')} {value}"

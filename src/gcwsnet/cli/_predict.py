@@ -17,6 +17,10 @@ def predict(
     skip: options.SkipOptions,
     out: options.TableOut = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")] = False,
+    keep: Annotated[
+        Any,
+        typer.Option(metavar="A,B,...", parser=options.column_list, help="Columns of the files to put before these."),
+    ] = None,
     as_json: options.JsonLines = False,
     n_jobs: options.NJobs = 1,
 ) -> None:
@@ -28,16 +32,23 @@ def predict(
     For example:
       gcwsnet predict model test.svm > labels.csv
       gcwsnet predict model test.svm --probabilities --out predictions.parquet
+      gcwsnet predict digits-model digits.csv --keep pixel0,pixel1
       cat test.svm | gcwsnet predict model - --json
     """
     from gcwsnet.cli._display import WriteInPlace, report_skipped, writer_for
     from gcwsnet.files._predict import Model
+    from gcwsnet.files._reader import TableReader
 
     known = Model(model, n_jobs)
     if probabilities and known.classes is None:
         raise typer.BadParameter("A regression has no probabilities.", param_hint="--probabilities")
     batches = known.read(files, labels_needed=False, reading=rows.settings() | skip.settings())
     names = ["predicted"]
+    if keep is not None:
+        if not isinstance(batches.reader, TableReader):
+            raise typer.BadParameter("The option is for files with columns.", param_hint="--keep")
+        batches.reader.keep = keep
+        names = [*map(str, keep), *names]
     if probabilities and known.classes is not None:
         names += [f"probability_{label}" for label in known.classes.tolist()]
     with writer_for(out, names, as_json=as_json) as write:

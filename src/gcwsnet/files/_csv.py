@@ -107,6 +107,7 @@ class CsvReader(TableReader):
             types[selection.label] = STRINGS if label_type == STRINGS else LABELS
         if selection.weight is not None:
             types[selection.weight] = NUMBERS
+        types |= {number: STRINGS for number in selection.others if number not in types}
         names = [column.name for column in head.columns]
         parser = BlockParser(source.name, head.delimiter, names, types, head.decimal, schema.na_values)
         with source.open() as stream:

@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from gcwsnet.tables._encode import encode
 from gcwsnet.tables._errors import ColumnReference, DataError, ErrorHandler, InvalidRows, NoRowsError, check_batch
 from gcwsnet.tables._learn import Learner, Survey
 from gcwsnet.tables._schema import (
+    ColumnName,
     ColumnNames,
     ColumnSelection,
     FileColumn,
@@ -174,7 +175,17 @@ def no_rows(names: Sequence[str], skipped: int = 0) -> NoRowsError:
 
 
 class TableReader(Reader):
-    """A reader of files with columns. Subclasses parse them; this class encodes and checks the rows."""
+    """A reader of files with columns. Subclasses parse them; this class encodes and checks the rows.
+
+    Attributes
+    ----------
+    keep : sequence of str or int
+        Columns that are read as they are, beside those of the rows.
+    kept : list of list of ArrowColumn
+        These columns of the rows that were read, some rows at a time, the invalid ones among them.
+    """
+
+    keep: Sequence[ColumnName] = ()
 
     has_types = True  # or all columns are texts
 
@@ -218,6 +229,8 @@ class TableReader(Reader):
 
         for columns, selection, invalid in self.tables(schema):
             batch = encode(columns, selection, schema, invalid, self.options.dtype or "float64")
+            if self.keep:
+                self.kept.append([columns[number] for number in selection.others])
             labels = self.options.labels
             if labels is not None and batch.y is not None and batch.y.dtype.kind == "U":
                 labels = [str(label) for label in labels]
@@ -235,6 +248,7 @@ class TableReader(Reader):
         for number, source in enumerate(self._nonempty_sources()):
             names = ColumnNames([column.name for column in self.file_columns(source)], source.name)
             selection = select_columns(schema, names, source.name, required=required)
+            selection = selection._replace(others=tuple(names.require(name) for name in self.keep))
             found = selection.label is not None, selection.weight is not None
             if number > 0 and found != required:
                 raise DataError(
@@ -244,6 +258,10 @@ class TableReader(Reader):
             required = found
             for columns, invalid in self.read_columns(source, schema, selection):
                 yield columns, selection, invalid
+
+    @cached_property
+    def kept(self) -> list[list[TableColumn]]:
+        return []
 
     def _nonempty_sources(self) -> Sequence[Source]:
         return [source for source in self.sources if not self.is_empty(source)]

@@ -498,17 +498,18 @@ def _find_sparse_pair(file_columns: Sequence[FileColumn]) -> tuple[int, int] | t
 
 
 class ColumnSelection(NamedTuple):
-    """The numbers of the columns of a file that are read: those of the schema in its order, label and weight."""
+    """The numbers of the columns of a file that are read: of the schema in its order, label, weight, and others."""
 
     features: list[int]
     label: int | None = None
     weight: int | None = None
+    others: tuple[int, ...] = ()
 
     @property
     def numbers(self) -> list[int]:
         """All columns that are read, each once."""
         others = [number for number in (self.label, self.weight) if number is not None]
-        return list(dict.fromkeys([*self.features, *others]))
+        return list(dict.fromkeys([*self.features, *others, *self.others]))
 
 
 def select_columns(
@@ -523,7 +524,8 @@ def select_columns(
     if names.are_given and by_name:
         others = zip((schema.label, schema.weight), required, strict=True)
         found = [None if name is None else (names.require if must else names.find)(name) for name, must in others]
-        return ColumnSelection([names.require(name, "all columns of training are needed") for name in by_name], *found)
+        features = [names.require(name, "all columns of training are needed") for name in by_name]
+        return ColumnSelection(features, found[0], found[1])
     if len(names) == schema.n_file_columns:
         given = ((schema.label, schema.label_number), (schema.weight, schema.weight_number))
         found = [
@@ -531,7 +533,7 @@ def select_columns(
             for (name, number), must in zip(given, required, strict=True)
         ]
         found = [None if number is None else names.require(number) for number in found]
-        return ColumnSelection([column.number for column in schema.columns], *found)
+        return ColumnSelection([column.number for column in schema.columns], found[0], found[1])
     if len(names) == len(schema.columns) and not any(required):
         return ColumnSelection(list(range(len(names))))
     raise DataError(
