@@ -215,7 +215,7 @@ def test_a_stream_is_read_once_and_the_second_time_is_an_error(tmp_path: Path) -
 
 def test_a_stream_that_would_need_a_survey_says_what_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(ROWS)))
-    with pytest.raises(ValueError, match="can be read only once.*or give n_features or hash_columns"):
+    with pytest.raises(ValueError, match=r"can be read only once.*or give n_features or hash_columns"):
         list(read("-"))
 
 
