@@ -48,7 +48,7 @@ def write_rows(path: Path, n: int) -> None:
 def train(path: Path, out: Path) -> dict[str, Any]:
     """Run the command once, and return its JSON, its seconds and its peak memory."""
     shutil.rmtree(out, ignore_errors=True)
-    command = [sys.executable, "-m", "gcwsnet", "train", str(path), "--out", str(out), "--json"]
+    command = [sys.executable, "-m", "gcwsnet", "train", str(path), "--out", str(out), "--json", "--holdout", "0"]
     command += ["--n-hashes", "64", "--bits", "8", "--hidden", "64"]
     start = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
