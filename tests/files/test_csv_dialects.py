@@ -1,7 +1,9 @@
 """CSV files as people have them: separators, decimal commas, encodings, words for missing values."""
 
 import gzip
+import io
 import logging
+import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -85,6 +87,14 @@ def test_an_encoding_can_be_given(encoding: str, compressed: bool, tmp_path: Pat
     assert [column.name for column in rows.schema.columns] == ["âge", "größe"]
     assert rows.schema.columns[1].categories == ("é", "ü")
     assert sum(batch.n_rows for batch in rows) == 18_000
+
+
+def test_a_stream_has_an_encoding_and_a_separator_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = "größe;y\n1,5;a\n2,5;b\n".encode("utf-16")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    rows = read("-", encoding="utf-16", label="y")
+    assert [batch.X.tolist() for batch in rows] == [[[1.5], [2.5]]]
+    assert rows.columns == ["größe"]
 
 
 def test_names_of_columns_that_are_not_utf_8_are_an_error_that_says_what_to_give(tmp_path: Path) -> None:

@@ -212,12 +212,11 @@ def _file_reader(
     n_streams = sum(not source.reusable for source in sources)
     if n_streams > 1:
         raise ValueError("sources may have one stream, such as standard input, got several")
+    for source in sources:
+        source.encoding = options.encoding
     if format == "auto":
         format = detect_format(sources)  # noqa: A001
     options.check_format(format)
-    if options.encoding != "utf-8":
-        for source in sources:
-            source.encoding = options.encoding
     if n_streams and format in ("csv", "tsv", "arrow") and options.hash_columns is None and schema is None:
         options = replace(options, hash_columns=HASH_COLUMNS)
     return READERS[format](sources, options, schema, on_error, rejects)

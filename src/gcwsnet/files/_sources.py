@@ -297,7 +297,7 @@ def _format_of(source: Source) -> str:
         return "libsvm"
     if lines and b"\t" in lines[0]:
         return "tsv"
-    if lines and b"," in lines[0]:
+    if lines and (b"," in lines[0] or b";" in lines[0]):
         return "csv"
     first = f"which begins with {quote(lines[0])}" if lines else "which has no line"
     raise DataError(
