@@ -13,6 +13,7 @@ void bind_hashing(nb::module_& m);
 void bind_kernels(nb::module_& m);
 void bind_hashed_linear(nb::module_& m);
 void bind_net(nb::module_& m);
+void bind_packed_net(nb::module_& m);
 void bind_reading(nb::module_& m);
 void bind_search(nb::module_& m);
 
@@ -54,6 +55,7 @@ NB_MODULE(_core, m) {
   bind_kernels(m);
   bind_hashed_linear(m);
   bind_net(m);
+  bind_packed_net(m);
   bind_reading(m);
   bind_search(m);
 }

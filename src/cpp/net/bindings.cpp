@@ -1,14 +1,12 @@
 // Python's side of the nets that are trained natively.
-#include "base/bindings.hpp"
+#include "net/bindings.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
 #include <mutex>
 
 #include "net/training_step.hpp"
@@ -16,47 +14,6 @@
 namespace gcwsnet {
 
 namespace {
-
-constexpr std::size_t kMaxUnits = (std::size_t{1} << 31) - 1;
-
-std::string text(std::size_t number) { return std::to_string(number); }
-
-[[noreturn]] void refuse(const std::string& rule) { throw std::invalid_argument(rule); }
-
-void check_settings(const NetSettings& settings) {
-  require(settings.n_hashes >= 1 && settings.n_hashes <= (std::size_t{1} << 20), "n_hashes must be from 1 to 2**20");
-  require(settings.bits >= 1 && settings.bits <= 32, "bits must be from 1 to 32");
-  for (const std::size_t units : settings.hidden) {
-    if (units < 1 || units > kMaxUnits) refuse("hidden must be from 1 to 2**31 - 1 units, got " + text(units));
-  }
-  if (settings.n_outputs < 1 || settings.n_outputs > kMaxUnits) {
-    refuse("n_outputs must be from 1 to 2**31 - 1, got " + text(settings.n_outputs));
-  }
-  const std::uint64_t positions = static_cast<std::uint64_t>(settings.n_hashes) << settings.bits;
-  require(settings.reduction >= 1, "reduction must be at least 1");
-  if ((positions - 1) / settings.reduction + 1 > kMaxTableRows) {
-    refuse("a table must have at most 2**31 rows, got " + text(settings.n_hashes) + " hashes of " +
-           std::to_string(settings.bits) + " bits with reduction=" + text(settings.reduction) +
-           "; use a larger reduction or fewer bits");
-  }
-  require(std::isfinite(settings.scale) && settings.scale >= 0.0, "scale must be a finite number of at least 0");
-}
-
-CodeRows code_rows(const Net& net, const Matrix& codes) {
-  const std::size_t n_hashes = net.settings().n_hashes;
-  const nb::dlpack::dtype type = codes.dtype();
-  if (type != nb::dtype<std::uint8_t>() && type != nb::dtype<std::uint16_t>() && type != nb::dtype<std::uint32_t>()) {
-    throw nb::type_error("codes must be uint8, uint16 or uint32");
-  }
-  if (codes.shape(1) != n_hashes) {
-    refuse("codes must have one column for each of the " + text(n_hashes) + " hashes, got " + text(codes.shape(1)) +
-           " columns");
-  }
-  require(codes.size() == 0 || ((n_hashes == 1 || codes.stride(1) == 1) &&
-                                (codes.shape(0) == 1 || codes.stride(0) == static_cast<std::int64_t>(n_hashes))),
-          "codes must be contiguous");
-  return {codes.data(), type.bits / std::size_t{8}, codes.shape(0), n_hashes};
-}
 
 // The codes of a row, its target and its weight: what cannot be checked by sizes alone.
 class RowCheck {
@@ -87,13 +44,6 @@ class RowCheck {
       refuse_number("weights[" + text(row) + "]", weights_[row]);
   }
 
-  static void check_codes(const CodeRows& codes, int bits, std::size_t row) {
-    const std::size_t hash = codes.first_out_of_range(row, bits);
-    if (hash == codes.n_hashes) return;
-    refuse("codes must be from 0 to " + text((std::uint64_t{1} << bits) - 1) + " with bits=" + std::to_string(bits) +
-           ", codes[" + text(row) + ", " + text(hash) + "] is " + text(codes.code(row, hash)) +
-           "; give the bits of the hasher, with those that t_bits appended");
-  }
 
  private:
   static void refuse_number(const std::string& place, float number) {
@@ -115,17 +65,6 @@ Loss loss_of(const std::string& name) {
       name + "'");
 }
 
-// As many numbers as the shape has, in that shape.
-template <class Number, class AnyArray>
-Number* shaped(const AnyArray& array, const std::vector<std::size_t>& shape, const char* rule) {
-  std::size_t n = 1;
-  for (const std::size_t side : shape) n *= side;
-  bool fits = array.ndim() == shape.size();
-  for (std::size_t axis = 0; fits && axis < shape.size(); ++axis) fits = array.shape(axis) == shape[axis];
-  require(fits, rule);
-  return contiguous<Number>(array, n, rule);
-}
-
 Targets targets_of(const Array& targets, Loss loss, std::size_t n, std::size_t n_outputs) {
   Targets found;
   if (is_of_classes(loss)) {
@@ -145,7 +84,7 @@ void train_from_python(Net& net, const Matrix& codes, const Array& targets, cons
                        bool lazy, int n_threads) {
   const Loss loss = loss_of(loss_name);
   const std::size_t n_outputs = net.n_outputs();
-  TrainingRows rows{code_rows(net, codes), loss, {}, nullptr, nullptr, codes.shape(0), batch_size, nullptr};
+  TrainingRows rows{code_rows(net.settings().n_hashes, codes), loss, {}, nullptr, nullptr, codes.shape(0), batch_size, nullptr};
   const std::size_t n_rows = rows.codes.n;
   rows.targets = targets_of(targets, loss, n_rows, n_outputs);
   if (weights)
@@ -193,13 +132,6 @@ void train_from_python(Net& net, const Matrix& codes, const Array& targets, cons
   });
 }
 
-template <class Number>
-nb::object matrix(std::unique_ptr<Number[]> numbers, std::size_t n_rows, std::size_t n_columns) {
-  Number* data = numbers.get();
-  nb::capsule owner(numbers.release(), [](void* pointer) noexcept { delete[] static_cast<Number*>(pointer); });
-  return nb::cast(nb::ndarray<nb::numpy, Number, nb::ndim<2>>(data, {n_rows, n_columns}, owner));
-}
-
 // The weights that a name stands for, which must be there.
 WhichWeights weights_named(const Net& net, const std::string& name) {
   if (name == "last") return WhichWeights::kLast;
@@ -213,12 +145,12 @@ WhichWeights weights_named(const Net& net, const std::string& name) {
 }
 
 nb::object outputs_from_python(const Net& net, const Matrix& codes, int n_threads, const std::string& weights) {
-  const CodeRows rows = code_rows(net, codes);
+  const CodeRows rows = code_rows(net.settings().n_hashes, codes);
   const WhichWeights which = weights_named(net, weights);
   const std::size_t n_outputs = net.n_outputs();
   auto out = std::make_unique<float[]>(rows.n * n_outputs);
   without_gil([&](StopToken& stop_token) {
-    for (std::size_t row = 0; row < rows.n; ++row) RowCheck::check_codes(rows, net.settings().bits, row);
+    for (std::size_t row = 0; row < rows.n; ++row) check_codes(rows, net.settings().bits, row);
     const std::shared_lock<std::shared_mutex> lock(net.mutex);
     net.outputs(rows, which, out.get(), n_threads, stop_token);
   });
@@ -226,14 +158,14 @@ nb::object outputs_from_python(const Net& net, const Matrix& codes, int n_thread
 }
 
 nb::object rows_used_from_python(const Net& net, const Matrix& codes) {
-  const CodeRows rows = code_rows(net, codes);
+  const CodeRows rows = code_rows(net.settings().n_hashes, codes);
   std::vector<std::int64_t> found;
   without_gil([&](StopToken& stop_token) {
     std::vector<char> is_used(net.rows().n_rows());
     std::vector<Lookup> lookups(rows.n_hashes);
     for (std::size_t row = 0; row < rows.n; ++row) {
       if (row % 1024 == 0) stop_token.poll();
-      RowCheck::check_codes(rows, net.settings().bits, row);
+      check_codes(rows, net.settings().bits, row);
       rows.lookups(net.rows(), row, lookups.data());
       for (const Lookup lookup : lookups) is_used[lookup >> 1] = 1;
     }
@@ -244,11 +176,21 @@ nb::object rows_used_from_python(const Net& net, const Matrix& codes) {
   return nb::cast(as_array(std::move(found)));
 }
 
+nb::object changed_rows_from_python(const Net& net, int n_threads) {
+  const std::size_t n_rows = net.rows().n_rows();
+  auto changed = std::make_unique<bool[]>(n_rows);
+  without_gil([&](StopToken& stop_token) {
+    const std::shared_lock<std::shared_mutex> lock(net.mutex);
+    net.write_changed_rows(changed.get(), n_threads, stop_token);
+  });
+  return vector(std::move(changed), n_rows);
+}
+
 nb::tuple score_from_python(const Net& net, const Matrix& codes, const Array& targets,
                             const std::vector<std::string>& weights, const std::string& loss_name, float temperature,
                             int n_threads) {
   const Loss loss = loss_of(loss_name);
-  const CodeRows rows = code_rows(net, codes);
+  const CodeRows rows = code_rows(net.settings().n_hashes, codes);
   const std::size_t n_outputs = net.n_outputs();
   const Targets wanted = targets_of(targets, loss, rows.n, n_outputs);
   std::vector<WhichWeights> which;
@@ -278,7 +220,7 @@ nb::tuple score_from_python(const Net& net, const Matrix& codes, const Array& ta
 nb::tuple evaluate_from_python(const Net& net, const Matrix& codes, const Array& targets, const std::string& loss_name,
                                int n_threads) {
   const Loss loss = loss_of(loss_name);
-  const CodeRows rows = code_rows(net, codes);
+  const CodeRows rows = code_rows(net.settings().n_hashes, codes);
   const Targets wanted = targets_of(targets, loss, rows.n, net.n_outputs());
   std::vector<double> successes(n_successes(loss, net.n_outputs()));
   double sum = 0.0;
@@ -540,6 +482,10 @@ void bind_net(nb::module_& m) {
       .def("rows_used", &rows_used_from_python, "codes"_a.noconvert(),
            nb::sig("def rows_used(self, codes: numpy.typing.NDArray) -> numpy.typing.NDArray[numpy.int64]"),
            "Return the rows of the table that codes look up, ascending: those that `train` changes if it is lazy.")
+      .def("changed_rows", &changed_rows_from_python, "n_threads"_a = 1,
+           nb::sig("def changed_rows(self, n_threads: int = 1) -> numpy.typing.NDArray[numpy.bool_]"),
+           "Return for each row of the table whether training has changed it: whether a weight is another than was "
+           "drawn, by more than rounding.")
       .def("score", &score_from_python, "codes"_a.noconvert(), "targets"_a.noconvert(), nb::kw_only(), "weights"_a,
            "loss"_a = "cross_entropy", "temperature"_a = 1.0f, "n_threads"_a = 1,
            nb::sig("def score(self, codes: numpy.typing.NDArray, targets: numpy.typing.NDArray, *, weights: "

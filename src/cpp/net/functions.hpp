@@ -34,6 +34,19 @@ struct MatrixRows {
   std::size_t n, stride;
 };
 
+// Which of 64 adjacent rows of a table are held, and how many in front of them are.
+struct HeldRows {
+  std::uint64_t bits, n_before;
+};
+
+// Rows of a scale, a float, and of weights in four bits each, see packed_rows.simd.hpp.
+struct PackedRows {
+  const std::uint8_t* rows;
+  std::size_t n_packs;  // of sixteen weights, the last ones filled up with zeros
+  std::size_t ahead;    // so many lookups ahead rows are fetched; 0 where they are near anyway
+};
+inline constexpr std::size_t kScaleBytes = 4, kPackBytes = 8;
+
 struct NetFunctions {
   // table_rows.simd.hpp
   void (*add_rows)(const float* rows, std::size_t width, const Lookups& lookups, std::size_t ahead, std::size_t n_known,
@@ -41,6 +54,9 @@ struct NetFunctions {
   void (*adam_row)(const AdamStep& step, const float* gradient, std::size_t width, const Lookups& lookups, float* work,
                    const AdamRow& row);
   void (*prefetch_adam_row)(const AdamRow& row, std::size_t width);
+  // packed_rows.simd.hpp
+  std::size_t (*held_lookups)(const HeldRows* held, const Lookup* lookups, std::size_t n, Lookup* out);
+  void (*add_packed_rows)(const PackedRows& rows, const Lookup* lookups, std::size_t n, float* sum);
   // dense_rows.simd.hpp
   void (*inner_products)(const MatrixRows& x, const MatrixRows& y, std::size_t width, const float* bias, float* out,
                          std::size_t out_stride);

@@ -18,7 +18,7 @@ std::uint32_t row_of(RowAndLookup lookup) { return static_cast<std::uint32_t>(lo
 
 template <class Function>
 auto with_codes_of(const CodeRows& codes, std::size_t row, Function function) {
-  const std::size_t at = row * codes.n_hashes;
+  const std::size_t at = row * codes.stride;
   switch (codes.bytes_per_code) {
     case 1: return function(static_cast<const std::uint8_t*>(codes.codes) + at);
     case 2: return function(static_cast<const std::uint16_t*>(codes.codes) + at);

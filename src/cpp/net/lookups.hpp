@@ -55,11 +55,11 @@ struct CodeMatrix {
   std::size_t n_samples, n_hashes;
 };
 
-// Rows of codes of one of three types, contiguous.
+// Rows of codes of one of three types, which begin `stride` codes apart.
 struct CodeRows {
   const void* codes;
   std::size_t bytes_per_code;  // 1, 2 or 4
-  std::size_t n, n_hashes;
+  std::size_t n, n_hashes, stride;
 
   // What the codes of a row look up.
   void lookups(const CodeToRow& rows, std::size_t row, Lookup* out) const;

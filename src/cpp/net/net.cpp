@@ -21,12 +21,34 @@ std::size_t stride_of_table(std::size_t width, bool is_last) {
   return is_last && width <= 8 ? std::bit_ceil(width) : padded_width(width);
 }
 
+}  // namespace
+
 std::size_t n_table_rows(const NetSettings& settings) {
   const std::uint64_t positions = static_cast<std::uint64_t>(settings.n_hashes) << settings.bits;
   return static_cast<std::size_t>((positions + settings.reduction - 1) / settings.reduction);
 }
 
-}  // namespace
+std::vector<Layer> layers_of(const NetSettings& settings) {
+  std::vector<std::size_t> units = settings.hidden;
+  units.push_back(settings.n_outputs);
+  std::vector<Layer> layers{{n_table_rows(settings), units[0], stride_of_table(units[0], units.size() == 1)}};
+  for (std::size_t l = 1; l < units.size(); ++l) layers.push_back({units[l - 1], units[l], padded_width(units[l])});
+  return layers;
+}
+
+std::vector<Parameter> parameters_of(const std::vector<Layer>& layers) {
+  std::vector<Parameter> parameters;
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const Layer& layer = layers[l];
+    const std::string name = "layers." + std::to_string(2 * l);
+    const std::size_t n_rows = l == 0 ? layer.n_in : layer.n_out;
+    const std::size_t n_columns = l == 0 ? layer.n_out : layer.n_in;
+    const std::size_t stride = l == 0 ? layer.out_stride : layers[l - 1].out_stride;
+    parameters.push_back({name + ".weight", n_rows, n_columns, stride, false});
+    parameters.push_back({name + ".bias", 1, layer.n_out, layer.out_stride, true});
+  }
+  return parameters;
+}
 
 void ParameterArrays::allocate_zeros(const std::vector<Parameter>& parameters) {
   std::vector<std::shared_ptr<float[]>> made;
@@ -37,8 +59,8 @@ void ParameterArrays::allocate_zeros(const std::vector<Parameter>& parameters) {
   arrays_.swap(made);
 }
 
-LayerOutputs::LayerOutputs(const Net& net, std::size_t n_samples) {
-  for (const Net::Layer& layer : net.layers()) {
+LayerOutputs::LayerOutputs(const std::vector<Layer>& layers, std::size_t n_samples) {
+  for (const Layer& layer : layers) {
     strides_.push_back(layer.out_stride);
     rows_.push_back(aligned<float>(n_samples * layer.out_stride));
     std::fill_n(rows_.back().get(), n_samples * layer.out_stride, 0.0f);
@@ -47,43 +69,60 @@ LayerOutputs::LayerOutputs(const Net& net, std::size_t n_samples) {
 
 Net::Net(const NetSettings& settings, bool initialize)
     : settings_(settings),
-      rows_(settings.n_hashes, settings.bits, n_table_rows(settings), settings.reduction != 1, settings.seed) {
-  std::vector<std::size_t> units = settings.hidden;
-  units.push_back(settings.n_outputs);
-  const std::size_t first_stride = stride_of_table(units[0], units.size() == 1);
-  layers_.push_back({rows_.n_rows(), units[0], first_stride});
-  for (std::size_t l = 1; l < units.size(); ++l) layers_.push_back({units[l - 1], units[l], padded_width(units[l])});
-  for (std::size_t l = 0; l < layers_.size(); ++l) {
-    const Layer& layer = layers_[l];
-    const std::string name = "layers." + std::to_string(2 * l);
-    const std::size_t n_rows = l == 0 ? layer.n_in : layer.n_out;
-    const std::size_t n_columns = l == 0 ? layer.n_out : layer.n_in;
-    const std::size_t stride = l == 0 ? layer.out_stride : layers_[l - 1].out_stride;
-    parameters_.push_back({name + ".weight", n_rows, n_columns, stride, false});
-    parameters_.push_back({name + ".bias", 1, layer.n_out, layer.out_stride, true});
-  }
+      rows_(settings.n_hashes, settings.bits, n_table_rows(settings), settings.reduction != 1, settings.seed),
+      layers_(layers_of(settings)),
+      parameters_(parameters_of(layers_)) {
   weights.allocate_zeros(parameters_);
   if (initialize) this->initialize();
 }
 
+// The weights that are drawn for a parameter, by their numbers.
+class Net::Drawn {
+ public:
+  Drawn(const Net& net, std::size_t number) : keys_(net.settings_.seed, KeyStream::Purpose::kInitialWeights) {
+    const double scale = number == 0 ? net.settings_.scale : 1.0;
+    const double n_inputs = static_cast<double>(number == 0 ? net.settings_.n_hashes : net.layers_[number / 2].n_in);
+    bound = static_cast<float>(scale / std::sqrt(n_inputs));
+  }
+  float operator()(std::uint64_t n) const {
+    const std::uint64_t key = keys_(n / 2);
+    const auto t = static_cast<std::int32_t>((n % 2 == 0 ? key & 0xffffffffu : key >> 32) >> 8);
+    return static_cast<float>(2 * t + 1 - (1 << 24)) * 0x1p-24f * bound;
+  }
+  float bound;
+
+ private:
+  KeyStream keys_;
+};
+
 void Net::initialize() {
-  const KeyStream keys(settings_.seed, KeyStream::Purpose::kInitialWeights);
   std::uint64_t n = 0;
   for (std::size_t number = 0; number < parameters_.size(); ++number) {
     if (number == 1) continue;  // the bias of the first layer
     const Parameter& parameter = parameters_[number];
-    const double scale = number == 0 ? settings_.scale : 1.0;
-    const double n_inputs = static_cast<double>(number == 0 ? settings_.n_hashes : layers_[number / 2].n_in);
-    const float bound = static_cast<float>(scale / std::sqrt(n_inputs));
+    const Drawn drawn(*this, number);
     for (std::size_t row = 0; row < parameter.n_rows; ++row) {
       float* to = weights[number] + row * parameter.stride;
-      for (std::size_t x = 0; x < parameter.n_columns; ++x, ++n) {
-        const std::uint64_t key = keys(n / 2);
-        const auto t = static_cast<std::int32_t>((n % 2 == 0 ? key & 0xffffffffu : key >> 32) >> 8);
-        to[x] = static_cast<float>(2 * t + 1 - (1 << 24)) * 0x1p-24f * bound;
-      }
+      for (std::size_t x = 0; x < parameter.n_columns; ++x, ++n) to[x] = drawn(n);
     }
   }
+}
+
+void Net::write_changed_rows(bool* changed, int n_threads, StopToken& stop_token) const {
+  constexpr std::size_t kRows = 1024;
+  const Parameter& table = parameters_[0];
+  const Drawn drawn(*this, 0);
+  const float most = drawn.bound * 0x1p-20f;
+  for_each_block(blocks_of(table.n_rows, kRows), n_threads, stop_token, [&] {
+    return [&](std::size_t block) {
+      for (std::size_t row = block * kRows; row < std::min((block + 1) * kRows, table.n_rows); ++row) {
+        const float* now = weights[0] + row * table.stride;
+        std::size_t x = 0;
+        while (x < table.n_columns && std::abs(now[x] - drawn(row * table.n_columns + x)) <= most) ++x;
+        changed[row] = x < table.n_columns;
+      }
+    };
+  });
 }
 
 void Net::forward(const Lookup* lookups, std::size_t lookup_stride, std::size_t first, std::size_t n,
@@ -101,17 +140,17 @@ void Net::forward(const Lookup* lookups, std::size_t lookup_stride, std::size_t 
   }
   std::vector<const float*> dense;
   for (std::size_t number = 0; number < parameters_.size(); ++number) dense.push_back(weights[number]);
-  forward_dense(dense, first, n, outputs);
+  forward_dense(layers_, dense, first, n, outputs);
 }
 
-void Net::forward_dense(const std::vector<const float*>& dense, std::size_t first, std::size_t n,
-                        const LayerOutputs& outputs) const {
+void forward_dense(const std::vector<Layer>& layers, const std::vector<const float*>& parameters, std::size_t first,
+                   std::size_t n, const LayerOutputs& outputs) {
   const NetFunctions& functions = chosen_instruction_set().net;
-  for (std::size_t l = 1; l < layers_.size(); ++l) {
+  for (std::size_t l = 1; l < layers.size(); ++l) {
     const MatrixRows inputs = outputs.rows(l - 1, first, n);
     functions.relu(outputs.row(l - 1, first), n * inputs.stride);
-    functions.inner_products(inputs, {dense[2 * l], layers_[l].n_out, inputs.stride}, inputs.stride, dense[2 * l + 1],
-                             outputs.row(l, first), layers_[l].out_stride);
+    functions.inner_products(inputs, {parameters[2 * l], layers[l].n_out, inputs.stride}, inputs.stride,
+                             parameters[2 * l + 1], outputs.row(l, first), layers[l].out_stride);
   }
 }
 
@@ -173,7 +212,7 @@ void Net::for_each_chunk(const CodeRows& codes, WhichWeights which, int n_thread
   const std::size_t share = codes.n / (2 * static_cast<std::size_t>(n_threads));
   const std::size_t step = std::clamp<std::size_t>(n_threads == 1 ? codes.n : share, 1, kSampleBlock);
   for_each_block(blocks_of(codes.n, step), n_threads, stop_token, [&] {
-    return [&, lookups = aligned<Lookup>(step * n_hashes), outputs = LayerOutputs(*this, step),
+    return [&, lookups = aligned<Lookup>(step * n_hashes), outputs = LayerOutputs(layers_, step),
             mean_rows = means.room()](std::size_t block) {
       const std::size_t first = block * step, n = std::min(step, codes.n - first);
       for (std::size_t i = 0; i < n; ++i) codes.lookups(rows_, first + i, lookups.get() + i * n_hashes);
@@ -181,7 +220,7 @@ void Net::for_each_chunk(const CodeRows& codes, WhichWeights which, int n_thread
         forward(lookups.get(), n_hashes, 0, n, outputs);
       } else {
         means.add_looked_up(lookups.get(), n, mean_rows.get(), outputs);
-        forward_dense(means.dense(), 0, n, outputs);
+        forward_dense(layers_, means.dense(), 0, n, outputs);
       }
       work(first, n, outputs);
     };

@@ -102,23 +102,31 @@ inline double power(double x, std::int64_t n) {
 // The weights of a net: as they are, their mean over recent rows, or over the last half of a stream.
 enum class WhichWeights { kLast, kRecent, kAverage };
 
+// Layer number 0 is the table, whose inputs are its rows.
+struct Layer {
+  std::size_t n_in, n_out;
+  std::size_t out_stride;  // of rows of outputs
+};
+
+std::size_t n_table_rows(const NetSettings& settings);
+std::vector<Layer> layers_of(const NetSettings& settings);
+// Number 2 l is the weights of layer l, number 2 l + 1 its biases.
+std::vector<Parameter> parameters_of(const std::vector<Layer>& layers);
+
 class LayerOutputs;
+
+// From the outputs of the first layer for some samples to those of the last one, by parameters 2, 3 and so on.
+void forward_dense(const std::vector<Layer>& layers, const std::vector<const float*>& parameters, std::size_t first,
+                   std::size_t n, const LayerOutputs& outputs);
 
 class Net {
  public:
-  // Layer number 0 is the table, of n_rows of codes.
-  struct Layer {
-    std::size_t n_in, n_out;
-    std::size_t out_stride;  // of rows of outputs
-  };
-
   // All weights are zero with `initialize` false.
   Net(const NetSettings& settings, bool initialize);
 
   const NetSettings& settings() const { return settings_; }
   const CodeToRow& rows() const { return rows_; }
   const std::vector<Layer>& layers() const { return layers_; }
-  // Number 2 l is the weights of layer l, number 2 l + 1 its biases.
   const std::vector<Parameter>& parameters() const { return parameters_; }
   std::size_t n_outputs() const { return layers_.back().n_out; }
 
@@ -169,6 +177,9 @@ class Net {
   // Makes room for one more output, in front of output number `place`. Its weights and all that is kept of them are
   // zero.
   void insert_output(std::size_t place);
+  // Writes for each row of the table whether a weight is now another than was drawn for it. What rounding makes of
+  // means and rounds of learning that leave a row as it is does not count.
+  void write_changed_rows(bool* changed, int n_threads, StopToken& stop_token) const;
   // Writes means of weights into a net with the same settings.
   void write_weights(WhichWeights which, Net& to, int n_threads) const;
 
@@ -184,6 +195,7 @@ class Net {
   template <class Work>
   void for_each_chunk(const CodeRows& codes, WhichWeights which, int n_threads, StopToken& stop_token, Work work) const;
   void initialize();
+  class Drawn;
   void sync_row(std::size_t row);
   void prefetch(const float* numbers, std::size_t row) const;  // a row of the table, or of what is kept of it
   void update_average(const NetFunctions& functions, std::size_t row);
@@ -192,8 +204,6 @@ class Net {
   float share_of_recent_mean(std::size_t row) const;
   // One row of a parameter, of shape [stride].
   void write_row(WhichWeights which, std::size_t number, std::size_t row, float* to) const;
-  void forward_dense(const std::vector<const float*>& dense, std::size_t first, std::size_t n,
-                     const LayerOutputs& outputs) const;
 
   NetSettings settings_;
   CodeToRow rows_;
@@ -204,7 +214,7 @@ class Net {
 // Room for the outputs of all layers for some samples, or for their gradients; zero at first.
 class LayerOutputs {
  public:
-  LayerOutputs(const Net& net, std::size_t n_samples);
+  LayerOutputs(const std::vector<Layer>& layers, std::size_t n_samples);
   float* row(std::size_t layer, std::size_t sample) const { return rows_[layer].get() + sample * strides_[layer]; }
   float* last_row(std::size_t sample) const { return row(rows_.size() - 1, sample); }
   // From sample number `first` on.

@@ -67,8 +67,8 @@ class Training {
         record_(record),
         most_(std::min(rows.batch_size, rows.n)),
         n_kinds_(n_successes(rows.loss, net.n_outputs())),
-        outputs_(net, most_),
-        gradients_(net, most_),
+        outputs_(net.layers(), most_),
+        gradients_(net.layers(), most_),
         lookups_(net.rows(), most_),
         all_samples_(most_),
         losses_(most_),
@@ -134,7 +134,7 @@ class Training {
     for (std::size_t l = 0; l < net_.layers().size(); ++l) {
       dense_tasks_.push_back({l, 0, 0});
       if (l == 0) continue;
-      const Net::Layer& layer = net_.layers()[l];
+      const Layer& layer = net_.layers()[l];
       const std::size_t units = std::max<std::size_t>(1, kNumbers / (net_.layers()[l - 1].out_stride * most_));
       for (std::size_t begin = 0; begin < layer.n_out; begin += units) {
         dense_tasks_.push_back({l, begin, std::min(begin + units, layer.n_out)});
@@ -144,7 +144,7 @@ class Training {
 
   // Outputs, losses and gradients of the samples from begin to end of a batch of n.
   void compute_gradients(std::size_t first, std::size_t n, std::size_t begin, std::size_t end) {
-    const std::vector<Net::Layer>& layers = net_.layers();
+    const std::vector<Layer>& layers = net_.layers();
     const std::size_t n_outputs = net_.n_outputs();
     for (std::size_t i = begin; i < end; ++i) lookups_.fill(i, rows_.codes, rows_.row(first + i));
     net_.forward(lookups_.of_sample(begin), lookups_.stride(), begin, end - begin, outputs_);
