@@ -191,7 +191,7 @@ def test_a_parameter_that_is_changed_after_fit_changes_nothing(
     X, y = rows_for(kind, three_classes)
     changed.set_params(**{name: value})
     np.testing.assert_array_equal(changed.predict(X), predicted)
-    changed.save(tmp_path / "model")
+    changed.save(tmp_path / "model", training_state=True)
     loaded = gcwsnet.load(tmp_path / "model")
     expected = kind(**FITTED | {"hidden": (8,)}).get_params()
     assert loaded.get_params() == expected
@@ -200,7 +200,6 @@ def test_a_parameter_that_is_changed_after_fit_changes_nothing(
     if name != "callbacks":
         unpickled = pickle.loads(pickle.dumps(changed))
         np.testing.assert_array_equal(unpickled.predict(X), predicted)
-        np.testing.assert_array_equal(unpickled.partial_fit(X, y).predict(X), further)
     np.testing.assert_array_equal(changed.partial_fit(X, y).predict(X), further)
 
 

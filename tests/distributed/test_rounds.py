@@ -168,7 +168,7 @@ def test_a_run_in_rounds_that_is_resumed_ends_with_the_same_bytes() -> None:
     trainer = begin()
 
     def keep() -> None:
-        arrays, description = trainer.state()
+        arrays, description = trainer.state(training_state=True)
         states.append(({name: value.copy() for name, value in arrays.items()}, description))
 
     learned_in_rounds(trainer, ROWS, 3, 16, checkpoint_rows=1, observer=Calls(checkpoint=keep))

@@ -87,7 +87,7 @@ def test_a_net_that_is_not_finite_is_an_error_and_no_model() -> None:
     net = model.trainer_.net
     net.weights()["layers.0.weight"][3, 2] = np.nan
     with pytest.raises(ValueError, match="weights of the net are not finite"):
-        model.save("nowhere")
+        model.save("nowhere", training_state=True)
     with pytest.raises(ValueError, match="not finite"):
         model.partial_fit(X, Y)
     with pytest.raises(ValueError, match="not fitted"):

@@ -30,6 +30,7 @@ def models() -> dict[str, Any]:
     return {
         "net": GCWSNetClassifier(**SMALL).fit(X, Y),
         "ensemble": stream.partial_fit(X, Y, classes=list("abcd")),
+        "odd": GCWSNetRegressor(**SMALL | {"n_hashes": 9, "bits": 1, "reduction": 4}).fit(X, X[:, 0]),
         "frame": GCWSNetRegressor(**SMALL).fit(FRAME, X[:, :2]),
         "local": GCWSNetRegressor(**SMALL, scale="local").fit(X, X[:, 0]),
         "quantile": GCWSNetRegressor(**SMALL, scale="quantile").fit(X, X[:, 0]),
@@ -39,11 +40,18 @@ def models() -> dict[str, Any]:
     }
 
 
+def save_all(models: dict[str, Any], folder: Path) -> None:
+    """Save models with what predicts and, where they have it, with the state of their training: "net" and "net+"."""
+    for name, model in models.items():
+        model.save(folder / name, timings=False)
+        if hasattr(model, "trainer_"):
+            model.save(folder / f"{name}+", training_state=True, timings=False)
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
-    for name, model in models().items():
-        model.save(folder / name)
+    save_all(models(), folder)
     return folder
 
 
@@ -54,12 +62,13 @@ def of_shape(shape: Any, dtype: type[Any], value: Any) -> NDArray[Any]:
 @pytest.mark.parametrize(
     ("name", "changes", "message"),
     [
-        ("net", {"trainer.settings.hidden": [40000, 40000]}, "net.layers.0.weight must have the shape (32, 40000)"),
+        ("net+", {"trainer.settings.hidden": [40000, 40000]}, "net.layers.0.weight must have the shape (32, 40000)"),
+        ("net", {"trainer.settings.hidden": [40000, 40000]}, "net.layers.0.weight must have the shape"),
         ("net", {"trainer.settings.hidden": [4, -1]}, "hidden must be from 1"),
         ("net", {"trainer.settings.hidden": "auto"}, "has no layers"),
         ("net", {"trainer.settings.reduction": "much"}, "reduction must be"),
         ("net", {"trainer.settings.ensemble": 1000}, "trainer.settings.ensemble must be 1, got 1000"),
-        ("net", {"coder.ensemble": 1000, "trainer.settings.ensemble": 1000}, "net.0.layers.0.weight is missing"),
+        ("net", {"coder.ensemble": 1000, "trainer.settings.ensemble": 1000}, "net.0.layers.0.rows is missing"),
         ("net", {"coder.ensemble": 10**9}, "coder.ensemble must be a whole number from 1 to 1024"),
         ("net", {"coder.settings.n_hashes": 2**30}, "trainer.net must have the codes"),
         ("net", {"coder.settings.colour": 1}, "coder.settings has an entry 'colour'"),
@@ -82,21 +91,39 @@ def of_shape(shape: Any, dtype: type[Any], value: Any) -> NDArray[Any]:
         ("net", {"trainer.history.loss": [1.0] * 9}, "the lists of model.trainer.history must be equally long"),
         ("net", {"trainer.history.loss.0": "low"}, "trainer.history.loss[0] must be a number or null"),
         ("net", {"trainer.rows_seen": 1.5}, "trainer.rows_seen must be a whole number"),
-        ("net", {"trainer.run.epoch": 0.5}, "trainer.run.epoch must be a whole number"),
+        ("net+", {"trainer.run.epoch": 0.5}, "trainer.run.epoch must be a whole number"),
         ("net", {"trainer": []}, "trainer must be an object with named entries"),
         ("net", {"feature_names_in": ["a"]}, "model.feature_names_in must have 3 names"),
         ("net", {"feature_names_in": [1, 2, 3]}, "model.feature_names_in must be null or a list of texts"),
         ("net", {"params.n_jobs": 10**6}, "model.params must not have n_jobs"),
         ("net", {"params.hidden": {"a": 1}}, "hidden must be an integer"),
         (
-            "net",
+            "net+",
             {"net.layers.0.weight": of_shape((32, 4), np.float32, NAN)},
             "net.layers.0.weight must hold finite numbers",
         ),
+        ("net", {"net.layers.0.rows": None}, "net.layers.0.rows is missing"),
+        ("net", {"net.layers.0.rows": of_shape(3, np.uint8, 0)}, "net.layers.0.rows must have the shape (4), got (3,)"),
+        ("net", {"net.layers.0.rows": of_shape(4, np.uint8, 1)}, "net.layers.0.weight must have the shape (8)"),
+        ("net", {"net.layers.0.weight": of_shape(3, np.uint8, 1)}, "net.layers.0.weight must have the shape"),
+        ("net", {"net.layers.0.weight": of_shape((32, 4), np.float32, 1)}, "net.layers.0.weight must have the shape"),
+        ("net", {"net.layers.0.scales": None}, "net.layers.0.scales is missing"),
+        ("net", {"net.layers.0.scales": of_shape(1, np.uint16, 1)}, "net.layers.0.scales must have the shape"),
+        ("net", {"net.layers.0.scales": of_shape(8, np.uint16, 0x7F80)}, "upper halves of finite floats"),
+        ("net", {"net.layers.0.scales": of_shape(8, np.uint16, 0xFFFF)}, "upper halves of finite floats"),
+        ("net", {"net.layers.0.scales": of_shape(8, np.uint16, 0x7F00)}, "outputs stay below 1e+34"),
+        ("odd", {"net.layers.0.rows": of_shape(1, np.uint8, 255)}, "no bits beyond the 5 rows of the table"),
+        ("net", {"trainer.packed": "int4"}, "trainer.packed must be there if and only if"),
+        ("net+", {"trainer.packed": "int8"}, "trainer.packed must be one of None, 'int4', 'float32', got 'int8'"),
+        ("net", {"trainer.averages": [0] * 5}, "trainer.averages must belong to the state of a run"),
         ("net", {"net.layers.2.bias": of_shape(4, np.float32, np.inf)}, "net.layers.2.bias must hold finite numbers"),
         ("net", {"net.layers.2.bias": of_shape(4, np.float64, 1)}, "must be of the type float32, got float64"),
         ("net", {"net.layers.4.bias": of_shape(4, np.float32, 1)}, "'net.layers.4.bias' does not belong to a model"),
-        ("net", {"net.layers.0.weight": of_shape((32, 4), np.int8, 1)}, "net.layers.0.weight.scales is missing"),
+        (
+            "net",
+            {"net.layers.0.weight": of_shape((32, 4), np.int8, 1)},
+            "net.layers.0.weight must be of the type uint8",
+        ),
         ("net", {"preprocessing.weight": of_shape(2, np.float64, 1)}, "weight must have the shape (3), got (2,)"),
         ("net", {"preprocessing.weight": of_shape(3, np.float64, -1)}, "weight must hold no number below"),
         ("net", {"preprocessing.incomplete": np.array([3])}, "incomplete must hold ascending columns below 3"),
@@ -107,27 +134,27 @@ def of_shape(shape: Any, dtype: type[Any], value: Any) -> NDArray[Any]:
         ("net", {"preprocessing.shift": of_shape(2, np.float64, 1)}, "preprocessing.shift must have the shape"),
         ("net", {"preprocessing.kind": of_shape(3, np.uint8, 9)}, "preprocessing.kind must be below 4"),
         (
-            "net",
+            "net+",
             {"optimizer.second_moments.layers.0.weight": of_shape((2, 4), np.float32, 1)},
             "must have the shape (32, 4)",
         ),
-        ("net", {"optimizer.second_moments.layers.0.weight": of_shape((32, 4), np.float32, -1)}, "no number below 0"),
-        ("net", {"optimizer.second_moments.layers.2.bias": None}, "second_moments.layers.2.bias is missing"),
-        ("net", {"optimizer.n_steps": of_shape(1, np.int64, -1)}, "optimizer.n_steps must hold"),
-        ("net", {"optimizer.colour": of_shape(1, np.float32, 1)}, "'optimizer.colour' does not belong"),
-        ("net", {"averages.older.layers.0.weight": of_shape((32, 4), np.float32, 1)}, "does not belong"),
-        ("net", {"momentum.layers.0.weight": of_shape((32, 4), np.float32, 1)}, "momentum.layers.0.bias is missing"),
-        ("ensemble", {"trainer.averages": [1, 2]}, "trainer.averages must be four numbers of rows"),
-        ("ensemble", {"trainer.averages": [10**9, 0, 0, 0]}, "trainer.averages must be four numbers"),
+        ("net+", {"optimizer.second_moments.layers.0.weight": of_shape((32, 4), np.float32, -1)}, "no number below 0"),
+        ("net+", {"optimizer.second_moments.layers.2.bias": None}, "second_moments.layers.2.bias is missing"),
+        ("net+", {"optimizer.n_steps": of_shape(1, np.int64, -1)}, "optimizer.n_steps must hold"),
+        ("net+", {"optimizer.colour": of_shape(1, np.float32, 1)}, "'optimizer.colour' does not belong"),
+        ("net+", {"averages.older.layers.0.weight": of_shape((32, 4), np.float32, 1)}, "does not belong"),
+        ("net+", {"momentum.layers.0.weight": of_shape((32, 4), np.float32, 1)}, "momentum.layers.0.bias is missing"),
+        ("ensemble+", {"trainer.averages": [1, 2]}, "trainer.averages must be four numbers of rows"),
+        ("ensemble+", {"trainer.averages": [10**9, 0, 0, 0]}, "trainer.averages must be four numbers"),
         (
-            "ensemble",
+            "ensemble+",
             {"averages.0.recent.taken": of_shape(3, np.int64, 1)},
             "averages.0.recent.taken must have the shape (32)",
         ),
-        ("ensemble", {"averages.1.recent.taken": of_shape(32, np.int64, 10**9)}, "hold numbers of rows up to"),
+        ("ensemble+", {"averages.1.recent.taken": of_shape(32, np.int64, 10**9)}, "hold numbers of rows up to"),
         ("ensemble", {"net.1.layers.0.bias": None}, "net.1.layers.0.bias is missing"),
         (
-            "ensemble",
+            "ensemble+",
             {"optimizer.1.first_moments.layers.0.bias": of_shape(3, np.float32, 1)},
             "must have the shape (4)",
         ),
@@ -222,8 +249,8 @@ def test_the_width_of_labels_is_theirs_and_not_the_file_s(copies: Path) -> None:
         ('{"a":' * 200_000 + "1" + "}" * 200_000, "its description cannot be read"),
         ("[]", "its description cannot be read"),
         ('{"format_version": NaN}', "its description cannot be read"),
-        ('{"format_version": 3, "hash_version": 1}', "holds no net"),
-        ('{"format_version": 3, "hash_version": 1, "trainer": {}}', "model.estimator is missing"),
+        ('{"format_version": 4, "hash_version": 1}', "holds no net"),
+        ('{"format_version": 4, "hash_version": 1, "trainer": {}}', "model.estimator is missing"),
     ],
 )
 def test_descriptions_that_are_none(text: str, message: str, copies: Path) -> None:

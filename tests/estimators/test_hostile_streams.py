@@ -37,7 +37,7 @@ def streams() -> dict[str, Any]:
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("streams")
     for name, model in streams().items():
-        model.save(folder / name)
+        model.save(folder / name, training_state=True)
     return folder
 
 
@@ -83,7 +83,7 @@ def test_extreme_numbers_of_a_constant_column_can_be_saved_and_loaded(form: Any,
     model, given = GCWSNetClassifier(**SMALL, missing="zero"), form(X)
     for first, end in ((0, 2600), (2600, 2700), (2700, 3300)):
         model.partial_fit(given[first:end], y[first:end], classes=list("abcd"))
-    model.save(tmp_path / "model")
+    model.save(tmp_path / "model", training_state=True)
     loaded = gcwsnet.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict_proba(given), model.predict_proba(given))
     prepared = loaded.coder_.preprocess(given)

@@ -1,5 +1,7 @@
 """The model file."""
 
+import copy
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +45,7 @@ def file(model: GCWSNetClassifier, tmp_path: Path) -> Path:
 
 def assert_same_state(a: Any, b: Any) -> None:
     """The weights, the optimizer and the averages are the same to the last bit."""
-    (left, described), (right, also) = (one.trainer_.state(timings=False) for one in (a, b))
+    (left, described), (right, also) = (one.trainer_.state(training_state=True, timings=False) for one in (a, b))
     assert described == also
     assert left.keys() == right.keys()
     for name, value in left.items():
@@ -76,7 +78,9 @@ def test_a_loaded_model_predicts_the_same_bits_and_goes_on_alike(
 ) -> None:
     X, y = three_classes
     model = small(**settings).fit(X[:300], y[:300])
-    model.save(tmp_path / "model")
+    model.save(tmp_path / "small")
+    np.testing.assert_array_equal(gcwsnet.load(tmp_path / "small").predict_proba(X), model.predict_proba(X))
+    model.save(tmp_path / "model", training_state=True)
     loaded = gcwsnet.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
@@ -94,7 +98,7 @@ def test_a_regressor(tmp_path: Path) -> None:
     X = rng.normal(size=(200, 3))
     for y in (X[:, 0], X[:, :2]):
         model = GCWSNetRegressor(p=1.0, n_hashes=16, hidden=(8,), random_state=0, loss="huber").fit(X, y)
-        model.save(tmp_path / "model")
+        model.save(tmp_path / "model", training_state=True)
         loaded = gcwsnet.load(str(tmp_path / "model"))
         assert isinstance(loaded, GCWSNetRegressor)
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
@@ -132,39 +136,68 @@ def test_names_and_settings_come_back(three_classes: Rows, tmp_path: Path) -> No
         loaded.predict(pd.DataFrame(three_classes.X, columns=list("abcdeg")))
 
 
-def test_without_the_optimizer_the_file_is_half_as_large_and_learning_still_goes_on(
+def test_a_file_with_the_bits_that_it_predicts_with(
     model: GCWSNetClassifier, file: Path, three_classes: Rows, tmp_path: Path
 ) -> None:
-    model.save(tmp_path / "net", optimizer=False)
-    assert (tmp_path / "net").stat().st_size < 0.6 * file.stat().st_size
-    loaded = gcwsnet.load(tmp_path / "net")
-    np.testing.assert_array_equal(loaded.predict_proba(three_classes.X), model.predict_proba(three_classes.X))
-    loaded.partial_fit(*three_classes)
-    assert loaded.n_rows_seen_ == 900
-
-
-@pytest.mark.parametrize(("dtype", "share", "bound"), [("float16", 0.5, 2**-11), ("int8", 0.26, 0.51 / 127)])
-def test_a_smaller_type_makes_the_file_smaller_and_moves_no_weight_by_more_than_its_rounding(
-    dtype: str, share: float, bound: float, model: GCWSNetClassifier, three_classes: Rows, tmp_path: Path
-) -> None:
-    for name in ("float32", dtype):
-        model.save(tmp_path / name, optimizer=False, dtype=name)
-    assert (tmp_path / dtype).stat().st_size < share * (tmp_path / "float32").stat().st_size + 24_000
-    loaded = gcwsnet.load(tmp_path / dtype)
-    table, stored = (one.trainer_.net.weights()["layers.0.weight"] for one in (model, loaded))
-    assert (np.abs(stored - table) <= bound * np.abs(table).max(axis=1, keepdims=True)).all()
-    assert not np.array_equal(stored, table)
+    """What `compress` says in advance is what a loaded file predicts."""
     X, _ = three_classes
-    assert np.mean(loaded.predict(X) == model.predict(X)) > 0.98
-    loaded.save(tmp_path / "again", optimizer=False, dtype=dtype)
-    np.testing.assert_array_equal(gcwsnet.load(tmp_path / "again").predict_proba(X), loaded.predict_proba(X))
+    model.save(tmp_path / "float32", weights="float32")
+    model.save(tmp_path / "whole", training_state=True)
+    sizes = [path.stat().st_size for path in (file, tmp_path / "float32", tmp_path / "whole")]
+    described = 8_000  # bytes
+    assert 4 * (sizes[0] - described) < sizes[1] < sizes[2] / 2
+    predicted = {name: copy.deepcopy(model).compress(name).predict_proba(X) for name in ("int4", "float32")}
+    np.testing.assert_array_equal(model.predict_proba(X), predicted["int4"])
+    loaded = gcwsnet.load(tmp_path / "float32")
+    np.testing.assert_array_equal(loaded.predict_proba(X), predicted["float32"])
+    np.testing.assert_array_equal(loaded.compress().predict_proba(X), predicted["int4"])
+    assert 0 < np.abs(predicted["int4"] - predicted["float32"]).max() < 0.05
+    with pytest.raises(ValueError, match="weights='float32' needs all bits of the weights"):
+        gcwsnet.load(file).save(tmp_path / "more", weights="float32")
+    for wrong in (model.save, loaded.save):
+        with pytest.raises(ValueError, match="weights must be one of"):
+            wrong(tmp_path / "more", weights="int8")
+    with pytest.raises(ValueError, match="weights must be one of"):
+        model.compress("int8")
 
 
-def test_a_type_that_there_is_not_or_that_training_cannot_go_on_from(model: GCWSNetClassifier, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="dtype must be one of"):
-        model.save(tmp_path / "model", optimizer=False, dtype="int4")
-    with pytest.raises(ValueError, match=r"dtype='int8' rounds the weights.*optimizer=False"):
-        model.save(tmp_path / "model", dtype="int8")
+def test_what_only_predicts_cannot_learn_and_says_how(
+    model: GCWSNetClassifier, file: Path, three_classes: Rows, tmp_path: Path
+) -> None:
+    X, y = three_classes
+    expected = model.predict_proba(X)
+    for one in (gcwsnet.load(file), pickle.loads(pickle.dumps(model)), pickle.loads(pickle.dumps(gcwsnet.load(file)))):
+        assert len(pickle.dumps(one)) < 2 * file.stat().st_size
+        np.testing.assert_array_equal(one.predict_proba(X), expected)
+        for learn in (one.partial_fit, copy.deepcopy(one).set_params(warm_start=True).fit):
+            with pytest.raises(
+                ValueError, match=r"cannot learn further; save it with save\(path, training_state=True\)"
+            ):
+                learn(X, y)
+        with pytest.raises(ValueError, match="cannot learn further"):
+            one.save(tmp_path / "whole", training_state=True)
+        np.testing.assert_array_equal(one.predict_proba(X), expected)
+        one.save(tmp_path / "again")
+        assert (tmp_path / "again").read_bytes() == file.read_bytes()
+        np.testing.assert_array_equal(one.fit(X[:300], y[:300]).predict_proba(X), expected)
+
+
+def test_a_stream_predicts_with_all_bits_until_it_is_compressed(three_classes: Rows, tmp_path: Path) -> None:
+    X, y = three_classes
+    model = small(scale=None).fit(X[:300], y[:300])
+    packed = model.predict_proba(X)
+    exact = copy.deepcopy(model).partial_fit(X[300:], y[300:])
+    outputs = exact.trainer_.net.outputs(exact.coder_.codes(X), n_jobs=1, weights=exact.trainer_.net.predicts_with)
+    np.testing.assert_array_equal(exact._outputs(X), outputs)
+    further = pickle.loads(pickle.dumps(exact))  # which has all of it
+    exact.save(tmp_path / "model")
+    expected = copy.deepcopy(exact).compress().predict_proba(X)
+    np.testing.assert_array_equal(gcwsnet.load(tmp_path / "model").predict_proba(X), expected)
+    for one in (exact, further, copy.deepcopy(exact).compress()):
+        one.partial_fit(X[:50], y[:50])
+        assert_same_state(one, exact)
+        np.testing.assert_array_equal(one.predict_proba(X), exact.predict_proba(X))
+    np.testing.assert_array_equal(model.predict_proba(X), packed)
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(
@@ -272,7 +305,7 @@ def test_a_model_goes_on_learning_on_the_device_it_is_loaded_on(
         model = small(ensemble=ensemble, device=before, scale=None, average=average)  # without a warm-up buffer
         for first in range(0, 300, 50):
             model.partial_fit(X[first : first + 50], y[first : first + 50], classes=np.unique(y))
-        model.save(tmp_path / "model")
+        model.save(tmp_path / "model", training_state=True)
         loaded = gcwsnet.load(tmp_path / "model", device=after)
         assert (loaded.device, loaded.trainer_.net.averaging) == (
             after,

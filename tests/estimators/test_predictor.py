@@ -26,7 +26,7 @@ def classifier(**settings: Any) -> GCWSNetClassifier:
 @pytest.fixture
 def saved(tmp_path: Path) -> tuple[GCWSNetClassifier, Path]:
     model = classifier().fit(X, LABELS)
-    model.save(tmp_path / "model.safetensors", optimizer=False)
+    model.save(tmp_path / "model.safetensors")
     return model, tmp_path / "model.safetensors"
 
 
@@ -62,8 +62,12 @@ def test_a_predictor_of_a_stream_has_the_averaged_weights(tmp_path: Path) -> Non
     stream = classifier(scale=None)
     for first in range(0, 400, 100):
         stream.partial_fit(X[first : first + 100], LABELS[first : first + 100], classes=["high", "low"])
-    stream.save(tmp_path / "model.safetensors")
+    stream.save(tmp_path / "model.safetensors", training_state=True)
     np.testing.assert_array_equal(Predictor.load(tmp_path).predict_proba(X), stream.predict_proba(X))
+    stream.save(tmp_path / "model.safetensors")
+    predicted = Predictor.load(tmp_path).predict_proba(X)
+    np.testing.assert_allclose(predicted, stream.predict_proba(X), atol=0.05)
+    np.testing.assert_array_equal(predicted, stream.compress().predict_proba(X))
 
 
 def test_a_predictor_takes_what_the_estimator_takes(saved: tuple[GCWSNetClassifier, Path]) -> None:

@@ -116,12 +116,12 @@ def test_a_stream_that_is_saved_and_loaded_gets_the_same_bytes(cut: int, size: i
     model = small(n_hashes=16, hidden=(8,), search="off")
     hits(model, X[:2600], y[:2600], 100, classes=range(5))
     hits(model, X[2600:cut], y[2600:cut], size)
-    model.save(tmp_path / "model")
+    model.save(tmp_path / "model", training_state=True)
     loaded = gcwsnet.load(tmp_path / "model")
     for one, name in ((model, "a"), (loaded, "b")):
         for first in range(cut, len(X), size):
             one.partial_fit(X[first : first + size], y[first : first + size])
-        one.save(tmp_path / name, timings=False)
+        one.save(tmp_path / name, training_state=True, timings=False)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert np.isfinite(loaded.scaling_.divisor).all()
 
@@ -152,7 +152,7 @@ def test_constant_numbers_of_a_table_count_when_they_vary_and_are_saved(cut: int
     assert isinstance(model.coder_.preprocessing, TablePreprocessing)
     for first in range(500, cut, 100):
         model.partial_fit(table[first : first + 100], y[first : first + 100])
-    model.save(tmp_path / "model")
+    model.save(tmp_path / "model", training_state=True)
     loaded = gcwsnet.load(tmp_path / "model")
     found = []
     for first in range(cut, 4000, 50):

@@ -117,7 +117,7 @@ def test_an_unknown_label_changes_nothing(three_classes: Rows) -> None:
 def test_a_saved_stream_goes_on_with_what_it_has_learned(three_classes: Rows, tmp_path: Path) -> None:
     X, y = three_classes
     model = small().partial_fit(X[:100], y[:100], classes=np.unique(y))
-    model.save(tmp_path / "model")
+    model.save(tmp_path / "model", training_state=True)
     again = gcwsnet.load(tmp_path / "model").partial_fit(X[100:], y[100:])
     assert_array_equal(again.scaling_.divisor, scaling_of(X[:100]).divisor)
     assert again.n_rows_seen_ == 600

@@ -32,6 +32,13 @@ def numbers(n_outputs: int, loss: str) -> Numbers:
     return Numbers(np.zeros(n_outputs), np.ones(n_outputs), n_outputs == 1, loss)
 
 
+def rows_of(n: int, members: int, targets: Any = THREE_CLASSES, *, weighted: bool = False) -> Batch:
+    """Rows with other codes for each member."""
+    parts = [coded_rows(targets, n, weighted=weighted) for _ in range(members)]
+    codes = [parts[0].X, *(np.random.default_rng(j).permuted(parts[0].X, axis=1) for j in range(1, members))]
+    return parts[0]._replace(X=np.hstack(codes))
+
+
 def begin(targets: Targets = THREE_CLASSES, *, device: str = "cpu", **settings: Any) -> Trainer:
     """Return a trainer whose net has learned nothing."""
     made: dict[str, Any] = {"n_hashes": N_HASHES, "code_bits": CODE_BITS, "seed": 5, "device": device}
@@ -68,7 +75,7 @@ def run(
 
 def content(trainer: Trainer) -> tuple[dict[str, bytes], dict[str, Any]]:
     """Return all of a trainer but its timings, to be compared to the last bit."""
-    arrays, description = trainer.state(timings=False)
+    arrays, description = trainer.state(training_state=True, timings=False)
     return {name: np.ascontiguousarray(value).tobytes() for name, value in arrays.items()}, description
 
 

@@ -17,18 +17,11 @@ from tests.net.learners import (
     SETTINGS,
     THREE_CLASSES,
     begin,
-    coded_rows,
     content,
     numbers,
+    rows_of,
     run,
 )
-
-
-def rows_of(n: int, members: int, targets: Any = THREE_CLASSES, *, weighted: bool = False) -> Batch:
-    """Rows with other codes for each member."""
-    parts = [coded_rows(targets, n, weighted=weighted) for _ in range(members)]
-    codes = [parts[0].X, *(np.random.default_rng(j).permuted(parts[0].X, axis=1) for j in range(1, members))]
-    return parts[0]._replace(X=np.hstack(codes))
 
 
 def of_member(rows: Batch, number: int) -> Batch:
@@ -86,7 +79,7 @@ def test_an_ensemble_is_taken_up_again_where_it_stopped(averaged: bool) -> None:
     first, second = rows_of(160, 2), rows_of(96, 2)
     plan: dict[str, Any] = {"epochs": 1, "averaged": averaged, "scheduled": False}
     trainer = run(begin(ensemble=2), first, **plan)
-    arrays, description = trainer.state(timings=False)
+    arrays, description = trainer.state(training_state=True, timings=False)
     others = [
         Trainer.from_state({name: value.copy() for name, value in arrays.items()}, description, device="cpu"),
         pickle.loads(pickle.dumps(trainer)),
@@ -101,7 +94,7 @@ def test_an_ensemble_is_taken_up_again_where_it_stopped(averaged: bool) -> None:
 
 def test_an_array_of_a_member_that_is_missing_is_an_error() -> None:
     trainer = run(begin(ensemble=2), rows_of(64, 2))
-    arrays, description = trainer.state()
+    arrays, description = trainer.state(training_state=True)
     arrays.pop("net.1.layers.0.weight")
     with pytest.raises(KeyError, match=r"layers\.0\.weight"):
         Trainer.from_state(arrays, description, device="cpu")

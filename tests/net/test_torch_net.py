@@ -79,7 +79,7 @@ def test_a_trainer_on_torch_continues_from_its_state(settings: dict[str, Any]) -
     rows = coded_rows(THREE_CLASSES, 160)
     rows = rows._replace(X=np.tile(rows.X, settings.get("ensemble", 1)))
     whole, stopped = (run(begin(device=TORCH, **settings), rows, epochs=1) for _ in range(2))
-    again = Trainer.from_state(*stopped.state(), device=TORCH)
+    again = Trainer.from_state(*stopped.state(training_state=True), device=TORCH)
     for trainer in (whole, again):
         trainer.start_run()
         run(trainer, rows)
@@ -96,7 +96,7 @@ def test_an_estimator_on_a_device_of_torch_leaves_its_generator_and_its_threads_
     native = GCWSNetClassifier(**settings).fit(X, y)
     model = GCWSNetClassifier(**settings, device=TORCH, n_jobs=1).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), native.predict_proba(X), atol=1e-4)
-    model.partial_fit(X, y).save(tmp_path / "model")
+    model.partial_fit(X, y).save(tmp_path / "model", training_state=True)
     others = [gcwsnet.load(tmp_path / "model", device=TORCH), copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
     assert torch.get_num_threads() == before[0]
     assert torch.equal(torch.get_rng_state(), before[1])

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from gcwsnet.files import Batch
 from gcwsnet.net import _trainer as _run
 from gcwsnet.net._history import Record
+from gcwsnet.net._packed import PackedNet
 from gcwsnet.net._targets import Targets
 from gcwsnet.net._trainer import Observer, Plan, Trainer
 from tests.net.learners import THREE_CLASSES, begin, coded_rows, content, in_blocks, numbers, run
@@ -85,7 +86,7 @@ def test_a_run_that_is_resumed_ends_with_the_bytes_of_one_that_was_not_stopped(
     states: list[Any] = []
 
     def keep() -> None:
-        arrays, description = whole.state(timings=False)
+        arrays, description = whole.state(training_state=True, timings=False)
         states.append(({name: value.copy() for name, value in arrays.items()}, json.dumps(description)))
 
     run(whole, ROWS, observer=Calls(keep), **plan)
@@ -96,13 +97,13 @@ def test_a_run_that_is_resumed_ends_with_the_bytes_of_one_that_was_not_stopped(
         assert content(resumed) == content(whole)
 
 
-def test_a_state_that_is_not_resumable_has_the_weights_that_predict_and_no_more() -> None:
+def test_a_state_without_that_of_training_has_the_weights_that_predict_and_no_more() -> None:
     trainer = run(begin(), ROWS, averaged=True)
-    arrays, description = trainer.state(resumable=False)
+    arrays, description = trainer.state(weights="float32")
     assert {name.partition(".")[0] for name in arrays} == {"net"}
     assert "run" not in description
     other = Trainer.from_state(arrays, description)
-    assert other.net.averaging is None
+    assert isinstance(other.net, PackedNet)
     np.testing.assert_array_equal(other.net.outputs(ROWS.X, n_jobs=1), trainer.net.outputs(ROWS.X, n_jobs=1))
     assert (other.rows_seen, other.epochs_seen, other.history) == (1000, 2, trainer.history)
 
@@ -248,7 +249,7 @@ def test_ctrl_c_ends_a_run_between_two_steps_and_the_state_is_whole(monkeypatch:
         trainer.run(Plan(1, 500), epoch)
     assert 200 < trainer.rows_seen < 500
     assert trainer.rows_seen == trainer.rows_of_epoch == 16 * trainer.net.n_steps
-    resumed = Trainer.from_state(*trainer.state())
+    resumed = Trainer.from_state(*trainer.state(training_state=True))
     assert content(run(resumed, ROWS, epochs=1)) == content(run(begin(), ROWS, epochs=1))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -276,7 +277,7 @@ def test_an_error_in_the_middle_of_a_call_counts_the_steps_that_were_taken(
     assert trainer.rows_seen == trainer.rows_of_epoch == 16 * 6
     monkeypatch.undo()
     expected = run(begin(), ROWS, averaged=True)
-    resumed = run(Trainer.from_state(*trainer.state()), ROWS, averaged=True)
+    resumed = run(Trainer.from_state(*trainer.state(training_state=True)), ROWS, averaged=True)
     assert content(resumed)[0].keys() == content(expected)[0].keys()
     for name, value in expected.net.predicting_weights().items():
         np.testing.assert_array_equal(resumed.net.predicting_weights()[name], value)

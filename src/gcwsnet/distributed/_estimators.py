@@ -236,6 +236,7 @@ class DaskEstimator(BaseEstimator):
             codes = [client.submit(encode_partition, without_net, targets, one, pure=False) for one in loaded]
             del loaded  # workers forget a partition once its codes are there
             self._train(estimator, client, codes, [survey.n_rows for survey in surveys], sharding)
+            estimator.compress()
         self.local_ = estimator
         self.n_features_in_ = estimator.n_features_in_
         if hasattr(estimator, "feature_names_in_"):

@@ -121,9 +121,22 @@ class BaseTableModel(BaseEstimator):
 
     @reads
     def __getstate__(self) -> Any:
-        """Return the state for pickle and deepcopy, of which nothing changes while it is written."""
-        state = super().__getstate__()
-        return state | {"trainer_": copy.deepcopy(state["trainer_"])} if "trainer_" in state else state
+        """Return the state for pickle: what predicts, or of a model that follows a stream all that it has learned."""
+        state: Any = super().__getstate__()
+        if "trainer_" not in state:
+            return state
+        trainer = state["trainer_"]
+        if trainer.net.packed is None:
+            return state | {"trainer_": copy.deepcopy(trainer)}  # of which nothing changes while it is written
+        return state | {"trainer_": trainer.predicting(), "_stream": None}
+
+    @reads
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Return a model that has learned the same, and can learn further."""
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        made.__dict__.update(copy.deepcopy(vars(self), memo))
+        return made
 
     @reads
     def __copy__(self) -> Any:

@@ -27,11 +27,12 @@ from gcwsnet.estimators._input import (
     opened,
     schema_of,
 )
-from gcwsnet.estimators._model_file import READ_WHEN_USED, TABLE_DTYPES, save_model
+from gcwsnet.estimators._model_file import READ_WHEN_USED, save_model
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import describe_event, logger, progress, show_selection
 from gcwsnet.estimators._stream import WARM_UP_ROWS, Beginning, WarmUp
 from gcwsnet.net._history import History, Record, record_fractions
+from gcwsnet.net._packed import WEIGHTS
 from gcwsnet.net._settings import TrainingParameters, TrainingSettings
 from gcwsnet.net._targets import (
     LOSSES,
@@ -145,6 +146,8 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         """
         with self._rollback():
             fresh = not (self.warm_start and self.__sklearn_is_fitted__())
+            if not fresh:
+                self.trainer_.require_training_state()
             coder_settings, training_settings = self._freeze_parameters(continued=not fresh)
             if eval_set is not None:
                 self._check_unused("validation_fraction", why="an eval_set is given")
@@ -179,6 +182,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             self._run(plan, rows, shuffle=self.shuffle, held_out=encoded)
             if fresh and rows is not all_rows and self.trainer_.best_epoch:
                 self._learn_again(all_rows, self.trainer_.best_epoch)
+            self.trainer_.compress("int4", n_jobs=n_threads(self.n_jobs))
         return self
 
     @contextmanager
@@ -220,6 +224,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
                 coder_settings, _ = self._freeze_parameters()
                 self._check_unused("early_stopping", why="partial_fit does not know when the rows end")
             else:
+                self.trainer_.require_training_state()
                 coder_settings = self.coder_.settings
             try:
                 given = self._positive_rows(X, y, sample_weight)
@@ -453,35 +458,53 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
     def _training_settings(self) -> TrainingSettings:
         return TrainingSettings(**{name: self._fitted_params[name] for name in TrainingSettings.__dataclass_fields__})
 
+    @writes
+    def compress(self: Self, weights: str = "int4") -> Self:
+        """Predict from fewer bits, as the model will that `save` writes with such weights; `fit` ends with that.
+
+        After `partial_fit` a model predicts from all bits of all weights, until it is compressed. Nothing that was
+        learned is lost: `partial_fit` and warm starts go on from all bits.
+
+        Parameters
+        ----------
+        weights : {"int4", "float32"}, default="int4"
+            The type of the first layer's weights, see `save`.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self.trainer_.compress(weights, n_jobs=n_threads(self.n_jobs))
+        return self
+
     @reads
-    def save(self, path: str | Path, *, optimizer: bool = True, timings: bool = True, dtype: str = "float32") -> None:
+    def save(
+        self, path: str | Path, *, weights: str = "int4", training_state: bool = False, timings: bool = True
+    ) -> None:
         """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
 
         Parameters
         ----------
         path : str or Path
             The file. It is written beside it first and then moved into its place.
-        optimizer : bool, default=True
-            Whether the state of the optimizer and of the averaging is saved too, so that `partial_fit` goes on as if
-            nothing had been saved. The file is two to five times as large then. The warm-up buffer of a stream (see
-            `partial_fit`) is never saved: what has been learned from it is final then.
+        weights : {"int4", "float32"}, default="int4"
+            The type of the weights of the first layer, which are nearly all of a file. Either way it has only the
+            weights that training has changed. With "int4" each is a whole number from -7 to 7 times a scale, and the
+            loaded model predicts what the fitted one predicts: `fit` ends by rounding. "float32" has all of their bits;
+            ``compress("float32")`` tells what such a file predicts.
+        training_state : bool, default=False
+            Whether all that training has is saved, so that `partial_fit` and warm starts go on as if nothing had been
+            saved: all weights, the state of the optimizer and of the averaging. Such a file can be a hundred times as
+            large, and `weights` has no effect on it. The warm-up buffer of a stream (see `partial_fit`) is never saved:
+            what has been learned from it is final then.
         timings : bool, default=True
             Whether the seconds of `history_` and `selection_` are saved. Without them they are 0, and equal fits give
             equal files.
-        dtype : {"float32", "float16", "int8"}, default="float32"
-            The type of the first layer's table in the file, which is nearly all of it; the others need
-            ``optimizer=False``. "float16" halves the file. "int8" makes it four times smaller: each row of the table
-            has a scale, and its weights are rounded to 1/127 of the row's largest. Predictions change by that rounding;
-            ``docs/training-speed.md`` has the accuracy. The loaded net computes in float32 with what was stored.
         """
         check_is_fitted(self)
-        check_choice("dtype", dtype, TABLE_DTYPES)
-        if optimizer and dtype != "float32":
-            raise ValueError(
-                f"dtype={dtype!r} rounds the weights, from which training cannot go on as if nothing had been saved; "
-                "give optimizer=False too"
-            )
-        save_model(self, Path(path), resumable=optimizer, timings=timings, dtype=dtype)
+        check_choice("weights", weights, WEIGHTS)
+        save_model(self, Path(path), weights=weights, training_state=training_state, timings=timings)
 
     def _predictor(self) -> Predictor:
         return Predictor(self.coder_, self.trainer_.net, n_jobs=self.n_jobs)

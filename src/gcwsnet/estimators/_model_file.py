@@ -48,6 +48,7 @@ from gcwsnet.estimators._tensor_file import (
 from gcwsnet.hashing._hasher import reduction_factor
 from gcwsnet.net._history import AUC_BINS
 from gcwsnet.net._net import AVERAGE, LAST, RECENT
+from gcwsnet.net._packed import ROWS, SCALES, TABLE, WEIGHTS, rows_of_a_scale
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import LOSSES
 from gcwsnet.net._trainer import METRICS_OF_A_RUN, Trainer
@@ -63,8 +64,6 @@ if TYPE_CHECKING:
 
 FILE_IN_FOLDER = "model.safetensors"
 NETS, KERNEL_MACHINES = ("GCWSNetClassifier", "GCWSNetRegressor"), ("PGMMClassifier", "PGMMRegressor")
-TABLE, SCALES = "layers.0.weight", ".scales"
-TABLE_DTYPES = ("float32", "float16", "int8")
 READ_WHEN_USED = frozenset({"callbacks", "verbose", "n_jobs"})
 """Parameters that change no model: they are read whenever they are needed, and are not part of a model file."""
 MAX_OUTPUT, MAX_SCORE = 1e34, 1e150
@@ -187,6 +186,7 @@ MODEL: Rules = {
         "history": {"*": [or_null(NUMBER)]},
         "rows_seen": MANY,
         "epochs_seen": MANY,
+        "packed?": choice(None, *WEIGHTS),
         "averages?": [MANY],
         "predicts_with?": choice(LAST, RECENT, AVERAGE),
         "run?": {
@@ -322,6 +322,12 @@ def _check_trainer(trainer: Description, coder: Description) -> None:
     if len(lengths) > 1:
         raise ValueError(f"the lists of {name}.history must be equally long, got the lengths {sorted(lengths)}")
     rows = trainer["rows_seen"]
+    together = {"run", "packed"} & trainer.keys()
+    require(
+        len(together) in (0, 2), f"{name}.packed", "be there if and only if the state of a run is", sorted(together)
+    )
+    for part in ("averages", "following", "predicts_with"):
+        require("run" in trainer or part not in trainer, f"{name}.{part}", "belong to the state of a run", None)
     if "averages" in trainer:
         counts = trainer["averages"]
         # the last number counts rows of a stream that were learned twice, too
@@ -420,9 +426,12 @@ def _n_outputs(arrays: Arrays, targets: Description) -> int:
 def _arrays_of_trainer(arrays: Arrays, trainer: Description) -> Expected:
     """Yield the arrays of nets with hidden layers of h1, h2, ... units.
 
-    ``net.layers.0.weight`` (rows of the table, h1) in float32, in float16, or in int8 with the scales of its rows;
-    ``net.layers.0.bias`` (h1,); ``net.layers.2.weight`` (h2, h1) and so on to the outputs. In an ensemble a number
-    follows ``net.``. The same names follow ``optimizer.second_moments.``, ``averages.older.`` and others.
+    ``net.layers.0.rows``: a bit for each row of the table, whether it is held, lowest bits first;
+    ``net.layers.0.weight``: the rows that are, in float32 or in four bits a weight, of which the lower half of a byte
+    comes first; ``net.layers.0.scales``: of four bits, the upper halves of the floats that they are multiplied by;
+    ``net.layers.0.bias`` (h1,); ``net.layers.2.weight`` (h2, h1) and so on to the outputs. With the state of training
+    the table is whole, of shape (rows, h1) in float32. In an ensemble a number follows ``net.``. The same names follow
+    ``optimizer.second_moments.``, ``averages.older.`` and others.
     """
     settings, net = TrainingSettings.from_state(trainer["settings"]), trainer["net"]
     n_rows = -(-(net["n_hashes"] << net["code_bits"]) // reduction_factor(settings.reduction, net["code_bits"]))
@@ -442,38 +451,56 @@ def _arrays_of_member(
     arrays: Arrays, trainer: Description, member: str, shapes: dict[str, tuple[int, ...]]
 ) -> Expected:
     """Yield the arrays of one net, whose parameters have these shapes."""
-    n_rows, n_hashes = shapes[TABLE][0], trainer["net"]["n_hashes"]
+    n_hashes, prefix = trainer["net"]["n_hashes"], f"net.{member}"
+    if "run" not in trainer:
+        yield from _arrays_of_packed(arrays, prefix, shapes)
+    else:
+        yield from _parameters(prefix, shapes)
+    _check_outputs(arrays, prefix, list(shapes), n_hashes)
+    if "run" not in trainer:
+        return
 
-    def has(prefix: str) -> bool:
-        return any(name.startswith(prefix) for name in arrays)
+    def has(start: str) -> bool:
+        return any(name.startswith(start) for name in arrays)
 
-    def parameters(prefix: str, rule: Rule = ANYTHING, dtypes: tuple[str, ...] = ("float32",)) -> Expected:
-        for name, shape in shapes.items():
-            yield prefix + name, Array(dtypes if name == TABLE else ("float32",), shape, rule)
-
-    table = f"net.{member}{TABLE}"
-    yield from parameters(f"net.{member}", dtypes=TABLE_DTYPES)
-    if arrays[table].dtype == np.int8:
-        yield table + SCALES, Array(("float32",), (n_rows, 1))
-    _check_outputs(arrays, f"net.{member}", list(shapes), n_hashes)
-    if has("optimizer."):
-        yield f"optimizer.{member}n_steps", Array(("int64",), (1,), NOT_NEGATIVE)
+    yield f"optimizer.{member}n_steps", Array(("int64",), (1,), NOT_NEGATIVE)
     for moments, rule in (("second_moments", NOT_NEGATIVE), ("first_moments", ANYTHING)):
         if has(f"optimizer.{member}{moments}."):
-            yield from parameters(f"optimizer.{member}{moments}.", rule)
+            yield from _parameters(f"optimizer.{member}{moments}.", shapes, rule)
     if has("momentum."):
-        yield from parameters(f"momentum.{member}")
+        yield from _parameters(f"momentum.{member}", shapes)
     if "averages" not in trainer:
         return
     recent = trainer["predicts_with"] == RECENT or has(f"averages.{member}{RECENT}.")
     for which in (RECENT,) if recent else ("older", "newer"):
-        yield from parameters(f"averages.{member}{which}.")
+        yield from _parameters(f"averages.{member}{which}.", shapes)
         _check_outputs(arrays, f"averages.{member}{which}.", list(shapes), n_hashes)
     clock = trainer["averages"][4]
     up_to_clock = Rule(f"hold numbers of rows up to {clock}", lambda one: (one >= -1).all() and (one <= clock).all())
     for name in (f"averages.{member}taken", f"averages.{member}{RECENT}.taken"):
         if name in arrays:  # those of torch are up to date at every row
-            yield name, Array(("int64",), (n_rows,), up_to_clock)
+            yield name, Array(("int64",), (shapes[TABLE][0],), up_to_clock)
+
+
+def _parameters(prefix: str, shapes: dict[str, tuple[int, ...]], rule: Rule = ANYTHING) -> Expected:
+    for name, shape in shapes.items():
+        yield prefix + name, Array(("float32",), shape, rule)
+
+
+def _arrays_of_packed(arrays: Arrays, prefix: str, shapes: dict[str, tuple[int, ...]]) -> Expected:
+    """Yield the arrays of one net that only predicts."""
+    n_rows, width = shapes[TABLE]
+    beyond = n_rows - 8 * (n_rows // 8)
+    whole = Rule(f"have no bits beyond the {n_rows} rows of the table", lambda one: not (beyond and one[-1] >> beyond))
+    yield prefix + ROWS, Array(("uint8",), (-(-n_rows // 8),), whole)
+    n = int(np.unpackbits(arrays[prefix + ROWS]).sum())
+    if prefix + TABLE in arrays and arrays[prefix + TABLE].dtype == np.float32:
+        yield prefix + TABLE, Array(("float32",), (n, width))
+    else:
+        yield prefix + TABLE, Array(("uint8",), (-(-n * width // 2),))
+        finite = Rule("hold the upper halves of finite floats that are not negative", lambda one: (one < 0x7F80).all())
+        yield prefix + SCALES, Array(("uint16",), (-(-n // rows_of_a_scale(width)),), finite)
+    yield from _parameters(prefix, {name: shape for name, shape in shapes.items() if name != TABLE})
 
 
 def _check_outputs(arrays: Arrays, prefix: str, names: list[str], n_hashes: int) -> None:
@@ -483,9 +510,11 @@ def _check_outputs(arrays: Arrays, prefix: str, names: list[str], n_hashes: int)
         found = arrays[prefix + name]
         if name.endswith("bias"):
             bound += _largest(found)
+        elif name == TABLE and prefix + SCALES in arrays:
+            largest = arrays[prefix + SCALES].max(initial=0).astype(np.uint32) << np.uint32(16)
+            bound = n_hashes * 8 * float(largest.view(np.float32))
         elif name == TABLE:
-            scales = _largest(arrays[f"{prefix}{name}{SCALES}"]) if found.dtype == np.int8 else 1.0
-            bound = n_hashes * _largest(found) * scales
+            bound = n_hashes * _largest(found)
         else:
             bound *= found.shape[1] * _largest(found)
         require_array(bound < MAX_OUTPUT, prefix + name, f"be so small that outputs stay below {MAX_OUTPUT:g}")
@@ -540,9 +569,9 @@ def save_model(
     estimator: BaseTableModel,
     path: Path,
     *,
+    weights: str = "int4",
+    training_state: bool = False,
     timings: bool,
-    resumable: bool = True,
-    dtype: str = "float32",
     more: Description | None = None,
     outdated: Sequence[Path] = (),
 ) -> None:
@@ -566,9 +595,9 @@ def save_model(
         learned, machine = given.machine_.state()
         description["machine"] = machine | {"selection": selection_state(given.selection_, timings=timings)}
     else:
-        learned, description["trainer"] = given.trainer_.state(resumable=resumable, timings=timings)
-        learned = rounded_tables(learned, dtype)
-        if resumable:
+        kept = {"weights": weights, "training_state": training_state}
+        learned, description["trainer"] = given.trainer_.state(**kept, timings=timings)
+        if training_state:
             description["stream"] = {"grows": given._grows}
     arrays, description = arrays | learned, description | (more or {})
     check_model(arrays, json.loads(json.dumps(description, allow_nan=False)))
@@ -581,50 +610,6 @@ def coder_state(coder: Coder, selection: Sequence[Candidate], *, timings: bool) 
     epochs, temperature = selected_training(selection)
     chosen = {"epochs": epochs, "temperature": temperature, "selection": selection_state(selection, timings=timings)}
     return arrays, description | chosen
-
-
-def rounded_tables(arrays: Arrays, dtype: str) -> Arrays:
-    """Return arrays with the table of each net's first layer in a smaller type; "int8" adds the scale of each row.
-
-    Examples
-    --------
-    >>> arrays = {"net.layers.0.weight": np.array([[0.5, -1.0], [0.0, 0.0]], dtype=np.float32)}
-    >>> rounded_tables(arrays, "int8")["net.layers.0.weight"]
-    array([[  64, -127],
-           [   0,    0]], dtype=int8)
-    >>> restored_tables(rounded_tables(arrays, "int8"))["net.layers.0.weight"].round(3)
-    array([[ 0.504, -1.   ],
-           [ 0.   ,  0.   ]], dtype=float32)
-    """
-    if dtype == "float32":
-        return arrays
-    made = dict(arrays)
-    for name in _tables(arrays):
-        table = np.asarray(arrays[name])
-        if dtype == "float16":
-            most = np.finfo(np.float16).max
-            made[name] = np.clip(table, -most, most).astype(np.float16)
-            continue
-        scales = np.abs(table).max(axis=1, keepdims=True) / np.float32(127)
-        rounded = np.rint(np.divide(table, scales, out=np.zeros_like(table), where=scales > 0))
-        made |= {name: rounded.astype(np.int8), name + SCALES: scales}
-    return made
-
-
-def restored_tables(arrays: Arrays) -> Arrays:
-    """Return arrays with the tables of the first layers in float32, whatever type they were stored in."""
-    made = dict(arrays)
-    for name in _tables(arrays):
-        table = arrays[name]
-        made[name] = table.astype(np.float32, copy=False)
-        if table.dtype == np.int8:
-            made[name] = made[name] * made.pop(name + SCALES)
-    return made
-
-
-def _tables(arrays: Arrays) -> list[str]:
-    """Return the names of the tables: ``net.layers.0.weight``, and with the number of the net in an ensemble."""
-    return [name for name in arrays if name.startswith("net.") and name.endswith(TABLE)]
 
 
 def load(path: str | Path, *, device: str = "cpu") -> Any:
@@ -641,9 +626,8 @@ def load(path: str | Path, *, device: str = "cpu") -> Any:
     Returns
     -------
     estimator : GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier or PGMMRegressor
-        It predicts the same bits as the saved one, unless `save` was given a smaller dtype, and goes on with
-        `partial_fit`. Without a saved optimizer that starts with fresh averages of gradients. `callbacks`, `verbose`
-        and `n_jobs` are not part of a file.
+        It predicts the same bits as a model that `fit` made. To learn further it must have been saved with
+        ``training_state=True``. `callbacks`, `verbose` and `n_jobs` are not part of a file.
 
     Raises
     ------
@@ -687,7 +671,7 @@ def read_model(path: Path) -> tuple[Path, Arrays, Description]:
         raise ValueError(f"{path} says how codes were made and holds no net; train one on the codes beside it")
     with _named(path):
         check_model(arrays, description)
-    return path, restored_tables(arrays), description
+    return path, arrays, description
 
 
 @contextmanager

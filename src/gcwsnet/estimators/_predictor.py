@@ -15,6 +15,7 @@ from gcwsnet.estimators._machine import FittedMachine
 from gcwsnet.estimators._model_file import read_model
 from gcwsnet.estimators._tensor_file import Arrays, Description
 from gcwsnet.net._net import Net, net_from_state
+from gcwsnet.net._packed import PackedNet
 from gcwsnet.net._targets import Labels, Targets
 from gcwsnet.tables._coder import Coder, rows_at_once
 
@@ -29,7 +30,7 @@ class Predictor:
     ----------
     coder : Coder
         The way from rows to preprocessed rows, and to codes.
-    model : Net or FittedMachine
+    model : Net, PackedNet or FittedMachine
         The net that learned from these codes, or the kernel machine that learned from these preprocessed rows.
     feature_names : sequence of str, optional
         The names of the columns, where the model knows them.
@@ -57,14 +58,19 @@ class Predictor:
     >>> X, y = np.eye(6), ["a", "b"] * 3
     >>> model = gcwsnet.GCWSNetClassifier(n_hashes=8, hidden=(4,), random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(f"{folder}/some.safetensors", optimizer=False)
+    ...     model.save(f"{folder}/some.safetensors")
     ...     predictor = gcwsnet.Predictor.load(f"{folder}/some.safetensors")
     >>> bool((predictor.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
 
     def __init__(
-        self, coder: Coder, model: Net | FittedMachine, feature_names: Any = None, *, n_jobs: int | None = None
+        self,
+        coder: Coder,
+        model: Net | PackedNet | FittedMachine,
+        feature_names: Any = None,
+        *,
+        n_jobs: int | None = None,
     ) -> None:
         self.coder, self.model, self.n_jobs = coder, model, n_jobs
         set_inputs(self, coder.n_inputs, feature_names)
@@ -76,8 +82,7 @@ class Predictor:
         Parameters
         ----------
         path : str or Path
-            The file that `save` of an estimator wrote, or a folder with a file "model.safetensors" in it. One that was
-            saved with ``optimizer=False`` is smaller and loads faster.
+            The file that `save` of an estimator wrote, or a folder with a file "model.safetensors" in it.
         n_jobs : int, default=None
 
         Raises
@@ -93,11 +98,12 @@ class Predictor:
     def of_file(cls, arrays: Arrays, description: Description, *, n_jobs: int | None = None) -> Predictor:
         """Return the predictor of what `read_model` has read."""
         coder = Coder.from_state(arrays, description["coder"])
-        model: Net | FittedMachine
+        model: Net | PackedNet | FittedMachine
         if "machine" in description:
             model = FittedMachine.from_state(arrays, description["machine"], coder)
         else:
-            model = net_from_state(arrays, description["trainer"], resumable=False)
+            net = net_from_state(arrays, description["trainer"])
+            model = net if net.packed is None else net.packed
         return cls(coder, model, description["feature_names_in"], n_jobs=n_jobs)
 
     @property

@@ -30,7 +30,7 @@ from gcwsnet.export._model import (
 from gcwsnet.hashing._gcws import GCWSHasher
 from gcwsnet.hashing._hasher import Hasher
 from gcwsnet.hashing.parameters import HASH_VERSION
-from gcwsnet.net._net import Net
+from gcwsnet.net._packed import PackedNet
 from gcwsnet.net._targets import Labels
 from gcwsnet.tables._coder import Coder
 
@@ -123,10 +123,10 @@ def _exportable_hasher(model: GCWSHasher) -> Hasher:
     return hasher
 
 
-def _coder_and_net(model: Any) -> tuple[Coder, Net]:
+def _coder_and_net(model: Any) -> tuple[Coder, PackedNet]:
     """Return the coder and the net of a fitted model."""
     if isinstance(model, Predictor) and not isinstance(model.model, FittedMachine):
-        return model.coder, model.model
+        return model.coder, model.model.pack()
     if isinstance(model, KernelMachine | Predictor):
         name = "Predictor of a kernel machine" if isinstance(model, Predictor) else type(model).__name__
         raise ValueError(
@@ -135,7 +135,7 @@ def _coder_and_net(model: Any) -> tuple[Coder, Net]:
         )
     if isinstance(model, BaseGCWSNet):
         check_is_fitted(model)
-        return model.coder_, model.trainer_.net
+        return model.coder_, model.trainer_.net.pack()
     raise TypeError(
         "model must be a GCWSNetClassifier, a GCWSNetRegressor, a Predictor or a GCWSHasher, got a "
         f"{type(model).__name__}"
@@ -153,7 +153,7 @@ def _hasher_graph(hasher: Hasher, dtype: np.dtype) -> Graph:
     return graph
 
 
-def _model_graph(coder: Coder, net: Net, dtype: str, *, codes: bool) -> Graph:
+def _model_graph(coder: Coder, net: PackedNet, dtype: str, *, codes: bool) -> Graph:
     columns = columns_of(coder)
     if dtype != DTYPES[0] and columns:
         raise ValueError(f"dtype is for models of arrays, got dtype={dtype!r} and a model of a table; leave it out")
@@ -177,13 +177,12 @@ def _output_codes(graph: Graph, codes: Value, hasher: Hasher) -> None:
     graph.output("codes", codes.cast(hasher.code_dtype), hasher.n_hashes, "codes of the rows")
 
 
-def _check_size(n_features: int, n_codes: int, net: Net | None) -> None:
+def _check_size(n_features: int, n_codes: int, net: PackedNet | None) -> None:
     """Raise a ValueError for a graph that no ONNX file can hold: a file of protocol buffers has less than 2 GiB."""
     hash_bytes, net_bytes = 12 * n_features * n_codes, 0  # r, ln c and beta of each feature and hash
     if net is not None:
-        net_bytes = sum(array.nbytes for array in net.predicting_weights().values())
-        if net.cores[0].reduction != 1:  # the row that a count-sketch picks for each code
-            net_bytes += len(net.cores) * 4 * (net.n_hashes << net.code_bits)
+        places = net.settings.members() * 4 * (net.n_hashes << net.code_bits)  # the row that each code looks up
+        net_bytes = places + sum(array.nbytes for array in net.arrays.values())
     if hash_bytes + net_bytes <= 2**31 - 2**20:
         return
     smaller = "fewer columns" if hash_bytes > net_bytes else "a larger reduction, fewer bits, fewer hidden units"

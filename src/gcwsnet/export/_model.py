@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gcwsnet import _core
 from gcwsnet._keys import SALTS, keys
 from gcwsnet._validation import LARGEST
 from gcwsnet.export._graph import Graph, Value, bits_of_whole_numbers, log_of_data, scramble, shifted
@@ -16,7 +16,7 @@ from gcwsnet.hashing._hasher import Hasher
 from gcwsnet.hashing.elementary import F
 from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import NAN_BITS
-from gcwsnet.net._net import Net
+from gcwsnet.net._packed import BIAS, ROWS, SCALES, TABLE, PackedNet, rows_of_a_scale
 from gcwsnet.net._targets import LabelIndicators, Labels, Numbers, Targets
 from gcwsnet.tables._coder import Coder
 from gcwsnet.tables._columns import MICROSECONDS_OF_A_DAY
@@ -333,32 +333,35 @@ def _encoded(graph: Graph, i: Value, t: Value, empty: Value, hasher: Hasher) -> 
     return code * (1 << hasher.appended_bits) + (t.cast(np.int64) & ((1 << hasher.appended_bits) - 1))
 
 
-def add_net(graph: Graph, codes: Value, net: Net) -> Value:
+def add_net(graph: Graph, codes: Value, net: PackedNet) -> Value:
     """Return the outputs of a net, or the means of an ensemble's, as float32 of shape (n, n_outputs).
 
     The codes are int64 of shape (n, hashes of all members).
     """
-    k, cores = net.n_hashes, net.predicting_cores()
-    if len(cores) == 1:
-        return _member(graph, codes, cores[0])
-    found = [_member(graph, codes.take(np.arange(j * k, (j + 1) * k)), core) for j, core in enumerate(cores)]
+    k, found = net.n_hashes, []
+    for number, (own, seed) in enumerate(zip(net.members(), net.seeds(), strict=True)):
+        codes_of_one = codes if net.settings.members() == 1 else codes.take(np.arange(number * k, (number + 1) * k))
+        found.append(_member(graph, codes_of_one, net, own, seed))
+    if len(found) == 1:
+        return found[0]
     total = found[0].cast(np.float64)
     for one in found[1:]:
         total = total + one.cast(np.float64)
     return (total / float(len(found))).cast(np.float32)
 
 
-def _member(graph: Graph, codes: Value, net: _core.Net) -> Value:
+def _member(graph: Graph, codes: Value, net: PackedNet, own: dict[str, NDArray[Any]], seed: int) -> Value:
     """Return the outputs of one net: sums of rows of the table, then ReLU and dense layers in turn."""
-    weights = list(net.weights().values())
-    table, bias = (graph.constant(array) for array in weights[:2])
-    layers = list(zip(weights[2::2], weights[3::2], strict=True))
-    picks = _picks(graph, codes, net)
-    is_sketched = picks.dtype == np.int32
+    numbers = range(2, 2 * len(net.settings.layers()) + 1, 2)
+    layers = [(own[f"layers.{number}.weight"], own[f"layers.{number}.bias"]) for number in numbers]
+    bias = graph.constant(own[BIAS])
+    places, is_sketched = _places(net, own, seed)
+    positions = codes + (np.arange(net.n_hashes, dtype=np.int64) << net.code_bits)
+    picks = graph.constant(places).take(positions, axis=0).cast(np.int64)
+    rows_of = _rows(graph, own)
 
     def outputs(picks: Value) -> tuple[Value]:
-        rows = graph.add("Abs", picks) - 1 if is_sketched else picks
-        summands = table.take(rows, axis=0)
+        summands = rows_of(graph.add("Abs", picks) - 1 if is_sketched else picks)
         if is_sketched:
             summands = summands * graph.add("Sign", picks).cast(np.float32).with_axis(2)
         n_rows, one = graph.number_of_rows(picks), graph.constant([1], np.int64)
@@ -368,8 +371,51 @@ def _member(graph: Graph, codes: Value, net: _core.Net) -> Value:
             out = _dense(graph, graph.add("Relu", out), *layer)
         return (out,)
 
-    largest = max(net.n_hashes * weights[1].size, *(weight.size for weight in weights[2:]), 1)
+    largest = max(net.n_hashes * own[BIAS].size, *(weight.size for weight, _ in layers), 1)
     return graph.in_blocks(picks, net.n_hashes, max(1, NUMBERS_OF_A_BLOCK // largest), outputs)[0]
+
+
+def _places(net: PackedNet, own: dict[str, NDArray[Any]], seed: int) -> tuple[NDArray[Any], bool]:
+    """Return which of the rows that are held each code looks up, the number behind them if that is not held.
+
+    With a count-sketch it is plus or minus one more.
+    """
+    n_positions = net.n_hashes << net.code_bits
+    n_rows = -(-n_positions // net.reduction)
+    held = np.unpackbits(own[ROWS], count=n_rows, bitorder="little").astype(np.int64)
+    places = np.where(held, np.cumsum(held) - 1, held.sum())
+    if net.reduction == 1:
+        return places.astype(np.uint16 if held.sum() < 2**16 else np.int32), False
+    bins, signs = bins_and_signs(seed, np.arange(n_positions), n_rows)
+    return ((places[bins.astype(np.int64)] + 1) * signs).astype(np.int32), True
+
+
+def _rows(graph: Graph, own: dict[str, NDArray[Any]]) -> Callable[[Value], Value]:
+    """Return a function from the places of rows to the rows, which are zero behind those that are held.
+
+    A byte has two weights of four bits, plus 8: one of the first half of a row and one of the second.
+    """
+    width = len(own[BIAS])
+    if SCALES not in own:
+        table = graph.constant(np.vstack([own[TABLE], np.zeros((1, width), dtype=np.float32)]))
+        return lambda places: table.take(places, axis=0)
+    n_scaled = rows_of_a_scale(width)
+    scale = np.repeat((own[SCALES].astype(np.uint32) << np.uint32(16)).view(np.float32), n_scaled)
+    pairs = np.stack([own[TABLE] & 15, own[TABLE] >> 4], axis=1).reshape(-1) ^ 8
+    n, half = int(np.unpackbits(own[ROWS]).sum()), (width + 1) // 2
+    halves = np.full((n + 1, 2 * half), 8, dtype=np.uint8)
+    halves[:n, :width] = pairs[: n * width].reshape(n, width)
+    packed = graph.constant(halves[:, :half] | halves[:, half:] << 4)
+    scales = graph.constant(np.append(scale[:n], np.float32(0)))
+
+    def rows(places: Value) -> Value:
+        bytes_ = packed.take(places, axis=0).cast(np.float32)
+        upper = graph.add("Floor", bytes_ * np.float32(1 / 16))
+        both = graph.joined([bytes_ - upper * np.float32(16), upper], axis=2) - np.float32(8)
+        some = both if width == 2 * half else both.take(np.arange(width), axis=2)
+        return some * scales.take(places, axis=0).with_axis(2)
+
+    return rows
 
 
 def _dense(graph: Graph, x: Value, weight: NDArray[Any], bias: NDArray[Any]) -> Value:
@@ -383,16 +429,6 @@ def _dense(graph: Graph, x: Value, weight: NDArray[Any], bias: NDArray[Any]) -> 
     for half in (8, 4, 2, 1):
         lanes = lanes.take(np.arange(half), axis=2) + lanes.take(np.arange(half, 2 * half), axis=2)
     return lanes.without_axis(2) + bias
-
-
-def _picks(graph: Graph, codes: Value, net: _core.Net) -> Value:
-    """Return the rows of the table that codes pick, as int64; with a count-sketch plus or minus row + 1, as int32."""
-    positions = codes + (np.arange(net.n_hashes, dtype=np.int64) << net.bits)
-    if net.reduction == 1:
-        return positions
-    n_positions = net.n_hashes << net.bits
-    bins, signs = bins_and_signs(net.seed, np.arange(n_positions), -(-n_positions // net.reduction))
-    return graph.constant(((bins.astype(np.int64) + 1) * signs).astype(np.int32)).take(positions, axis=0)
 
 
 def add_predictions(graph: Graph, outputs: Value, targets: Targets) -> None:

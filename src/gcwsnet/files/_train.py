@@ -497,7 +497,7 @@ def _train(
     check_inputs()
     model = options.out / FILE_IN_FOLDER
     outdated = [options.out / RUN, *curve_files(options.out)]  # of an older model in the folder
-    save_model(estimator, model, resumable=False, timings=False, more=more, outdated=outdated)
+    save_model(estimator, model, timings=False, more=more, outdated=outdated)
     write_curves(options.out, estimator)
     run = {"model": _digest(model), "run": fingerprint}
     write_file(options.out / RUN, json.dumps(run, indent=1).encode())
@@ -569,7 +569,7 @@ class _Checkpoints(Observer):
         if start < self._not_before:
             return
         self._check_inputs()
-        save_model(self._estimator, self._path, resumable=True, timings=False, more=self._more)
+        save_model(self._estimator, self._path, training_state=True, timings=False, more=self._more)
         self._not_before = time.monotonic() + self._least_pause * (time.monotonic() - start)
 
 

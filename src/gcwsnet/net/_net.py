@@ -10,19 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _core
-from gcwsnet._keys import ENSEMBLE, keys
 from gcwsnet._memory import require_memory
+from gcwsnet._validation import check_choice
 from gcwsnet.hashing._hasher import reduction_factor
+from gcwsnet.net._packed import TABLE, WEIGHTS, Arrays, PackedNet, joined, member_seeds, packed_arrays, starting_with
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Targets
 
-Arrays = dict[str, NDArray[Any]]
 Result = TypeVar("Result")
 
 LAST, RECENT, AVERAGE = "last", "recent", "average"
 """The weights as they are, their mean over recent rows, which a stream has, and that over the last half of a run."""
-TABLE = "layers.0.weight"
-"""The name of the table of the first layer."""
 MAX_LOSS = 1e6
 RECENT_ROWS = 500
 """A row of a stream counts in the mean over recent rows by a factor of e less than the 500th row after it."""
@@ -51,6 +49,8 @@ class Net:
     cores : list of _core.Net
     predicts_with : {"last", "recent", "average"}
         The weights that predict.
+    packed : PackedNet or None
+        What predicts in their place until the next step: these weights in fewer bits.
     """
 
     def __init__(
@@ -80,6 +80,7 @@ class Net:
             for one in member_seeds(seed, settings.members())
         ]
         self.predicts_with = LAST
+        self.packed: PackedNet | None = None
         self._averaged: tuple[Any, list[_core.Net]] = (None, [])
 
     def description(self) -> dict[str, int]:
@@ -92,15 +93,14 @@ class Net:
         if self.averaging is not None:
             averages, rows = self.averages_state()
             state["averages"] = _copies(averages), rows
-        state["predicts_with"] = self.predicts_with
-        return state
+        return state | {"predicts_with": self.predicts_with, "packed": self.packed}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(*state["made_with"], **state["description"], initialize=False)  # type: ignore[misc]
         self.load(state["weights"], state["optimizer"])
         if "averages" in state:
             self.load_averages(*state["averages"])
-        self.predicts_with = state["predicts_with"]
+        self.predicts_with, self.packed = state["predicts_with"], state["packed"]
 
     def train(
         self,
@@ -121,6 +121,7 @@ class Net:
         outputs : array of shape (n, n_outputs)
             The outputs for each row before its step.
         """
+        self.packed = None
         with np.errstate(over="ignore"):  # what becomes infinite is refused by the native core
             row_weights = None if weight is None else np.ascontiguousarray(weight, dtype=np.float32)
 
@@ -155,7 +156,9 @@ class Net:
         return np.add.reduceat(losses, np.arange(0, len(losses), batch_size)), outputs
 
     def outputs(self, codes: NDArray[Any], *, n_jobs: int, weights: str | None = None) -> NDArray[np.float32]:
-        """Return the outputs for codes, by the given weights or by those that predict."""
+        """Return the outputs for codes, by the given weights or by what predicts."""
+        if weights is None and self.packed is not None:
+            return self.packed.outputs(codes, n_jobs=n_jobs)
         which = self.predicts_with if weights is None else weights
         key = (self.n_steps, which)
         few = 2 * codes.size < sum(core.n_table_rows for core in self.cores)  # fewer rows of tables than all of them
@@ -219,21 +222,37 @@ class Net:
             self._averaged = key, [core.averaged(n_threads=n_jobs, weights=which) for core in self.cores]
         return self._averaged[1]
 
+    def pack(self, weights: str | None = None, *, n_jobs: int = 1) -> PackedNet:
+        """Return what only predicts, by the weights that predict: of the table the rows that training has changed.
+
+        Without a type of weights it is all rows in float32, so that the outputs are the same for any codes.
+        """
+        if self.packed is not None and weights in (None, self.packed.kind):
+            return self.packed
+        if weights is not None:
+            check_choice("weights", weights, WEIGHTS)
+        self.require_finite()
+        members = []
+        for core, predicting in zip(self.cores, self.predicting_cores(n_jobs=n_jobs), strict=True):
+            changed = np.ones(core.n_table_rows, dtype=bool) if weights is None else core.changed_rows(n_jobs)
+            members.append(packed_arrays(predicting.weights(), changed, weights or "float32"))
+        return PackedNet(self.settings, self.targets, **self.description(), arrays=joined(members))
+
     def weights(self) -> Arrays:
         """Return views of all weights, by their names in `gcwsnet.nn.GCWSNet`; they may change with the next step."""
-        return self._joined(core.weights() for core in self.cores)
+        return joined([core.weights() for core in self.cores])
 
     def predicting_weights(self) -> Arrays:
-        """Return views of the weights that predict."""
-        return self._joined(core.weights() for core in self.predicting_cores())
+        """Return views of the weights that predict; see `pack` for what may predict in their place."""
+        return joined([core.weights() for core in self.predicting_cores()])
 
     def optimizer_state(self) -> Arrays:
         """Return the moments that the optimizer has, and its number of steps."""
-        return self._joined(map(_optimizer_state, self.cores))
+        return joined([_optimizer_state(core) for core in self.cores])
 
     def load(self, weights: Arrays, optimizer: Arrays | None = None) -> None:
         """Take weights and the optimizer's state, which must be whole; without a state the optimizer keeps its own."""
-        self._averaged = (None, [])
+        self._averaged, self.packed = (None, []), None
         for number, core in enumerate(self.cores):
             _fill(core.weights(), self._of_core(number, weights))
             state = self._of_core(number, optimizer or {})
@@ -243,12 +262,6 @@ class Net:
                 kept = starting_with(f"{moments}.", state)
                 if kept:
                     _fill(getattr(core, moments)(), kept)
-
-    def _joined(self, states: Any) -> Arrays:
-        """Return the arrays of all cores; the number of the core stands before the names where there are several."""
-        if len(self.cores) == 1:
-            return dict(next(iter(states)))
-        return {f"{number}.{name}": value for number, state in enumerate(states) for name, value in state.items()}
 
     def _of_core(self, number: int, arrays: Arrays) -> Arrays:
         return arrays if len(self.cores) == 1 else starting_with(f"{number}.", arrays)
@@ -313,9 +326,9 @@ class Net:
         """Return the averages and the numbers of rows that belong to them, the same for all cores."""
         if self.averaging == RECENT:
             states = [{f"recent.{name}": value for name, value in core.recent_mean().items()} for core in self.cores]
-            return self._joined(states), [0, 0, 0, 0, self.cores[0].rows_seen]
+            return joined(states), [0, 0, 0, 0, self.cores[0].rows_seen]
         states = [dict(core.averages()) for core in self.cores]
-        return self._joined(states), [*self.cores[0].averaging_rows, self.cores[0].rows_seen]
+        return joined(states), [*self.cores[0].averaging_rows, self.cores[0].rows_seen]
 
     def load_averages(self, arrays: Arrays, rows: list[int]) -> None:
         """Take averages back."""
@@ -334,7 +347,7 @@ class Net:
         """Make room for one more output in front of output number `place`, for targets that have one more."""
         for core in self.cores:
             core.insert_output(place)
-        self.targets, self._averaged = targets, (None, [])
+        self.targets, self._averaged, self.packed = targets, (None, []), None
 
 
 def make_net(
@@ -362,32 +375,21 @@ def make_net(
     return TorchNet(settings, targets, **made, device=device, initialize=initialize)
 
 
-def net_from_state(arrays: Arrays, description: dict[str, Any], *, device: str = "cpu", resumable: bool = True) -> Net:
-    """Return the net of a trainer whose state this is.
-
-    Parameters
-    ----------
-    arrays, description
-        The state of a trainer.
-    device : str, default="cpu"
-    resumable : bool, default=True
-        Whether the optimizer's state is taken too, if it is there; without it the optimizer begins again.
-    """
+def net_from_state(arrays: Arrays, description: dict[str, Any], *, device: str = "cpu") -> Net | PackedNet:
+    """Return the net of a trainer whose state this is: one that only predicts, unless there is a state of training."""
     targets = Targets.from_state(arrays, description["targets"])
     settings = TrainingSettings.from_state(description["settings"])
+    own = starting_with("net.", arrays)
+    if "run" not in description:
+        return PackedNet(settings, targets, **description["net"], arrays=own)
     net = make_net(settings, targets, **description["net"], device=device, initialize=False)
-    net.load(starting_with("net.", arrays), starting_with("optimizer.", arrays) if resumable else None)
+    net.load(own, starting_with("optimizer.", arrays))
     if "averages" in description:
         net.load_averages(starting_with("averages.", arrays), description["averages"])
-        net.predicts_with = description.get("predicts_with", AVERAGE)
+        net.predicts_with = description["predicts_with"]
+    if description["packed"] is not None:
+        net.packed = net.pack(description["packed"])
     return net
-
-
-def member_seeds(seed: int, n: int) -> list[int]:
-    """Return the seeds of n nets; the first one is the seed of a single net."""
-    low, high = keys(seed, ENSEMBLE, np.arange(n))
-    drawn = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
-    return [seed, *drawn[1:].tolist()]
 
 
 def diverged(rate: float) -> ValueError:
@@ -396,11 +398,6 @@ def diverged(rate: float) -> ValueError:
         "the loss of a batch is not finite any more: the training diverges; use a smaller learning_rate, now about "
         f"{rate:g}, or smaller weights"
     )
-
-
-def starting_with(prefix: str, arrays: Arrays) -> Arrays:
-    """Return the arrays whose names start with a prefix, without it."""
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
 
 
 def _require_table_memory(

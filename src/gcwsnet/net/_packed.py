@@ -17,8 +17,8 @@ from gcwsnet.net._targets import Targets
 Arrays = dict[str, NDArray[Any]]
 
 WEIGHTS = ("int4", "float32")
-TABLE, ROWS, SCALES = "layers.0.weight", "layers.0.rows", "layers.0.scales"
-"""The table of the first layer, which of its rows there are, and the scales of their weights."""
+TABLE, ROWS, SCALES, BIAS = "layers.0.weight", "layers.0.rows", "layers.0.scales", "layers.0.bias"
+"""The table of the first layer, which of its rows there are, the scales of their weights, and the biases."""
 ROWS_AT_ONCE = 1 << 16
 
 
@@ -27,7 +27,8 @@ class PackedNet:
 
     Of a table it has the rows that training has changed: the others have never been looked up, and are zero. Their
     weights are numbers from -7 to 7 times a scale, one for each row, or for as many adjacent rows as have sixteen
-    weights together. Outputs are computed from that, without unpacking the table: they are the same bits on any machine.
+    weights together. Outputs are computed from that, without unpacking the table, and are the same bits on any
+    machine.
 
     Parameters
     ----------
@@ -86,15 +87,20 @@ class PackedNet:
         return self._core.outputs(np.ascontiguousarray(codes), n_jobs)
 
     @property
+    def packed(self) -> PackedNet:
+        """The net itself, see `Net.packed`."""
+        return self
+
+    @property
     def kind(self) -> str:
         """The type of the table's weights, one of `WEIGHTS`."""
         return "float32" if self.members()[0][TABLE].dtype == np.float32 else "int4"
 
-    def pack(self, weights: str) -> PackedNet:
+    def pack(self, weights: str | None = None, *, n_jobs: int = 1) -> PackedNet:  # noqa: ARG002
         """Return the net with weights of another type."""
-        check_choice("weights", weights, WEIGHTS)
-        if weights == self.kind:
+        if weights in (None, self.kind):
             return self
+        check_choice("weights", weights, WEIGHTS)
         if weights == "float32":
             raise ValueError(
                 "weights='float32' needs all bits of the weights, and the model has four of each; give it to save or "
@@ -109,14 +115,15 @@ class PackedNet:
         members = []
         for own in self.members():
             held = np.unpackbits(own[ROWS], count=n_rows, bitorder="little").astype(bool)
-            rows = own[TABLE] if SCALES not in own else floats_of(own, int(held.sum()), len(own["layers.0.bias"]))
+            rows = own[TABLE] if SCALES not in own else floats_of(own, int(held.sum()), len(own[BIAS]))
             table = np.zeros((n_rows, rows.shape[1]), dtype=np.float32)
             table[held] = rows
             members.append({TABLE: table} | {name: own[name] for name in own if name not in (TABLE, ROWS, SCALES)})
         return joined(members)
 
-    def require_finite(self) -> None:
-        """Do nothing: a net that is packed has finite weights."""
+    def is_finite(self) -> bool:
+        """Return True: what is packed has been checked."""
+        return True
 
 
 def packed_arrays(weights: Arrays, changed: NDArray[np.bool_], kind: str) -> Arrays:

@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from gcwsnet import _core
-from gcwsnet.net._net import AVERAGE, Arrays, Net, diverged, mean_outputs
+from gcwsnet.net._net import AVERAGE, Net, diverged, mean_outputs
+from gcwsnet.net._packed import Arrays
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Targets
 from gcwsnet.nn._hashed_linear import GCWSNet
@@ -53,6 +54,7 @@ class TorchNet(Net):
         n_jobs: int,
     ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """Take one step for each rate on the device."""
+        self.packed = None
         self.stop_averaging()
         if not self._learners:
             self._learners = [self._learner(core) for core in self.cores]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import signal
 import threading
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 from gcwsnet._keys import EPOCH_ORDER, random_order
 from gcwsnet.net._following import COMPARED_SINGLE_ROWS, PIECE_ROWS, SCORED_ROWS, Following
 from gcwsnet.net._history import Clock, History, Record, RunningMetrics, append, history_from_state, history_state, thin
-from gcwsnet.net._net import AVERAGE, Arrays, Net, make_net, net_from_state, starting_with
+from gcwsnet.net._net import AVERAGE, Net, make_net, net_from_state
+from gcwsnet.net._packed import Arrays, PackedNet, starting_with
 from gcwsnet.net._settings import SCHEDULES, TrainingSettings
 from gcwsnet.net._targets import Targets
 from gcwsnet.tables._batch import Batch, rebatched
@@ -401,7 +403,8 @@ class Trainer:
 
     Parameters
     ----------
-    net : Net
+    net : Net or PackedNet
+        One that only predicts takes no steps.
 
     Attributes
     ----------
@@ -426,7 +429,7 @@ class Trainer:
         The rows of a stream that were learned since the weights were looked at.
     """
 
-    def __init__(self, net: Net) -> None:
+    def __init__(self, net: Any) -> None:
         self.net = net
         self._history: History = {}
         self._not_recorded = 0.0
@@ -592,21 +595,51 @@ class Trainer:
             metrics.add(outputs, batch.y, self.targets.losses(outputs, batch.y))
         return metrics.values()
 
-    def state(self, *, resumable: bool = True, timings: bool = True) -> tuple[Arrays, dict[str, Any]]:
+    def predicting(self, weights: str | None = None, *, n_jobs: int = 1) -> Trainer:
+        """Return a trainer with the same records whose net only predicts, see `Net.pack`."""
+        made = copy.copy(self)
+        made._history, made._not_recorded = {name: list(all_) for name, all_ in self.history.items()}, 0.0
+        made.following = None
+        made.net = self.net.pack(weights, n_jobs=n_jobs)
+        made.start_run()
+        return made
+
+    def compress(self, weights: str, *, n_jobs: int = 1) -> None:
+        """Predict with fewer bits until there is another step, see `Net.pack`."""
+        packed = self.net.pack(weights, n_jobs=n_jobs)
+        if isinstance(self.net, PackedNet):
+            self.net = packed
+        else:
+            self.net.packed = packed
+
+    def require_training_state(self) -> None:
+        """Raise an error if the net only predicts."""
+        if isinstance(self.net, PackedNet):
+            raise ValueError(
+                "the model was saved or pickled without the state of its training, so it predicts and cannot learn "
+                "further; save it with save(path, training_state=True), or fit a new model"
+            )
+
+    def state(
+        self, *, weights: str = "int4", training_state: bool = False, timings: bool = True
+    ) -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays and as what JSON can hold.
 
         Parameters
         ----------
-        resumable : bool, default=True
-            Whether the state of the optimizer, of the averaging and of the present run are part of it. Without them
-            the weights are those that predict.
+        weights : {"int4", "float32"}, default="int4"
+            The type of the table's weights, if all but predicting is left out.
+        training_state : bool, default=False
+            Whether all weights, the state of the optimizer, of the averaging and of the present run are part of it.
         timings : bool, default=True
             Whether the seconds of the history are.
         """
-        self.net.require_finite()
+        if training_state:
+            self.require_training_state()
+            self.net.require_finite()
         arrays, described_targets = self.targets.state()
-        weights = self.net.weights() if resumable else self.net.predicting_weights()
-        arrays = arrays | {f"net.{name}": value for name, value in weights.items()}
+        own = self.net.weights() if training_state else self.net.pack(weights).arrays
+        arrays = arrays | {f"net.{name}": value for name, value in own.items()}
         description: dict[str, Any] = {
             "settings": self.settings.state(),
             "net": self.net.description(),
@@ -615,8 +648,9 @@ class Trainer:
             "rows_seen": self.rows_seen,
             "epochs_seen": self.epochs_seen,
         }
-        if not resumable:
+        if not training_state:
             return arrays, description
+        description["packed"] = None if self.net.packed is None else self.net.packed.kind
         if self.net.averaging is not None:
             averages, description["averages"] = self.net.averages_state()
             description["predicts_with"] = self.net.predicts_with
@@ -636,7 +670,7 @@ class Trainer:
 
     @classmethod
     def from_state(cls, arrays: Arrays, description: dict[str, Any], *, device: str = "cpu") -> Trainer:
-        """Return the trainer whose state this is; without the optimizer's state, that begins again."""
+        """Return the trainer whose state this is."""
         trainer = cls(net_from_state(arrays, description, device=device))
         trainer.history = history_from_state(description["history"])
         trainer.rows_seen, trainer.epochs_seen = description["rows_seen"], description["epochs_seen"]
