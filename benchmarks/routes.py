@@ -33,14 +33,15 @@ import gcwsnet
 from gcwsnet.nn import GCWSNet
 torch.set_num_threads(1)
 predictor = gcwsnet.Predictor.load(path)
-nets = []
-for net in getattr(predictor.net, "members", [predictor.net]):
-    made = GCWSNet(net.n_hashes, net.code_bits, net.targets.n_outputs, hidden=net.settings.layers(), seed=net.seed)
+net, nets = predictor.model, []
+for number, seed in enumerate(net.seeds()):
+    made = GCWSNet(net.n_hashes, net.code_bits, net.targets.n_outputs, hidden=net.settings.layers(), seed=seed)
+    prefix = f"{number}." if len(net.seeds()) > 1 else ""
     with torch.no_grad():
-        for name, values in net.predicting_weights().items():
-            made.get_parameter(name).copy_(torch.from_numpy(values))
+        for name, parameter in made.named_parameters():
+            parameter.copy_(torch.from_numpy(net.weights()[prefix + name]))
     nets.append(made)
-temperature = predictor.net.targets.temperature
+temperature = net.targets.temperature
 def predict(X):
     codes = torch.from_numpy(predictor.coder.codes(X)).split(nets[0].layers[0].n_hashes, 1)
     with torch.no_grad():
@@ -150,7 +151,7 @@ def write_models(folder: Path, left_out: list[str]) -> None:
     np.savetxt(folder / "rows.csv", rows, delimiter=",")
     np.savetxt(folder / "row.csv", rows[:1], delimiter=",")
     model = gcwsnet.GCWSNetClassifier(random_state=0, n_jobs=-1).fit(X[:N_TRAIN], y[:N_TRAIN])
-    model.save(folder / "model.safetensors", optimizer=False)
+    model.save(folder / "model.safetensors")
     gcwsnet.export_onnx(model, folder / "model.onnx")
     forest = RandomForestClassifier(random_state=0, n_jobs=1).fit(X[:N_TRAIN], y[:N_TRAIN])
     joblib.dump(forest, folder / "forest.joblib")

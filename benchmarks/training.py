@@ -183,7 +183,7 @@ def predictions_table(fitted: dict[str, Any], X: Any, repetitions: int) -> str:
     ours = next(iter(fitted.values()))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
-        ours.save(path, optimizer=False)
+        ours.save(path)
         paths = {NUMPY: path, PREDICTOR: path, ESTIMATOR: path}
         predict = {PREDICTOR: Predictor.load(path).predict_proba, ESTIMATOR: ours.predict_proba}
         if LIGHTGBM in fitted:

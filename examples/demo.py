@@ -186,7 +186,7 @@ def main(step: int = 7, folder: Path = FOLDER) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     draw(curves, folder / "demo.png")
-    model.save(folder / "watch.safetensors", optimizer=False)
+    model.save(folder / "watch.safetensors")
     np.save(folder / "rows.npy", rows.X_test[:: len(rows.X_test) // 5])
     command = ["gcwsnet", "predict", str(folder / "watch.safetensors"), str(folder / "rows.npy")]
     console.print("$", *command, soft_wrap=True)

@@ -70,7 +70,7 @@ def model_bytes(model: Any) -> int | None:
     if isinstance(model, GCWSNetClassifier | GCWSNetRegressor):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.safetensors"
-            model.save(path, optimizer=False)
+            model.save(path)
             return path.stat().st_size
     with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):
         return len(pickle.dumps(model))

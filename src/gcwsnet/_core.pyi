@@ -225,6 +225,11 @@ class Net:
         Return the rows of the table that codes look up, ascending: those that `train` changes if it is lazy.
         """
 
+    def changed_rows(self, n_threads: int = 1) -> numpy.typing.NDArray[numpy.bool_]:
+        """
+        Return for each row of the table whether training has changed it: whether a weight is another than was drawn, by more than rounding.
+        """
+
     def score(self, codes: numpy.typing.NDArray, targets: numpy.typing.NDArray, *, weights: Sequence[str], loss: str = 'cross_entropy', temperature: float = 1.0, n_threads: int = 1) -> tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float64]]:
         """
         Return the outputs for all rows of codes by each of several weights, those of the first weights first, and the losses of outputs divided by the temperature, a row for each weights: what `outputs` and `row_losses` give, in one call.
@@ -294,6 +299,21 @@ def softmax(outputs: numpy.typing.NDArray) -> numpy.typing.NDArray[numpy.float64
     """
     Return the softmax of each row of outputs: the same bytes on every machine.
     """
+
+class PackedNet:
+    """
+    Nets that only predict, of whose tables only some rows are held, in four bits a weight or as float32. The other rows are zero.
+    """
+
+    def __init__(self, members: Sequence[dict[str, numpy.typing.NDArray]], *, n_hashes: int, bits: int, hidden: Sequence[int], n_outputs: int, reduction: int, seeds: Sequence[int]) -> None:
+        """
+        Take the arrays of each net: `layers.0.rows`, a bit for each row of the table, lowest bits first; `layers.0.weight`, of those rows either float32 or numbers of four bits, the lower half of a byte first, with `layers.0.scales`; and the others in float32 by their names.
+        """
+
+    def outputs(self, codes: numpy.typing.NDArray, n_threads: int = 1) -> numpy.typing.NDArray[numpy.float32]:
+        """
+        Return the mean outputs of the nets for each row of codes, which has those of all nets one after the other.
+        """
 
 class LibsvmFault(enum.Enum):
     """The rule that a line of the LIBSVM format breaks."""

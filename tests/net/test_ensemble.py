@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from gcwsnet.files import Batch
-from gcwsnet.net._net import make_net, member_seeds
+from gcwsnet.net._net import make_net
+from gcwsnet.net._packed import member_seeds
 from gcwsnet.net._trainer import Trainer
 from tests.net.learners import (
     CODE_BITS,

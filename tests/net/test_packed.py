@@ -51,7 +51,8 @@ def reference(own: dict[str, Any], codes: Any, seed: int, reduction: int) -> Any
     table[held] = floats_of(own, len(held), width) if SCALES in own else own[TABLE]
     out = np.tile(own["layers.0.bias"], (len(codes), 1))
     for j in range(N_HASHES):
-        rows, signs = (j << BITS) + codes[:, j].astype(np.int64), np.ones(len(codes), dtype=np.float32)
+        rows: Any = (j << BITS) + codes[:, j].astype(np.int64)
+        signs: Any = np.ones(len(codes), dtype=np.float32)
         if reduction > 1:
             bins, signs = bins_and_signs(seed, rows, n_rows)
             rows = bins.astype(np.int64)
@@ -80,7 +81,12 @@ def test_outputs_are_those_of_plain_numpy(
         reference(own, codes[:, j * N_HASHES : (j + 1) * N_HASHES], seed, reduction)
         for j, (own, seed) in enumerate(zip(members, seeds, strict=True))
     ]
-    made = {"n_hashes": N_HASHES, "bits": BITS, "hidden": (width,) if hidden else (), "reduction": reduction}
+    made: dict[str, Any] = {
+        "n_hashes": N_HASHES,
+        "bits": BITS,
+        "hidden": (width,) if hidden else (),
+        "reduction": reduction,
+    }
     made["n_outputs"] = 3 if hidden else width
     both = _core.PackedNet(members, **made, seeds=seeds)
     mean = ((expected[0].astype(np.float64) + expected[1]) / 2).astype(np.float32)

@@ -18,7 +18,8 @@ from gcwsnet._validation import check_integer
 from gcwsnet.files._reader import shuffled
 from gcwsnet.files._train import epoch_seed
 from gcwsnet.net._history import Counts
-from gcwsnet.net._net import TABLE, Net
+from gcwsnet.net._net import Net
+from gcwsnet.net._packed import TABLE
 from gcwsnet.net._trainer import Coded, Observer, Plan, Run, Trainer
 from gcwsnet.tables._batch import Batch
 
