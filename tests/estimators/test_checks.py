@@ -44,7 +44,7 @@ def test_estimators_need_torch_only_for_devices_other_than_the_cpu(name: str, tm
 import gcwsnet
 X, y = [[1.0, 2.0], [3.0, 1.0], [2.0, 5.0], [1.0, 1.0]], [0, 1, 1, 0]
 model = gcwsnet.{name}(n_hashes=8, hidden=(4,)).fit(X, y).partial_fit(X, y)
-model.save({str(tmp_path / "model")!r})
+model.save({str(tmp_path / "model")!r}, training_state=True)
 assert (gcwsnet.load({str(tmp_path / "model")!r}).predict(X) == model.predict(X)).all()
 try:
     gcwsnet.{name}(n_hashes=8, device="cuda").fit(X, y)

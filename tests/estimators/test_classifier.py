@@ -225,8 +225,11 @@ def test_copies_and_pickles_predict_the_same_and_go_on_alike(three_classes: Rows
     model = small().fit(X[:300], y[:300])
     for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
-        further = copy.deepcopy(model).partial_fit(X[300:], y[300:])
-        assert_same_model(other.partial_fit(X[300:], y[300:]), further)
+    stream = copy.deepcopy(model).partial_fit(X[300:], y[300:])
+    for other in (copy.deepcopy(stream), pickle.loads(pickle.dumps(stream))):
+        np.testing.assert_array_equal(other.predict_proba(X), stream.predict_proba(X))
+        further = copy.deepcopy(model).partial_fit(X[300:], y[300:]).partial_fit(X, y)
+        assert_same_model(other.partial_fit(X, y), further)
 
 
 def test_it_works_in_a_pipeline_and_in_a_search(three_classes: Rows) -> None:

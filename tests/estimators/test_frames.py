@@ -78,7 +78,8 @@ def test_a_model_is_saved_with_its_schema(fitted: GCWSNetClassifier, tmp_path: P
     assert loaded.n_features_in_ == 7
     assert_array_equal(loaded.predict_proba(shuffled(X)), fitted.predict_proba(X))
     assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict_proba(X), fitted.predict_proba(X))
-    loaded.partial_fit(X, y)
+    fitted.save(tmp_path / "model", training_state=True)
+    gcwsnet.load(tmp_path / "model").partial_fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore:.*none of its categories")
