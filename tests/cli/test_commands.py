@@ -96,7 +96,7 @@ def test_codes_and_files_give_the_same_model_of_a_search_where_nothing_is_given(
     succeed("train", files / "train.svm", "--out", tmp_path / "raw", *hashing, "--holdout", 0)
     model = gcwsnet.load(tmp_path / "raw")
     assert [one.chosen for one in model.selection_].count(True) == 1
-    assert len(model.trainer_.net.cores) == 4
+    assert len(model.trainer_.net.members()) == 4
     expected = (tmp_path / "raw" / "model.safetensors").read_bytes()
     assert (tmp_path / "m" / "model.safetensors").read_bytes() == expected
 
@@ -193,7 +193,7 @@ def test_a_stream_gives_the_model_of_partial_fit(files: Path, tmp_path: Path) ->
     model = gcwsnet.GCWSNetClassifier(32, hidden=(16,), p=1.0, scale="minmax", random_state=0)
     model.partial_fit(X, y, classes=range(10))
     assert model.trainer_.net.averaging == "recent"
-    np.testing.assert_array_equal(gcwsnet.load(tmp_path / "m").predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(gcwsnet.load(tmp_path / "m").predict_proba(X), model.compress().predict_proba(X))
 
 
 def test_a_label_that_a_stream_shows_late_becomes_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

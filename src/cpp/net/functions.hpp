@@ -34,11 +34,6 @@ struct MatrixRows {
   std::size_t n, stride;
 };
 
-// Which of 64 adjacent rows of a table are held, and how many in front of them are.
-struct HeldRows {
-  std::uint64_t bits, n_before;
-};
-
 // Rows of a scale, a float, and of weights in four bits each, see packed_rows.simd.hpp.
 struct PackedRows {
   const std::uint8_t* rows;
@@ -55,7 +50,6 @@ struct NetFunctions {
                    const AdamRow& row);
   void (*prefetch_adam_row)(const AdamRow& row, std::size_t width);
   // packed_rows.simd.hpp
-  std::size_t (*held_lookups)(const HeldRows* held, const Lookup* lookups, std::size_t n, Lookup* out);
   void (*add_packed_rows)(const PackedRows& rows, const Lookup* lookups, std::size_t n, float* sum);
   // dense_rows.simd.hpp
   void (*inner_products)(const MatrixRows& x, const MatrixRows& y, std::size_t width, const float* bias, float* out,

@@ -10,7 +10,6 @@ const NetFunctions kNetFunctions = {
     .add_rows = add_rows,
     .adam_row = adam_row,
     .prefetch_adam_row = prefetch_adam_row,
-    .held_lookups = held_lookups,
     .add_packed_rows = add_packed_rows,
     .inner_products = inner_products,
     .sum_of_multiples = sum_of_multiples,

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kPack = 16;     // weights, see packed_rows.simd.hpp
 constexpr std::size_t kSamples = 32;  // which are predicted together
 constexpr std::size_t kNearBytes = std::size_t{1} << 19;
+constexpr Lookup kNotHeld = ~Lookup{0};
 
 std::size_t n_packs(std::size_t width) { return (width + kPack - 1) / kPack; }
 
@@ -41,12 +42,10 @@ std::size_t PackedNet::n_held(const std::uint8_t* rows) const {
 void PackedNet::set(std::size_t number, const PackedArrays& arrays) {
   Member& member = members_[number];
   const std::size_t n_rows = layers_[0].n_in, width = layers_[0].n_out, stride = parameters_[0].stride;
-  member.held.assign(n_rows / 64 + 1, HeldRows{0, 0});
-  for (std::size_t row = 0; row < n_rows; ++row) member.held[row / 64].bits |= std::uint64_t{bit(arrays.rows, row)} << row % 64;
   std::size_t n = 0;
-  for (HeldRows& rows : member.held) {
-    rows.n_before = n;
-    n += std::popcount(rows.bits);
+  member.held.resize(n_rows);
+  for (std::size_t row = 0; row < n_rows; ++row) {
+    member.held[row] = bit(arrays.rows, row) ? static_cast<Lookup>(n++ << 1) : kNotHeld;
   }
   if (arrays.floats != nullptr) {
     member.floats = aligned<float>(n * stride);
@@ -84,20 +83,24 @@ void PackedNet::set(std::size_t number, const PackedArrays& arrays) {
   }
 }
 
-// sum += the rows of the table that a row of codes looks up. `work` is room for 2 n_hashes lookups.
+// sum += the rows of the table that a row of codes looks up. `work` is room for n_hashes lookups.
 void PackedNet::add_table(const Member& member, const CodeRows& codes, std::size_t row, Lookup* work,
                           float* sum) const {
   constexpr std::size_t kAhead = 8;
   const NetFunctions& functions = chosen_instruction_set().net;
-  Lookup* held = work + settings_.n_hashes;
   codes.lookups(member.rows, row, work);
-  const std::size_t n = functions.held_lookups(member.held.data(), work, settings_.n_hashes, held);
+  std::size_t n = 0;
+  for (std::size_t j = 0; j < settings_.n_hashes; ++j) {
+    const Lookup lookup = work[j], held = member.held[lookup >> 1];
+    work[n] = held | (lookup & 1);
+    n += held != kNotHeld;
+  }
   if (member.floats != nullptr) {
     const std::size_t width = parameters_[0].stride;
-    functions.add_rows(member.floats.get(), width, {held, n, member.rows.has_signs()}, kAhead, n, sum);
+    functions.add_rows(member.floats.get(), width, {work, n, member.rows.has_signs()}, kAhead, n, sum);
   } else {
     const std::size_t width = layers_[0].n_out;
-    functions.add_packed_rows({member.packed.get(), n_packs(width), member.ahead}, held, n, sum);
+    functions.add_packed_rows({member.packed.get(), n_packs(width), member.ahead}, work, n, sum);
   }
 }
 
@@ -108,7 +111,7 @@ void PackedNet::outputs(const CodeRows& codes, float* out, int n_threads, StopTo
   const std::size_t share = codes.n / (2 * static_cast<std::size_t>(n_threads));
   const std::size_t step = std::clamp<std::size_t>(n_threads == 1 ? codes.n : share, 1, kSamples);
   for_each_block(blocks_of(codes.n, step), n_threads, stop_token, [&] {
-    return [&, work = aligned<Lookup>(2 * k), outputs = LayerOutputs(layers_, step), sum = aligned<float>(width),
+    return [&, work = aligned<Lookup>(k), outputs = LayerOutputs(layers_, step), sum = aligned<float>(width),
             totals = std::vector<double>(step * n_out)](std::size_t block) mutable {
       const std::size_t first = block * step, n = std::min(step, codes.n - first);
       std::fill(totals.begin(), totals.end(), 0.0);

@@ -11,43 +11,59 @@
 namespace gcwsnet {
 namespace GCWSNET_ISA {
 
-// Writes the lookups of rows that the table holds, by their places among those; returns how many there are.
-inline std::size_t held_lookups(const HeldRows* held, const Lookup* lookups, std::size_t n, Lookup* out) {
-  std::size_t n_held = 0;
-  for (std::size_t p = 0; p < n; ++p) {
-    const std::size_t row = lookups[p] >> 1;
-    const HeldRows& rows = held[row / 64];
-    const std::uint64_t up_to_row = rows.bits << (63 - row % 64);
-    const std::uint64_t n_up_to_row = rows.n_before + static_cast<std::uint64_t>(__builtin_popcountll(up_to_row));
-    out[n_held] = static_cast<Lookup>((n_up_to_row - 1) << 1 | (lookups[p] & 1));
-    n_held += up_to_row >> 63;
-  }
-  return n_held;
-}
-
 // Sixteen weights out of eight bytes: of the two words of four bytes, lane l has bits 4 (l / 2) to 4 (l / 2) + 3 of
 // word l % 2, with a sign.
-GCWSNET_INLINE Ints unpacked(const std::uint8_t* bytes) {
+// They come times the scale.
+class Scaled {
+ public:
+  GCWSNET_INLINE explicit Scaled(float scale);
+  GCWSNET_INLINE Floats operator()(const std::uint8_t* bytes) const;
+
+ private:
+  Floats factors_;  // with AVX-512 the scale times each of the sixteen numbers
+};
+
+typedef std::uint64_t WordPairs __attribute__((vector_size(4 * kRegisterLanes)));
+
+GCWSNET_INLINE WordRegister both_words(const std::uint8_t* bytes) {
+  std::uint64_t words;
+  __builtin_memcpy(&words, bytes, sizeof words);
+  return (WordRegister)(WordPairs{} + words);
+}
+
+#if defined(__AVX512F__)
+Scaled::Scaled(float scale) {
+  static constexpr float kNumbers[kLanes] = {0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1};
+  factors_ = floats(scale) * load<Floats>(kNumbers);
+}
+Floats Scaled::operator()(const std::uint8_t* bytes) const {
+  static constexpr std::uint32_t kShifts[kLanes] = {0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28};
+  const WordRegister nibbles = both_words(bytes) >> load<Words>(kShifts).part[0];  // higher bits are not looked at
+  Floats out;
+  out.part[0] =
+      (FloatRegister)_mm512_maskz_permutexvar_ps(0xffff, (__m512i)nibbles, (__m512)factors_.part[0]);
+  return out;
+}
+#else
+Scaled::Scaled(float scale) : factors_(floats(scale)) {}
+Floats Scaled::operator()(const std::uint8_t* bytes) const {
   Ints out;
 #if defined(__SSE2__) && !defined(__AVX2__)  // which shifts all lanes alike
-  const __m128i two_words = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes));
-  const __m128i words = _mm_unpacklo_epi64(two_words, two_words);
+  const __m128i words = (__m128i)both_words(bytes);
   out.part[0] = (IntRegister)_mm_unpacklo_epi64(_mm_slli_epi32(words, 28), _mm_slli_epi32(words, 24));
   out.part[1] = (IntRegister)_mm_unpacklo_epi64(_mm_slli_epi32(words, 20), _mm_slli_epi32(words, 16));
   out.part[2] = (IntRegister)_mm_unpacklo_epi64(_mm_slli_epi32(words, 12), _mm_slli_epi32(words, 8));
   out.part[3] = (IntRegister)_mm_unpacklo_epi64(_mm_slli_epi32(words, 4), words);
 #else
   static constexpr std::uint32_t kShifts[kLanes] = {28, 28, 24, 24, 20, 20, 16, 16, 12, 12, 8, 8, 4, 4, 0, 0};
-  typedef std::uint64_t Pairs __attribute__((vector_size(4 * kRegisterLanes)));
-  std::uint64_t two_words;
-  __builtin_memcpy(&two_words, bytes, sizeof two_words);
-  const WordRegister words = (WordRegister)(Pairs{} + two_words);
+  const WordRegister words = both_words(bytes);
   const Words shifts = load<Words>(kShifts);
 #pragma GCC unroll 4
   for (int i = 0; i < kParts; ++i) out.part[i] = (IntRegister)(words << shifts.part[i]);
 #endif
-  return out >> 28;
+  return factors_ * to_floats(out >> 28);
 }
+#endif
 
 // The sums of some packs of columns, in registers.
 template <int kPacks>
@@ -65,10 +81,10 @@ GCWSNET_INLINE void add_packs(const PackedRows& rows, const Lookup* lookups, std
       for (std::size_t at = 0; at < row_bytes; at += 64) __builtin_prefetch(next + at);
     }
     const std::uint8_t* row = rows.rows + (lookups[p] >> 1) * row_bytes;
-    const Floats scale = bits<Floats>(words(word_at(row, 0) ^ lookups[p] << 31));
+    const Scaled scaled(__builtin_bit_cast(float, word_at(row, 0) ^ lookups[p] << 31));
     const std::uint8_t* weights = row + kScaleBytes + first * kPackBytes;
 #pragma GCC unroll 4
-    for (int q = 0; q < kPacks; ++q) sums[q] = sums[q] + scale * to_floats(unpacked(weights + q * kPackBytes));
+    for (int q = 0; q < kPacks; ++q) sums[q] = sums[q] + scaled(weights + q * kPackBytes);
   }
 #pragma GCC unroll 4
   for (int q = 0; q < kPacks; ++q) store(sum + q * kLanes, sums[q]);
