@@ -23,9 +23,7 @@ def test_history_has_fractions_of_an_epoch_and_falls(three_classes: Rows) -> Non
     assert history["accuracy"][-1] > 0.9
     right = model.predict(X[:50]) == y[:50]
     assert history["eval_accuracy"][-1] == pytest.approx(right.mean())
-    outputs = model.trainer_.net.outputs(model.coder_.codes(X[50:]), n_jobs=1, weights="last")  # before rounding
-    targets: Any = model.trainer_.targets
-    of_label = targets.probabilities(outputs)[np.arange(550), np.searchsorted(model.classes_, y[50:])]
+    of_label = model.predict_proba(X[50:])[np.arange(550), np.searchsorted(model.classes_, y[50:])]
     assert history["eval_1_loss"][-1] == pytest.approx(-np.log(of_label).mean(), rel=1e-9)
     assert sorted(history["seconds"]) == history["seconds"]
     some = small(records=[0.1, 0.5]).fit(X, y)

@@ -292,6 +292,9 @@ class Run:
         record |= trainer.totals
         if self.plan.follows:
             record |= trainer.predicted_values()
+        is_last = trainer.epoch + 1 == self.plan.epochs and trainer.rows_of_epoch == n
+        if is_last and self.held_out and self.stopping is None:
+            trainer.compress("int4", n_jobs=self.n_jobs)  # what predicts from here on is evaluated
         for number, batches in enumerate(self.held_out if evaluated else ()):
             prefix = f"eval_{number}_" if number else "eval_"
             found = trainer.evaluate(batches(), n_jobs=self.n_jobs, check=self.interrupt.check)
