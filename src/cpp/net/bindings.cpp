@@ -44,7 +44,6 @@ class RowCheck {
       refuse_number("weights[" + text(row) + "]", weights_[row]);
   }
 
-
  private:
   static void refuse_number(const std::string& place, float number) {
     refuse("targets and weights must be finite, " + place + " is " + std::to_string(number));
@@ -84,7 +83,8 @@ void train_from_python(Net& net, const Matrix& codes, const Array& targets, cons
                        bool lazy, int n_threads) {
   const Loss loss = loss_of(loss_name);
   const std::size_t n_outputs = net.n_outputs();
-  TrainingRows rows{code_rows(net.settings().n_hashes, codes), loss, {}, nullptr, nullptr, codes.shape(0), batch_size, nullptr};
+  TrainingRows rows{
+      code_rows(net.settings().n_hashes, codes), loss, {}, nullptr, nullptr, codes.shape(0), batch_size, nullptr};
   const std::size_t n_rows = rows.codes.n;
   rows.targets = targets_of(targets, loss, n_rows, n_outputs);
   if (weights)

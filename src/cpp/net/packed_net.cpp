@@ -21,9 +21,7 @@ bool bit(const std::uint8_t* bits, std::size_t number) { return bits[number / 8]
 
 }  // namespace
 
-int scale_shift_of(std::size_t width) {
-  return static_cast<int>(std::bit_width((kPack + width - 1) / width - 1));
-}
+int scale_shift_of(std::size_t width) { return static_cast<int>(std::bit_width((kPack + width - 1) / width - 1)); }
 
 PackedNet::PackedNet(const NetSettings& settings, const std::vector<std::uint64_t>& seeds)
     : settings_(settings), layers_(layers_of(settings)), parameters_(parameters_of(layers_)) {

@@ -38,7 +38,7 @@ class PackedNet {
  private:
   struct Member {
     CodeToRow rows;
-    std::vector<Lookup> held;  // of each row of the table the place among those held, as a lookup
+    std::vector<Lookup> held;      // of each row of the table the place among those held, as a lookup
     Aligned<std::uint8_t> packed;  // rows, each behind its scale
     Aligned<float> floats;         // or rows in float32
     std::size_t ahead;

@@ -1,9 +1,8 @@
 // Python's side of the nets that only predict.
-#include "net/packed_net.hpp"
-
 #include <nanobind/stl/vector.h>
 
 #include "net/bindings.hpp"
+#include "net/packed_net.hpp"
 
 namespace gcwsnet {
 
@@ -19,7 +18,8 @@ Array array_of(const nb::dict& arrays, const std::string& name) {
 // The numbers of an array of a net, which must have that shape.
 template <class Number>
 const Number* numbers_of(const nb::dict& arrays, const std::string& name, const std::vector<std::size_t>& shape) {
-  std::string rule = name + " must be contiguous, of " + std::to_string(8 * sizeof(Number)) + " bits, and of the shape (";
+  std::string rule =
+      name + " must be contiguous, of " + std::to_string(8 * sizeof(Number)) + " bits, and of the shape (";
   for (const std::size_t side : shape) rule += text(side) + ",";
   return shaped<const Number>(array_of(arrays, name), shape, (rule + ")").c_str());
 }
@@ -27,8 +27,8 @@ const Number* numbers_of(const nb::dict& arrays, const std::string& name, const 
 void set_member(PackedNet& net, std::size_t member, const nb::dict& arrays) {
   const std::vector<Parameter>& parameters = net.parameters();
   const Parameter& table = parameters[0];
-  PackedArrays found{numbers_of<std::uint8_t>(arrays, "layers.0.rows", {(table.n_rows + 7) / 8}), nullptr, nullptr,
-                     nullptr, {}};
+  PackedArrays found{
+      numbers_of<std::uint8_t>(arrays, "layers.0.rows", {(table.n_rows + 7) / 8}), nullptr, nullptr, nullptr, {}};
   if (table.n_rows % 8 != 0 && found.rows[table.n_rows / 8] >> table.n_rows % 8 != 0) {
     refuse("layers.0.rows must have no bits beyond the " + text(table.n_rows) + " rows of the table");
   }
@@ -91,7 +91,8 @@ void bind_packed_net(nb::module_& m) {
           "codes"_a.noconvert(), "n_threads"_a = 1,
           nb::sig("def outputs(self, codes: numpy.typing.NDArray, n_threads: int = 1) -> "
                   "numpy.typing.NDArray[numpy.float32]"),
-          "Return the mean outputs of the nets for each row of codes, which has those of all nets one after the other.");
+          "Return the mean outputs of the nets for each row of codes, which has those of all nets one after the "
+          "other.");
 }
 
 }  // namespace gcwsnet

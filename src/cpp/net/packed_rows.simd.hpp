@@ -40,8 +40,7 @@ Floats Scaled::operator()(const std::uint8_t* bytes) const {
   static constexpr std::uint32_t kShifts[kLanes] = {0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28};
   const WordRegister nibbles = both_words(bytes) >> load<Words>(kShifts).part[0];  // higher bits are not looked at
   Floats out;
-  out.part[0] =
-      (FloatRegister)_mm512_maskz_permutexvar_ps(0xffff, (__m512i)nibbles, (__m512)factors_.part[0]);
+  out.part[0] = (FloatRegister)_mm512_maskz_permutexvar_ps(0xffff, (__m512i)nibbles, (__m512)factors_.part[0]);
   return out;
 }
 #else
