@@ -25,8 +25,8 @@ from gcwsnet.hashing._hasher import Hasher
 from gcwsnet.kernels._exact import pgmm_kernel
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels, Targets
-from gcwsnet.net._trainer import Plan, Trainer, shuffled_epochs
-from gcwsnet.tables._batch import Batch
+from gcwsnet.net._trainer import Plan, Trainer
+from gcwsnet.tables._batch import Batch, shuffled_epochs
 from gcwsnet.tables._coder import Coder, CoderSettings
 from gcwsnet.tables._preprocessing import (
     AnyPreprocessing,

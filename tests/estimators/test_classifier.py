@@ -20,6 +20,7 @@ import gcwsnet
 from gcwsnet import GCWSNetClassifier
 from gcwsnet.estimators import _gcwsnet
 from gcwsnet.tables import _coder
+from gcwsnet.tables._coder import Coder
 from tests.conftest import Rows
 from tests.estimators.models import assert_same_model, small, weights
 
@@ -85,14 +86,14 @@ def test_a_fit_keeps_all_codes_if_it_needs_them_twice_and_they_fit_in_memory(
 ) -> None:
     X, y = three_classes
     held: list[int] = []
-    make = GCWSNetClassifier._codes
+    make = Coder.codes
 
-    def counted(self: GCWSNetClassifier, X: Any) -> Any:
-        codes = make(self, X)
+    def counted(self: Coder, X: Any, *, n_jobs: int | None = None) -> Any:
+        codes = make(self, X, n_jobs=n_jobs)
         held.append(len(codes))
         return codes
 
-    monkeypatch.setattr(GCWSNetClassifier, "_codes", counted)
+    monkeypatch.setattr(Coder, "codes", counted)
     monkeypatch.setattr(_coder, "ROWS_AT_ONCE", 100)
     monkeypatch.setattr(_gcwsnet, "available_bytes", lambda: free)
     small(epochs=epochs).fit(X, y)

@@ -24,7 +24,7 @@ from gcwsnet._validation import draw_seed
 from gcwsnet.distributed._cluster import ClusterRounds, cluster_errors
 from gcwsnet.distributed._rounds import RowNumbers, Sharding, row_order, train_in_rounds
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet, GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.estimators._input import AllWeightsZeroError, as_array, opened, positive_rows, schema_of
+from gcwsnet.estimators._input import AllWeightsZeroError, as_array, check_batch, opened, positive_rows, schema_of
 from gcwsnet.estimators._progress import progress
 from gcwsnet.estimators._stream import Beginning
 from gcwsnet.files._learn import SAMPLE_BYTES, SAMPLE_ROWS, drawn_rows
@@ -108,7 +108,7 @@ def load_partition(X: Any, y: Any, weight: Any, class_weight: Any) -> Partition:
         raise ValueError(f"the partitions of X and y must have the same rows one by one, got one with {lengths}")
     try:
         if len(y):
-            return Partition(Batch(*positive_rows(X, y, weight, class_weight)), y)
+            return Partition(positive_rows(X, y, weight, class_weight), y)
     except AllWeightsZeroError:
         pass
     return Partition(Batch(X[:0], y[:0], None if weight is None else np.empty(0)), y)
@@ -159,7 +159,7 @@ def encode_partition(estimator: BaseGCWSNet, targets: Targets, partition: Partit
     if rows.n_rows == 0:
         return Batch(np.empty((0, coder.n_codes), dtype=np.uint8), np.empty(0), None)
     rows = rows._replace(X=opened(rows.X))
-    checked = estimator._check_rows(rows, coder.settings, coder.schema, reset=False)
+    checked = check_batch(rows, estimator, coder.settings, coder.schema, reset=False)
     target = targets.encode(checked.y)
     return Batch(coder.codes(checked.X, n_jobs=1), target, estimator._row_weights(checked.weight, target, targets))
 
@@ -300,7 +300,7 @@ class DaskEstimator(BaseEstimator):
         sample = draw_sample(client, loaded, surveys, seed)
         sample = sample._replace(X=opened(sample.X))
         schema = schema_of(sample.X, coder_settings)
-        rows = estimator._check_rows(sample, coder_settings, schema, reset=True)
+        rows = check_batch(sample, estimator, coder_settings, schema, reset=True)
         targets = estimator._targets_of(self._labels_or_numbers(rows.y, surveys))
         if estimator._fitted_params.get("class_weight") == "balanced" and surveys[0].labels is not None:
             labels, counts = all_labels(surveys)
@@ -327,7 +327,7 @@ class DaskEstimator(BaseEstimator):
         epochs = partial(row_order, n_rows, SHUFFLED_ROWS if estimator.shuffle else 0, estimator.seed_)
         rounds = ClusterRounds(client, trainer, codes, part_rows)
         trainer.start_run()
-        with progress(estimator.verbose, n_epochs * n_rows, estimator._call_back) as observer:
+        with progress(estimator, n_epochs * n_rows) as observer:
             n_jobs = n_threads(estimator.n_jobs)
             train_in_rounds(trainer, plan, epochs, rounds.learn, sharding, (), observer, n_jobs=n_jobs)
 

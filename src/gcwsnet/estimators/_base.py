@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +14,25 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from gcwsnet._locks import reads
 from gcwsnet._memory import require_names
-from gcwsnet._validation import MAX_WEIGHT, check_integer
+from gcwsnet._validation import check_integer, check_unmasked
 from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
-from gcwsnet.estimators._input import (
-    as_array,
-    check_rows,
-    check_targets,
-    opened,
-    positive_rows,
-)
+from gcwsnet.estimators._input import check_rows, check_targets, opened
 from gcwsnet.estimators._predictor import Predictor
-from gcwsnet.net._targets import Labels
+from gcwsnet.net._targets import LabelIndicators, Labels, Targets
 from gcwsnet.search import Candidate
-from gcwsnet.tables._batch import Batch
-from gcwsnet.tables._coder import Coder, CoderSettings
+from gcwsnet.tables._coder import Coder
 from gcwsnet.tables._schema import Schema
+
+
+class UnmaskedScore:
+    """A score that does not take masked entries as given, as that of scikit-learn, which comes after it, does."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predicted labels, or R**2 of the predicted numbers, as in scikit-learn."""
+        check_unmasked("y", y)
+        check_unmasked("sample_weight", sample_weight)
+        of_mixin: Any = super()
+        return float(of_mixin.score(X, y, sample_weight))
 
 
 class BaseTableModel(BaseEstimator):
@@ -48,6 +51,7 @@ class BaseTableModel(BaseEstimator):
     coder_: Coder
     selection_: list[Candidate]
     _fitted_params: dict[str, Any]
+    _learns_numbers: bool = False
     missing: str
     n_jobs: int | None
 
@@ -99,26 +103,6 @@ class BaseTableModel(BaseEstimator):
         """The seed of hashes, weights and order."""
         return self.coder_.seed
 
-    def _positive_rows(self, X: Any, y: Any, sample_weight: Any) -> Batch:
-        """Return what users gave without the rows of weight 0, with X opened if it is a frame."""
-        if y is None:
-            raise without_targets(self)
-        X, y, weight = positive_rows(X, y, sample_weight, self._fitted_params.get("class_weight"))
-        return Batch(opened(X), y, weight)
-
-    def _check_rows(self, rows: Batch, settings: CoderSettings, schema: Schema | None, *, reset: bool) -> Batch:
-        """Return the rows of `_positive_rows` as a coder takes them, with checked targets."""
-        X = check_rows(rows.X, self, settings, schema, reset=reset)
-        y = check_targets(rows.y, are_numbers=isinstance(self, RegressorMixin))
-        if y.shape[:1] != X.shape[:1]:
-            check_consistent_length(X, y)
-        return Batch(X, y, rows.weight)
-
-    def _shown_targets(self, rows: Batch, y: Any) -> Any:
-        """Return what targets are learned from: the labels of all rows, as in scikit-learn, or numbers of `rows`."""
-        y = as_array("y", y) if isinstance(self, ClassifierMixin) else rows.y
-        return rows.y if len(y) == rows.n_rows else check_targets(y, are_numbers=False)
-
     @reads
     def __getstate__(self) -> Any:
         """Return the state for pickle: what predicts, or of a model that follows a stream all that it has learned."""
@@ -155,6 +139,11 @@ class BaseTableModel(BaseEstimator):
     def _predictor(self) -> Predictor:
         """Return what predicts."""
 
+    @property
+    @abstractmethod
+    def _targets(self) -> Targets:
+        """What the outputs stand for."""
+
     @abstractmethod
     def _explained(self) -> list[str]:
         """Return in words what this kind of model has beside its preprocessing and p."""
@@ -166,6 +155,15 @@ class BaseTableModel(BaseEstimator):
             check_is_fitted(self)
         rows = check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False)
         return self._predictor().outputs_of_checked(rows)
+
+    @reads
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable label of each row, or numbers of the shape of y.
+
+        Where rows have any number of labels, they are 1 for those a row has.
+        """
+        outputs = self._outputs(X)
+        return self._targets.predictions(outputs)
 
     @reads
     def explain(self) -> str:
@@ -222,34 +220,35 @@ class BaseTableModel(BaseEstimator):
         return permutation_importance(predictor, rows, target, n_repeats=n_repeats, max_rows=max_rows)
 
 
-def without_targets(estimator: Any) -> ValueError:
-    """Return the error for a y that is None."""
-    return ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+class TableClassifier(UnmaskedScore, ClassifierMixin, BaseTableModel):
+    """A model whose outputs are logits of classes."""
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, ascending; where y has a column for each label, the numbers of the columns."""
+        return cast(Labels, self._targets).classes
+
+    @reads
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the logits of the classes, of shape (n, n_classes); of two the second minus the first, (n,)."""
+        outputs = self._outputs(X).astype(np.float64)
+        if len(self.classes_) == 2 and not isinstance(self._targets, LabelIndicators):
+            return outputs[:, 1] - outputs[:, 0]
+        return outputs
+
+    @reads
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities of the classes, of shape (n, n_classes); of each label where rows have several."""
+        outputs = self._outputs(X)
+        return cast(Labels, self._targets).probabilities(outputs)
 
 
-def frozen(value: Any) -> Any:
-    """Return a parameter in values of Python that the caller cannot change."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, Mapping):
-        return {frozen(key): frozen(one) for key, one in value.items()}
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
-        return tuple(frozen(one) for one in value)
-    return value
+class TableRegressor(UnmaskedScore, RegressorMixin, BaseTableModel):
+    """A model whose outputs are one or more numbers."""
 
+    _learns_numbers = True
 
-def class_weights(class_weight: Any, target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the weight of each class; "balanced" gives all classes the same weight in total."""
-    if class_weight == "balanced":
-        counts = np.bincount(target, minlength=len(classes))
-        return len(target) / (len(classes) * np.maximum(counts, 1))
-    if isinstance(class_weight, Mapping):
-        unknown = set(class_weight) - set(classes.tolist())
-        if unknown:
-            raise ValueError(f"class_weight must be for classes of y, got {unknown} that are none of them")
-        weights = {label: float(class_weight.get(label, 1.0)) for label in classes.tolist()}
-        for label, weight in weights.items():
-            if not 0 <= weight <= MAX_WEIGHT:
-                raise ValueError(f"class_weight must be from 0 to {MAX_WEIGHT:g}, that of {label!r} is {weight:g}")
-        return np.array(list(weights.values()))
-    raise ValueError(f"class_weight must be a dict, 'balanced' or None, got class_weight={class_weight!r}")
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -8,24 +8,28 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._locks import reads, writes
 from gcwsnet._memory import available_bytes
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_choice, check_integer, check_number, check_weights, draw_seed
-from gcwsnet.estimators._base import BaseTableModel, class_weights, frozen, without_targets
+from gcwsnet.estimators._base import BaseTableModel, TableClassifier, TableRegressor
 from gcwsnet.estimators._input import (
     AllWeightsZeroError,
-    UnmaskedScore,
+    check_batch,
+    class_weights,
+    frozen,
     opened,
+    rows_to_learn,
     schema_of,
+    shown_targets,
 )
 from gcwsnet.estimators._model_file import READ_WHEN_USED, save_model
 from gcwsnet.estimators._predictor import Predictor
@@ -44,9 +48,9 @@ from gcwsnet.net._targets import (
     check_labels,
     is_indicator_matrix,
 )
-from gcwsnet.net._trainer import Plan, Trainer, shuffled_epochs
+from gcwsnet.net._trainer import Plan, Trainer
 from gcwsnet.search import Candidate, NetScore, fit_coder, selected_training
-from gcwsnet.tables._batch import Batch
+from gcwsnet.tables._batch import Batch, shuffled_epochs
 from gcwsnet.tables._coder import Coder, CoderSettings, HashingParameters, rows_at_once
 from gcwsnet.tables._constant import keep_constants, reactivate
 
@@ -151,14 +155,14 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             coder_settings, training_settings = self._freeze_parameters(continued=not fresh)
             if eval_set is not None:
                 self._check_unused("validation_fraction", why="an eval_set is given")
-            given = self._positive_rows(X, y, sample_weight)
+            given = rows_to_learn(self, X, y, sample_weight)
             schema = schema_of(given.X, coder_settings) if fresh else self.coder_.schema
-            rows = self._check_rows(given, coder_settings, schema, reset=fresh)
+            rows = check_batch(given, self, coder_settings, schema, reset=fresh)
             held_out = [
-                self._check_rows(Batch(opened(X), y), coder_settings, schema, reset=False) for X, y in _pairs(eval_set)
+                check_batch(Batch(opened(X), y), self, coder_settings, schema, reset=False) for X, y in _pairs(eval_set)
             ]
             seed = draw_seed(self.random_state) if fresh else self.seed_
-            targets = self._targets_of(self._shown_targets(rows, y)) if fresh else self.trainer_.targets
+            targets = self._targets_of(shown_targets(self, y, rows)) if fresh else self.trainer_.targets
             all_rows = rows
             if self.early_stopping and not held_out:
                 rows, *held_out = self._split(rows, seed)
@@ -212,11 +216,10 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
     def _learn_again(self, rows: Batch, epochs: int) -> None:
         """Learn from all rows, those that were held out too, for as many epochs as were best for these."""
         stopped = self.trainer_
-        self._use(self._new_trainer(stopped.settings, stopped.targets))
+        self.trainer_ = self._new_trainer(stopped.settings, stopped.targets)
         self._run(Plan(epochs, rows.n_rows), rows, shuffle=self.shuffle)
         self.trainer_.history = stopped.history
 
-    @writes
     def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
         with self._rollback():
             fresh = not self.__sklearn_is_fitted__()
@@ -227,13 +230,13 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
                 self.trainer_.require_training_state()
                 coder_settings = self.coder_.settings
             try:
-                given = self._positive_rows(X, y, sample_weight)
+                given = rows_to_learn(self, X, y, sample_weight)
             except AllWeightsZeroError:
                 if fresh:
                     raise
                 return self
             schema = schema_of(given.X, coder_settings) if fresh else self.coder_.schema
-            rows = self._check_rows(given, coder_settings, schema, reset=fresh)
+            rows = check_batch(given, self, coder_settings, schema, reset=fresh)
             target = None
             if fresh:
                 targets = self._targets_of(rows.y) if targets is None else targets
@@ -265,14 +268,13 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             show_selection(self.verbose, selection)
         if beginning is not None:
             self.coder_ = coder
-            self._use(self._new_trainer(self._training_settings().for_rows(math.inf), beginning.targets))
+            self.trainer_ = self._new_trainer(self._training_settings().for_rows(math.inf), beginning.targets)
             return
         changed, self.coder_ = not self.coder_.is_alike(coder), coder
         self._note("preprocessing", scale=coder.scale, p=coder.p, chosen_again=changed)
         trainer = self.trainer_
         trainer.net.targets = self._targets_with(trainer.targets, kept.y)
         trainer.start_run()
-        self._use(trainer)
         n_before = kept.n_rows - rows.n_rows
         if n_before and (changed or n_fitted <= MAX_RELEARNED_ROWS):
             threads = n_threads(self.n_jobs)
@@ -351,7 +353,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         settings = settings.for_rows(n_rows, beginning.targets.n_outputs)
         self.coder_, self.selection_ = self._fit_coder(rows, beginning, settings, epochs)
         show_selection(self.verbose, self.selection_)
-        self._use(self._new_trainer(settings, beginning.targets))
+        self.trainer_ = self._new_trainer(settings, beginning.targets)
 
     def _fit_coder(
         self,
@@ -382,34 +384,25 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         selected = selected_training(self.selection_)[0] if settings.epochs == "auto" else None
         return settings.n_epochs(n_rows) if selected is None else selected
 
-    def _use(self, trainer: Trainer) -> None:
-        """Take a trainer, and set the attributes that follow from its targets."""
-        self.trainer_ = trainer
-
     def _run(self, plan: Plan, rows: Batch, *, shuffle: bool, held_out: Sequence[Batch] = ()) -> None:
         """Run the trainer on rows."""
         targets = self.trainer_.targets
         target = targets.encode(rows.y)
         rows = Batch(rows.X, target, self._row_weights(rows.weight, target, targets))
         coder = self.coder_
-        encode: Callable[[Any], NDArray[Any]] | None = self._codes
+        encode: Callable[[Any], NDArray[Any]] | None = partial(coder.codes, n_jobs=self.n_jobs)
         block_rows = rows_at_once(rows.X)
         n_bytes = rows.n_rows * coder.n_codes * np.min_scalar_type((1 << coder.code_bits) - 1).itemsize
         if plan.epochs > 1 and n_bytes <= (available_bytes() or 0) // SHARE_OF_MEMORY_FOR_CODES:
             rows, encode = rows._replace(X=self._codes(rows.X)), None  # all codes are kept
         epochs = shuffled_epochs(rows, coder.seed, encode=encode, block_rows=block_rows, shuffle=shuffle)
         self.trainer_.start_run()
-        with progress(self.verbose, plan.epochs * rows.n_rows, self._call_back) as observer:
+        with progress(self, plan.epochs * rows.n_rows) as observer:
             evaluated = [lambda batch=batch: [batch] for batch in held_out]
             self.trainer_.run(plan, epochs, evaluated, observer, n_jobs=n_threads(self.n_jobs))
 
     def _codes(self, X: Any) -> NDArray[Any]:
         return self.coder_.codes(X, n_jobs=self.n_jobs)
-
-    def _call_back(self, record: Record) -> bool:
-        """Return whether a callback wants to stop; all of them are called."""
-        answers = [callback(self, dict(record)) for callback in self.callbacks or ()]
-        return any(answer is True for answer in answers)
 
     def _freeze_parameters(self, *, continued: bool = False) -> tuple[CoderSettings, TrainingSettings]:
         """Check the parameters and keep them for the model that is fitted next; return what coder and trainer need.
@@ -518,6 +511,10 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             f"temperature: {trainer.targets.temperature:g}",
         ]
 
+    @property
+    def _targets(self) -> Targets:
+        return self.trainer_.net.targets
+
     def __sklearn_is_fitted__(self) -> bool:
         return "trainer_" in vars(self)
 
@@ -566,7 +563,7 @@ def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GCWSNetClassifier(UnmaskedScore, ClassifierMixin, BaseGCWSNet):
+class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
     """A classifier of rows of numbers, or of a table, by neural nets on their GCWS codes.
 
     Rows are preprocessed, hashed to k codes of b bits (`GCWSHasher`) and learned by nets in batches, with Adam. The
@@ -760,8 +757,6 @@ class GCWSNetClassifier(UnmaskedScore, ClassifierMixin, BaseGCWSNet):
         -------
         self : GCWSNetClassifier
         """
-        if y is None:
-            raise without_targets(self)
         fitted = self.__sklearn_is_fitted__()
         if (self._fitted_params["class_weight"] if fitted else self.class_weight) == "balanced":
             raise ValueError(
@@ -780,27 +775,6 @@ class GCWSNetClassifier(UnmaskedScore, ClassifierMixin, BaseGCWSNet):
             self._grows = classes is None
         return self._partial_fit(X, y, targets, sample_weight)
 
-    @reads
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the outputs of the net, of shape (n, n_classes); of two classes the second minus the first, (n,)."""
-        outputs = self._outputs(X).astype(np.float64)
-        if len(self.classes_) == 2 and not isinstance(self.trainer_.targets, LabelIndicators):
-            return outputs[:, 1] - outputs[:, 0]
-        return outputs
-
-    @reads
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities of the classes, of shape (n, n_classes); of each label where rows have several."""
-        outputs = self._outputs(X)
-        targets: Any = self.trainer_.targets
-        return targets.probabilities(outputs)
-
-    @reads
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable label of each row; where rows have any number of labels, 1 for those they have."""
-        outputs = self._outputs(X)
-        return self.trainer_.targets.predictions(outputs)
-
     def _meet_targets(self, y: Any) -> NDArray[Any]:
         targets = self.trainer_.targets
         try:
@@ -817,18 +791,12 @@ class GCWSNetClassifier(UnmaskedScore, ClassifierMixin, BaseGCWSNet):
             targets = Labels(classes, targets.temperature)
             self.trainer_.insert_output(place, targets)
             self._note("label", label=label.item(), classes=len(classes))
-        self._use(self.trainer_)
         return targets.encode(y)
 
     def _targets_of(self, y: Any) -> Targets:
         if is_indicator_matrix(y):
             return LabelIndicators(np.arange(y.shape[1]))
         return Labels(np.unique(check_labels(y)))
-
-    def _use(self, trainer: Trainer) -> None:
-        super()._use(trainer)
-        targets: Any = trainer.targets
-        self.classes_ = targets.classes
 
     def _row_weights(self, weight: NDArray[Any] | None, target: NDArray[Any], targets: Any) -> NDArray[Any] | None:
         class_weight = self._fitted_params["class_weight"]
@@ -863,7 +831,7 @@ def _are_same(classes: Any, known: NDArray[Any]) -> bool:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GCWSNetRegressor(UnmaskedScore, RegressorMixin, BaseGCWSNet):
+class GCWSNetRegressor(TableRegressor, BaseGCWSNet):
     """A regressor that predicts one or more numbers for rows of numbers, or of a table, by nets on their GCWS codes.
 
     It is `GCWSNetClassifier` for numbers; the net learns standardised targets.
@@ -902,6 +870,7 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
 
     loss: str = "squared_error"
 
+    @writes
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSNetRegressor:
         """Learn from further rows, once and in their order; they may come in pieces of any size.
 
@@ -921,15 +890,7 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
         -------
         self : GCWSNetRegressor
         """
-        if y is None:
-            raise without_targets(self)
         return self._partial_fit(X, y, None, sample_weight)
-
-    @reads
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return numbers of the shape of y."""
-        outputs = self._outputs(X)
-        return self.trainer_.targets.predictions(outputs)
 
     def _check_parameters(self) -> tuple[CoderSettings, TrainingSettings]:
         check_choice("loss", self.loss, LOSSES)
@@ -944,13 +905,12 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
     def _warm_up_rows(self) -> int:
         return WARM_UP_ROWS  # for the mean and the standard deviation of y
 
-    def _use(self, trainer: Trainer) -> None:
-        super()._use(trainer)
-        targets: Any = trainer.targets
-        self.target_mean_: NDArray[np.float64] = targets.mean
-        self.target_deviation_: NDArray[np.float64] = targets.deviation
+    @property
+    def target_mean_(self) -> NDArray[np.float64]:
+        """The mean of the targets."""
+        return cast(Numbers, self._targets).mean
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+    @property
+    def target_deviation_(self) -> NDArray[np.float64]:
+        """The standard deviation of the targets."""
+        return cast(Numbers, self._targets).deviation

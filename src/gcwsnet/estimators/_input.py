@@ -1,10 +1,10 @@
-"""What users give to the estimators: rows as arrays, CSR or frames, and labels or numbers of any type."""
+"""What users give to the estimators: rows as arrays, CSR or frames, labels or numbers of any type, and weights."""
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -12,12 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
-from gcwsnet._validation import Matrix, check_matrix, check_unmasked, check_weights
+from gcwsnet._validation import MAX_WEIGHT, Matrix, check_matrix, check_unmasked, check_weights
+from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._coder import CoderSettings
 from gcwsnet.tables._frames import Frame, encode_frame, is_frame, learn_schema, open_frame
 from gcwsnet.tables._schema import Schema
 
 MAX_NAMES_SHOWN = 5
+
+
+def frozen(value: Any) -> Any:
+    """Return a parameter in values of Python that the caller cannot change."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {frozen(key): frozen(one) for key, one in value.items()}
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        return tuple(frozen(one) for one in value)
+    return value
 
 
 def opened(X: Any) -> Any:
@@ -35,18 +47,15 @@ class AllWeightsZeroError(ValueError):
         )
 
 
-class UnmaskedScore:
-    """A score that does not take masked entries as given, as that of scikit-learn, which comes after it, does."""
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of the predicted labels, or R**2 of the predicted numbers, as in scikit-learn."""
-        check_unmasked("y", y)
-        check_unmasked("sample_weight", sample_weight)
-        of_mixin: Any = super()
-        return float(of_mixin.score(X, y, sample_weight))
+def rows_to_learn(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Batch:
+    """Return what users gave without the rows of weight 0, with X opened if it is a frame."""
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    rows = positive_rows(X, y, sample_weight, estimator._fitted_params.get("class_weight"))
+    return rows._replace(X=opened(rows.X))
 
 
-def positive_rows(X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> tuple[Any, Any, Any]:
+def positive_rows(X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> Batch:
     """Return X, y and weights without the rows of weight 0; the weights may be None.
 
     Nothing is learned from a row of weight 0: it is dropped before anything else looks at it. If all rows have weight
@@ -58,7 +67,7 @@ def positive_rows(X: Any, y: Any, sample_weight: Any, class_weight: Any = None) 
         raise ValueError(f"y must have a label or a number for each row, got the single value {y!r:.60}")
     zero = {label for label, one in class_weight.items() if one == 0} if isinstance(class_weight, Mapping) else set()
     if sample_weight is None and not zero:
-        return X, y, None
+        return Batch(X, y)
     kept = np.ones(len(y), dtype=bool)
     weight = None
     if sample_weight is not None:
@@ -70,10 +79,10 @@ def positive_rows(X: Any, y: Any, sample_weight: Any, class_weight: Any = None) 
     if zero and y.ndim == 1:
         kept &= np.array([label not in zero for label in y.tolist()], dtype=bool)
     if kept.all():
-        return X, y, weight
+        return Batch(X, y, weight)
     if not kept.any():
         raise AllWeightsZeroError
-    return _taken(X, kept), y[kept], None if weight is None else weight[kept]
+    return Batch(_taken(X, kept), y[kept], None if weight is None else weight[kept])
 
 
 def _as_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
@@ -120,6 +129,17 @@ def schema_of(X: Any, settings: CoderSettings) -> Schema | None:
     return learn_schema(X, "error" if settings.missing == "error" else "nan")
 
 
+def check_batch(rows: Batch, estimator: Any, settings: CoderSettings, schema: Schema | None, *, reset: bool) -> Batch:
+    """Return rows of `rows_to_learn` as a coder takes them, with checked targets."""
+    X = check_rows(rows.X, estimator, settings, schema, reset=reset)
+    y = check_targets(rows.y, are_numbers=estimator._learns_numbers)
+    if y.shape[:1] != X.shape[:1]:
+        from sklearn.utils import check_consistent_length  # noqa: PLC0415 - it takes long to import
+
+        check_consistent_length(X, y)
+    return Batch(X, y, rows.weight)
+
+
 def check_rows(X: Any, estimator: Any, settings: CoderSettings, schema: Schema | None, *, reset: bool) -> Matrix:
     """Return rows as a coder takes them: those of a frame encoded by a schema, arrays and CSR as they are.
 
@@ -157,6 +177,31 @@ def _check_array_fits(schema: Schema) -> None:
             "X must be a frame, as the model was fitted on a table with columns that are not numbers "
             f"({listed}), got an array; give a frame with these columns"
         )
+
+
+def class_weights(class_weight: Any, target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the weight of each class; "balanced" gives all classes the same weight in total."""
+    if class_weight == "balanced":
+        counts = np.bincount(target, minlength=len(classes))
+        return len(target) / (len(classes) * np.maximum(counts, 1))
+    if isinstance(class_weight, Mapping):
+        unknown = set(class_weight) - set(classes.tolist())
+        if unknown:
+            raise ValueError(f"class_weight must be for classes of y, got {unknown} that are none of them")
+        weights = {label: float(class_weight.get(label, 1.0)) for label in classes.tolist()}
+        for label, weight in weights.items():
+            if not 0 <= weight <= MAX_WEIGHT:
+                raise ValueError(f"class_weight must be from 0 to {MAX_WEIGHT:g}, that of {label!r} is {weight:g}")
+        return np.array(list(weights.values()))
+    raise ValueError(f"class_weight must be a dict, 'balanced' or None, got class_weight={class_weight!r}")
+
+
+def shown_targets(estimator: Any, y: Any, rows: Batch) -> Any:
+    """Return what targets are learned from: the labels of all rows, as in scikit-learn, or the numbers of `rows`."""
+    if estimator._learns_numbers:
+        return rows.y
+    y = as_array("y", y)
+    return rows.y if len(y) == rows.n_rows else check_targets(y, are_numbers=False)
 
 
 def check_targets(y: Any, *, are_numbers: bool) -> NDArray[Any]:

@@ -705,7 +705,7 @@ def estimator_of(path: Path, arrays: Arrays, description: Description, *, device
         estimator.machine_ = FittedMachine.from_state(arrays, description["machine"], estimator.coder_)
         return estimator
     trainer = Trainer.from_state(arrays, description["trainer"], device=str(estimator.device))
-    estimator._use(trainer)
+    estimator.trainer_ = trainer
     estimator._grows = description.get("stream", {}).get("grows", True)
     estimator._stream = None if trainer.following is None else WarmUp()
     return estimator

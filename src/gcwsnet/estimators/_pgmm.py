@@ -6,22 +6,21 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import log_softmax
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads, one_blas_thread
 from gcwsnet._validation import as_floats, check_number, check_weights, draw_seed, without_nan
-from gcwsnet.estimators._base import BaseTableModel, class_weights, frozen
-from gcwsnet.estimators._input import UnmaskedScore, schema_of
+from gcwsnet.estimators._base import BaseTableModel, TableClassifier, TableRegressor
+from gcwsnet.estimators._input import check_batch, class_weights, frozen, rows_to_learn, schema_of, shown_targets
 from gcwsnet.estimators._machine import Calibration, FittedMachine, Floats
 from gcwsnet.estimators._model_file import save_model
 from gcwsnet.estimators._predictor import Predictor
@@ -94,10 +93,10 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         settings = self._freeze_parameters()
-        weighted = self._positive_rows(X, y, sample_weight)
+        weighted = rows_to_learn(self, X, y, sample_weight)
         schema = schema_of(weighted.X, settings)
-        given = self._check_rows(weighted, settings, schema, reset=True)
-        targets = self._targets_of(self._shown_targets(given, y))
+        given = check_batch(weighted, self, settings, schema, reset=True)
+        targets = self._targets_of(shown_targets(self, y, given))
         seed, threads = draw_seed(self.random_state), n_threads(self.n_jobs)
         target = targets.encode(given.y)
         weight = np.ones(given.n_rows) if given.weight is None else given.weight
@@ -137,12 +136,6 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         return [f"regularisation alpha: {self.alpha_:g}", f"training rows: {len(self.machine_.coefficients)}"]
 
     @reads
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable label of each row, or numbers of the shape of y."""
-        outputs = self._outputs(X)
-        return self.machine_.targets.predictions(outputs)
-
-    @reads
     def save(
         self, path: str | Path, *, weights: None = None, training_state: Literal[False] = False, timings: bool = True
     ) -> None:
@@ -171,12 +164,16 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         """The regularisation in use."""
         return float(self.selection_[-1].alpha or 0.0)
 
+    @property
+    def _targets(self) -> Targets:
+        return self.machine_.targets
+
     def __sklearn_is_fitted__(self) -> bool:
         return "machine_" in vars(self)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PGMMClassifier(UnmaskedScore, ClassifierMixin, KernelMachine):
+class PGMMClassifier(TableClassifier, KernelMachine):
     """A classifier with the exact pGMM kernel, for tables of up to some ten thousand rows.
 
     It is regularised least squares on one-hot labels, in closed form. Preprocessing, p and the regularisation are
@@ -237,27 +234,6 @@ class PGMMClassifier(UnmaskedScore, ClassifierMixin, KernelMachine):
 
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
-    @reads
-    def decision_function(self, X: Any) -> Floats:
-        """Return the logits of classes, of shape (n, n_classes); of two classes the second minus the first, (n,)."""
-        outputs = self._outputs(X)
-        return outputs[:, 1] - outputs[:, 0] if len(self.classes_) == 2 else outputs
-
-    @reads
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of the classes, of shape (n, n_classes)."""
-        outputs = self._outputs(X)
-        return self._labels.probabilities(outputs)
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, ascending."""
-        return self._labels.classes
-
-    @property
-    def _labels(self) -> Labels:
-        return cast(Labels, self.machine_.targets)
-
     def _targets_of(self, y: Any) -> Targets:
         return Labels(np.unique(check_labels(y)))
 
@@ -273,7 +249,7 @@ class PGMMClassifier(UnmaskedScore, ClassifierMixin, KernelMachine):
         return check_weights(weight * of_row, "sample_weight times class_weight")
 
 
-class PGMMRegressor(UnmaskedScore, RegressorMixin, KernelMachine):
+class PGMMRegressor(TableRegressor, KernelMachine):
     """A regressor with the exact pGMM kernel, for tables of up to some ten thousand rows.
 
     It is `PGMMClassifier` for one or more numbers, which are standardised for least squares.
@@ -304,11 +280,6 @@ class PGMMRegressor(UnmaskedScore, RegressorMixin, KernelMachine):
 
     def _columns_of(self, target: NDArray[Any], targets: Targets) -> Floats:  # noqa: ARG002
         return target.astype(np.float64)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 def _check_number_of_rows(name: str, n: int) -> None:

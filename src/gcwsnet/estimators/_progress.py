@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,22 +33,23 @@ class LogObserver(Observer):
     ----------
     level : int
         The level of the lines.
-    call_back : callable
-        Called with each record; True ends the run.
+    estimator : GCWSNetClassifier or GCWSNetRegressor
+        Its callbacks are called with it and each record. If one of them returns True, the run ends.
     """
 
-    def __init__(self, level: int, call_back: Callable[[Record], bool]) -> None:
-        self._level, self._call_back = level, call_back
+    def __init__(self, level: int, estimator: Any) -> None:
+        self._level, self._estimator = level, estimator
 
     def record(self, record: Record) -> bool:
-        """Write a record to the log."""
+        """Write a record to the log, and call all callbacks."""
         logger.log(self._level, "%s", ", ".join(f"{name} {value:.6g}" for name, value in record.items()))
-        return self._call_back(record)
+        answers = [callback(self._estimator, dict(record)) for callback in self._estimator.callbacks or ()]
+        return any(answer is True for answer in answers)
 
 
 class _BarObserver(LogObserver):
-    def __init__(self, call_back: Callable[[Record], bool], bar: Any, task: Any) -> None:
-        super().__init__(logging.DEBUG, call_back)
+    def __init__(self, estimator: Any, bar: Any, task: Any) -> None:
+        super().__init__(logging.DEBUG, estimator)
         self._bar, self._task = bar, task
         self._start, self._rows, self._loss = time.perf_counter(), 0, 0.0
 
@@ -60,32 +61,31 @@ class _BarObserver(LogObserver):
 
 
 @contextmanager
-def progress(verbose: int, n_rows: int, call_back: Callable[[Record], bool]) -> Iterator[Observer]:
-    """Show the progress through rows.
+def progress(estimator: Any, n_rows: int) -> Iterator[Observer]:
+    """Show the progress of an estimator through rows, and call its callbacks at each record.
 
     Parameters
     ----------
-    verbose : int
-        0 shows nothing; else a bar on the standard error or, where that is no terminal or rich is not installed, a
-        line of the logger "gcwsnet" of level INFO at each record, which is shown whatever the level of the logger is.
+    estimator : GCWSNetClassifier or GCWSNetRegressor
+        If its `verbose` is 0, nothing is shown; else a bar on the standard error or, where that is no terminal or rich
+        is not installed, a line of the logger "gcwsnet" of level INFO at each record, which is shown whatever the level
+        of the logger is.
     n_rows : int
         How many rows the run goes over.
-    call_back : callable
-        Called with each record; True ends the run.
     """
-    if not verbose:
-        yield LogObserver(logging.DEBUG, call_back)
+    if not estimator.verbose:
+        yield LogObserver(logging.DEBUG, estimator)
         return
     console = _terminal()
     if console is None:
         with shown_log():
-            yield LogObserver(logging.INFO, call_back)
+            yield LogObserver(logging.INFO, estimator)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("rows, {task.fields[state]}"), TimeRemainingColumn())
     with Progress(*columns, console=console) as bars:
-        yield _BarObserver(call_back, bars, bars.add_task("learning", total=n_rows, state=""))
+        yield _BarObserver(estimator, bars, bars.add_task("learning", total=n_rows, state=""))
 
 
 @contextmanager

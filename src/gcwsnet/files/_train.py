@@ -587,7 +587,7 @@ def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: in
     names = file_coder.schema.input_names
     set_inputs(estimator, coder.n_inputs, None if not names or None in names else names)
     made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.code_bits, "seed": coder.seed}
-    estimator._use(Trainer.begin(training, file_coder.targets, **made, device="cpu"))
+    estimator.trainer_ = Trainer.begin(training, file_coder.targets, **made, device="cpu")
     return estimator
 
 

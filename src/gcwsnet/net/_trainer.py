@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet._keys import EPOCH_ORDER, random_order
 from gcwsnet.net._following import COMPARED_SINGLE_ROWS, PIECE_ROWS, SCORED_ROWS, Following
 from gcwsnet.net._history import Clock, History, Record, RunningMetrics, append, history_from_state, history_state, thin
 from gcwsnet.net._net import AVERAGE, Net, make_net, net_from_state
@@ -356,39 +355,6 @@ class EarlyStopping:
             net.stop_averaging()
             net.load(self._best[0], None)
             net.targets = self._best[1]
-
-
-def shuffled_epochs(
-    rows: Batch,
-    seed: int,
-    *,
-    encode: Callable[[Any], NDArray[Any]] | None = None,
-    block_rows: int | None = None,
-    shuffle: bool = True,
-) -> Callable[[int], Iterator[Batch]]:
-    """Return a function from the number of an epoch to its rows, in blocks and in an order that the seed decides.
-
-    Parameters
-    ----------
-    rows : Batch
-    seed : int
-    encode : callable, optional
-        From the X of a block to its codes, where `rows` has none.
-    block_rows : int, optional
-        The rows of a block; all rows by default.
-    shuffle : bool, default=True
-        Whether each epoch has an order of its own.
-    """
-    n = rows.n_rows
-    step = max(1, n if block_rows is None else block_rows)
-
-    def epoch(number: int) -> Iterator[Batch]:
-        order = random_order(seed, EPOCH_ORDER, n, number * n) if shuffle else None
-        for first in range(0, n, step):
-            block = rows.rows(first, first + step) if order is None else rows.take(order[first : first + step])
-            yield block if encode is None else block._replace(X=encode(block.X))
-
-    return epoch
 
 
 def _next_doubling(rows: int) -> int:

@@ -1,14 +1,15 @@
-"""A batch of rows, and functions that cut and join batches."""
+"""A batch of rows, and functions that cut, join and shuffle batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
+from gcwsnet._keys import EPOCH_ORDER, random_order
 
 
 class Batch(NamedTuple):
@@ -111,3 +112,36 @@ def rebatched(batches: Iterable[Batch], batch_rows: int) -> Iterator[Batch]:
             n_pending += batch.n_rows - begin
     if pending:
         yield joined(pending)
+
+
+def shuffled_epochs(
+    rows: Batch,
+    seed: int,
+    *,
+    encode: Callable[[Any], NDArray[Any]] | None = None,
+    block_rows: int | None = None,
+    shuffle: bool = True,
+) -> Callable[[int], Iterator[Batch]]:
+    """Return a function from the number of an epoch to its rows, in blocks and in an order that the seed decides.
+
+    Parameters
+    ----------
+    rows : Batch
+    seed : int
+    encode : callable, optional
+        From the X of a block to its codes, where `rows` has none.
+    block_rows : int, optional
+        The rows of a block; all rows by default.
+    shuffle : bool, default=True
+        Whether each epoch has an order of its own.
+    """
+    n = rows.n_rows
+    step = max(1, n if block_rows is None else block_rows)
+
+    def epoch(number: int) -> Iterator[Batch]:
+        order = random_order(seed, EPOCH_ORDER, n, number * n) if shuffle else None
+        for first in range(0, n, step):
+            block = rows.rows(first, first + step) if order is None else rows.take(order[first : first + step])
+            yield block if encode is None else block._replace(X=encode(block.X))
+
+    return epoch
