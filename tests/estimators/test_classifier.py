@@ -17,7 +17,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import gcwsnet
-from gcwsnet import GCWSNetClassifier
 from gcwsnet.estimators import _gcwsnet
 from gcwsnet.tables import _coder
 from gcwsnet.tables._coder import Coder

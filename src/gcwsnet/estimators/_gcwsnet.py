@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from gcwsnet._locks import reads, writes
 from gcwsnet._memory import available_bytes
-from gcwsnet._threads import n_threads
+from gcwsnet._threads import n_threads, reads, writes
 from gcwsnet._validation import check_choice, check_integer, check_number, check_weights, draw_seed
 from gcwsnet.estimators._base import BaseTableModel, TableClassifier, TableRegressor
 from gcwsnet.estimators._input import (
@@ -33,7 +32,7 @@ from gcwsnet.estimators._input import (
 )
 from gcwsnet.estimators._model_file import READ_WHEN_USED, save_model
 from gcwsnet.estimators._predictor import Predictor
-from gcwsnet.estimators._progress import describe_event, logger, progress, show_selection
+from gcwsnet.estimators._progress import progress, show_selection
 from gcwsnet.estimators._stream import WARM_UP_ROWS, Beginning, WarmUp
 from gcwsnet.net._history import History, Record, record_fractions
 from gcwsnet.net._packed import WEIGHTS
@@ -329,7 +328,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         """Note an event of a stream."""
         following = self.trainer_.following
         if following is not None:
-            logger.debug("%s", describe_event(following.note(event, self.trainer_.rows_seen, **more)))
+            following.note(event, self.trainer_.rows_seen, **more)
 
     def _split(self, rows: Batch, seed: int) -> tuple[Batch, Batch]:
         """Return rows to learn from, and held-out rows."""
@@ -762,16 +761,15 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
             raise ValueError(
                 "class_weight='balanced' needs all rows and cannot be used with partial_fit; give the weights as a dict"
             )
+        known = cast(Labels, self._targets).classes if fitted else None
         targets: Labels | None = None
-        if not fitted and is_indicator_matrix(y):
-            targets = LabelIndicators(np.arange(y.shape[1]))
-        if classes is not None and not (fitted and _are_same(classes, self.classes_)):
+        if classes is not None and (known is None or not _are_same(classes, known)):
             classes = np.unique(check_labels(classes))
-            if not fitted:
-                targets = Labels(classes) if targets is None else targets
-            elif not np.array_equal(classes, self.classes_):
-                raise ValueError(f"classes must be those of the first call, {self.classes_}, got {classes}")
+            if known is not None and not np.array_equal(classes, known):
+                raise ValueError(f"classes must be those of the first call, {known}, got {classes}")
         if not fitted:
+            targets = None if classes is None else Labels(classes)
+            targets = LabelIndicators(np.arange(y.shape[1])) if is_indicator_matrix(y) else targets
             self._grows = classes is None
         return self._partial_fit(X, y, targets, sample_weight)
 

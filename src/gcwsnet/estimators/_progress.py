@@ -8,22 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gcwsnet.net._following import Event
 from gcwsnet.net._history import Record
 from gcwsnet.net._trainer import Observer
 from gcwsnet.search import Candidate, describe
 
 logger = logging.getLogger("gcwsnet")
-
-
-def describe_event(event: Event) -> str:
-    """Return an event of a stream as a line of text."""
-    more = ", ".join(
-        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
-        for name, value in event.items()
-        if name not in ("event", "rows")
-    )
-    return f"{event['event']} at row {event['rows']}: {more}"
 
 
 class LogObserver(Observer):

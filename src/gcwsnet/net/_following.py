@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +22,6 @@ MEMORY_OF_SCORES = 500
 
 MAX_EVENTS = 1000
 
-Event = dict[str, Any]
-
 
 @dataclass
 class Following:
@@ -37,7 +36,7 @@ class Following:
     """
 
     scores: dict[str, float] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
 
     def begin(self, net: Net, rows_seen: int) -> None:
         """Average the weights of a net, if its settings say so, and compare what may predict."""
@@ -72,12 +71,13 @@ class Following:
         net.predicts_with = min(self.scores, key=self.scores.__getitem__)
         return outputs[number], losses[number]
 
-    def note(self, event: str, rows_seen: int, **more: Any) -> Event:
-        """Add an event and return it."""
-        made = {"rows": rows_seen, "event": event, **more}
-        self.events.append(made)
+    def note(self, event: str, rows_seen: int, **more: Any) -> None:
+        """Add an event, and write it to the log."""
+        self.events.append({"rows": rows_seen, "event": event, **more})
         del self.events[:-MAX_EVENTS]
-        return made
+        shown = {name: f"{value:.4g}" if isinstance(value, float) else value for name, value in more.items()}
+        words = ", ".join(f"{name} {value}" for name, value in shown.items())
+        logging.getLogger("gcwsnet").debug("%s at row %d: %s", event, rows_seen, words)
 
     def state(self) -> dict[str, Any]:
         """Return all of it as JSON can hold it."""

@@ -141,7 +141,7 @@ class Run:
         self.is_over = False
         self.clock = Clock(trainer.history)
         self.stopping = EarlyStopping(plan.patience) if plan.patience is not None and held_out else None
-        n_rows = self._n_rows()
+        n_rows = plan.n_rows if plan.scheduled and plan.n_rows is not None else math.inf  # a stream has no end
         self.batch_size = trainer.settings.rows_of_a_step(plan.epochs * n_rows)
         n_steps = plan.epochs * math.ceil(n_rows / self.batch_size) if math.isfinite(n_rows) else math.inf
         self.rate = trainer.settings.rate(n_steps, trainer.net.n_hashes)
@@ -258,10 +258,6 @@ class Run:
             return np.full(len(firsts), self.rate)
         done = (self.trainer.epoch + (first + firsts) / self.plan.n_rows) / self.plan.epochs
         return self.rate * SCHEDULES[self.trainer.settings.schedule](np.minimum(done, 1.0))
-
-    def _n_rows(self) -> float:
-        """Return the rows of an epoch; infinity for a stream, of which nobody knows where it ends."""
-        return math.inf if not self.plan.scheduled or self.plan.n_rows is None else self.plan.n_rows
 
     def _steps_to_next_event(self) -> int:
         """Return how many steps can be taken before something is to be done."""
