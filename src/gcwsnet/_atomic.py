@@ -53,8 +53,10 @@ def written_beside(path: Path, *, outdated: Sequence[Path] = ()) -> Iterator[Bin
         beside.replace(path)
         sync_folder(path.parent)
     finally:
-        file.close()
-        beside.unlink(missing_ok=True)
+        try:
+            file.close()  # which may find that the disk is full
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 def write_file(path: Path, *parts: bytes | memoryview, outdated: Sequence[Path] = ()) -> None:
