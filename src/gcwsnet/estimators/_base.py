@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from gcwsnet._locks import reads
 from gcwsnet._memory import require_names
-from gcwsnet._threads import reads
 from gcwsnet._validation import check_integer, check_unmasked
 from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
 from gcwsnet.estimators._input import check_rows, check_targets, opened

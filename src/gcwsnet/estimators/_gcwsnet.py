@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from gcwsnet._locks import reads, writes
 from gcwsnet._memory import available_bytes
-from gcwsnet._threads import n_threads, reads, writes
+from gcwsnet._threads import n_threads
 from gcwsnet._validation import check_choice, check_integer, check_number, check_weights, draw_seed
 from gcwsnet.estimators._base import BaseTableModel, TableClassifier, TableRegressor
 from gcwsnet.estimators._input import (
