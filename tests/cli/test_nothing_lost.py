@@ -63,7 +63,6 @@ def killed_and_resumed(arguments: list[Any], marker: Any, kills: int) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("pictures")
 @pytest.mark.parametrize("ensemble", [1, 3])
 def test_a_killed_run_ends_with_the_bytes_of_one_that_was_not(ensemble: int, tmp_path: Path) -> None:
     write_rows(tmp_path / "rows.svm", 5000)

@@ -66,7 +66,7 @@ def test_any_number_of_workers_gives_the_same_bytes(
 
 def test_the_model_is_an_ordinary_one_and_nothing_else_is_left(model: Path, arguments: list[Any]) -> None:
     assert sorted(path.name for path in model.iterdir() if not path.name.startswith(".")) == sorted(
-        ["curves.json", "curves.png", "model.safetensors", "run.json"]
+        ["curves.json", "model.safetensors", "run.json"]
     )
     loaded = gcwsnet.load(model)
     history = loaded.history_

@@ -120,8 +120,8 @@ def train(
 
     First a model learns from most rows, and is scored on the rows that were held out; then the model that is kept
     learns from all rows. Meanwhile the loss and the accuracy of rows before they are learned are printed at 1, 2, 4,
-    8, ... thousand rows, and with --test those of the test rows. The folder of the model gets model.safetensors,
-    curves.json and curves.png.
+    8, ... thousand rows, and with --test those of the test rows. The folder of the model gets model.safetensors and
+    curves.json.
 
     For example:
       gcwsnet train digits.csv --label digit --out model

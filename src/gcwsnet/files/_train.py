@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gcwsnet._atomic import locked, remove_left_overs, write_file, written_beside
+from gcwsnet._atomic import locked, remove_left_overs, write_file
 from gcwsnet._paths import is_codes, require_separate
 from gcwsnet._threads import n_threads
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet, GCWSNetClassifier, GCWSNetRegressor
@@ -282,12 +282,7 @@ def kept(codes: Codes) -> Codes:
     return again
 
 
-JSON, PICTURE = "curves.json", "curves.png"
-
-
-def curve_files(folder: Path) -> list[Path]:
-    """Return the files that `write_curves` writes into a folder."""
-    return [folder / JSON, folder / PICTURE]
+CURVES = "curves.json"
 
 
 def write_curves(folder: Path, estimator: BaseGCWSNet) -> None:
@@ -297,25 +292,7 @@ def write_curves(folder: Path, estimator: BaseGCWSNet) -> None:
     records = [
         {name: values[i] for name, values in history.items() if not math.isnan(values[i])} for i in range(length)
     ]
-    write_file(folder / JSON, (json.dumps(records, indent=1) + "\n").encode())
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError:
-        return
-    measure = estimator.trainer_.targets.metric
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    for axes, name in zip(figure.subplots(1, 2), ("loss", measure), strict=True):
-        curves = {name: ("-o", "training rows, before they are learned"), f"eval_{name}": ("--s", "test rows")}
-        for key, (style, label) in curves.items():
-            points = [(record["rows"], record[key]) for record in records if key in record]
-            if points:
-                axes.semilogx(*zip(*points, strict=True), style, color="black", markersize=3, label=label)
-        axes.set_xlabel("rows learned from")
-        axes.set_ylabel(name)
-        axes.grid(alpha=0.3)
-        axes.legend()
-    with written_beside(folder / PICTURE) as file:
-        figure.savefig(file, dpi=100, format="png")
+    write_file(folder / CURVES, (json.dumps(records, indent=1) + "\n").encode())
 
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -324,7 +301,7 @@ RUN = "run.json"
 
 SCORE = "held_out"
 
-WRITTEN = re.compile(r"(model|checkpoint)\.safetensors|run\.json|curves\.(json|png)")
+WRITTEN = re.compile(r"(model|checkpoint)\.safetensors|run\.json|curves\.json")
 
 RECORDS_WITH_TESTS = 10
 
@@ -496,7 +473,7 @@ def _train(
     engine.learn(options, estimator, plan, source, held_out, checkpoints)
     check_inputs()
     model = options.out / FILE_IN_FOLDER
-    outdated = [options.out / RUN, *curve_files(options.out)]  # of an older model in the folder
+    outdated = [options.out / RUN, options.out / CURVES]  # of an older model in the folder
     save_model(estimator, model, timings=False, more=more, outdated=outdated)
     write_curves(options.out, estimator)
     run = {"model": _digest(model), "run": fingerprint}
