@@ -181,6 +181,13 @@ def test_info_shows_columns_and_labels_as_tables(tmp_path: Path) -> None:
     assert found["label_rows"] == {"1": 2, "0": 1}
 
 
+def test_a_table_whose_rows_have_one_label_is_learned_and_a_note_says_what_follows(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,y\n" + "".join(f"{i},yes\n" for i in range(40)))
+    result = succeed("train", tmp_path / "rows.csv", "--label", "y", *OPTIONS, "--holdout", 0, "--out", tmp_path / "m")
+    assert "note: all rows have the label 'yes', and the model will predict nothing else" in result.stderr
+    assert set(succeed("predict", tmp_path / "m", tmp_path / "rows.csv").stdout.split()[1:]) == {"yes"}
+
+
 def test_info_shows_the_score_of_a_model(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(80)))
     trained = succeed("train", tmp_path / "rows.csv", "--label", "y", *OPTIONS, "--out", tmp_path / "m").stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import re
 import time
@@ -101,6 +102,8 @@ class TrainingOptions(RunOptions):
             raise ValueError("a regression has no classes; leave --classes out, or use --task classification")
 
 
+logger = logging.getLogger("gcwsnet.files")
+
 MAX_BYTES_OF_KEPT_CODES = 1 << 28
 
 
@@ -134,6 +137,9 @@ def open_rows(options: TrainingOptions) -> RowSource:
         survey = batches.survey()
         if survey.label_type is None:
             raise ValueError(NO_LABELS)
+        if survey.labels is not None and len(survey.labels) == 1:
+            label = int(survey.labels[0]) if survey.label_type == "integers" else survey.labels[0]
+            logger.info("all rows have the label %r, and the model will predict nothing else", label)
         rows = in_memory(batches, survey.n_weighted)
         source = files_source(rows, learn_from_files(rows, survey, options), n_jobs)
         return replace(source, rows=rows, survey=survey)
