@@ -95,6 +95,11 @@ def pairs_of_dense(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', 
 def pairs_of_csr(x_values: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_columns: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_start: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_scale: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, y_values: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_columns: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_start: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_scale: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, pairs: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], out: Annotated[NDArray, dict(device='cpu')], n_threads: int) -> None:
     """Write the kernel of pairs of rows of any sign, whose columns ascend."""
 
+def solve_ridge(kernel: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], penalty: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], targets: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], diagonal: Annotated[NDArray, dict(device='cpu')], solved: Annotated[NDArray, dict(device='cpu')]) -> bool:
+    """
+    Write the diagonal of (K + penalty)^-1, and its product with the targets; return whether it is positive definite.
+    """
+
 class CodeToRow:
     """
     The row of a table that each code looks up: its position, or its position's bin.

@@ -1,7 +1,8 @@
-"""The search for what users leave open: preprocessing, p, epochs and temperature of nets, and alpha of kernel machines.
+"""The search for what users leave open: preprocessing and p, epochs and temperature of nets, alpha of kernel machines.
 
-Candidates are compared on few rows first, and the best of them on more rows. Nets are scored by held-out rows, kernel
-machines by predictions for training rows that are each made without the row.
+Preprocessings and powers are compared by the exact kernel, for nets too: a kernel machine on some hundred rows takes
+milliseconds, and gives for each row a prediction that was made without it. Nets are then trained on some of the rows
+to find their temperature and, where several numbers of epochs are compared, those.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,16 @@ from gcwsnet import _sparse as sparse
 from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, as_floats, without_nan
-from gcwsnet.hashing._hasher import Hasher
-from gcwsnet.kernels._exact import pgmm_kernel
+from gcwsnet.kernels._exact import kernel_of_checked
+from gcwsnet.kernels._ridge import Ridge, fit_ridge, predict_left_out
 from gcwsnet.net._settings import TrainingSettings
-from gcwsnet.net._targets import Labels, Targets
+from gcwsnet.net._targets import LabelIndicators, Labels, Targets
 from gcwsnet.net._trainer import Plan, Trainer
 from gcwsnet.tables._batch import Batch, shuffled_epochs
 from gcwsnet.tables._coder import Coder, CoderSettings
 from gcwsnet.tables._preprocessing import (
     AnyPreprocessing,
+    PreprocessingFit,
     Recipe,
     fit_preprocessing,
     incomplete_columns,
@@ -37,18 +38,21 @@ from gcwsnet.tables._preprocessing import (
 from gcwsnet.tables._scaling import FOR_DENSE_ROWS, MAX_LOCAL_COLUMNS, categorical_columns, is_binary
 from gcwsnet.tables._schema import Schema
 
-if TYPE_CHECKING:
-    from gcwsnet.kernels._ridge import Ridge
-
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 POWERS = (0.5, 1.0, 2.0, 5.0, 20.0, 80.0)
-MIN_ROWS, MIN_ROWS_OF_LAST_STAGE = 200, 30
+MIN_ROWS, MIN_ROWS_OF_LAST_STAGE = 100, 30
 """Fewer rows are not enough to compare preprocessings; and still fewer not for epochs and a temperature."""
-FEW_ROWS, FOLDS = 1000, 3
-"""Where there are fewer rows, all of them are validation rows in turn, by cross-validation."""
-LAST_TRAINING_ROWS, LAST_VALIDATION_ROWS = 8000, 2000
+MAX_FITTED_ROWS = 10_000
+"""Preprocessings that are compared are learned from at most that many rows."""
+MAX_COMPARED_COLUMNS = 64
+"""Of more classes or numbers, those with the largest variance are learned when preprocessings are compared."""
+ALPHA_OF_CODES = 0.3
+"""The regularisation in the search for nets. The share of equal codes is the kernel with noise, so that differences of
+similarity which only a kernel machine with little regularisation can use are lost to nets."""
+FEW_ROWS, MAX_ROWS_OF_A_TEMPERATURE = 1000, 20_000
+LAST_TRAINING_ROWS, LAST_VALIDATION_ROWS = 4000, 1000
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 MAX_ROWS_OF_ALL_ALPHAS, ROWS_FOR_ALPHA = 4000, 3000
 """Where there are more rows than the first number, alpha is chosen by as many as the second."""
@@ -123,19 +127,17 @@ class Point(NamedTuple):
     p: float
 
 
-class Stage(NamedTuple):
-    """A stage of the search for nets: its name, the size of its nets, and its rows."""
+class Effort(NamedTuple):
+    """The rows of both stages of a search, the points from which powers are searched, and the points of stage two."""
 
-    name: str
-    n_hashes: int
-    hidden: tuple[int, ...]
-    epochs: int
-    training_rows: int
-    validation_rows: int
+    first_rows: int
+    second_rows: int
+    n_starts: int
+    n_kept: int
 
 
-FIRST = Stage("first", 64, (32,), 4, 1600, 1000)
-SECOND = Stage("second", 128, (64,), 4, 4000, 2000)
+EFFORTS = {"fast": Effort(300, 600, 1, 3), "thorough": Effort(600, 1500, 8, 8)}
+EFFORT_OF_KERNEL_MACHINES = Effort(500, 1000, 2, 3)
 
 
 def open_points(
@@ -204,6 +206,199 @@ def describe(candidate: Candidate) -> str:
     )
 
 
+# Kernel machines
+
+
+class Problem(NamedTuple):
+    """What a kernel machine is to learn; the last rows are those that are left out, and the samples of the search.
+
+    Attributes
+    ----------
+    X : array or canonical CSR of shape (n, D)
+    target : array of shape (n,) or (n, m)
+        What columns may be relevant for.
+    columns : array of shape (n, m)
+        What is learned: standardised numbers, labels of 1 and -1, or one-hot labels.
+    weight : array of shape (n,)
+        Positive weights.
+    numeric : array of bool or None
+        See `PreprocessingFit`.
+    """
+
+    X: Matrix
+    target: NDArray[Any]
+    columns: Floats
+    weight: Floats
+    numeric: NDArray[np.bool_] | None
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.columns)
+
+    def last(self, n: int) -> Problem:
+        """Return the last n rows."""
+        return Problem(self.X[-n:], self.target[-n:], self.columns[-n:], self.weight[-n:], self.numeric)
+
+    def penalty(self, alpha: float) -> Floats:
+        """Return what is added to the diagonal of the kernel, for weights whose mean is 1."""
+        return alpha * (float(self.weight.mean()) / self.weight)
+
+    def losses(self, left_out: Floats) -> Floats:
+        """Return the weighted losses of the last rows, which were predicted without the row itself."""
+        n = len(left_out)
+        return ((left_out - self.columns[-n:]) ** 2).sum(axis=1) * (self.weight[-n:] / self.weight[-n:].mean())
+
+
+def columns_to_learn(target: NDArray[Any], targets: Targets) -> Floats:
+    """Return what least squares learns from encoded targets."""
+    if isinstance(targets, LabelIndicators):
+        return 2.0 * target - 1.0
+    if not isinstance(targets, Labels):
+        return target.astype(np.float64)
+    if targets.n_outputs == 2:
+        return np.where(target == 1, 1.0, -1.0)[:, np.newaxis]
+    return np.eye(targets.n_outputs)[target]
+
+
+class KernelSearch:
+    """A search by kernel machines: the candidates that were compared so far, and the alpha of the latest.
+
+    Parameters
+    ----------
+    problem : Problem
+    alphas : sequence of float
+        The regularisations to choose from.
+    threads : int
+    levels : array of int64, optional
+        The columns of categorical integers, see `PreprocessingFit`.
+    """
+
+    def __init__(
+        self, problem: Problem, alphas: Sequence[float], threads: int, levels: NDArray[np.int64] | None = None
+    ) -> None:
+        self.problem, self.alphas, self.threads = problem, alphas, threads
+        self.candidates: list[Candidate] = []
+        self.likely_alpha = 0.3 if 0.3 in alphas else alphas[0]
+        some = problem.last(MAX_FITTED_ROWS)
+        self._preprocessings = PreprocessingFit(some.X, some.target, problem.numeric, levels)
+        self._prepared: tuple[Any, Matrix] = (None, np.empty((0, 0)))
+
+    def best_points(self, points: Sequence[Point], effort: Effort, *, open_powers: bool) -> dict[Point, Floats]:
+        """Return the losses of the best points in the last of two stages, and of the first point and that of codes."""
+        n = self.problem.n_rows
+        by_loss: dict[Point, Floats] = {}
+
+        def loss(point: Point) -> float:
+            by_loss[point] = self.losses("first", effort.first_rows, point)
+            return float(by_loss[point].mean())
+
+        best = best_points(points, loss, n_starts=effort.n_starts, open_powers=open_powers)[: effort.n_kept]
+        kept = [points[0], *best, *(point for point in points if point.recipe.scale == "codes")]
+        if n > effort.first_rows:
+            return {point: self.losses("second", effort.second_rows, point) for point in dict.fromkeys(kept)}
+        return {point: by_loss[point] for point in kept}
+
+    def losses(self, stage: str, n_rows: int, point: Point) -> Floats:
+        """Return the losses of the last rows with the best alpha, and note the candidate."""
+        problem = self.problem.last(n_rows)
+        start = time.perf_counter()
+        K = self._kernel(problem, point)
+        found: dict[float, Floats] = {}
+
+        def loss(alpha: float) -> float:
+            if alpha not in found:
+                found[alpha] = problem.losses(predict_left_out(K, problem.columns, problem.penalty(alpha)))
+            return float(found[alpha].mean())
+
+        best = self.best_alpha(loss)
+        self.note(stage, problem, point, best, found[best], start)
+        return found[best]
+
+    def best_alpha(self, loss: Callable[[float], float]) -> float:
+        """Return the alpha with the least loss, from the likely one downwards and upwards as long as that helps."""
+        best = self.likely_alpha
+        least = loss(best)
+        for step in (-1, 1):
+            place = self.alphas.index(best) + step
+            while 0 <= place < len(self.alphas) and loss(self.alphas[place]) < least:
+                best, least, place = self.alphas[place], loss(self.alphas[place]), place + step
+        self.likely_alpha = best
+        return best
+
+    def fit(self, stage: str, n_rows: int, point: Point) -> tuple[Ridge, Matrix]:
+        """Return the kernel machine of the last rows with the best alpha, and the rows that it compares with."""
+        problem = self.problem.last(n_rows)
+        start = time.perf_counter()
+        K = self._kernel(problem, point)
+        fits: dict[float, tuple[Ridge, Floats]] = {}
+
+        def loss(alpha: float) -> float:
+            if alpha not in fits:
+                n_left_out = min(problem.n_rows, MAX_LEFT_OUT)
+                ridge = fit_ridge(K, problem.columns, problem.penalty(alpha), n_left_out, threads=self.threads)
+                fits[alpha] = ridge, problem.losses(ridge.left_out)
+            return float(fits[alpha][1].mean())
+
+        best = self.best_alpha(loss)
+        self.note(stage, problem, point, best, fits[best][1], start)
+        return fits[best][0], self._prepared[1]
+
+    def note(self, stage: str, problem: Problem, point: Point, alpha: float, losses: Floats, start: float) -> None:
+        """Note a candidate."""
+        self.candidates.append(
+            Candidate(
+                stage,
+                **vars(point.recipe),
+                p=point.p,
+                alpha=alpha * float(problem.weight.mean()),
+                loss=float(losses.mean()),
+                error=_standard_error(losses),
+                seconds=time.perf_counter() - start,
+            )
+        )
+
+    def _kernel(self, problem: Problem, point: Point) -> Floats:
+        n = problem.n_rows
+        require_memory(8 * n * n, f"the kernel matrix of {n} rows", "give fewer rows, or use a GCWSNet")
+        key = n, point.recipe
+        if self._prepared[0] != key:  # points of one recipe follow each other
+            rows = self._preprocessings.fit(point.recipe).transform(problem.X)
+            self._prepared = key, without_nan(as_floats(rows))
+        rows = self._prepared[1]
+        return kernel_of_checked(rows, rows, p=point.p, threads=self.threads)
+
+
+class KernelFit(NamedTuple):
+    """A fitted kernel machine: its preprocessing, its rows as the kernel compares them, and its coefficients."""
+
+    point: Point
+    preprocessing: AnyPreprocessing
+    rows: Matrix
+    ridge: Ridge
+    candidates: list[Candidate]
+
+
+def fit_kernel_machine(problem: Problem, settings: CoderSettings, alpha: float | str, threads: int) -> KernelFit:
+    """Return the kernel machine that suits rows, with what is "auto" chosen by the search."""
+    alphas = ALPHAS if alpha == "auto" else (float(alpha) / float(problem.weight.mean()),)
+    search = KernelSearch(problem, alphas, threads)
+    points = open_points(settings, problem.X, problem.numeric)
+    point = points[0]
+    if len(points) > 1 or settings.p == "auto":
+        losses = search.best_points(points, EFFORT_OF_KERNEL_MACHINES, open_powers=settings.p == "auto")
+        point = min(losses, key=lambda point: losses[point].mean())
+    n = problem.n_rows
+    if n > MAX_ROWS_OF_ALL_ALPHAS:
+        if alpha == "auto":
+            search.fit("third", ROWS_FOR_ALPHA, point)
+        search.alphas = (search.likely_alpha,)
+    preprocessing = fit_preprocessing(problem.X, point.recipe, problem.target, problem.numeric)
+    ridge, rows = search.fit("last", n, point)
+    search.candidates[-1] = replace(search.candidates[-1], chosen=True)
+    return KernelFit(point, preprocessing, rows, ridge, search.candidates)
+
+
 # Nets
 
 
@@ -225,7 +420,7 @@ class NetScore:
     target, weight : arrays with a row for each row of X
         Encoded targets, and the factors of the rows' losses or None.
     settings : TrainingSettings
-        Nets learn as these say, but for their hidden layers and their epochs.
+        Nets learn as these say, but for their epochs.
     given_epochs : sequence of int
         The numbers of epochs that may be chosen, the preferred one first; empty for a stream.
     seed : int
@@ -246,23 +441,11 @@ class NetScore:
         """The numbers of epochs that are compared; a single one is worth a run only for its temperature."""
         return self.given_epochs if len(self.given_epochs) > 1 or isinstance(self.targets, Labels) else ()
 
-    @property
-    def hidden(self) -> tuple[int, ...]:
-        """The hidden layers of the net that will be trained."""
-        return self.settings.layers()
-
     def outputs(
-        self,
-        codes: NDArray[Any],
-        training: Rows,
-        held_out: NDArray[Any],
-        *,
-        code_bits: int,
-        hidden: tuple[int, ...],
-        epochs: int,
+        self, codes: NDArray[Any], training: Rows, held_out: NDArray[Any], *, code_bits: int, epochs: int
     ) -> NDArray[np.float32]:
         """Return the outputs for held-out codes of a net that has learned the codes of training rows."""
-        settings = replace(self.settings, hidden=hidden, ensemble=1, reduction=None, epochs=epochs)
+        settings = replace(self.settings, ensemble=1, reduction=None, epochs=epochs)
         made = {"n_hashes": codes.shape[1], "code_bits": code_bits, "seed": self.seed}
         trainer = Trainer.begin(settings, self.targets, **made, device="cpu")
         rows = Batch(codes, self.target[training], None if self.weight is None else self.weight[training])
@@ -297,9 +480,9 @@ def fit_coder(
     X : array or canonical CSR of shape (n, D)
         Rows that have been checked for finite values.
     settings : CoderSettings
-        What is "auto" in them is searched for. Without a score, with ``search="off"`` or fewer than 200 rows, the
-        preprocessing is "numeric" and p is 1. With fewer than 30 rows the epochs are not searched for either, and the
-        temperature is 1.
+        What is "auto" in them is searched for. Without a score, with ``search="off"`` or fewer than 100 rows, the
+        preprocessing is "numeric" and p is 1. Without a score or with fewer than 30 rows the epochs are not searched
+        for either, and the temperature is 1.
     seed : int
         The seed of the hashes and of the choice of rows.
     score : NetScore, optional
@@ -314,26 +497,62 @@ def fit_coder(
         X = without_nan(as_floats(X))
     if not sparse.issparse(X):
         numeric = None
-    n = X.shape[0]
-    candidates: list[Candidate] = []
-    if score is None or settings.search == "off":
-        point = open_points(settings, X, numeric)[0]
-    else:
-        search = _NetSearch(X, settings, seed, score, numeric)
-        points = open_points(settings, X, numeric, has_codes=len(search.codes) > 0)
-        point = points[0]
-        if n >= MIN_ROWS and (len(points) > 1 or settings.p == "auto"):
-            point = search.best_point(points)
-        if has_last_stage(n, score.epochs):
-            search.compare_epochs(point)
-        elif search.candidates:
-            search.mark(point)
-        candidates = search.candidates
-        for one in candidates:
-            logger.debug("%s", describe(one))
-    preprocessing = fit_preprocessing(X, point.recipe, None if score is None else score.target, numeric)
-    n_codes = ensemble * settings.n_hashes
-    return Coder(settings, seed, X.shape[1], preprocessing, point.p, n_codes, schema), candidates
+    target = None if score is None else score.target
+    point, candidates = open_points(settings, X, numeric)[0], list[Candidate]()
+    drawn = random_order(seed, SELECTION_ROWS, X.shape[0])
+    is_searched = score is not None and settings.search != "off"
+    if score is not None and is_searched:
+        point, candidates = best_point(X, settings, drawn, score, numeric)
+    preprocessing = fit_preprocessing(X, point.recipe, target, numeric)
+    coder = Coder(settings, seed, X.shape[1], preprocessing, point.p, ensemble * settings.n_hashes, schema)
+    if score is not None and is_searched and has_last_stage(X.shape[0], score.epochs):
+        candidates += last_stage(X, drawn, coder, score)
+    elif candidates:
+        candidates = with_chosen(candidates, point)
+    for one in candidates:
+        logger.debug("%s", describe(one))
+    return coder, candidates
+
+
+def best_point(
+    X: Matrix, settings: CoderSettings, drawn: Rows, score: NetScore, numeric: NDArray[np.bool_] | None
+) -> tuple[Point, list[Candidate]]:
+    """Return the best preprocessing and power, and what was compared; the default unless another is clearly better.
+
+    `drawn` are the numbers of all rows in the order in which they are drawn.
+    """
+    levels = _levels(X, score.target, numeric)
+    points = open_points(settings, X, numeric, has_codes=len(levels) > 0)
+    if len(drawn) < MIN_ROWS or (len(points) == 1 and settings.p != "auto"):
+        return points[0], []
+    some = drawn[:MAX_FITTED_ROWS]
+    target = score.target[some]
+    columns = columns_to_learn(target, score.targets)
+    if columns.shape[1] > MAX_COMPARED_COLUMNS:
+        columns = columns[:, np.argsort(-columns.var(axis=0), kind="stable")[:MAX_COMPARED_COLUMNS]]
+    weight = np.ones(len(some)) if score.weight is None else score.weight[some].astype(np.float64)
+    problem = Problem(X[some], target, columns, weight, numeric)
+    search = KernelSearch(problem, (ALPHA_OF_CODES,), score.n_jobs, levels)
+    losses = search.best_points(points, EFFORTS[settings.search], open_powers=settings.p == "auto")
+    best = min(losses, key=lambda point: losses[point].mean())
+    return (best if clearly_better(losses[best], losses[points[0]]) else points[0]), search.candidates
+
+
+def _levels(X: Matrix, target: NDArray[Any], numeric: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    """Return the columns of codes among those of numbers, by all rows: few rows say little about many codes."""
+    none = np.empty(0, dtype=np.int64)
+    if sparse.issparse(X):
+        if numeric is None:
+            return none
+        X = X[:, np.flatnonzero(numeric)].toarray()
+    return categorical_columns(X, target) if X.shape[1] <= MAX_LOCAL_COLUMNS else none
+
+
+def with_chosen(candidates: Sequence[Candidate], point: Point) -> list[Candidate]:
+    """Return the candidates with the latest one of a point marked as chosen."""
+    settings = vars(point.recipe) | {"p": point.p}
+    chosen = max(i for i, one in enumerate(candidates) if settings.items() <= vars(one).items())
+    return [replace(one, chosen=i == chosen) for i, one in enumerate(candidates)]
 
 
 def has_last_stage(n: int, epochs: Sequence[int]) -> bool:
@@ -343,19 +562,48 @@ def has_last_stage(n: int, epochs: Sequence[int]) -> bool:
     """
     if n < MIN_ROWS_OF_LAST_STAGE or not epochs:
         return False
-    return len(epochs) > 1 or n <= LAST_TRAINING_ROWS + LAST_VALIDATION_ROWS
+    return len(epochs) > 1 or n <= MAX_ROWS_OF_A_TEMPERATURE
 
 
-def splits(drawn: Rows, training_rows: int, validation_rows: int) -> list[tuple[Rows, Rows]]:
-    """Return the numbers of training rows and of validation rows; for few rows those of each of three folds.
+def last_stage(X: Matrix, drawn: Rows, coder: Coder, score: NetScore) -> list[Candidate]:
+    """Return a candidate for each number of epochs, with its temperature; one of them is chosen.
 
-    `drawn` are the numbers of all rows in the order in which they are drawn.
+    Fewer epochs must have a clearly lower loss, and must not have a lower accuracy. The fast search looks at still
+    fewer only if that was so.
     """
-    if len(drawn) < FEW_ROWS:
-        folds = [drawn[first::FOLDS] for first in range(FOLDS)]
-        return [(np.concatenate([*folds[:i], *folds[i + 1 :]]), folds[i]) for i in range(FOLDS)]
-    held_out = min(LAST_VALIDATION_ROWS, len(drawn) // 5)
-    return [(drawn[held_out : held_out + training_rows], drawn[: min(held_out, validation_rows)])]
+    validation, training = np.split(drawn[: LAST_TRAINING_ROWS + LAST_VALIDATION_ROWS], [n_validation_rows(len(drawn))])
+    one_net = replace(coder, n_codes=coder.settings.n_hashes)
+    codes, held_out = (one_net.codes(X[rows], n_jobs=score.n_jobs) for rows in (training, validation))
+    candidates: list[Candidate] = []
+    best, chosen = None, 0
+    for epochs in score.epochs:
+        start = time.perf_counter()
+        outputs = score.outputs(codes, training, held_out, code_bits=coder.code_bits, epochs=epochs)
+        found = score.outcome(outputs, validation)
+        candidates.append(
+            Candidate(
+                "last",
+                **vars(coder.preprocessing.recipe),
+                p=coder.p,
+                epochs=epochs,
+                loss=float(found.losses.mean()),
+                error=_standard_error(found.losses),
+                accuracy=found.accuracy,
+                temperature=found.temperature,
+                seconds=time.perf_counter() - start,
+            )
+        )
+        if best is None or (clearly_better(found.losses, best.losses) and found.accuracy >= best.accuracy):
+            best, chosen = found, len(candidates) - 1
+        elif coder.settings.search == "fast":
+            break
+    candidates[chosen] = replace(candidates[chosen], chosen=True)
+    return candidates
+
+
+def n_validation_rows(n: int) -> int:
+    """Return how many of n rows are validation rows: a third of few, and a fifth of more."""
+    return n // 3 if n < FEW_ROWS else min(LAST_VALIDATION_ROWS, n // 5)
 
 
 def clearly_better(losses: Floats, than: Floats) -> bool:
@@ -366,263 +614,3 @@ def clearly_better(losses: Floats, than: Floats) -> bool:
 
 def _standard_error(losses: Floats) -> float:
     return float(losses.std(ddof=1) / math.sqrt(len(losses))) if len(losses) > 1 else math.inf
-
-
-class _NetSearch:
-    """A search for nets: its rows, and the candidates that were compared so far."""
-
-    def __init__(
-        self,
-        X: Matrix,
-        settings: CoderSettings,
-        seed: int,
-        score: NetScore,
-        numeric: NDArray[np.bool_] | None,
-    ) -> None:
-        self.X, self.settings, self.seed, self.score, self.numeric = X, settings, seed, score, numeric
-        self.candidates: list[Candidate] = []
-        self._prepared: tuple[Any, list[Any]] = (None, [])
-
-    @cached_property
-    def codes(self) -> NDArray[np.int64]:
-        """The columns of codes among those of numbers, by all rows: few rows say little about many codes."""
-        X = self.X
-        if sparse.issparse(X):
-            if self.numeric is None:
-                return np.empty(0, dtype=np.int64)
-            X = X[:, np.flatnonzero(self.numeric)].toarray()
-        none = np.empty(0, dtype=np.int64)
-        return categorical_columns(X, self.score.target) if X.shape[1] <= MAX_LOCAL_COLUMNS else none
-
-    @cached_property
-    def drawn(self) -> Rows:
-        """The numbers of all rows in the order in which they are drawn, which is the same for all candidates."""
-        return random_order(self.seed, SELECTION_ROWS, self.X.shape[0])
-
-    def best_point(self, points: list[Point]) -> Point:
-        """Return the best preprocessing and power by the first two stages; the default unless it is clearly worse."""
-        n_starts, n_kept = (8, 8) if self.settings.search == "thorough" else (1, 3)
-        best = best_points(
-            points,
-            lambda point: float(self.outcome(FIRST, point).losses.mean()),
-            n_starts=n_starts,
-            open_powers=self.settings.p == "auto",
-        )[:n_kept]
-        if len(best) == 1:
-            return best[0]
-        default = points[0]
-        codes = [point for point in points if point.recipe.scale == "codes"]  # they need more rows than others
-        losses = {point: self.outcome(SECOND, point).losses for point in dict.fromkeys([default, *best, *codes])}
-        least = min(losses, key=lambda point: losses[point].mean())
-        return least if clearly_better(losses[least], losses[default]) else default
-
-    def compare_epochs(self, point: Point) -> None:
-        """Choose the number of epochs, and with it the temperature, by the last stage.
-
-        Fewer epochs must have a clearly lower loss, and must not have a lower accuracy. The fast search looks at still
-        fewer only if that was so.
-        """
-        rows = LAST_TRAINING_ROWS, LAST_VALIDATION_ROWS
-        best, chosen = None, 0
-        for epochs in self.score.epochs:
-            found = self.outcome(Stage("last", self.settings.n_hashes, self.score.hidden, epochs, *rows), point)
-            if best is None or (clearly_better(found.losses, best.losses) and found.accuracy >= best.accuracy):
-                best, chosen = found, len(self.candidates) - 1
-            elif self.settings.search == "fast":
-                break
-        self.candidates[chosen] = replace(self.candidates[chosen], chosen=True)
-
-    def mark(self, point: Point) -> None:
-        """Mark the candidate that a point was chosen by: the latest one with its settings."""
-        settings = vars(point.recipe) | {"p": point.p}
-        chosen = max(i for i, one in enumerate(self.candidates) if settings.items() <= vars(one).items())
-        self.candidates[chosen] = replace(self.candidates[chosen], chosen=True)
-
-    def outcome(self, stage: Stage, point: Point) -> Outcome:
-        """Return how a net does on the validation rows, and note the candidate."""
-        start = time.perf_counter()
-        hidden = stage.hidden if self.score.hidden else ()
-        outputs, validated = [], []
-        for training, validation, prepared, held_out in self._prepare(stage, point.recipe):
-            settings = self.settings
-            hasher = Hasher(
-                min(stage.n_hashes, settings.n_hashes),
-                p=point.p,
-                bits=settings.bits,
-                t_bits=settings.t_bits,
-                encoding=settings.encoding,
-                missing="error" if settings.missing == "error" else "zero",
-                seed=self.seed,
-                n_features=prepared.shape[1],
-            )
-            codes = hasher.codes(prepared, 1), hasher.codes(held_out, 1)
-            outputs.append(
-                self.score.outputs(
-                    codes[0], training, codes[1], code_bits=hasher.code_bits, hidden=hidden, epochs=stage.epochs
-                )
-            )
-            validated.append(validation)
-        found = self.score.outcome(np.concatenate(outputs), np.concatenate(validated))
-        self.candidates.append(
-            Candidate(
-                stage.name,
-                **vars(point.recipe),
-                p=point.p,
-                epochs=stage.epochs,
-                loss=float(found.losses.mean()),
-                error=_standard_error(found.losses),
-                accuracy=found.accuracy,
-                temperature=found.temperature,
-                seconds=time.perf_counter() - start,
-            )
-        )
-        return found
-
-    def _prepare(self, stage: Stage, recipe: Recipe) -> list[Any]:
-        """Return the rows of each split and their preprocessed numbers; those of the last call are kept."""
-        key = (stage.training_rows, stage.validation_rows, recipe)
-        if self._prepared[0] != key:
-            parts = []
-            for training, validation in splits(self.drawn, *key[:2]):
-                rows, target = self.X[training], self.score.target[training]
-                preprocessing = fit_preprocessing(rows, recipe, target, self.numeric, self.codes)
-                prepared = preprocessing.transform(rows), preprocessing.transform(self.X[validation])
-                parts.append((training, validation, *prepared))
-            self._prepared = key, parts
-        return self._prepared[1]
-
-
-# Kernel machines
-
-
-class Problem(NamedTuple):
-    """What a kernel machine is to learn; the last rows are those that are left out, and the samples of the search.
-
-    Attributes
-    ----------
-    X : array or canonical CSR of shape (n, D)
-    target : array of shape (n,) or (n, m)
-        What columns may be relevant for.
-    columns : array of shape (n, m)
-        What is learned: standardised numbers, labels of 1 and -1, or one-hot labels.
-    weight : array of shape (n,)
-        Positive weights.
-    numeric : array of bool or None
-        See `fit_preprocessing`.
-    """
-
-    X: Matrix
-    target: NDArray[Any]
-    columns: Floats
-    weight: Floats
-    numeric: NDArray[np.bool_] | None
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return len(self.columns)
-
-    def last(self, n: int) -> Problem:
-        """Return the last n rows."""
-        return Problem(self.X[-n:], self.target[-n:], self.columns[-n:], self.weight[-n:], self.numeric)
-
-
-class KernelFit(NamedTuple):
-    """A fitted kernel machine: its preprocessing, its rows as the kernel compares them, and its coefficients."""
-
-    point: Point
-    preprocessing: AnyPreprocessing
-    rows: Matrix
-    ridge: Ridge
-    candidates: list[Candidate]
-
-
-def fit_kernel_machine(problem: Problem, settings: CoderSettings, alpha: float | str, threads: int) -> KernelFit:
-    """Return the kernel machine that suits rows, with what is "auto" chosen by the search."""
-    search = _KernelSearch(settings, alpha, threads)
-    points = open_points(settings, problem.X, problem.numeric)
-    point = points[0]
-    if len(points) > 1 or settings.p == "auto":
-        first, second = problem.last(500), problem.last(1000)
-        best = best_points(
-            points,
-            lambda point: search.loss("first", first, point),
-            n_starts=2,
-            open_powers=settings.p == "auto",
-        )
-        point = best[0]
-        if problem.n_rows > first.n_rows:
-            point = min(best[:3], key=lambda point: search.loss("second", second, point))
-    if problem.n_rows > MAX_ROWS_OF_ALL_ALPHAS and alpha == "auto":
-        search.fit("third", problem.last(ROWS_FOR_ALPHA), point)
-    ridge = search.fit("last", problem, point)
-    preprocessing, rows = search.prepare("last", problem, point)
-    return KernelFit(point, preprocessing, rows, ridge, search.candidates)
-
-
-class _KernelSearch:
-    """A search for kernel machines: the candidates that were compared so far, and the alpha of the latest."""
-
-    def __init__(self, settings: CoderSettings, alpha: float | str, threads: int) -> None:
-        self.settings, self.alpha, self.threads = settings, alpha, threads
-        self.candidates: list[Candidate] = []
-        self.likely_alpha = 0.3
-        self._prepared: tuple[Any, Any] = (None, None)
-
-    def loss(self, stage: str, problem: Problem, point: Point) -> float:
-        """Return the loss of a fit."""
-        self.fit(stage, problem, point)
-        return self.candidates[-1].loss
-
-    def fit(self, stage: str, problem: Problem, point: Point) -> Ridge:
-        """Return the fit with the best alpha, and note the candidate."""
-        from gcwsnet.kernels._ridge import fit_ridge  # noqa: PLC0415 - it needs SciPy, and nets do without
-
-        start = time.perf_counter()
-        _, rows = self.prepare(stage, problem, point)
-        n = problem.n_rows
-        require_memory(8 * n * n, f"the kernel matrix of {n} rows", "give fewer rows, or use a GCWSNet")
-        K = pgmm_kernel(rows, p=point.p, n_jobs=self.threads)
-        scale = float(problem.weight.mean())
-        n_left_out = min(n, MAX_LEFT_OUT)
-        fits: dict[float, tuple[float, Floats, Ridge]] = {}
-
-        def loss(alpha: float) -> float:
-            if alpha not in fits:
-                ridge = fit_ridge(K, problem.columns, alpha * scale / problem.weight, n_left_out, threads=self.threads)
-                weight = problem.weight[-n_left_out:]
-                losses = ((ridge.left_out - problem.columns[-n_left_out:]) ** 2).sum(axis=1) * (weight / weight.mean())
-                fits[alpha] = float(losses.mean()), losses, ridge
-            return fits[alpha][0]
-
-        best = self.likely_alpha if self.alpha == "auto" else float(self.alpha) / scale
-        loss(best)
-        is_open = self.alpha == "auto" and n <= MAX_ROWS_OF_ALL_ALPHAS
-        for step in (-1, 1) if is_open else ():
-            place = ALPHAS.index(best) + step
-            while 0 <= place < len(ALPHAS) and loss(ALPHAS[place]) < fits[best][0]:
-                best, place = ALPHAS[place], place + step
-        if self.alpha == "auto":
-            self.likely_alpha = best
-        mean, losses, ridge = fits[best]
-        self.candidates.append(
-            Candidate(
-                stage,
-                **vars(point.recipe),
-                p=point.p,
-                alpha=best * scale,
-                loss=mean,
-                error=_standard_error(losses),
-                seconds=time.perf_counter() - start,
-                chosen=stage == "last",
-            )
-        )
-        return ridge
-
-    def prepare(self, stage: str, problem: Problem, point: Point) -> tuple[AnyPreprocessing, Matrix]:
-        """Return the preprocessing of rows and what it makes of them; those of the last call are kept."""
-        key = stage, point.recipe
-        if self._prepared[0] != key:
-            preprocessing = fit_preprocessing(problem.X, point.recipe, problem.target, problem.numeric)
-            self._prepared = key, (preprocessing, without_nan(preprocessing.transform(problem.X)))
-        return self._prepared[1]

@@ -14,6 +14,9 @@ struct KernelFunctions {
   // pair_sums.simd.hpp
   void (*pair_sums_f32)(const float* a, const float* b, std::size_t n, double factor, double* sums);
   void (*pair_sums_f64)(const double* a, const double* b, std::size_t n, double factor, double* sums);
+  // elimination.simd.hpp
+  void (*subtract_multiples)(const double* rows, std::size_t stride, const double* factors, std::size_t n_rows,
+                             std::size_t width, double* row);
 };
 
 }  // namespace gcwsnet

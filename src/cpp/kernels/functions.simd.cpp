@@ -1,6 +1,7 @@
 // Compiled once per instruction set, with GCWSNET_ISA defined as its name and the compiler's flags for it.
 #include "kernels/functions.hpp"
 
+#include "kernels/elimination.simd.hpp"
 #include "kernels/minima.simd.hpp"
 #include "kernels/pair_sums.simd.hpp"
 
@@ -12,6 +13,7 @@ const KernelFunctions kKernelFunctions = {
     .minima_positive = minima<false>,
     .pair_sums_f32 = pair_sums<float>,
     .pair_sums_f64 = pair_sums<double>,
+    .subtract_multiples = subtract_multiples,
 };
 
 }  // namespace gcwsnet::GCWSNET_ISA

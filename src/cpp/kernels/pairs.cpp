@@ -21,7 +21,7 @@ double kernel(double minima, double sum_x, double sum_y) {
 template <class Rows>
 double scale_of(const Rows& x, const Rows& y, std::size_t a, std::size_t b) {
   if (x.log2_scale == nullptr) return 1.0;
-  return std::exp2(std::clamp(y.log2_scale[b] - x.log2_scale[a], -1000.0, 1000.0));
+  return std::exp2(std::clamp(y.log2_scale[b] - x.log2_scale[a], -900.0, 900.0));
 }
 
 template <class Rows, class Kernel>

@@ -12,10 +12,10 @@ namespace gcwsnet {
 
 namespace {
 
-// What a number on the scale of y is multiplied with to be on the scale of x. Beyond 2^1000 the kernel is zero anyway.
+// What a number on the scale of y is multiplied with to be on the scale of x. Beyond 2^900 the kernel is zero anyway.
 double factor(double log2_scale_x, double log2_scale_y) {
   const double difference = log2_scale_y - log2_scale_x;
-  return difference == 0.0 ? 1.0 : std::exp2(std::clamp(difference, -1000.0, 1000.0));
+  return difference == 0.0 ? 1.0 : std::exp2(std::clamp(difference, -900.0, 900.0));
 }
 
 // Two rows without entries are equal: their kernel is 1.

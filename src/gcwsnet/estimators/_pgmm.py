@@ -25,7 +25,7 @@ from gcwsnet.estimators._machine import Calibration, FittedMachine, Floats
 from gcwsnet.estimators._model_file import save_model
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.net._targets import Labels, Numbers, Targets, check_labels
-from gcwsnet.search import Problem, fit_kernel_machine
+from gcwsnet.search import Problem, columns_to_learn, fit_kernel_machine
 from gcwsnet.tables._coder import Coder, CoderSettings
 
 MAX_ROWS = 20_000
@@ -54,10 +54,6 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
     @abstractmethod
     def _targets_of(self, y: Any) -> Targets:
         """Return the targets that y shows."""
-
-    @abstractmethod
-    def _columns_of(self, target: NDArray[Any], targets: Targets) -> Floats:
-        """Return what least squares learns from encoded targets."""
 
     def _row_weights(self, weight: Floats, target: NDArray[Any], targets: Any) -> Floats:  # noqa: ARG002
         """Return the weight of each row."""
@@ -105,7 +101,7 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         order = random_order(seed, SELECTION_ROWS, given.n_rows)
         rows = without_nan(as_floats(given.X)) if settings.missing == "zero" else given.X
         numeric = None if schema is None or not sparse.issparse(rows) else schema.numeric
-        columns = self._columns_of(target, targets)[order]
+        columns = columns_to_learn(target, targets)[order]
         problem = Problem(rows[order], target[order], columns, weight[order], numeric)
         found = fit_kernel_machine(problem, settings, self.alpha, threads)
         left_out = found.ridge.left_out
@@ -237,11 +233,6 @@ class PGMMClassifier(TableClassifier, KernelMachine):
     def _targets_of(self, y: Any) -> Targets:
         return Labels(np.unique(check_labels(y)))
 
-    def _columns_of(self, target: NDArray[Any], targets: Targets) -> Floats:
-        if targets.n_outputs == 2:
-            return np.where(target == 1, 1.0, -1.0)[:, np.newaxis]
-        return np.eye(targets.n_outputs)[target]
-
     def _row_weights(self, weight: Floats, target: NDArray[Any], targets: Any) -> Floats:
         if self.class_weight is None:
             return weight
@@ -277,9 +268,6 @@ class PGMMRegressor(TableRegressor, KernelMachine):
 
     def _targets_of(self, y: Any) -> Targets:
         return Numbers.learn(y, "squared_error")
-
-    def _columns_of(self, target: NDArray[Any], targets: Targets) -> Floats:  # noqa: ARG002
-        return target.astype(np.float64)
 
 
 def _check_number_of_rows(name: str, n: int) -> None:

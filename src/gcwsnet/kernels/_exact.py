@@ -16,6 +16,7 @@ from gcwsnet._validation import Matrix, as_floats, check_finite, check_matrix, c
 BLOCK_BYTES = 1 << 24  # of powered dense rows; besides the result, at most six times this is needed
 ROWS_PER_CALL = 256
 CHUNK_ENTRIES = 1 << 20  # of sparse rows; besides the result, some 110 bytes for each
+MAX_MULTIPLIED = 80  # powers above are formed by logarithms
 DENSE_ENOUGH = 0.1  # share of columns in which both rows of a pair have an entry, from which dense blocks win
 
 
@@ -83,10 +84,21 @@ class PoweredEntries(NamedTuple):
     sums: NDArray[np.float64]
 
 
+def _is_multiplied(p: float) -> bool:
+    """Return whether powers are formed by multiplications and a root, which round alike on every machine."""
+    return 2 * p == int(2 * p) and 0 < p <= MAX_MULTIPLIED
+
+
+def _exponents(largest: NDArray[np.float64], p: float) -> NDArray[np.int32]:
+    """Return what powers of two rows are divided by; even ones where a root is drawn."""
+    exponents = np.frexp(largest)[1]
+    return exponents if p == int(p) else exponents + (exponents & 1)
+
+
 def _log2_scale(largest: NDArray[np.float64], p: float) -> NDArray[np.float64]:
     """Return the scale of rows with these largest entries; 0 for a row of zeros."""
-    if p == 1:
-        return np.frexp(largest)[1].astype(np.float64)
+    if _is_multiplied(p):
+        return p * _exponents(largest, p).astype(np.float64)
     with np.errstate(divide="ignore"):
         return np.where(largest > 0, p * np.log2(largest), 0.0)
 
@@ -94,8 +106,19 @@ def _log2_scale(largest: NDArray[np.float64], p: float) -> NDArray[np.float64]:
 def _raise_to_power(size: NDArray[np.float64], largest: NDArray[np.float64], p: float) -> None:
     """Replace each size by its p-th power on the scale of its row; a zero stays zero."""
     with np.errstate(divide="ignore", under="ignore"):
-        if p == 1:
-            np.ldexp(size, -np.frexp(largest)[1], out=size)
+        if _is_multiplied(p):
+            np.ldexp(size, -_exponents(largest, p), out=size)
+            square, left = size.copy(), int(p)
+            if left < p:
+                np.sqrt(size, out=size)
+            elif left & 1 == 0:
+                size[...] = 1.0
+            if left & 1 and left < p:
+                size *= square
+            while left := left >> 1:
+                square *= square
+                if left & 1:
+                    size *= square
             return
         np.log2(size, out=size)
         size -= np.log2(np.where(largest > 0, largest, 1.0))
@@ -165,8 +188,8 @@ def pgmm_kernel(X: Any, Y: Any = None, *, p: float = 1.0, n_jobs: int | None = N
 
     Notes
     -----
-    The sums have the same bits on every instruction set. With p = 1 the whole kernel has. Other powers are formed with
-    NumPy's logarithms, whose last bit may differ from machine to machine.
+    The sums have the same bits on every machine. With p = 0.5, 1, 1.5, 2 and so on up to 80, the whole kernel has.
+    Other powers are formed with NumPy's logarithms, whose last bit may differ from machine to machine.
 
     Examples
     --------

@@ -7,6 +7,8 @@ without row i, it would be wrong at that row by c_i / (B^-1)_ii, where B is A bo
 
 If the rows that are left out stand last, the factor A = L L' gives their (A^-1)_ii by its last rows and columns alone.
 So one factorisation, a third of n**3 multiplications, is nearly all the work.
+
+`predict_left_out` does the same for all rows, by the native core, with the same bits on every machine.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
+from gcwsnet import _core
 from gcwsnet._threads import one_blas_thread
 
 BLOCK = 384
@@ -81,6 +83,42 @@ def fit_ridge(K: Floats, targets: Floats, penalty: Floats, n_left_out: int, *, t
     return Ridge(coefficients, bias, left_out)
 
 
+def predict_left_out(K: Floats, targets: Floats, penalty: Floats) -> Floats:
+    """Return the predictions of `fit_ridge` for all rows, each made without the row itself.
+
+    The bits are the same on every machine. `fit_ridge` is faster for many rows.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        The kernel matrix, which is not changed.
+    targets : array of shape (n, m)
+    penalty : array of shape (n,)
+        alpha / w, positive.
+
+    Returns
+    -------
+    left_out : array of shape (n, m)
+
+    Examples
+    --------
+    >>> K = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.4], [0.2, 0.4, 1.0]])
+    >>> y = np.array([[0.0], [1.0], [3.0]])
+    >>> penalty = np.full(3, 0.1)
+    >>> bool(np.allclose(predict_left_out(K, y, penalty), fit_ridge(K.copy(), y, penalty, 3).left_out))
+    True
+    """
+    n, m = targets.shape
+    right = np.hstack([targets, np.ones((n, 1))])
+    diagonal, solved = np.empty(n), np.empty((m + 1, n))
+    if not _core.solve_ridge(np.ascontiguousarray(K), penalty, right, diagonal, solved):
+        raise np.linalg.LinAlgError("the kernel matrix is not positive definite; give a larger alpha")
+    of_ones = solved[-1]
+    total = of_ones.sum()
+    coefficients = solved[:-1] - of_ones * (solved[:-1].sum(axis=1, keepdims=True) / total)
+    return targets - (coefficients / (diagonal - of_ones**2 / total)).T
+
+
 def _blocks(n: int) -> list[slice]:
     return [slice(first, min(n, first + BLOCK)) for first in range(0, n, BLOCK)]
 
@@ -98,6 +136,8 @@ def _factorise(K: Floats, diagonal: Floats, threads: int) -> tuple[Floats, list[
     inverses : list of arrays
         The inverses of its blocks on the diagonal.
     """
+    from scipy.linalg import lapack  # noqa: PLC0415 - it takes long to import
+
     pivots, inverses = np.empty(len(K)), []
     blocks = _blocks(len(K))
     with ThreadPoolExecutor(threads) as pool:
@@ -136,6 +176,8 @@ def _solve(K: Floats, inverses: list[Floats], right: Floats) -> Floats:
 
 def _diagonal_of_inverse(factor: Floats, pivots: Floats) -> Floats:
     """Return the diagonal of (L L')^-1, where L is what is below the diagonal of `factor`, with the pivots on it."""
+    from scipy.linalg import lapack  # noqa: PLC0415 - it takes long to import
+
     if not len(factor):
         return np.empty(0)
     lower = np.tril(factor, -1)

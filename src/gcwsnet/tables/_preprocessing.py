@@ -177,13 +177,17 @@ def fit_preprocessing(
     numeric: NDArray[np.bool_] | None = None,
     levels: NDArray[np.int64] | None = None,
 ) -> AnyPreprocessing:
-    """Return the preprocessing of rows like X.
+    """Return the preprocessing of rows like X, see `PreprocessingFit`."""
+    return PreprocessingFit(X, target, numeric, levels).fit(recipe)
+
+
+class PreprocessingFit:
+    """A fit of preprocessings to the same rows: what several of them need is computed once.
 
     Parameters
     ----------
     X : array or CSR of shape (n, D)
         Real numbers; NaN is a missing one.
-    recipe : Recipe
     target : array of shape (n,) or (n, m), optional
         The numbers of classes, or numbers, that columns may be relevant for; needed if their relevance counts.
         Categorical integers are told from numbers by them.
@@ -192,38 +196,72 @@ def fit_preprocessing(
     levels : array of int64, optional
         The columns of categorical integers, counted among the columns of numbers, where they are known.
     """
-    if recipe.relevance and target is None:
-        raise ValueError("the relevance of columns needs the targets that they may be relevant for")
-    is_table = numeric is not None and sparse.issparse(X) and numeric.any()
-    parts = [X] if numeric is None or not is_table else list(split_columns(X, numeric))
-    if recipe.scale == "codes" and levels is None and target is not None and not sparse.issparse(parts[0]):
-        levels = categorical_columns(parts[0], target)
-    scalings = [fit_scaling(parts[0], recipe.scale, levels)]
-    for_sparse = replace(recipe, scale="numeric") if recipe.scale in FOR_DENSE_ROWS else recipe
-    scalings += [fit_scaling(others, for_sparse.scale) for others in parts[1:]]
-    weights: list[NDArray[np.float64] | None] = [None] * len(parts)
-    if recipe.relevance and target is not None:
-        shares = [_explained_by(*part, target) for part in zip(parts, scalings, strict=True)]
-        together = column_weights(with_least(np.concatenate(shares)), recipe.relevance)
-        weights = list(np.split(together, [len(shares[0])])) if is_table else [together]
-    first = _fitted(parts[0], recipe, scalings[0], weights[0])
-    if numeric is None or not is_table:
-        return first
-    return TablePreprocessing(numeric, first, _fitted(parts[1], for_sparse, scalings[1], weights[1]))
 
+    def __init__(
+        self,
+        X: Matrix,
+        target: NDArray[Any] | None = None,
+        numeric: NDArray[np.bool_] | None = None,
+        levels: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.target = target
+        self.numeric = numeric if numeric is not None and sparse.issparse(X) and numeric.any() else None
+        self.parts = [X] if self.numeric is None else list(split_columns(X, self.numeric))
+        self._levels = levels
+        self._scalings: dict[tuple[int, str | None], Scaling | None] = {}
+        self._shares: dict[tuple[int, bool], NDArray[np.float64]] = {}
+        self._incomplete: dict[int, NDArray[np.int64]] = {}
 
-def _fitted(X: Matrix, recipe: Recipe, scaling: Scaling | None, weight: NDArray[np.float64] | None) -> Preprocessing:
-    incomplete = incomplete_columns(X) if recipe.indicators else np.empty(0, dtype=np.int64)
-    return Preprocessing(recipe, X.shape[1], scaling, weight, incomplete)
+    def fit(self, recipe: Recipe) -> AnyPreprocessing:
+        """Return the preprocessing with these settings."""
+        if recipe.relevance and self.target is None:
+            raise ValueError("the relevance of columns needs the targets that they may be relevant for")
+        for_sparse = replace(recipe, scale="numeric") if recipe.scale in FOR_DENSE_ROWS else recipe
+        recipes = [recipe, for_sparse][: len(self.parts)]
+        scalings = [self._scaling(part, one.scale) for part, one in enumerate(recipes)]
+        weights: list[NDArray[np.float64] | None] = [None] * len(recipes)
+        if recipe.relevance:
+            shares = [self._explained_by(part, scaling) for part, scaling in enumerate(scalings)]
+            together = column_weights(with_least(np.concatenate(shares)), recipe.relevance)
+            weights = list(np.split(together, np.cumsum([len(one) for one in shares])[:-1]))
+        found = [
+            Preprocessing(one, self.parts[part].shape[1], scalings[part], weights[part], self._missing_in(part, one))
+            for part, one in enumerate(recipes)
+        ]
+        return found[0] if self.numeric is None else TablePreprocessing(self.numeric, *found)
 
+    def _scaling(self, part: int, scale: str | None) -> Scaling | None:
+        if (part, scale) not in self._scalings:
+            X = self.parts[part]
+            if scale == "codes" and self._levels is None and self.target is not None and not sparse.issparse(X):
+                self._levels = categorical_columns(X, self.target)
+            self._scalings[part, scale] = fit_scaling(X, scale, self._levels)
+        return self._scalings[part, scale]
 
-def _explained_by(X: Matrix, scaling: Scaling | None, target: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the share of the targets' variance that each column explains; levels count one by one."""
-    shares = explained(X, target)
-    if isinstance(scaling, LevelScaling) and len(scaling.columns):
-        by_value, _ = explained_by_values(X[:, scaling.columns], target)
-        shares[scaling.columns] = np.maximum(shares[scaling.columns], by_value)
-    return shares
+    def _explained_by(self, part: int, scaling: Scaling | None) -> NDArray[np.float64]:
+        """Return the share of the targets' variance that each column explains; levels count one by one."""
+        has_levels = isinstance(scaling, LevelScaling) and len(scaling.columns) > 0
+        if (part, has_levels) not in self._shares:
+            if isinstance(scaling, LevelScaling) and has_levels:
+                shares = self._explained_by(part, None).copy()
+                by_value, _ = explained_by_values(self.parts[part][:, scaling.columns], self._known_target)
+                shares[scaling.columns] = np.maximum(shares[scaling.columns], by_value)
+            else:
+                shares = explained(self.parts[part], self._known_target)
+            self._shares[part, has_levels] = shares
+        return self._shares[part, has_levels]
+
+    @property
+    def _known_target(self) -> NDArray[Any]:
+        assert self.target is not None  # noqa: S101
+        return self.target
+
+    def _missing_in(self, part: int, recipe: Recipe) -> NDArray[np.int64]:
+        if not recipe.indicators:
+            return np.empty(0, dtype=np.int64)
+        if part not in self._incomplete:
+            self._incomplete[part] = incomplete_columns(self.parts[part])
+        return self._incomplete[part]
 
 
 def split_columns(X: Matrix, numeric: NDArray[np.bool_]) -> tuple[NDArray[Any], Matrix]:

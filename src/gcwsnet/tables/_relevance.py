@@ -14,6 +14,7 @@ from gcwsnet._validation import Matrix, as_floats
 BINS = 16
 
 MAX_ROWS, MAX_NUMBERS = 4000, 4_000_000
+NUMBERS_AT_ONCE = 1 << 19
 
 LEAST = 1e-3
 """The least relevance of a column, as a share of the largest one: no column is dropped."""
@@ -107,6 +108,12 @@ class _Targets(NamedTuple):
         total = values.sum(axis=0)
         return cls(values, 0, total, (values**2).sum() - (total**2).sum() / n)
 
+    def binned(self, bins: NDArray[np.int64], n_bins: int) -> tuple[NDArray[np.int64], Floats]:
+        """Return the rows and the sums of the targets in each bin, for bins of shape (columns, rows)."""
+        counts = np.bincount(bins.ravel(), minlength=n_bins)
+        row = np.broadcast_to(np.arange(bins.shape[1]), bins.shape).ravel()
+        return counts, self.sums(bins.ravel(), row, n_bins)
+
     def sums(self, bins: NDArray[np.int64], row: Any, n_bins: int) -> Floats:
         """Return the sums of the targets of the rows in each bin, of shape (n_bins, targets)."""
         of_row = self.of_row[row]
@@ -117,21 +124,34 @@ class _Targets(NamedTuple):
 
 
 def _of_dense(X: NDArray[np.floating[Any]], targets: _Targets) -> Floats:
+    step = max(1, NUMBERS_AT_ONCE // max(1, len(X)))
+    parts = [_of_columns(X[:, first : first + step], targets) for first in range(0, X.shape[1], step)]
+    return np.concatenate([np.empty(0), *parts])
+
+
+def _of_columns(X: NDArray[np.floating[Any]], targets: _Targets) -> Floats:
     by_column = np.ascontiguousarray(X.T)
-    found = np.empty(len(by_column))
-    every = slice(None)
-    for column, numbers in enumerate(by_column):
-        ordered = np.sort(numbers)  # NaN comes last
-        there = len(ordered) - np.count_nonzero(np.isnan(ordered))
-        starts = 1 + np.flatnonzero(ordered[1:there] != ordered[: max(there - 1, 0)])  # of the second number and so on
-        if len(starts) >= BINS or there == 0:
-            starts = there * np.arange(1, BINS) // BINS
-        edges = ordered[starts]
-        bins = np.searchsorted(edges, numbers, side="right")
-        bins[np.isnan(numbers)] = BINS
-        counts = np.bincount(bins, minlength=BINS + 1)
-        found[column] = _explained(counts[None], targets.sums(bins, every, BINS + 1)[None], targets)[0]
-    return found
+    D, n = by_column.shape
+    order = np.argsort(by_column, axis=1)  # NaN comes last
+    ordered = np.take_along_axis(by_column, order, axis=1)
+    there = n - np.count_nonzero(np.isnan(ordered), axis=1)[:, np.newaxis]
+    place = np.arange(n)
+    is_new = np.zeros((D, n), dtype=bool)  # where another number begins
+    is_new[:, 1:] = (ordered[:, 1:] != ordered[:, :-1]) & (place[1:] < there)
+    many = np.flatnonzero(np.count_nonzero(is_new, axis=1) >= BINS)
+    steps = is_new.astype(np.int8)
+    if len(many):
+        first = np.maximum.accumulate(np.where(is_new[many], place, 0), axis=1)  # of the numbers that equal this one
+        edges = np.take_along_axis(first, there[many] * np.arange(1, BINS) // BINS, axis=1)
+        steps[many] = 0
+        np.add.at(steps, (many[:, np.newaxis], edges), 1)
+    of_place = np.cumsum(steps, axis=1, dtype=np.int64)
+    of_place[place >= there] = BINS
+    bins = np.empty((D, n), dtype=np.int64)
+    np.put_along_axis(bins, order, of_place, axis=1)
+    bins += (BINS + 1) * np.arange(D)[:, np.newaxis]
+    counts, sums = targets.binned(bins, (BINS + 1) * D)
+    return _explained(counts.reshape(D, -1), sums.reshape(D, BINS + 1, -1), targets)
 
 
 def _of_sparse(X: Matrix, targets: _Targets) -> Floats:
