@@ -1,17 +1,14 @@
-"""Three choices about kernel machines, measured: alpha from a part of the rows, nets that are guided, ridge on codes.
+"""Two choices about kernel machines, measured: alpha from a part of the rows, and ridge on codes.
 
-The first is the alpha of 3,000 rows next to that of all of them. The second takes preprocessing and p of the nets from
-the search of a kernel machine on 1,000 rows, and compares with the stored runs of ``python -m benchmarks accuracy``, in
-which nets search by themselves. The third learns from one-hot codes by regularised least squares with conjugate
-gradients, next to the defaults of the net and to a kernel machine on 8,000 of the rows. Tables and Covtype are read
-from the folder that GCWSNET_DATA names.
+The first is the alpha of 3,000 rows next to that of all of them. The second learns from one-hot codes by regularised
+least squares with conjugate gradients, next to the defaults of the net and to a kernel machine on 8,000 of the rows.
+Tables and Covtype are read from the folder that GCWSNET_DATA names.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -20,18 +17,16 @@ from numpy.typing import NDArray
 
 from benchmarks.accuracy.datasets import select, suite_datasets
 from benchmarks.accuracy.metrics import classification_scores, regression_scores
-from benchmarks.accuracy.runs import Key, Run, read_runs
-from benchmarks.accuracy.split import Split, SuiteDataset, Task
+from benchmarks.accuracy.split import Split, Task
 from benchmarks.subject import Section, add_count, add_names, environment, log, markdown_table
-from gcwsnet import GCWSHasher, GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor, search
+from gcwsnet import GCWSHasher, GCWSNetClassifier, PGMMClassifier, PGMMRegressor, search
 from gcwsnet.estimators._pgmm import fit_calibration
 
-ROWS_OF_SEARCH = 1000
 ROWS_OF_MACHINE, HELD_OUT = 8000, 2500
 LARGE = {"covtype": (50_000, 20_000), "krkopt": (25_000, 3_000)}
 """Training rows and test rows of the tables on which ridge on codes is measured."""
 STEPS = 40
-PARTS = ("alpha", "guided", "hashed")
+PARTS = ("alpha", "hashed")
 
 
 def scores_of(model: Any, task: Task, split: Split) -> dict[str, float]:
@@ -58,48 +53,6 @@ def alpha_rows(most_rows: int) -> list[list[str]]:
         cells = [f"{cell.alpha:g}" for cell in last] + [f"{more:.2f}%"]
         found.append([one.name, f"{len(split.y_train):,}", *cells])
     return found
-
-
-def guided(one: SuiteDataset) -> tuple[dict[str, float], str]:
-    """Return the scores of a net whose preprocessing and p are those of a kernel machine, and what these are."""
-    split = one.load(0)
-    classes = one.task == "classification"
-    rows = np.random.default_rng(0).permutation(len(split.y_train))[:ROWS_OF_SEARCH]
-    machine = (PGMMClassifier if classes else PGMMRegressor)(random_state=0)
-    found = machine.fit(split.X_train[rows], split.y_train[rows]).selection_[-1]
-    net: Any = GCWSNetClassifier if classes else GCWSNetRegressor
-    model = net(random_state=0, scale=found.scale, p=found.p, relevance=found.relevance)
-    return scores_of(model.fit(split.X_train, split.y_train), one.task, split), f"{found.scale} {found.p:g}"
-
-
-def guided_tables(own: dict[Key, Run], most_rows: int) -> list[str]:
-    """Return tables of nets that search by themselves, and of nets that are guided."""
-    lines = []
-    for task, measures in (("classification", ("accuracy", "log_loss")), ("regression", ("r2",))):
-        rows, differences = [], []
-        for one in select(["tables"]):
-            run = own.get(Key("learners", one.name, "GCWSNet", 0))
-            if one.task != task or run is None or not run.scores or run.rows > most_rows:
-                continue
-            log(one.name)
-            scores, choice = guided(one)
-            pairs = [(run.scores[measure], scores[measure]) for measure in measures]
-            digits = [1 if measure == "accuracy" else 3 for measure in measures]
-            cells = [f"{value:.{d}f}" for pair, d in zip(pairs, digits, strict=True) for value in pair]
-            rows.append([one.name, run.chosen, choice, *cells])
-            differences.append([after - before for before, after in pairs])
-        if not rows:
-            continue
-        heads = [head for m in measures for head in (m.replace("_", " ").replace("r2", "R2"), "guided")]
-        lines += ["", markdown_table(["table", "own choice", "guided choice", *heads], rows, "lll"), ""]
-        for measure, difference in zip(measures, np.transpose(differences), strict=True):
-            better = int((difference < 0).sum() if measure == "log_loss" else (difference > 0).sum())
-            name = measure.replace("_", " ").replace("r2", "R2")
-            lines.append(
-                f"{name}: guided nets are better on {better} of {len(rows)} tables, mean difference "
-                f"{difference.mean():+.3f}."
-            )
-    return lines
 
 
 def ridge_on_codes(F: Any, Y: NDArray[np.float32], alpha: float) -> NDArray[np.float32]:
@@ -182,7 +135,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     add_names(parser, "--parts", PARTS, "only these parts")
     add_count(parser, "--most-rows", 10_000, "the most training rows of a table")
-    parser.add_argument("--results", type=Path, default=Path("build/accuracy"), help="the folder of the suite's runs")
 
 
 def run(options: argparse.Namespace) -> Section:
@@ -192,10 +144,6 @@ def run(options: argparse.Namespace) -> Section:
     if "alpha" in parts:
         head = ["table", "rows", "alpha of 3,000", "alpha of all", "more squared error"]
         lines += ["", "Alpha from a part of the rows:", "", markdown_table(head, alpha_rows(options.most_rows))]
-    if "guided" in parts:
-        own = {one.key: one for one in read_runs(options.results)}
-        lines += ["", "Nets that search by themselves, and nets that are guided:"]
-        lines += guided_tables(own, options.most_rows)
     if "hashed" in parts:
         head = ["rows", "model", "accuracy", "log loss", "processor, s"]
         table = markdown_table(head, [row for name in LARGE for row in hashed_rows(name)], "ll")

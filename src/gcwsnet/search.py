@@ -23,7 +23,7 @@ from gcwsnet._memory import require_memory
 from gcwsnet._validation import Matrix, as_floats, without_nan
 from gcwsnet.kernels._exact import kernel_of_checked
 from gcwsnet.kernels._ridge import Ridge, fit_ridge, predict_left_out
-from gcwsnet.net._settings import TrainingSettings
+from gcwsnet.net._settings import EPOCHS, TrainingSettings
 from gcwsnet.net._targets import LabelIndicators, Labels, Targets
 from gcwsnet.net._trainer import Plan, Trainer
 from gcwsnet.tables._batch import Batch, shuffled_epochs
@@ -51,8 +51,9 @@ MAX_COMPARED_COLUMNS = 64
 ALPHA_OF_CODES = 0.3
 """The regularisation in the search for nets. The share of equal codes is the kernel with noise, so that differences of
 similarity which only a kernel machine with little regularisation can use are lost to nets."""
-FEW_ROWS, MAX_ROWS_OF_A_TEMPERATURE = 1000, 20_000
-LAST_TRAINING_ROWS, LAST_VALIDATION_ROWS = 4000, 1000
+MIN_ROWS_OF_NETS, MAX_ROWS_OF_A_TEMPERATURE = 1000, 20_000
+MAX_TRAINING_ROWS, MAX_VALIDATION_ROWS = 3000, 1000
+"""Of the nets that are compared."""
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 MAX_ROWS_OF_ALL_ALPHAS, ROWS_FOR_ALPHA = 4000, 3000
 """Where there are more rows than the first number, alpha is chosen by as many as the second."""
@@ -128,7 +129,7 @@ class Point(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """The rows of both stages of a search, the points from which powers are searched, and the points of stage two."""
+    """The rows of two stages of a search, the points from which powers are searched, and the best that are kept."""
 
     first_rows: int
     second_rows: int
@@ -136,7 +137,7 @@ class Effort(NamedTuple):
     n_kept: int
 
 
-EFFORTS = {"fast": Effort(300, 600, 1, 3), "thorough": Effort(600, 1500, 8, 8)}
+EFFORTS = {"fast": Effort(300, 600, 1, 2), "thorough": Effort(600, 1500, 8, 8)}
 EFFORT_OF_KERNEL_MACHINES = Effort(500, 1000, 2, 3)
 
 
@@ -267,36 +268,31 @@ class KernelSearch:
     Parameters
     ----------
     problem : Problem
+    fits : PreprocessingFit
+        What preprocessings are learned from.
     alphas : sequence of float
         The regularisations to choose from.
     threads : int
-    levels : array of int64, optional
-        The columns of categorical integers, see `PreprocessingFit`.
     """
 
-    def __init__(
-        self, problem: Problem, alphas: Sequence[float], threads: int, levels: NDArray[np.int64] | None = None
-    ) -> None:
-        self.problem, self.alphas, self.threads = problem, alphas, threads
+    def __init__(self, problem: Problem, fits: PreprocessingFit, alphas: Sequence[float], threads: int) -> None:
+        self.problem, self.fits, self.alphas, self.threads = problem, fits, alphas, threads
         self.candidates: list[Candidate] = []
         self.likely_alpha = 0.3 if 0.3 in alphas else alphas[0]
-        some = problem.last(MAX_FITTED_ROWS)
-        self._preprocessings = PreprocessingFit(some.X, some.target, problem.numeric, levels)
         self._prepared: tuple[Any, Matrix] = (None, np.empty((0, 0)))
 
-    def best_points(self, points: Sequence[Point], effort: Effort, *, open_powers: bool) -> dict[Point, Floats]:
-        """Return the losses of the best points in the last of two stages, and of the first point and that of codes."""
-        n = self.problem.n_rows
+    def best_points(self, points: Sequence[Point], effort: Effort, p: float | str) -> dict[Point, Floats]:
+        """Return the losses of the best points in the last stage, and of the first point and that of codes."""
         by_loss: dict[Point, Floats] = {}
 
         def loss(point: Point) -> float:
             by_loss[point] = self.losses("first", effort.first_rows, point)
             return float(by_loss[point].mean())
 
-        best = best_points(points, loss, n_starts=effort.n_starts, open_powers=open_powers)[: effort.n_kept]
-        kept = [points[0], *best, *(point for point in points if point.recipe.scale == "codes")]
-        if n > effort.first_rows:
-            return {point: self.losses("second", effort.second_rows, point) for point in dict.fromkeys(kept)}
+        best = best_points(points, loss, n_starts=effort.n_starts, open_powers=p == "auto")[: effort.n_kept]
+        kept = dict.fromkeys([points[0], *best, *(point for point in points if point.recipe.scale == "codes")])
+        if effort.second_rows and self.problem.n_rows > effort.first_rows:
+            return {point: self.losses("second", effort.second_rows, point) for point in kept}
         return {point: by_loss[point] for point in kept}
 
     def losses(self, stage: str, n_rows: int, point: Point) -> Floats:
@@ -363,7 +359,7 @@ class KernelSearch:
         require_memory(8 * n * n, f"the kernel matrix of {n} rows", "give fewer rows, or use a GCWSNet")
         key = n, point.recipe
         if self._prepared[0] != key:  # points of one recipe follow each other
-            rows = self._preprocessings.fit(point.recipe).transform(problem.X)
+            rows = self.fits.fit(point.recipe).transform(problem.X)
             self._prepared = key, without_nan(as_floats(rows))
         rows = self._prepared[1]
         return kernel_of_checked(rows, rows, p=point.p, threads=self.threads)
@@ -382,11 +378,12 @@ class KernelFit(NamedTuple):
 def fit_kernel_machine(problem: Problem, settings: CoderSettings, alpha: float | str, threads: int) -> KernelFit:
     """Return the kernel machine that suits rows, with what is "auto" chosen by the search."""
     alphas = ALPHAS if alpha == "auto" else (float(alpha) / float(problem.weight.mean()),)
-    search = KernelSearch(problem, alphas, threads)
+    some = problem.last(MAX_FITTED_ROWS)
+    search = KernelSearch(problem, PreprocessingFit(some.X, some.target, some.numeric), alphas, threads)
     points = open_points(settings, problem.X, problem.numeric)
     point = points[0]
     if len(points) > 1 or settings.p == "auto":
-        losses = search.best_points(points, EFFORT_OF_KERNEL_MACHINES, open_powers=settings.p == "auto")
+        losses = search.best_points(points, EFFORT_OF_KERNEL_MACHINES, settings.p)
         point = min(losses, key=lambda point: losses[point].mean())
     n = problem.n_rows
     if n > MAX_ROWS_OF_ALL_ALPHAS:
@@ -497,45 +494,120 @@ def fit_coder(
         X = without_nan(as_floats(X))
     if not sparse.issparse(X):
         numeric = None
-    target = None if score is None else score.target
     point, candidates = open_points(settings, X, numeric)[0], list[Candidate]()
-    drawn = random_order(seed, SELECTION_ROWS, X.shape[0])
-    is_searched = score is not None and settings.search != "off"
-    if score is not None and is_searched:
-        point, candidates = best_point(X, settings, drawn, score, numeric)
+    if score is not None and settings.search != "off":
+        search = _NetSearch(X, settings, seed, score, numeric)
+        point, candidates = search.best_point(), search.candidates
+        for one in candidates:
+            logger.debug("%s", describe(one))
+    target = None if score is None else score.target
     preprocessing = fit_preprocessing(X, point.recipe, target, numeric)
-    coder = Coder(settings, seed, X.shape[1], preprocessing, point.p, ensemble * settings.n_hashes, schema)
-    if score is not None and is_searched and has_last_stage(X.shape[0], score.epochs):
-        candidates += last_stage(X, drawn, coder, score)
-    elif candidates:
-        candidates = with_chosen(candidates, point)
-    for one in candidates:
-        logger.debug("%s", describe(one))
-    return coder, candidates
+    return Coder(settings, seed, X.shape[1], preprocessing, point.p, ensemble * settings.n_hashes, schema), candidates
 
 
-def best_point(
-    X: Matrix, settings: CoderSettings, drawn: Rows, score: NetScore, numeric: NDArray[np.bool_] | None
-) -> tuple[Point, list[Candidate]]:
-    """Return the best preprocessing and power, and what was compared; the default unless another is clearly better.
+class _NetSearch:
+    """A search for nets: its rows, and the candidates that were compared so far."""
 
-    `drawn` are the numbers of all rows in the order in which they are drawn.
-    """
-    levels = _levels(X, score.target, numeric)
-    points = open_points(settings, X, numeric, has_codes=len(levels) > 0)
-    if len(drawn) < MIN_ROWS or (len(points) == 1 and settings.p != "auto"):
-        return points[0], []
-    some = drawn[:MAX_FITTED_ROWS]
-    target = score.target[some]
-    columns = columns_to_learn(target, score.targets)
-    if columns.shape[1] > MAX_COMPARED_COLUMNS:
-        columns = columns[:, np.argsort(-columns.var(axis=0), kind="stable")[:MAX_COMPARED_COLUMNS]]
-    weight = np.ones(len(some)) if score.weight is None else score.weight[some].astype(np.float64)
-    problem = Problem(X[some], target, columns, weight, numeric)
-    search = KernelSearch(problem, (ALPHA_OF_CODES,), score.n_jobs, levels)
-    losses = search.best_points(points, EFFORTS[settings.search], open_powers=settings.p == "auto")
-    best = min(losses, key=lambda point: losses[point].mean())
-    return (best if clearly_better(losses[best], losses[points[0]]) else points[0]), search.candidates
+    def __init__(
+        self, X: Matrix, settings: CoderSettings, seed: int, score: NetScore, numeric: NDArray[np.bool_] | None
+    ) -> None:
+        self.X, self.settings, self.seed, self.score, self.numeric = X, settings, seed, score, numeric
+        self.candidates: list[Candidate] = []
+        drawn = random_order(seed, SELECTION_ROWS, X.shape[0])
+        self.drawn = drawn[:MAX_FITTED_ROWS]
+        n = len(drawn)
+        n_held_out = n // 3 if n < MIN_ROWS_OF_NETS else min(MAX_VALIDATION_ROWS, n // 5)
+        self.held_out, self.training = np.split(drawn[: n_held_out + MAX_TRAINING_ROWS], [n_held_out])
+        self.levels = _levels(X, score.target, numeric)
+        self.fits = PreprocessingFit(X[self.drawn], score.target[self.drawn], numeric, self.levels)
+
+    def best_point(self) -> Point:
+        """Return the best preprocessing and power, and note the candidates; the epochs are those of the chosen one.
+
+        Few rows say more when each of them is left out in turn, so that nets compare only where there are more.
+        """
+        settings, score, n = self.settings, self.score, self.X.shape[0]
+        points = open_points(settings, self.X, self.numeric, has_codes=len(self.levels) > 0)
+        point, default = points[0], points[0]
+        has_nets = n >= MIN_ROWS_OF_NETS and len(score.given_epochs) > 0
+        if n >= MIN_ROWS and (len(points) > 1 or settings.p == "auto"):
+            search = KernelSearch(self._problem(), self.fits, (ALPHA_OF_CODES,), score.n_jobs)
+            effort = EFFORTS[settings.search]
+            best = search.best_points(points, effort._replace(second_rows=0) if has_nets else effort, settings.p)
+            self.candidates = search.candidates
+            if has_nets:
+                point = self.best_by_nets([default, *best])
+            else:
+                point = min(best, key=lambda one: best[one].mean())
+                point = point if clearly_better(best[point], best[default]) else default
+        if has_last_stage(n, score.epochs):
+            self.choose_epochs(point)
+        elif self.candidates:
+            settings_of = vars(point.recipe) | {"p": point.p}
+            self._mark(max(i for i, one in enumerate(self.candidates) if settings_of.items() <= vars(one).items()))
+        return point
+
+    def best_by_nets(self, points: Sequence[Point]) -> Point:
+        """Return the point whose net has the least loss."""
+        score = replace(self.score, settings=self.score.settings.for_comparison())
+        same = score.settings.hidden == self.score.settings.hidden and self.score.given_epochs[0] == EPOCHS[0]
+        losses = {
+            point: self.outcome("last" if same else "second", point, EPOCHS[0], score).losses.mean()
+            for point in dict.fromkeys(points)
+        }
+        return min(losses, key=losses.__getitem__)
+
+    def choose_epochs(self, point: Point) -> None:
+        """Choose the number of epochs, and with it the temperature.
+
+        Fewer epochs must have a clearly lower loss, and must not have a lower accuracy. The fast search looks at still
+        fewer only if that was so.
+        """
+        best, chosen = None, 0
+        for epochs in self.score.epochs:
+            key = vars(point.recipe) | {"p": point.p, "epochs": epochs, "stage": "last"}
+            known = [i for i, one in enumerate(self.candidates) if key.items() <= vars(one).items()]
+            if known and len(self.score.epochs) == 1:
+                self._mark(known[0])
+                return
+            found = self.outcome("last", point, epochs, self.score)
+            if best is None or (clearly_better(found.losses, best.losses) and found.accuracy >= best.accuracy):
+                best, chosen = found, len(self.candidates) - 1
+        self._mark(chosen)
+
+    def outcome(self, stage: str, point: Point, epochs: int, score: NetScore) -> Outcome:
+        """Return how a net does on held-out rows, and note the candidate."""
+        start = time.perf_counter()
+        preprocessing = self.fits.fit(point.recipe)
+        coder = Coder(self.settings, self.seed, self.X.shape[1], preprocessing, point.p, self.settings.n_hashes)
+        codes, held_out = (coder.codes(self.X[rows], n_jobs=score.n_jobs) for rows in (self.training, self.held_out))
+        outputs = score.outputs(codes, self.training, held_out, code_bits=coder.code_bits, epochs=epochs)
+        found = score.outcome(outputs, self.held_out)
+        self.candidates.append(
+            Candidate(
+                stage,
+                **vars(point.recipe),
+                p=point.p,
+                epochs=epochs,
+                loss=float(found.losses.mean()),
+                error=_standard_error(found.losses),
+                accuracy=found.accuracy,
+                temperature=found.temperature,
+                seconds=time.perf_counter() - start,
+            )
+        )
+        return found
+
+    def _problem(self) -> Problem:
+        score, rows = self.score, self.drawn
+        columns = columns_to_learn(score.target[rows], score.targets)
+        if columns.shape[1] > MAX_COMPARED_COLUMNS:
+            columns = columns[:, np.argsort(-columns.var(axis=0), kind="stable")[:MAX_COMPARED_COLUMNS]]
+        weight = np.ones(len(rows)) if score.weight is None else score.weight[rows].astype(np.float64)
+        return Problem(self.X[rows], score.target[rows], columns, weight, self.numeric)
+
+    def _mark(self, chosen: int) -> None:
+        self.candidates[chosen] = replace(self.candidates[chosen], chosen=True)
 
 
 def _levels(X: Matrix, target: NDArray[Any], numeric: NDArray[np.bool_] | None) -> NDArray[np.int64]:
@@ -548,13 +620,6 @@ def _levels(X: Matrix, target: NDArray[Any], numeric: NDArray[np.bool_] | None) 
     return categorical_columns(X, target) if X.shape[1] <= MAX_LOCAL_COLUMNS else none
 
 
-def with_chosen(candidates: Sequence[Candidate], point: Point) -> list[Candidate]:
-    """Return the candidates with the latest one of a point marked as chosen."""
-    settings = vars(point.recipe) | {"p": point.p}
-    chosen = max(i for i, one in enumerate(candidates) if settings.items() <= vars(one).items())
-    return [replace(one, chosen=i == chosen) for i, one in enumerate(candidates)]
-
-
 def has_last_stage(n: int, epochs: Sequence[int]) -> bool:
     """Return whether epochs are compared, or at least a temperature is found.
 
@@ -563,47 +628,6 @@ def has_last_stage(n: int, epochs: Sequence[int]) -> bool:
     if n < MIN_ROWS_OF_LAST_STAGE or not epochs:
         return False
     return len(epochs) > 1 or n <= MAX_ROWS_OF_A_TEMPERATURE
-
-
-def last_stage(X: Matrix, drawn: Rows, coder: Coder, score: NetScore) -> list[Candidate]:
-    """Return a candidate for each number of epochs, with its temperature; one of them is chosen.
-
-    Fewer epochs must have a clearly lower loss, and must not have a lower accuracy. The fast search looks at still
-    fewer only if that was so.
-    """
-    validation, training = np.split(drawn[: LAST_TRAINING_ROWS + LAST_VALIDATION_ROWS], [n_validation_rows(len(drawn))])
-    one_net = replace(coder, n_codes=coder.settings.n_hashes)
-    codes, held_out = (one_net.codes(X[rows], n_jobs=score.n_jobs) for rows in (training, validation))
-    candidates: list[Candidate] = []
-    best, chosen = None, 0
-    for epochs in score.epochs:
-        start = time.perf_counter()
-        outputs = score.outputs(codes, training, held_out, code_bits=coder.code_bits, epochs=epochs)
-        found = score.outcome(outputs, validation)
-        candidates.append(
-            Candidate(
-                "last",
-                **vars(coder.preprocessing.recipe),
-                p=coder.p,
-                epochs=epochs,
-                loss=float(found.losses.mean()),
-                error=_standard_error(found.losses),
-                accuracy=found.accuracy,
-                temperature=found.temperature,
-                seconds=time.perf_counter() - start,
-            )
-        )
-        if best is None or (clearly_better(found.losses, best.losses) and found.accuracy >= best.accuracy):
-            best, chosen = found, len(candidates) - 1
-        elif coder.settings.search == "fast":
-            break
-    candidates[chosen] = replace(candidates[chosen], chosen=True)
-    return candidates
-
-
-def n_validation_rows(n: int) -> int:
-    """Return how many of n rows are validation rows: a third of few, and a fifth of more."""
-    return n // 3 if n < FEW_ROWS else min(LAST_VALIDATION_ROWS, n // 5)
 
 
 def clearly_better(losses: Floats, than: Floats) -> bool:

@@ -95,7 +95,7 @@ def test_what_is_given_is_not_chosen(three_classes: Rows) -> None:
     assert [(one.stage, one.epochs) for one in fixed.selection_] == [("last", 2)]
     assert (fixed.p_, fixed.scaling_.scale, fixed.n_epochs_seen_) == (3.0, "minmax", 2)
     off = small(search="off").fit(X, y)
-    assert (off.p_, off.scaling_.scale, off.selection_, off.n_epochs_seen_) == (1.0, "numeric", [], 8)
+    assert (off.p_, off.scaling_.scale, off.selection_, off.n_epochs_seen_) == (1.0, "numeric", [], 5)
     assert off.trainer_.targets.temperature == 1
 
 
@@ -200,7 +200,7 @@ def test_verbose_shows_the_candidates(
     with caplog.at_level(logging.INFO, logger="gcwsnet"):
         small(**given).fit(X, y)
     assert any(
-        line.startswith("first stage: scale numeric, relevance 0, p 1, epochs 4: loss ") for line in caplog.messages
+        line.startswith("first stage: scale numeric, relevance 0, p 1, alpha 0.3: loss ") for line in caplog.messages
     )
     assert sum(line.endswith(", chosen") for line in caplog.messages) == 1
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -30,7 +30,7 @@ def test_schedules_are_one_at_first_and_fall_to_zero_but_for_the_constant_one() 
 @pytest.mark.parametrize(
     ("settings", "n_steps", "rate"),
     [
-        ({}, 3000, 5e-3),
+        ({}, 3000, 7e-3),
         ({}, 3001, 3e-3),
         ({}, math.inf, 3e-3),
         ({"hidden": ()}, 10, 1e-2),
@@ -42,18 +42,15 @@ def test_the_first_rate_follows_from_the_number_of_steps(settings: dict[str, Any
 
 
 def test_more_hashes_than_256_have_a_smaller_rate() -> None:
-    assert [TrainingSettings().rate(10, k) for k in (64, 256, 1024)] == [5e-3, 5e-3, 2.5e-3]
+    assert [TrainingSettings().rate(10, k) for k in (64, 256, 1024)] == [7e-3, 7e-3, 3.5e-3]
     assert TrainingSettings(learning_rate=0.25).rate(10, 1024) == 0.25
 
 
 def test_all_epochs_together_have_at_most_160_000_rows() -> None:
     settings = TrainingSettings()
-    assert [settings.epochs_to_compare(n) for n in (1, 20_000, 20_001, 53_333, 53_334)] == [
-        *[(8, 3, 1)] * 2,
-        *[(3, 1)] * 2,
-        (1,),
-    ]
-    assert [settings.n_epochs(n) for n in (1, 20_001, 10**9)] == [8, 3, 1]
+    compared = [settings.epochs_to_compare(n) for n in (1, 32_000, 32_001, 53_333, 53_334)]
+    assert compared == [(5,), (5,), (3,), (3,), (1,)]
+    assert [settings.n_epochs(n) for n in (1, 32_001, 10**9)] == [5, 3, 1]
     assert settings.epochs_to_compare(10**9, thorough=True) == (20, 8, 3, 1)
     given = TrainingSettings(epochs=7)
     assert (given.n_epochs(1), given.epochs_to_compare(10**9), given.epochs_to_compare(1, thorough=True)) == (
@@ -61,6 +58,11 @@ def test_all_epochs_together_have_at_most_160_000_rows() -> None:
         (7,),
         (7,),
     )
+
+
+def test_nets_that_are_compared_have_at_most_the_layers_of_a_member() -> None:
+    for given, compared in (((200, 30), (48, 30)), ((16,), (16,)), ((), ())):
+        assert TrainingSettings(hidden=given).for_comparison().layers() == compared
 
 
 @pytest.mark.parametrize(("n_outputs", "hidden"), [(1, (64,)), (2, (64,)), (3, (200,))])

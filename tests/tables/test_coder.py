@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import pickle
 from dataclasses import FrozenInstanceError
 from typing import Any
@@ -100,3 +101,17 @@ def test_without_a_score_auto_is_numeric_and_1() -> None:
 def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         CoderSettings(**settings).check()
+
+
+@pytest.mark.parametrize(
+    ("given", "n_rows", "bits"),
+    [
+        ({}, 10_000, 4),
+        ({}, 10_001, 6),
+        ({}, math.inf, 8),
+        ({"encoding": "lowbits", "t_bits": 0}, 100, 8),
+    ],
+)
+def test_automatic_bits_follow_from_the_number_of_rows(given: dict[str, Any], n_rows: float, bits: int) -> None:
+    assert CoderSettings(bits="auto", **given).for_rows(n_rows).bits == bits
+    assert CoderSettings(bits=7, **given).for_rows(n_rows).bits == 7

@@ -74,7 +74,7 @@ def hash_command(
         "rows": sum(one.rows for one in hashed),
         "files": len(hashed),
         "n_hashes": hashing.n_hashes,
-        "bits": hashing.bits,
+        "bits": file_coder.coder.settings.bits,
         "scale": file_coder.coder.scale,
         "p": file_coder.coder.p,
     }

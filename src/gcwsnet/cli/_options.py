@@ -208,7 +208,14 @@ class HashOptions:
     """How rows become codes, as the parameters of the estimators with these names."""
 
     n_hashes: NHashes = 256
-    bits: Bits = 8
+    bits: Annotated[
+        Any,
+        _hashing(
+            metavar="NUMBER|auto",
+            parser=number_or("auto", int),
+            help="b, the bits of a code. auto: 4, 6 above 10,000 rows, or 8 for a stream.",
+        ),
+    ] = "auto"
     p: Annotated[
         Any, _hashing(metavar="NUMBER|auto", parser=number_or("auto", float), help="The power of the pGMM kernel.")
     ] = "auto"

@@ -173,7 +173,8 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
                 self._begin(rows, beginning, training_settings, rows.n_rows)
             else:
                 fitted = self.trainer_.settings
-                self.trainer_.net.settings = replace(training_settings, hidden=fitted.hidden, ensemble=fitted.ensemble)
+                kept = {name: getattr(fitted, name) for name in ("hidden", "ensemble")}
+                self.trainer_.net.settings = replace(training_settings.for_rows(rows.n_rows), **kept)
             encoded = [Batch(self._codes(held.X), targets.encode(held.y)) for held in held_out]
             plan = Plan(
                 self._n_epochs(self.trainer_.settings, rows.n_rows),
@@ -242,6 +243,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
                 targets = self._targets_of(rows.y) if targets is None else targets
                 targets.encode(rows.y)  # an error before anything changes
                 self._stream = WarmUp(self._warm_up_rows())
+                coder_settings = coder_settings.for_rows(math.inf)
                 self._warm_up(rows, Beginning(targets, coder_settings, schema, draw_seed(self.random_state)))
             else:
                 target = self._meet_targets(rows.y)
@@ -349,6 +351,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         of epochs, too, unless early stopping does.
         """
         thorough = beginning.settings.search == "thorough"
+        beginning = beginning._replace(settings=beginning.settings.for_rows(n_rows))
         epochs = () if self.early_stopping else settings.epochs_to_compare(n_rows, thorough=thorough)
         settings = settings.for_rows(n_rows, beginning.targets.n_outputs)
         self.coder_, self.selection_ = self._fit_coder(rows, beginning, settings, epochs)
@@ -573,7 +576,7 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
     scalings "quantile", "idf" and "tfidf" use functions of libraries, whose last bit may differ between machines.)
 
     The paper's practice, one net in one pass over the rows, is
-    ``GCWSNetClassifier(epochs=1, hidden=(200,), search="off")``.
+    ``GCWSNetClassifier(bits=8, epochs=1, hidden=(200,), search="off")``.
 
     X is an array, a CSR matrix, or a frame of pandas, polars or Arrow with columns of numbers, booleans, text,
     categories, dates and missing values, which are found by their names. ``docs/tables.md`` has the rules.
@@ -582,9 +585,10 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
     ----------
     n_hashes : int, default=256
         k, the codes of a row. More are more accurate, and time and memory grow with them.
-    bits : int, default=8
-        b, the bits of a code. The table of the first layer has 2**b k rows: fewer bits make it smaller and the net
-        less accurate.
+    bits : int or "auto", default="auto"
+        b, the bits of a code. The table of the first layer has 2**b k rows: fewer bits make it smaller and, where rows
+        are many, the net less accurate. "auto" is 4 for at most 10,000 rows, 6 for more, and 8 for streams and with
+        ``encoding="lowbits"``. ``coder_.settings.bits`` are those in use. The paper's are 8.
     t_bits : "all" or int from 0 to 8, default="all"
         How much of t* is kept, see `GCWSHasher`. 0 with ``encoding="lowbits"`` is the paper's practice.
     p : float or "auto", default="auto"
@@ -607,11 +611,14 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         the variance of y that it explains by itself. 0 treats all columns alike, and so does "auto" without a search;
         with one it is 0, 0.5 or 1.
     search : {"fast", "thorough", "off"}, default="fast"
-        How long to look for what is "auto". Small nets are compared on held-out rows by their loss, in three stages
-        with fewer candidates and larger nets each: some dozen preprocessings and powers; the best three; and the
-        epochs for the best one. The default stays unless another is clearly better. It takes a second or two for
-        thousands of rows, and at most a third of the `fit` for very many. "thorough" compares more and takes several
-        times as long. Fewer than 200 rows are not enough to search for a preprocessing, fewer than 30 for anything.
+        How long to look for what is "auto". First some dozen preprocessings and powers are compared on 300 rows by the
+        exact kernel, each row predicted without itself. Where there are at least 1,000 rows, small nets on at most
+        3,000 of them then compare the default and the two best, and else the kernel does on up to 600 rows; the
+        default stays then unless another is clearly better. A net that is held against the rows it has not seen says
+        how sure of itself it may be. All this is about half of the time of a `fit` on a few thousand rows, and
+        little of it for very many. "thorough" compares more, numbers of epochs too, and takes several times as long.
+        "off" takes the defaults. Fewer than 100 rows are not enough to search for a preprocessing, fewer than 30 for
+        anything.
     hidden : int, sequence of int or "auto", default="auto"
         Units of the hidden layers, or of the one there is; ``()`` is a linear model on the codes, which is faster and
         less accurate. "auto" is 48 for each net of an ensemble, 64 for a net with one or two outputs, as of two
@@ -623,13 +630,13 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
     reduction : int, "8bit" or None, default=None
         m: the table is m times smaller, by count-sketch. Some accuracy is lost, little up to 16. None is no reduction.
     epochs : int or "auto", default="auto"
-        How often `fit` goes over the rows. "auto" selects 8 times, 3 times or once for at most 20,000 rows, 3 times or
-        once for at most 53,000, and is once for more. Where labels are noisy, fewer are better.
+        How often `fit` goes over the rows. "auto" is 5 times for at most 32,000 rows, 3 times for at most 53,000, and
+        once for more; with ``search="thorough"`` it is selected among 20, 8, 3 and 1.
     batch_size : int or "auto", default="auto"
         Rows of a step. More are faster and learn less from few rows. "auto" is 128 for a `fit` over at least 200,000
         rows, all epochs together, 32 for others, and 16 for streams.
     learning_rate : float or "auto", default="auto"
-        The learning rate of Adam at the beginning. "auto" is 0.005 for a `fit` of at most 3,000 steps and 0.003 for
+        The learning rate of Adam at the beginning. "auto" is 0.007 for a `fit` of at most 3,000 steps and 0.003 for
         longer ones, with more than 256 hashes times the root of 256 / k. For streams it is 0.003, with more than 64
         hashes times the root of 64 / k. Without hidden layers it is 0.01. The paper's is 0.001.
     class_weight : dict, "balanced" or None, default=None
@@ -644,9 +651,9 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
     betas : pair of float, default=(0.0, 0.999)
         Adam's. With a first one of 0 there is no momentum: one pass then gives a better net, and a third of the memory
         and of the time of a step is saved. The paper has Adam's defaults, (0.9, 0.999).
-    weight_decay : float, default=0.0
-        Decoupled, as in AdamW. A stream of millions of single rows needs some, such as 0.001, or the weights grow and
-        the accuracy falls slowly.
+    weight_decay : float or "auto", default="auto"
+        Decoupled, as in AdamW. "auto" is 0.001 for streams, whose weights would grow on and on without it, and 0 for
+        `fit`.
     average : bool, default=True
         Whether predictions after `partial_fit` may be those of weights that are averaged over recent rows. Where a
         stream stays as it is, they are better than the last weights; which of the two predict is decided by their

@@ -109,7 +109,7 @@ def predict_left_out(K: Floats, targets: Floats, penalty: Floats) -> Floats:
     True
     """
     n, m = targets.shape
-    right = np.hstack([targets, np.ones((n, 1))])
+    right = np.ascontiguousarray(np.hstack([targets, np.ones((n, 1))]))
     diagonal, solved = np.empty(n), np.empty((m + 1, n))
     if not _core.solve_ridge(np.ascontiguousarray(K), penalty, right, diagonal, solved):
         raise np.linalg.LinAlgError("the kernel matrix is not positive definite; give a larger alpha")

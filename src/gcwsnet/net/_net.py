@@ -140,7 +140,7 @@ class Net:
                     outputs=outputs,
                     loss=self.targets.loss,
                     betas=self.settings.betas,
-                    weight_decay=self.settings.weight_decay,
+                    weight_decay=self.settings.decay(),
                     lazy=self.settings.optimizer == "lazy",
                     n_threads=threads,
                 )

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from gcwsnet._validation import check_choice, check_integer, check_number
 
-RATE_OF_FEW_STEPS, RATE_OF_MANY_STEPS, RATE_WITHOUT_HIDDEN_LAYERS = 5e-3, 3e-3, 1e-2
+RATE_OF_FEW_STEPS, RATE_OF_MANY_STEPS, RATE_WITHOUT_HIDDEN_LAYERS = 7e-3, 3e-3, 1e-2
 
 FEW_STEPS = 3000
 
 HASHES_OF_THE_RATE_OF_A_STREAM = 64
 
-EPOCHS, THOROUGH_EPOCHS = (8, 3, 1), (20, 8, 3, 1)
+EPOCHS, THOROUGH_EPOCHS = (5, 3, 1), (20, 8, 3, 1)
 
 MAX_ROWS_OF_ALL_EPOCHS = 160_000
 
@@ -30,7 +30,7 @@ LAYERS_FOR_FEW_OUTPUTS, FEW_OUTPUTS = (64,), 2
 
 BATCH, BATCH_OF_MANY_ROWS, MANY_ROWS = 32, 128, 200_000
 
-BATCH_OF_A_STREAM = 16
+BATCH_OF_A_STREAM, DECAY_OF_A_STREAM = 16, 1e-3
 
 OPTIMIZERS = ("lazy", "adam")
 
@@ -72,13 +72,15 @@ class TrainingParameters:
     schedule: str = "linear"
     optimizer: str = "lazy"
     betas: tuple[float, float] = (0.0, 0.999)
-    weight_decay: float = 0.0
+    weight_decay: float | Literal["auto"] = "auto"
     average: bool = True
 
 
 @dataclass(kw_only=True)
 class TrainingSettings(TrainingParameters):
     """What was asked of a net and its training when it was fitted; `hidden` is a tuple or "auto"."""
+
+    weight_decay: float | Literal["auto"] = 0.0
 
     def check(self) -> None:
         """Raise an error for a setting that makes no sense."""
@@ -100,21 +102,29 @@ class TrainingSettings(TrainingParameters):
             raise ValueError(f"betas must be two numbers, got betas={self.betas!r}")
         for beta in self.betas:
             check_number("betas", beta, 0.0, math.nextafter(1.0, 0.0))
-        check_number("weight_decay", self.weight_decay, 0.0, 1e6)
+        if self.weight_decay != "auto":
+            check_number("weight_decay", self.weight_decay, 0.0, 1e6)
 
     def for_rows(self, n_rows: float, n_outputs: float = math.inf) -> TrainingSettings:
-        """Return the settings with the ensemble and the hidden layers that suit `n_rows` rows; infinity for a stream.
+        """Return the settings with the nets and the weight decay that suit `n_rows` rows; infinity for a stream.
 
         Where rows are few, four small nets are better than a large one of about the same size. A net with one or two
-        outputs is as accurate with few hidden units, and learns in half the time.
+        outputs is as accurate with few hidden units, and learns in half the time. Weights of a stream would grow on and
+        on without decay.
         """
-        ensemble, hidden = self.ensemble, self.hidden
+        ensemble, hidden, decay = self.ensemble, self.hidden, self.weight_decay
         if ensemble == "auto":
             ensemble = MEMBERS_FOR_FEW_ROWS if hidden == "auto" and n_rows <= FEW_ROWS else 1
         if hidden == "auto":
             of_one = LAYERS_OF_ONE_NET if n_outputs > FEW_OUTPUTS else LAYERS_FOR_FEW_OUTPUTS
             hidden = of_one if ensemble == 1 else LAYERS_OF_A_MEMBER
-        return replace(self, ensemble=ensemble, hidden=hidden)
+        if decay == "auto":
+            decay = DECAY_OF_A_STREAM if n_rows == math.inf else 0.0
+        return replace(self, ensemble=ensemble, hidden=hidden, weight_decay=decay)
+
+    def for_comparison(self) -> TrainingSettings:
+        """Return the settings of a net that is compared with others: no larger than a net of an ensemble."""
+        return replace(self, hidden=tuple(min(units, *LAYERS_OF_A_MEMBER) for units in self.layers()))
 
     def layers(self) -> tuple[int, ...]:
         """Return the hidden layers of each net, which must be known."""
@@ -126,16 +136,20 @@ class TrainingSettings(TrainingParameters):
         """Return the number of nets, which must be known."""
         return 1 if self.ensemble == "auto" else int(self.ensemble)
 
+    def decay(self) -> float:
+        """Return the weight decay, which must be known."""
+        return 0.0 if self.weight_decay == "auto" else float(self.weight_decay)
+
     def epochs_to_compare(self, n_rows: int, *, thorough: bool = False) -> tuple[int, ...]:
         """Return the numbers of epochs that a search compares, the preferred one first; the given one if there is one.
 
-        More than one pass is for at most 160,000 rows, all epochs together.
+        Only a thorough search compares several. More than one pass is for at most 160,000 rows, all epochs together.
         """
         if self.epochs != "auto":
             return (int(self.epochs),)
         if thorough:
             return THOROUGH_EPOCHS
-        return tuple(epochs for epochs in EPOCHS if epochs == 1 or epochs * n_rows <= MAX_ROWS_OF_ALL_EPOCHS)
+        return (next(epochs for epochs in EPOCHS if epochs == 1 or epochs * n_rows <= MAX_ROWS_OF_ALL_EPOCHS),)
 
     def n_epochs(self, n_rows: int) -> int:
         """Return how often `n_rows` rows are learned from where nothing is searched for."""

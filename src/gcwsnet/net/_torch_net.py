@@ -91,7 +91,7 @@ class TorchNet(Net):
             for name, parameter in module.named_parameters():
                 parameter.copy_(torch.from_numpy(core.weights()[name]))
         module.to(self.device)
-        adam: dict[str, Any] = {"betas": settings.betas, "weight_decay": settings.weight_decay}
+        adam: dict[str, Any] = {"betas": settings.betas, "weight_decay": settings.decay()}
         optimizer: torch.optim.Optimizer = (
             LazyAdam(module.parameters(), **adam) if lazy else torch.optim.AdamW(module.parameters(), **adam)
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+import math
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -39,6 +40,8 @@ MISSING_WHEN_READ = {"auto": "nan", "error": None, "zero": "zero", "mean": "nan"
 
 ROWS_AT_ONCE = 8192
 
+BITS_FOR_FEW_ROWS, BITS_FOR_MANY_ROWS, FEW_ROWS = 4, 6, 10_000
+
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -47,7 +50,7 @@ class HashingParameters:
     """The parameters of preprocessing and hashing, with their defaults; `GCWSNetClassifier` describes them."""
 
     n_hashes: int = field(default=256, kw_only=False)
-    bits: int = 8
+    bits: int | Literal["auto"] = "auto"
     t_bits: int | Literal["all"] = "all"
     p: float | Literal["auto"] = "auto"
     scale: str | None = "auto"
@@ -59,7 +62,20 @@ class HashingParameters:
 
 @dataclass(kw_only=True)
 class CoderSettings(HashingParameters):
-    """What was asked of a coder when it was fitted."""
+    """What was asked of a coder when it was fitted; `bits` are a number then."""
+
+    bits: int | Literal["auto"] = 8
+
+    def for_rows(self, n_rows: float) -> CoderSettings:
+        """Return the settings with the bits that suit a net that learns from `n_rows` rows; infinity for a stream.
+
+        Where rows are few, small tables are as accurate as large ones, and learned in less time.
+        """
+        if self.bits != "auto":
+            return self
+        if n_rows == math.inf or self.encoding != "mixed":
+            return replace(self, bits=8)
+        return replace(self, bits=BITS_FOR_FEW_ROWS if n_rows <= FEW_ROWS else BITS_FOR_MANY_ROWS)
 
     def check(self) -> None:
         """Raise an error for a setting that the hasher does not check itself."""

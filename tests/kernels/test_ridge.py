@@ -1,0 +1,71 @@
+"""Regularised least squares: predictions for rows that are left out are those of fits without them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from gcwsnet import _core
+from gcwsnet.kernels._exact import pgmm_kernel
+from gcwsnet.kernels._ridge import fit_ridge, predict_left_out
+from tests.conftest import using_instruction_set
+
+
+def problem(n: int, m: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    rng = np.random.default_rng(n)
+    return pgmm_kernel(rng.normal(size=(n, 3))), rng.normal(size=(n, m)), rng.uniform(0.1, 2, n)
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 1), (7, 2), (16, 1), (17, 3), (40, 1)])
+def test_a_row_is_predicted_as_by_a_fit_without_it(n: int, m: int) -> None:
+    K, targets, penalty = problem(n, m)
+    left_out = predict_left_out(K, targets, penalty)
+    for row in range(n):
+        others = np.delete(np.arange(n), row)
+        fit = fit_ridge(K[np.ix_(others, others)], targets[others], penalty[others], 0)
+        np.testing.assert_allclose(left_out[row], K[row, others] @ fit.coefficients + fit.bias, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(("n", "m"), [(33, 1), (100, 4), (391, 2)])
+def test_predictions_of_the_native_core_and_of_lapack_are_alike(n: int, m: int) -> None:
+    K, targets, penalty = problem(n, m)
+    before = K.copy()
+    left_out = predict_left_out(K, targets, penalty)
+    np.testing.assert_array_equal(K, before)
+    np.testing.assert_allclose(left_out, fit_ridge(K, targets, penalty, n).left_out, rtol=1e-8, atol=1e-10)
+
+
+def test_left_out_rows_have_the_same_bits_on_every_instruction_set() -> None:
+    K, targets, penalty = problem(101, 3)
+    found = []
+    for name in _core.instruction_sets():
+        with using_instruction_set(name):
+            found.append(predict_left_out(K, targets, penalty))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+def test_a_matrix_that_is_not_positive_definite_is_an_error() -> None:
+    K = np.array([[1.0, 2.0], [2.0, 1.0]])
+    for wrong in (K, np.full((2, 2), np.nan)):
+        with pytest.raises(np.linalg.LinAlgError, match="give a larger alpha"):
+            predict_left_out(wrong, np.ones((2, 1)), np.full(2, 1e-3))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "penalty", "targets", "rule"),
+    [
+        (np.ones((3, 2)), np.ones(3), np.ones((3, 1)), "square"),
+        (np.ones((3, 3)), np.ones(2), np.ones((3, 1)), "penalty"),
+        (np.ones((3, 3)), np.ones(3), np.ones((2, 1)), "targets"),
+        (np.ones((3, 3), dtype=np.float32), np.ones(3), np.ones((3, 1)), "float64"),
+    ],
+)
+def test_the_native_core_checks_what_it_reads(kernel: Any, penalty: Any, targets: Any, rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        _core.solve_ridge(kernel, penalty, targets, np.empty(3), np.empty((1, 3)))
+    with pytest.raises(ValueError, match="one number per row"):
+        _core.solve_ridge(np.eye(3), np.ones(3), np.ones((3, 1)), np.empty(2), np.empty((1, 3)))
+    with pytest.raises(ValueError, match="targets x rows"):
+        _core.solve_ridge(np.eye(3), np.ones(3), np.ones((3, 1)), np.empty(3), np.empty((3, 1)).T[:, :2])
