@@ -151,21 +151,21 @@ void bind_kernels(nb::module_& m) {
       [](const Matrix& kernel, const Vector& penalty, const Matrix& targets, const OutArray& diagonal,
          const OutArray& solved) {
         const std::size_t n = kernel.shape(0), n_targets = targets.shape(1);
-        const RidgeProblem problem{contiguous<const double>(kernel, n, n, "the kernel must be float64, square, contiguous"),
-                                   contiguous<const double>(penalty, n, "there must be one float64 penalty per row"),
-                                   contiguous<const double>(targets, n, n_targets, "there must be targets for each row"),
-                                   n, n_targets};
+        const RidgeProblem problem{
+            contiguous<const double>(kernel, n, n, "the kernel must be float64, square, contiguous"),
+            contiguous<const double>(penalty, n, "there must be one float64 penalty per row"),
+            contiguous<const double>(targets, n, n_targets, "there must be targets for each row"), n, n_targets};
         double* of_diagonal = contiguous<double>(diagonal, n, "diagonal must be float64, one number per row");
         double* of_solved = contiguous<double>(solved, n_targets * n, "solved must be float64, targets x rows");
         bool is_definite = false;
-        without_gil([&](StopToken& stop_token) {
-          is_definite = solve_ridge(problem, of_diagonal, of_solved, stop_token);
-        });
+        without_gil(
+            [&](StopToken& stop_token) { is_definite = solve_ridge(problem, of_diagonal, of_solved, stop_token); });
         return is_definite;
       },
       "kernel"_a.noconvert(), "penalty"_a.noconvert(), "targets"_a.noconvert(), "diagonal"_a.noconvert(),
       "solved"_a.noconvert(),
-      "Write the diagonal of (K + penalty)^-1, and its product with the targets; return whether it is positive definite.");
+      "Write the diagonal of (K + penalty)^-1, and its product with the targets; return whether it is positive "
+      "definite.");
 }
 
 }  // namespace gcwsnet
