@@ -108,10 +108,11 @@ def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> 
     [
         ({}, 10_000, 4),
         ({}, 10_001, 6),
-        ({}, math.inf, 8),
+        ({}, math.inf, 6),
+        ({}, None, 8),
         ({"encoding": "lowbits", "t_bits": 0}, 100, 8),
     ],
 )
-def test_automatic_bits_follow_from_the_number_of_rows(given: dict[str, Any], n_rows: float, bits: int) -> None:
+def test_automatic_bits_follow_from_the_number_of_rows(given: dict[str, Any], n_rows: float | None, bits: int) -> None:
     assert CoderSettings(bits="auto", **given).for_rows(n_rows).bits == bits
     assert CoderSettings(bits=7, **given).for_rows(n_rows).bits == 7

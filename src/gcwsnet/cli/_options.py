@@ -213,7 +213,7 @@ class HashOptions:
         _hashing(
             metavar="NUMBER|auto",
             parser=number_or("auto", int),
-            help="b, the bits of a code. auto: 4, 6 above 10,000 rows, or 8 for a stream.",
+            help="b, the bits of a code. auto: 4, or 6 above 10,000 rows; 8 without labels.",
         ),
     ] = "auto"
     p: Annotated[

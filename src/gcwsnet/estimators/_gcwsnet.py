@@ -587,7 +587,7 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         k, the codes of a row. More are more accurate, and time and memory grow with them.
     bits : int or "auto", default="auto"
         b, the bits of a code. The table of the first layer has 2**b k rows: fewer bits make it smaller and, where rows
-        are many, the net less accurate. "auto" is 4 for at most 10,000 rows, 6 for more, and 8 for streams and with
+        are many, the net less accurate. "auto" is 4 for at most 10,000 rows, 6 for more and for streams, and 8 with
         ``encoding="lowbits"``. ``coder_.settings.bits`` are those in use. The paper's are 8.
     t_bits : "all" or int from 0 to 8, default="all"
         How much of t* is kept, see `GCWSHasher`. 0 with ``encoding="lowbits"`` is the paper's practice.

@@ -215,8 +215,8 @@ def _learn(
         schema = replace(schema, dense=True)
         rows = rows._replace(X=schema.rows(rows.X))
     given, seed = options.coder, options.seed
-    rows_of_net = math.inf if n_rows is None or label_type is None else n_rows
-    settings = given.settings if isinstance(given, Coder) else given.for_rows(rows_of_net)
+    of_net = None if label_type is None else math.inf if n_rows is None else n_rows
+    settings = given.settings if isinstance(given, Coder) else given.for_rows(of_net)
     check_finite(rows.X, nan_is_fine=settings.missing != "error")
     targets: Targets | None = None
     score = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -66,14 +65,15 @@ class CoderSettings(HashingParameters):
 
     bits: int | Literal["auto"] = 8
 
-    def for_rows(self, n_rows: float) -> CoderSettings:
-        """Return the settings with the bits that suit a net that learns from `n_rows` rows; infinity for a stream.
+    def for_rows(self, n_rows: float | None) -> CoderSettings:
+        """Return the settings with the bits that suit a net that learns from `n_rows` rows.
 
-        Where rows are few, small tables are as accurate as large ones, and learned in less time.
+        Where rows are few, small tables are as accurate as large ones, and learned in less time. A stream has
+        infinitely many rows. None is for codes that no net is known for.
         """
         if self.bits != "auto":
             return self
-        if n_rows == math.inf or self.encoding != "mixed":
+        if n_rows is None or self.encoding != "mixed":
             return replace(self, bits=8)
         return replace(self, bits=BITS_FOR_FEW_ROWS if n_rows <= FEW_ROWS else BITS_FOR_MANY_ROWS)
 
