@@ -51,9 +51,11 @@ MAX_COMPARED_COLUMNS = 64
 ALPHA_OF_CODES = 0.3
 """The regularisation in the search for nets. The share of equal codes is the kernel with noise, so that differences of
 similarity which only a kernel machine with little regularisation can use are lost to nets."""
-MIN_ROWS_OF_NETS, MAX_ROWS_OF_A_TEMPERATURE = 1000, 20_000
+MIN_ROWS_OF_NETS, MANY_ROWS = 1000, 10_000
 MAX_TRAINING_ROWS, MAX_VALIDATION_ROWS = 3000, 1000
 """Of the nets that are compared."""
+MAX_TRAINING_ROWS_OF_LAST_STAGE = 8000
+"""Where there are many rows, as many as a fourth of them."""
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 MAX_ROWS_OF_ALL_ALPHAS, ROWS_FOR_ALPHA = 4000, 3000
 """Where there are more rows than the first number, alpha is chosen by as many as the second."""
@@ -129,12 +131,16 @@ class Point(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """The rows of two stages of a search, the points from which powers are searched, and the best that are kept."""
+    """The rows of two stages of a search, the points from which powers are searched, and the best that are kept.
+
+    A scaling may need more rows than those to show what it is worth: so the best points of `n_scales` are kept too.
+    """
 
     first_rows: int
     second_rows: int
     n_starts: int
     n_kept: int
+    n_scales: int = 1
 
 
 EFFORTS = {"fast": Effort(300, 600, 1, 2), "thorough": Effort(600, 1500, 8, 8)}
@@ -289,8 +295,12 @@ class KernelSearch:
             by_loss[point] = self.losses("first", effort.first_rows, point)
             return float(by_loss[point].mean())
 
-        best = best_points(points, loss, n_starts=effort.n_starts, open_powers=p == "auto")[: effort.n_kept]
-        kept = dict.fromkeys([points[0], *best, *(point for point in points if point.recipe.scale == "codes")])
+        best = best_points(points, loss, n_starts=effort.n_starts, open_powers=p == "auto")
+        of_scales: dict[str | None, Point] = {}
+        for point in best:
+            of_scales.setdefault(point.recipe.scale, point)
+        codes = [point for point in points if point.recipe.scale == "codes"]
+        kept = dict.fromkeys([points[0], *best[: effort.n_kept], *[*of_scales.values()][: effort.n_scales], *codes])
         if effort.second_rows and self.problem.n_rows > effort.first_rows:
             return {point: self.losses("second", effort.second_rows, point) for point in kept}
         return {point: by_loss[point] for point in kept}
@@ -517,7 +527,8 @@ class _NetSearch:
         self.drawn = drawn[:MAX_FITTED_ROWS]
         n = len(drawn)
         n_held_out = n // 3 if n < MIN_ROWS_OF_NETS else min(MAX_VALIDATION_ROWS, n // 5)
-        self.held_out, self.training = np.split(drawn[: n_held_out + MAX_TRAINING_ROWS], [n_held_out])
+        n_last = min(max(MAX_TRAINING_ROWS, n // 4), MAX_TRAINING_ROWS_OF_LAST_STAGE)
+        self.held_out, self.training = np.split(drawn[: n_held_out + n_last], [n_held_out])
         self.levels = _levels(X, score.target, numeric)
         self.fits = PreprocessingFit(X[self.drawn], score.target[self.drawn], numeric, self.levels)
 
@@ -533,6 +544,8 @@ class _NetSearch:
         if n >= MIN_ROWS and (len(points) > 1 or settings.p == "auto"):
             search = KernelSearch(self._problem(), self.fits, (ALPHA_OF_CODES,), score.n_jobs)
             effort = EFFORTS[settings.search]
+            if n > MANY_ROWS:
+                effort = effort._replace(n_scales=4)
             best = search.best_points(points, effort._replace(second_rows=0) if has_nets else effort, settings.p)
             self.candidates = search.candidates
             if has_nets:
@@ -580,8 +593,9 @@ class _NetSearch:
         start = time.perf_counter()
         preprocessing = self.fits.fit(point.recipe)
         coder = Coder(self.settings, self.seed, self.X.shape[1], preprocessing, point.p, self.settings.n_hashes)
-        codes, held_out = (coder.codes(self.X[rows], n_jobs=score.n_jobs) for rows in (self.training, self.held_out))
-        outputs = score.outputs(codes, self.training, held_out, code_bits=coder.code_bits, epochs=epochs)
+        training = self.training if stage == "last" else self.training[:MAX_TRAINING_ROWS]
+        codes, held_out = (coder.codes(self.X[rows], n_jobs=score.n_jobs) for rows in (training, self.held_out))
+        outputs = score.outputs(codes, training, held_out, code_bits=coder.code_bits, epochs=epochs)
         found = score.outcome(outputs, self.held_out)
         self.candidates.append(
             Candidate(
@@ -623,11 +637,9 @@ def _levels(X: Matrix, target: NDArray[Any], numeric: NDArray[np.bool_] | None) 
 def has_last_stage(n: int, epochs: Sequence[int]) -> bool:
     """Return whether epochs are compared, or at least a temperature is found.
 
-    One number of epochs leaves only the temperature, which a part of very many rows does not tell.
+    A single pass over very many rows leaves the temperature at 1, which a part of the rows would not tell.
     """
-    if n < MIN_ROWS_OF_LAST_STAGE or not epochs:
-        return False
-    return len(epochs) > 1 or n <= MAX_ROWS_OF_A_TEMPERATURE
+    return n >= MIN_ROWS_OF_LAST_STAGE and len(epochs) > 0 and (max(epochs) > 1 or n <= MAX_FITTED_ROWS)
 
 
 def clearly_better(losses: Floats, than: Floats) -> bool:

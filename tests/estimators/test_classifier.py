@@ -215,7 +215,7 @@ def test_the_papers_settings_with_dense_adam_learn_too(three_classes: Rows) -> N
 @pytest.mark.parametrize("reduction", [None, 4])
 def test_layers_and_reduction(hidden: Any, reduction: int | None, three_classes: Rows) -> None:
     X, y = three_classes
-    model = small(hidden=hidden, reduction=reduction, epochs=3).fit(X, y)
+    model = small(bits=8, hidden=hidden, reduction=reduction, epochs=3).fit(X, y)
     assert model.score(X, y) > 0.9
     assert len(model.trainer_.net.weights()["layers.0.weight"]) == 64 * 256 // (reduction or 1)
 

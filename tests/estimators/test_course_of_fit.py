@@ -40,7 +40,7 @@ def test_schedules_end_where_they_say(schedule: str, three_classes: Rows) -> Non
 
 @pytest.mark.parametrize(
     ("settings", "rate"),
-    [({}, 5e-3), ({"batch_size": 1, "epochs": 6}, 3e-3), ({"hidden": ()}, 1e-2), ({"learning_rate": 2e-3}, 2e-3)],
+    [({}, 7e-3), ({"batch_size": 1, "epochs": 6}, 3e-3), ({"hidden": ()}, 1e-2), ({"learning_rate": 2e-3}, 2e-3)],
 )
 def test_the_rate_to_begin_with_suits_the_number_of_steps(
     settings: dict[str, Any], rate: float, three_classes: Rows

@@ -47,11 +47,13 @@ def test_more_hashes_than_256_have_a_smaller_rate() -> None:
 
 
 def test_all_epochs_together_have_at_most_160_000_rows() -> None:
-    settings = TrainingSettings()
+    settings = TrainingSettings(hidden=(64,))
     compared = [settings.epochs_to_compare(n) for n in (1, 32_000, 32_001, 53_333, 53_334)]
     assert compared == [(5,), (5,), (3,), (3,), (1,)]
     assert [settings.n_epochs(n) for n in (1, 32_001, 10**9)] == [5, 3, 1]
     assert settings.epochs_to_compare(10**9, thorough=True) == (20, 8, 3, 1)
+    large = TrainingSettings(hidden=(200,))
+    assert [large.n_epochs(n) for n in (10_000, 10_001, 20_000, 20_001)] == [5, 8, 8, 5]
     given = TrainingSettings(epochs=7)
     assert (given.n_epochs(1), given.epochs_to_compare(10**9), given.epochs_to_compare(1, thorough=True)) == (
         7,

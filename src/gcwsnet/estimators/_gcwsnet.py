@@ -352,8 +352,8 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         """
         thorough = beginning.settings.search == "thorough"
         beginning = beginning._replace(settings=beginning.settings.for_rows(n_rows))
-        epochs = () if self.early_stopping else settings.epochs_to_compare(n_rows, thorough=thorough)
         settings = settings.for_rows(n_rows, beginning.targets.n_outputs)
+        epochs = () if self.early_stopping else settings.epochs_to_compare(n_rows, thorough=thorough)
         self.coder_, self.selection_ = self._fit_coder(rows, beginning, settings, epochs)
         show_selection(self.verbose, self.selection_)
         self.trainer_ = self._new_trainer(settings, beginning.targets)
@@ -631,7 +631,8 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         m: the table is m times smaller, by count-sketch. Some accuracy is lost, little up to 16. None is no reduction.
     epochs : int or "auto", default="auto"
         How often `fit` goes over the rows. "auto" is 5 times for at most 32,000 rows, 3 times for at most 53,000, and
-        once for more; with ``search="thorough"`` it is selected among 20, 8, 3 and 1.
+        once for more. A net of more than 64 units goes 8 times over 10,000 to 20,000 rows. With ``search="thorough"``
+        20, 8, 3 and 1 are compared.
     batch_size : int or "auto", default="auto"
         Rows of a step. More are faster and learn less from few rows. "auto" is 128 for a `fit` over at least 200,000
         rows, all epochs together, 32 for others, and 16 for streams.

@@ -231,8 +231,8 @@ def _learn(
         else:
             targets = Numbers.learn(y, "squared_error")
         thorough = settings.search == "thorough"
-        epochs = () if n_rows is None else training.epochs_to_compare(n_rows, thorough=thorough)
         training = training.for_rows(*(math.inf,) if n_rows is None else (n_rows, targets.n_outputs))
+        epochs = () if n_rows is None else training.epochs_to_compare(n_rows, thorough=thorough)
         weight = None if rows.weight is None else np.asarray(rows.weight)
         score = NetScore(targets, _encode(targets, y), weight, training, epochs, seed, n_threads(options.n_jobs))
     selection: list[Candidate] = []

@@ -452,7 +452,7 @@ def _train(
             source.codes.estimator = estimator
     n_rows = source.file_coder.n_rows
     plan = Plan(
-        1 if n_rows is None else estimator._n_epochs(options.training, n_rows),
+        1 if n_rows is None else estimator._n_epochs(estimator.trainer_.settings, n_rows),
         n_rows,
         fractions=record_fractions(RECORDS_WITH_TESTS if options.tests else 1),
         doubling=True,

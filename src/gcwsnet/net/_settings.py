@@ -18,7 +18,7 @@ FEW_STEPS = 3000
 
 HASHES_OF_THE_RATE_OF_A_STREAM = 64
 
-EPOCHS, THOROUGH_EPOCHS = (5, 3, 1), (20, 8, 3, 1)
+EPOCHS, THOROUGH_EPOCHS, EPOCHS_OF_A_LARGE_NET = (5, 3, 1), (20, 8, 3, 1), 8
 
 MAX_ROWS_OF_ALL_EPOCHS = 160_000
 
@@ -143,13 +143,18 @@ class TrainingSettings(TrainingParameters):
     def epochs_to_compare(self, n_rows: int, *, thorough: bool = False) -> tuple[int, ...]:
         """Return the numbers of epochs that a search compares, the preferred one first; the given one if there is one.
 
-        Only a thorough search compares several. More than one pass is for at most 160,000 rows, all epochs together.
+        The layers must be known.
+
+        Only a thorough search compares several. More than one pass is for at most 160,000 rows, all epochs together. A
+        large net that has more than 10,000 rows to learn from needs more of them.
         """
         if self.epochs != "auto":
             return (int(self.epochs),)
         if thorough:
             return THOROUGH_EPOCHS
-        return (next(epochs for epochs in EPOCHS if epochs == 1 or epochs * n_rows <= MAX_ROWS_OF_ALL_EPOCHS),)
+        is_large = n_rows > FEW_ROWS and max(self.layers(), default=0) > max(LAYERS_FOR_FEW_OUTPUTS)
+        possible = (EPOCHS_OF_A_LARGE_NET, *EPOCHS) if is_large else EPOCHS
+        return (next(epochs for epochs in possible if epochs == 1 or epochs * n_rows <= MAX_ROWS_OF_ALL_EPOCHS),)
 
     def n_epochs(self, n_rows: int) -> int:
         """Return how often `n_rows` rows are learned from where nothing is searched for."""
