@@ -15,7 +15,7 @@ from tests.estimators.models import assert_same_model, small, weights
 def test_a_stream_gives_the_model_of_a_fit_in_the_same_order(three_classes: Rows) -> None:
     X, y = three_classes
     whole = small(shuffle=False, scale=None, relevance=0, schedule="constant").fit(X, y)
-    stream = small(scale=None, relevance=0, batch_size=32)
+    stream = small(bits=4, scale=None, relevance=0, batch_size=32, weight_decay=0.0)
     for first in range(0, 600, 160):  # a multiple of the batch
         stream.partial_fit(X[first : first + 160], y[first : first + 160], classes=["oak", "ash", "beech"])
     assert_same_model(whole, stream)
