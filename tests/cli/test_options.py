@@ -38,6 +38,7 @@ OWN = {
 """What only the command has."""
 OTHER_DEFAULTS = {
     "random_state": "a command gives the same result each time",
+    "bits": "kernel has 8 as GCWSHasher, and the others auto as the estimators",
     "p": "kernel has p=1 as pgmm_kernel, and the others auto as the estimators",
     "n_jobs": "None is 1",
     "missing": "kernel has error as pgmm_kernel, and the others auto as the estimators",

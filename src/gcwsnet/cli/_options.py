@@ -34,6 +34,14 @@ def number_or(word: str, kind: type[int] | type[float]) -> Callable[[Any], Any]:
     return parse
 
 
+def bits_or_auto(given: Any) -> Any:
+    """Return a number of bits, or "auto"."""
+    bits = number_or("auto", int)(given)
+    if bits != "auto" and not 1 <= bits <= 32:
+        raise typer.BadParameter(f"The value must be from 1 to 32 or auto, got {given!r}.")
+    return bits
+
+
 def one_of(*choices: str) -> Callable[[str], str]:
     """Return a parser of a word that is one of the choices."""
 
@@ -212,7 +220,7 @@ class HashOptions:
         Any,
         _hashing(
             metavar="NUMBER|auto",
-            parser=number_or("auto", int),
+            parser=bits_or_auto,
             help="b, the bits of a code. auto: 4, or 6 above 10,000 rows; 8 without labels.",
         ),
     ] = "auto"

@@ -156,7 +156,6 @@ def train(
             epochs=epochs,
             batch_size=batch_size,
             learning_rate=learning_rate,
-            weight_decay="auto",
         ),
         task=task,
         classes=None if classes is None else classes.split(","),

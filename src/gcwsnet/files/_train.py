@@ -561,8 +561,8 @@ def make_estimator(file_coder: FileCoder, training: TrainingSettings, n_jobs: in
     make: Any = GCWSNetClassifier if isinstance(file_coder.targets, Labels) else GCWSNetRegressor
     coder = file_coder.coder
     assert file_coder.targets is not None  # noqa: S101
-    n_outputs = math.inf if file_coder.n_rows is None else file_coder.targets.n_outputs
-    training = replace(training, ensemble=coder.n_codes // coder.settings.n_hashes).for_rows(math.inf, n_outputs)
+    suited = (math.inf,) if file_coder.n_rows is None else (file_coder.n_rows, file_coder.targets.n_outputs)
+    training = replace(training, ensemble=coder.n_codes // coder.settings.n_hashes).for_rows(*suited)
     settings = asdict(coder.settings) | vars(training)
     estimator: BaseGCWSNet = make(random_state=coder.seed, n_jobs=n_jobs, **settings)
     estimator._freeze_parameters()

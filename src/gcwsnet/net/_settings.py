@@ -80,8 +80,6 @@ class TrainingParameters:
 class TrainingSettings(TrainingParameters):
     """What was asked of a net and its training when it was fitted; `hidden` is a tuple or "auto"."""
 
-    weight_decay: float | Literal["auto"] = 0.0
-
     def check(self) -> None:
         """Raise an error for a setting that makes no sense."""
         if self.epochs != "auto":
@@ -137,7 +135,7 @@ class TrainingSettings(TrainingParameters):
         return 1 if self.ensemble == "auto" else int(self.ensemble)
 
     def decay(self) -> float:
-        """Return the weight decay, which must be known."""
+        """Return the weight decay, which is 0 unless it is known."""
         return 0.0 if self.weight_decay == "auto" else float(self.weight_decay)
 
     def epochs_to_compare(self, n_rows: int, *, thorough: bool = False) -> tuple[int, ...]:
