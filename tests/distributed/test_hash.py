@@ -28,7 +28,7 @@ from tests.distributed import faults
 from tests.distributed.conftest import ClientOf
 
 HASHING = ["--n-hashes", "8", "--p", "1", "--scale", "numeric"]
-SETTINGS = CoderSettings(n_hashes=8, p=1.0, scale="numeric")
+SETTINGS = CoderSettings(n_hashes=8, bits="auto", p=1.0, scale="numeric")
 
 
 def write_table(folder: Path, n_files: int = 6, n_rows: int = 200) -> list[Path]:

@@ -17,6 +17,7 @@ from tests.conftest import Rows
 
 def small(**settings: Any) -> GCWSNetClassifier:
     defaults: dict[str, Any] = {"p": 1.0, "search": "off", "n_hashes": 64, "hidden": (16,), "random_state": 0}
+    defaults |= {"bits": 8, "learning_rate": 0.003, "weight_decay": 0.0}
     return GCWSNetClassifier(**defaults | settings)
 
 

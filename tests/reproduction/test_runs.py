@@ -27,6 +27,7 @@ def test_a_run_of_gcws_is_the_classifier_with_the_settings_of_the_paper() -> Non
         schedule="constant",
         betas=(0.9, 0.999),
         encoding="lowbits",
+        search="off",
         random_state=3,
     ).fit(DIGITS.X_train, DIGITS.y_train)
     assert found.accuracy == pytest.approx(100 * net.score(DIGITS.X_test, DIGITS.y_test))

@@ -124,7 +124,7 @@ def train(
     curves.json.
 
     For example:
-      gcwsnet train digits.csv --label digit --out model
+      gcwsnet train digits.csv --label digit --out digits-model
       gcwsnet train train.svm --test test.svm --n-hashes 64 --hidden 64 --out model
       gcwsnet train clicks.csv --label clicked --hash-columns 65536 --out model
       cat train.svm | gcwsnet train - --n-features 64 --out model

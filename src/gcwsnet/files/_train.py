@@ -504,6 +504,7 @@ def score_held_out(source: RowSource, options: TrainingOptions, observer: Traini
     observer.hold_out(n_rows, survey.n_weighted - n_rows, plan.epochs)
     learner = files_source(training, file_coder, options.n_jobs)
     LOCAL.learn(options, estimator, plan, learner, [], _ProgressOnly(observer))
+    estimator.compress()  # as the model in the file is
     metrics = metrics_of(file_coder.targets, weighted=False)
     for batch in held_out:
         found = predictions_of(estimator._predictor(), file_coder.schema.rows(batch.X))

@@ -148,7 +148,7 @@ def four_bits(table: NDArray[np.float32], rows: NDArray[np.intp] | None = None) 
     >>> made["layers.0.weight"].shape, made["layers.0.scales"].shape
     ((18,), (2,))
     >>> floats_of(made, 2, 18)[0, :3].round(2)
-    array([ 0.57, -1.  ,  0.  ], dtype=float32)
+    array([ 0.43, -1.  ,  0.  ], dtype=float32)
     """
     rows = np.arange(len(table)) if rows is None else rows
     n, width = len(rows), table.shape[1]
