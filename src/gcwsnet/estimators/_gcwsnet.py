@@ -581,6 +581,9 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
     X is an array, a CSR matrix, or a frame of pandas, polars or Arrow with columns of numbers, booleans, text,
     categories, dates and missing values, which are found by their names. ``docs/tables.md`` has the rules.
 
+    Few people need a parameter after `verbose`. Those are for the search, the course of a `fit`, the net, streams, and
+    the paper's practice, in this order.
+
     Parameters
     ----------
     n_hashes : int, default=256
@@ -589,8 +592,6 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         b, the bits of a code. The table of the first layer has 2**b k rows: fewer bits make it smaller and, where rows
         are many, the net less accurate. "auto" is 4 for at most 10,000 rows, 6 for more and for streams, and 8 with
         ``encoding="lowbits"``. ``coder_.settings.bits`` are those in use. The paper's are 8.
-    t_bits : "all" or int from 0 to 8, default="all"
-        How much of t* is kept, see `GCWSHasher`. 0 with ``encoding="lowbits"`` is the paper's practice.
     p : float or "auto", default="auto"
         The power of the pGMM kernel. A large one lets the largest entries of a row decide. Without a search it is 1.
     scale : str or None, default="auto"
@@ -605,11 +606,21 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         ("quantile", "local" and "codes" for dense rows alone, the last three for sparse ones); without a search it is
         "numeric". It is learned in `fit`, or from the first rows of a stream, see `partial_fit`. For any other
         preprocessing, put a transformer before the model in a `Pipeline`.
-    relevance : float or "auto", default="auto"
-        The power of the relevance that columns are multiplied by, after they were scaled. In pGMM the scale of a
-        column is its weight, and columns that say nothing dilute the kernel. The relevance of a column is the share of
-        the variance of y that it explains by itself. 0 treats all columns alike, and so does "auto" without a search;
-        with one it is 0, 0.5 or 1.
+    missing : {"auto", "error", "zero", "mean"}, default="auto"
+        What a missing number (NaN, None, null) means. "auto": it is not there, and a column that had missing numbers in
+        training gets another one that says so; "error": an error; "zero": 0 before any preprocessing; "mean": 0 after
+        it, which is the mean of a standardised column. A missing category is not there, or an error.
+    epochs : int or "auto", default="auto"
+        How often `fit` goes over the rows. "auto" is 5 times for at most 32,000 rows, 3 times for at most 53,000, and
+        once for more. A net of more than 64 units goes 8 times over 10,000 to 20,000 rows. With ``search="thorough"``
+        20, 8, 3 and 1 are compared.
+    ensemble : int or "auto", default="auto"
+        The number of nets, each with its own `n_hashes` hashes, whose outputs are averaged. "auto" is 4 for at most
+        10,000 rows if `hidden` is "auto", and else 1: where rows are few, four nets of 48 units are more accurate than
+        one of 200 and take about as much memory.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the losses of the classes; those not in the dict have 1. "balanced" makes all classes weigh the
+        same in `fit`.
     search : {"fast", "thorough", "off"}, default="fast"
         How long to look for what is "auto". First some dozen preprocessings and powers are compared on 300 rows by the
         exact kernel, each row predicted without itself. Where there are at least 1,000 rows, small nets on at most
@@ -619,56 +630,18 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         little of it for very many. "thorough" compares more, numbers of epochs too, and takes several times as long.
         "off" takes the defaults. Fewer than 100 rows are not enough to search for a preprocessing, fewer than 30 for
         anything.
-    hidden : int, sequence of int or "auto", default="auto"
-        Units of the hidden layers, or of the one there is; ``()`` is a linear model on the codes, which is faster and
-        less accurate. "auto" is 48 for each net of an ensemble, 64 for a net with one or two outputs, as of two
-        classes or a number, and else 200. It is 200 for streams.
-    ensemble : int or "auto", default="auto"
-        The number of nets, each with its own `n_hashes` hashes, whose outputs are averaged. "auto" is 4 for at most
-        10,000 rows if `hidden` is "auto", and else 1: where rows are few, four nets of 48 units are more accurate than
-        one of 200 and take about as much memory.
-    reduction : int, "8bit" or None, default=None
-        m: the table is m times smaller, by count-sketch. Some accuracy is lost, little up to 16. None is no reduction.
-    epochs : int or "auto", default="auto"
-        How often `fit` goes over the rows. "auto" is 5 times for at most 32,000 rows, 3 times for at most 53,000, and
-        once for more. A net of more than 64 units goes 8 times over 10,000 to 20,000 rows. With ``search="thorough"``
-        20, 8, 3 and 1 are compared.
-    batch_size : int or "auto", default="auto"
-        Rows of a step. More are faster and learn less from few rows. "auto" is 128 for a `fit` over at least 200,000
-        rows, all epochs together, 32 for others, and 16 for streams.
-    learning_rate : float or "auto", default="auto"
-        The learning rate of Adam at the beginning. "auto" is 0.007 for a `fit` of at most 3,000 steps and 0.003 for
-        longer ones, with more than 256 hashes times the root of 256 / k. For streams it is 0.003, with more than 64
-        hashes times the root of 64 / k. Without hidden layers it is 0.01. The paper's is 0.001.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the losses of the classes; those not in the dict have 1. "balanced" makes all classes weigh the
-        same in `fit`.
-    schedule : {"constant", "linear", "cosine"}, default="linear"
-        How the learning rate goes down to zero in the course of a `fit`, if at all. `partial_fit` knows no end and
-        keeps it constant. The paper's is "constant".
-    optimizer : {"lazy", "adam"}, default="lazy"
-        "lazy" steps on the rows of the table that occur in a batch, "adam" on all of them, as in the paper, which
-        takes many times longer.
-    betas : pair of float, default=(0.0, 0.999)
-        Adam's. With a first one of 0 there is no momentum: one pass then gives a better net, and a third of the memory
-        and of the time of a step is saved. The paper has Adam's defaults, (0.9, 0.999).
-    weight_decay : float or "auto", default="auto"
-        Decoupled, as in AdamW. "auto" is 0.001 for streams, whose weights would grow on and on without it, and 0 for
-        `fit`.
-    average : bool, default=True
-        Whether predictions after `partial_fit` may be those of weights that are averaged over recent rows. Where a
-        stream stays as it is, they are better than the last weights; which of the two predict is decided by their
-        recent losses. It takes the memory of one more net.
-    encoding : {"mixed", "lowbits"}, default="mixed"
-        How samples become codes, see `GCWSHasher`.
-    missing : {"auto", "error", "zero", "mean"}, default="auto"
-        What a missing number (NaN, None, null) means. "auto": it is not there, and a column that had missing numbers in
-        training gets another one that says so; "error": an error; "zero": 0 before any preprocessing; "mean": 0 after
-        it, which is the mean of a standardised column. A missing category is not there, or an error.
-    shuffle : bool, default=True
-        Whether `fit` takes the rows of each epoch in random order.
-    records : int or sequence of float, default=10
-        How often in an epoch `history_` gets a record, or at which fractions of it; always at its end.
+    random_state : int, RandomState instance or None, default=None
+        An int from 0 to 2**64 - 1 is the seed of hashes, weights and order.
+    n_jobs : int, default=None
+        Threads; None is 1 and -1 is all. The model is the same for any number of them.
+    verbose : int, default=0
+        1 shows a bar with rows per second, loss and time left, or lines of the logger "gcwsnet" where there is no
+        terminal.
+    relevance : float or "auto", default="auto"
+        The power of the relevance that columns are multiplied by, after they were scaled. In pGMM the scale of a
+        column is its weight, and columns that say nothing dilute the kernel. The relevance of a column is the share of
+        the variance of y that it explains by itself. 0 treats all columns alike, and so does "auto" without a search;
+        with one it is 0, 0.5 or 1.
     early_stopping : bool, default=False
         Whether `fit` stops when the loss on held-out rows no longer falls. The learning rate is constant until then,
         weights are averaged over the last half of the rows, and the loss is that at the best temperature. With an
@@ -681,17 +654,47 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         The share of rows that early stopping holds out where there is no `eval_set`.
     callbacks : sequence of callables, optional
         Each is called at each record with the estimator and the record, a dict. If it returns True, `fit` stops.
+    records : int or sequence of float, default=10
+        How often in an epoch `history_` gets a record, or at which fractions of it; always at its end.
     warm_start : bool, default=False
         Whether `fit` goes on with the net there is, its preprocessing and its hashes.
-    verbose : int, default=0
-        1 shows a bar with rows per second, loss and time left, or lines of the logger "gcwsnet" where there is no
-        terminal.
-    random_state : int, RandomState instance or None, default=None
-        An int from 0 to 2**64 - 1 is the seed of hashes, weights and order.
-    n_jobs : int, default=None
-        Threads; None is 1 and -1 is all. The model is the same for any number of them.
+    shuffle : bool, default=True
+        Whether `fit` takes the rows of each epoch in random order.
+    hidden : int, sequence of int or "auto", default="auto"
+        Units of the hidden layers, or of the one there is; ``()`` is a linear model on the codes, which is faster and
+        less accurate. "auto" is 48 for each net of an ensemble, 64 for a net with one or two outputs, as of two
+        classes or a number, and else 200. It is 200 for streams.
+    reduction : int, "8bit" or None, default=None
+        m: the table is m times smaller, by count-sketch. Some accuracy is lost, little up to 16. None is no reduction.
+    batch_size : int or "auto", default="auto"
+        Rows of a step. More are faster and learn less from few rows. "auto" is 128 for a `fit` over at least 200,000
+        rows, all epochs together, 32 for others, and 16 for streams.
+    learning_rate : float or "auto", default="auto"
+        The learning rate of Adam at the beginning. "auto" is 0.007 for a `fit` of at most 3,000 steps and 0.003 for
+        longer ones, with more than 256 hashes times the root of 256 / k. For streams it is 0.003, with more than 64
+        hashes times the root of 64 / k. Without hidden layers it is 0.01. The paper's is 0.001.
+    weight_decay : float or "auto", default="auto"
+        Decoupled, as in AdamW. "auto" is 0.001 for streams, whose weights would grow on and on without it, and 0 for
+        `fit`.
     device : str or torch.device, default="cpu"
         Where the net learns. All but "cpu" need torch and do not promise the same bits everywhere.
+    average : bool, default=True
+        Whether predictions after `partial_fit` may be those of weights that are averaged over recent rows. Where a
+        stream stays as it is, they are better than the last weights; which of the two predict is decided by their
+        recent losses. It takes the memory of one more net.
+    schedule : {"constant", "linear", "cosine"}, default="linear"
+        How the learning rate goes down to zero in the course of a `fit`, if at all. `partial_fit` knows no end and
+        keeps it constant. The paper's is "constant".
+    optimizer : {"lazy", "adam"}, default="lazy"
+        "lazy" steps on the rows of the table that occur in a batch, "adam" on all of them, as in the paper, which
+        takes many times longer.
+    betas : pair of float, default=(0.0, 0.999)
+        Adam's. With a first one of 0 there is no momentum: one pass then gives a better net, and a third of the memory
+        and of the time of a step is saved. The paper has Adam's defaults, (0.9, 0.999).
+    encoding : {"mixed", "lowbits"}, default="mixed"
+        How samples become codes, see `GCWSHasher`.
+    t_bits : "all" or int from 0 to 8, default="all"
+        How much of t* is kept, see `GCWSHasher`. 0 with ``encoding="lowbits"`` is the paper's practice.
 
     Attributes
     ----------
@@ -848,9 +851,9 @@ class GCWSNetRegressor(TableRegressor, BaseGCWSNet):
     loss : {"squared_error", "absolute_error", "huber"}, default="squared_error"
         The loss of the standardised targets. "absolute_error" predicts medians; "huber" is the square up to one
         standard deviation and grows like the absolute error beyond.
-    n_hashes, bits, t_bits, p, scale, relevance, search, hidden, ensemble, reduction, epochs, batch_size, \
-learning_rate, schedule, optimizer, betas, weight_decay, average, encoding, missing, shuffle, records, \
-early_stopping, patience, validation_fraction, callbacks, warm_start, verbose, random_state, n_jobs, device
+    n_hashes, bits, p, scale, missing, epochs, ensemble, search, random_state, n_jobs, verbose, relevance, \
+early_stopping, patience, validation_fraction, callbacks, records, warm_start, shuffle, hidden, reduction, \
+batch_size, learning_rate, weight_decay, device, average, schedule, optimizer, betas, encoding, t_bits
         As of `GCWSNetClassifier`.
 
     Attributes
