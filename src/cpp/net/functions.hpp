@@ -38,7 +38,7 @@ struct MatrixRows {
 struct PackedRows {
   const std::uint8_t* rows;
   std::size_t n_packs;  // of sixteen weights, the last ones filled up with zeros
-  std::size_t ahead;    // so many lookups ahead rows are fetched; 0 where they are near anyway
+  std::size_t ahead;    // rows are fetched this many lookups ahead; 0 where they are near anyway
 };
 inline constexpr std::size_t kScaleBytes = 4, kPackBytes = 8;
 

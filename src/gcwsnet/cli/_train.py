@@ -81,7 +81,7 @@ def train(
         _net(metavar="none|NUMBER|8bit", parser=_reduction, help="m: the table is m times smaller, by count-sketch."),
     ] = "none",
     epochs: Annotated[
-        Any, _net(metavar="NUMBER|auto", parser=options.number_or("auto", int), help="auto: 8, 3 or 1, by a search.")
+        Any, _net(metavar="NUMBER|auto", parser=options.number_or("auto", int), help="auto: 8, 5, 3 or 1, by the rows.")
     ] = "auto",
     batch_size: Annotated[
         Any,
