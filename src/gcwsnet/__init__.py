@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+# Without `distributed` and `nn`, which need dask and torch: `from gcwsnet import *` works where these are missing.
 __all__ = [
     "HASH_VERSION",
     "CountSketch",
@@ -36,7 +37,6 @@ __all__ = [
     "Predictor",
     "RandomFourierFeatures",
     "__version__",
-    "distributed",
     "estimate_similarity",
     "export_onnx",
     "files",
@@ -44,7 +44,6 @@ __all__ = [
     "gmm_transform",
     "load",
     "neighbors",
-    "nn",
     "pgmm_kernel",
     "theory",
 ]
@@ -80,4 +79,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_PACKAGES})
