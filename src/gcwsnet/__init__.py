@@ -10,7 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gcwsnet import distributed, files, neighbors, nn, theory
+    from gcwsnet import distributed as distributed
+    from gcwsnet import files, neighbors, theory
+    from gcwsnet import nn as nn
     from gcwsnet.estimators._gcwsnet import GCWSNetClassifier, GCWSNetRegressor
     from gcwsnet.estimators._model_file import load
     from gcwsnet.estimators._pgmm import PGMMClassifier, PGMMRegressor
