@@ -141,16 +141,13 @@ OTHER: dict[str, Any] = {
     "optimizer": "adam",
     "betas": (0.9, 0.9),
     "weight_decay": 0.5,
-    "average": False,
     "encoding": "lowbits",
     "missing": "mean",
-    "shuffle": False,
     "records": [0.5],
     "early_stopping": True,
     "patience": 1,
     "validation_fraction": 0.5,
     "callbacks": [lambda *_: None],
-    "warm_start": True,
     "verbose": 1,
     "random_state": 1,
     "n_jobs": 2,
@@ -219,20 +216,6 @@ def test_the_next_fit_reads_parameters_again(three_classes: Rows) -> None:
     model = GCWSNetClassifier(**FITTED).fit(X, y).set_params(n_hashes=32).fit(X, y)
     expected = GCWSNetClassifier(**FITTED | {"n_hashes": 32}).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
-
-
-def test_warm_start_takes_other_epochs_and_refuses_another_net(three_classes: Rows) -> None:
-    X, y = three_classes
-    model = GCWSNetClassifier(**FITTED, warm_start=True).fit(X, y)
-    model.set_params(epochs=2, learning_rate=0.01).fit(X, y)
-    assert model.n_epochs_seen_ == 3
-    assert model.history_["learning_rate"][10] == pytest.approx(0.01, rel=0.05)
-    for name in ("n_hashes", "hidden", "scale", "random_state"):
-        before = getattr(model, name)
-        with pytest.raises(ValueError, match=rf"{name} must stay .* while warm_start=True continues the fitted model"):
-            model.set_params(**{name: OTHER[name]}).fit(X, y)
-        model.set_params(**{name: before})
-    model.fit(X, y)
 
 
 def test_parameters_after_n_hashes_are_keywords() -> None:

@@ -27,7 +27,7 @@ SETTINGS: dict[str, Any] = {
 }
 ESTIMATORS = [
     GCWSNetClassifier(**SETTINGS),
-    GCWSNetClassifier(**SETTINGS | {"n_hashes": 32}, missing="zero", scale="minmax", reduction=4, average=False),
+    GCWSNetClassifier(**SETTINGS | {"n_hashes": 32}, missing="zero", scale="minmax", reduction=4),
     GCWSNetRegressor(**SETTINGS),
 ]
 

@@ -158,15 +158,6 @@ def test_class_weights_that_make_no_sense(three_classes: Rows) -> None:
         small(class_weight="balanced").partial_fit(X, y, classes=np.unique(y))
 
 
-def test_warm_start_continues_and_otherwise_fit_starts_again(three_classes: Rows) -> None:
-    X, y = three_classes
-    warm = small(warm_start=True, schedule="constant").fit(X, y).fit(X, y)
-    assert_same_model(warm, small(epochs=2, schedule="constant").fit(X, y))
-    assert warm.history_["epoch"][-1] == 2
-    cold = small().fit(X, y).fit(X, y)
-    assert_same_model(cold, small().fit(X, y))
-
-
 def test_one_number_of_hidden_units_is_one_layer(three_classes: Rows, tmp_path: Path) -> None:
     X, y = three_classes
     one, several = small(hidden=12).fit(X, y), small(hidden=(12,)).fit(X, y)

@@ -104,18 +104,6 @@ def test_a_stream_of_an_ensemble_goes_on_after_it_was_saved_loaded_or_pickled(
     assert model.score(X, y) > 0.8
 
 
-def test_a_warm_start_goes_on_with_all_nets(three_classes: Rows) -> None:
-    X, y = three_classes
-    model = small(warm_start=True).fit(X, y)
-    before = weights(model)
-    coder = model.coder_
-    model.fit(X, y)
-    assert model.coder_ is coder
-    assert all(value != before[name] for name, value in weights(model).items())
-    with pytest.raises(ValueError, match="ensemble must stay 3"):
-        model.set_params(ensemble=2).fit(X, y)
-
-
 def test_early_stopping_restores_all_nets(three_classes: Rows) -> None:
     X, y = three_classes
     model = small(early_stopping=True, epochs=6, patience=2).fit(X, y)

@@ -60,11 +60,11 @@ def test_learning_that_fails_leaves_settings_and_averages_as_they_were(
     three_classes: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = three_classes
-    stream = small(scale=None, warm_start=True).partial_fit(X, y, classes=np.unique(y))
+    stream = small(scale=None).partial_fit(X, y, classes=np.unique(y))
     fitted = small(scale=None).fit(X, y)
     expected = [model.predict_proba(X) for model in (stream, fitted)]
     with pytest.raises(ValueError, match="'elm'"):
-        stream.set_params(batch_size=7).fit(X, ["elm"] * 600)
+        stream.set_params(batch_size=7).partial_fit(X, ["elm"] * 600)
     with monkeypatch.context() as patched:
         patched.setattr(_coder, "require_memory", no_memory)
         for learn in (stream.fit, fitted.partial_fit):

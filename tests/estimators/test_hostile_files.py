@@ -249,8 +249,8 @@ def test_the_width_of_labels_is_theirs_and_not_the_file_s(copies: Path) -> None:
         ('{"a":' * 200_000 + "1" + "}" * 200_000, "its description cannot be read"),
         ("[]", "its description cannot be read"),
         ('{"format_version": NaN}', "its description cannot be read"),
-        ('{"format_version": 4, "hash_version": 1}', "holds no net"),
-        ('{"format_version": 4, "hash_version": 1, "trainer": {}}', "model.estimator is missing"),
+        ('{"format_version": 5, "hash_version": 1}', "holds no net"),
+        ('{"format_version": 5, "hash_version": 1, "trainer": {}}', "model.estimator is missing"),
     ],
 )
 def test_descriptions_that_are_none(text: str, message: str, copies: Path) -> None:

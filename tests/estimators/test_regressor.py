@@ -76,7 +76,7 @@ def test_losses_take_outliers_as_they_say() -> None:
 
 
 def test_a_stream() -> None:
-    whole = small(epochs=1, shuffle=False, scale=None).fit(X, Y)
+    whole = small(epochs=1, scale=None).fit(X, Y)
     stream = small(scale=None)
     stream.partial_fit(X[:320], Y[:320])
     np.testing.assert_array_equal(stream.target_mean_, Y[:320].mean())

@@ -22,7 +22,7 @@ labels, numbers = np.digitize(X[:, 0] * X[:, 1], [-0.3, 0.3]), np.column_stack([
 small = {"n_hashes": 32, "hidden": (24,), "relevance": 0, "random_state": 0, "n_jobs": n_jobs}
 for scale in ("numeric", "minmax", None):
     for model, y in (
-        (GCWSNetClassifier(scale=scale, schedule="cosine", **small), labels),
+        (GCWSNetClassifier(scale=scale, **small), labels),
         (GCWSNetRegressor(scale=scale, p=1.0, reduction=4, loss="huber", **small), numbers),
     ):
         model.fit(X, y, eval_set=(X[:99], y[:99])).save(path, timings=False)

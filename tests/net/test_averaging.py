@@ -97,17 +97,6 @@ def test_a_loaded_stream_predicts_the_same_and_goes_on(three_classes: Rows, tmp_
             one.partial_fit(X[300:], y[300:])
 
 
-def test_without_averaging_the_last_weights_predict(three_classes: Rows) -> None:
-    X, y = three_classes
-    model = small(average=False).partial_fit(X, y, classes=np.unique(y))
-    assert model.trainer_.net.averaging is None
-    averaged = small().partial_fit(X, y, classes=np.unique(y))
-    for name, last in model.trainer_.net.weights().items():
-        np.testing.assert_array_equal(last, averaged.trainer_.net.weights()[name])
-    averaged.trainer_.net.predicts_with = "recent"
-    assert (model.predict_proba(X) != averaged.predict_proba(X)).any()
-
-
 def test_a_fit_has_no_averages_and_partial_fit_after_it_begins_with_its_weights(three_classes: Rows) -> None:
     X, y = three_classes
     model = small(epochs=3).fit(X[:500], y[:500])

@@ -41,7 +41,7 @@ def test_averages_ask_for_memory_and_nothing_is_averaged_without(
 ) -> None:
     made = net()
     available(monkeypatch, n_tables * TABLE - 1)
-    message = "averages of a table of 65537 rows and 64 columns would take .*; use average=False"
+    message = "averages of a table of 65537 rows and 64 columns would take .*; use a reduction"
     with pytest.raises(MemoryError, match=message):
         made.start_averaging(0, mean)
     assert made.averaging is None

@@ -7,15 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gcwsnet.net._settings import SCHEDULES, TrainingSettings, cosine
-
-
-def test_the_cosine_is_that_of_the_library_to_the_last_bits() -> None:
-    done = np.linspace(0, 1, 10_001)
-    expected = [(1 + math.cos(math.pi * share)) / 2 for share in done]
-    np.testing.assert_allclose(cosine(done), expected, rtol=0, atol=3e-16)
-    assert cosine(np.array([0.0, 0.5, 1.0])).tolist() == [1.0, pytest.approx(0.5, abs=1e-16), 0.0]
-    assert (np.diff(cosine(done)) < 0).all()
+from gcwsnet.net._settings import SCHEDULES, TrainingSettings
 
 
 def test_schedules_are_one_at_first_and_fall_to_zero_but_for_the_constant_one() -> None:
@@ -23,7 +15,6 @@ def test_schedules_are_one_at_first_and_fall_to_zero_but_for_the_constant_one() 
     assert {name: schedule(done)[[0, 4, 8]].tolist() for name, schedule in SCHEDULES.items()} == {
         "constant": [1.0, 1.0, 1.0],
         "linear": [1.0, 0.5, 0.0],
-        "cosine": [1.0, pytest.approx(0.5, abs=1e-16), 0.0],
     }
 
 
@@ -122,7 +113,7 @@ def test_a_state_gives_back_the_settings() -> None:
         ({"epochs": 0}, "epochs must be from 1"),
         ({"batch_size": 0}, "batch_size must be from 1"),
         ({"learning_rate": math.inf}, "learning_rate must be from"),
-        ({"schedule": "step"}, "schedule must be one of 'constant', 'linear', 'cosine'"),
+        ({"schedule": "step"}, "schedule must be one of 'constant', 'linear'"),
         ({"optimizer": "sgd"}, "optimizer must be one of 'lazy', 'adam'"),
         ({"betas": (0.9,)}, "betas must be two numbers"),
         ({"betas": (0.9, 1.0)}, "betas must be from 0 to 1"),

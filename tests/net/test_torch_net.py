@@ -65,7 +65,6 @@ def test_numbers_with_weights_of_rows(loss: str) -> None:
         {"betas": (0.9, 0.99)},
         {"weight_decay": 0.1},
         {"schedule": "constant"},
-        {"schedule": "cosine"},
         {"batch_size": 7},
     ],
     ids=str,

@@ -40,7 +40,6 @@ OWN_PARAMETERS = {**Sharding()._asdict(), "client": None}
 
 ONLY_VALUES = {
     "early_stopping": (False, "it needs the means of weights over all steps, and shards take steps side by side"),
-    "warm_start": (False, "each fit begins with a net that has learned nothing"),
     "device": ("cpu", "workers learn with the native core"),
 }
 """Parameters of the local estimators that have only one value here, and the reason."""
@@ -324,7 +323,7 @@ class DaskEstimator(BaseEstimator):
         n_rows, trainer = sum(part_rows), estimator.trainer_
         n_epochs = estimator._n_epochs(trainer.settings, n_rows)
         plan = Plan(n_epochs, n_rows, fractions=record_fractions(estimator.records))
-        epochs = partial(row_order, n_rows, SHUFFLED_ROWS if estimator.shuffle else 0, estimator.seed_)
+        epochs = partial(row_order, n_rows, SHUFFLED_ROWS, estimator.seed_)
         rounds = ClusterRounds(client, trainer, codes, part_rows)
         trainer.start_run()
         with progress(estimator, n_epochs * n_rows) as observer:
@@ -348,7 +347,7 @@ def _call(model: Any, method: str, rows: Any, nothing: NDArray[Any]) -> Any:
 class DaskGCWSNetClassifier(ClassifierMixin, DaskEstimator):
     """A classifier that the workers of a cluster of Dask fit, for rows in Dask arrays and dataframes.
 
-    It has the parameters of `GCWSNetClassifier` and three more; early stopping, warm starts and devices other than the
+    It has the parameters of `GCWSNetClassifier` and three more; early stopping and devices other than the
     CPU are not for it. The model follows from these parameters and from the rows in their order. It does not follow
     from how they are cut into partitions, how many workers there are, which worker does what, or which die. The schema
     of a table, preprocessing, p and epochs are learned from a sample of the rows, at most 20,000 of them and 64 MB.

@@ -54,13 +54,6 @@ from gcwsnet.tables._batch import Batch, shuffled_epochs
 from gcwsnet.tables._coder import Coder, CoderSettings, HashingParameters, rows_at_once
 from gcwsnet.tables._constant import keep_constants, reactivate
 
-MAY_CHANGE_WITH_WARM_START = frozenset(
-    {
-        *("epochs", "batch_size", "learning_rate", "schedule", "class_weight", "average", "shuffle", "records"),
-        *("early_stopping", "patience", "validation_fraction", "warm_start"),
-    }
-)
-
 Callback = Callable[[Any, Record], Any]
 
 
@@ -68,13 +61,11 @@ Callback = Callable[[Any, Record], Any]
 class NetParameters(TrainingParameters, HashingParameters):
     """The parameters of nets on codes, with their defaults; `GCWSNetClassifier` describes them."""
 
-    shuffle: bool = True
     records: int | Sequence[float] = 10
     early_stopping: bool = False
     patience: int = 5
     validation_fraction: float = 0.1
     callbacks: Sequence[Callback] | None = None
-    warm_start: bool = False
     verbose: int = 0
     random_state: Any = None
     n_jobs: int | None = None
@@ -149,32 +140,22 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             `fit`.
         """
         with self._rollback():
-            fresh = not (self.warm_start and self.__sklearn_is_fitted__())
-            if not fresh:
-                self.trainer_.require_training_state()
-            coder_settings, training_settings = self._freeze_parameters(continued=not fresh)
+            coder_settings, training_settings = self._freeze_parameters()
             if eval_set is not None:
                 self._check_unused("validation_fraction", why="an eval_set is given")
             given = rows_to_learn(self, X, y, sample_weight)
-            schema = schema_of(given.X, coder_settings) if fresh else self.coder_.schema
-            rows = check_batch(given, self, coder_settings, schema, reset=fresh)
+            schema = schema_of(given.X, coder_settings)
+            rows = check_batch(given, self, coder_settings, schema, reset=True)
             held_out = [
                 check_batch(Batch(opened(X), y), self, coder_settings, schema, reset=False) for X, y in _pairs(eval_set)
             ]
-            seed = draw_seed(self.random_state) if fresh else self.seed_
-            targets = self._targets_of(shown_targets(self, y, rows)) if fresh else self.trainer_.targets
+            seed = draw_seed(self.random_state)
+            targets = self._targets_of(shown_targets(self, y, rows))
             all_rows = rows
             if self.early_stopping and not held_out:
                 rows, *held_out = self._split(rows, seed)
-            self._stream = None
-            if fresh:
-                self._grows = True
-                beginning = Beginning(targets, coder_settings, schema, seed)
-                self._begin(rows, beginning, training_settings, rows.n_rows)
-            else:
-                fitted = self.trainer_.settings
-                kept = {name: getattr(fitted, name) for name in ("hidden", "ensemble")}
-                self.trainer_.net.settings = replace(training_settings.for_rows(rows.n_rows), **kept)
+            self._stream, self._grows = None, True
+            self._begin(rows, Beginning(targets, coder_settings, schema, seed), training_settings, rows.n_rows)
             encoded = [Batch(self._codes(held.X), targets.encode(held.y)) for held in held_out]
             plan = Plan(
                 self._n_epochs(self.trainer_.settings, rows.n_rows),
@@ -184,8 +165,8 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
                 patience=self.patience if self.early_stopping else None,
                 averaged=self.early_stopping,
             )
-            self._run(plan, rows, shuffle=self.shuffle, held_out=encoded)
-            if fresh and rows is not all_rows and self.trainer_.best_epoch:
+            self._run(plan, rows, held_out=encoded)
+            if rows is not all_rows and self.trainer_.best_epoch:
                 self._learn_again(all_rows, self.trainer_.best_epoch)
             self.trainer_.compress("int4", n_jobs=n_threads(self.n_jobs))
         return self
@@ -218,7 +199,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         """Learn from all rows, those that were held out too, for as many epochs as were best for these."""
         stopped = self.trainer_
         self.trainer_ = self._new_trainer(stopped.settings, stopped.targets)
-        self._run(Plan(epochs, rows.n_rows), rows, shuffle=self.shuffle)
+        self._run(Plan(epochs, rows.n_rows), rows)
         self.trainer_.history = stopped.history
 
     def _partial_fit(self: Self, X: Any, y: Any, targets: Targets | None, sample_weight: Any) -> Self:
@@ -310,7 +291,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         if self.callbacks or self.verbose or rows.n_rows > rows_at_once(rows.X):
             fractions = record_fractions(self._fitted_params["records"])
             plan = Plan(1, rows.n_rows, scheduled=False, fractions=fractions, follows=True)
-            self._run(plan, rows, shuffle=False)
+            self._run(plan, rows)
             return
         threads = 1 if self.n_jobs is None and rows.n_rows == 1 else n_threads(self.n_jobs)
         self.trainer_.follow_quietly(self._encoded(rows, threads, target), n_jobs=threads)
@@ -387,8 +368,8 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         selected = selected_training(self.selection_)[0] if settings.epochs == "auto" else None
         return settings.n_epochs(n_rows) if selected is None else selected
 
-    def _run(self, plan: Plan, rows: Batch, *, shuffle: bool, held_out: Sequence[Batch] = ()) -> None:
-        """Run the trainer on rows."""
+    def _run(self, plan: Plan, rows: Batch, *, held_out: Sequence[Batch] = ()) -> None:
+        """Run the trainer on rows: a stream in its order, and others in a random order for each epoch."""
         targets = self.trainer_.targets
         target = targets.encode(rows.y)
         rows = Batch(rows.X, target, self._row_weights(rows.weight, target, targets))
@@ -398,7 +379,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         n_bytes = rows.n_rows * coder.n_codes * np.min_scalar_type((1 << coder.code_bits) - 1).itemsize
         if plan.epochs > 1 and n_bytes <= (available_bytes() or 0) // SHARE_OF_MEMORY_FOR_CODES:
             rows, encode = rows._replace(X=self._codes(rows.X)), None  # all codes are kept
-        epochs = shuffled_epochs(rows, coder.seed, encode=encode, block_rows=block_rows, shuffle=shuffle)
+        epochs = shuffled_epochs(rows, coder.seed, encode=encode, block_rows=block_rows, shuffle=not plan.follows)
         self.trainer_.start_run()
         with progress(self, plan.epochs * rows.n_rows) as observer:
             evaluated = [lambda batch=batch: [batch] for batch in held_out]
@@ -407,21 +388,12 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
     def _codes(self, X: Any) -> NDArray[Any]:
         return self.coder_.codes(X, n_jobs=self.n_jobs)
 
-    def _freeze_parameters(self, *, continued: bool = False) -> tuple[CoderSettings, TrainingSettings]:
-        """Check the parameters and keep them for the model that is fitted next; return what coder and trainer need.
-
-        If a fitted model is continued, what its codes and its net follow from must not have changed.
-        """
+    def _freeze_parameters(self) -> tuple[CoderSettings, TrainingSettings]:
+        """Check the parameters and keep them for the model that is fitted next; return what coder and trainer need."""
         settings = self._check_parameters()
         params = {name: frozen(value) for name, value in self.get_params(deep=False).items()}
         params["hidden"] = _layers(self.hidden)
         params = {name: params[name] for name in params if name not in READ_WHEN_USED} | {"device": str(self.device)}
-        for name in sorted(params.keys() - MAY_CHANGE_WITH_WARM_START) if continued else ():
-            if params[name] != self._fitted_params[name]:
-                raise ValueError(
-                    f"{name} must stay {self._fitted_params[name]!r} while warm_start=True continues the fitted model, "
-                    f"got {name}={params[name]!r}; use warm_start=False to fit a new one"
-                )
         self._fitted_params = params
         return settings
 
@@ -459,7 +431,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         """Predict from fewer bits, as the model will that `save` writes with such weights; `fit` ends with that.
 
         After `partial_fit` a model predicts from all bits of all weights, until it is compressed. Nothing that was
-        learned is lost: `partial_fit` and warm starts go on from all bits.
+        learned is lost: `partial_fit` goes on from all bits.
 
         Parameters
         ----------
@@ -490,10 +462,10 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             loaded model predicts what the fitted one predicts: `fit` ends by rounding. "float32" has all of their bits;
             ``compress("float32")`` tells what such a file predicts.
         training_state : bool, default=False
-            Whether all that training has is saved, so that `partial_fit` and warm starts go on as if nothing had been
-            saved: all weights, the state of the optimizer and of the averaging. Such a file can be a hundred times as
-            large, and `weights` has no effect on it. The warm-up buffer of a stream (see `partial_fit`) is never saved:
-            what has been learned from it is final then.
+            Whether all that training has is saved, so that `partial_fit` goes on as if nothing had been saved: all
+            weights, the state of the optimizer and of the averaging. Such a file can be a hundred times as large, and
+            `weights` has no effect on it. The warm-up buffer of a stream (see `partial_fit`) is never saved: what has
+            been learned from it is final then.
         timings : bool, default=True
             Whether the seconds of `history_` and `selection_` are saved. Without them they are 0, and equal fits give
             equal files.
@@ -656,10 +628,6 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         Each is called at each record with the estimator and the record, a dict. If it returns True, `fit` stops.
     records : int or sequence of float, default=10
         How often in an epoch `history_` gets a record, or at which fractions of it; always at its end.
-    warm_start : bool, default=False
-        Whether `fit` goes on with the net there is, its preprocessing and its hashes.
-    shuffle : bool, default=True
-        Whether `fit` takes the rows of each epoch in random order.
     hidden : int, sequence of int or "auto", default="auto"
         Units of the hidden layers, or of the one there is; ``()`` is a linear model on the codes, which is faster and
         less accurate. "auto" is 48 for each net of an ensemble, 64 for a net with one or two outputs, as of two
@@ -678,11 +646,7 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         `fit`.
     device : str or torch.device, default="cpu"
         Where the net learns. All but "cpu" need torch and do not promise the same bits everywhere.
-    average : bool, default=True
-        Whether predictions after `partial_fit` may be those of weights that are averaged over recent rows. Where a
-        stream stays as it is, they are better than the last weights; which of the two predict is decided by their
-        recent losses. It takes the memory of one more net.
-    schedule : {"constant", "linear", "cosine"}, default="linear"
+    schedule : {"linear", "constant"}, default="linear"
         How the learning rate goes down to zero in the course of a `fit`, if at all. `partial_fit` knows no end and
         keeps it constant. The paper's is "constant".
     optimizer : {"lazy", "adam"}, default="lazy"
@@ -852,8 +816,8 @@ class GCWSNetRegressor(TableRegressor, BaseGCWSNet):
         The loss of the standardised targets. "absolute_error" predicts medians; "huber" is the square up to one
         standard deviation and grows like the absolute error beyond.
     n_hashes, bits, p, scale, missing, epochs, ensemble, search, random_state, n_jobs, verbose, relevance, \
-early_stopping, patience, validation_fraction, callbacks, records, warm_start, shuffle, hidden, reduction, \
-batch_size, learning_rate, weight_decay, device, average, schedule, optimizer, betas, encoding, t_bits
+early_stopping, patience, validation_fraction, callbacks, records, hidden, reduction, batch_size, \
+learning_rate, weight_decay, device, schedule, optimizer, betas, encoding, t_bits
         As of `GCWSNetClassifier`.
 
     Attributes

@@ -308,7 +308,6 @@ def _check_trainer(trainer: Description, coder: Description) -> None:
         reduction_factor(settings.reduction, 8)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name}.settings: {error}") from error
-    require(FLAG.fits(settings.average), f"{name}.settings.average", FLAG.text, settings.average)
     fits = settings.ensemble == coder["ensemble"]
     require(fits, f"{name}.settings.ensemble", f"be {coder['ensemble']}", settings.ensemble)
     codes, net = coder["settings"], trainer["net"]

@@ -20,7 +20,7 @@ import gcwsnet
 from gcwsnet._atomic import write_file as write_bytes
 from gcwsnet.hashing.parameters import HASH_VERSION
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 KEY = "gcwsnet"  # in the header: a checksum, a space and the description
 

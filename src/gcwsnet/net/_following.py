@@ -39,8 +39,8 @@ class Following:
     events: list[dict[str, Any]] = field(default_factory=list)
 
     def begin(self, net: Net, rows_seen: int) -> None:
-        """Average the weights of a net, if its settings say so, and compare what may predict."""
-        if net.settings.average and net.averaging != RECENT:
+        """Average the weights of a net, and compare what may predict."""
+        if net.averaging != RECENT:
             net.start_averaging(rows_seen, RECENT)
             net.predicts_with = LAST
         names = (LAST, RECENT) if net.averaging == RECENT else (LAST,)

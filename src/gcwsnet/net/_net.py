@@ -305,7 +305,7 @@ class Net:
             require_memory(
                 (1 if mean == RECENT else 2) * table.nbytes,
                 f"averages of a table of {table.shape[0]} rows and {table.shape[1]} columns",
-                "use average=False, a reduction, fewer bits or fewer hashes",
+                "use a reduction, fewer bits or fewer hashes",
             )
         self.stop_averaging()
         for core in self.cores:

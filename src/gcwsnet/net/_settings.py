@@ -37,24 +37,9 @@ OPTIMIZERS = ("lazy", "adam")
 Floats = NDArray[np.float64]
 
 
-def cosine(done: Floats) -> Floats:
-    """Return (1 + cos(pi x)) / 2 for shares from 0 to 1, with additions and multiplications alone.
-
-    A library's cosine may differ in the last bit from machine to machine, and a model must not.
-    """
-    folded = np.where(done > 0.5, 1.0 - done, done)
-    square = (math.pi * folded) ** 2
-    series = np.zeros_like(square)
-    for n in range(20, 0, -2):  # Horner: 1 - x^2/2 (1 - x^2/12 (1 - ...)), more than exact up to pi / 2
-        series = (1.0 - series) * square / (n * (n - 1))
-    half = 0.5 * (1.0 - series)
-    return 0.5 + np.where(done > 0.5, -half, half)
-
-
 SCHEDULES: dict[str, Callable[[Floats], Floats]] = {
     "constant": np.ones_like,
     "linear": lambda done: 1.0 - done,
-    "cosine": cosine,
 }
 """The factor of the learning rate when a share of all rows is done."""
 
@@ -73,7 +58,6 @@ class TrainingParameters:
     optimizer: str = "lazy"
     betas: tuple[float, float] = (0.0, 0.999)
     weight_decay: float | Literal["auto"] = "auto"
-    average: bool = True
 
 
 @dataclass(kw_only=True)

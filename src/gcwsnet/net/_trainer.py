@@ -92,8 +92,8 @@ class Plan:
     checkpoint_rows : int
         Rows from one checkpoint to the next; 0 for none.
     averaged : bool
-        Whether the weights are averaged from the first step on, if the settings say so; else averages of an earlier
-        run are dropped at the first step.
+        Whether the weights are averaged from the first step on; else averages of an earlier run are dropped at the
+        first step.
     follows : bool
         Whether the rows are a stream that may change, see `Following`: the weights are averaged, those that predict are
         chosen all the time, and the history stays short.
@@ -244,7 +244,7 @@ class Run:
         self.trainer.following = None
         if not self.plan.averaged:
             net.stop_averaging()
-        elif net.settings.average and net.averaging != AVERAGE:
+        elif net.averaging != AVERAGE:
             net.start_averaging(self.trainer.rows_seen)
 
     def count(self, rows: int) -> None:
