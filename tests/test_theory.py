@@ -1,8 +1,6 @@
-"""The formulas of the paper against simulations of what they describe.
+"""The formulas of the paper: at their ends, against each other, and against what they describe, with fixed seeds.
 
-Seeds are fixed. A simulated mean must be within five of its standard errors. A simulated variance must be within 5% of
-the formula: it comes from enough repetitions that five of its standard errors are less than that. Each term of a
-formula is more than that in some of the cases. Theorem 4 is compared with `CountSketch` in
+Theorem 2 is compared with the hasher in tests/hashing/test_theorems.py, Theorems 3 and 4 with `CountSketch` in
 tests/hashing/test_count_sketch_theorems.py, and Theorem 5 with `RandomFourierFeatures` in tests/test_fourier.py.
 """
 
@@ -17,54 +15,10 @@ import pytest
 import gcwsnet
 from gcwsnet import theory
 
-VARIANCE = 0.05
-
 
 def assert_mean(values: np.ndarray, expected: float) -> None:
     """The mean of simulated values is `expected`, within five standard errors."""
     assert abs(values.mean() - expected) <= 5 * values.std() / np.sqrt(len(values))
-
-
-def assert_variance(values: np.ndarray, expected: float) -> None:
-    """The variance of simulated values is `expected`, within 5%, which is more than five of its standard errors."""
-    deviation = (values - values.mean()) ** 2
-    assert 5 * deviation.std() / np.sqrt(len(values)) < VARIANCE * expected, "more repetitions are needed"
-    assert values.var() == pytest.approx(expected, rel=VARIANCE)
-
-
-def simulated_codes(rng: Any, J: float, bits: int, n_hashes: int, repetitions: int) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of two rows: samples that are equal with probability J, mapped uniformly to b bits (Theorem 2)."""
-    shape = (repetitions, n_hashes)
-    first, second = rng.integers(0, 2**bits, (2, *shape))
-    return first, np.where(rng.random(shape) < J, first, second)
-
-
-def simulated_inner_products(x: np.ndarray, y: np.ndarray, n_bins: int, r: np.ndarray, rng: Any) -> np.ndarray:
-    """<z, w> of the count-sketches of equation (9), one for each row of the random weights r."""
-    repetitions, d = r.shape
-    h = rng.integers(0, n_bins, (repetitions, d))
-    cell = (h + n_bins * np.arange(repetitions)[:, np.newaxis]).ravel()
-    z, w = (np.bincount(cell, (v * r).ravel(), repetitions * n_bins).reshape(-1, n_bins) for v in (x, y))
-    return np.asarray((z * w).sum(axis=1))
-
-
-def signs(rng: Any, shape: tuple[int, int]) -> np.ndarray:
-    return np.asarray(rng.choice([-1.0, 1.0], shape))
-
-
-# Theorem 2
-
-
-@pytest.mark.parametrize("bits", [1, 2, 8])
-@pytest.mark.parametrize("J", [0.0, 0.1, 0.7, 1.0])
-def test_collision_probability_and_variance_of_the_estimated_similarity(J: float, bits: int) -> None:
-    k = 20
-    first, second = simulated_codes(np.random.default_rng(bits), J, bits, k, 40_000)
-    share = (first == second).mean(axis=1)
-    assert_mean(share, theory.collision_probability(J, bits))
-    estimate = (share - 2.0**-bits) / (1 - 2.0**-bits)
-    if 0 < J < 1:
-        assert_variance(estimate, theory.similarity_variance(J, bits, k))
 
 
 def test_the_estimates_of_the_hasher_have_this_variance() -> None:
@@ -74,29 +28,8 @@ def test_the_estimates_of_the_hasher_have_this_variance() -> None:
     codes = gcwsnet.GCWSHasher(k * repetitions, bits=2, random_state=0).fit_transform(X).reshape(2, repetitions, k)
     share = (codes[0] == codes[1]).mean(axis=1)
     assert_mean(share, theory.collision_probability(J, 2))
-    assert_variance((share - 1 / 4) / (1 - 1 / 4), theory.similarity_variance(J, 2, k))
-
-
-# Theorem 3
-
-X_VECTOR = np.array([1.0, -2.0, 0.5, 0.0, 1.5, 3.0])
-Y_VECTOR = np.array([2.0, -1.0, 1.0, 1.0, 0.0, 2.0])
-WEIGHTS: dict[str, tuple[float, Callable[[Any, tuple[int, int]], Any]]] = {
-    "signs": (1.0, signs),
-    "uniform": (1.8, lambda rng, shape: rng.uniform(-np.sqrt(3), np.sqrt(3), shape)),
-    "normal": (3.0, lambda rng, shape: rng.standard_normal(shape)),
-}
-
-
-@pytest.mark.parametrize("n_bins", [1, 3, 12])
-@pytest.mark.parametrize("weights", WEIGHTS)
-def test_inner_products_of_count_sketches(weights: str, n_bins: int) -> None:
-    s, draw = WEIGHTS[weights]
-    rng = np.random.default_rng(n_bins)
-    r = draw(rng, (400_000 if weights == "normal" else 100_000, len(X_VECTOR)))
-    found = simulated_inner_products(X_VECTOR, Y_VECTOR, n_bins, r, rng)
-    assert_mean(found, X_VECTOR @ Y_VECTOR)
-    assert_variance(found, theory.inner_product_variance(X_VECTOR, Y_VECTOR, n_bins, fourth_moment=s))
+    estimates = (share - 1 / 4) / (1 - 1 / 4)
+    assert estimates.var() == pytest.approx(theory.similarity_variance(J, 2, k), rel=0.05)  # seven standard errors
 
 
 def test_inner_product_variance_takes_stacks_of_vectors() -> None:
@@ -106,9 +39,6 @@ def test_inner_product_variance_takes_stacks_of_vectors() -> None:
     assert found.shape == (3, 2)
     assert found[2, 1] == pytest.approx(theory.inner_product_variance(x[2, 0], y[1], 20))
     assert theory.inner_product_variance([0.1, 0.0], [0.1, 0.0], 7) == 0.0
-
-
-# R(b, J, m)
 
 
 def test_ratio_is_theorem_4_for_many_hashes() -> None:
@@ -123,9 +53,6 @@ def test_ratio_at_the_ends() -> None:
     assert theory.count_sketch_ratio(8, 1.0, 16) == np.inf
     assert theory.count_sketch_ratio(32, 0.0, 1) == pytest.approx(1.0)
     assert theory.count_sketch_ratio(1, 0.0, 2) == pytest.approx(2 * (1 + 1 / 4) / (1 / 2))
-
-
-# Theorem 5
 
 
 def test_variances_of_theorem_5_as_they_are_written() -> None:
@@ -148,11 +75,8 @@ def test_random_fourier_features_at_the_ends() -> None:
     assert theory.rff_variance(-1.0, 1e6) == theory.nrff_variance(-1.0, 1e6) == 1.0
 
 
-# The limit of the GMM kernel
-
-
-@pytest.mark.parametrize("degrees_of_freedom", [np.inf, 5.0, 2.5])
-@pytest.mark.parametrize("rho", [-0.9, -0.3, 0.0, 0.5, 0.9, 0.99])
+@pytest.mark.parametrize("degrees_of_freedom", [np.inf, 2.5])
+@pytest.mark.parametrize("rho", [-0.9, 0.0, 0.9])
 def test_gmm_kernel_of_elliptical_data_has_this_limit(rho: float, degrees_of_freedom: float) -> None:
     """30 pairs of rows with 20,000 columns of a normal or a t distribution; the bias is of the order of 1 / columns."""
     rng = np.random.default_rng(3)
@@ -176,8 +100,6 @@ def test_gmm_limit_at_the_ends() -> None:
     s = np.sqrt((1 - rho) / 2)
     np.testing.assert_allclose(theory.gmm_limit(rho), (1 - s) / (1 + s), atol=1e-15)
 
-
-# All of them
 
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "collision_probability": (theory.collision_probability, {"J": 0.3, "bits": 8}),
@@ -212,39 +134,21 @@ def test_numbers_give_a_float_and_arrays_are_broadcast(name: str) -> None:
     assert function(**{key: [value] for key, value in arguments.items()}).shape == (1,)
 
 
-@pytest.mark.parametrize("bits", [1, 32])
-@pytest.mark.parametrize("J", [0.0, 1e-300, 1 - 2.0**-53, 1.0])
-def test_the_ends_of_the_ranges_give_sane_numbers(J: float, bits: int) -> None:
-    P = theory.collision_probability(J, bits)
-    assert 2.0**-bits <= P <= 1
-    assert theory.similarity_variance(J, bits, 1) >= 0
-    assert (theory.similarity_variance(J, bits, 1) == 0) == (J == 1)
-    assert theory.count_sketch_variance(J, bits, 1, 1) >= 0
-    assert theory.count_sketch_variance(J, bits, 10**9, 2.0**60) >= 0
-    assert theory.count_sketch_ratio(bits, J, 1) > 0
-    assert theory.count_sketch_variance(1.0, bits, 1, 1) == 0
-
-
 @pytest.mark.parametrize(
     ("name", "changed", "error", "words"),
     [
         ("collision_probability", {"J": 1.5}, ValueError, "J must be from 0 to 1, got J=1.5; clip an estimate"),
         ("collision_probability", {"J": [0.5, -0.1]}, ValueError, r"J must be from 0 to 1, got J\[1\]=-0.1;"),
-        ("collision_probability", {"J": [[0, 2]]}, ValueError, r"J must be from 0 to 1, got J\[0, 1\]=2;"),
         ("collision_probability", {"J": np.nan}, ValueError, "J must be from 0 to 1, got J=nan"),
         ("collision_probability", {"J": "0.5"}, TypeError, "J must be a number or an array of such, got J='0.5'"),
         ("collision_probability", {"J": [True]}, TypeError, "J must be a number .* got an array of the type bool"),
         ("collision_probability", {"bits": 0}, ValueError, "bits must be from 1 to 32, got bits=0"),
-        ("collision_probability", {"bits": 33}, ValueError, "bits must be from 1 to 32, got bits=33"),
         ("collision_probability", {"bits": 8.0}, TypeError, "bits must be an integer .* got bits=8.0"),
         ("similarity_variance", {"n_hashes": 0}, ValueError, "n_hashes must be finite and at least 1, got n_hashes=0"),
         ("count_sketch_variance", {"n_bins": 0.5}, ValueError, "n_bins must be finite and at least 1, got n_bins=0.5"),
-        ("count_sketch_variance", {"n_bins": np.inf}, ValueError, "got n_bins=inf"),
         ("count_sketch_ratio", {"m": 0}, ValueError, "m must be finite and above 0, got m=0"),
         ("rff_variance", {"rho": -1.1}, ValueError, "rho must be from -1 to 1, got rho=-1.1; clip an estimate"),
         ("rbf_kernel", {"gamma": -1}, ValueError, "gamma must be finite and at least 0, got gamma=-1"),
-        ("nrff_variance", {"gamma": np.inf}, ValueError, "gamma must be finite and at least 0, got gamma=inf"),
-        ("nrff_variance", {"n_components": 0}, ValueError, "n_components must be finite and at least 1"),
         ("gmm_limit", {"rho": 1 + 1j}, TypeError, "rho must be a number"),
     ],
 )

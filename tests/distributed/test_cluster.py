@@ -23,13 +23,6 @@ from tests.distributed.faults import N_ROWS, PART_ROWS, ROWS, BadPart, DeadlyPar
 from tests.net.learners import begin, content
 
 
-def test_workers_are_processes_of_their_own_with_one_thread(client_of: ClientOf) -> None:
-    client = client_of(2)
-    found = client.run(os.getpid)
-    assert len({os.getpid(), *found.values()}) == 3
-    assert set(client.nthreads().values()) == {1}
-
-
 def test_a_cluster_that_is_given_goes_on(client_of: ClientOf) -> None:
     given = client_of(2)
     for cluster in ({"client": given}, {"scheduler": given.scheduler.address}):

@@ -99,14 +99,6 @@ def test_a_file_without_rows_is_fine_among_others(form: str, place: int, client_
     succeed(*run, "--out", tmp_path / "cluster", *on(client_of(1)))
 
 
-@pytest.mark.parametrize("text", ["", "x,y,label\n"])
-def test_files_that_all_have_no_rows_are_an_error(text: str, tmp_path: Path) -> None:
-    for name in ("a.csv", "b.csv"):
-        (tmp_path / name).write_text(text)
-    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
-    assert "there must be at least one row" in fail("hash", *files, "--label", "label", "--out", tmp_path / "codes")
-
-
 def test_the_command_starts_workers_of_its_own(local: Hashed, tmp_path: Path) -> None:
     result = succeed(*local.arguments, "--out", tmp_path / "codes", "--engine", "dask", "--workers", 1)
     assert content(tmp_path / "codes") == local.content

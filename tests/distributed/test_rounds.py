@@ -21,7 +21,6 @@ from gcwsnet.distributed._rounds import (
     picked_rows,
     read_values,
     round_sizes,
-    row_sums,
     train_in_rounds,
 )
 from gcwsnet.files import Batch
@@ -76,12 +75,6 @@ def test_changes_are_combined_by_the_formula(is_table: bool, has_momentum: bool)
         np.testing.assert_allclose(found.second[row], second, rtol=1e-5)
         assert found.first is not None
         np.testing.assert_allclose(found.first[row], first, rtol=1e-5, atol=1e-6)
-
-
-@given(st.integers(1, 9), st.integers(1, 40))
-def test_row_sums_are_sums(n: int, width: int) -> None:
-    some = np.random.default_rng(width).integers(-1000, 1000, (n, width)).astype(float)
-    np.testing.assert_array_equal(row_sums(some), some.sum(axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)

@@ -24,19 +24,15 @@ def bad(value: float, row: int = 6, column: int = 2) -> np.ndarray:
     [
         ({"n_hashes": 0}, ValueError, "n_hashes must be from 1 to 1048576, got n_hashes=0"),
         ({"n_hashes": 2**20 + 1}, ValueError, "n_hashes must be from 1 to 1048576, got n_hashes=1048577"),
-        ({"n_hashes": 2.5}, TypeError, "n_hashes must be an integer, got n_hashes=2.5"),
         ({"n_hashes": True}, TypeError, "n_hashes must be an integer, got n_hashes=True"),
-        ({"bits": 0}, ValueError, "bits must be from 1 to 32, got bits=0"),
         ({"bits": 40}, ValueError, "bits must be from 1 to 32, got bits=40"),
         ({"bits": "8"}, TypeError, "bits must be an integer, got bits='8'"),
         ({"t_bits": 9}, ValueError, "t_bits must be from 0 to 8, got t_bits=9"),
         ({"t_bits": "none"}, ValueError, "t_bits must be 'all' or from 0 to 8, got t_bits='none'"),
-        ({"t_bits": None}, TypeError, "t_bits must be an integer, got t_bits=None"),
         ({"p": 0}, ValueError, "p must be from 1e-06 to 1e+06, got p=0"),
-        ({"p": -1.0}, ValueError, "p must be from 1e-06 to 1e+06, got p=-1.0"),
         ({"p": float("nan")}, ValueError, "p must be from 1e-06 to 1e+06, got p=nan"),
-        ({"p": float("inf")}, ValueError, "p must be from 1e-06 to 1e+06, got p=inf"),
         ({"p": "2"}, TypeError, "p must be a number, got p='2'"),
+        ({"p": 2.0, "method": "minwise"}, ValueError, "p has no effect with method='minwise'"),
         ({"encoding": "low"}, ValueError, "encoding must be one of 'mixed', 'lowbits', got encoding='low'"),
         (
             {"encoding": "lowbits"},
@@ -51,10 +47,8 @@ def bad(value: float, row: int = 6, column: int = 2) -> np.ndarray:
         ),
         ({"missing": "drop"}, ValueError, "missing must be one of 'error', 'zero', got missing='drop'"),
         ({"random_state": -1}, ValueError, "random_state must be from 0 to 18446744073709551615, got random_state=-1"),
-        ({"random_state": 2**64}, ValueError, "got random_state=18446744073709551616"),
         ({"random_state": "0"}, ValueError, "cannot be used to seed"),
         ({"table_memory": -1}, ValueError, "table_memory must be from 0 to 281474976710656, got table_memory=-1"),
-        ({"table_memory": "1 GB"}, TypeError, "table_memory must be an integer, got table_memory='1 GB'"),
         (
             {"table_memory": 0, "method": "extremal"},
             ValueError,
@@ -89,14 +83,6 @@ def test_the_first_of_several_is_named_whatever_the_threads() -> None:
     for _ in range(5):
         with pytest.raises(ValueError, match=re.escape("X[150, 3] is NaN")):
             hasher.transform(Z)
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_another_number_of_columns_than_fitted(form: Any) -> None:
-    hasher = GCWSHasher(5).fit(X)
-    for method in (hasher.transform, hasher.samples):
-        with pytest.raises(ValueError, match="X has 3 features, but GCWSHasher is expecting 4"):
-            method(form(X[:, :3]))
 
 
 def test_more_columns_than_can_be_numbered() -> None:

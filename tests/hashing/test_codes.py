@@ -7,13 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 
 from gcwsnet import HASH_VERSION, GCWSHasher, estimate_similarity
 from gcwsnet.hashing._hasher import Codes, Origin
-from gcwsnet.hashing.parameters import mix
 from gcwsnet.hashing.reference import encode
 
 DATA = np.random.default_rng(0).lognormal(0, 2, (40, 23)) * np.random.default_rng(1).choice([-1, 0, 1], (40, 23))
@@ -66,17 +63,6 @@ def test_lowbits_counts_features_column_first() -> None:
     assert np.all(hasher.transform(DATA)[5] == 31)
 
 
-def test_appended_bits_are_the_low_bits_of_t() -> None:
-    Z = np.vstack([DATA, DATA / 1e4])
-    hasher = GCWSHasher(64, bits=4, t_bits=3, p=30, random_state=1).fit(Z)
-    _, t_star = hasher.samples(Z)
-    codes = hasher.transform(Z)
-    np.testing.assert_array_equal(codes % 8, t_star % 8)
-    assert t_star.min() < 0 < t_star.max()
-    plain = GCWSHasher(64, bits=4, t_bits=0, p=30, random_state=1).fit_transform(Z)
-    np.testing.assert_array_equal(codes // 8, plain)
-
-
 def test_a_row_of_zeros_agrees_with_rows_of_zeros_and_else_by_chance() -> None:
     K = 65_536
     Z = np.array([[0.0, 0.0], [0.0, -0.0], [1.0, -2.0]])
@@ -84,20 +70,6 @@ def test_a_row_of_zeros_agrees_with_rows_of_zeros_and_else_by_chance() -> None:
     assert np.array_equal(codes[0], codes[1])
     share = np.mean(codes[0] == codes[2])
     assert abs(share - 1 / 16) < 4 * np.sqrt(15 / 256 / K)
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
-def test_the_mix_is_one_to_one(a: int, b: int) -> None:
-    x, y = mix(np.array([a, b], dtype=np.uint32))
-    assert (x == y) == (a == b)
-
-
-def test_seed_and_hash_number_salt_the_mix() -> None:
-    """The same samples give other codes under another hash or seed."""
-    i_star, t_star = np.zeros((1, 4096), dtype=np.int64), np.zeros((1, 4096), dtype=np.int64)
-    first, second = (encode(i_star, t_star, seed=seed, bits=8, n_columns=1)[0] for seed in (0, 1))
-    assert len(np.unique(first)) == 256
-    assert abs(np.mean(first == second) - 1 / 256) < 4 * np.sqrt(1 / 256 / 4096)
 
 
 X = np.random.default_rng(0).random((20, 5))

@@ -83,28 +83,6 @@ def test_theorem_3_holds_with_fair_signs_only(signs: Signs, monkeypatch: pytest.
         assert holds(products, float(x @ y), variance) == (signs is right)
 
 
-def codes_with_matches(n: int, k: int, a: int, bits: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """n pairs of rows of k codes, of which a are equal."""
-    rng = np.random.default_rng(seed)
-    u = rng.integers(0, 2**bits, (n, k))
-    other = (u + rng.integers(1, 2**bits, (n, k))) % 2**bits
-    return u, np.where(rng.permuted(np.broadcast_to(np.arange(k) < a, (n, k)), axis=1), u, other)
-
-
-@pytest.mark.parametrize(
-    ("bits", "k", "a", "n_bins"), [(24, 4, 2, 8), (24, 3, 3, 5), (16, 5, 0, 16), (8, 32, 10, 512), (12, 16, 12, 64)]
-)
-def test_theorem_4_given_the_codes(bits: int, k: int, a: int, n_bins: int) -> None:
-    products = []
-    for seed in range(50):
-        u, v = codes_with_matches(2000, k, a, bits, seed)
-        sketch = CountSketch(n_bins=n_bins, bits=bits, random_state=seed).fit(u)
-        products.append(inner_products(sketch.transform(u), sketch.transform(v)))
-    # The one-hot vectors have k ones, of which a are in the same places.
-    one, other = np.repeat([1.0, 0.0], [k, k - a]), np.repeat([0.0, 1.0], [k - a, k])
-    assert holds(np.concatenate(products), a, theory.inner_product_variance(one, other, n_bins))
-
-
 PAIR = np.exp(np.random.default_rng(1).normal(size=(2, 12)) * [[1.0], [0.4]])
 PAIR[1] *= PAIR[0]
 PAIR[1, 0] *= -1

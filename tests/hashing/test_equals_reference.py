@@ -73,14 +73,6 @@ def test_every_instruction_set_is_equal(X: np.ndarray, p: float, threads: int) -
             assert_equal_to_reference(X, 19, p, 4, n_jobs=threads)
 
 
-@pytest.mark.parametrize("p", [0.25, 1.0, 80.0])
-@pytest.mark.usefixtures("instruction_set")
-def test_equal_on_larger_data_with_every_instruction_set(p: float) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.lognormal(0, 2, (150, 333)) * rng.choice([-1, 0, 1], (150, 333))
-    assert_equal_to_reference(X, 67, p, 8, n_jobs=2)
-
-
 @pytest.mark.usefixtures("instruction_set")
 def test_a_row_longer_than_a_piece_of_work_is_one_row() -> None:
     """The scan looks at the stop sign every 65,536 entries; the samples go on where they were."""

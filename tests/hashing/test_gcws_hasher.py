@@ -2,11 +2,8 @@
 
 import ctypes
 import ctypes.util
-import os
 import pickle
 import platform
-import subprocess
-import sys
 import warnings
 from typing import Any
 
@@ -16,10 +13,6 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_digits
-from sklearn.linear_model import SGDClassifier
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gcwsnet import GCWSHasher, estimate_similarity
@@ -43,35 +36,9 @@ def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-@pytest.mark.slow
-def test_scikit_learn_checks_with_the_array_api_switched_on() -> None:
-    """The one check that is skipped unless SCIPY_ARRAY_API is set before SciPy is imported."""
-    program = """
-import sklearn
-from sklearn.utils.estimator_checks import check_estimator
-from gcwsnet import GCWSHasher
-sklearn_version = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
-results = check_estimator(GCWSHasher(16))
-assert {result["status"] for result in results} == {"passed"}
-if sklearn_version >= (1, 8):
-    assert "check_array_api_input" in {result["check_name"] for result in results}
-"""
-    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
-    subprocess.run([sys.executable, "-W", "error", "-c", program], env=environment, check=True)
-
-
 def codes_of(Z: Any, **params: Any) -> np.ndarray:
     codes: np.ndarray = GCWSHasher(37, random_state=1, **params).fit(Z).transform(Z)
     return codes
-
-
-def assert_same_codes(Z: Any, reference: np.ndarray = X) -> None:
-    np.testing.assert_array_equal(codes_of(Z), codes_of(reference))
-
-
-def test_large_integers_keep_their_digits() -> None:
-    numbers = np.array([[2**24 + 1, 2**24]], dtype=np.int32)
-    assert_same_codes(numbers, numbers.astype(np.float64))
 
 
 def test_batches_of_converted_rows_are_put_together_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,17 +110,6 @@ def test_set_output_and_feature_names() -> None:
     assert len(GCWSHasher(3, bits=2, t_bits=1, output="onehot").fit(X).get_feature_names_out()) == 24
     with pytest.raises(ValueError, match="too many to name one by one"):
         GCWSHasher(3, bits=32, output="onehot").fit(X).get_feature_names_out()
-
-
-@pytest.mark.slow
-def test_pipeline_and_grid_search_over_p() -> None:
-    digits, labels = load_digits(return_X_y=True)
-    pipeline = make_pipeline(
-        GCWSHasher(256, output="onehot", random_state=0), SGDClassifier(loss="log_loss", random_state=0)
-    )
-    search = GridSearchCV(pipeline, {"gcwshasher__p": [0.5, 1.0, 2.0]}, cv=3, n_jobs=2).fit(digits[:600], labels[:600])
-    assert search.best_score_ > 0.85
-    assert search.best_estimator_.score(digits[600:], labels[600:]) > 0.85
 
 
 def test_rounding_mode_of_the_thread_does_not_matter() -> None:

@@ -90,14 +90,6 @@ def test_marginal_laws(features: np.ndarray, hashes: np.ndarray) -> None:
         assert stats.kstest(values.ravel(), LAWS[name].cdf).statistic < 2 / np.sqrt(values.size)
 
 
-def test_law_over_seeds() -> None:
-    n = 2000
-    over_seeds = [draws(parameters(seed, [11], [13])) for seed in range(n)]
-    for name, law in LAWS.items():
-        values = [each[name][0, 0] for each in over_seeds]
-        assert stats.kstest(values, law.cdf).statistic < 2 / np.sqrt(n)
-
-
 def test_lower_tail_of_the_gamma_laws() -> None:
     """The samples with the least a have small c and large r: the tails matter as much as the bulk."""
     values = draws(parameters(2, np.arange(2000), np.arange(1000)))
@@ -117,7 +109,7 @@ def test_r_c_and_beta_of_a_pair_are_uncorrelated(many: dict[str, np.ndarray], a:
 
 
 @pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("lag", [1, 2, 3, 16, 64, 255])
+@pytest.mark.parametrize("lag", [1, 2, 16, 255])
 def test_no_correlation_along_features_or_hashes(many: dict[str, np.ndarray], name: str, lag: int) -> None:
     x = many[name]
     for shifted in (x, x.T):
@@ -127,7 +119,7 @@ def test_no_correlation_along_features_or_hashes(many: dict[str, np.ndarray], na
 
 
 @pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("other", [2, 1 + 2**31, 1 + 2**32, 2**64 - 1])
+@pytest.mark.parametrize("other", [2, 1 + 2**32])
 def test_no_correlation_between_seeds(many: dict[str, np.ndarray], name: str, other: int) -> None:
     x = many[name]
     y = uniforms(parameters(other, np.arange(2000), np.arange(500)))[name]
@@ -143,13 +135,6 @@ def test_pairs_of_hashes_have_as_many_common_tails_as_chance(many: dict[str, np.
     assert abs(z.mean()) < 0.1
     assert 0.97 < z.std() < 1.03
     assert np.abs(z).max() < 6
-
-
-def test_ln_c_minus_r_is_the_logarithm_of_a_product_of_an_exponential_and_a_uniform() -> None:
-    q = draws(parameters(3, np.arange(500), np.arange(1000)))
-    product = (q["c"] * np.exp(-q["r"])).ravel()
-    expected = np.random.default_rng(0).exponential(size=500_000) * np.random.default_rng(1).random(500_000)
-    assert stats.ks_2samp(product, expected).statistic < 2 * np.sqrt(2 / product.size)
 
 
 def test_a_parameter_depends_on_its_own_numbers_only() -> None:

@@ -189,11 +189,7 @@ def test_many_features_are_searched_for_in_the_row() -> None:
     ("log_caps", "ends", "rule"),
     [
         (np.zeros(5, np.float32), np.full(6, 2**63, np.uint64), "log_caps must be one float32 per feature"),
-        (np.zeros(6, np.float64), np.full(6, 2**63, np.uint64), "log_caps must be one float32 per feature"),
-        (np.zeros(12, np.float32)[::2], np.full(6, 2**63, np.uint64), "log_caps must be one float32 per feature"),
         (np.zeros(6, np.float32), np.full(7, 2**63, np.uint64), "ends must be one uint64 per feature"),
-        (np.zeros(6, np.float32), np.full(6, 2**62, np.int64), "ends must be one uint64 per feature"),
-        (np.zeros(6, np.float32), np.full(6, 2**63 - 1, np.uint64), "ends must never fall and end with"),
         (np.zeros(6, np.float32), np.array([0, 5, 4, 6, 7, 2**63], np.uint64), "ends must never fall and end with"),
     ],
 )
@@ -209,13 +205,6 @@ def test_caps_are_needed_before_rows() -> None:
     core = _core.Hasher(0, 3, 4, ENOUGH, _core.Scan.AUTO, _core.Method.REJECTION)
     with pytest.raises(RuntimeError, match="use_caps must be called before"):
         core.samples_of_dense(X, 1.0, False, out, out.copy(), 1)
-
-
-def test_only_rejection_has_caps() -> None:
-    for method in (_core.Method.GCWS, _core.Method.BINWISE, _core.Method.EXTREMAL):
-        core = _core.Hasher(0, 1, 4, ENOUGH, _core.Scan.AUTO, method)
-        with pytest.raises(ValueError, match="only the method REJECTION has caps"):
-            core.use_caps(np.zeros(2, np.float32), np.full(2, 2**63, np.uint64))
 
 
 # Bin-wise and extremal
@@ -247,13 +236,6 @@ def test_ties_of_points_are_for_the_lowest_feature(cell: int, L: float) -> None:
     for row, place in enumerate(equal):
         X[row, order[place : place + 2]] = np.exp(L)
     assert_equal_to_reference("extremal", X, 1, 1.0, 0)
-
-
-@pytest.mark.usefixtures("instruction_set")
-def test_ties_are_for_the_lowest_feature_of_a_bin() -> None:
-    """With p ln u near 7e7 a float32 has steps of 8: among equal columns ties of a are the rule."""
-    X = np.full((2, 300), 1e30, dtype=np.float32)
-    assert_equal_to_reference("binwise", X, 5, 1e6, 6)
 
 
 @pytest.mark.usefixtures("instruction_set")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gcwsnet import CountSketch, GCWSHasher, estimate_similarity
+from gcwsnet import CountSketch, estimate_similarity
 from gcwsnet.hashing import _similarity
 from gcwsnet.hashing._hasher import one_hot
 
@@ -38,16 +38,6 @@ def test_batches_change_nothing(arguments: Any, n_hashes: int | None, monkeypatc
     np.testing.assert_array_equal(estimate_similarity(*arguments, bits=2, n_hashes=n_hashes), whole)
 
 
-def test_codes_of_different_integer_types_are_compared_as_numbers() -> None:
-    assert estimate_similarity(A, A.astype(np.int64), bits=2)[0, 0] == 1.0
-
-
-def test_equal_rows_have_similarity_one() -> None:
-    codes = GCWSHasher(64, bits=1, random_state=0).fit_transform(RNG.normal(size=(3, 5)))
-    np.testing.assert_allclose(np.diag(estimate_similarity(codes, codes, bits=1)), 1.0)
-    np.testing.assert_allclose(estimate_similarity(codes, codes[0], bits=1)[0], 1.0)
-
-
 @pytest.mark.parametrize(
     ("arguments", "bits", "error", "words"),
     [
@@ -56,8 +46,6 @@ def test_equal_rows_have_similarity_one() -> None:
         ((A[np.newaxis], B), 2, ValueError, r"shape \(n, k\) or \(k,\).*got \(1, 5, 300\)"),
         ((A[:, :0], B[:, :0]), 2, ValueError, r"k of at least 1, got \(5, 0\)"),
         ((A, B), 0, ValueError, "bits must be from 1 to 32, got bits=0"),
-        ((A, B), 40, ValueError, "bits must be from 1 to 32, got bits=40"),
-        ((A, B), 2.0, TypeError, "bits must be an integer, got bits=2.0"),
     ],
 )
 def test_bad_input_is_named(arguments: tuple[np.ndarray, ...], bits: int, error: type, words: str) -> None:
@@ -127,8 +115,6 @@ def test_sketches_with_more_bins_than_memory_are_compared_all_the_same() -> None
         ((A, B), 300, TypeError, "n_hashes is for sketches; codes have as many hashes as columns, got n_hashes=300"),
         ((Z, B), 300, TypeError, "codes and sketches cannot be compared"),
         ((Z, W[:, :9]), 300, ValueError, "as many bins as each other, got 150 and 9"),
-        ((Z, W), 0, ValueError, "n_hashes must be from 1 to 1048576, got n_hashes=0"),
-        ((Z, W), 300.0, TypeError, "n_hashes must be an integer, got n_hashes=300.0"),
         ((one_hot(A, 2), one_hot(B, 2)), 299, ValueError, "those of row 0 to 300 with n_hashes=299; give the number"),
         ((Z * 1j, W), 300, TypeError, "sketches must hold integers or real numbers, got the type complex128"),
         ((sparse.csr_array(np.diag([1, np.nan])),) * 2, 300, ValueError, "those of row 1 to nan with n_hashes=300"),

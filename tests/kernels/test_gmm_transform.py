@@ -42,14 +42,6 @@ def test_of_csr_is_csr_of_its_kind_without_explicit_zeros(csr: Any) -> None:
     np.testing.assert_array_equal(U.toarray(), [[0, 0, 0, 0, 1, 0], [0, 2, 0, 0, 0, 0]])
 
 
-@pytest.mark.parametrize("csr", CSR)
-def test_adds_duplicates_before_it_splits_signs(csr: Any) -> None:
-    X = csr(([5.0, -7.0, 1.0, -1.0], [1, 1, 0, 0], [0, 4]), shape=(1, 2))
-    U = gmm_transform(X)
-    np.testing.assert_array_equal(U.toarray(), [[0, 0, 0, 2]])
-    assert U.nnz == 1
-
-
 def test_leaves_its_input_alone() -> None:
     X = sparse.csr_array(([5.0, -7.0, 0.0], [1, 1, 0], [0, 3]), shape=(1, 2))
     U = gmm_transform(X)

@@ -10,34 +10,10 @@ from scipy import sparse
 from gcwsnet import pgmm_kernel
 from gcwsnet.kernels import _exact
 
-from .matrices import DENSE_BLOCKS, SPARSE_CHUNKS, forms, random_rows
+from .matrices import DENSE_BLOCKS, SPARSE_CHUNKS, random_rows
 
 PATHS = pytest.mark.parametrize("path", [DENSE_BLOCKS, SPARSE_CHUNKS])
 MIB = 1 << 20
-
-
-@PATHS
-@pytest.mark.parametrize("density", [0.9, 0.3, 0.02])
-@pytest.mark.parametrize("signed", [True, False])
-def test_dense_and_csr_on_either_side(
-    monkeypatch: pytest.MonkeyPatch, path: float, density: float, signed: bool
-) -> None:
-    monkeypatch.setattr(_exact, "DENSE_ENOUGH", path)
-    X = random_rows(40, 37, density=density, signed=signed)
-    Y = random_rows(23, 37, density=density, signed=signed, seed=1)
-    expected = pgmm_kernel(X, Y, p=1.5)
-    for x in forms(X):
-        np.testing.assert_allclose(pgmm_kernel(x, p=1.5), pgmm_kernel(X, p=1.5), rtol=1e-12)
-        for y in forms(Y):
-            np.testing.assert_allclose(pgmm_kernel(x, y, p=1.5), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("density", [0.9, 0.5, 0.2])
-def test_path_is_chosen_by_density(monkeypatch: pytest.MonkeyPatch, density: float) -> None:
-    X = sparse.csr_array(random_rows(30, 40, density=density))
-    other = "_fill_sparse" if density**2 > 0.15 else "_fill_dense"
-    monkeypatch.setattr(_exact, other, lambda *_: pytest.fail(f"{other} at density {density}"))
-    pgmm_kernel(X)
 
 
 def test_the_widest_sparse_matrix_takes_little_memory() -> None:

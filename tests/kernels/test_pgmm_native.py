@@ -45,40 +45,15 @@ def sparse(**changed: Any) -> Any:
     return given["out"]
 
 
-@pytest.mark.parametrize("n_threads", [-5, 0, 1, 2, 1000])
-def test_any_number_of_threads_works(n_threads: int) -> None:
-    np.testing.assert_array_equal(dense(n_threads=n_threads), np.full((2, 3), 0.5))
-    np.testing.assert_allclose(sparse(n_threads=n_threads), [[0, 0, 1 / 2], [1 / 3, 0, 1]])
-
-
-def test_scales_are_powers_of_two() -> None:
-    np.testing.assert_array_equal(dense(x_scale=np.array([0.0, 1.0])), [[0.5] * 3, [1.0] * 3])
-    np.testing.assert_allclose(dense(y_scale=np.array([-1.0, 0.0, 1e9])), [[1, 0.5, 0]] * 2, atol=1e-270)
-    np.testing.assert_array_equal(sparse(y_scale=np.array([0.0, 0.0, -1.0]))[:, 2], [1 / 3, 1 / 2])
-
-
-def test_rows_of_out_may_be_apart() -> None:
-    for step in (2, -1):
-        wide = np.full((4, 8), np.nan)
-        out = wide[::step, 2:5][:2]
-        np.testing.assert_array_equal(dense(out=out), np.full((2, 3), 0.5))
-        assert np.isnan(wide).sum() == wide.size - 6
-        np.testing.assert_allclose(sparse(out=out), [[0, 0, 1 / 2], [1 / 3, 0, 1]])
-
-
 @pytest.mark.parametrize(
     ("changed", "rule"),
     [
         ({"x": np.ones((2, 7))}, "multiple of 8"),
         ({"x": np.ones((2, 16))}, "both matrices must have as many columns"),
         ({"x": np.ones((2, 8), dtype=np.float32)}, "rows must be float64"),
-        ({"x": np.ones((2, 16))[:, ::2]}, "rows must be contiguous"),
-        ({"x": np.ones((3, 8))}, "one float64 scale per row"),
         ({"x_scale": np.zeros(4)[::2]}, "one float64 scale per row, contiguous"),
         ({"y_scale": ZEROS_2}, "one float64 scale per row"),
-        ({"y": np.ones((3, 9))}, "multiple of 8"),
         ({"out": np.ones((3, 2))}, "out must be float64, rows of X x rows of Y"),
-        ({"out": np.ones((2, 3), dtype=np.float32)}, "out must be float64, rows of X x rows of Y"),
     ],
 )
 def test_dense_refuses_what_does_not_fit(changed: dict[str, Any], rule: str) -> None:
@@ -96,14 +71,10 @@ def test_dense_refuses_what_does_not_fit(changed: dict[str, Any], rule: str) -> 
         ({"y_start": np.array([0, -1, 1, 3])}, "must start at 0, never fall and end within the data"),
         ({"x_row": np.array([0, 1, 2])}, "index of the sparse matrix is out of range"),
         ({"y_column": np.array([1, -(2**63), 1])}, "index of the sparse matrix is out of range"),
-        ({"x_start": np.array([0])}, "index of the sparse matrix is out of range"),
-        ({"x_row": np.array([0, 1])}, "contiguous int64 and float64, as long as each other"),
         ({"x_row": np.array([0, 1, 1], dtype=np.int32)}, "contiguous int64 and float64, as long as each other"),
-        ({"x_value": np.ones(6)[::2]}, "contiguous int64 and float64, as long as each other"),
         ({"x_scale": np.zeros(4)[::2]}, "contiguous int64 and float64, as long as each other"),
         ({"y_sum": ZEROS_2}, "contiguous int64 and float64, as long as each other"),
         ({"out": np.ones((3, 2))}, "out must be float64, rows of X x rows of Y"),
-        ({"out": np.ones((2, 3), dtype=np.int64)}, "out must be float64, rows of X x rows of Y"),
     ],
 )
 def test_sparse_refuses_what_does_not_fit(changed: dict[str, Any], rule: str) -> None:

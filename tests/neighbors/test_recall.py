@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from gcwsnet import pgmm_kernel
-from gcwsnet.neighbors import Bands, GCWSIndex, band_recall
-from gcwsnet.neighbors._index_settings import choose_bands
+from gcwsnet.neighbors import GCWSIndex, band_recall
 from tests.neighbors.rows import clustered, pairs_of_similarity
 
 N = 4000
@@ -65,24 +64,6 @@ def test_fewer_hashes_with_a_lower_recall_do_miss_rows() -> None:
     found = GCWSIndex(16, recall=0.5).fit(rows).query(rows[:200], 10)
     share = (found.similarities >= np.sort(K, axis=1)[:, [-10]] - 1e-12).mean()
     assert share < 0.97
-
-
-def test_bands_are_as_wide_as_the_codes_allow() -> None:
-    for n_hashes in (64, 256, 1024):
-        for threshold in (0.5, 0.7, 0.9, 1.0):
-            n_bands, width = choose_bands(n_hashes, 8, threshold, 0.9)
-            assert n_bands * width <= n_hashes
-            assert band_recall(threshold, bits=8, n_bands=n_bands, width=width) >= 0.9
-            if threshold < 1:
-                needed = np.log1p(-0.91) / np.log1p(-(((threshold * 255 + 1) / 256) ** (width + 1)))
-                assert np.ceil(needed) * (width + 1) > n_hashes or np.ceil(needed) > 64
-
-
-def test_the_formula_in_numbers() -> None:
-    """By hand: P = 1 for J = 1; J = 0.5 with one bit is P = 0.75, and 1 - (1 - 0.75**2)**3."""
-    assert band_recall(1.0, bits=8, n_bands=1, width=50) == 1.0
-    assert band_recall(0.5, bits=1, n_bands=3, width=2) == pytest.approx(1 - 0.4375**3)
-    assert Bands(3, 2).n_bands == 3
 
 
 def test_a_threshold_that_the_codes_cannot_reach_is_an_error() -> None:

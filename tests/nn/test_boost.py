@@ -142,18 +142,3 @@ def test_wrong_calls_are_errors_that_say_what_to_give() -> None:
         boost(network, [], "3")
     with pytest.raises(ValueError, match=r"no torch.nn.Linear of the network is called"):
         boost(nn.ReLU(), TRAIN)
-
-
-def test_boosting_beside_a_training_does_not_disturb_it() -> None:
-    alone, watched = network_of(), network_of()
-    for network in (alone, watched):
-        torch.manual_seed(1)
-        optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
-        for number, (inputs, target) in enumerate(TRAIN):
-            nn.functional.nll_loss(network(inputs), target).backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            if network is watched and number % 10 == 0:
-                assert accuracy(boost(network, TRAIN)) > accuracy(network) + 0.2
-    for one, other in zip(state(alone), state(watched), strict=True):
-        assert torch.equal(one[1], other[1])

@@ -215,31 +215,6 @@ def test_a_layer_can_be_copied_saved_and_used_in_workers() -> None:
         assert not layer(codes).requires_grad
 
 
-class Outputs(torch.utils.data.Dataset):  # type: ignore[misc,unused-ignore]
-    """Outputs of a layer, computed where the item is asked for."""
-
-    def __init__(self, layer: Any, codes: Any) -> None:
-        self.layer, self.codes = layer, codes
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def __getitem__(self, i: int) -> Any:
-        return self.codes[i], self.layer(self.codes[i : i + 1]).detach()[0]
-
-
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16])
-def test_codes_and_outputs_come_out_of_data_loader_workers(dtype: Any) -> None:
-    layer = HashedLinear(6, 6, 3)
-    codes = random_codes(8, 6, 6, dtype)
-    loader = torch.utils.data.DataLoader(
-        Outputs(layer, codes), batch_size=4, num_workers=1, multiprocessing_context="fork"
-    )
-    batches = list(loader)
-    assert torch.equal(torch.cat([batch[1] for batch in batches]), layer(codes))
-    assert torch.equal(torch.cat([layer(batch[0]) for batch in batches]), layer(codes))
-
-
 def test_a_frozen_table_gets_no_gradient() -> None:
     layer = HashedLinear(6, 6, 3)
     layer.weight.requires_grad_(False)

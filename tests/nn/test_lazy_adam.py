@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -78,13 +77,6 @@ def test_a_table_is_updated_as_by_sparse_adam_and_all_else_as_by_adam(reduction:
     assert_same_weights(ours, theirs, atol=2e-5, rtol=1e-4)
 
 
-def test_without_momentum_there_is_no_memory_for_it() -> None:
-    net = make_net()
-    optimizer = LazyAdam(net.parameters(), betas=(0.0, 0.999))
-    train(net, [optimizer], batches(2))
-    assert all(set(state) == {"step", "exp_avg_sq"} for state in optimizer.state.values())
-
-
 def test_rows_that_did_not_occur_stay_as_they_are() -> None:
     net = make_net()
     optimizer = LazyAdam(net.parameters(), lr=0.1, weight_decay=0.1)
@@ -131,17 +123,6 @@ def test_the_number_of_threads_changes_no_bit(n_threads: int, reduction: Any) ->
         return layer.weight.detach()
 
     assert torch.equal(table_after(n_threads), table_after(1))
-
-
-def test_a_schedule_sets_the_rate() -> None:
-    def schedule(optimizer: Any) -> Any:
-        return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 20)
-
-    ours, theirs = make_net(), make_net()
-    optimizer = LazyAdam(ours.parameters(), lr=0.02)
-    train(ours, [optimizer], batches(20), after=schedule(optimizer).step)
-    train_by_torch(theirs, batches(20), lr=0.02, after=schedule)
-    assert_same_weights(ours, theirs, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("later", [False, True])
@@ -234,17 +215,6 @@ def test_dropped_gradients_are_not_applied(zero: str) -> None:
     assert same_bits(net, other)
 
 
-def test_gradients_stay_for_a_second_step_as_in_torch() -> None:
-    ours, theirs = make_net(hidden=()), make_net(hidden=())
-    optimizer, sparse_adam = LazyAdam([table_of(ours)], lr=0.01), torch.optim.SparseAdam([table_of(theirs)], lr=0.01)
-    codes, target = next(batches(1))
-    for net, one in ((ours, optimizer), (theirs, sparse_adam)):
-        (net(codes) - target).square().mean().backward()
-        one.step()
-        one.step()
-    torch.testing.assert_close(table_of(ours), table_of(theirs))
-
-
 class TwoTables(nn.Module):  # type: ignore[misc,unused-ignore]
     """Two hashed layers, the first of which is used twice."""
 
@@ -268,29 +238,6 @@ def test_several_layers_and_a_layer_used_twice() -> None:
     ]
     train(theirs, pair, batches(20))
     assert_same_weights(ours, theirs, atol=1e-5, rtol=1e-4)
-
-
-def test_two_layers_may_share_a_table_though_their_sketches_differ() -> None:
-    torch.manual_seed(0)
-    ours = TwoTables()
-    ours.first = HashedLinear(K, BITS, 3, reduction=2, seed=4)
-    ours.first.weight = ours.second.weight
-    theirs = copy.deepcopy(ours)
-    assert theirs.first.weight is theirs.second.weight
-    train(ours, [LazyAdam([ours.first.weight], lr=0.01)], batches(5))
-    train(theirs, [torch.optim.SparseAdam([theirs.first.weight], lr=0.01)], batches(5))
-    assert_same_weights(ours, theirs, atol=1e-5, rtol=1e-4)
-
-
-def test_another_optimizer_that_takes_a_table_over_finds_its_gradient() -> None:
-    ours, theirs = make_net(hidden=()), make_net(hidden=())
-    lazy = LazyAdam(ours.parameters(), lr=0.01)
-    train(ours, [torch.optim.SGD(ours.parameters(), lr=0.1)], batches(5))
-    train(theirs, [torch.optim.SGD(theirs.parameters(), lr=0.1)], batches(5))
-    assert len(lazy.state) == 0
-    assert_same_weights(ours, theirs)
-    train(ours, [lazy], batches(5))
-    assert not same_bits(ours, theirs)
 
 
 def test_sparse_gradients_of_other_layers_are_taken_too() -> None:
@@ -358,15 +305,6 @@ def test_a_gradient_changed_in_place_is_applied_as_it_is() -> None:
     torch.testing.assert_close(table_of(ours), table_of(theirs))
 
 
-def test_clipping_by_norm_does_not_pass_over_a_table_in_silence() -> None:
-    net = make_net()
-    optimizer = LazyAdam(net.parameters())
-    net(next(batches(1))[0]).sum().backward()
-    assert len(optimizer.state) == 0
-    with pytest.raises((NotImplementedError, RuntimeError)):
-        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-
-
 def test_a_closure_is_called_with_gradients_on() -> None:
     net = make_net()
     optimizer = LazyAdam(net.parameters(), lr=0.01)
@@ -402,14 +340,3 @@ def test_wrong_settings_are_named() -> None:
     ):
         with pytest.raises(ValueError, match=rule):
             LazyAdam(net.parameters(), **settings)
-
-
-def test_an_empty_batch_is_a_step_without_rows() -> None:
-    net = make_net(hidden=())
-    optimizer = LazyAdam(net.parameters())
-    before = table_of(net).detach().clone()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        net(torch.empty((0, K), dtype=torch.uint8)).sum().backward()
-    optimizer.step()
-    assert torch.equal(table_of(net), before)
