@@ -77,11 +77,6 @@ def test_runs_are_packed_for_git_and_unpacked(capsys: Captured) -> None:
     assert [path.suffix for path in Path("results").iterdir()] == [".json"]
 
 
-def test_report_is_written_where_it_is_asked_for() -> None:
-    succeeds("report", "--out", "docs/page.html")
-    assert Path("docs/page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

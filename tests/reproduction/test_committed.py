@@ -146,9 +146,3 @@ def test_the_documentation_counts_statements_as_the_page_does() -> None:
     n = int(holds) + int(fails) + int(not_measured)
     assert f"Of {n} statements {holds} hold here, {fails} do not, and {not_measured} are not measured." in text
     assert f"Of {n} statements {holds} hold, {fails} do not, and {not_measured} are not measured:" in text
-
-
-def test_the_page_shows_figures_that_are_there() -> None:
-    figures = re.findall(r"\((paper/[^)]*)\)", (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8"))
-    assert len(figures) >= 3
-    assert [path for path in figures if not (ROOT / "docs" / path).exists()] == []

@@ -2,7 +2,6 @@
 
 import html
 import json
-import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -76,27 +75,6 @@ def test_every_statement_is_there_with_its_verdict(made: Results) -> None:
     assert text.count('<li class="holds">') > 0
     assert text.count('<li class="does-not-hold">') > 0
     assert text.count('<li class="not-measured">') > 0
-
-
-def test_a_statement_is_judged_on_each_kind_of_rows_alone(tmp_path: Path) -> None:
-    def failing(*against: str) -> tuple[int, int]:
-        """Return how many statements fail on own and on other rows if b = 1 is no better than NRFF on some datasets."""
-        made = [
-            replace(
-                outcome(
-                    one, 30.0 if one["method"] == "nrff" or (one["b"] == 1 and one["dataset"] in against) else 60.0
-                ),
-                origin="derived" if one["dataset"] == "semg" else "rounded",
-            )
-            for one in EXPERIMENTS["nrff"].grid(False)
-        ]
-        top, _, _ = report(results(tmp_path / "-".join(against), *made)).partition("Rules")
-        own, other, *_ = re.findall(r"rows</td><td>\d+</td><td>(\d+)</td>", top)
-        return int(own), int(other)
-
-    own, other = failing("semg", "dailysports")
-    assert failing("dailysports") == (own, other - 1)
-    assert failing("semg") == (own - 1, other)
 
 
 def test_datasets_that_are_not_the_papers_are_marked(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from reproduction.datasets._catalog import DATASETS
-from reproduction.datasets._load import NAMES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "datasets.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| `")]
@@ -27,11 +26,6 @@ def test_the_page_has_the_sizes_and_splits_of_the_catalog() -> None:
         assert row[5] == info.split
 
 
-def test_the_page_has_sizes_and_a_citation_for_every_name() -> None:
-    for name in NAMES:
-        assert sorted(len(row) for row in rows_of(name)) == ([2, 7] if name == "digits" else [2, 2, 4, 7])
-
-
 def test_the_page_has_the_urls_and_checksums_of_the_catalog() -> None:
     for name, info in DATASETS.items():
         (row,) = [row for row in rows_of(name) if len(row) == 4]
@@ -46,6 +40,7 @@ PAPER = {
     "m-noise1": (10_000, 4_000, 784, 10),
     "m-image": (12_000, 50_000, 784, 10),
     "covtype": (290_506, 290_506, 54, 7),
+    "pamap101": (188_209, 188_208, 51, 19),  # the paper says 20 classes, and PAMAP2 has 19 numbers of activities
 }
 
 
@@ -53,12 +48,6 @@ PAPER = {
 def test_sizes_are_those_of_table_1_of_the_paper(name: str) -> None:
     info = DATASETS[name]
     assert (*vars(info.sizes).values(), len(info.labels)) == PAPER[name]
-
-
-def test_pamap101_has_the_rows_and_columns_of_table_1_of_the_paper() -> None:
-    """The paper says 20 classes, and PAMAP2 has 19 numbers of activities."""
-    info = DATASETS["pamap101"]
-    assert (*vars(info.sizes).values(), len(info.labels)) == (188_209, 188_208, 51, 19)
 
 
 def test_every_published_file_can_be_read_and_has_a_well_formed_checksum() -> None:

@@ -26,7 +26,6 @@ MNIST = {
     "X_test": PIXELS["t10k"].reshape(10, 784),
     "y_test": DIGITS["t10k"],
 }
-TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
 
 
 @pytest.fixture(autouse=True)

@@ -26,6 +26,18 @@ def test_a_dataset_has_the_numbers_of_its_npz_file(name: str, small: dict[str, A
     assert len(found.DESCR) > 50
 
 
+def test_the_data_folder_comes_before_the_cache(
+    small: dict[str, Any], cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = small["pendigits"] | {"y_test": small["pendigits"]["y_test"] % 2}
+    np.savez(tmp_path / "pendigits.npz", **changed)
+    monkeypatch.setenv("GCWSNET_DATA", str(tmp_path))
+    assert np.array_equal(load("pendigits").y_test, changed["y_test"])
+    assert np.array_equal(load("pendigits", data_home=cache).y_test, small["pendigits"]["y_test"])
+    (tmp_path / "pendigits.npz").unlink()
+    assert np.array_equal(load("pendigits").y_test, small["pendigits"]["y_test"])
+
+
 def test_an_incomplete_dataset_is_an_error(cache: Path) -> None:
     np.savez(cache / "pendigits.npz", **arrays(7494, 3497, 16))
     place = re.escape(str(cache / "pendigits.npz"))
