@@ -21,61 +21,61 @@ class Subject(NamedTuple):
 
 
 SUBJECTS = {
-    "hashing": Subject("rows hashed per second, next to other libraries", "hashing-speed.md"),
+    "hashing": Subject("rows hashed per second, next to other libraries", "results/hashing.md"),
     "kernels": Subject("time of the exact kernels, next to scikit-learn's"),
     "kernel-machines": Subject(
-        "fit times and accuracy of the kernel machines, next to others", "kernel-machines.md", ("lightgbm",)
+        "fit times and accuracy of the kernel machines, next to others", "results/kernel-machines.md", ("lightgbm",)
     ),
     "kernel-choices": Subject(
-        "alpha from a part of the rows, nets that kernel machines guide, ridge on codes", "kernel-machines.md"
+        "alpha from a part of the rows, nets that kernel machines guide, ridge on codes", "results/kernel-machines.md"
     ),
     "training": Subject("rows learned per second, and the time of predictions", "training-speed.md"),
     "fitting": Subject(
         "seconds of a whole fit with default settings, next to LightGBM", "training-speed.md", ("lightgbm",)
     ),
     "fit-parts": Subject("where the time of a fit goes, and its memory traffic", "training-speed.md"),
-    "busy": Subject("two threads against one beside busy processes", "robustness.md"),
+    "busy": Subject("two threads against one beside busy processes", "results/robustness.md"),
     "batch-size": Subject("accuracy after one pass by the rows of a step", "training-speed.md"),
     "cluster-training": Subject(
         "rows learned per second in rounds on a cluster of Dask, next to one process",
-        "dask-training.md",
+        "results/cluster.md",
         ("distributed",),
     ),
-    "shards": Subject("accuracy by the number of shards of a training on a cluster", "dask-training.md"),
+    "shards": Subject("accuracy by the number of shards of a training on a cluster", "results/cluster.md"),
     "model-size": Subject("size of model files and accuracy by the type of the stored table", "training-speed.md"),
     "first-layer": Subject(
         "rows learned per second by the first layer of gcwsnet.nn, next to torch", "training-speed.md", ("torch",)
     ),
-    "boost": Subject(
-        "accuracy of a net in training, and with a last layer on codes", "trained-networks.md", ("torch",)
-    ),
+    "boost": Subject("accuracy of a net in training, and with a last layer on codes", "results/torch.md", ("torch",)),
     "tensor-codes": Subject(
-        "memory and time of GCWSLayer where tensor operations hash", "trained-networks.md", ("torch",)
+        "memory and time of GCWSLayer where tensor operations hash", "results/torch.md", ("torch",)
     ),
     "reading": Subject(
-        "rows read per second from files, next to scikit-learn and pandas", "reading.md", ("pandas", "pyarrow")
+        "rows read per second from files, next to scikit-learn and pandas", "results/files.md", ("pandas", "pyarrow")
     ),
     "neighbors": Subject(
         "near neighbours: recall, time and memory, next to datasketch, rensa and faiss",
-        "neighbors.md",
+        "results/neighbors.md",
         ("datasketch", "faiss", "matplotlib", "pandas", "rensa", "torch"),
     ),
-    "routes": Subject("ways to serve a model: needs, size, cold start and time for a row", "onnx.md", ("onnxruntime",)),
-    "scaling": Subject("hashing on a cluster of Dask, next to one process", "dask.md", ("distributed",)),
-    "samplers": Subject("time, bias and variance of each sampler", "samplers.md", ("matplotlib",)),
-    "stream-latency": Subject("time of single rows of a stream", "streams.md"),
-    "long-stream": Subject("time, memory and size of a model over millions of calls", "streams-benchmark.md"),
-    "streaming": Subject("memory and time of one pass over large files", "command-line.md"),
+    "routes": Subject(
+        "ways to serve a model: needs, size, cold start and time for a row", "results/onnx.md", ("onnxruntime",)
+    ),
+    "scaling": Subject("hashing on a cluster of Dask, next to one process", "results/cluster.md", ("distributed",)),
+    "samplers": Subject("time, bias and variance of each sampler", "results/samplers.md", ("matplotlib",)),
+    "stream-latency": Subject("time of single rows of a stream", "results/streams.md"),
+    "long-stream": Subject("time, memory and size of a model over millions of calls", "results/streams.md"),
+    "streaming": Subject("memory and time of one pass over large files", "results/files.md"),
     "streams": Subject(
         "prequential accuracy, time and memory on streams that change, next to river, Vowpal Wabbit and SGD",
-        "streams-benchmark.md",
+        "results/streams.md",
     ),
-    "clicks": Subject("fields with many values, learned once, next to Vowpal Wabbit and LightGBM", "clicks.md"),
+    "clicks": Subject("fields with many values, learned once, next to Vowpal Wabbit and LightGBM", "results/clicks.md"),
     "choosing": Subject(
-        "what k, b and p change: estimates, and accuracy after one pass", "choosing.md", ("matplotlib",)
+        "what k, b and p change: estimates, and accuracy after one pass", "results/choosing.md", ("matplotlib",)
     ),
     "how-it-works": Subject("the steps of the method, drawn from its own numbers", "how-it-works.md", ("matplotlib",)),
-    "zero-bit": Subject("bias of the 0-bit approximation", "zero-bit.md", ("matplotlib",)),
+    "zero-bit": Subject("bias of the 0-bit approximation", "results/samplers.md", ("matplotlib",)),
     "accuracy": Subject(
         "accuracy, calibration, time and size over many datasets, next to other learners",
         "accuracy.md",

@@ -21,7 +21,7 @@ from gcwsnet import GCWSHasher, pgmm_kernel
 N_PAIRS = 20
 N_HASHES = 20_000
 POWERS = (0.25, 1, 2, 5, 20, 80)
-PICTURE = "zero-bit.png"
+PICTURE = "images/zero-bit.png"
 
 Matrix = NDArray[np.float64]
 MakePairs = Callable[[np.random.Generator], tuple[Matrix, Matrix]]

@@ -11,7 +11,7 @@ from tests.markdown import Block, blocks, same_output
 
 DOCS = Path(__file__).parent.parent / "docs"
 SLOW = {"command-line.md", "files.md", "from-lightgbm.md", "from-vowpal-wabbit.md", "sparse.md", "start.md"}
-ON_A_CLUSTER = {"dask.md", "dask-training.md"}  # tests/distributed runs what they show
+ON_A_CLUSTER = {"dask.md"}  # tests/distributed runs what they show
 PAGES = {page.name: found for page in sorted(DOCS.glob("*.md")) if (found := blocks(page))}
 PAGES = {name: found for name, found in PAGES.items() if name not in ON_A_CLUSTER}
 

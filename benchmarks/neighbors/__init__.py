@@ -1,12 +1,13 @@
 """Near neighbours under the pGMM kernel: recall, time and memory next to datasketch, rensa and faiss.
 
 The ten nearest rows, and all rows from a similarity on, of MNIST, DailySports (where they are found; see
-docs/datasets.md) and paragraphs of package documentation. Recall counts against the exact pGMM kernel. Each method
-builds and searches on one thread in a process of its own; times are those of the processor. datasketch hashes all rows
-at once (`MinHash.bulk`) and is then asked one query after the other, as its interface has it; GCWSIndex is asked for
-all queries at a time, and one by one for the last column. The memory of a peer is the growth of this process, that of
-GCWSIndex the size of its arrays, without the tables of the hasher. Paragraphs are sets of words, for which pGMM is the
-Jaccard similarity that datasketch and rensa estimate. faiss finds neighbours by cosine, which is another similarity.
+reproduction/DATASETS.md) and paragraphs of package documentation. Recall counts against the exact pGMM kernel. Each
+method builds and searches on one thread in a process of its own; times are those of the processor. datasketch hashes
+all rows at once (`MinHash.bulk`) and is then asked one query after the other, as its interface has it; GCWSIndex is
+asked for all queries at a time, and one by one for the last column. The memory of a peer is the growth of this process,
+that of GCWSIndex the size of its arrays, without the tables of the hasher. Paragraphs are sets of words, for which pGMM
+is the Jaccard similarity that datasketch and rensa estimate. faiss finds neighbours by cosine, which is another
+similarity.
 """
 
 from __future__ import annotations

@@ -79,8 +79,9 @@ def load(name: str, *, data_home: Folder | None = None, download: bool = True, s
 
     Notes
     -----
-    Files are read as numbers only: nothing in them is run, and no archive is unpacked into a folder. docs/datasets.md
-    says more about each dataset: its license, what the paper says of it, and which files it can be read from.
+    Files are read as numbers only: nothing in them is run, and no archive is unpacked into a folder.
+    reproduction/DATASETS.md says more about each dataset: its license, what the paper says of it, and which files it
+    can be read from.
 
     The noise sets and M-Image are rebuilt from MNIST if the published files can neither be found nor downloaded.
     Their origin is then "rebuilt", and the logger "gcwsnet" warns of it.

@@ -219,7 +219,7 @@ EQUATION_7 = Experiment(
             "= 1, too: by 0.011 on average for both p, by at most 0.021 with p = 1, and by at most 0.047 with p = 20. "
             "On the other datasets it is at most 0.01. The paper gives no bound, and calls it an open problem to "
             "characterize the approximation. For rows with a single nonzero column the error can be as large as 1; "
-            "docs/zero-bit.md measures how large it gets.",
+            "docs/internals.md measures how large it gets.",
         ),
         Statement(
             "P[(i*, t*) of u = (i*, t*) of v] = pGMM(u, v), on rows of datasets.",

@@ -30,9 +30,9 @@ def test_every_subject_that_has_a_page_has_a_place_in_it() -> None:
 
 def test_every_place_in_the_docs_belongs_to_a_subject() -> None:
     known = {(one.page, marks(name)[0]) for name, one in SUBJECTS.items()}
-    for page in DOCS.glob("*.md"):
+    for page in DOCS.rglob("*.md"):
         lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("<!-- begin: ")]
-        assert {(page.name, line) for line in lines if "benchmarks" in line} <= known
+        assert {(page.relative_to(DOCS).as_posix(), line) for line in lines if "benchmarks" in line} <= known
 
 
 def table_of(name: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -108,11 +108,13 @@ def test_samplers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
 def test_zero_bit_writes_table_and_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module_of("zero-bit"), "N_HASHES", 16)
     monkeypatch.setattr(subject, "DOCS", tmp_path)
-    (tmp_path / "zero-bit.md").write_text("\n".join(marks("zero-bit")))
+    page = tmp_path / "results" / "samplers.md"
+    page.parent.mkdir()
+    page.write_text("\n".join(marks("zero-bit")))
     main(["zero-bit", "--write-docs"])
-    lines = (tmp_path / "zero-bit.md").read_text().splitlines()
+    lines = page.read_text().splitlines()
     assert len([line for line in lines if line.startswith("|")]) == 2 + 6 * 6
-    assert (tmp_path / "zero-bit.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "images/zero-bit.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_how_it_works_draws_its_pictures_and_has_the_numbers_of_its_page(tmp_path: Path) -> None:
@@ -139,9 +141,11 @@ def test_choosing_writes_tables_and_pictures(tmp_path: Path, monkeypatch: pytest
     for name, small in {"HASHES": (4, 8), "BITS": (1, 8), "POWERS": (1, 2), "ESTIMATES": 10}.items():
         monkeypatch.setattr(choosing, name, small)
     monkeypatch.setattr(subject, "DOCS", tmp_path)
-    (tmp_path / "choosing.md").write_text("\n".join(marks("choosing")))
+    page = tmp_path / "results" / "choosing.md"
+    page.parent.mkdir()
+    page.write_text("\n".join(marks("choosing")))
     main(["choosing", "--write-docs", "--rows", "50"])
-    lines = (tmp_path / "choosing.md").read_text().splitlines()
+    lines = page.read_text().splitlines()
     assert len([line for line in lines if line.startswith("|")]) == 3 * (2 + 2) + 2 + len(choosing.BY_POWER)
     assert all(b"<svg" in (tmp_path / "images" / f"choosing-{name}.svg").read_bytes() for name in ("p", "k-and-b"))
 

@@ -356,7 +356,7 @@ class DaskGCWSNetClassifier(ClassifierMixin, DaskEstimator):
     ----------
     shards : int, default=4
         The pieces of rows that are learned apart in a round, and then combined. More workers than shards have nothing
-        to do. ``docs/dask-training.md`` has the cost in accuracy.
+        to do. ``docs/dask.md`` has the cost in accuracy.
     sync_rows : int, default=8192
         The rows of a piece.
     client : distributed.Client, optional

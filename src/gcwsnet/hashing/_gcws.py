@@ -46,7 +46,7 @@ class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         "codes": array of the smallest unsigned type, (n, k). "onehot": CSR, 2**(bits + t_bits) k columns with
         exactly k ones in each row.
     method : {"gcws", "rejection", "binwise", "extremal", "minwise"}, default="gcws"
-        The sampler; ``docs/samplers.md`` compares them.
+        The sampler; ``docs/internals.md`` compares them.
 
         - "gcws": Algorithm 1. Take this one unless there is a reason.
         - "rejection": points under the largest values of each column, which `fit` learns, until one lies under the

@@ -1,4 +1,4 @@
-"""The catalog agrees with the paper, with docs/datasets.md, with the docstring of `load`, and with itself."""
+"""The catalog agrees with the paper, with reproduction/DATASETS.md, with the docstring of `load`, and with itself."""
 
 import hashlib
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from reproduction.datasets._catalog import DATASETS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "datasets.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "reproduction" / "DATASETS.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| `")]
 
 
