@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -12,12 +13,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from gcwsnet._atomic import write_file
+from gcwsnet._keys import SPLIT, random_order
 from gcwsnet._locks import reads
 from gcwsnet._memory import require_names
 from gcwsnet._validation import check_integer, check_unmasked
 from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
 from gcwsnet.estimators._input import check_rows, check_targets, opened
 from gcwsnet.estimators._predictor import Predictor
+from gcwsnet.estimators._report import MAX_ROWS, report
 from gcwsnet.net._targets import LabelIndicators, Labels, Targets
 from gcwsnet.search import Candidate
 from gcwsnet.tables._coder import Coder
@@ -218,6 +222,30 @@ class BaseTableModel(BaseEstimator):
         target = targets.encode(check_targets(y, are_numbers=not isinstance(targets, Labels)))
         check_consistent_length(rows, target)
         return permutation_importance(predictor, rows, target, n_repeats=n_repeats, max_rows=max_rows)
+
+    @reads
+    def write_report(self, path: str | Path, X: Any, y: Any, *, title: str = "Report") -> None:
+        """Write a page of HTML about the model on held-out rows, which needs no other file and no network.
+
+        It has the scores, the ROC curve or the residuals, how well predictions are calibrated, the columns in the order
+        of their importance, and what was chosen.
+
+        Parameters
+        ----------
+        path : str or Path
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+            Held-out rows. Of more than 20,000 as many are drawn at random.
+        y : array of shape (n,)
+            Their labels or numbers.
+        title : str, default="Report"
+        """
+        check_is_fitted(self)
+        rows = check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False)
+        target = check_targets(y, are_numbers=self._learns_numbers)
+        check_consistent_length(rows, target)
+        drawn = random_order(self.seed_, SPLIT, rows.shape[0])[:MAX_ROWS]
+        page = report(self, rows[drawn], target[drawn], title=title)
+        write_file(Path(path), page.encode())
 
 
 class TableClassifier(UnmaskedScore, ClassifierMixin, BaseTableModel):
