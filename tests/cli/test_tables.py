@@ -174,11 +174,33 @@ def test_info_shows_columns_and_labels_as_tables(tmp_path: Path) -> None:
     assert ["age", "number", "1", "31 to 40"] in table
     assert ["city", "2 categories", "0", "Oslo (2), Rome (1)"] in table
     assert ["when", "date", "1", "2024-02-01 to 2024-12-31"] in table
-    assert table[-2:] == [["1", "2"], ["0", "1"]]
+    assert table[-2:] == [["1", "2", "66.7%"], ["0", "1", "33.3%"]]
+    assert result.stdout.startswith("3 rows of 5 columns, 94 B\nthe labels are 2 classes\n")
     assert "1 value '?' of the column 'age' counts as missing" in result.stderr
     found = json.loads(succeed("info", tmp_path / "rows.csv", "--label", "y", "--json").stdout)
     assert found["column_values"]["age"] == {"missing": 1, "values": "31 to 40"}
     assert found["label_rows"] == {"1": 2, "0": 1}
+
+
+def test_info_counts_the_texts_of_columns_with_many_categories(tmp_path: Path) -> None:
+    names = [f"n{i}" for i in range(150)] + ["n3", "n3", ""]
+    rows = [f"{name},{i / 2}" for i, name in enumerate(names)]
+    (tmp_path / "rows.csv").write_text("name,y\n" + "\n".join(rows) + "\n")
+    found = json.loads(succeed("info", tmp_path / "rows.csv", "--label", "y", "--json").stdout)
+    assert found["column_values"]["name"] == {"missing": 1, "values": "n3 (3), n0 (1), n1 (1)"}
+    assert (
+        "the labels are numbers, 0 to 76, on average 38"
+        in succeed("info", tmp_path / "rows.csv", "--label", "y").stdout
+    )
+
+
+def test_info_shows_the_ranges_of_sparse_rows(tmp_path: Path) -> None:
+    (tmp_path / "rows.svm").write_text("1 1:2 7:0.5\n0 7:3.5\n1\n")
+    shown = succeed("info", tmp_path / "rows.svm").stdout
+    assert "0 to 2 numbers in a row, on average 1.0; they are 0.5 to 3.5, in 2 columns, counted from 1" in shown
+    found = json.loads(succeed("info", tmp_path / "rows.svm", "--json").stdout)
+    assert found["table"] == {"1": "1 numbers", "7": "2 numbers"}
+    assert found["column_values"]["7"] == {"missing": 0, "values": "0.5 to 3.5"}
 
 
 def test_a_table_whose_rows_have_one_label_is_learned_and_a_note_says_what_follows(tmp_path: Path) -> None:

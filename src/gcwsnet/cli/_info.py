@@ -44,46 +44,47 @@ def info(
 MAX_SHOWN = 50
 """The columns and the classes that tables show; JSON has all of them."""
 
+MAX_DESCRIBED = 1 << 22
+"""Of rows with more columns, such as hashed ones, columns are not described one by one."""
+
+MAX_TEXTS = 200_000
+"""The texts of a column with many categories that are counted at a time."""
+
 
 def _show(values: dict[str, Any], *, as_json: bool) -> None:
     """Print a description as JSON, or as lines and as tables of columns, of labels and of the score."""
     from gcwsnet.cli._display import SCORES, format_number, print_table, print_values, to_json
 
     if as_json:
-        print(to_json(values))
+        print(to_json({name: value for name, value in values.items() if name != "lines"}))
         return
-    kinds, found, labels = (values.get(name, {}) for name in ("table", "column_values", "label_rows"))
-    in_tables = {"table", "column_values", "label_rows", "held_out"}
-    in_tables |= {"columns"} if kinds and "column_values" in values else set()
-    in_tables |= {"labels"} if labels else set()
-    print_values(
-        {name: _line(one) for name, one in values.items() if name not in in_tables and one is not None}, as_json=False
-    )
-    if kinds:
-        rows = [["column", "holds", "missing", "values"]]
-        for name, kind in list(kinds.items())[:MAX_SHOWN]:
-            of_column = found.get(name, {"missing": "", "values": ""})
-            rows.append([name, kind, str(of_column["missing"]), of_column["values"]])
+    if "lines" in values:
+        print("\n".join(values["lines"]))
+    else:
+        print_values({name: value for name, value in values.items() if name != "table"}, as_json=False)
+    kinds, found = values.get("table", {}), values.get("column_values", {})
+    score = values.get("held_out", {})
+    importances = {name: f"{mean:.4f}" for name, mean, _ in score.get("importances", ())}
+    rows = [["column", "holds", "missing", "values", "importance"]]
+    for name in [*importances, *(name for name in kinds if name not in importances)]:
+        of_column = found.get(name, {"missing": "", "values": ""})
+        cells = str(of_column["missing"]), of_column["values"]
+        rows.append([name, kinds.get(name, "number"), *cells, importances.get(name, "")])
+    shown = [0, 1, *([2, 3] if found else []), *([4] if importances else [])]
+    if rows[1:]:
         print()
-        print_table(rows if found else [row[:2] for row in rows], left=(0, 1, 3))
-        _say_rest(len(kinds))
+        print_table([[row[place] for place in shown] for row in rows[: MAX_SHOWN + 1]], left=(0, 1, 3))
+        _say_rest(len(rows) - 1)
+    labels = values.get("label_rows", {})
     if labels:
+        share = 100 / values["n_rows"]
         print()
-        print_table([["label", "rows"], *([name, f"{n:,}"] for name, n in list(labels.items())[:MAX_SHOWN])])
+        shown_labels = list(labels.items())[:MAX_SHOWN]
+        print_table([["label", "rows", "share"], *([name, f"{n:,}", f"{share * n:.1f}%"] for name, n in shown_labels)])
         _say_rest(len(labels))
-    score = values.get("held_out")
-    if score is not None:
+    if score:
         print(f"\n{score['rows']:,} held-out rows, of a model that learned from the other {score['rows_learned']:,}:")
         print_table([[label, format_number(score[name])] for name, label in SCORES.items() if name in score])
-
-
-def _line(value: Any) -> Any:
-    """Return a value as a line shows it: a list without brackets, a dict as its entries."""
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_line(one)}" for name, one in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value[:MAX_SHOWN])) + (", ..." if len(value) > MAX_SHOWN else "")
-    return f"{value:.6g}" if isinstance(value, float) else value
 
 
 def _say_rest(n: int) -> None:
@@ -92,20 +93,31 @@ def _say_rest(n: int) -> None:
 
 
 def _of_model(path: Path) -> dict[str, Any]:
+    from gcwsnet._memory import readable
     from gcwsnet.estimators._model_file import load_with_description
 
     estimator, description = load_with_description(path)
+    file = path / "model.safetensors" if path.is_dir() else path
+    classes = getattr(estimator, "classes_", None)
     values: dict[str, Any] = {
         "kind": "model",
         "estimator": description["estimator"],
         "gcwsnet_version": description["gcwsnet_version"],
+        "bytes": file.stat().st_size,
         "columns": estimator.coder_.n_features,
         **_of_schema(estimator.schema_),
         "scaling": repr(estimator.scaling_),
         "p": estimator.p_,
         **(_of_machine(estimator) if "machine" in description else _of_net(estimator)),
     }
-    classes = getattr(estimator, "classes_", None)
+    what = "a number" if classes is None else f"{len(classes):,} classes"
+    shown = "" if classes is None or len(classes) > MAX_SHOWN else f" ({', '.join(map(str, classes.tolist()))})"
+    values["lines"] = [
+        f"{description['estimator']}, which predicts {what}{shown} from {estimator.coder_.n_inputs:,} columns",
+        f"file: {file}, {readable(values['bytes'])}, by gcwsnet {description['gcwsnet_version']}",
+        f"rows learned: {values['rows_seen'] // max(1, values.get('epochs', 1)):,}",
+        *estimator.explain().splitlines(),
+    ]
     if classes is not None:
         values["classes"] = classes.tolist()
     if "machine" in description:
@@ -172,70 +184,96 @@ def _of_schema(schema: Any) -> dict[str, Any]:
 def _of_files(files: list[str], reading: dict[str, Any]) -> dict[str, Any]:
     from dataclasses import asdict
 
+    from gcwsnet._memory import readable
     from gcwsnet.files._read import read
 
     batches = read(files if len(files) > 1 else files[0], **reading)
     survey = batches.survey()
-    values = {"kind": "rows", **asdict(survey), "columns": batches.columns, **_of_schema(batches.schema)}
+    n_bytes = sum(Path(source.name).stat().st_size for source in batches.reader.sources if Path(source.name).is_file())
+    values = {"kind": "rows", **asdict(survey), "bytes": n_bytes, "columns": batches.columns}
+    values |= _of_schema(batches.schema)
+    n_columns = len(batches.schema.columns) or survey.n_features
+    values["lines"] = lines = [f"{survey.n_rows:,} rows of {n_columns:,} columns, {readable(n_bytes)}"]
+    if survey.n_weighted != survey.n_rows:
+        lines.append(f"{survey.n_weighted:,} rows have a positive weight")
+    if survey.skipped:
+        lines.append(f"{survey.skipped:,} more rows could not be read")
     labels = values.pop("labels")
     if labels is not None:
         values["distinct_labels"] = len(labels)
         values["labels"] = list(labels[:20])
-    if batches.schema.columns and batches.reusable:
-        values |= _of_values(batches, survey.label_type)
+    if batches.reusable and survey.n_features <= MAX_DESCRIBED:
+        values |= _of_values(batches, survey, lines)
     return values
 
 
-def _of_values(batches: Any, label_type: str | None) -> dict[str, Any]:
-    """Return the missing values of the columns of a table with their range or most frequent values, and the labels."""
+def _of_values(batches: Any, survey: Any, lines: list[str]) -> dict[str, Any]:
+    """Return the missing values of columns with their range or most frequent values, and the labels.
+
+    What there is to say of all columns or labels together is added to `lines`.
+    """
     from collections import Counter
 
     import numpy as np
 
-    schema = batches.schema
-    sums = np.zeros(schema.n_features)
-    known = np.zeros(schema.n_features, dtype=int)
-    least, most = np.full(schema.n_features, np.inf), np.full(schema.n_features, -np.inf)
+    from gcwsnet.files._learn import find_task
+    from gcwsnet.tables._describe import MAX_FREQUENT, ColumnStatistics, frequent
+
+    schema, reader = batches.schema, batches.reader
+    statistics, lengths, numbers = (ColumnStatistics(n) for n in (schema.n_features, 1, 1))
     labels: Counter[Any] = Counter()
-    n_rows = 0
+    hashed: dict[str, Counter[str]] = {column.key: Counter() for column in schema.columns if column.kind == "hashed"}
+    missing = dict.fromkeys(hashed, 0)
+    if hashed:
+        reader.keep = [column.name or column.number for column in schema.columns if column.key in hashed]
     for batch in batches:
-        X = batch.X
-        n_rows += batch.n_rows
-        if isinstance(X, np.ndarray):
-            there = ~np.isnan(X)
-            known += there.sum(axis=0)
-            sums += np.where(there, X, 0).sum(axis=0)
-            least, most = np.fmin(least, np.fmin.reduce(X)), np.fmax(most, np.fmax.reduce(X))
-        else:
-            sums += np.asarray(X.sum(axis=0)).reshape(-1)
-        if batch.y is not None and label_type in ("strings", "integers"):
-            labels.update(batch.y.astype(int).tolist() if label_type == "integers" else batch.y.tolist())
-    found, first = {}, 0
-    for column in schema.columns:
-        last = first + column.width
-        if column.kind == "onehot":
-            counts = sorted(zip(sums[first:last].tolist(), column.categories, strict=True), key=lambda one: -one[0])
-            shown = ", ".join(f"{text} ({count:,.0f})" for count, text in counts[:3])
-            found[column.key] = {"missing": int(n_rows - sums[first:last].sum()), "values": shown}
-        elif column.width == 1 and known.any():
-            missing = int(n_rows - known[first])
-            found[column.key] = {"missing": missing, "values": _range(column, least[first], most[first])}
-        first = last
-    return {"column_values": found, "label_rows": {str(name): n for name, n in labels.most_common(1000)}}
+        statistics.update(batch.X)
+        while hashed and reader.kept:
+            for name, column in zip(hashed, reader.kept.pop(), strict=True):
+                missing[name] += _count_texts(hashed[name], column)
+        if not isinstance(batch.X, np.ndarray):
+            lengths.update(np.diff(batch.X.indptr)[:, np.newaxis].astype(float))
+        if batch.y is not None and survey.label_type != "strings":
+            numbers.update(np.asarray(batch.y, dtype=float)[:, np.newaxis])
+        if batch.y is not None and survey.label_type != "numbers":
+            labels.update(batch.y.astype(int).tolist() if survey.label_type == "integers" else batch.y.tolist())
+    summaries = statistics.summaries(schema)
+    if not schema.columns and lengths.n_rows:
+        summaries = [one for one in summaries if one.holds != "0 numbers"]
+        lines.append(
+            f"{_span(lengths)} numbers in a row, on average {lengths.sums[0] / lengths.n_rows:,.1f}; they are "
+            f"{_span(statistics)}, in {len(summaries):,} columns, counted from {schema.index_base or 0}"
+        )
+    if survey.label_type is None:
+        lines.append("no labels; name their column with --label" if schema.columns else "no labels")
+    elif find_task("auto", survey.label_type, survey.labels) == "regression":
+        lines.append(f"the labels are numbers, {_span(numbers)}, on average {numbers.sums[0] / numbers.n_rows:.6g}")
+        labels.clear()
+    else:
+        lines.append(f"the labels are {len(labels):,} classes")
+    found = {one.name: {"missing": one.missing, "values": one.values} for one in summaries}
+    for name, counter in hashed.items():
+        found[name] |= {"missing": missing[name], "values": frequent(counter.most_common(MAX_FREQUENT))}
+    return {
+        "table": {one.name: one.holds for one in summaries},
+        "column_values": found,
+        "label_rows": {str(name): n for name, n in labels.most_common(1000)},
+    }
 
 
-def _range(column: Any, least: float, most: float) -> str:
-    """Return the range of a column of numbers, ranks or dates."""
-    from contextlib import suppress
-    from datetime import datetime, timedelta, timezone
+def _span(statistics: Any) -> str:
+    return f"{statistics.least.min():.6g} to {statistics.most.max():.6g}"
 
-    if not least <= most:
-        return "none"
-    if column.kind == "ordered":
-        return f"{column.categories[int(least)]} to {column.categories[int(most)]}"
-    ends = [f"{one:.6g}" for one in (least, most)]
-    if column.kind == "date":
-        start = datetime(1970, 1, 1, tzinfo=timezone.utc)
-        with suppress(OverflowError):
-            ends = [f"{start + timedelta(days=one):%Y-%m-%d}" for one in (least, most)]
-    return f"{ends[0]} in each row" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+def _count_texts(counter: Any, column: Any) -> int:
+    """Count the texts of a column, and return how many are missing; of very many texts only the frequent ones count."""
+    import numpy as np
+
+    indices, texts = column.factor()
+    n_missing, *counts = np.bincount(indices + 1, minlength=len(texts) + 1).tolist()
+    counter.update(dict(zip(texts, counts, strict=True)))
+    if len(counter) > MAX_TEXTS:
+        rare = [text for text, _ in counter.most_common()[MAX_TEXTS // 2 :]]
+        for text in rare:
+            del counter[text]
+    return n_missing

@@ -106,4 +106,4 @@ def _range(kind: str, least: float, most: float) -> str:
     if kind == "date":
         with suppress(OverflowError):
             ends = [f"{START + timedelta(days=float(one)):%Y-%m-%d}" for one in (least, most)]
-    return f"{ends[0]} in each row" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+    return f"always {ends[0]}" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
