@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
 from gcwsnet.estimators import _report
+from gcwsnet.estimators._input import check_rows, opened
 from gcwsnet.estimators._report import importances_of
 from tests.browser import found_by
 
@@ -145,7 +146,12 @@ def test_importances_of_many_columns_find_those_that_tell_at_a_bounded_cost(
     predictor = model._predictor()
     predicted: list[int] = []
     outputs = predictor.outputs_of_checked
-    monkeypatch.setattr(predictor, "outputs_of_checked", lambda X: (predicted.append(X.shape[0]), outputs(X))[1])
+
+    def counted(X: Any) -> Any:
+        predicted.append(X.shape[0])
+        return outputs(X)
+
+    monkeypatch.setattr(predictor, "outputs_of_checked", counted)
     found = importances_of(predictor, rows[300:], y[300:])
     assert len(found) == _report.MAX_IMPORTANCE_COLUMNS
     assert {one.column for one in found[:2]} == {"7", "200"}
@@ -164,6 +170,4 @@ def test_columns_that_are_hashed_together_have_one_importance() -> None:
 
 
 def _report_rows(model: Any, X: Any) -> Any:
-    from gcwsnet.estimators._input import check_rows, opened
-
     return check_rows(opened(X), model, model.coder_.settings, model.schema_, reset=False)
