@@ -30,7 +30,6 @@ from gcwsnet.distributed._cluster import connected, map_on
 from gcwsnet.files import Batch
 from gcwsnet.files._hash import HashingOptions, Map, hash_with, one_by_one
 from gcwsnet.files._learn import SAMPLE_BYTES
-from gcwsnet.tables._coder import CoderSettings
 
 COLUMNS, HASHES = 50, 256
 
@@ -76,8 +75,8 @@ def write_files(folder: Path, n_files: int, n_rows: int) -> list[str]:
 
 def hash_once(names: list[str], out: Path, over: Map, cpu_seconds: Callable[[], float]) -> tuple[Measured, int]:
     """Hash files once; return what it took, and the number of tasks."""
-    settings = CoderSettings(n_hashes=HASHES, p=1.0, scale="numeric", relevance=0.0, search="off")
-    options = HashingOptions(files=names, out=out, reading={"missing": "nan"}, coder=settings, restart=True)
+    params = {"n_hashes": HASHES, "p": 1.0, "scale": "numeric", "relevance": 0.0, "search": "off"}
+    options = HashingOptions(files=names, out=out, reading={"missing": "nan"}, params=params, restart=True)
     counted = Counted(over)
     begin, cpu = time.perf_counter(), cpu_seconds()
     hash_with(options, lambda line: None, counted)  # noqa: ARG005

@@ -99,6 +99,17 @@ def test_a_run_that_was_killed_and_resumed_has_the_same_score(tmp_path: Path) ->
     assert json.loads(resumed)["held_out"] == json.loads(again)["held_out"]
 
 
+def test_early_stopping_on_held_out_rows_decides_how_often_all_rows_are_learned(tmp_path: Path) -> None:
+    write_table(tmp_path / "all.csv", "two")
+    found = train(tmp_path / "all.csv", tmp_path / "m", "--epochs", 20, "--early-stopping", "--learning-rate", 0.05)
+    assert 1 <= found["epochs"] < 20
+    train(tmp_path / "all.csv", tmp_path / "same", "--epochs", found["epochs"], "--learning-rate", 0.05)
+    early, same = (gcwsnet.load(tmp_path / name).trainer_.net.weights() for name in ("m", "same"))
+    for name, weights in same.items():
+        assert_array_equal(early[name], weights)
+    assert gcwsnet.load(tmp_path / "m").early_stopping
+
+
 def test_few_rows_and_rare_classes_give_a_score_or_none(tmp_path: Path) -> None:
     (tmp_path / "two.csv").write_text("a,y\n1,0\n2,1\n")
     assert train(tmp_path / "two.csv", tmp_path / "m")["rows"] == 2

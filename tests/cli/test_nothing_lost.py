@@ -68,7 +68,7 @@ def test_a_killed_run_ends_with_the_bytes_of_one_that_was_not(ensemble: int, tmp
     write_rows(tmp_path / "rows.svm", 5000)
     write_rows(tmp_path / "test.svm", 200, seed=1)
     run = ["train", tmp_path / "rows.svm", "--test", tmp_path / "test.svm", *SMALL, "--epochs", 2]
-    run += ["--ensemble", ensemble, "--checkpoint-every", 700, "--shuffle-rows", 1500]
+    run += ["--ensemble", ensemble, "--checkpoint-every", 700]
     succeed(*run, "--out", tmp_path / "whole")
     out = tmp_path / "killed"
     checkpoint = out / "checkpoint.safetensors"
@@ -122,7 +122,7 @@ def test_a_checkpoint_is_not_lost_by_accident(interrupted: Interrupted, tmp_path
     printed = fail(*run)
     assert "--resume" in printed
     assert "--restart" in printed
-    assert "is of a run with seed 0, and now it is 3" in fail(*run, "--resume", "--random-state", 3)
+    assert "is of a run with --random-state 0, and now it is 3" in fail(*run, "--resume", "--random-state", 3)
     assert "Give --resume or --restart, and not both." in fail(*run, "--resume", "--restart", code=2)
     assert (out / "checkpoint.safetensors").read_bytes() == kept
     write_rows(tmp_path / "few.svm", 50)

@@ -12,7 +12,7 @@ import gcwsnet
 from gcwsnet import GCWSHasher, GCWSNetClassifier
 from gcwsnet.cli._app import COMMANDS
 from gcwsnet.files import read
-from tests.cli.command import fail, run, succeed
+from tests.cli.command import fail, succeed
 
 PYTHON = {
     name: parameter.default
@@ -20,7 +20,7 @@ PYTHON = {
     for name, parameter in inspect.signature(source).parameters.items()
 }
 OWN = {
-    *("files", "model", "path", "a", "b", "out", "test", "task", "shuffle_rows", "classes", "checkpoint_every"),
+    *("files", "model", "path", "a", "b", "out", "test", "task", "checkpoint_every"),
     *(
         "resume",
         "restart",
@@ -115,8 +115,6 @@ def test_codes_have_up_to_32_bits_and_a_table_too_large_is_an_error(tmp_path: Pa
     assert np.load(tmp_path / "codes" / "part-00000-00000.codes.npy").dtype == np.uint32
     assert "must have at most 2**31 rows" in fail("train", tmp_path / "codes", "--out", tmp_path / "m")
     assert "--bits" in fail("hash", tmp_path / "rows.svm", "--out", tmp_path / "x", "--bits", 33, code=2)
-    sketched = ["--reduction", "8bit", "--hidden", 4]
-    assert run("train", tmp_path / "codes", "--out", tmp_path / "m", *sketched).exit_code == 0
 
 
 @pytest.fixture(scope="module")
@@ -146,9 +144,10 @@ def files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("train codes --out m --format libsvm", "--format", 2),
         ("train rows.svm --out m --resume --restart", "--restart", 2),
         ("train rows.svm --out m --rejects bad.txt", "--rejects", 2),
-        ("train rows.svm --out m --classes 0,1", "--classes", 1),
+        ("train rows.svm --out m --holdout 0 --early-stopping", "--early-stopping", 1),
+        ("train codes --out m --early-stopping", "--early-stopping", 2),
+        ("train - --n-features 2 --out m --early-stopping", "--early-stopping", 1),
         ("train - --n-features 2 --out m --resume", "--resume", 1),
-        ("train - --n-features 2 --out m --task regression --classes 0,1", "--classes", 1),
         ("info codes --format libsvm", "--format", 2),
         ("info model --label 0", "--label", 2),
         ("predict model rows.svm --json --out labels.csv", "--json", 2),

@@ -284,7 +284,7 @@ def test_the_coder_of_an_estimator_hashes_as_it_does(client_of: ClientOf, tmp_pa
 
     hash_files(tmp_path, out, coder(0), client=client_of(2))
     np.testing.assert_array_equal(codes_in(out), coder(0).codes(X))
-    with pytest.raises(ValueError, match="was begun with hashing"):
+    with pytest.raises(ValueError, match="was begun with coder"):
         hash_files(files, out, coder(1), client=client_of(2), resume=True)
     with pytest.raises(ValueError, match="the coder is for rows of 3 columns, and those of the files have 4"):
         hash_files(files, out, coder(1, 3), client=client_of(2), restart=True)

@@ -12,10 +12,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from gcwsnet._paths import is_codes_folder
-from gcwsnet.estimators._model_file import coder_state
-from gcwsnet.estimators._tensor_file import read_file, write_file
 from gcwsnet.files import Batch, DataError
 from gcwsnet.files._codes import (
+    FileCoder,
     HashedFile,
     Manifest,
     coder_digest,
@@ -40,8 +39,8 @@ def coder_of(X: np.ndarray, seed: int = 7) -> Coder:
 
 def write_folder(folder: Path, batches: list[Batch], coder: Coder, form: str = "npy") -> None:
     folder.mkdir(exist_ok=True)
-    write_file(folder / "coder.safetensors", *coder_state(coder, (), timings=False))
-    manifest = Manifest({"format": form}, [FILE], coder_digest(folder))
+    FileCoder(coder, None, []).write(folder)
+    manifest = Manifest({"format": form, "params": {}}, [FILE], coder_digest(folder))
     manifest.write(folder)
     parts = write_parts(folder, 0, batches, form)
     HashedFile(0, FILE, manifest.coder, sum(part.rows for part in parts), 0, parts).write(folder)
@@ -81,7 +80,7 @@ def test_a_folder_gives_back_what_was_put_in(
     assert_array_equal(np.concatenate([batch.X for batch in found]), coder.codes(X))
     assert_array_equal(np.concatenate([batch.y for batch in found]), y)
     assert_array_equal(np.concatenate([batch.weight for batch in found]), weight)
-    assert_array_equal(Coder.from_state(*read_file(tmp_path / "coder.safetensors")).codes(X), coder.codes(X))
+    assert_array_equal(FileCoder.read(tmp_path).coder.codes(X), coder.codes(X))
     remove_codes(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -167,7 +166,7 @@ def rewrite(path: Path, change: Callable[[Any], None]) -> None:
     change(content)
     text = json.dumps(content, sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    path.write_text(json.dumps({"version": 4, "sha256": digest, "content": content}))
+    path.write_text(json.dumps({"version": 5, "sha256": digest, "content": content}))
 
 
 CHANGES: list[tuple[str, str, Callable[[Any], Any]]] = [
@@ -213,7 +212,7 @@ def test_a_manifest_that_lies_is_an_error(
 @pytest.mark.parametrize("name", ["codes.json", "file-00000.json"])
 @pytest.mark.parametrize(
     "content",
-    [b"", b"null", b"3", b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"version": 4, "content": ' + b'{"a":' * 100_000],
+    [b"", b"null", b"3", b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"version": 5, "content": ' + b'{"a":' * 100_000],
 )
 def test_a_manifest_that_is_none_is_an_error(name: str, content: bytes, folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(folder, tmp_path / "copy")
@@ -225,5 +224,5 @@ def test_a_manifest_that_is_none_is_an_error(name: str, content: bytes, folder: 
 def test_a_folder_of_another_format_says_what_to_do(folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(folder, tmp_path / "copy")
     (copy / "codes.json").write_text('{"version": 1, "settings": {}, "files": [], "n_files": 0}')
-    with pytest.raises(DataError, match="it is of format 1, and this gcwsnet reads 4; hash the files again"):
+    with pytest.raises(DataError, match="it is of format 1, and this gcwsnet reads 5; hash the files again"):
         read_folder(copy)

@@ -18,6 +18,7 @@ import polars as pl
 import pyarrow as pa
 
 from gcwsnet import GCWSNetClassifier
+from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.files import Schema, read
 from gcwsnet.files._predict import Model
 from gcwsnet.tables._frames import encode_frame, learn_schema, open_frame
@@ -119,7 +120,7 @@ def _check_predictions(frame: pd.DataFrame, made: dict[str, Any], path: Path) ->
     """A model of the frame, and the same model from its file, make the same predictions for every form."""
     model = GCWSNetClassifier(8, hidden=4, epochs=1, search="off", random_state=0)
     model.fit(frame, np.arange(len(frame)) % 2).save(path)
-    expected, of_file = model.predict_proba(frame), Model(path, None)
+    expected, of_file = model.predict_proba(frame), Model(Predictor.load(path))
     for name, form in made.items():
         try:
             if isinstance(form, Path):

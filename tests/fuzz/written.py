@@ -17,8 +17,7 @@ import numpy as np
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet._paths import CODER, MANIFEST
 from gcwsnet.files import DataError
-from gcwsnet.files._train import codes_source
-from gcwsnet.net._settings import TrainingSettings
+from gcwsnet.files._train import begun_on_codes
 from tests.cli.command import succeed
 from tests.estimators.hostile import content, write
 from tests.fuzz.mutate import mutated_bytes, mutated_json
@@ -67,7 +66,7 @@ def make_codes(random: Random) -> bytes:
 def _signed(inner: Any) -> bytes:
     text = json.dumps(inner, sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return json.dumps({"version": 4, "sha256": digest, "content": inner}).encode()
+    return json.dumps({"version": 5, "sha256": digest, "content": inner}).encode()
 
 
 def check_codes(data: bytes) -> str:
@@ -77,7 +76,7 @@ def check_codes(data: bytes) -> str:
         for one, some in json.loads(data).items():
             (folder / one).write_bytes(base64.b64decode(some))
         try:
-            batches = list(codes_source(folder, TrainingSettings()).codes())
+            batches = list(begun_on_codes(folder, {}).codes())
         except (DataError, ValueError, FileNotFoundError) as error:
             return type(error).__name__
         expected = np.load(folder / "part-00000-00000.codes.npy")

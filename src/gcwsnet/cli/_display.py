@@ -76,6 +76,7 @@ class TrainingDisplay(TrainingObserver):
         self._bars: Any = None
         self._task: Any = None
         self._header: list[str] = []
+        self._shows = False
         self._rows, self._loss, self._start = 0, 0.0, time.perf_counter()
 
     def __enter__(self) -> TrainingDisplay:
@@ -103,34 +104,27 @@ class TrainingDisplay(TrainingObserver):
         if self._bars is not None:
             self._bars.stop()
             self._bars = None
-        self._rows, self._start = 0, time.perf_counter()
         if not self.quiet:
             found = [f"{label} {format_number(score[name])}" for name, label in SCORES.items() if name in score]
             print(f"held out: {', '.join(found)}; now learning from all rows", file=sys.stderr)
 
-    def start(self, estimator: BaseGCWSNet, n_rows: int | None, epochs: int, done: int) -> None:
-        """Print what was chosen, and start the bar."""
+    def start(self, estimator: BaseGCWSNet, n_rows: int | None, epochs: int) -> None:
+        """Print what was chosen, and start the bar; records are shown from now on."""
+        self._rows, self._start, self._shows = 0, time.perf_counter(), not self.quiet
         if self.quiet:
             return
+        classes = getattr(estimator, "classes_", None)
         chosen = [
             f"{'rows' if n_rows is None else f'{n_rows:,} rows'} of {estimator.n_features_in_:,} columns",
+            "regression" if classes is None else f"{len(classes)} classes",
             f"{epochs} epoch{'s' * (epochs > 1)}",
             f"scaling {getattr(estimator.scaling_, 'scale', None)}",
             f"p {estimator.p_:g}",
         ]
-        classes = getattr(estimator, "classes_", None)
-        chosen.insert(1, "regression" if classes is None else f"{len(classes)} classes")
         print(", ".join(chosen), file=sys.stderr)
-        last = [one for one in estimator.selection_ if one.stage == "last"]
-        if last and not any(one.chosen for one in last):
-            print(
-                "the epochs and the temperature that gcwsnet hash has selected are for a net with default settings and "
-                "are not used; to have a temperature for these settings, train on the files",
-                file=sys.stderr,
-            )
-        if done:
-            print(f"resuming after {done:,} rows", file=sys.stderr)
-        self._start_bar(None if n_rows is None else epochs * n_rows, done)
+        if estimator.n_rows_seen_:
+            print(f"resuming after {estimator.n_rows_seen_:,} rows", file=sys.stderr)
+        self._start_bar(None if n_rows is None else epochs * n_rows, estimator.n_rows_seen_)
 
     def _start_bar(self, total: int | None, done: int) -> None:
         try:
@@ -159,7 +153,7 @@ class TrainingDisplay(TrainingObserver):
 
     def record(self, record: Record) -> bool:
         """Show a record as a line of a table."""
-        if not self.quiet:
+        if self._shows:
             self._print(record)
         return False
 

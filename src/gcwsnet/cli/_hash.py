@@ -43,7 +43,6 @@ def hash_command(
     """
     from gcwsnet.cli._display import print_values, reporter
     from gcwsnet.files._hash import HashingOptions, hash_with
-    from gcwsnet.net._settings import TrainingSettings
 
     run.check()
     cluster.check()
@@ -51,14 +50,11 @@ def hash_command(
         files=files,
         out=out,
         reading=rows.settings() | skip.settings(),
-        coder=hashing.coder_settings(rows.missing),
-        training=TrainingSettings(ensemble=hashing.ensemble),
+        params=hashing.params() | {"missing": rows.missing, "random_state": random_state, "n_jobs": n_jobs},
         task=task,
-        seed=random_state,
         format=codes_format,
         resume=run.resume,
         restart=run.restart,
-        n_jobs=n_jobs,
     )
     report = reporter(quiet or as_json)
     if cluster.engine == "dask":

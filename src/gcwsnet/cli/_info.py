@@ -128,11 +128,11 @@ def _of_model(path: Path) -> dict[str, Any]:
 
 
 def _of_net(estimator: Any) -> dict[str, Any]:
-    settings, trainer = estimator.get_params(deep=False), estimator.trainer_
+    coder, trainer = estimator.coder_, estimator.trainer_
     return {
-        **{name: settings[name] for name in OF_CODES},
+        **{name: getattr(coder.settings, name) for name in OF_CODES},
         "hidden": list(trainer.settings.layers()),
-        "reduction": settings["reduction"],
+        "reduction": trainer.settings.reduction,
         "parameters": sum(value.size for value in trainer.net.weights().values()),
         "seed": estimator.seed_,
         "rows_seen": trainer.rows_seen,
@@ -153,11 +153,11 @@ def _of_machine(estimator: Any) -> dict[str, Any]:
 def _of_codes(path: Path) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from gcwsnet.files._codes import Manifest, coder_of_codes, hashed_files
+    from gcwsnet.files._codes import FileCoder, Manifest, hashed_files
+    from gcwsnet.net._targets import Labels
 
-    file_coder, manifest = coder_of_codes(path), Manifest.read(path)
+    (coder, targets, _), manifest = FileCoder.read(path), Manifest.read(path)
     hashed = hashed_files(path, manifest)
-    coder = file_coder.coder
     settings = asdict(coder.settings)
     return {
         "kind": "codes",
@@ -166,7 +166,7 @@ def _of_codes(path: Path) -> dict[str, Any]:
         "files": len(manifest.files),
         "columns": coder.n_features,
         **_of_schema(coder.schema),
-        "task": file_coder.task,
+        "task": None if targets is None else "classification" if isinstance(targets, Labels) else "regression",
         "scaling": repr(coder.preprocessing),
         "p": coder.p,
         **{name: settings[name] for name in OF_CODES},

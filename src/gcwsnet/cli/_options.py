@@ -245,13 +245,9 @@ class HashOptions:
         ),
     ] = "auto"
 
-    def coder_settings(self, missing: str) -> Any:
-        """Return the settings of a coder."""
-        from gcwsnet.tables._coder import CoderSettings
-
-        scale = None if self.scale == "none" else self.scale
-        given = {"n_hashes": self.n_hashes, "bits": self.bits, "p": self.p, "search": self.search}
-        return CoderSettings(**given, scale=scale, missing=missing)
+    def params(self) -> dict[str, Any]:
+        """Return them as parameters of an estimator."""
+        return vars(self) | {"scale": None if self.scale == "none" else self.scale}
 
 
 @dataclass(frozen=True)
@@ -330,7 +326,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show progress
 
 OF_FILES = [one.name for group in (TableOptions, SkipOptions) for one in fields(group)]
 OF_HASH = [
-    *("random_state", "task", "classes", *(one.name for one in fields(HashOptions))),
+    *("random_state", "task", *(one.name for one in fields(HashOptions))),
     *(one.name for one in fields(TableOptions) if one.name not in ("format", "header")),
 ]
 INPUTS = ("model", "index", "files", "test", "a", "b")
@@ -349,7 +345,7 @@ def refuse_for_codes(context: typer.Context, files: list[str], tests: list[str] 
     """Raise an error for options that were given to `gcwsnet hash`, if the files are a folder of codes."""
     if any(is_codes_folder(Path(file)) for file in files):
         refuse(context, OF_HASH, "codes have it from gcwsnet hash. Leave it out, or hash again.")
-        refuse(context, ["holdout"], "all rows were seen when the codes were made. Leave it out.")
+        refuse(context, ["holdout", "early_stopping"], "all rows were seen when the codes were made. Leave it out.")
         refuse(context, ["on_error", "rejects"], "codes have no rows that cannot be read. Leave it out.")
         if not tests:
             refuse(context, ["format", "header"], "codes are read, and no other files. Leave it out.")

@@ -36,10 +36,11 @@ def predict(
       cat test.svm | gcwsnet predict model - --json
     """
     from gcwsnet.cli._display import WriteInPlace, report_skipped, writer_for
+    from gcwsnet.estimators._predictor import Predictor
     from gcwsnet.files._predict import Model
     from gcwsnet.files._reader import TableReader
 
-    known = Model(model, n_jobs)
+    known = Model(Predictor.load(model, n_jobs=n_jobs))
     if probabilities and known.classes is None:
         raise typer.BadParameter("A regression has no probabilities.", param_hint="--probabilities")
     batches = known.read(files, labels_needed=False, reading=rows.settings() | skip.settings())
@@ -86,18 +87,14 @@ def evaluate(
       gcwsnet evaluate model test.svm --json
     """
     from gcwsnet.cli._display import report_skipped, to_json
-    from gcwsnet.files._predict import MAX_CLASSES_SHOWN, ClassificationMetrics, Model, RegressionMetrics
+    from gcwsnet.estimators._predictor import Predictor
+    from gcwsnet.files._predict import MAX_CLASSES_SHOWN, Model
 
-    known = Model(model, n_jobs)
+    known = Model(Predictor.load(model, n_jobs=n_jobs))
     named = {"label": label, "weight": weight}
     reading = rows.settings() | skip.settings() | {name: one for name, one in named.items() if one is not None}
     batches = known.read(files, labels_needed=True, reading=reading)
-    weighted = weight is not None
-    metrics: Any
-    if known.classes is None:
-        metrics = RegressionMetrics(weighted=weighted)
-    else:
-        metrics = ClassificationMetrics(known.classes, weighted=weighted)
+    metrics = known.metrics(weighted=weight is not None)
     n_rows = 0
     for found in known.predictions(batches):
         n_rows += len(found.predicted)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from gcwsnet._paths import is_codes
 from gcwsnet.cli import _options as options
 
 _net = partial(typer.Option, rich_help_panel="The net")
@@ -25,8 +27,44 @@ def _layers(given: Any) -> Any:
         raise typer.BadParameter(f"The value must be numbers with commas, none or auto, got {given!r}.") from None
 
 
-def _reduction(given: Any) -> Any:
-    return None if given in (None, "none") else options.number_or("8bit", int)(given)
+@dataclass(frozen=True)
+class NetOptions:
+    """The net and its training, as the parameters of the estimators with these names."""
+
+    hidden: Annotated[
+        Any,
+        _net(
+            metavar="A,B,...|none|auto",
+            parser=_layers,
+            help="The units of the hidden layers. auto: 48 in an ensemble, 64 or 200 in one net.",
+        ),
+    ] = "auto"
+    epochs: Annotated[
+        Any, _net(metavar="NUMBER|auto", parser=options.number_or("auto", int), help="auto: 8, 5, 3 or 1, by the rows.")
+    ] = "auto"
+    early_stopping: Annotated[
+        bool,
+        _net(
+            "--early-stopping",
+            help="Learn for as many epochs as are best for the held-out rows, at most 30 unless --epochs says so.",
+        ),
+    ] = False
+    batch_size: Annotated[
+        Any,
+        _net(
+            metavar="NUMBER|auto",
+            parser=options.number_or("auto", int),
+            help="The rows of a step. auto: 32, 128 from 200,000 rows, 16 for a stream.",
+        ),
+    ] = "auto"
+    learning_rate: Annotated[
+        Any,
+        _net(
+            metavar="NUMBER|auto",
+            parser=options.number_or("auto", float),
+            help="The rate of Adam at the beginning.",
+        ),
+    ] = "auto"
 
 
 def train(
@@ -37,6 +75,7 @@ def train(
     rows: options.TableOptions,
     skip: options.SkipOptions,
     hashing: options.HashOptions,
+    net: NetOptions,
     run: options.ResumeOptions,
     test: Annotated[
         list[str] | None,
@@ -68,48 +107,6 @@ def train(
     task: options.Task = "auto",
     random_state: options.RandomState = 0,
     n_jobs: options.NJobs = 1,
-    hidden: Annotated[
-        Any,
-        _net(
-            metavar="A,B,...|none|auto",
-            parser=_layers,
-            help="The units of the hidden layers. auto: 48 in an ensemble, 64 or 200 in one net.",
-        ),
-    ] = "auto",
-    reduction: Annotated[
-        Any,
-        _net(metavar="none|NUMBER|8bit", parser=_reduction, help="m: the table is m times smaller, by count-sketch."),
-    ] = "none",
-    epochs: Annotated[
-        Any, _net(metavar="NUMBER|auto", parser=options.number_or("auto", int), help="auto: 8, 5, 3 or 1, by the rows.")
-    ] = "auto",
-    batch_size: Annotated[
-        Any,
-        _net(
-            metavar="NUMBER|auto",
-            parser=options.number_or("auto", int),
-            help="The rows of a step. auto: 32, 128 from 200,000 rows, 16 for a stream.",
-        ),
-    ] = "auto",
-    learning_rate: Annotated[
-        Any,
-        _net(
-            metavar="NUMBER|auto",
-            parser=options.number_or("auto", float),
-            help="The rate of Adam at the beginning.",
-        ),
-    ] = "auto",
-    shuffle_rows: Annotated[
-        int | None,
-        _run(
-            min=0,
-            help="The rows of the buffer that shuffles; 0 keeps the order of the files.",
-            show_default="65536, and 0 for a stream",
-        ),
-    ] = None,
-    classes: Annotated[
-        str | None, _run(metavar="A,B,...", help="All labels of a stream. By default, those that it shows.")
-    ] = None,
     checkpoint_every: Annotated[
         int, _run(min=0, metavar="ROWS", help="Save what --resume needs after this many rows; 0 is never.")
     ] = 0,
@@ -134,38 +131,28 @@ def train(
     """
     from gcwsnet.cli._display import TrainingDisplay, print_summary, reporter, summary
     from gcwsnet.files._train import TrainingOptions, train_files
-    from gcwsnet.net._settings import TrainingSettings
 
     options.refuse_for_codes(context, files, test)
     run.check()
     cluster.check()
     if cluster.engine == "dask":
-        options.refuse(context, ["holdout"], "a cluster holds no rows out. Leave it out.")
+        options.refuse(context, ["holdout", "early_stopping"], "a cluster holds no rows out. Leave it out.")
     else:
         options.refuse(context, ["shards", "sync_rows"], "one process learns row after row. Give --engine dask too.")
+    params = vars(net) | {"n_jobs": n_jobs}
+    if not is_codes(files):
+        params |= hashing.params() | {"missing": rows.missing, "random_state": random_state}
     given = TrainingOptions(
         files=files,
         tests=test or [],
         out=out,
+        params=params,
         reading=rows.settings() | skip.settings(),
-        coder=hashing.coder_settings(rows.missing),
-        training=TrainingSettings(
-            hidden=hidden,
-            ensemble=hashing.ensemble,
-            reduction=reduction,
-            epochs=epochs,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-        ),
         task=task,
-        classes=None if classes is None else classes.split(","),
-        seed=random_state,
         holdout=holdout,
-        shuffle_rows=shuffle_rows,
         checkpoint_rows=checkpoint_every,
         resume=run.resume,
         restart=run.restart,
-        n_jobs=n_jobs,
     )
     quiet = quiet or as_json
     with TrainingDisplay(out, quiet=quiet) as display:
@@ -174,10 +161,10 @@ def train(
         else:
             from gcwsnet.distributed._cluster import connected
             from gcwsnet.distributed._rounds import Sharding
-            from gcwsnet.distributed._train_files import train_on_cluster
+            from gcwsnet.distributed._train_files import TrainingCluster
 
             pieces = {"shards": shards, "sync_rows": sync_rows}
             sharding = Sharding(**{name: value for name, value in pieces.items() if value is not None})
             with connected(scheduler=cluster.scheduler, workers=cluster.workers) as client:
-                result = train_on_cluster(given, display, reporter(quiet), client, sharding)
+                result = train_files(given, display, TrainingCluster(client, reporter(quiet), sharding))
     print_summary(summary(result, out), as_json=as_json)

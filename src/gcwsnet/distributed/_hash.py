@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from gcwsnet.distributed._cluster import connected, map_on
 from gcwsnet.files._codes import FORMATS
 from gcwsnet.files._hash import HashedFiles, HashingOptions, Map, hash_with
 from gcwsnet.hashing._gcws import GCWSHasher
-from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.tables._coder import MISSING_WHEN_READ, Coder, CoderSettings
 
 
@@ -104,25 +104,26 @@ def hash_files(
             f"random_state has no effect: a {type(coder).__name__} has its own, got random_state={random_state!r}; "
             "leave it out"
         )
-    seed, training = check_integer("random_state", random_state or 0, 0, 2**64 - 1), TrainingSettings()
+    params: dict[str, Any] = {"random_state": check_integer("random_state", random_state or 0, 0, 2**64 - 1)}
     if isinstance(coder, GCWSHasher):
-        coder, seed = _of_hasher(coder)
-        training = TrainingSettings(ensemble=1)
-    settings = coder.settings if isinstance(coder, Coder) else coder
-    missing = MISSING_WHEN_READ[settings.missing]
+        params |= _params_of(coder)
+    elif isinstance(coder, Coder):
+        n_nets = coder.n_codes // coder.settings.n_hashes
+        params |= asdict(coder.settings) | {"ensemble": n_nets, "random_state": coder.seed}
+    else:
+        params |= asdict(coder)
+    missing = MISSING_WHEN_READ[params["missing"]]
     paths = [files] if isinstance(files, str | os.PathLike) else list(files)
     options = HashingOptions(
         files=[os.fspath(path) for path in paths],
         out=Path(out),
+        params=params | {"n_jobs": n_jobs},
         reading={"missing": missing} | reading if missing else reading,
-        coder=coder,
-        training=training,
+        coder=coder if isinstance(coder, Coder) else None,
         task=task,
-        seed=seed,
         format=codes_format,
         resume=resume,
         restart=restart,
-        n_jobs=n_jobs,
     )
     if over is None:
         return hash_on_cluster(options, report, client=client, scheduler=scheduler, workers=workers)
@@ -145,8 +146,8 @@ def hash_on_cluster(
         return hash_with(options, report, map_on(connection))
 
 
-def _of_hasher(hasher: GCWSHasher) -> tuple[CoderSettings, int]:
-    """Return the settings of a coder that hashes rows as they are, as a hasher does, and its seed."""
+def _params_of(hasher: GCWSHasher) -> dict[str, Any]:
+    """Return the parameters of an estimator that hashes rows as they are, as a hasher does."""
     given = hasher.get_params(deep=False)
     if hasattr(hasher, "_hasher"):
         given = vars(hasher._hasher) | {"output": hasher._output}
@@ -156,8 +157,8 @@ def _of_hasher(hasher: GCWSHasher) -> tuple[CoderSettings, int]:
     seed = getattr(hasher, "seed_", hasher.random_state)
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise ValueError(f"the hasher must be fitted or have an int as random_state, got random_state={seed!r}")
-    shared = ("n_hashes", "bits", "t_bits", "p", "encoding", "missing")
-    return CoderSettings(**{name: given[name] for name in shared}, scale=None, relevance=0.0, search="off"), seed
+    params = {name: given[name] for name in ("n_hashes", "bits", "t_bits", "p", "encoding", "missing")}
+    return params | {"scale": None, "relevance": 0.0, "search": "off", "ensemble": 1, "random_state": seed}
 
 
 def hash_array(hasher: GCWSHasher, X: Any) -> Any:

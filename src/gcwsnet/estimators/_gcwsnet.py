@@ -29,6 +29,7 @@ from gcwsnet.estimators._input import (
     opened,
     rows_to_learn,
     schema_of,
+    set_inputs,
     shown_targets,
 )
 from gcwsnet.estimators._model_file import READ_WHEN_USED, save_model
@@ -53,6 +54,7 @@ from gcwsnet.search import Candidate, NetScore, fit_coder, selected_training
 from gcwsnet.tables._batch import Batch, shuffled_epochs
 from gcwsnet.tables._coder import Coder, CoderSettings, HashingParameters, rows_at_once
 from gcwsnet.tables._constant import keep_constants, reactivate
+from gcwsnet.tables._schema import Schema
 
 Callback = Callable[[Any, Record], Any]
 
@@ -157,14 +159,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             self._stream, self._grows = None, True
             self._begin(rows, Beginning(targets, coder_settings, schema, seed), training_settings, rows.n_rows)
             encoded = [Batch(self._codes(held.X), targets.encode(held.y)) for held in held_out]
-            plan = Plan(
-                self._n_epochs(self.trainer_.settings, rows.n_rows),
-                rows.n_rows,
-                scheduled=not self.early_stopping,
-                fractions=record_fractions(self.records),
-                patience=self.patience if self.early_stopping else None,
-                averaged=self.early_stopping,
-            )
+            plan = replace(self._plan(rows.n_rows), fractions=record_fractions(self.records))
             self._run(plan, rows, held_out=encoded)
             if rows is not all_rows and self.trainer_.best_epoch:
                 self._learn_again(all_rows, self.trainer_.best_epoch)
@@ -207,7 +202,6 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             fresh = not self.__sklearn_is_fitted__()
             if fresh:
                 coder_settings, _ = self._freeze_parameters()
-                self._check_unused("early_stopping", why="partial_fit does not know when the rows end")
             else:
                 self.trainer_.require_training_state()
                 coder_settings = self.coder_.settings
@@ -222,19 +216,29 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             target = None
             if fresh:
                 targets = self._targets_of(rows.y) if targets is None else targets
-                targets.encode(rows.y)  # an error before anything changes
-                self._stream = WarmUp(self._warm_up_rows())
-                coder_settings = coder_settings.for_rows(math.inf)
-                self._warm_up(rows, Beginning(targets, coder_settings, schema, draw_seed(self.random_state)))
+                beginning = Beginning(targets, coder_settings, schema, draw_seed(self.random_state))
+                self._begin_stream(rows, beginning, self._warm_up_rows())
             else:
-                target = self._meet_targets(rows.y)
-                if self._stream is not None and not self._stream.is_over:
-                    self._warm_up(rows)
-                    target = None  # other rows may have changed how targets are encoded
-                elif self._stream is not None:
-                    self._reactivate_columns(rows.X)
+                target = self._take_in(rows)
             self._follow(rows, target)
         return self
+
+    def _begin_stream(self, rows: Batch, beginning: Beginning, warm_up_rows: int) -> None:
+        """Learn from the first rows of a stream how rows become codes, and make a net that has learned nothing."""
+        self._check_unused("early_stopping", why="nobody knows when the rows of a stream end")
+        beginning.targets.encode(rows.y)  # an error before anything changes
+        self._stream = WarmUp(warm_up_rows)
+        self._warm_up(rows, beginning._replace(settings=beginning.settings.for_rows(math.inf)))
+
+    def _take_in(self, rows: Batch) -> NDArray[Any] | None:
+        """Take in what is new in further rows of a stream, and return their encoded targets where these are final."""
+        target = self._meet_targets(rows.y)
+        if self._stream is not None and not self._stream.is_over:
+            self._warm_up(rows)
+            return None  # other rows may have changed how targets are encoded
+        if self._stream is not None:
+            self._reactivate_columns(rows.X)
+        return target
 
     def _warm_up(self, rows: Batch, beginning: Beginning | None = None) -> None:
         """Keep the first rows of a stream, and learn a preprocessing from all of them whenever they have doubled."""
@@ -325,7 +329,9 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         )
         return rows.take(learned), rows.take(held_out)
 
-    def _begin(self, rows: Batch, beginning: Beginning, settings: TrainingSettings, n_rows: int) -> None:
+    def _begin(
+        self, rows: Batch, beginning: Beginning, settings: TrainingSettings, n_rows: int, *, with_net: bool = True
+    ) -> None:
         """Learn how rows become codes, and make a net that has learned nothing.
 
         The rows may be a sample of the `n_rows` that will be learned. The search for a preprocessing finds the number
@@ -337,7 +343,38 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         epochs = () if self.early_stopping else settings.epochs_to_compare(n_rows, thorough=thorough)
         self.coder_, self.selection_ = self._fit_coder(rows, beginning, settings, epochs)
         show_selection(self.verbose, self.selection_)
-        self.trainer_ = self._new_trainer(settings, beginning.targets)
+        if with_net:
+            self.trainer_ = self._new_trainer(settings, beginning.targets)
+
+    def _begin_with_sample(
+        self, rows: Batch, targets: Targets, schema: Schema, n_rows: int | None, *, with_net: bool = True
+    ) -> None:
+        """Begin to learn `n_rows` rows of files, of which some are given; None is for a stream that begins with them.
+
+        Without a net it is learned only how rows become codes.
+        """
+        coder_settings, settings = self._freeze_parameters()
+        coder_settings.check_finite(rows.X)
+        self._set_inputs(schema, rows.X.shape[1])
+        beginning = Beginning(targets, coder_settings, schema, draw_seed(self.random_state))
+        if n_rows is None:
+            self._begin_stream(rows, beginning, min(self._warm_up_rows(), rows.n_rows))
+        else:
+            self._begin(rows, beginning, settings, n_rows, with_net=with_net)
+
+    def _begin_with_coder(self, coder: Coder, targets: Targets, selection: list[Candidate], n_rows: int) -> None:
+        """Begin to learn `n_rows` rows whose codes there are."""
+        n_nets = coder.n_codes // coder.settings.n_hashes
+        if self._freeze_parameters()[1].for_rows(n_rows).members() != n_nets:
+            self.ensemble = n_nets
+        settings = replace(self._freeze_parameters()[1], ensemble=n_nets).for_rows(n_rows, targets.n_outputs)
+        self.coder_, self.selection_ = coder, selection
+        self._set_inputs(coder.schema, coder.n_features)
+        self.trainer_ = self._new_trainer(settings, targets)
+
+    def _set_inputs(self, schema: Schema | None, n_features: int) -> None:
+        names = [] if schema is None else schema.input_names
+        set_inputs(self, len(names) or n_features, None if not names or None in names else names)
 
     def _fit_coder(
         self,
@@ -367,6 +404,16 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             return MAX_EPOCHS_OF_EARLY_STOPPING
         selected = selected_training(self.selection_)[0] if settings.epochs == "auto" else None
         return settings.n_epochs(n_rows) if selected is None else selected
+
+    def _plan(self, n_rows: int) -> Plan:
+        """Return the plan of a run over `n_rows` rows, which early stopping may end."""
+        return Plan(
+            self._n_epochs(self.trainer_.settings, n_rows),
+            n_rows,
+            scheduled=not self.early_stopping,
+            patience=self.patience if self.early_stopping else None,
+            averaged=self.early_stopping,
+        )
 
     def _run(self, plan: Plan, rows: Batch, *, held_out: Sequence[Batch] = ()) -> None:
         """Run the trainer on rows: a stream in its order, and others in a random order for each epoch."""

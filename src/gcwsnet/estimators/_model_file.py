@@ -202,13 +202,10 @@ MODEL: Rules = {
         },
     },
     "machine?": {"targets": _targets, "selection": [CANDIDATE]},
-    "files?": {"label_type": choice(None, "integers", "numbers", "strings"), "*": ANYTHING},
     "*": ANYTHING,  # versions, and what a command notes about its run
 }
 FILE_CODER: Rules = {
     "coder": CODER,
-    "label_type": choice(None, "integers", "numbers", "strings"),
-    "n_rows": or_null(MANY),
     "targets": ANYTHING,  # null, or of one label for each row
     "*": ANYTHING,
 }

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 import gcwsnet
 from gcwsnet._atomic import write_file
 from gcwsnet._paths import CODER, CODES_FILES, MANIFEST, PART_FILE
-from gcwsnet.estimators._model_file import check_file_coder
+from gcwsnet.estimators._gcwsnet import GCWSNetClassifier
+from gcwsnet.estimators._model_file import check_file_coder, coder_state
 from gcwsnet.estimators._tensor_file import (
     ANYTHING,
     OBJECT,
@@ -40,9 +41,12 @@ from gcwsnet.estimators._tensor_file import (
     integer,
     read_file,
 )
-from gcwsnet.files._learn import FileCoder
+from gcwsnet.estimators._tensor_file import write_file as write_tensor_file
 from gcwsnet.hashing.parameters import HASH_VERSION
+from gcwsnet.net._targets import Targets
+from gcwsnet.search import Candidate
 from gcwsnet.tables._batch import Batch, rebatched
+from gcwsnet.tables._coder import Coder
 from gcwsnet.tables._errors import PARQUET_COMPRESSION, DataError, require_pyarrow
 
 FORMATS = ("npy", "parquet")
@@ -51,7 +55,7 @@ BYTES_OF_A_PART = 1 << 26
 
 ROWS_OF_A_BATCH = 8192
 
-VERSION = 4
+VERSION = 5
 
 AGAIN = "hash the files again"
 
@@ -69,7 +73,7 @@ FILES_OF_PART = Rule(
 MANIFEST_ENTRIES = {
     "hash_version": choice(HASH_VERSION),
     "gcwsnet_version": TEXT,
-    "settings": OBJECT,
+    "settings": {"params": OBJECT, "*": ANYTHING},
     "files": [{"name": TEXT, "*": ANYTHING}],
     "coder": TEXT,
 }
@@ -82,6 +86,38 @@ FILE_ENTRIES = {
     "skipped": COUNT,
     "parts": [{"rows": COUNT, "files": FILES_OF_PART}],
 }
+
+
+class FileCoder(NamedTuple):
+    """How the rows of files become codes, the targets of their labels, and what the search compared.
+
+    There are no targets where rows have no labels.
+    """
+
+    coder: Coder
+    targets: Targets | None
+    selection: list[Candidate]
+
+    def write(self, folder: Path) -> None:
+        """Write it into a folder; it is the same file for the same rows."""
+        arrays, coder = coder_state(self.coder, self.selection, timings=False)
+        target_arrays, targets = ({}, None) if self.targets is None else self.targets.state()
+        write_tensor_file(folder / CODER, arrays | target_arrays, {"coder": coder, "targets": targets})
+
+    @classmethod
+    def read(cls, folder: Path) -> FileCoder:
+        """Return what a folder has, or raise DataError if the file does not say it."""
+        arrays, description = read_file(folder / CODER)
+        try:
+            check_file_coder(arrays, description)
+            coder, targets = Coder.from_state(arrays, description["coder"]), description["targets"]
+            selection = [Candidate(**one) for one in description["coder"]["selection"]]
+            return cls(coder, None if targets is None else Targets.from_state(arrays, targets), selection)
+        except (ValueError, AttributeError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise DataError(
+                f"the file must say how codes are made ({reason}); hash the files again", path=str(folder / CODER)
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -116,6 +152,10 @@ class Manifest:
             raise FileNotFoundError(f"{path} is missing: {folder} is not a folder of codes, or hashing has only begun")
         content = _read_json(path, MANIFEST_ENTRIES)
         settings, files, coder = content["settings"], content["files"], content["coder"]
+        try:
+            GCWSNetClassifier(**settings["params"])._check_parameters()
+        except (TypeError, ValueError) as error:
+            raise _damaged(path, f"its settings must be parameters of a net ({error})") from error
         if coder_digest(folder) != coder:
             raise _damaged(folder / CODER, f"it must be the coder that {MANIFEST} names, and it is another one")
         return cls(settings, files, coder)
@@ -134,6 +174,11 @@ class Part:
 
     rows: int
     files: dict[str, str]
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether rows have weights, as far as the names of files tell."""
+        return any(not name.endswith((".codes.npy", ".labels.npy")) for name in self.files)
 
 
 @dataclass(frozen=True)
@@ -178,6 +223,10 @@ class HashedFile:
         _check(content["coder"] == manifest.coder, path, f"its codes must be made by the {CODER} beside it")
         _check(sum(part.rows for part in parts) == rows, path, f"the parts must have {rows} rows together")
         return cls(number, content["input"], manifest.coder, rows, content["skipped"], parts)
+
+    def n_positive(self, folder: Path) -> int:
+        """Return the number of rows whose weight is not 0."""
+        return sum(_read_part(folder, one).weighted().n_rows if one.has_weights else one.rows for one in self.parts)
 
     def batches(self, folder: Path) -> Iterator[Batch]:
         """Yield the codes with labels and weights; each part is verified before any of its rows is given."""
@@ -230,19 +279,6 @@ def codes_digest(folder: Path) -> str:
     for path in [folder / MANIFEST, *sorted(folder.glob("file-*.json"))]:
         digest.update(path.read_bytes() if path.exists() else b"")
     return digest.hexdigest()
-
-
-def coder_of_codes(folder: Path) -> FileCoder:
-    """Return how the codes of a folder are made, or raise DataError if the file does not say it."""
-    arrays, description = read_file(folder / CODER)
-    try:
-        check_file_coder(arrays, description)
-        return FileCoder.from_state(arrays, description)
-    except (ValueError, AttributeError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise DataError(
-            f"the file must say how codes are made ({reason}); hash the files again", path=str(folder / CODER)
-        ) from error
 
 
 def write_parts(folder: Path, number: int, batches: Iterable[Batch], format: str) -> list[Part]:  # noqa: A002

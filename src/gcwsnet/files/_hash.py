@@ -5,9 +5,10 @@ All that is done with all rows is a map over files and a merge (`_map_files`), i
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -17,12 +18,13 @@ from numpy.typing import NDArray
 
 from gcwsnet._atomic import locked, remove_left_overs
 from gcwsnet._paths import CODER, CODES_FILES, MANIFEST, is_codes_folder, require_separate
-from gcwsnet.estimators._tensor_file import write_file
+from gcwsnet.estimators._gcwsnet import GCWSNetClassifier
+from gcwsnet.estimators._tensor_file import digest_of
 from gcwsnet.files._codes import (
+    FileCoder,
     HashedFile,
     Manifest,
     coder_digest,
-    coder_of_codes,
     file_manifest,
     hashed_files,
     is_input,
@@ -31,10 +33,13 @@ from gcwsnet.files._codes import (
 )
 from gcwsnet.files._learn import (
     NO_ROWS,
-    FileCoder,
-    RunOptions,
+    FilesOptions,
+    begun_estimator,
+    checked,
     drawn_rows,
-    learn_from_sample,
+    find_targets,
+    known_labels,
+    other_setting,
     read_with_schema,
     rows_at,
     sample_size,
@@ -42,8 +47,9 @@ from gcwsnet.files._learn import (
 from gcwsnet.files._read import read
 from gcwsnet.files._reader import Batches, Reader, no_rows
 from gcwsnet.files._sources import Fingerprint, Inputs, Source, detect_format, difference, find_sources
+from gcwsnet.search import fit_coder
 from gcwsnet.tables._batch import Batch, joined, weighted
-from gcwsnet.tables._coder import Coder, CoderSettings
+from gcwsnet.tables._coder import Coder
 from gcwsnet.tables._errors import DataError, NoRowsError
 from gcwsnet.tables._learn import Learner, Survey
 from gcwsnet.tables._schema import Schema
@@ -263,14 +269,48 @@ def _rows_of_file(reading: FileReading, schema: Schema, item: tuple[str, NDArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class HashingOptions(RunOptions):
-    """The options of a run of hashing; `format` is that of the codes, "npy" or "parquet"."""
+class HashingOptions(FilesOptions):
+    """The options of a run of hashing.
 
+    Attributes
+    ----------
+    coder : Coder or None
+        How rows become codes, where that was learned before.
+    format : {"npy", "parquet"}
+        That of the codes.
+    """
+
+    coder: Coder | None = None
     format: str = "npy"
 
     def settings(self) -> dict[str, Any]:
         """Return what must be the same for hashing to be resumed, besides the files."""
-        return self.fingerprint(format=self.format)
+        more = {"format": self.format}
+        if self.coder is not None:
+            arrays, description = self.coder.state()
+            more["coder"] = digest_of(json.dumps(description), arrays)
+        return self.fingerprint(**more)
+
+
+def learn_coder(rows: Batch, schema: Schema, survey: Survey, options: HashingOptions) -> FileCoder:
+    """Return how rows of files that were surveyed become codes, learned from some of them; a given coder is taken."""
+    if options.coder is None and survey.label_type is not None:
+        estimator, targets = begun_estimator(rows, schema, survey, survey.n_weighted, options, with_net=False)
+        return FileCoder(estimator.coder_, targets, estimator.selection_)
+    coder = options.coder
+    if coder is None:
+        settings, training = GCWSNetClassifier(**options.params)._check_parameters()
+        settings.check_finite(rows.X)
+        n_nets = training.for_rows(survey.n_weighted).members()
+        coder, _ = fit_coder(
+            rows.X, settings.for_rows(None), options.seed, numeric=schema.numeric, schema=schema, ensemble=n_nets
+        )
+    elif rows.X.shape[1] != coder.n_features:
+        raise ValueError(
+            f"the coder is for rows of {coder.n_features} columns, and those of the files have {rows.X.shape[1]}"
+        )
+    known = None if survey.label_type is None else find_targets(rows.y, survey, options.task)[1]
+    return FileCoder(replace(coder, schema=schema), known, [])
 
 
 class HashedFiles(NamedTuple):
@@ -310,7 +350,7 @@ def hash_with(options: HashingOptions, report: Callable[[str], None], over: Map 
         if manifest is None:
             file_coder, manifest, failures = _begin(options, names, base, report, over)
         else:
-            file_coder = coder_of_codes(options.out)
+            file_coder = FileCoder.read(options.out)
             finished = len(hashed_files(options.out, manifest))
             report(f"{finished} of {len(manifest.files)} files are finished")
         numbers = [number for number, name in enumerate(names) if name not in failures]
@@ -365,7 +405,7 @@ def hash_file(folder: Path, number: int, *, base: str = "", n_jobs: int | None =
     n_jobs : int, optional
         Threads.
     """
-    manifest, file_coder = _loaded(folder, _versions(folder))
+    manifest, (coder, targets, _) = _loaded(folder, _versions(folder))
     finished = HashedFile.read(folder, manifest, number)
     if finished is not None and all((folder / name).is_file() for part in finished.parts for name in part.files):
         return finished
@@ -377,12 +417,12 @@ def hash_file(folder: Path, number: int, *, base: str = "", n_jobs: int | None =
     reading = settings["reading"]
     if (rejects := _rejects(reading, number, len(manifest.files))) is not None:
         reading = reading | {"rejects": os.path.join(base, rejects)}
-    batches = FileReading(reading, base).open([name], file_coder.schema)
+    batches = FileReading(reading, base).open([name], coder.schema)
 
     def coded(batch: Batch) -> Batch:
-        if "unread" in expected and file_coder.targets is not None:
-            file_coder.target(batch.y)  # its labels were not seen when the coder was learned
-        return Batch(file_coder.codes(batch.X, n_jobs), batch.y, batch.weight)
+        if "unread" in expected and targets is not None:
+            known_labels(batch.y, targets)  # they were not seen when the coder was learned
+        return batch._replace(X=coder.codes(checked(coder, batch.X), n_jobs=n_jobs))
 
     try:
         parts = write_parts(folder, number, map(coded, batches), settings["format"])
@@ -405,7 +445,7 @@ def _versions(folder: Path) -> tuple[tuple[int, ...], ...]:
 def _loaded(folder: Path, versions: tuple[tuple[int, ...], ...]) -> tuple[Manifest, FileCoder]:
     """Return what a folder has, which is kept for the next file."""
     del versions
-    return Manifest.read(folder), coder_of_codes(folder)
+    return Manifest.read(folder), FileCoder.read(folder)
 
 
 def _begin(
@@ -413,18 +453,18 @@ def _begin(
 ) -> tuple[FileCoder, Manifest, dict[str, Exception]]:
     """Learn how files become codes, and write that and the manifest; return why files were left out, too."""
     remove_codes(options.out)
-    schema = options.coder.schema if isinstance(options.coder, Coder) else None
+    schema = None if options.coder is None else options.coder.schema
     reading = FileReading(options.reading, base, schema)
     surveyed = survey_files(names, reading, over)
     rows = sample_files(surveyed, reading, options.seed, over)
-    file_coder = learn_from_sample(rows, surveyed.schema, surveyed.survey, options)
-    settings = options.coder
-    if isinstance(settings, CoderSettings) and "auto" in (settings.scale, settings.p) and file_coder.targets is None:
+    file_coder = learn_coder(rows, surveyed.schema, surveyed.survey, options)
+    open_settings = [options.params.get(name, "auto") for name in ("scale", "p")]
+    if options.coder is None and "auto" in open_settings and file_coder.targets is None:
         report(
             "preprocessing and p were not selected, since there are no labels: where they are 'auto', they are "
             "'numeric' and 1"
         )
-    write_file(options.out / CODER, *file_coder.state())
+    file_coder.write(options.out)
     files = [surveyed.fingerprints.get(name) or {"name": name, "unread": True} for name in names]
     manifest = Manifest(options.settings(), files, coder_digest(options.out))
     manifest.write(options.out)
@@ -441,13 +481,11 @@ def _unfinished(options: HashingOptions, names: list[str], base: str, over: Map)
         manifest = Manifest.read(options.out)
     except FileNotFoundError:
         return None  # killed between coder and manifest
-    for name, value in options.settings().items():
-        before = manifest.settings.get(name)
-        if before != value:
-            raise ValueError(
-                f"{options.out} was begun with {name} {before}, and now it is {value}; codes of a folder have the same "
-                "files and settings, so write them again with --restart"
-            )
+    if other := other_setting(manifest.settings, options.settings()):
+        raise ValueError(
+            f"{options.out} was begun with {other}; codes of a folder have the same files and settings, so write them "
+            "again with --restart"
+        )
     _check_inputs(options.out, manifest, names, base, over)
     return manifest
 

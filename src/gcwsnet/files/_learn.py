@@ -1,12 +1,10 @@
-"""What is learned from files before they are hashed: a schema, a coder and targets, from all or some of their rows."""
+"""An estimator that begins on files: its task, its classes, and the sample of rows that it learns the rest from."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +13,14 @@ from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import check_finite
-from gcwsnet.estimators._model_file import coder_state
-from gcwsnet.estimators._tensor_file import digest_of
+from gcwsnet.estimators._gcwsnet import BaseGCWSNet, GCWSNetClassifier, GCWSNetRegressor, NetParameters
+from gcwsnet.estimators._model_file import READ_WHEN_USED
+from gcwsnet.files._predict import as_labels
 from gcwsnet.files._read import read
 from gcwsnet.files._reader import Batches, bytes_of_a_row
-from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels, Numbers, Targets
-from gcwsnet.search import Candidate, NetScore, fit_coder, selected_training
 from gcwsnet.tables._batch import Batch, joined, weighted
-from gcwsnet.tables._coder import Coder, CoderSettings
-from gcwsnet.tables._columns import labels_of_texts
-from gcwsnet.tables._learn import Survey, infer_label_type
+from gcwsnet.tables._learn import DistinctLabels, Survey
 from gcwsnet.tables._schema import TEXT_OPTIONS, Schema
 
 MAX_CLASSES_OF_INTEGERS = 100
@@ -38,217 +32,95 @@ NO_ROWS = "there are no rows of positive weight to learn from"
 
 NO_LABELS = "there are no labels to learn from; name their column with --label"
 
-Arrays = dict[str, NDArray[Any]]
-
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """The options of a run over files.
+class FilesOptions:
+    """What runs over files have in common.
 
     Attributes
     ----------
     files : list of str
     out : Path
         The folder that is written.
+    params : dict
+        Parameters of `GCWSNetClassifier`, which are those of `GCWSNetRegressor`.
     reading : dict
         Settings of `gcwsnet.files.read`.
-    coder : CoderSettings or Coder
-        How a coder is learned from the files, or one that was learned before.
-    training : TrainingSettings
-        The settings of the nets that codes are made for, and that the search compares.
     task : {"auto", "classification", "regression"}
-    seed : int
     resume, restart : bool
         Whether an unfinished run in the same folder is continued, or dropped.
-    n_jobs : int or None
     """
 
-    files: list[str] = field(default_factory=list)
-    out: Path = Path()
+    files: list[str]
+    out: Path
+    params: dict[str, Any] = field(default_factory=dict)
     reading: dict[str, Any] = field(default_factory=dict)
-    coder: CoderSettings | Coder = field(default_factory=CoderSettings)
-    training: TrainingSettings = field(default_factory=TrainingSettings)
     task: str = "auto"
-    seed: int = 0
     resume: bool = False
     restart: bool = False
-    n_jobs: int | None = 1
+
+    @property
+    def seed(self) -> int:
+        """The seed of hashes, weights and order."""
+        return int(self.params.get("random_state") or 0)
+
+    @property
+    def n_jobs(self) -> int:
+        """The threads."""
+        return n_threads(self.params.get("n_jobs"))
 
     def check(self) -> None:
-        """Raise an error for settings that make no sense."""
-        if isinstance(self.coder, CoderSettings):
-            self.coder.check()
-        self.training.check()
+        """Raise an error for parameters that make no sense."""
+        GCWSNetClassifier(**self.params)._check_parameters()
 
     def fingerprint(self, **more: Any) -> dict[str, Any]:
         """Return what must be the same for the run to be resumed, as JSON has it, besides the files."""
-        if isinstance(self.coder, Coder):
-            arrays, description = self.coder.state()
-            hashing: Any = {"coder": digest_of(json.dumps(description), arrays)}
-        else:
-            hashing = asdict(self.coder)
-        given = {"reading": self.reading, "task": self.task, "seed": self.seed, **more}
-        return json.loads(json.dumps(given | {"hashing": hashing, "net": self.training.state()}, sort_keys=True))
+        params = vars(NetParameters(**self.params))
+        kept = {name: value for name, value in params.items() if name not in READ_WHEN_USED}
+        given = {"params": kept, "reading": self.reading, "task": self.task, **more}
+        return json.loads(json.dumps(given, sort_keys=True))
 
 
-@dataclass(frozen=True)
-class FileCoder:
-    """A coder with what is known about the files that it was learned from.
-
-    Attributes
-    ----------
-    coder : Coder
-        It has a schema, which says how files become rows.
-    label_type : {"integers", "numbers", "strings"} or None
-        None for rows without labels.
-    targets : Targets or None
-    n_rows : int or None
-        The rows of the files; None for a stream.
-    selection : sequence of Candidate
-        What the search compared.
-    """
-
-    coder: Coder
-    label_type: str | None
-    targets: Targets | None
-    n_rows: int | None
-    selection: Sequence[Candidate] = ()
-
-    @property
-    def schema(self) -> Schema:
-        """How files become rows."""
-        assert self.coder.schema is not None  # noqa: S101
-        return self.coder.schema
-
-    @property
-    def task(self) -> str | None:
-        """The task, "classification" or "regression"; None for rows without labels."""
-        return None if self.targets is None else "classification" if isinstance(self.targets, Labels) else "regression"
-
-    def codes(self, X: Any, n_jobs: int | None) -> NDArray[Any]:
-        """Return the codes of rows as they were read."""
-        if X.shape[1] != self.coder.n_features:
-            raise ValueError(f"rows must have {self.coder.n_features} columns as those before, got {X.shape[1]}")
-        X = self.schema.rows(X)
-        self.coder.settings.check_finite(X)
-        return self.coder.codes(X, n_jobs=n_jobs)
-
-    def target(self, y: NDArray[Any] | None) -> NDArray[Any]:
-        """Return labels or numbers as they are learned."""
-        if y is None or self.targets is None:
-            raise ValueError(NO_LABELS)
-        return encoded(self.targets, self.label_type, y)
-
-    def coded(self, batches: Iterable[Batch], n_jobs: int | None) -> Iterator[Batch]:
-        """Yield codes and encoded targets of batches."""
-        for batch in batches:
-            target = self.target(batch.y)
-            yield Batch(self.codes(batch.X, n_jobs), target, batch.weight)
-
-    def file_description(self) -> dict[str, Any]:
-        """Return what is known about the files as JSON can hold it."""
-        return {"label_type": self.label_type, "n_rows": self.n_rows}
-
-    def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """Return all of it as arrays and as what JSON can hold; it is the same for the same rows."""
-        arrays, coder = coder_state(self.coder, self.selection, timings=False)
-        description = self.file_description() | {"coder": coder, "targets": None}
-        if self.targets is not None:
-            target_arrays, description["targets"] = self.targets.state()
-            arrays = arrays | target_arrays
-        return arrays, description
-
-    @classmethod
-    def from_state(cls, arrays: Arrays, description: dict[str, Any]) -> FileCoder:
-        """Return the file coder whose state this is."""
-        targets = description["targets"]
-        return cls(
-            Coder.from_state(arrays, description["coder"]),
-            description["label_type"],
-            None if targets is None else Targets.from_state(arrays, targets),
-            description["n_rows"],
-            [Candidate(**one) for one in description["coder"]["selection"]],
-        )
+def other_setting(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """Return in words which setting of a run is not that of an earlier one; nothing if all are the same."""
+    before, now = (one | one.get("params", {}) | {"params": None} for one in (before, now))
+    names = (name for name in [*now, *before] if before.get(name) != now.get(name))
+    return next((f"{name} {before.get(name)}, and now it is {now.get(name)}" for name in names), "")
 
 
-def learn_from_files(batches: Batches, survey: Survey, options: RunOptions) -> FileCoder:
-    """Return the file coder of files that were surveyed, from a sample of their rows."""
-    return learn_from_sample(sample(batches, survey.n_weighted, options.seed), batches.schema, survey, options)
-
-
-def learn_from_sample(rows: Batch, schema: Schema, survey: Survey, options: RunOptions) -> FileCoder:
-    """Return the file coder of files that were surveyed, and from which rows were drawn; a given coder is taken."""
-    labels = survey.labels if survey.label_type is not None else None
-    return _learn(rows, schema, options, options.task, survey.label_type, labels, survey.n_weighted)
-
-
-def learn_from_stream(
-    batches: Batches, options: RunOptions, classes: list[str] | None
-) -> tuple[FileCoder, Iterator[Batch]]:
-    """Return the file coder of a stream, learned from its first rows, and all its rows.
-
-    With `classes`, the labels of a classification as text, its first rows need not show all of them.
-    """
-    rest = weighted(batches, batches.batch_rows)
-    first = _first_rows(rest)
-    if first.y is None:
-        raise ValueError(NO_LABELS)
-    task, kind, labels = options.task, infer_label_type(first.y), tuple(np.unique(first.y).tolist())
-    if classes is not None:
-        task, labels = "classification", _listed_classes(classes, kind)
-    learned = _learn(first, batches.schema, options, task, kind, labels, None)
-    parts = (first.rows(start, start + batches.batch_rows) for start in range(0, first.n_rows, batches.batch_rows))
-    return learned, chain(parts, rest)
-
-
-def _learn(
+def begun_estimator(
     rows: Batch,
     schema: Schema,
-    options: RunOptions,
-    task: str,
-    label_type: str | None,
-    labels: tuple[Any, ...] | None,
+    labels: DistinctLabels | Survey,
     n_rows: int | None,
-) -> FileCoder:
-    """Return the file coder of a sample of `n_rows` rows, None for a stream, with these labels."""
-    if sparse.issparse(rows.X) and schema.index_base is not None and rows.X.nnz == math.prod(rows.X.shape):
+    options: FilesOptions,
+    *,
+    with_net: bool = True,
+) -> tuple[BaseGCWSNet, Targets]:
+    """Return an estimator that has learned from some rows how rows become codes, and its targets.
+
+    Its net has learned nothing, or there is none. Of files all `labels` are known; `n_rows` is None for a stream that
+    begins with the rows.
+    """
+    if sparse.issparse(rows.X) and schema.index_base is not None and rows.X.nnz == rows.X.shape[0] * rows.X.shape[1]:
         schema = replace(schema, dense=True)
         rows = rows._replace(X=schema.rows(rows.X))
-    given, seed = options.coder, options.seed
-    of_net = None if label_type is None else math.inf if n_rows is None else n_rows
-    settings = given.settings if isinstance(given, Coder) else given.for_rows(of_net)
-    check_finite(rows.X, nan_is_fine=settings.missing != "error")
-    targets: Targets | None = None
-    score = None
-    training = options.training
-    if label_type is None:
-        training = training.for_rows(math.inf if n_rows is None else n_rows)
-    else:
-        y = as_labels(rows.y, label_type)
-        if find_task(task, label_type, labels) == "classification":
-            exact = [int(label) for label in labels or ()] if label_type == "integers" else labels
-            targets = Labels(np.unique(as_labels(np.array(exact), label_type)))
-        else:
-            targets = Numbers.learn(y, "squared_error")
-        thorough = settings.search == "thorough"
-        training = training.for_rows(*(math.inf,) if n_rows is None else (n_rows, targets.n_outputs))
-        epochs = () if n_rows is None else training.epochs_to_compare(n_rows, thorough=thorough)
-        weight = None if rows.weight is None else np.asarray(rows.weight)
-        score = NetScore(targets, _encode(targets, y), weight, training, epochs, seed, n_threads(options.n_jobs))
-    selection: list[Candidate] = []
-    if isinstance(given, Coder):
-        if rows.X.shape[1] != given.n_features:
-            raise ValueError(
-                f"the coder is for rows of {given.n_features} columns, and those of the files have {rows.X.shape[1]}"
-            )
-        coder = replace(given, schema=schema)
-    else:
-        n_nets = training.members()
-        coder, selection = fit_coder(
-            rows.X, settings, seed, score, numeric=schema.numeric, schema=schema, ensemble=n_nets
-        )
-    targets = None if targets is None else targets.with_temperature(selected_training(selection)[1])
-    return FileCoder(coder, label_type, targets, n_rows, selection)
+    make, targets = find_targets(rows.y, labels, options.task)
+    estimator = make(**options.params)
+    rows = rows._replace(y=known_labels(rows.y, targets))
+    estimator._begin_with_sample(rows, targets, schema, n_rows, with_net=with_net)
+    return estimator, targets
+
+
+def find_targets(
+    y: NDArray[Any] | None, labels: DistinctLabels | Survey, task: str
+) -> tuple[type[GCWSNetClassifier | GCWSNetRegressor], Targets]:
+    """Return the kind of estimator for rows with these labels, of which `y` are some, and its targets."""
+    if labels.label_type is None:
+        raise ValueError(NO_LABELS)
+    if find_task(task, labels.label_type, labels.labels) == "classification":
+        return GCWSNetClassifier, Labels(np.unique(np.array(labels.labels)))
+    return GCWSNetRegressor, Numbers.learn(y, "squared_error")
 
 
 def find_task(task: str, label_type: str, labels: tuple[Any, ...] | None) -> str:
@@ -269,42 +141,38 @@ def find_task(task: str, label_type: str, labels: tuple[Any, ...] | None) -> str
     return task
 
 
-def as_labels(y: Any, label_type: str | None) -> NDArray[Any]:
-    """Return labels in the type that the classes have: integers as integers, unless later rows have fractions."""
-    y = np.asarray(y)
-    if label_type != "integers" or (y.dtype.kind == "u" and y.size and int(y.max()) >= 2**63):
+def known_labels(y: NDArray[Any] | None, targets: Targets, *, grows: bool = False) -> NDArray[Any]:
+    """Return labels or numbers of files as targets encode them; a label that is no class is an error.
+
+    With `grows` that is so only for one of another type.
+    """
+    if y is None:
+        raise ValueError(NO_LABELS)
+    if not isinstance(targets, Labels):
         return y
-    integers = y.astype(np.int64)
-    return integers if np.array_equal(integers, y) else y
-
-
-def _listed_classes(classes: list[str], label_type: str) -> tuple[Any, ...]:
-    """Return the labels that a user has listed, in the type of the labels of the first rows."""
-    if label_type == "strings":
-        return tuple(classes)
-    try:
-        return tuple(labels_of_texts(classes).tolist())
-    except ValueError:
+    y = as_labels(y, targets.classes)
+    unknown = y[:0] if grows and y.dtype.kind == targets.classes.dtype.kind else y[~np.isin(y, targets.classes)]
+    if len(unknown):
         raise ValueError(
-            f"--classes must be numbers, as the labels of the first rows are, got {','.join(classes)}"
-        ) from None
+            f"every label must be one of the {targets.n_outputs} classes known so far, got {unknown[:1].tolist()[0]!r}"
+        )
+    return y
 
 
-def encoded(targets: Targets, label_type: str | None, y: NDArray[Any]) -> NDArray[Any]:
-    """Return labels or numbers, as they were read, as they are learned."""
-    return _encode(targets, as_labels(y, label_type))
+def coded(estimator: BaseGCWSNet, batches: Batches, n_jobs: int) -> Iterator[Batch]:
+    """Yield the rows of positive weight as an estimator learns them: codes, encoded targets and weights."""
+    for batch in weighted(batches, batches.batch_rows):
+        rows = batch._replace(X=checked(estimator.coder_, batch.X), y=known_labels(batch.y, estimator.trainer_.targets))
+        yield estimator._encoded(rows, n_jobs)
 
 
-def _encode(targets: Targets, y: NDArray[Any]) -> NDArray[Any]:
-    """Return labels or numbers as they are learned; a label that is no class is an error."""
-    if isinstance(targets, Labels):
-        unknown = y[~np.isin(y, targets.classes)]
-        if len(unknown):
-            raise ValueError(
-                f"every label must be one of the {targets.n_outputs} classes known so far, got "
-                f"{unknown[:1].tolist()[0]!r}; name all labels of a stream with --classes"
-            )
-    return targets.encode(y)
+def checked(coder: Any, X: Any) -> Any:
+    """Return rows as they were read as a coder takes them."""
+    if X.shape[1] != coder.n_features:
+        raise ValueError(f"rows must have {coder.n_features} columns as those before, got {X.shape[1]}")
+    X = X if coder.schema is None else coder.schema.rows(X)
+    coder.settings.check_finite(X)
+    return X
 
 
 def read_with_schema(files: list[str], reading: dict[str, Any], schema: Schema, **more: Any) -> Batches:
@@ -344,17 +212,3 @@ def sample_size(first: Batch, n_rows: int) -> int:
 def drawn_rows(n_rows: int, n: int, seed: int) -> NDArray[np.int64]:
     """Return n different numbers below `n_rows`, ascending, in time and memory that grow with n."""
     return np.sort(np.random.default_rng([seed, 8]).choice(n_rows, n, replace=False))
-
-
-def _first_rows(batches: Iterator[Batch]) -> Batch:
-    taken: list[Batch] = []
-    n_rows = n_bytes = 0
-    for batch in batches:
-        taken.append(batch)
-        n_rows += batch.n_rows
-        n_bytes += batch.n_rows * bytes_of_a_row(batch)
-        if n_rows >= SAMPLE_ROWS or n_bytes >= SAMPLE_BYTES:
-            break
-    if not taken:
-        raise ValueError(NO_ROWS)
-    return joined(taken)

@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from gcwsnet.estimators._model_file import read_model
 from gcwsnet.estimators._predictor import Predictor
-from gcwsnet.files._learn import as_labels
 from gcwsnet.files._read import read
 from gcwsnet.files._reader import Batches
 from gcwsnet.net._history import BinnedAUC
 from gcwsnet.net._targets import Labels
-from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._columns import BOOLEANS, labels_of_texts, text_of
 from gcwsnet.tables._schema import Schema
 
@@ -72,23 +68,26 @@ def labels_like(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
         return y
 
 
+def as_labels(y: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
+    """Return whole numbers as integers where the classes are integers, and all else as it is."""
+    y = np.asarray(y)
+    if classes is None or classes.dtype.kind not in "iu" or y.dtype.kind not in "bif":
+        return y
+    integers = y.astype(np.int64)
+    return integers if np.array_equal(integers, y) else y
+
+
 class Model:
-    """A model together with the way it reads files.
+    """A model that predicts the rows of files, and the way it reads them.
 
     Parameters
     ----------
-    path : Path
-        The folder or file of a model.
-    n_jobs : int or None
+    predictor : Predictor
     """
 
-    def __init__(self, path: Path, n_jobs: int | None) -> None:
-        _, arrays, description = read_model(path)
-        self.predictor = Predictor.of_file(arrays, description, n_jobs=n_jobs)
-        self.n_features: int = self.predictor.coder.n_features
-        self.schema: Schema | None = self.predictor.coder.schema
-        files = description.get("files")  # None for a model that was trained in Python
-        self.label_type: str | None = None if files is None else files["label_type"]
+    def __init__(self, predictor: Predictor) -> None:
+        self.predictor = predictor
+        self.schema: Schema | None = predictor.coder.schema
 
     @property
     def classes(self) -> NDArray[Any] | None:
@@ -97,31 +96,35 @@ class Model:
 
     def read(self, files: list[str], *, labels_needed: bool, reading: dict[str, Any]) -> Batches:
         """Read files like those that the model was trained on, except for what `reading` says."""
-        known: dict[str, Any] = {"n_features": self.n_features} if self.schema is None else {"schema": self.schema}
-        if self.schema is not None:
+        if self.schema is None:
+            known: dict[str, Any] = {"n_features": self.predictor.coder.n_features}
+        else:
             text = self.classes is not None and self.classes.dtype.kind in "UO"
-            known["schema"] = replace(self.schema, label_type="strings" if text else None)
+            known = {"schema": replace(self.schema, label_type="strings" if text else None)}
             if labels_needed and self.schema.label is not None:
                 known["label"] = self.schema.label
         return read(files if len(files) > 1 else files[0], **known | reading)
 
     def predictions(self, batches: Batches) -> Iterator[Predictions]:
         """Predict all rows, in their order."""
+        coder, targets = self.predictor.coder, self.predictor.targets
         for batch in batches:
-            yield self._predict(batch)
+            X = batch.X if self.schema is None else self.schema.rows(batch.X)
+            coder.settings.check_finite(X)
+            outputs = self.predictor.outputs_of_checked(X)
+            yield Predictions(
+                targets.predictions(outputs),
+                targets.probabilities(outputs) if isinstance(targets, Labels) else None,
+                outputs.astype(np.float64) / targets.temperature,
+                None if batch.y is None else as_labels(labels_like(batch.y, self.classes), self.classes),
+                batch.weight,
+            )
 
-    def _predict(self, batch: Batch) -> Predictions:
-        y = None if batch.y is None else as_labels(labels_like(batch.y, self.classes), self.label_type)
-        X = batch.X if self.schema is None else self.schema.rows(batch.X)
-        return replace(predictions_of(self.predictor, X), y=y, weight=batch.weight)
-
-
-def predictions_of(predictor: Predictor, X: Any) -> Predictions:
-    """Return the predictions for rows as they were read."""
-    predictor.coder.settings.check_finite(X)
-    outputs, targets = predictor.outputs_of_checked(X), predictor.targets
-    probabilities = targets.probabilities(outputs) if isinstance(targets, Labels) else None
-    return Predictions(targets.predictions(outputs), probabilities, outputs.astype(np.float64) / targets.temperature)
+    def metrics(self, *, weighted: bool) -> ClassificationMetrics | RegressionMetrics:
+        """Return metrics of its predictions, still without rows."""
+        if self.classes is None:
+            return RegressionMetrics(weighted=weighted)
+        return ClassificationMetrics(self.classes, weighted=weighted)
 
 
 MAX_CLASSES_SHOWN = 50
@@ -232,13 +235,6 @@ class RegressionMetrics:
             "mae": _ratio(self._absolute, self._total),
             "r2": None if unexplained is None else 1 - unexplained,
         }
-
-
-def metrics_of(targets: Any, *, weighted: bool) -> ClassificationMetrics | RegressionMetrics:
-    """Return metrics of the predictions of a model with these targets, still without rows."""
-    if isinstance(targets, Labels):
-        return ClassificationMetrics(targets.classes, weighted=weighted)
-    return RegressionMetrics(weighted=weighted)
 
 
 def _weights(found: Predictions, weighted: bool) -> NDArray[np.float64]:

@@ -408,7 +408,7 @@ def _require_table_memory(
     if n_rows > 2**31:
         raise ValueError(
             f"the table of the first layer must have at most 2**31 rows, got {n_rows} with n_hashes={n_hashes}, codes "
-            f"of {code_bits} bits and reduction={settings.reduction!r}; use a larger reduction, for example '8bit'"
+            f"of {code_bits} bits and reduction={settings.reduction!r}; give reduction='8bit', or fewer bits"
         )
     n_columns = (*settings.layers(), targets.n_outputs)[0]
     has_first_moments = initialize and settings.betas[0] != 0

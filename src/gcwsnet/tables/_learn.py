@@ -74,9 +74,9 @@ class DistinctLabels:
         self._values: set[Any] | None = set()
         self._types: set[str] = set()
 
-    def update(self, y: NDArray[Any]) -> None:
-        """Add labels."""
-        if len(y):
+    def update(self, y: NDArray[Any] | None) -> None:
+        """Add labels, if there are any."""
+        if y is not None and len(y):
             self._types.add(infer_label_type(y))
             self._add(set(np.unique(y).tolist()))
 
@@ -91,14 +91,16 @@ class DistinctLabels:
         self._values = None if self._values is None or values is None or len(values) > MAX_LABELS else values
 
     @property
-    def type(self) -> str | None:
+    def label_type(self) -> str | None:
         """The most general type of the labels."""
         return next((name for name in ("strings", "numbers", "integers") if name in self._types), None)
 
     @property
-    def values(self) -> tuple[Any, ...] | None:
+    def labels(self) -> tuple[Any, ...] | None:
         """The distinct labels in ascending order, None if there are too many or none."""
-        return tuple(sorted(self._values)) if self._values else None
+        if not self._values:
+            return None
+        return tuple(sorted(map(int, self._values) if self.label_type == "integers" else self._values))
 
 
 class Learner:
@@ -137,10 +139,8 @@ class Learner:
         self._have_y_and_weight.add((y is not None, weight is not None))
         if sparse.issparse(X) and X.nnz:
             self._add_indices(int(X.indices.min()), int(X.indices.max()))
-        if y is None:
-            return
         self._labels.update(y)
-        if self._parsed_labels is not None:
+        if y is not None and self._parsed_labels is not None:
             try:
                 self._parsed_labels.update(labels_of_texts(y))  # type: ignore[arg-type]
             except ValueError:
@@ -225,8 +225,8 @@ class Learner:
         return Survey(
             n_rows=self.n_rows,
             n_features=schema.n_features,
-            label_type=labels.type,
-            labels=labels.values,
+            label_type=labels.label_type,
+            labels=labels.labels,
             index_base=schema.index_base,
             skipped=self.skipped,
             n_weighted=self.n_weighted,
