@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet._memory import require_memory
+from gcwsnet._validation import require_memory
 
 BLOCK = 2**18  # numbers worked on at a time: about 1 MB, which stays in the cache
 FEATURES_AT_ONCE = 4096

@@ -15,7 +15,7 @@ from benchmarks.hashing.numpy_gcws import NumpyGCWS
 from benchmarks.hashing.torch_gcws import TorchDenseCompiled, TorchDenseEager, TorchGCWS, TorchSparse
 from benchmarks.subject import EXTRA
 from benchmarks.timing import Work
-from gcwsnet._memory import require_memory
+from gcwsnet._validation import require_memory
 
 MIN_SHARE = 0.99  # of equal samples: logarithms and sums of other libraries round differently
 

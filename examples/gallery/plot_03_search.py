@@ -22,14 +22,21 @@ model = GCWSNetRegressor(n_hashes=128, random_state=0).fit(X, y)
 print(model.explain())
 
 # %%
-# ``plot_selection`` draws what was compared. A line is a candidate, and a bar is the standard error of its loss on the
+# ``selection_`` lists what was compared. A point is a candidate, and a bar is the standard error of its loss on the
 # held-out rows. The default stays unless another is clearly better.
 
-model.plot_selection()
+candidates = model.selection_
+figure, axes = plt.subplots(figsize=(7, 5), layout="constrained")
+for place, one in enumerate(candidates):
+    axes.errorbar(one.loss, place, xerr=one.error, fmt="o", color="C3" if one.chosen else "C0")
+axes.set_yticks(
+    range(len(candidates)), [f"{one.scale}, relevance {one.relevance:g}, p {one.p:g}" for one in candidates]
+)
+axes.invert_yaxis()
+axes.set(xlabel="loss on held-out rows (the chosen one in red)")
 plt.show()
 
 # %%
-# ``selection_`` has the same as a list, for programs.
 
-best = min(model.selection_, key=lambda candidate: candidate.loss)
+best = min(candidates, key=lambda candidate: candidate.loss)
 print(f"{len(model.selection_)} candidates; the lowest loss is {best.loss:.4f}, with p = {best.p:g}")

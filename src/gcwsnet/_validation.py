@@ -1,11 +1,13 @@
-"""Checks of matrices and parameters, whose errors name the rule, the value, the place and the way out."""
+"""Checks of matrices, parameters and memory, whose errors name the rule, the value, the place and the way out."""
 
 from __future__ import annotations
 
 import math
 import numbers
+import os
 from collections.abc import Iterator, Sequence
 from datetime import date, time, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,6 @@ MAX_COLUMNS = 2**31
 BATCH_BYTES = 1 << 26
 MAX_WEIGHT = 1e15
 MAX_EXACT = 2**53
-INEXACT = "integers beyond 2**53 must be numbers that float64 holds"
-INEXACT_WAY_OUT = "subtract an offset, make it a category, or write it as a float if rounding is fine"
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 LARGEST = {dtype: float(np.finfo(dtype).max) for dtype in FLOATS}
 
@@ -106,9 +106,7 @@ def check_matrix(
 
     given = X
     check_unmasked(name, X)
-    if isinstance(X, np.ndarray | list | tuple):
-        _check_objects(X, name)
-    else:
+    if not isinstance(X, np.ndarray | list | tuple):
         _check_columns(X, name)
     if estimator is not None:
         _check_feature_names(estimator, X, reset=reset)
@@ -116,6 +114,8 @@ def check_matrix(
         X = check_array(
             X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name=name, estimator=estimator
         )
+    except OverflowError as error:
+        raise ValueError(f"{name} must hold numbers within float64, got an integer beyond it ({error})") from error
     except ValueError as error:
         place = _first_text(given)
         if place is None:
@@ -131,8 +131,6 @@ def check_matrix(
     if X.shape[1] > max_columns:
         most = f"2**{max_columns.bit_length() - 1}"
         raise ValueError(f"{name} must have at most {most} columns, got {X.shape[1]}; feature-hash it to fewer")
-    if X.dtype.kind in "iu":
-        _check_exact(X if isinstance(X, np.ndarray) else X.data, name)
     if isinstance(X, np.ndarray):
         return X
     X = as_floats(X)
@@ -165,15 +163,11 @@ def check_unmasked(name: str, values: Any) -> None:
 
 
 def _check_columns(X: Any, name: str) -> None:
-    """Raise an error for columns of a frame of pandas, polars or Arrow that would become other numbers.
-
-    These are dates, times and durations, and integers that float64 does not hold.
-    """
+    """Raise an error for dates, times and durations in a frame of pandas, polars or Arrow."""
     names = getattr(X, "column_names", getattr(X, "columns", None))
     dtypes = getattr(X, "dtypes", getattr(getattr(X, "schema", None), "types", None))
     if names is None or dtypes is None:
         return
-    arrow = hasattr(X, "column_names")
     for number, (column, dtype) in enumerate(zip(names, dtypes, strict=True)):
         text = str(dtype).lower()
         objects = X.iloc[:, number] if text == "object" and hasattr(X, "iloc") else ()
@@ -184,12 +178,6 @@ def _check_columns(X: Any, name: str) -> None:
                 f"{name} must hold real numbers, got dates or times in the column {column!r}; convert it, for example "
                 "to days (GCWSNetClassifier and GCWSNetRegressor take dates in a frame)"
             )
-        if text == "object" or ("int" in text and text.endswith(("64", "128"))):
-            values = X.iloc[:, number] if hasattr(X, "iloc") else X.column(number) if arrow else X.to_series(number)
-            if isinstance(dtype, np.dtype) and not len(inexact_integers(values.to_numpy())) and text != "object":
-                continue
-            for row, value in enumerate(values.to_pylist() if arrow else values.to_list()):
-                _check_exact_object(value, f"{name}[{row}, {column!r}]")
 
 
 def _first_text(X: Any) -> tuple[int, Any, str] | None:
@@ -211,56 +199,6 @@ def _is_number(text: str | bytes) -> bool:
     except ValueError:
         return False
     return True
-
-
-def inexact_integers(numbers: Any) -> NDArray[np.int64]:
-    """Return the places of the integers of an array, in C order, that float64 does not hold."""
-    if numbers.dtype.kind not in "iu" or numbers.dtype.itemsize < 8 or not numbers.size:
-        return np.empty(0, np.int64)
-    if int(numbers.min()) >= -MAX_EXACT and int(numbers.max()) <= MAX_EXACT:
-        return np.empty(0, np.int64)
-    flat, found = numbers.reshape(-1), []
-    for first in range(0, len(flat), step := BATCH_BYTES // 8):
-        some = flat[first : first + step]
-        floats = some.astype(np.float64)
-        below = floats < 2.0 ** (63 if some.dtype.kind == "i" else 64)  # beyond that they cannot be compared
-        same = below & (np.where(below, floats, 0).astype(some.dtype) == some)
-        found.append(first + np.flatnonzero(~same))
-    return np.concatenate(found)
-
-
-def _check_exact(numbers: Any, name: str) -> None:
-    """Raise a ValueError for an integer that float64 does not hold: two such integers may become one number."""
-    places = inexact_integers(numbers)
-    if len(places):
-        value = int(numbers.reshape(-1)[places[0]])
-        row, column = divmod(int(places[0]), numbers.shape[-1])
-        where = f"{name}[{row}, {column}] is" if numbers.ndim == 2 else f"{name} has"
-        raise ValueError(f"{INEXACT}, {where} {value}; {INEXACT_WAY_OUT}")
-
-
-def _check_objects(X: Any, name: str) -> None:
-    """Raise the same for an array of objects, or for lists that become one: scikit-learn would round them."""
-    try:
-        objects = np.asarray(X)  # which does not copy an array
-    except ValueError:  # rows of several lengths, of which scikit-learn says more
-        return
-    if objects.dtype == object and objects.ndim == 2:
-        for row, column in np.ndindex(objects.shape):
-            _check_exact_object(objects[row, column], f"{name}[{row}, {column}]")
-
-
-def _check_exact_object(value: Any, where: str) -> None:
-    if not isinstance(value, numbers.Integral):
-        return
-    number = int(value)
-    try:
-        is_exact = float(number) == number
-    except OverflowError:
-        is_exact = False
-    if not is_exact:
-        shown = number if number.bit_length() < 200 else f"a number of {number.bit_length()} bits"
-        raise ValueError(f"{INEXACT}, {where} is {shown}; {INEXACT_WAY_OUT}")
 
 
 def rounded(numbers: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:
@@ -357,3 +295,54 @@ def _first_not_finite(X: Matrix, nan_is_fine: bool) -> tuple[int, int, float] | 
             row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
             return row, int(X.indices[bad[0]]), float(numbers[bad[0]])
     return None
+
+
+def available_bytes() -> int | None:
+    """Return the bytes of memory that a process can still get; None where the system does not say."""
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
+        kib = sum(int(fields.get(name, "0").split()[0]) for name in ("MemAvailable", "SwapFree"))
+        return kib * 1024
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def readable(n_bytes: float) -> str:
+    """Return a number of bytes as text with a unit."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:,.1f} PiB"
+
+
+def require_columns(n_columns: int, bytes_of_one: int, what: str) -> None:
+    """Raise a MemoryError if something that is kept for each column of sparse rows does not fit into memory."""
+    require_memory(
+        n_columns * bytes_of_one,
+        f"{what} with {n_columns} columns",
+        "use scale=None and relevance=0, which keep nothing for each column, or hash the columns to fewer",
+    )
+
+
+def require_names(n_columns: int) -> None:
+    """Raise a MemoryError if names for this many columns, one by one, do not fit into memory."""
+    require_memory(
+        72 * n_columns,  # a short text of Python, and the pointer to it
+        f"the names of {n_columns} columns",
+        "columns without names of their own are known by their numbers",
+    )
+
+
+def require_memory(n_bytes: int, what: str, way_out: str) -> None:
+    """Raise a MemoryError, before anything is allocated, if `n_bytes` are more than are available."""
+    if n_bytes <= 1 << 24:
+        return  # not worth a check
+    available = available_bytes()
+    if available is not None and n_bytes > available:
+        raise MemoryError(
+            f"{what} would take {readable(n_bytes)} of memory and {readable(available)} are available; {way_out}"
+        )

@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gcwsnet._memory import require_memory
-from gcwsnet._validation import Matrix, check_finite, check_integer, check_matrix, check_number
+from gcwsnet._validation import Matrix, check_finite, check_integer, check_matrix, check_number, require_memory
 
 BLOCK_BYTES = 1 << 24  # of the rows that are transformed at a time, besides the result
 

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
 from gcwsnet._keys import SELECTION_ROWS, random_order
-from gcwsnet._memory import require_memory
-from gcwsnet._validation import Matrix, as_floats, without_nan
+from gcwsnet._validation import Matrix, as_floats, require_memory, without_nan
 from gcwsnet.kernels._exact import kernel_of_checked
 from gcwsnet.kernels._ridge import Ridge, fit_ridge, predict_left_out
 from gcwsnet.net._settings import EPOCHS, TrainingSettings

@@ -1,4 +1,4 @@
-"""What nets and kernel machines say about themselves: `explain`, `plot_selection`, `permutation_importance`."""
+"""What nets and kernel machines say about themselves: `explain` and `permutation_importance`."""
 
 from typing import Any
 
@@ -59,18 +59,6 @@ def test_explain_says_where_nothing_was_compared(kind: Any, settings: dict[str, 
     assert fitted(kind, **settings).explain().splitlines()[-1].startswith("nothing was compared")
 
 
-@pytest.mark.parametrize("kind", [GCWSNetClassifier, PGMMClassifier])
-def test_plot_selection_has_a_line_for_each_candidate(kind: Any) -> None:
-    pytest.importorskip("matplotlib").use("agg")
-    model = fitted(kind)
-    axes = model.plot_selection()
-    labels = [text.get_text() for text in axes.get_yticklabels()]
-    assert len(labels) == len(model.selection_)
-    last = model.selection_[-1]
-    particular = f"{last.epochs} epochs" if kind is GCWSNetClassifier else f"alpha {last.alpha:g}"
-    assert labels[-1] == f"last: {last.scale}, relevance {last.relevance:g}, p {last.p:g}, {particular}"
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_permutation_importance_finds_the_columns_that_tell(kind: Any) -> None:
     model = fitted(kind)
@@ -122,7 +110,7 @@ def wide() -> tuple[Any, GCWSNetClassifier]:
 def test_what_there_is_of_each_column_asks_for_its_memory(
     wide: tuple[Any, GCWSNetClassifier], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gcwsnet._memory.available_bytes", lambda: 1 << 34)
+    monkeypatch.setattr("gcwsnet._validation.available_bytes", lambda: 1 << 34)
     rows, model = wide
     with pytest.raises(MemoryError, match=r"the names of 2147483647 columns would take 144\.0 GiB of memory and 16\.0"):
         model.get_feature_names_out()

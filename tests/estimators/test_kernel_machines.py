@@ -259,7 +259,7 @@ def test_too_many_rows_name_the_net(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_memory_is_asked_for_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gcwsnet._memory.available_bytes", lambda: 1 << 20)
+    monkeypatch.setattr("gcwsnet._validation.available_bytes", lambda: 1 << 20)
     X = np.random.default_rng(0).normal(size=(2000, 2))
     with pytest.raises(MemoryError, match="the kernel matrix of 2000 rows would take"):
         PGMMRegressor(p=1.0, scale=None, relevance=0.0).fit(X, X[:, 0])

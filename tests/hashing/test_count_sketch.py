@@ -371,7 +371,7 @@ def test_results_larger_than_memory_are_refused_before_they_are_made() -> None:
 
 
 def test_memory_is_asked_for_what_is_stored_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gcwsnet._memory.available_bytes", lambda: 1 << 24)
+    monkeypatch.setattr("gcwsnet._validation.available_bytes", lambda: 1 << 24)
     mostly_zero = np.zeros((3000, 2000), dtype=np.float32)
     mostly_zero[:, 7] = 1
     assert CountSketch(2).fit_transform(mostly_zero).nnz == 3000

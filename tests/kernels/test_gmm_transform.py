@@ -95,7 +95,7 @@ def test_numbers_the_columns_of_the_widest_matrix(n_columns: int, long_indices: 
 
 
 def test_says_how_much_memory_it_would_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gcwsnet._memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("gcwsnet._validation.available_bytes", lambda: 1000)
     with pytest.raises(MemoryError, match=r"matrix of 300000 x 20 numbers would take 45\.8 MiB.*1000 B are"):
         gmm_transform(np.ones((300_000, 10)))
     assert _exact.gmm_transform(np.ones((5, 10))).shape == (5, 20)

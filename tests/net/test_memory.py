@@ -15,7 +15,7 @@ TABLE = 16 * MIB + 256  # bytes of 65,537 rows of 64 numbers, just above what is
 
 
 def available(monkeypatch: pytest.MonkeyPatch, n_bytes: int) -> None:
-    monkeypatch.setattr("gcwsnet._memory.available_bytes", lambda: n_bytes)
+    monkeypatch.setattr("gcwsnet._validation.available_bytes", lambda: n_bytes)
 
 
 def net(**settings: Any) -> Any:

@@ -93,7 +93,7 @@ def _say_rest(n: int) -> None:
 
 
 def _of_model(path: Path) -> dict[str, Any]:
-    from gcwsnet._memory import readable
+    from gcwsnet._validation import readable
     from gcwsnet.estimators._model_file import load_with_description
 
     estimator, description = load_with_description(path)
@@ -184,7 +184,7 @@ def _of_schema(schema: Any) -> dict[str, Any]:
 def _of_files(files: list[str], reading: dict[str, Any]) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from gcwsnet._memory import readable
+    from gcwsnet._validation import readable
     from gcwsnet.files._read import read
 
     batches = read(files if len(files) > 1 else files[0], **reading)

@@ -457,7 +457,7 @@ def _finish_round(run: Run, one: Round, trained: Trained, dense_bytes: int) -> N
             trainer.first_epoch.count(counts)
     n_rows = sum(map(len, one.pieces))
     trainer.last_rate = float(one.steps.rates[-1])
-    run.count(n_rows)
+    trainer.count(n_rows)
     run.observer.advance(n_rows, sum(float(counts.losses.sum()) for counts in trained.counts) / n_rows)
     run.make_due(before)
 

@@ -15,10 +15,9 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from gcwsnet._atomic import write_file
 from gcwsnet._keys import SPLIT, random_order
-from gcwsnet._locks import reads
-from gcwsnet._memory import require_names
-from gcwsnet._validation import check_integer, check_unmasked
-from gcwsnet.estimators._explain import explain, permutation_importance, plot_selection
+from gcwsnet._threads import reads
+from gcwsnet._validation import check_integer, require_names
+from gcwsnet.estimators._explain import explain, permutation_importance
 from gcwsnet.estimators._input import check_rows, check_targets, opened
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._report import MAX_ROWS, report
@@ -26,17 +25,6 @@ from gcwsnet.net._targets import LabelIndicators, Labels, Targets
 from gcwsnet.search import Candidate
 from gcwsnet.tables._coder import Coder
 from gcwsnet.tables._schema import Schema
-
-
-class UnmaskedScore:
-    """A score that does not take masked entries as given, as that of scikit-learn, which comes after it, does."""
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of the predicted labels, or R**2 of the predicted numbers, as in scikit-learn."""
-        check_unmasked("y", y)
-        check_unmasked("sample_weight", sample_weight)
-        of_mixin: Any = super()
-        return float(of_mixin.score(X, y, sample_weight))
 
 
 class BaseTableModel(BaseEstimator):
@@ -175,20 +163,6 @@ class BaseTableModel(BaseEstimator):
         check_is_fitted(self)
         return explain(self, self._explained())
 
-    def plot_selection(self, ax: Any = None) -> Any:
-        """Draw the candidates of the search with their losses on held-out rows; needs matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        ax : matplotlib axes
-        """
-        check_is_fitted(self)
-        return plot_selection(self.selection_, ax)
-
     @reads
     def permutation_importance(self, X: Any, y: Any, *, n_repeats: int = 5, max_rows: int = 1000) -> Any:
         """Return how much the loss rises when a column of held-out rows is shuffled.
@@ -248,7 +222,7 @@ class BaseTableModel(BaseEstimator):
         write_file(Path(path), page.encode())
 
 
-class TableClassifier(UnmaskedScore, ClassifierMixin, BaseTableModel):
+class TableClassifier(ClassifierMixin, BaseTableModel):
     """A model whose outputs are logits of classes."""
 
     @property
@@ -271,7 +245,7 @@ class TableClassifier(UnmaskedScore, ClassifierMixin, BaseTableModel):
         return cast(Labels, self._targets).probabilities(outputs)
 
 
-class TableRegressor(UnmaskedScore, RegressorMixin, BaseTableModel):
+class TableRegressor(RegressorMixin, BaseTableModel):
     """A model whose outputs are one or more numbers."""
 
     _learns_numbers = True

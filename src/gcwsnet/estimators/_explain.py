@@ -1,4 +1,4 @@
-"""What a fitted model has chosen, and which columns it needs: as text, as a picture, and as numbers."""
+"""What a fitted model has chosen, in words, and how much it needs each column."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from gcwsnet._keys import SPLIT, random_order
-from gcwsnet._memory import require_memory
+from gcwsnet._validation import require_memory
 from gcwsnet.estimators._predictor import Predictor
-from gcwsnet.search import Candidate
 from gcwsnet.tables._coder import Coder
 from gcwsnet.tables._preprocessing import TablePreprocessing
 
@@ -51,30 +50,14 @@ def _relevance_in_words(estimator: BaseTableModel) -> str:
     return f"{power}; the most: " + ", ".join(f"{names[i]} ({preprocessing.weight[i]:.2f})" for i in order)
 
 
-def plot_selection(candidates: Sequence[Candidate], ax: Any = None) -> Any:
-    """Draw the losses of candidates with their standard errors, one line each, and return the axes."""
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - it takes long to import, and need not be installed
-
-    if not candidates:
-        raise ValueError("there are no candidates to draw: the search was off, or all settings were given")
-    if ax is None:
-        ax = plt.subplots(figsize=(7, 0.6 + 0.25 * len(candidates)), layout="constrained")[1]
-    for place, one in enumerate(candidates):
-        color = "C3" if one.chosen else {"first": "C7", "second": "C0", "third": "C2"}.get(one.stage, "C1")
-        ax.errorbar(one.loss, place, xerr=one.error, fmt="o", color=color, capsize=2)
-    ax.set_yticks(range(len(candidates)), [_label(one) for one in candidates], fontsize="small")
-    ax.set_ylim(len(candidates) - 0.5, -0.5)
-    ax.set_xlabel("loss on held-out rows (the chosen one in red)")
-    return ax
-
-
-def _label(one: Candidate) -> str:
-    last = f"alpha {one.alpha:g}" if one.alpha is not None else f"{one.epochs} epochs"
-    return f"{one.stage}: {one.scale}, relevance {one.relevance:g}, p {one.p:g}, {last}"
-
-
 def permutation_importance(
-    predictor: Predictor, X: Any, target: NDArray[Any], *, n_repeats: int, max_rows: int
+    predictor: Predictor,
+    X: Any,
+    target: NDArray[Any],
+    *,
+    n_repeats: int,
+    max_rows: int,
+    inputs: Sequence[int] | None = None,
 ) -> Bunch:
     """Return how much the loss rises when a column is shuffled.
 
@@ -89,21 +72,25 @@ def permutation_importance(
         How often each column is shuffled.
     max_rows : int
         The rows that are used, drawn at random.
+    inputs : list of int, optional
+        The numbers of the columns that are shuffled, by default all.
     """
     seed, targets = predictor.coder.seed, predictor.targets
     drawn = random_order(seed, SPLIT, X.shape[0])[:max_rows]
     X, target = X[drawn], target[drawn]
-    n_inputs = _n_inputs(predictor.coder)
+    places = None if inputs is None else {number: place for place, number in enumerate(inputs)}
+    n_inputs = _n_inputs(predictor.coder) if places is None else len(places)
     require_memory(
         8 * n_inputs * (n_repeats + 2), f"importances of {n_inputs} columns", "choose columns, or hash them to fewer"
     )
     as_they_are = targets.losses(predictor.outputs_of_checked(X), target).mean()
     found = np.zeros((n_inputs, n_repeats))
-    for number, columns in _columns_of_inputs(predictor.coder, X):
-        for repeat in range(n_repeats):
+    for number, columns in columns_of_inputs(predictor.coder, X):
+        place = number if places is None else places.get(number)
+        for repeat in range(n_repeats if place is not None else 0):
             order = random_order(seed, SPLIT, len(drawn), (1 + number * n_repeats + repeat) * len(drawn))
             losses = targets.losses(predictor.outputs_of_checked(_shuffled(X, columns, order)), target)
-            found[number, repeat] = losses.mean() - as_they_are
+            found[place, repeat] = losses.mean() - as_they_are
     return Bunch(importances_mean=found.mean(axis=1), importances_std=found.std(axis=1), importances=found)
 
 
@@ -111,7 +98,7 @@ def _n_inputs(coder: Coder) -> int:
     return coder.n_features if coder.schema is None or not coder.schema.columns else len(coder.schema.columns)
 
 
-def _columns_of_inputs(coder: Coder, X: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:
+def columns_of_inputs(coder: Coder, X: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Yield the number of each column of the input with the columns of the encoded rows X that it became.
 
     Columns of sparse rows that have no entry in X are left out: shuffling them changes nothing.

@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from gcwsnet._locks import reads, writes
-from gcwsnet._memory import available_bytes
-from gcwsnet._threads import n_threads
-from gcwsnet._validation import check_choice, check_integer, check_number, check_weights, draw_seed
+from gcwsnet._threads import n_threads, reads, writes
+from gcwsnet._validation import available_bytes, check_choice, check_integer, check_number, check_weights, draw_seed
 from gcwsnet.estimators._base import BaseTableModel, TableClassifier, TableRegressor
 from gcwsnet.estimators._input import (
     AllWeightsZeroError,
@@ -718,7 +716,7 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         The power in use.
     selection_ : list of Candidate
         What the search has compared, each with its loss on held-out rows, the standard error of that, its accuracy, its
-        temperature, its seconds and whether it was chosen. `plot_selection` draws it. The temperature divides the
+        temperature, its seconds and whether it was chosen. The temperature divides the
         outputs of the chosen nets before they become probabilities, which corrects nets that are too sure.
     hasher_ : GCWSHasher
         The hasher in use.

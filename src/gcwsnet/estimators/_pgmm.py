@@ -16,8 +16,7 @@ from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._keys import SELECTION_ROWS, random_order
-from gcwsnet._locks import reads, writes
-from gcwsnet._threads import n_threads, one_blas_thread
+from gcwsnet._threads import n_threads, one_blas_thread, reads, writes
 from gcwsnet._validation import as_floats, check_number, check_weights, draw_seed, without_nan
 from gcwsnet.estimators._base import BaseTableModel, TableClassifier, TableRegressor
 from gcwsnet.estimators._input import check_batch, class_weights, frozen, rows_to_learn, schema_of, shown_targets

@@ -105,22 +105,8 @@ def _terminal() -> Any:
 
 
 def show_selection(verbose: int, candidates: list[Candidate]) -> None:
-    """Show the candidates of a selection as a table, or as lines of the log where there is no terminal."""
-    if not verbose or not candidates:
-        return
-    console = _terminal()
-    if console is None:
+    """Write the candidates of a selection to the log, and show that if `verbose` is not 0."""
+    if verbose and candidates:
         with shown_log():
             for one in candidates:
                 logger.info("%s", describe(one))
-        return
-    from rich.box import SIMPLE_HEAD  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-
-    names = ("stage", "scale", "relevance", "p", "epochs", "loss", "+/-", "temp.", "seconds", "")
-    table = Table(*names, title="Settings, compared on held-out rows", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for one in candidates:
-        settings = (one.stage, str(one.scale), f"{one.relevance:g}", f"{one.p:g}", str(one.epochs))
-        results = (f"{one.loss:.4f}", f"{one.error:.4f}", f"{one.temperature:g}", f"{one.seconds:.2f}")
-        table.add_row(*settings, *results, "chosen" if one.chosen else "")
-    console.print(table)

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import gcwsnet
 from gcwsnet._atomic import write_file
-from gcwsnet._memory import readable
-from gcwsnet._validation import check_choice
+from gcwsnet._validation import check_choice, readable
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 from gcwsnet.estimators._machine import FittedMachine
 from gcwsnet.estimators._pgmm import KernelMachine

@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._keys import SKETCH, keys
-from gcwsnet._memory import require_memory
-from gcwsnet._validation import Matrix, as_floats, check_finite, check_integer, check_matrix, draw_seed
+from gcwsnet._validation import Matrix, as_floats, check_finite, check_integer, check_matrix, draw_seed, require_memory
 from gcwsnet.hashing._hasher import MAX_POSITIONS, one_hot, reduction_factor
 
 MAX_BINS = 2**32

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gcwsnet._memory import require_memory
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import Matrix, as_floats, check_choice, check_matrix, draw_seed, without_nan
+from gcwsnet._validation import Matrix, as_floats, check_choice, check_matrix, draw_seed, require_memory, without_nan
 from gcwsnet.hashing._caps import column_caps, expected_trials
 from gcwsnet.hashing._hasher import DEFAULT_TABLE_MEMORY, Codes, Hasher, one_hot
 

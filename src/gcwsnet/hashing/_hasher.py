@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 
 from gcwsnet import _core
 from gcwsnet import _sparse as sparse
-from gcwsnet._memory import require_memory
-from gcwsnet._validation import Matrix, check_choice, check_finite, check_integer, check_power, row_batches
+from gcwsnet._validation import (
+    Matrix,
+    check_choice,
+    check_finite,
+    check_integer,
+    check_power,
+    require_memory,
+    row_batches,
+)
 from gcwsnet.hashing._caps import cap_table, check_caps
 from gcwsnet.hashing.parameters import HASH_VERSION
 

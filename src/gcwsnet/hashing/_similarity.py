@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from gcwsnet._memory import require_memory
-from gcwsnet._validation import check_integer
+from gcwsnet._validation import check_integer, require_memory
 from gcwsnet.hashing._hasher import check_comparable
 
 BATCH = 1 << 22

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from gcwsnet import _core
 from gcwsnet import _sparse as sparse
-from gcwsnet._memory import require_memory
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import Matrix, as_floats, check_finite, check_matrix, check_power
+from gcwsnet._validation import Matrix, as_floats, check_finite, check_matrix, check_power, require_memory
 
 BLOCK_BYTES = 1 << 24  # of powered dense rows; besides the result, at most six times this is needed
 ROWS_PER_CALL = 256

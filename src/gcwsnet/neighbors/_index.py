@@ -17,8 +17,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gcwsnet._locks import reads, writes
-from gcwsnet._threads import n_threads
+from gcwsnet._threads import n_threads, reads, writes
 from gcwsnet._validation import as_floats, check_choice, check_finite, check_integer, check_matrix, check_number
 from gcwsnet.hashing._hasher import Codes, Hasher, check_comparable
 from gcwsnet.neighbors._files import read_store, write_store
@@ -381,9 +380,9 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, in place of the index that is there.
 
-        The file is written beside the old one and replaces it at the end: a process that is killed while saving leaves
-        the old index as it was. Segments are merged on the way, and removed rows are left out. So the bytes depend only
-        on the settings, the metadata, and the rows and ids in their order.
+        Files are written beside those that are there, and the manifest is moved into its place at the end: a process
+        that is killed while saving leaves the old index as it was. Segments are merged on the way, and removed rows are
+        left out. So the bytes depend only on the settings, the metadata, and the rows and ids in their order.
         """
         store = self._filled()
         names = getattr(self, "feature_names_in_", None)
@@ -403,7 +402,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         verify: bool = True,
         n_jobs: int | None = None,
     ) -> GCWSIndex:
-        """Return the index of a folder. Except on Windows its arrays are memory maps, which may be larger than memory.
+        """Return the index of a folder. Its arrays are memory maps, which may be larger than the memory.
 
         Parameters
         ----------

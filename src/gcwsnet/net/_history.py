@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -20,15 +19,9 @@ History = dict[str, list[float]]
 Arrays = dict[str, NDArray[Any]]
 
 AUC_SHIFT = 12
-
 AUC_BINS = 1 << (32 - AUC_SHIFT)
-
-MAX_STREAM_RECORDS = 512
-
+MAX_RECORDS, MAX_STREAM_RECORDS = 65_536, 512
 FEW_NUMBERS = 32
-
-
-MAX_RECORDS = 65_536
 
 
 def record_fractions(records: Any) -> list[float]:
@@ -127,24 +120,18 @@ class RunningMetrics:
 
     def add(self, outputs: NDArray[Any], target: NDArray[Any], losses: NDArray[np.float64]) -> None:
         """Count rows: their outputs, their encoded targets and their losses, by rows or summed by steps."""
-        if self.auc is None:
-            self._count(losses, self.targets.successes(outputs, target))
-        else:
-            self.count(Counts.of(self.targets, outputs, target, losses, with_auc=True))
+        self.count(Counts.of(self.targets, outputs, target, losses, with_auc=self.auc is not None))
         if self.with_last_label:
             self.same_as_last += int(np.count_nonzero(target[1:] == target[:-1])) + int(target[0] == self.last_label)
             self.last_label = int(target[-1])
 
     def count(self, counts: Counts) -> None:
         """Count rows of which the outputs are not here any more."""
-        self._count(counts.losses, counts.successes)
+        self.rows += len(counts.successes)
+        self.loss = _plus(self.loss, counts.losses)
+        self.success = _plus(self.success, counts.successes)
         if self.auc is not None and counts.scores is not None and counts.is_second is not None:
             self.auc.add(counts.scores, counts.is_second)
-
-    def _count(self, losses: NDArray[np.float64], successes: NDArray[np.float64]) -> None:
-        self.rows += len(successes)
-        self.loss = _plus(self.loss, losses)
-        self.success = _plus(self.success, successes)
 
     def values(self) -> Record:
         """Return the metrics by name."""
@@ -181,16 +168,9 @@ def _plus(total: float, numbers: NDArray[np.float64]) -> float:
     return float(np.add.accumulate(np.concatenate([[total], numbers]))[-1])
 
 
-class Clock:
-    """A clock that goes on from the seconds of earlier training."""
-
-    def __init__(self, history: History) -> None:
-        earlier = history["seconds"][-1] if history.get("seconds") else 0.0
-        self._start = time.perf_counter() - earlier
-
-    def seconds(self) -> float:
-        """Return the seconds of training, all runs together."""
-        return time.perf_counter() - self._start
+def seconds_of(history: History) -> float:
+    """Return the seconds of training up to the last record."""
+    return history["seconds"][-1] if history.get("seconds") else 0.0
 
 
 def append(history: History, record: Record) -> None:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _core
-from gcwsnet._memory import require_memory
-from gcwsnet._validation import check_choice
+from gcwsnet._validation import check_choice, require_memory
 from gcwsnet.hashing._hasher import reduction_factor
 from gcwsnet.net._packed import TABLE, WEIGHTS, Arrays, PackedNet, joined, member_seeds, packed_arrays, starting_with
 from gcwsnet.net._settings import TrainingSettings

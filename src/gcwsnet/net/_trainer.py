@@ -16,7 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet.net._following import COMPARED_SINGLE_ROWS, PIECE_ROWS, SCORED_ROWS, Following
-from gcwsnet.net._history import Clock, History, Record, RunningMetrics, append, history_from_state, history_state, thin
+from gcwsnet.net._history import (
+    History,
+    Record,
+    RunningMetrics,
+    append,
+    history_from_state,
+    history_state,
+    seconds_of,
+    thin,
+)
 from gcwsnet.net._net import AVERAGE, Net, make_net, net_from_state
 from gcwsnet.net._packed import Arrays, PackedNet, starting_with
 from gcwsnet.net._settings import SCHEDULES, TrainingSettings
@@ -92,11 +101,9 @@ class Plan:
     checkpoint_rows : int
         Rows from one checkpoint to the next; 0 for none.
     averaged : bool
-        Whether the weights are averaged from the first step on; else averages of an earlier run are dropped at the
-        first step.
+        Whether the weights are averaged from the first step on; else averages of an earlier run are dropped.
     follows : bool
-        Whether the rows are a stream that may change, see `Following`: the weights are averaged, those that predict are
-        chosen all the time, and the history stays short.
+        Whether the rows are a stream that may change, see `Trainer.follow`; then the history stays short, too.
     """
 
     epochs: int
@@ -139,7 +146,7 @@ class Run:
         self.observer = Observer() if observer is None else observer
         self.interrupt = Interrupt()
         self.is_over = False
-        self.clock = Clock(trainer.history)
+        self.start = time.perf_counter() - seconds_of(trainer.history)
         self.stopping = EarlyStopping(plan.patience) if plan.patience is not None and held_out else None
         n_rows = plan.n_rows if plan.scheduled and plan.n_rows is not None else math.inf  # a stream has no end
         self.batch_size = trainer.settings.rows_of_a_step(plan.epochs * n_rows)
@@ -173,16 +180,18 @@ class Run:
 
     def learn(self, block: Batch) -> None:
         """Take the steps of a block, and make the record and the checkpoint that are due then."""
-        trainer, plan, before = self.trainer, self.plan, self.trainer.rows_of_epoch
+        trainer, before = self.trainer, self.trainer.rows_of_epoch
         assert block.y is not None  # noqa: S101
-        if plan.follows:
+        if self.plan.follows:
             losses, outputs = trainer.follow(block, n_jobs=self.n_jobs)
-            trainer.rows_of_epoch += block.n_rows
         else:
-            losses, outputs = self._take_steps(block)
-            trainer.since_record.add(outputs, block.y, losses)
-            self.count(block.n_rows)
-        if plan.doubling and trainer.epoch == 0:
+            self.average()
+            rates = self.rates(block.n_rows, before)
+            start = time.perf_counter()
+            losses, outputs = trainer.take_steps(block, rates, self.batch_size, n_jobs=self.n_jobs)
+            share = SECONDS_OF_A_CALL / max(time.perf_counter() - start, 1e-9)
+            trainer.steps_of_a_call = max(1, min(2 * trainer.steps_of_a_call, int(share * len(rates))))
+        if self.plan.doubling and trainer.epoch == 0:
             trainer.first_epoch.add(outputs, block.y, losses)
         self.observer.advance(block.n_rows, float(losses.sum()) / block.n_rows)
         self.make_due(before)
@@ -220,24 +229,6 @@ class Run:
             trainer.rows_unchecked = 0
             trainer.net.require_finite()
 
-    def _take_steps(self, block: Batch) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-        trainer = self.trainer
-        self.average()
-        rates = self.rates(block.n_rows, trainer.rows_of_epoch)
-        start, steps_before = time.perf_counter(), trainer.net.n_steps
-        assert block.y is not None  # noqa: S101
-        try:
-            losses, outputs = trainer.net.train(
-                block.X, block.y, block.weight, rates, batch_size=self.batch_size, n_jobs=self.n_jobs
-            )
-        except BaseException:  # some of the steps may have been taken
-            self.count(min((trainer.net.n_steps - steps_before) * self.batch_size, block.n_rows))
-            raise
-        trainer.last_rate = float(rates[-1])
-        share = SECONDS_OF_A_CALL / max(time.perf_counter() - start, 1e-9)
-        trainer.steps_of_a_call = max(1, min(2 * trainer.steps_of_a_call, int(share * len(rates))))
-        return losses, outputs
-
     def average(self) -> None:
         """Begin to average the weights, or drop the averages, as the plan says."""
         net = self.trainer.net
@@ -246,10 +237,6 @@ class Run:
             net.stop_averaging()
         elif net.averaging != AVERAGE:
             net.start_averaging(self.trainer.rows_seen)
-
-    def count(self, rows: int) -> None:
-        self.trainer.rows_of_epoch += rows
-        self.trainer.rows_seen += rows
 
     def rates(self, n_rows: int, first: int, *, side_by_side: int = 1) -> NDArray[np.float64]:
         """Return the learning rate of each step from row `first` of the epoch on; some are taken side by side."""
@@ -275,13 +262,8 @@ class Run:
     def _record(self, *, evaluated: bool) -> None:
         """Make a record; the observer or early stopping may end the run."""
         trainer, n = self.trainer, self.plan.n_rows
-        record: Record = {
-            "epoch": trainer.epochs_seen + (trainer.rows_of_epoch / n if n else 0.0),
-            "rows": float(trainer.rows_seen),
-            "seconds": self.clock.seconds(),
-            "learning_rate": trainer.last_rate,
-            **trainer.since_record.values(),
-        }
+        epoch = trainer.epochs_seen + (trainer.rows_of_epoch / n if n else 0.0)
+        record = trainer.new_record(epoch, time.perf_counter() - self.start)
         if self.plan.doubling and trainer.epoch == 0:
             record |= {f"mean_{name}": value for name, value in trainer.first_epoch.values().items()}
         record |= trainer.totals
@@ -294,11 +276,7 @@ class Run:
             prefix = f"eval_{number}_" if number else "eval_"
             found = trainer.evaluate(batches(), n_jobs=self.n_jobs, check=self.interrupt.check)
             record |= {f"{prefix}{name}": value for name, value in found.items()}
-        append(trainer.history, record)
-        if self.plan.follows:
-            thin(trainer.history, trainer.targets.metric)
-        trainer.since_record.clear()
-        trainer.predicted.clear()
+        trainer.add_record(record, thinned=self.plan.follows)
         if self.stopping is not None and trainer.rows_of_epoch == n:
             self.stopping.note(trainer.net, list(self.held_out[0]()), self.n_jobs)
             self.is_over = self.stopping.is_over
@@ -314,11 +292,6 @@ class EarlyStopping:
 
     The loss is that at the best temperature: a net becomes too sure of itself long before it becomes less accurate, and
     that alone is no reason to stop.
-
-    Parameters
-    ----------
-    patience : int
-        Epochs without a lower loss before it is.
     """
 
     def __init__(self, patience: int) -> None:
@@ -467,34 +440,51 @@ class Trainer:
                     run.finish_stream()
         run.finish()
 
-    def follow(self, piece: Batch, *, n_jobs: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-        """Learn from a piece of a stream, see `Following`, and return the losses and outputs of `Net.train`.
+    def take_steps(
+        self, rows: Batch, rates: NDArray[np.float64], batch_size: int, *, n_jobs: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Take a step for each rate, count the rows, and return the losses and outputs of `Net.train`.
 
-        Some of its rows are predicted before.
+        After an error the rows of the steps that have been taken are counted.
         """
-        net, settings = self.net, self.settings
-        assert piece.y is not None  # noqa: S101
-        if self.following is None:
-            self.following = Following()
-        following, n = self.following, piece.n_rows
-        following.begin(net, self.rows_seen)
-        if n > 1 or self.rows_seen % COMPARED_SINGLE_ROWS == 0:
-            some = slice(None, None, -(-n // SCORED_ROWS))
-            target = piece.y[some]
-            outputs, found = following.compare(net, piece.X[some], target, n_jobs)
-            self.predicted.add(outputs, target, np.array(found))
-        batch_size = settings.rows_of_a_step(math.inf)
-        rates = np.full(-(-n // batch_size), settings.rate_of_a_stream(net.n_hashes))
-        steps_before = net.n_steps
+        net, steps_before = self.net, self.net.n_steps
+        assert rows.y is not None  # noqa: S101
         try:
-            losses, outputs = net.train(piece.X, piece.y, piece.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
-        except BaseException:  # some of the steps may have been taken
-            self.rows_seen += min((net.n_steps - steps_before) * batch_size, n)
+            losses, outputs = net.train(rows.X, rows.y, rows.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
+        except BaseException:
+            self.count(min((net.n_steps - steps_before) * batch_size, rows.n_rows))
             raise
-        self.rows_seen += n
-        self.since_record.add(outputs, piece.y, losses)
+        self.count(rows.n_rows)
+        self.since_record.add(outputs, rows.y, losses)
         self.last_rate = float(rates[-1])
         return losses, outputs
+
+    def count(self, rows: int) -> None:
+        """Count rows that were learned."""
+        self.rows_seen += rows
+        self.rows_of_epoch += rows
+
+    def follow(self, piece: Batch, *, n_jobs: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Take steps on a piece of a stream, some rows of which are predicted before; see `Following`."""
+        if self.following is None:
+            self.following = Following()
+        self.following.begin(self.net, self.rows_seen)
+        assert piece.y is not None  # noqa: S101
+        if piece.n_rows > 1 or self.rows_seen % COMPARED_SINGLE_ROWS == 0:
+            some = slice(None, None, -(-piece.n_rows // SCORED_ROWS))
+            outputs, losses = self.following.compare(self.net, piece.X[some], piece.y[some], n_jobs)
+            self.predicted.add(outputs, piece.y[some], np.array(losses))
+        return self.take_steps(piece, *self._steps_of_a_stream(piece.n_rows), n_jobs=n_jobs)
+
+    def relearn(self, rows: Batch, *, n_jobs: int = 1) -> None:
+        """Take steps on rows of a stream that have been counted before, as when their codes have changed."""
+        rates, batch_size = self._steps_of_a_stream(rows.n_rows)
+        self.net.train(rows.X, rows.y, rows.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
+
+    def _steps_of_a_stream(self, n_rows: int) -> tuple[NDArray[np.float64], int]:
+        """Return the learning rates of steps on rows of a stream, and the rows of a step."""
+        batch_size = self.settings.rows_of_a_step(math.inf)
+        return np.full(-(-n_rows // batch_size), self.settings.rate_of_a_stream(self.net.n_hashes)), batch_size
 
     def insert_output(self, place: int, targets: Targets) -> None:
         """Make room for one more class in front of number `place`."""
@@ -504,13 +494,6 @@ class Trainer:
         if with_auc:  # it is of two classes
             self.since_record.auc = self.first_epoch.auc = None
 
-    def relearn(self, rows: Batch, *, n_jobs: int = 1) -> None:
-        """Take steps on rows of a stream that have been counted before, as when their codes have changed."""
-        assert rows.y is not None  # noqa: S101
-        batch_size = self.settings.rows_of_a_step(math.inf)
-        rates = np.full(-(-rows.n_rows // batch_size), self.settings.rate_of_a_stream(self.net.n_hashes))
-        self.net.train(rows.X, rows.y, rows.weight, rates, batch_size=batch_size, n_jobs=n_jobs)
-
     def follow_quietly(self, rows: Batch, *, n_jobs: int = 1) -> None:
         """Learn from rows of a stream; there is a record only now and then.
 
@@ -519,20 +502,27 @@ class Trainer:
         start = time.perf_counter()
         for piece in rebatched([rows], PIECE_ROWS):
             self.follow(piece, n_jobs=n_jobs)
-        self.epochs_seen += 1
+        self.epochs_seen, self.rows_of_epoch = self.epochs_seen + 1, 0
         self._not_recorded += time.perf_counter() - start
         if 64 * self.since_record.rows >= self.rows_seen:
             self._record_stream()
 
     def _record_stream(self) -> None:
-        seconds = (self._history["seconds"][-1] if self._history.get("seconds") else 0.0) + self._not_recorded
-        record = {"epoch": float(self.epochs_seen), "rows": float(self.rows_seen), "seconds": seconds}
-        record |= {"learning_rate": self.last_rate, **self.since_record.values(), **self.predicted_values()}
+        seconds, self._not_recorded = seconds_of(self._history) + self._not_recorded, 0.0
+        self.add_record(self.new_record(float(self.epochs_seen), seconds) | self.predicted_values(), thinned=True)
+
+    def new_record(self, epoch: float, seconds: float) -> Record:
+        """Return a record of the rows since the last one."""
+        counted = {"epoch": epoch, "rows": float(self.rows_seen), "seconds": seconds, "learning_rate": self.last_rate}
+        return counted | self.since_record.values()
+
+    def add_record(self, record: Record, *, thinned: bool) -> None:
+        """Add a record to the history, which stays short if it is thinned, and begin the next one."""
         append(self._history, record)
-        thin(self._history, self.targets.metric)
+        if thinned:
+            thin(self._history, self.targets.metric)
         self.since_record.clear()
         self.predicted.clear()
-        self._not_recorded = 0.0
 
     def predicted_values(self) -> Record:
         """Return the metrics of the rows of a stream that were predicted since the last record."""

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from gcwsnet._memory import require_memory
-from gcwsnet._validation import check_integer
+from gcwsnet._validation import check_integer, require_memory
 from gcwsnet.hashing._hasher import reduction_factor
 from gcwsnet.nn._table import CODE_TYPES, CodeToRow, GradientPart, LazyGradient, is_native, zero_table
 

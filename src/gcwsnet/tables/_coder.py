@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
-from gcwsnet._memory import require_memory
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import (
     BATCH_BYTES,
@@ -20,6 +19,7 @@ from gcwsnet._validation import (
     check_finite,
     check_number,
     check_power,
+    require_memory,
     without_nan,
 )
 from gcwsnet.hashing._hasher import Hasher

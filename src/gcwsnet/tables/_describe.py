@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gcwsnet import _sparse as sparse
-from gcwsnet._memory import require_columns
-from gcwsnet._validation import Matrix
+from gcwsnet._validation import Matrix, require_columns
 from gcwsnet.tables._schema import NUMBERS, Column, Schema
 
 MAX_FREQUENT = 3

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
-from gcwsnet._memory import require_columns
-from gcwsnet._validation import Matrix, as_floats, rounded
+from gcwsnet._validation import Matrix, as_floats, require_columns, rounded
 from gcwsnet.tables._relevance import column_weights, explained, explained_by_values, with_least
 from gcwsnet.tables._scaling import (
     FOR_DENSE_ROWS,

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
-from gcwsnet._memory import require_columns
-from gcwsnet._validation import Matrix, as_floats
+from gcwsnet._validation import Matrix, as_floats, require_columns
 
 BINS = 16
 

@@ -11,8 +11,16 @@ from numpy.typing import NDArray
 
 from gcwsnet import _core
 from gcwsnet import _sparse as sparse
-from gcwsnet._memory import require_columns
-from gcwsnet._validation import BATCH_BYTES, LARGEST, Matrix, all_finite, as_floats, check_choice, rounded
+from gcwsnet._validation import (
+    BATCH_BYTES,
+    LARGEST,
+    Matrix,
+    all_finite,
+    as_floats,
+    check_choice,
+    require_columns,
+    rounded,
+)
 from gcwsnet.tables._relevance import BINS, explained_by_values
 
 NUMERIC, BINARY, CONSTANT, UNSEEN = KINDS_OF_COLUMNS = "numeric", "binary", "constant", "unseen"

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
-from gcwsnet._memory import require_names
-from gcwsnet._validation import MAX_COLUMNS, Matrix, check_choice, check_integer
+from gcwsnet._validation import MAX_COLUMNS, Matrix, check_choice, check_integer, require_names
 from gcwsnet.tables._columns import NUMBERS_WITH_COMMAS, TableColumn, are_values, form_of_text, kind_of_texts
 from gcwsnet.tables._errors import ColumnReference, DataError
 
