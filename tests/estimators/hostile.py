@@ -9,7 +9,7 @@ from typing import Any
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from gcwsnet.estimators._tensor_file import KEY, digest_of
+from gcwsnet.estimators._tensor_file import MODEL, digest_of
 
 Arrays = dict[str, Any]
 
@@ -18,13 +18,13 @@ def content(file: Path) -> tuple[Arrays, dict[str, Any]]:
     """Return the arrays and the description of a model file."""
     with safe_open(file, framework="np") as opened:
         arrays = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-        return arrays, json.loads(opened.metadata()[KEY].partition(" ")[2])
+        return arrays, json.loads(opened.metadata()[MODEL.key].partition(" ")[2])
 
 
 def write(file: Path, arrays: Arrays, description: Any) -> None:
     """Write a model file whose checksum fits."""
     text = description if isinstance(description, str) else json.dumps(description)
-    save_file(arrays, file, metadata={KEY: f"{digest_of(text, arrays)} {text}"})
+    save_file(arrays, file, metadata={MODEL.key: f"{digest_of(text, arrays)} {text}"})
 
 
 def change(file: Path, entries: dict[str, Any] | None = None, arrays: Arrays | None = None) -> None:

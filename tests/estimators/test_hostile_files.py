@@ -118,7 +118,7 @@ def of_shape(shape: Any, dtype: type[Any], value: Any) -> NDArray[Any]:
         ("net", {"trainer.averages": [0] * 5}, "trainer.averages must belong to the state of a run"),
         ("net", {"net.layers.2.bias": of_shape(4, np.float32, np.inf)}, "net.layers.2.bias must hold finite numbers"),
         ("net", {"net.layers.2.bias": of_shape(4, np.float64, 1)}, "must be of the type float32, got float64"),
-        ("net", {"net.layers.4.bias": of_shape(4, np.float32, 1)}, "'net.layers.4.bias' does not belong to a model"),
+        ("net", {"net.layers.4.bias": of_shape(4, np.float32, 1)}, "'net.layers.4.bias' does not belong"),
         (
             "net",
             {"net.layers.0.weight": of_shape((32, 4), np.int8, 1)},

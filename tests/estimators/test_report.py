@@ -12,9 +12,9 @@ from scipy import sparse
 from sklearn.metrics import log_loss, roc_auc_score
 
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
-from gcwsnet.estimators import _report
+from gcwsnet.estimators import _importances
+from gcwsnet.estimators._importances import importances_of
 from gcwsnet.estimators._input import check_rows, opened
-from gcwsnet.estimators._report import importances_of
 from tests.browser import found_by
 
 SMALL: dict[str, Any] = {"n_hashes": 16, "hidden": (4,), "epochs": 3, "search": "off", "random_state": 0}
@@ -153,7 +153,7 @@ def test_importances_of_many_columns_find_those_that_tell_at_a_bounded_cost(
 
     monkeypatch.setattr(predictor, "outputs_of_checked", counted)
     found = importances_of(predictor, rows[300:], y[300:])
-    assert len(found) == _report.MAX_IMPORTANCE_COLUMNS
+    assert len(found) == _importances.MAX_COLUMNS
     assert {one.column for one in found[:2]} == {"7", "200"}
     assert sum(predicted) <= 100 * (1 + 3 * 50)
 

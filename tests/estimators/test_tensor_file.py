@@ -12,7 +12,7 @@ from safetensors.numpy import save
 
 import gcwsnet
 from gcwsnet import HASH_VERSION
-from gcwsnet.estimators._tensor_file import DTYPES, FORMAT_VERSION, KEY, read_file, serialized, write_file
+from gcwsnet.estimators._tensor_file import DTYPES, MODEL, read_file, serialized, write_file
 
 NUMBERS = np.arange(12, dtype=np.float64).reshape(3, 4)
 ARRAYS: dict[str, Any] = {
@@ -34,7 +34,7 @@ def test_arrays_and_the_description_come_back(tmp_path: Path) -> None:
         assert arrays[name].dtype == value.dtype
         assert_array_equal(arrays[name], value)
     versions = (description[name] for name in ("format_version", "gcwsnet_version", "hash_version"))
-    assert tuple(versions) == (FORMAT_VERSION, gcwsnet.__version__, HASH_VERSION)
+    assert tuple(versions) == (MODEL.version, gcwsnet.__version__, HASH_VERSION)
     assert (description["name"], description["numbers"]) == ("Ä", [1, None, 0.1])
 
 
@@ -42,7 +42,7 @@ def test_it_is_a_safetensors_file_with_json_in_its_header(tmp_path: Path) -> Non
     write_file(tmp_path / "file", {"some": NUMBERS}, {"a": 1})
     with safe_open(tmp_path / "file", framework="np") as file:
         assert_array_equal(file.get_tensor("some"), NUMBERS)
-        digest, _, text = file.metadata()[KEY].partition(" ")
+        digest, _, text = file.metadata()[MODEL.key].partition(" ")
     assert len(digest) == 64
     assert json.loads(text)["a"] == 1
 

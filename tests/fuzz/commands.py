@@ -59,7 +59,7 @@ def commands(folder: Path) -> dict[str, Command]:
     index = ["index", data, "--out", out, *NEAR]
     search = ["search", out, few, "--top", "1"]
     skip = ["--on-error", "skip", "--rejects", f"{out}/rejects.svm"]
-    coder, part = "coder.safetensors", "part-00000-00000"
+    coder, part, near_index = "coder.safetensors", "part-00000-00000", ["index.safetensors"]
 
     def to_file(name: str, *arguments: str) -> Command:
         return Command([*arguments, "--out", f"{out}/{name}"], [], [name], replaces=True)
@@ -73,9 +73,9 @@ def commands(folder: Path) -> dict[str, Command]:
         "predict to Parquet": to_file("labels.parquet", "predict", model, data, "--probabilities"),
         "evaluate": Command(["evaluate", model, bad, *skip], [], ["rejects.svm"], replaces=True),
         "save": Command(["save", model, f"{out}/copy.safetensors"], [], ["copy.safetensors"], replaces=True),
-        "index": Command(index, [], ["index.json"], reader=search, once=True),
+        "index": Command(index, [], near_index, reader=search, once=True),
         "append": Command(
-            ["index", few, "--out", out, "--append"], [], ["index.json"], True, before=index, reader=search, once=True
+            ["index", few, "--out", out, "--append"], [], near_index, True, before=index, reader=search, once=True
         ),
         "search": to_file("neighbours.csv", "search", near, few, "--top", "2"),
         "dedup": to_file("pairs.csv", "dedup", data, *NEAR),

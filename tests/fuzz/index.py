@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import io
 import json
 import tempfile
 import warnings
@@ -14,11 +11,13 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import save
 from scipy import sparse
 from sklearn.base import clone
 
+from gcwsnet.estimators._tensor_file import digest_of, read_file
 from gcwsnet.neighbors import GCWSIndex
-from gcwsnet.neighbors._files import MANIFEST, _digest
+from gcwsnet.neighbors._files import FILE, INDEX
 from tests.fuzz.mutate import mutated_array, mutated_bytes, mutated_json
 from tests.fuzz.written import FINE
 
@@ -35,39 +34,26 @@ KINDS: dict[str, tuple[dict[str, Any], Any, Any]] = {
 
 
 @cache
-def saved_index(kind: str) -> dict[str, bytes]:
-    """Return the files of an index."""
+def saved_index(kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arrays and the description of an index."""
     settings, rows, ids = KINDS[kind]
     with tempfile.TemporaryDirectory() as folder:
         GCWSIndex(**{"n_hashes": 32} | settings).add(rows, ids=ids).save(folder)
-        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+        return read_file(Path(folder) / FILE, INDEX)
 
 
 def make_index(random: Random) -> bytes:
-    """Return the files of an index as JSON, with other bytes, or another manifest or arrays with fitting checksums."""
-    files = dict(saved_index(random.choice(list(KINDS))))
-    manifest, kind = json.loads(files[MANIFEST])["index"], random.randrange(10)
-    if kind == 0:
-        name = random.choice(sorted(files))
-        files[name] = mutated_bytes(random, files[name], list(files.values()))
+    """Return the file of an index with other bytes, or with another description or arrays and a checksum that fits."""
+    arrays, description = saved_index(random.choice(list(KINDS)))
+    arrays, kind = dict(arrays), random.randrange(10)
     if 1 <= kind <= 6:
-        for name in random.sample(sorted(manifest["arrays"]), random.choice([1, 1, 2])):
-            _mutate_array(random, files, manifest["arrays"][name])
+        for name in random.sample(sorted(arrays), random.choice([1, 1, 2])):
+            arrays[name] = mutated_array(random, arrays[name])
     if kind >= 6:
-        manifest = mutated_json(random, manifest)
-    if kind:
-        text = json.dumps(manifest, indent=1, sort_keys=True)
-        files[MANIFEST] = json.dumps({"sha256": _digest(text), "index": manifest}).encode()
-    return json.dumps({name: base64.b64encode(one).decode() for name, one in files.items()}).encode()
-
-
-def _mutate_array(random: Random, files: dict[str, bytes], described: dict[str, Any]) -> None:
-    """Change the file of an array, and its line of the manifest."""
-    array, file = mutated_array(random, np.load(io.BytesIO(files[described["file"]]))), io.BytesIO()
-    np.save(file, array)
-    files[described["file"]] = file.getvalue()
-    described |= {"dtype": array.dtype.str, "shape": list(array.shape)}
-    described["sha256"] = hashlib.sha256(array.tobytes()).hexdigest()
+        description = mutated_json(random, description)
+    text = json.dumps(description)
+    data = save(arrays, metadata={INDEX.key: f"{digest_of(text, arrays)} {text}"})
+    return mutated_bytes(random, data, [data]) if kind == 0 else data
 
 
 def check_index(data: bytes) -> str:
@@ -76,8 +62,7 @@ def check_index(data: bytes) -> str:
         warnings.simplefilter("ignore", UserWarning)  # X has no names of columns
         folder = Path(name) / "index"
         folder.mkdir()
-        for file, content in json.loads(data).items():
-            (folder / file).write_bytes(base64.b64decode(content))
+        (folder / FILE).write_bytes(data)
         try:
             index = GCWSIndex.load(folder)
         except (ValueError, FileNotFoundError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,21 +187,21 @@ def index(
     from gcwsnet._paths import find_names, require_separate
     from gcwsnet.cli._display import print_values, report_skipped, rows_progress
     from gcwsnet.neighbors._file_rows import FileRows
-    from gcwsnet.neighbors._files import WRITTEN
+    from gcwsnet.neighbors._files import FILE
     from gcwsnet.neighbors._index import GCWSIndex, spilling
 
     reading = rows.settings() | skip.settings()
     ignored = reading.pop("label", None)
     inputs = [name for file in files for name in find_names(file)]
     rejects = [] if skip.rejects is None else [skip.rejects]
-    require_separate(inputs, rejects, folder=out, written=WRITTEN)
+    require_separate(inputs, rejects, folder=out, written=re.compile(re.escape(FILE)))
     if append:
         options.refuse(context, OF_INDEX, "the index in the folder has it already. Leave it out.")
         made = GCWSIndex.load(out, n_jobs=n_jobs)
         file_rows = FileRows.of_index(out, made.metadata)
     else:
         made = GCWSIndex(**vars(hashing), threshold=threshold, keep_rows=keep_rows, n_jobs=n_jobs)
-        if (out / "index.json").exists():
+        if (out / FILE).exists():
             raise ValueError(f"{out} has an index; add to it with --append, or choose another folder")
         file_rows, reading = FileRows.of_files(files, reading, **vars(texts), ids=ids, ignored=ignored)
         made.metadata["rows"] = asdict(file_rows)

@@ -371,11 +371,10 @@ def _files_of(name: str, given: Any) -> list[str]:
     path = Path(given)
     if name in ("model", "index") and not path.exists():
         raise FileNotFoundError(f"there is no {name} at {path}")
-    if name == "model":
-        return [str(path), str(path / "model.safetensors")]
-    if name == "index" or is_codes_folder(path):
-        own = CODES_FILES if name != "index" else re.compile(r"index\.json|.*\.npy")
-        return [str(file) for file in (path.iterdir() if path.is_dir() else []) if own.fullmatch(file.name)]
+    if name in ("model", "index"):
+        return [str(path), str(path / f"{name}.safetensors")]
+    if is_codes_folder(path):
+        return [str(file) for file in path.iterdir() if CODES_FILES.fullmatch(file.name)]
     return find_names(given)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,13 +51,7 @@ def _relevance_in_words(estimator: BaseTableModel) -> str:
 
 
 def permutation_importance(
-    predictor: Predictor,
-    X: Any,
-    target: NDArray[Any],
-    *,
-    n_repeats: int,
-    max_rows: int,
-    inputs: Sequence[int] | None = None,
+    predictor: Predictor, X: Any, target: NDArray[Any], *, n_repeats: int, max_rows: int
 ) -> Bunch:
     """Return how much the loss rises when a column is shuffled.
 
@@ -72,25 +66,21 @@ def permutation_importance(
         How often each column is shuffled.
     max_rows : int
         The rows that are used, drawn at random.
-    inputs : list of int, optional
-        The numbers of the columns that are shuffled, by default all.
     """
     seed, targets = predictor.coder.seed, predictor.targets
     drawn = random_order(seed, SPLIT, X.shape[0])[:max_rows]
     X, target = X[drawn], target[drawn]
-    places = None if inputs is None else {number: place for place, number in enumerate(inputs)}
-    n_inputs = _n_inputs(predictor.coder) if places is None else len(places)
+    n_inputs = _n_inputs(predictor.coder)
     require_memory(
         8 * n_inputs * (n_repeats + 2), f"importances of {n_inputs} columns", "choose columns, or hash them to fewer"
     )
     as_they_are = targets.losses(predictor.outputs_of_checked(X), target).mean()
     found = np.zeros((n_inputs, n_repeats))
-    for number, columns in columns_of_inputs(predictor.coder, X):
-        place = number if places is None else places.get(number)
-        for repeat in range(n_repeats if place is not None else 0):
+    for number, columns in _columns_of_inputs(predictor.coder, X):
+        for repeat in range(n_repeats):
             order = random_order(seed, SPLIT, len(drawn), (1 + number * n_repeats + repeat) * len(drawn))
             losses = targets.losses(predictor.outputs_of_checked(_shuffled(X, columns, order)), target)
-            found[place, repeat] = losses.mean() - as_they_are
+            found[number, repeat] = losses.mean() - as_they_are
     return Bunch(importances_mean=found.mean(axis=1), importances_std=found.std(axis=1), importances=found)
 
 
@@ -98,7 +88,7 @@ def _n_inputs(coder: Coder) -> int:
     return coder.n_features if coder.schema is None or not coder.schema.columns else len(coder.schema.columns)
 
 
-def columns_of_inputs(coder: Coder, X: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:
+def _columns_of_inputs(coder: Coder, X: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Yield the number of each column of the input with the columns of the encoded rows X that it became.
 
     Columns of sparse rows that have no entry in X are left out: shuffling them changes nothing.

@@ -10,87 +10,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import xlogy
 
 import gcwsnet
-from gcwsnet.estimators._explain import columns_of_inputs, permutation_importance
-from gcwsnet.estimators._predictor import Predictor
+from gcwsnet.estimators._importances import Importance, importances_of
 from gcwsnet.net._targets import LabelIndicators, Labels, Numbers
 from gcwsnet.tables._describe import ColumnStatistics, ColumnSummary
-from gcwsnet.tables._relevance import explained
 
 if TYPE_CHECKING:
     from gcwsnet.estimators._base import BaseTableModel
 
 Floats = NDArray[np.float64]
 
-MAX_IMPORTANCE_ROWS, MAX_IMPORTANCE_COLUMNS, IMPORTANCE_REPEATS = 1000, 50, 3
-PREDICTED_NUMBERS, NUMBERS_OF_ANY_ROW = 40_000_000, 500
-"""What importances may cost: the numbers of the rows that are predicted, where each row counts as some more."""
-
 MAX_ROWS = 20_000
 MAX_CURVES, MAX_CONFUSED, MAX_CANDIDATES, MAX_DRAWN, MAX_SHOWN = 8, 12, 10, 1000, 50
 BIN_ROWS = 20
 """The rows of a point of a calibration curve, at least."""
 STAGES = {"first": "kernel machine, few rows", "second": "kernel machine", "third": "kernel machine", "last": "net"}
-
-
-class Importance(NamedTuple):
-    """How much the loss of held-out rows rises when a column is shuffled, with its standard deviation."""
-
-    column: str
-    mean: float
-    deviation: float
-
-
-def importances_of(predictor: Predictor, X: Any, target: NDArray[Any]) -> list[Importance]:
-    """Return the importances of columns for checked held-out rows with encoded targets, the largest one first.
-
-    They are those of `permutation_importance` with three shuffles. Of more than 50 columns only those are shuffled that
-    explain most of the target by themselves, in at most 1,000 rows, or in fewer where rows are long. Columns whose
-    categories are hashed share columns of X, and have one importance together.
-    """
-    columns, schema = dict(columns_of_inputs(predictor.coder, X)), predictor.coder.schema
-    hashed = [number for number, one in enumerate(schema.columns if schema else ()) if one.kind == "hashed"]
-    inputs = [number for number in columns if number not in hashed[1:]]
-    if len(inputs) > MAX_IMPORTANCE_COLUMNS:
-        alone = _explained_alone(X, target)
-        inputs.sort(key=lambda number: -max(alone.get(one, 0.0) for one in columns[number].tolist()))
-        inputs = inputs[:MAX_IMPORTANCE_COLUMNS]
-    length = X.shape[1] if not sparse.issparse(X) else X.nnz // max(1, X.shape[0])
-    n_predicted = PREDICTED_NUMBERS // (length + NUMBERS_OF_ANY_ROW)
-    max_rows = max(100, min(MAX_IMPORTANCE_ROWS, n_predicted // (IMPORTANCE_REPEATS * max(1, len(inputs)))))
-    chosen = {"n_repeats": IMPORTANCE_REPEATS, "max_rows": max_rows, "inputs": inputs}
-    found = permutation_importance(predictor, X, target, **chosen)
-    means, deviations = (one.round(6).tolist() for one in (found.importances_mean, found.importances_std))
-    importances = []
-    for number, *numbers in zip(inputs, means, deviations, strict=True):
-        together = hashed if number in hashed else [number]
-        importances += [Importance(_name(predictor, one), *numbers) for one in together]
-    return sorted(importances, key=lambda one: -one.mean)
-
-
-def _name(predictor: Predictor, number: int) -> str:
-    """Return the name of a column of the input, or its number as the files have it."""
-    schema, names = predictor.coder.schema, getattr(predictor, "feature_names_in_", None)
-    if schema is not None and schema.columns:
-        return schema.columns[number].key
-    base = 0 if schema is None else schema.index_base or 0
-    return str(number + base) if names is None else str(names[number])
-
-
-def _explained_alone(X: Any, target: NDArray[Any]) -> dict[int, float]:
-    """Return how much each column of X that occurs explains of the target by itself."""
-    present: Any = range(X.shape[1])
-    if sparse.issparse(X):
-        present, places = np.unique(X.indices, return_inverse=True)
-        X = sparse.csr_array((X.data, places, X.indptr), shape=(X.shape[0], len(present)))
-    return dict(zip(map(int, present), explained(X, target).tolist(), strict=True))
 
 
 def report(estimator: BaseTableModel, X: Any, y: Any, *, title: str, score: dict[str, Any] | None = None) -> str:

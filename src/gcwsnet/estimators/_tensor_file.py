@@ -1,16 +1,17 @@
 """Files of arrays and a description: their bytes, and rules for what they may hold. Reading runs no code.
 
-A file is safetensors, with JSON and a checksum in the header.
+A file is safetensors, with JSON and a checksum in the header: a model, the coder of a folder of codes, or an index.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,25 @@ from safetensors import SafetensorError, safe_open
 
 import gcwsnet
 from gcwsnet._atomic import write_file as write_bytes
+from gcwsnet._atomic import written_beside
 from gcwsnet.hashing.parameters import HASH_VERSION
 
-FORMAT_VERSION = 5
 
-KEY = "gcwsnet"  # in the header: a checksum, a space and the description
+class Kind(NamedTuple):
+    """What a file is, the version of its format, and the way out for a file of another version.
+
+    Under `key` the header has a checksum, a space and the description.
+    """
+
+    name: str
+    key: str
+    version: int
+    way_out: str
+
+
+MODEL = Kind("a model", "gcwsnet", 5, "train again")
+
+MAX_DESCRIPTION_BYTES = 1 << 26
 
 DTYPES = (  # in the order of the format, from small items to large ones
     *("bool", "uint8", "int8", "int16", "uint16", "float16"),
@@ -41,14 +56,45 @@ def write_file(path: Path, arrays: Arrays, description: Description, *, outdated
 
     Files that are `outdated` are removed with the one that is replaced.
     """
-    versions = {
-        "format_version": FORMAT_VERSION,
-        "gcwsnet_version": gcwsnet.__version__,
-        "hash_version": HASH_VERSION,
-    }
     arrays = {name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in arrays.items()}
-    text = json.dumps(versions | description, allow_nan=False)
-    write_bytes(path, *serialized(arrays, {KEY: f"{digest_of(text, arrays)} {text}"}), outdated=outdated)
+    text = json.dumps(_versions(MODEL) | description, allow_nan=False)
+    write_bytes(path, *serialized(arrays, {MODEL.key: f"{digest_of(text, arrays)} {text}"}), outdated=outdated)
+
+
+class Parts(NamedTuple):
+    """An array that is written part by part, since it need not fit into memory."""
+
+    dtype: Any
+    shape: tuple[int, ...]
+    parts: Iterable[NDArray[Any]]
+
+
+def write_parts(path: Path, kind: Kind, arrays: Mapping[str, Parts], description: Description) -> None:
+    """Write a file as `write_file` does, whose arrays come part by part; equal content has equal bytes."""
+    text = json.dumps(_versions(kind) | description, allow_nan=False, sort_keys=True)
+    if len(text) > MAX_DESCRIPTION_BYTES:
+        raise ValueError(f"names of columns and metadata must take at most 64 MiB as JSON, got {len(text)} bytes")
+    names, header = _header({name: one[:2] for name, one in arrays.items()}, {kind.key: f"{'0' * 64} {text}"})
+    with written_beside(path) as file:
+        file.write(header)
+        for name in names:
+            for part in arrays[name].parts:
+                for chunk in chunks(part):
+                    file.write(np.ascontiguousarray(chunk, np.dtype(arrays[name].dtype).newbyteorder("<")).data)
+        file.flush()
+        digest = digest_of(text, _arrays_of(file, mapped=True))
+        file.seek(header.index(b"0" * 64))
+        file.write(digest.encode())
+
+
+def chunks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Yield the numbers of an array, 16 MiB at a time."""
+    flat, step = array.reshape(-1), (1 << 24) // array.itemsize
+    return (flat[start : start + step] for start in range(0, len(flat), step))
+
+
+def _versions(kind: Kind) -> Description:
+    return {"format_version": kind.version, "gcwsnet_version": gcwsnet.__version__, "hash_version": HASH_VERSION}
 
 
 def serialized(arrays: Arrays, metadata: dict[str, str]) -> list[bytes | memoryview]:
@@ -62,71 +108,83 @@ def serialized(arrays: Arrays, metadata: dict[str, str]) -> list[bytes | memoryv
     >>> serialized({"x": np.arange(3, dtype=np.uint8)}, {})[-1].tobytes()
     b'\x00\x01\x02'
     """
+    names, header = _header({name: (array.dtype, array.shape) for name, array in arrays.items()}, metadata)
+    return [header, *(arrays[name].reshape(-1).view(np.uint8).data for name in names)]
+
+
+def _header(arrays: Mapping[str, tuple[Any, tuple[int, ...]]], metadata: dict[str, str]) -> tuple[list[str], bytes]:
+    """Return the names of arrays in the order of a file, by their types and shapes, and what stands before them."""
+    types = {name: np.dtype(dtype) for name, (dtype, _) in arrays.items()}
     header: dict[str, Any] = {"__metadata__": metadata}
-    names = sorted(arrays, key=lambda name: (-DTYPES.index(arrays[name].dtype.name), name))
+    names = sorted(arrays, key=lambda name: (-DTYPES.index(types[name].name), name))
     end = 0
     for name in names:
-        array, begin = arrays[name], end
-        end = begin + array.nbytes
-        dtype = TYPE_NAMES[array.dtype.name]
-        header[name] = {"dtype": dtype, "shape": list(array.shape), "data_offsets": [begin, end]}
+        shape, begin = arrays[name][1], end
+        end = begin + math.prod(shape) * types[name].itemsize
+        header[name] = {"dtype": TYPE_NAMES[types[name].name], "shape": list(shape), "data_offsets": [begin, end]}
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    return [
-        len(text).to_bytes(8, "little"),
-        text,
-        *(arrays[name].reshape(-1).view(np.uint8).data for name in names),
-    ]
+    return names, len(text).to_bytes(8, "little") + text
 
 
-def read_file(path: Path) -> tuple[Arrays, Description]:
-    """Read the arrays and the description of a file that `write_file` wrote, and check them by their checksum."""
+def read_file(
+    path: Path, kind: Kind = MODEL, *, mapped: bool = False, verify: bool = True
+) -> tuple[Arrays, Description]:
+    """Read the arrays and the description of a file, and check them by their checksum.
+
+    Arrays that are `mapped` may be larger than memory. Without `verify` nothing of them is read.
+    """
     try:
-        with safe_open(path, framework="np") as file:  # which checks the header, and that the file fits it
-            metadata = file.metadata() or {}
+        with safe_open(path, framework="np") as opened:  # which checks the header, and that the file fits it
+            metadata = opened.metadata() or {}
     except SafetensorError as error:
-        raise ValueError(f"{path} is damaged, cut off or not a model of gcwsnet: {error}") from error
-    if KEY not in metadata:
-        raise ValueError(f"{path} is a safetensors file, but not a model of gcwsnet: it was not written by save()")
-    arrays = _read_arrays(path)
-    digest, _, text = metadata[KEY].partition(" ")
+        raise ValueError(f"{path} is damaged, cut off or not {kind.name} of gcwsnet: {error}") from error
+    if kind.key not in metadata:
+        raise ValueError(f"{path} is a safetensors file, but not {kind.name} of gcwsnet: it was not written by save()")
+    with path.open("rb") as file:
+        arrays = _arrays_of(file, mapped=mapped)
+    digest, _, text = metadata[kind.key].partition(" ")
     try:
         description = json.loads(text, parse_constant=_refuse_constant)
         version = description["format_version"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: its description cannot be read") from error
-    if version != FORMAT_VERSION or description.get("hash_version") != HASH_VERSION:
+    if version != kind.version or description.get("hash_version") != HASH_VERSION:
         raise ValueError(
             f"{path} was written by gcwsnet {description.get('gcwsnet_version')} in format {version} with hash version "
             f"{description.get('hash_version')}; this is gcwsnet {gcwsnet.__version__}, which reads format "
-            f"{FORMAT_VERSION} with hash version {HASH_VERSION}: load it with the version that wrote it, or train again"
+            f"{kind.version} with hash version {HASH_VERSION}: load it with the version that wrote it, or "
+            f"{kind.way_out}"
         )
-    if digest != digest_of(text, arrays):
+    if verify and digest != digest_of(text, arrays):
         raise ValueError(f"{path} is damaged: its content does not fit its checksum; take another copy")
     return arrays, description
 
 
-def _read_arrays(path: Path) -> Arrays:
+def _arrays_of(file: BinaryIO, *, mapped: bool) -> Arrays:
     """Return the arrays of a safetensors file whose header has been checked.
 
     `safetensors` panics where there is no memory for an array, and NumPy raises a MemoryError.
     """
     types = {of_file: name for name, of_file in TYPE_NAMES.items()}
-    with path.open("rb") as file:
-        n_bytes = int.from_bytes(file.read(8), "little")
-        entries = json.loads(file.read(n_bytes))
-        entries.pop("__metadata__", None)
-        for name, entry in entries.items():
-            if entry["dtype"] not in types:
-                raise ValueError(
-                    f"{path} holds the array {name!r:.80} of the type {entry['dtype']}, which no model of gcwsnet has"
-                )
-        arrays = {}
-        for name, entry in entries.items():
-            dtype = np.dtype(types[entry["dtype"]]).newbyteorder("<")
-            begin, end = entry["data_offsets"]
+    file.seek(0)
+    n_bytes = int.from_bytes(file.read(8), "little")
+    entries = json.loads(file.read(n_bytes))
+    entries.pop("__metadata__", None)
+    for name, entry in entries.items():
+        if entry["dtype"] not in types:
+            raise ValueError(
+                f"{file.name} holds the array {name!r:.80} of the type {entry['dtype']}, which no file of gcwsnet has"
+            )
+    arrays = {}
+    for name, entry in entries.items():
+        dtype, shape = np.dtype(types[entry["dtype"]]).newbyteorder("<"), tuple(entry["shape"])
+        begin, end = entry["data_offsets"]
+        if mapped and begin < end:
+            arrays[name] = np.memmap(file, dtype, "r", 8 + n_bytes + begin, shape).view(np.ndarray)
+        else:
             file.seek(8 + n_bytes + begin)
-            arrays[name] = np.fromfile(file, dtype, (end - begin) // dtype.itemsize).reshape(entry["shape"])
+            arrays[name] = np.fromfile(file, dtype, (end - begin) // dtype.itemsize).reshape(shape)
     return arrays
 
 
@@ -271,7 +329,7 @@ def check_arrays(arrays: Arrays, expected: Iterable[tuple[str, Array]]) -> None:
             raise ValueError(f"the array {name} must hold finite numbers, and has NaN or infinity")
         require_array(rule.fits(array), name, rule.text)
     for name in sorted(arrays.keys() - known):
-        raise ValueError(f"the array {name!r:.80} does not belong to a model with these settings")
+        raise ValueError(f"the array {name!r:.80} does not belong to these settings")
 
 
 def require_array(fits: Any, name: str, rule: str) -> None:

@@ -380,9 +380,9 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, in place of the index that is there.
 
-        Files are written beside those that are there, and the manifest is moved into its place at the end: a process
-        that is killed while saving leaves the old index as it was. Segments are merged on the way, and removed rows are
-        left out. So the bytes depend only on the settings, the metadata, and the rows and ids in their order.
+        The file is written beside the old one and replaces it at the end: a process that is killed while saving leaves
+        the old index as it was. Segments are merged on the way, and removed rows are left out. So the bytes depend only
+        on the settings, the metadata, and the rows and ids in their order.
         """
         store = self._filled()
         names = getattr(self, "feature_names_in_", None)
@@ -402,7 +402,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         verify: bool = True,
         n_jobs: int | None = None,
     ) -> GCWSIndex:
-        """Return the index of a folder. Its arrays are memory maps, which may be larger than the memory.
+        """Return the index of a folder. Except on Windows its arrays are memory maps, which may be larger than memory.
 
         Parameters
         ----------
