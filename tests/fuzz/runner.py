@@ -127,7 +127,7 @@ def _import_all() -> None:
 def _make_model_and_index(folder: Path) -> None:
     from gcwsnet import GCWSNetClassifier  # noqa: PLC0415
 
-    settings: dict[str, Any] = {"n_hashes": 16, "hidden": (8,), "epochs": 1, "p": 1.0, "relevance": 0, "scale": None}
+    settings: dict[str, Any] = {"n_hashes": 128, "hidden": (64,), "epochs": 1, "p": 1.0, "relevance": 0, "scale": None}
     rng = np.random.default_rng(0)
     model = GCWSNetClassifier(**settings, random_state=0)
     model.fit(rng.normal(size=(200, 5)), rng.integers(0, 2, 200)).save(folder / "model")
