@@ -16,7 +16,7 @@ AnyPath = str | os.PathLike[str]
 
 CODER, MANIFEST = "coder.safetensors", "codes.json"
 
-PART_FILE = re.compile(r"part-\d{5,9}-\d{5,9}\.(codes\.npy|labels\.npy|weights\.npy|parquet)")
+PART_FILE = re.compile(r"part-\d{5,9}-\d{5,9}\.(codes|labels|weights)\.npy")
 
 CODES_FILES = re.compile(rf"coder\.safetensors|codes\.json|file-\d{{5,9}}\.json|{PART_FILE.pattern}")
 

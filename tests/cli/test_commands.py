@@ -74,13 +74,11 @@ def test_rows_and_codes_that_fit_stay_in_memory_and_give_the_same_model(
 def test_codes_and_files_give_the_same_model(files: Path, tmp_path: Path) -> None:
     hashing = ["--n-hashes", 32, "--ensemble", 2, "--search", "off", "--random-state", 5]
     net = ["--hidden", "16,8", "--batch-size", 16, "--epochs", 2, "--learning-rate", 0.004]
-    for form in ("npy", "parquet"):
-        succeed("hash", files / "train.svm", "--codes-format", form, "--out", tmp_path / form, *hashing)
-        succeed("train", tmp_path / form, "--out", tmp_path / f"m{form}", *net)
+    succeed("hash", files / "train.svm", "--out", tmp_path / "codes", *hashing)
+    succeed("train", tmp_path / "codes", "--out", tmp_path / "m", *net)
     succeed("train", files / "train.svm", "--out", tmp_path / "raw", *hashing, *net, "--holdout", 0)
     expected = (tmp_path / "raw" / "model.safetensors").read_bytes()
-    assert (tmp_path / "mnpy" / "model.safetensors").read_bytes() == expected
-    assert (tmp_path / "mparquet" / "model.safetensors").read_bytes() == expected
+    assert (tmp_path / "m" / "model.safetensors").read_bytes() == expected
     other = [*hashing[:-1], 6]
     succeed("train", files / "train.svm", "--out", tmp_path / "other", *other, *net)
     assert (tmp_path / "other" / "model.safetensors").read_bytes() != expected

@@ -29,7 +29,6 @@ OWN = {
         "context",
         "probabilities",
         "estimate",
-        "codes_format",
         "holdout",
         "keep",
     ),

@@ -37,12 +37,12 @@ def coder_of(X: np.ndarray, seed: int = 7) -> Coder:
     return fit_coder(X, CoderSettings(n_hashes=16, p=2.0, scale="minmax"), seed=seed)[0]
 
 
-def write_folder(folder: Path, batches: list[Batch], coder: Coder, form: str = "npy") -> None:
+def write_folder(folder: Path, batches: list[Batch], coder: Coder) -> None:
     folder.mkdir(exist_ok=True)
     FileCoder(coder, None, []).write(folder)
-    manifest = Manifest({"format": form, "params": {}}, [FILE], coder_digest(folder))
+    manifest = Manifest({"params": {}}, [FILE], coder_digest(folder))
     manifest.write(folder)
-    parts = write_parts(folder, 0, batches, form)
+    parts = write_parts(folder, 0, batches)
     HashedFile(0, FILE, manifest.coder, sum(part.rows for part in parts), 0, parts).write(folder)
 
 
@@ -50,20 +50,8 @@ def read_folder(folder: Path) -> list[Batch]:
     return [batch for one in hashed_files(folder, Manifest.read(folder)) for batch in one.batches(folder)]
 
 
-def test_parquet_is_not_compressed_by_snappy_which_ends_the_process_without_memory(tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    X, y = rows()
-    coder = coder_of(X)
-    write_folder(tmp_path, [Batch(coder.codes(X), y, None)], coder, "parquet")
-    (path,) = tmp_path.glob("*.parquet")
-    assert parquet.ParquetFile(path).metadata.row_group(0).column(0).compression == "ZSTD"
-
-
-@pytest.mark.parametrize("form", ["npy", "parquet"])
 @pytest.mark.parametrize("labels", ["integers", "strings", "numbers", "objects"])
-def test_a_folder_gives_back_what_was_put_in(
-    form: str, labels: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_gives_back_what_was_put_in(labels: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gcwsnet.files._codes.BYTES_OF_A_PART", 16 * 150)
     X, numbers = rows()
     trees = np.array(["ash", "elm", "oak"])[numbers]
@@ -72,7 +60,7 @@ def test_a_folder_gives_back_what_was_put_in(
     coder = coder_of(X)
     batches = [Batch(coder.codes(X[i : i + 70]), y[i : i + 70], weight[i : i + 70]) for i in range(0, 500, 70)]
     assert not is_codes_folder(tmp_path)
-    write_folder(tmp_path, batches, coder, form)
+    write_folder(tmp_path, batches, coder)
     assert is_codes_folder(tmp_path)
     (hashed,) = hashed_files(tmp_path, Manifest.read(tmp_path))
     assert [part.rows for part in hashed.parts] == [150, 150, 150, 50]
@@ -85,12 +73,12 @@ def test_a_folder_gives_back_what_was_put_in(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture(scope="module", params=["npy", "parquet"])
-def folder(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     X, y = rows()
-    made = tmp_path_factory.mktemp("codes") / request.param
+    made = tmp_path_factory.mktemp("codes") / "codes"
     coder = coder_of(X)
-    write_folder(made, [Batch(coder.codes(X), y, np.ones(500))], coder, request.param)
+    write_folder(made, [Batch(coder.codes(X), y, np.ones(500))], coder)
     return made
 
 
@@ -144,8 +132,7 @@ def test_a_file_without_manifest_is_not_finished(folder: Path, tmp_path: Path) -
 def test_codes_and_coders_of_another_seed_are_not_mixed(folder: Path, tmp_path: Path) -> None:
     X, y = rows()
     other = coder_of(X, seed=8)
-    form = folder.name
-    write_folder(tmp_path / "other", [Batch(other.codes(X), y, np.ones(500))], other, form)
+    write_folder(tmp_path / "other", [Batch(other.codes(X), y, np.ones(500))], other)
     copy = shutil.copytree(folder, tmp_path / "coder")
     shutil.copy(tmp_path / "other" / "coder.safetensors", copy)
     with pytest.raises(DataError, match=r"coder\.safetensors: .* it is another one"):
@@ -187,7 +174,7 @@ CHANGES: list[tuple[str, str, Callable[[Any], Any]]] = [
     (
         "file-00000.json",
         "with checksums",
-        lambda one: one["parts"][0].update(files={"part-00000-00000.parquet": 1}),
+        lambda one: one["parts"][0].update(files={"part-00000-00000.codes.npy": 1}),
     ),
     ("file-00000.json", "file number 0", lambda one: one.update(number=1)),
     ("file-00000.json", "names", lambda one: one.update(input={"name": "b.csv"})),

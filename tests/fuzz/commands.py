@@ -55,7 +55,6 @@ def commands(folder: Path) -> dict[str, Command]:
         str(folder / name) for name in ("data.svm", "few.svm", "bad.svm", "texts.txt", "model", "index", "out")
     )
     train, hashing = ["train", data, "--out", out, *NET], ["hash", data, "--out", out, *SMALL]
-    to_parquet = [*hashing, "--codes-format", "parquet"]
     index = ["index", data, "--out", out, *NEAR]
     search = ["search", out, few, "--top", "1"]
     skip = ["--on-error", "skip", "--rejects", f"{out}/rejects.svm"]
@@ -68,7 +67,6 @@ def commands(folder: Path) -> dict[str, Command]:
         "train": Command(train, ["--resume"], ["model.safetensors"]),
         "retrain": Command([*train, "--random-state", "1"], ["--resume"], RUN_FILES, replaces=True, before=train),
         "hash": Command(hashing, ["--resume"], [coder, f"{part}.codes.npy"]),
-        "hash to Parquet": Command(to_parquet, ["--resume"], [coder, f"{part}.parquet"]),
         "predict": to_file("labels.csv", "predict", model, data),
         "predict to Parquet": to_file("labels.parquet", "predict", model, data, "--probabilities"),
         "evaluate": Command(["evaluate", model, bad, *skip], [], ["rejects.svm"], replaces=True),

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -35,58 +34,77 @@ def reporter(quiet: bool) -> Callable[[str], None]:
     return (lambda line: None) if quiet else (lambda line: print(line, file=sys.stderr))  # noqa: ARG005
 
 
+class Bar:
+    """A progress bar: rows, rows per second and the mean loss if there is one. It is shown on terminals alone."""
+
+    def __init__(self, total: int | None = None, done: int = 0, *, quiet: bool = False) -> None:
+        self._bars: Any = None
+        self._rows, self._loss, self._start = 0, 0.0, time.perf_counter()
+        try:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        except ImportError:
+            return
+        console = Console(stderr=True)
+        if console.is_terminal and not quiet:
+            columns = (BarColumn(), TextColumn("{task.completed:,} rows, {task.fields[state]}"), TimeRemainingColumn())
+            self._bars = Progress(*columns, console=console, transient=total is None)
+            self._task = self._bars.add_task("rows", total=total, completed=done, state="")
+            self._bars.start()
+
+    def advance(self, rows: int, loss: float | None = None) -> None:
+        """Show that further rows are done, with this mean loss."""
+        self._rows += rows
+        if self._bars is None:
+            return
+        state = f"{self._rows / max(time.perf_counter() - self._start, 1e-9):,.0f} rows/s"
+        if loss is not None:
+            self._loss += 0.05 * (loss - self._loss) if self._loss else loss
+            state += f", loss {self._loss:.4f}"
+        self._bars.update(self._task, advance=rows, state=state)
+
+    def print(self, line: str) -> None:
+        """Print a line on standard error, above the bar."""
+        if self._bars is None:
+            print(line, file=sys.stderr, flush=True)
+        else:
+            self._bars.console.print(line, markup=False, highlight=False)
+
+    def stop(self) -> None:
+        """Remove the bar."""
+        if self._bars is not None:
+            self._bars.stop()
+
+
 @contextmanager
 def rows_progress(quiet: bool) -> Iterator[Callable[[int], None]]:
     """Yield a function to call with the number of each further batch of rows."""
+    bar = Bar(quiet=quiet)
     try:
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn
-    except ImportError:
-        quiet = True
-    if quiet or not Console(stderr=True).is_terminal:
-        yield lambda n_rows: None  # noqa: ARG005
-        return
-    start = time.perf_counter()
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows, {task.fields[rate]:,.0f} rows/s"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task("rows", total=None, rate=0.0)
-
-        def advance(n_rows: int) -> None:
-            done = bars.tasks[0].completed + n_rows
-            bars.update(task, completed=done, rate=done / max(time.perf_counter() - start, 1e-9))
-
-        yield advance
+        yield bar.advance
+    finally:
+        bar.stop()
 
 
 WIDTH = 11
 
 
 class TrainingDisplay(TrainingObserver):
-    """A display of a run: a bar on a terminal, and lines on standard error.
-
-    Parameters
-    ----------
-    out : Path
-        The folder of the model.
-    quiet : bool
-    """
+    """A display of a run, whose model goes to the folder `out`: a bar on a terminal, and lines on standard error."""
 
     def __init__(self, out: Path, *, quiet: bool) -> None:
         self.out, self.quiet = out, quiet
-        self._bars: Any = None
-        self._task: Any = None
+        self._bar: Bar | None = None
         self._header: list[str] = []
-        self._shows = False
-        self._rows, self._loss, self._start = 0, 0.0, time.perf_counter()
+        self._shows_records = False
+        self._rows = 0
 
     def __enter__(self) -> TrainingDisplay:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bars is not None:
-            self._bars.stop()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             kept = self.out / CHECKPOINT
             rest = f"the last checkpoint is {kept}: continue with --resume" if kept.exists() else "nothing was saved"
@@ -94,26 +112,19 @@ class TrainingDisplay(TrainingObserver):
 
     def hold_out(self, n_rows: int, n_held_out: int, epochs: int) -> None:
         """Say which rows the model learns from that is scored, and start a bar."""
-        if not self.quiet:
-            line = f"learning from {n_rows:,} rows, for a score on the {n_held_out:,} held-out ones"
-            print(line, file=sys.stderr)
-            self._start_bar(epochs * n_rows, 0)
+        self._say(f"learning from {n_rows:,} rows, for a score on the {n_held_out:,} held-out ones")
+        self._bar = Bar(epochs * n_rows, quiet=self.quiet)
 
     def scored(self, score: dict[str, Any]) -> None:
         """Print the score, and remove the bar."""
-        if self._bars is not None:
-            self._bars.stop()
-            self._bars = None
-        if not self.quiet:
-            found = [f"{label} {format_number(score[name])}" for name, label in SCORES.items() if name in score]
-            print(f"held out: {', '.join(found)}; now learning from all rows", file=sys.stderr)
+        if self._bar is not None:
+            self._bar.stop()
+        found = [f"{label} {format_number(score[name])}" for name, label in SCORES.items() if name in score]
+        self._say(f"held out: {', '.join(found)}; now learning from all rows")
 
     def start(self, estimator: BaseGCWSNet, n_rows: int | None, epochs: int) -> None:
         """Print what was chosen, and start the bar; records are shown from now on."""
-        self._rows, self._start, self._shows = 0, time.perf_counter(), not self.quiet
-        if self.quiet:
-            return
-        classes = getattr(estimator, "classes_", None)
+        done, classes = estimator.n_rows_seen_, getattr(estimator, "classes_", None)
         chosen = [
             f"{'rows' if n_rows is None else f'{n_rows:,} rows'} of {estimator.n_features_in_:,} columns",
             "regression" if classes is None else f"{len(classes)} classes",
@@ -121,57 +132,31 @@ class TrainingDisplay(TrainingObserver):
             f"scaling {getattr(estimator.scaling_, 'scale', None)}",
             f"p {estimator.p_:g}",
         ]
-        print(", ".join(chosen), file=sys.stderr)
-        if estimator.n_rows_seen_:
-            print(f"resuming after {estimator.n_rows_seen_:,} rows", file=sys.stderr)
-        self._start_bar(None if n_rows is None else epochs * n_rows, estimator.n_rows_seen_)
-
-    def _start_bar(self, total: int | None, done: int) -> None:
-        try:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-        except ImportError:
-            return
-        console = Console(stderr=True)
-        if console.is_terminal:
-            self._bars = Progress(
-                BarColumn(),
-                TextColumn("{task.completed:,} rows, {task.fields[state]}"),
-                TimeRemainingColumn(),
-                console=console,
-            )
-            self._task = self._bars.add_task("learning", total=total, completed=done, state="")
-            self._bars.start()
+        self._say(", ".join(chosen))
+        if done:
+            self._say(f"resuming after {done:,} rows")
+        self._rows, self._shows_records = 0, not self.quiet
+        self._bar = Bar(None if n_rows is None else epochs * n_rows, done, quiet=self.quiet)
 
     def advance(self, rows: int, loss: float) -> None:
         """Show that a batch was learned, with this mean loss."""
         self._rows += rows
-        if self._bars is not None:
-            self._loss += 0.05 * (loss - self._loss) if self._loss else loss
-            rate = self._rows / max(time.perf_counter() - self._start, 1e-9)
-            self._bars.update(self._task, advance=rows, state=f"{rate:,.0f} rows/s, loss {self._loss:.4f}")
+        if self._bar is not None:
+            self._bar.advance(rows, loss)
 
     def record(self, record: Record) -> bool:
         """Show a record as a line of a table."""
-        if self._shows:
-            self._print(record)
+        if self._shows_records and self._bar is not None:
+            names = [name for name in record if name not in ("learning_rate", "seconds")]
+            if set(names) - set(self._header):
+                self._header = list(dict.fromkeys([*self._header, *names]))
+                self._bar.print(" ".join(f"{_short(name):>{WIDTH}}" for name in self._header))
+            self._bar.print(" ".join(f"{_formatted(name, record.get(name)):>{WIDTH}}" for name in self._header))
         return False
 
-    def _print(self, record: Record) -> None:
-        names = [name for name in record if name not in ("learning_rate", "seconds")]
-        lines = []
-        if set(names) - set(self._header):
-            self._header = list(dict.fromkeys([*self._header, *names]))
-            lines.append(" ".join(f"{_short(name):>{WIDTH}}" for name in self._header))
-        lines.append(" ".join(f"{_formatted(name, record.get(name)):>{WIDTH}}" for name in self._header))
-        for line in lines:
-            self._print_line(line)
-
-    def _print_line(self, line: str) -> None:
-        if self._bars is not None:
-            self._bars.console.print(line, markup=False, highlight=False)
-        else:
-            print(line, file=sys.stderr, flush=True)
+    def _say(self, line: str) -> None:
+        if not self.quiet:
+            print(line, file=sys.stderr)
 
 
 SHORT = {

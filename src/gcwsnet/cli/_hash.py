@@ -18,10 +18,6 @@ def hash_command(
     skip: options.SkipOptions,
     hashing: options.HashOptions,
     run: options.ResumeOptions,
-    codes_format: Annotated[
-        str,
-        typer.Option(metavar="npy|parquet", parser=options.one_of("npy", "parquet"), help="The format of the codes."),
-    ] = "npy",
     task: options.Task = "auto",
     random_state: options.RandomState = 0,
     n_jobs: options.NJobs = 1,
@@ -37,7 +33,7 @@ def hash_command(
 
     For example:
       gcwsnet hash train.svm --n-hashes 64 --out codes
-      gcwsnet hash digits.csv --label digit --codes-format parquet --out digits-codes
+      gcwsnet hash digits.csv --label digit --out digits-codes
       gcwsnet hash parts/*.svm --resume --out parts-codes
       gcwsnet hash parts/*.svm --engine dask --workers 2 --out dask-codes
     """
@@ -52,7 +48,6 @@ def hash_command(
         reading=rows.settings() | skip.settings(),
         params=hashing.params() | {"missing": rows.missing, "random_state": random_state, "n_jobs": n_jobs},
         task=task,
-        format=codes_format,
         resume=run.resume,
         restart=run.restart,
     )

@@ -16,7 +16,6 @@ from sklearn.base import clone
 from gcwsnet import _sparse as sparse
 from gcwsnet._validation import check_choice, check_integer
 from gcwsnet.distributed._cluster import connected, map_on
-from gcwsnet.files._codes import FORMATS
 from gcwsnet.files._hash import HashedFiles, HashingOptions, Map, hash_with
 from gcwsnet.hashing._gcws import GCWSHasher
 from gcwsnet.tables._coder import MISSING_WHEN_READ, Coder, CoderSettings
@@ -31,7 +30,6 @@ def hash_files(
     scheduler: str | None = None,
     workers: int | None = None,
     over: Map | None = None,
-    codes_format: str = "npy",
     task: str = "auto",
     random_state: int | None = None,
     resume: bool = False,
@@ -62,7 +60,6 @@ def hash_files(
         Another way to do the tasks, in place of a cluster of Dask: it calls the function with each item of the list,
         wherever it likes, and yields the number of the item and what the function returned, in any order. Both can be
         pickled. `docs/dask.md` has such functions for Ray and Spark.
-    codes_format : {"npy", "parquet"}, default="npy"
     task : {"auto", "classification", "regression"}, default="auto"
         What labels are for.
     random_state : int, optional
@@ -95,7 +92,6 @@ def hash_files(
     >>> sum(file.rows for file in done.files), done.failures  # doctest: +SKIP
     (1000000, {})
     """
-    check_choice("codes_format", codes_format, FORMATS)
     check_choice("task", task, ("auto", "classification", "regression"))
     if resume and restart:
         raise ValueError("resume finishes the codes in the folder, and restart drops them; give one of them")
@@ -121,7 +117,6 @@ def hash_files(
         reading={"missing": missing} | reading if missing else reading,
         coder=coder if isinstance(coder, Coder) else None,
         task=task,
-        format=codes_format,
         resume=resume,
         restart=restart,
     )

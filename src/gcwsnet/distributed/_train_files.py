@@ -83,11 +83,6 @@ class TrainingCluster:
     def _verified_parts(self, folder: Path, estimator: BaseGCWSNet) -> list[StoredPart]:
         """Return the parts of the folder of codes, once workers have verified each of them."""
         found = [part for one in hashed_files(folder, Manifest.read(folder)) for part in one.parts]
-        if any(name.endswith(".parquet") for part in found for name in part.files):
-            raise ValueError(
-                f"{folder} has codes in Parquet, of which single rows cannot be read; hash the files again with "
-                "--codes-format npy, or train without --engine dask"
-            )
         coder = estimator.coder_
         check = partial(check_part, folder, n_codes=coder.n_codes, n_values=2**coder.code_bits)
         for _, result in attempt_each(map_on(self._client), check, found):

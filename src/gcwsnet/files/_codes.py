@@ -6,7 +6,7 @@ A folder has
 - ``codes.json``: the settings, the versions, the checksum of the coder, and the files that are hashed;
 - ``file-00000.json`` for each file that is finished: its fingerprint, the checksum of the coder, its rows, and its
   parts with their rows and checksums;
-- the parts, ``part-00000-00000.codes.npy`` with ``.labels.npy`` and ``.weights.npy``, or ``part-00000-00000.parquet``.
+- the parts, ``part-00000-00000.codes.npy`` with ``.labels.npy`` and ``.weights.npy``.
 
 The JSON files hold the SHA-256 of their own content. A file is written when all that it names is there.
 """
@@ -47,9 +47,7 @@ from gcwsnet.net._targets import Targets
 from gcwsnet.search import Candidate
 from gcwsnet.tables._batch import Batch, rebatched
 from gcwsnet.tables._coder import Coder
-from gcwsnet.tables._errors import PARQUET_COMPRESSION, DataError, require_pyarrow
-
-FORMATS = ("npy", "parquet")
+from gcwsnet.tables._errors import DataError
 
 BYTES_OF_A_PART = 1 << 26
 
@@ -177,8 +175,8 @@ class Part:
 
     @property
     def has_weights(self) -> bool:
-        """Whether rows have weights, as far as the names of files tell."""
-        return any(not name.endswith((".codes.npy", ".labels.npy")) for name in self.files)
+        """Whether rows have weights."""
+        return any(name.endswith(".weights.npy") for name in self.files)
 
 
 @dataclass(frozen=True)
@@ -281,12 +279,13 @@ def codes_digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def write_parts(folder: Path, number: int, batches: Iterable[Batch], format: str) -> list[Part]:  # noqa: A002
+def write_parts(folder: Path, number: int, batches: Iterable[Batch]) -> list[Part]:
     """Write the codes of file `number`: batches with codes for X and with labels as they were read."""
     parts: list[Part] = []
     for batch in _in_parts(batches):
         name = f"part-{number:05d}-{len(parts):05d}"
-        contents = (_npy_files if format == "npy" else _parquet_files)(name, batch)
+        arrays = {"codes": batch.X, "labels": batch.y, "weights": batch.weight}
+        contents = {f"{name}.{what}.npy": _npy(array) for what, array in arrays.items() if array is not None}
         for file, content in contents.items():
             write_file(folder / file, content)
         digests = {file: hashlib.sha256(content).hexdigest() for file, content in contents.items()}
@@ -303,11 +302,6 @@ def _in_parts(batches: Iterable[Batch]) -> Iterator[Batch]:
         yield from rebatched(chain([first], waiting), max(1, BYTES_OF_A_PART // row_bytes))
 
 
-def _npy_files(name: str, batch: Batch) -> dict[str, memoryview]:
-    arrays = {"codes": batch.X, "labels": batch.y, "weights": batch.weight}
-    return {f"{name}.{what}.npy": _npy(array) for what, array in arrays.items() if array is not None}
-
-
 def _npy(array: NDArray[Any]) -> memoryview:
     content = io.BytesIO()
     array = array.astype(str) if array.dtype.kind == "O" else array
@@ -315,51 +309,22 @@ def _npy(array: NDArray[Any]) -> memoryview:
     return content.getbuffer()
 
 
-def _parquet_files(name: str, batch: Batch) -> dict[str, memoryview]:
-    pyarrow, parquet = require_pyarrow("Parquet"), require_pyarrow("Parquet", "pyarrow.parquet")
-    numbers = pyarrow.array(np.ascontiguousarray(batch.X).ravel())
-    columns = {"codes": pyarrow.FixedSizeListArray.from_arrays(numbers, batch.X.shape[1])}
-    if batch.y is not None:
-        columns["label"] = pyarrow.array(batch.y)
-    if batch.weight is not None:
-        columns["weight"] = pyarrow.array(batch.weight)
-    content = io.BytesIO()
-    parquet.write_table(pyarrow.table(columns), content, compression=PARQUET_COMPRESSION)
-    return {f"{name}.parquet": content.getbuffer()}
-
-
 def _read_part(folder: Path, part: Part) -> Batch:
-    contents = {name.split(".", 1)[1]: _verified(folder / name, digest) for name, digest in part.files.items()}
+    contents = {name.split(".")[1]: _verified(folder / name, digest) for name, digest in part.files.items()}
     path = folder / next(iter(part.files))
     try:
-        batch = _parquet_batch(contents["parquet"]) if "parquet" in contents else _npy_batch(contents)
-    except (ValueError, TypeError, KeyError, EOFError, OSError) as error:  # those of pyarrow are among them
+        arrays = {what: np.load(io.BytesIO(content), allow_pickle=False) for what, content in contents.items()}
+        batch = Batch(arrays["codes"], arrays.get("labels"), arrays.get("weights"))
+    except (ValueError, TypeError, KeyError, EOFError, OSError) as error:
         raise _damaged(path, f"it must hold codes ({type(error).__name__}: {error})") from error
     codes = batch.X
     _check(codes.ndim == 2 and codes.dtype.kind == "u", path, "codes must be a matrix of unsigned integers")
-    for what, kinds, found in (("labels", "biufUO", batch.y), ("weights", "f", batch.weight)):
+    for what, kinds, found in (("labels", "biufU", batch.y), ("weights", "f", batch.weight)):
         fits = found is None or (found.ndim == 1 and found.dtype.kind in kinds)
         _check(fits, path, f"{what} must be a vector of {'numbers' if kinds == 'f' else 'numbers or texts'}")
     lengths = [len(one) for one in batch if one is not None]
     _check(lengths == [part.rows] * len(lengths), path, f"it must have {part.rows} rows, got {lengths}")
     return batch
-
-
-def _npy_batch(contents: dict[str, bytes]) -> Batch:
-    found = {
-        name.removesuffix(".npy"): np.load(io.BytesIO(content), allow_pickle=False)
-        for name, content in contents.items()
-    }
-    return Batch(found["codes"], found.get("labels"), found.get("weights"))
-
-
-def _parquet_batch(content: bytes) -> Batch:
-    pyarrow, parquet = require_pyarrow("Parquet"), require_pyarrow("Parquet", "pyarrow.parquet")
-    table = parquet.read_table(pyarrow.BufferReader(content))
-    column = table["codes"].combine_chunks()
-    codes = column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), -1)
-    label, weight = (table[what].to_numpy() if what in table.column_names else None for what in ("label", "weight"))
-    return Batch(codes, label, weight)
 
 
 def _verified(path: Path, digest: str) -> bytes:

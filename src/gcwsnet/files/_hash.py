@@ -276,20 +276,16 @@ class HashingOptions(FilesOptions):
     ----------
     coder : Coder or None
         How rows become codes, where that was learned before.
-    format : {"npy", "parquet"}
-        That of the codes.
     """
 
     coder: Coder | None = None
-    format: str = "npy"
 
     def settings(self) -> dict[str, Any]:
         """Return what must be the same for hashing to be resumed, besides the files."""
-        more = {"format": self.format}
-        if self.coder is not None:
-            arrays, description = self.coder.state()
-            more["coder"] = digest_of(json.dumps(description), arrays)
-        return self.fingerprint(**more)
+        if self.coder is None:
+            return self.fingerprint()
+        arrays, description = self.coder.state()
+        return self.fingerprint(coder=digest_of(json.dumps(description), arrays))
 
 
 def learn_coder(rows: Batch, schema: Schema, survey: Survey, options: HashingOptions) -> FileCoder:
@@ -425,7 +421,7 @@ def hash_file(folder: Path, number: int, *, base: str = "", n_jobs: int | None =
         return batch._replace(X=coder.codes(checked(coder, batch.X), n_jobs=n_jobs))
 
     try:
-        parts = write_parts(folder, number, map(coded, batches), settings["format"])
+        parts = write_parts(folder, number, map(coded, batches))
     except NoRowsError:
         parts = []
     inputs.check()
