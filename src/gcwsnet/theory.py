@@ -324,16 +324,14 @@ LIMITS = {
     "bits": (1, 32),
     "n_hashes": (1, np.inf),
     "n_components": (1, np.inf),
-    "matches": (0, np.inf),
     "n_bins": (1, np.inf),
     "fourth_moment": (1, np.inf),
     "gamma": (0, np.inf),
-    "ratio": (0, np.inf),
     "m": (0, np.inf),  # above 0
     "x": (-np.inf, np.inf),
     "y": (-np.inf, np.inf),
 }
-WHOLE = ("bits", "n_hashes", "n_components", "matches")
+WHOLE = ("bits", "n_hashes", "n_components")
 
 
 def _checked(**arguments: ArrayLike) -> list[Floats]:

@@ -168,16 +168,7 @@ class ClusterRounds:
     travels. The tasks of a round are sent before the last round has ended, so that workers do not wait for the client.
     All tasks can be repeated from what the scheduler knows, so a worker may die at any time. The bytes of the net do
     not depend on the number of workers or on which does what: the tree in which changes are added up follows from the
-    number of pieces.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    trainer : Trainer
-    parts : list
-        The rows: batches of codes and encoded targets as futures, or objects that read them by a method `take`.
-    part_rows : sequence of int
-        The number of rows of each part.
+    number of pieces. Parts of the rows are futures of batches, or objects that read them by a method `take`.
     """
 
     def __init__(self, client: Client, trainer: Trainer, parts: list[Any], part_rows: Sequence[int]) -> None:

@@ -210,16 +210,7 @@ def combine(old: Values, momentum: NDArray[np.float32] | None, change: Change, r
     So orthogonal changes are added, as if they had been learned one after the other, and equal ones, which all shards
     have made since all had to, are averaged. A layer other than the table is treated as one row. Moments become the
     means over the shards that changed the row; of the second moments of a row of the table only the mean is known, by
-    which the row is scaled.
-
-    Parameters
-    ----------
-    old : Values
-        Of all rows, before the round.
-    momentum : array or None
-        D' / r' of all rows; None before the first round of several shards.
-    change : Change
-    rate : float
+    which the row is scaled. `momentum` is D' / r' of all rows, None before the first round of several shards.
     """
     rows, total = change.rows, change.total.astype(np.float64)
     length = squared_lengths(change.total, rows)
@@ -350,24 +341,12 @@ def round_sizes(rows_done: int, rows_left: int, shards: int, sync_rows: int, bat
     far from good change fast, and pieces do not know of each other. The last round of an epoch has the rows that are
     left, in pieces of about the same size.
 
-    Parameters
-    ----------
-    rows_done : int
-        The rows of the run that have been learned.
-    rows_left : int
-        The rows of the epoch that have not.
-    shards, sync_rows : int
-    batch_size : int
-        The rows of a step.
-
     Examples
     --------
     >>> round_sizes(0, 100_000, 8, 1000, 32)
     [1024]
     >>> round_sizes(40_960, 59_040, 8, 1000, 32)
     [1024, 1024, 1024, 1024]
-    >>> round_sizes(98_000, 2000, 8, 1000, 32)
-    [256, 256, 256, 256, 256, 256, 256, 208]
     """
     piece = -(-sync_rows // batch_size) * batch_size
     n_pieces = max(1, min(shards, rows_done // (10 * piece)))
@@ -397,22 +376,8 @@ def train_in_rounds(
 ) -> None:
     """Train as `Trainer.run` does, in rounds of pieces that are learned apart and then combined.
 
-    Rows come in the same order. With one shard the weights are those of `Trainer.run`, bit for bit.
-
-    Parameters
-    ----------
-    trainer : Trainer
-    plan : Plan
-        Its rows must be known.
-    epochs : callable
-        From the number of an epoch, counted over all runs, to the numbers of its rows in their order.
-    learn : callable
-        How rounds are learned, in this process or by a cluster.
-    sharding : Sharding
-    held_out, observer
-        See `Trainer.run`. Records and checkpoints are made between rounds.
-    n_jobs : int, default=1
-        Threads, to predict held-out rows.
+    `epochs` gives the numbers of the rows of an epoch in their order. With one shard the weights are those of
+    `Trainer.run`, bit for bit. Records and checkpoints are made between rounds.
     """
     run = Run(trainer, plan, held_out, observer, n_jobs)
     dense_bytes = n_bytes(Update(values_of(trainer.net), 0))

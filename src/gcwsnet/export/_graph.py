@@ -103,13 +103,7 @@ class Value:
 
 
 class Graph:
-    """A graph that grows with every value that is computed from its inputs.
-
-    Parameters
-    ----------
-    input_names : sequence of str
-        The names of all inputs, which no other value gets.
-    """
+    """A graph that grows with every value that is computed from its inputs, whose names no other value gets."""
 
     def __init__(self, input_names: Sequence[str]) -> None:
         from onnx import helper  # noqa: PLC0415 - it is optional
@@ -180,19 +174,10 @@ class Graph:
     def in_blocks(
         self, rows: Value, width: int, block: int, body: Callable[[Value], tuple[Value, ...]]
     ) -> tuple[Value, ...]:
-        """Return what `body` makes of a matrix, computed for some rows at a time.
+        """Return what `body` makes of the rows of a matrix, computed for at most `block` rows at a time.
 
         What is in between stays as small as a block, however many rows there are. The last block is filled up with
         zeros, whose results are dropped.
-
-        Parameters
-        ----------
-        rows : Value of shape (n, width)
-        width : int
-        block : int
-            The rows of a block; fewer if there are fewer rows.
-        body : callable
-            From rows to results of shape (rows, ...).
         """
         n = self.number_of_rows(rows)
         one = self.constant([1], np.int64)

@@ -22,26 +22,10 @@ BATCH = 1 << 16  # entries at a time, so that what is made of them stays in the 
 
 
 def bins_and_signs(seed: int, positions: ArrayLike, n_bins: int) -> tuple[NDArray[np.uint64], NDArray[np.int8]]:
-    """Return the bins and signs of positions, a pure function of (seed, position).
+    """Return the bins, from 0 to n_bins - 1, and signs of positions below 2**52, a pure function of (seed, position).
 
     Key n of the stream of the sketch is that of position n: its upper half chooses the bin, its lowest bit the
-    sign. ``docs/hash-specification.md`` says it in words.
-
-    Parameters
-    ----------
-    seed : int
-        From 0 to 2**64 - 1.
-    positions : array of int
-        From 0 to 2**52 - 1. Code c of hash j has position 2**b j + c, its column in the one-hot vector.
-    n_bins : int
-        B, from 1 to 2**32.
-
-    Returns
-    -------
-    bins : array of uint64, of the shape of `positions`
-        Each below B.
-    signs : array of int8, of the shape of `positions`
-        Each 1 or -1.
+    sign. Code c of hash j has position 2**b j + c, its column in the one-hot vector.
     """
     low, high = keys(seed, SKETCH, positions)
     bins = (high.astype(np.uint64) * np.uint64(n_bins)) >> np.uint64(32)

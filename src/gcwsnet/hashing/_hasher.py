@@ -115,18 +115,7 @@ def check_comparable(arrays: Iterable[Any], bits: int) -> None:
 
 
 def one_hot(codes: NDArray[Any], bits: int) -> Any:
-    """Return the concatenated one-hot vectors of codes: 2**bits columns for each hash, exactly one 1 in each.
-
-    Parameters
-    ----------
-    codes : array of unsigned integers, shape (n, k)
-        Each below 2**bits.
-    bits : int
-        Bits of a code, with those appended from t*.
-
-    Returns
-    -------
-    Z : CSR matrix of float32, shape (n, 2**bits * k)
+    """Return the one-hot vectors of codes side by side: 2**bits columns for each hash, exactly one 1 in each.
 
     Examples
     --------
@@ -160,25 +149,8 @@ def reduction_factor(reduction: int | str | None, bits: int | None) -> int:
 class Hasher:
     """A fitted hasher, which is not changed any more: a function from checked rows to samples (i*, t*) and codes.
 
-    Parameters
-    ----------
-    n_hashes, p, bits, t_bits, encoding, method, missing, table_memory
-        As in `GCWSHasher`.
-    seed : int
-        From 0 to 2**64 - 1.
-    n_features : int
-        D, the columns of a row.
-    caps : array of float64, shape (2D,), default=None
-        The largest size of each column of `gmm_transform`, which "rejection" needs.
-    scan : Scan
-        The way through the features. Each gives the same samples; tests and benchmarks compare them.
-
-    Attributes
-    ----------
-    appended_bits, code_bits : int
-        The low bits of t* that are appended to the b bits, and the bits of a code with them.
-    code_dtype : dtype
-        The smallest unsigned type that holds a code.
+    The parameters are those of `GCWSHasher`, with the seed and the columns D of a row; "rejection" needs `caps`, the
+    largest size of each column of `gmm_transform`. Each `scan` gives the same samples; tests compare them.
 
     Examples
     --------
@@ -258,16 +230,7 @@ class Hasher:
         )
 
     def codes(self, X: Matrix, n_threads: int = 1, columns: Any = None) -> NDArray[Any]:
-        """Return the codes of checked rows, of shape (n, k).
-
-        Parameters
-        ----------
-        X : array or canonical CSR of shape (n, D)
-        n_threads : int
-            The codes are the same for any number of threads.
-        columns : array of str, optional
-            The names of the columns, for errors.
-        """
+        """Return the codes of checked rows, of shape (n, k); `columns` are the names of columns for errors."""
         n, k = X.shape[0], self.n_hashes
         n_bytes = n * k * self.code_dtype.itemsize
         require_memory(n_bytes, f"the codes of {n} rows with {k} hashes each", "hash in batches")

@@ -51,22 +51,10 @@ def _unit24(h: NDArray[np.uint32]) -> NDArray[np.float32]:
 
 
 def parameters(seed: int, features: ArrayLike, hashes: ArrayLike) -> GCWSParameters:
-    """Return the parameters of all pairs of a feature and a hash.
+    """Return the parameters of all pairs of a feature (a column of `gmm_transform`) and a hash.
 
     With uniforms w1, u2, v2, let E1 = -ln(1 - w1), E2 = -ln v2, c = E1 + E2 and u1 = E1 / c. Then c is
     Gamma(2, 1), u1 is uniform and independent of it, and r = -ln(u1 u2) is Gamma(2, 1).
-
-    Parameters
-    ----------
-    seed : int
-        From 0 to 2**64 - 1.
-    features, hashes : arrays of int, 1-D
-        Numbers of features (columns of `gmm_transform`) and of hashes.
-
-    Returns
-    -------
-    q : GCWSParameters
-        Arrays of shape (features, hashes).
     """
     h = [words(seed, features, hashes, number) for number in range(4)]
     w1 = unit31((h[0] & np.uint32(0xFFFF0000)) | (h[1] >> np.uint32(16)))

@@ -210,20 +210,9 @@ def drawn_features(table: CapTable, points: NDArray[np.uint64]) -> NDArray[np.in
 def trials(
     seed: int, hashes: ArrayLike, numbers: ArrayLike, table: CapTable
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return points under the caps: the feature, and the logarithm of the height as a share of the cap.
+    """Return points under the caps, of shape (hashes, numbers): features, and ln of heights as shares of the cap.
 
-    Parameters
-    ----------
-    seed : int
-        From 0 to 2**64 - 1.
-    hashes, numbers : arrays of int, 1-D
-        Numbers of hashes and of trials, these below `MAX_TRIALS`.
-    table : CapTable
-
-    Returns
-    -------
-    feature : array of int64, shape (hashes, numbers)
-    log_height : array of float32, shape (hashes, numbers)
+    The numbers of trials are below `MAX_TRIALS`.
     """
     n = MAX_TRIALS * np.asarray(hashes)[:, np.newaxis] + np.asarray(numbers)
     low, high = (half.astype(np.uint64) for half in keys(seed, REJECTION_TRIALS, 2 * n))

@@ -332,20 +332,9 @@ def _sparse_kernel(x: PoweredEntries, y: PoweredEntries, out: NDArray[np.float64
 
 
 def pgmm_pairs(X: Any, Y: Any, pairs: NDArray[np.int64], *, p: float, threads: int) -> NDArray[np.float64]:
-    """Return the pGMM kernel of single pairs of rows: up to rounding the numbers of `pgmm_kernel`.
+    """Return the pGMM kernel of single pairs of checked rows, a row of X and a row of Y each, up to rounding.
 
-    Parameters
-    ----------
-    X, Y : float arrays or CSR matrices with as many columns as each other
-        Checked before. If Y is CSR, entries are compared one by one. For p = 1 rows that no pair names cost nothing.
-    pairs : int64 array of shape (n, 2)
-        A row of X and a row of Y each.
-    p, threads
-        As in `pgmm_kernel`.
-
-    Returns
-    -------
-    K : float64 array of shape (n,)
+    If Y is CSR, entries are compared one by one. For p = 1 rows that no pair names cost nothing.
     """
     out = np.empty(len(pairs))
     pairs = np.ascontiguousarray(pairs, np.int64)

@@ -28,17 +28,7 @@ Floats = NDArray[np.float64]
 
 
 class Ridge(NamedTuple):
-    """Regularised least squares.
-
-    Attributes
-    ----------
-    coefficients : array of shape (n, m)
-        c, one column for each column of the targets.
-    bias : array of shape (m,)
-        b.
-    left_out : array of shape (n_left_out, m)
-        The predictions for the last rows, each made without the row itself.
-    """
+    """Regularised least squares: c and b for each column of the targets, and the predictions for the rows left out."""
 
     coefficients: Floats
     bias: Floats
@@ -46,19 +36,10 @@ class Ridge(NamedTuple):
 
 
 def fit_ridge(K: Floats, targets: Floats, penalty: Floats, n_left_out: int, *, threads: int = 1) -> Ridge:
-    """Return the regularised least squares fit.
+    """Return the regularised least squares fit of targets (n, m), and predictions for the last rows without each one.
 
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        The kernel matrix, whose diagonal is 1. Only what is above the diagonal is read; the rest is overwritten.
-    targets : array of shape (n, m)
-    penalty : array of shape (n,)
-        alpha / w, positive.
-    n_left_out : int
-        The last rows, for which there are predictions that were made without the row.
-    threads : int, default=1
-        The result is the same for any number of them.
+    The diagonal of K is 1; only what is above it is read, and the rest is overwritten. The penalty is alpha / w of
+    each row. The result is the same for any number of threads.
 
     Examples
     --------
@@ -84,29 +65,9 @@ def fit_ridge(K: Floats, targets: Floats, penalty: Floats, n_left_out: int, *, t
 
 
 def predict_left_out(K: Floats, targets: Floats, penalty: Floats) -> Floats:
-    """Return the predictions of `fit_ridge` for all rows, each made without the row itself.
+    """Return the predictions of `fit_ridge` for all rows, each made without the row itself; K is not changed.
 
     The bits are the same on every machine. `fit_ridge` is faster for many rows.
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        The kernel matrix, which is not changed.
-    targets : array of shape (n, m)
-    penalty : array of shape (n,)
-        alpha / w, positive.
-
-    Returns
-    -------
-    left_out : array of shape (n, m)
-
-    Examples
-    --------
-    >>> K = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.4], [0.2, 0.4, 1.0]])
-    >>> y = np.array([[0.0], [1.0], [3.0]])
-    >>> penalty = np.full(3, 0.1)
-    >>> bool(np.allclose(predict_left_out(K, y, penalty), fit_ridge(K.copy(), y, penalty, 3).left_out))
-    True
     """
     n, m = targets.shape
     right = np.ascontiguousarray(np.hstack([targets, np.ones((n, 1))]))
@@ -127,14 +88,8 @@ def _factorise(K: Floats, diagonal: Floats, threads: int) -> tuple[Floats, list[
     """Write the Cholesky factor of K with another diagonal below the diagonal of K.
 
     It is done by columns of blocks, each of which is made of the kernel above the diagonal and of the blocks to its
-    left, in one order of sums whatever thread does it.
-
-    Returns
-    -------
-    pivots : array of shape (n,)
-        The diagonal of the factor.
-    inverses : list of arrays
-        The inverses of its blocks on the diagonal.
+    left, in one order of sums whatever thread does it. Return the diagonal of the factor, and the inverses of its
+    blocks on the diagonal.
     """
     from scipy.linalg import lapack  # noqa: PLC0415 - it takes long to import
 

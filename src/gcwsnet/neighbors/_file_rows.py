@@ -65,18 +65,9 @@ class FileBatches:
 
 @dataclass(frozen=True)
 class FileRows:
-    """How files become rows.
+    """How files become rows: a table or LIBSVM file with a schema, or texts of which `shingle` words are a shingle.
 
-    Attributes
-    ----------
-    schema : dict or None
-        That of tables and LIBSVM files; None for texts.
-    lines : bool
-        Whether each line of a file is a text.
-    column : str, int or None
-        The column of a table that holds texts.
-    shingle : int
-        The words of a shingle.
+    A text is a line if `lines`, else an entry of a column of a table.
     """
 
     schema: dict[str, Any] | None
@@ -110,8 +101,7 @@ class FileRows:
     ) -> tuple[FileRows, dict[str, Any]]:
         """Return how files become rows, and the settings to read them with.
 
-        `reading` are the settings of `read`, `text` the column that holds texts, `ids` the column of the ids and
-        `ignored` one that is left out.
+        `text` is the column that holds texts, `ids` that of the ids, and `ignored` one that is left out.
         """
         if text is not None:
             return cls(None, column=text, shingle=shingle), reading

@@ -153,13 +153,7 @@ class IndexSettings:
         method: Any = "auto",
         **_: Any,
     ) -> IndexSettings:
-        """Return the settings that the parameters of an index mean.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter is out of its range, or has no effect together with the others.
-        """
+        """Return the settings that parameters of an index mean; what is out of range or has no effect is an error."""
         for name, value in (("keep_rows", keep_rows), ("sets", sets)):
             if not isinstance(value, bool | np.bool_):
                 raise TypeError(f"{name} must be True or False, got {name}={value!r}")

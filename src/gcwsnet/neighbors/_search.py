@@ -32,14 +32,7 @@ ROWS_BYTES = 1 << 26  # of the rows that are fetched, or raised to a power, at a
 
 
 class Candidates(NamedTuple):
-    """Rows found for queries, in the order of the queries; of one query the best first.
-
-    Attributes
-    ----------
-    query, row : int64 arrays
-        Numbers of a query and of a row of all segments.
-    similarity : float64 array
-    """
+    """Rows found for queries, by the numbers of both, in the order of the queries; of one query the best first."""
 
     query: NDArray[np.int64]
     row: NDArray[np.int64]
@@ -79,17 +72,9 @@ class Queries(NamedTuple):
 
 
 class Search(NamedTuple):
-    """A search of queries in a store.
+    """A search of queries in a store, by codes as the store holds them, and by rows if they are compared exactly.
 
-    Attributes
-    ----------
-    store : Store
-    codes, rows : arrays or None
-        The codes of the queries, as the store holds codes, and the queries if they are compared exactly. Without codes,
-        the rows of the store are the queries.
-    fetch_rows : callable or None
-    method : {"auto", "scan", "bands"}
-    threads : int
+    Without codes, the rows of the store are the queries.
     """
 
     store: Store

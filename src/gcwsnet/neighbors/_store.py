@@ -26,12 +26,7 @@ Buckets = tuple[NDArray[np.uint32], NDArray[np.uint32]]
 class Ids:
     """The ids of rows, immutable: whole numbers, or the UTF-8 bytes of texts one after the other.
 
-    Attributes
-    ----------
-    numbers : int64 array or None
-        The ids, if they are numbers.
-    content, ends : uint8 array and int64 array
-        Text i is ``content[ends[i]:ends[i + 1]]``.
+    Text i is ``content[ends[i]:ends[i + 1]]``.
     """
 
     def __init__(self, numbers: NDArray[np.int64] | None, content: Any = (), ends: Any = (0,)) -> None:
@@ -126,30 +121,15 @@ class Ids:
 
 @dataclass(eq=False)
 class Segment:
-    """Rows of an index. Nothing changes but the buckets, which are built when they are needed first.
-
-    Attributes
-    ----------
-    settings : IndexSettings
-    codes : array of unsigned integers, shape (n, columns)
-        As the packing of the settings holds them.
-    ids : Ids
-    rows : float array, CSR array or None
-        The rows themselves, if they are kept.
-    built : Buckets or None
-    live : uint8 array or None
-        0 for rows that were removed.
-    mapped : bool
-        Whether the arrays are memory maps of files. Such a segment is merged only when the index is saved.
-    """
+    """Rows of an index. Nothing changes but the buckets, which are built when they are needed first."""
 
     settings: IndexSettings
-    codes: NDArray[Any]
+    codes: NDArray[Any]  # as the packing of the settings holds them
     ids: Ids
-    rows: Any = None
+    rows: Any = None  # if they are kept
     built: Buckets | None = None
-    live: NDArray[np.uint8] | None = None
-    mapped: bool = False
+    live: NDArray[np.uint8] | None = None  # 0 for rows that were removed
+    mapped: bool = False  # the arrays are memory maps of a file; they are merged only when the index is saved
 
     @property
     def n_rows(self) -> int:

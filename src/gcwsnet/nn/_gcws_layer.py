@@ -28,17 +28,10 @@ CODE_DTYPES = {1: torch.uint8, 2: torch.uint16, 4: torch.uint32}
 
 
 class TensorHasher:
-    """A function from embeddings on any device to codes.
+    """A function from embeddings on any device to codes, by operations on tensors.
 
     Every operation is one that the reference has too and is rounded once, so the codes are equal to its codes wherever
-    float32 is computed by the standard.
-
-    Parameters
-    ----------
-    hasher : Hasher
-        Of the method "gcws".
-    device : torch.device
-        Where the parameters of all features and hashes are kept: 16 bytes for each feature, two of a column, and hash.
+    float32 is computed by the standard. 16 bytes are kept for each feature, two of a column, and hash.
     """
 
     def __init__(self, hasher: Hasher, device: torch.device) -> None:

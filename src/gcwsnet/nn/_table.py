@@ -91,13 +91,7 @@ def is_native(tensor: Tensor) -> bool:
 class GradientPart(NamedTuple):
     """A term of the gradient of a table, which one use of the layer adds in a backward pass.
 
-    Attributes
-    ----------
-    code_to_row : CodeToRow
-        Which rows the codes look up.
-    codes : tensor of shape (n, k)
-    output_gradient : tensor of shape (n, H)
-        The gradient of the layer's output.
+    It is codes of shape (n, k), the rows that they look up, and the gradient of the layer's output, of shape (n, H).
     """
 
     code_to_row: CodeToRow
