@@ -10,8 +10,6 @@ import pytest
 
 from gcwsnet import _core
 
-from .conftest import using_instruction_set
-
 HASH_A_ROW = "import gcwsnet; gcwsnet.GCWSHasher(5).fit_transform([[1.0, 2.0]])"
 
 
@@ -23,11 +21,6 @@ def run(program: str, name: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("name", _core.instruction_sets())
 def test_the_environment_chooses_when_the_core_is_loaded(name: str) -> None:
     assert run("from gcwsnet import _core; print(_core.instruction_set())", name).stdout == f"{name}\n"
-
-
-def test_an_empty_name_is_the_best_one() -> None:
-    best = _core.instruction_sets()[0]
-    assert run("from gcwsnet import _core; print(_core.instruction_set())", "").stdout == f"{best}\n"
 
 
 def test_a_later_change_of_the_environment_is_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,13 +38,6 @@ def test_a_name_that_this_processor_does_not_have() -> None:
     assert "baseline), got GCWSNET_ISA=mmx" in ran.stderr
     with pytest.raises(ValueError, match=r"name must be that of .*baseline\), got name=mmx"):
         _core.use_instruction_set("mmx")
-
-
-def test_tests_choose_within_a_process() -> None:
-    before = _core.instruction_set()
-    with using_instruction_set("baseline"):
-        assert _core.instruction_set() == "baseline"
-    assert _core.instruction_set() == before
 
 
 def test_modules_of_the_core_include_only_themselves_the_base_and_the_dispatch() -> None:

@@ -57,9 +57,3 @@ def test_a_block_has_its_line_its_language_and_its_output(tmp_path: Path) -> Non
     assert (first.line, first.source, first.output) == (4, "print(1)\n", "1\n")
     assert (second.line, second.language, second.output) == (12, "sh", None)
     assert first.run({}) == "1\n"
-
-
-def test_a_package_that_is_not_installed_is_named(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("```python\nimport numpy\nimport no_such_package.part\nfrom other_package import x\n```\n")
-    assert blocks(page)[0].missing_packages() == ["no_such_package", "other_package"]

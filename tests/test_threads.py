@@ -3,15 +3,14 @@
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
 
-from gcwsnet import GCWSHasher, _core
-from gcwsnet._threads import MAX_THREADS, n_threads
+from gcwsnet import _core
+from gcwsnet._threads import n_threads
 
 
 def test_none_is_one_and_minus_one_is_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,21 +34,11 @@ def test_all_is_at_most_omp_num_threads(value: str, monkeypatch: pytest.MonkeyPa
     assert n_threads(2) == 2
 
 
-@pytest.mark.parametrize("value", ["", "0", "many", "-3"])
-def test_a_limit_that_is_none_limits_nothing(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", value)
-    assert n_threads(-1) == joblib.cpu_count()
-
-
 def test_workers_of_joblib_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     workers = max(2, joblib.cpu_count())
     found = joblib.Parallel(n_jobs=workers, backend="loky")(joblib.delayed(n_threads)(-1) for _ in range(workers))
     assert max(found) == 1
-
-
-def test_an_absurd_number_is_cut() -> None:
-    assert n_threads(10**12) == MAX_THREADS
 
 
 # `right(n_threads)` hashes on that many threads and compares with one.
@@ -131,24 +120,6 @@ for task in tasks() - before:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM):
         assert blocked >> (number - 1) & 1, number
 """)
-
-
-def test_calls_from_several_threads_share_the_core() -> None:
-    X = np.random.default_rng(0).normal(size=(600, 40))
-    expected = [GCWSHasher(32, random_state=seed).fit_transform(X) for seed in range(6)]
-    right: list[bool] = []
-
-    def work(seed: int) -> None:
-        for n_jobs in (2, 3, 4):
-            codes = GCWSHasher(32, random_state=seed, n_jobs=n_jobs).fit_transform(X)
-            right.append(np.array_equal(codes, expected[seed]))
-
-    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert right == [True] * 18
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

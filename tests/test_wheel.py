@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.metadata import distribution, version
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -12,10 +12,6 @@ import pytest
 import gcwsnet
 
 ROOT = Path(__file__).parents[1]
-
-
-def test_the_version_is_that_of_the_package() -> None:
-    assert version("gcwsnet") == gcwsnet.__version__
 
 
 def test_the_citation_has_the_version_of_the_package() -> None:

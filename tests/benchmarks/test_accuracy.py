@@ -18,8 +18,6 @@ from benchmarks.accuracy.metrics import calibration_error, classification_scores
 from benchmarks.accuracy.picture import draw
 from benchmarks.accuracy.report import (
     SuiteResults,
-    choice_summary,
-    choice_table,
     comparison,
     fit_times,
     score_table,
@@ -200,23 +198,6 @@ def test_the_tables_have_means_ranks_wins_and_ratios() -> None:
     assert comparison(SuiteResults([], [WINE], "classification"), learners) == ["0 of 1 datasets have runs."]
 
 
-def test_the_choice_is_next_to_the_best_fixed_pair() -> None:
-    runs = [
-        a_run(part="pairs", learner="auto auto", scores=scores(80.0), chosen="numeric 1"),
-        a_run(part="pairs", learner="numeric 1", scores=scores(80.0)),
-        a_run(part="pairs", learner="None 1", scores=scores(83.0)),
-    ]
-    results = SuiteResults(runs, [WINE], "classification", "pairs")
-    line = choice_table(results).splitlines()[2]
-    assert line == "| wine | 1 times numeric 1 | 80.0 | 83.0 (None 1) | -3.0 | 80.0 | 83.0 |"
-    near = "at most 2 points below the best of them"
-    assert choice_summary(results) == f"On 0 of 1 datasets it is {near}; the others: wine (3.0)."
-    better = [*runs, a_run(part="pairs", learner="auto auto", seed=1, scores=scores(82.0), chosen="None 1")]
-    assert (
-        choice_summary(SuiteResults(better, [WINE], "classification", "pairs")) == f"On 1 of 1 datasets it is {near}."
-    )
-
-
 def test_scores_and_times_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     empty = SuiteResults([], [], "regression")
@@ -240,18 +221,6 @@ def test_the_report_separates_held_out_benchmarks_and_does_no_runs(tmp_path: Pat
     assert "| titanic |" in held_out
     assert "0 of 1 datasets have runs." in development
     assert "- LightGBM, after 5 seconds: iris." in text
-
-
-def test_a_learner_is_run_again_alone(tmp_path: Path) -> None:
-    for name in ("ridge", "random forest"):
-        append_run(tmp_path, a_run(dataset="diabetes", learner=name, scores={"r2": -1.0}))
-    arguments = ["--datasets", "diabetes", "--learners", "ridge", "--seeds", "1", "--results", str(tmp_path)]
-    suite.run(options(*arguments))
-    assert {run.key: run for run in read_runs(tmp_path)}[Key("learners", "diabetes", "ridge", 0)].scores["r2"] == -1
-    suite.run(options(*arguments, "--again"))
-    found = {run.key: run.scores["r2"] for run in read_runs(tmp_path)}
-    assert found[Key("learners", "diabetes", "ridge", 0)] > 0.3
-    assert found[Key("learners", "diabetes", "random forest", 0)] == -1
 
 
 def test_the_held_out_benchmarks_have_the_columns_that_are_named() -> None:

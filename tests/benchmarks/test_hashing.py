@@ -1,6 +1,5 @@
 """The hashing benchmark, on so few rows that it is quick: what it finds, and what it says."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -16,10 +15,6 @@ TINY = [
     Case("sets", "0/1 rows", lambda: binary_rows(40, 5, 100), n_hashes=16),
     Case("not-there", "rows of a file", lambda: dataset("mnist", 10)),
 ]
-GROWTH = {
-    "D": [Case("", f"D={D}", lambda D=D: uniform_rows(20, D), n_hashes=8) for D in (4, 16)],  # type: ignore[misc]
-    "k": [Case("", f"k={k}", lambda: uniform_rows(20, 5), n_hashes=k) for k in (4, 8)],
-}
 
 
 @pytest.fixture(autouse=True)
@@ -47,20 +42,6 @@ def test_a_run_finds_rates_for_all_rows_at_hand(tmp_path: Path) -> None:
     assert str(tmp_path) in notice
     assert said[-1] == f"left out: {notice}"
     assert said[0] == "[1/3] dense rows, p=1"
-
-
-def test_the_json_has_rates_and_ratios_and_where_they_are_from() -> None:
-    report = json.loads(json.dumps(measure(TINY[:1], repetitions=1, growth=GROWTH).as_json()))
-    assert report["versions"]["gcwsnet"]
-    assert _core.instruction_set() in report["machine"]
-    assert report["repetitions"] == 1
-    (line,) = report["rates"]
-    assert (line["n_rows"], line["n_columns"], line["n_hashes"], line["p"]) == (40, 30, 16, 1)
-    rate = line["rows_per_second"]
-    assert line["times_as_many"]["NumPy"] == rate["gcwsnet"] / rate["NumPy"]
-    assert line["times_as_many_as_gcwsnet"]["two threads"] == rate["two threads"] / rate["gcwsnet"]
-    assert [one["n_columns"] for one in report["growth"]["D"]] == [4, 16]
-    assert [one["n_hashes"] for one in report["growth"]["k"]] == [4, 8]
 
 
 def report_of(rates: list[Rates], left_out: list[str]) -> HashingReport:

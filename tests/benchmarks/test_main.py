@@ -1,5 +1,6 @@
 """``python -m benchmarks``: every subject runs, on data so small that it is quick, and has its place in the docs."""
 
+import shlex
 from argparse import Namespace
 from importlib import import_module
 from pathlib import Path
@@ -7,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks import subject, timing
+from benchmarks import subject
 from benchmarks.__main__ import SUBJECTS, main
-from benchmarks.hashing import peers, speed
+from benchmarks.hashing import peers
 from benchmarks.subject import DOCS, marks
 from reproduction import datasets
 
@@ -35,29 +36,11 @@ def test_every_place_in_the_docs_belongs_to_a_subject() -> None:
         assert {(page.relative_to(DOCS).as_posix(), line) for line in lines if "benchmarks" in line} <= known
 
 
-def table_of(name: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> list[str]:
+def table_of(name: str, options: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Run a subject, and return the lines of its tables."""
     module_of(name)
-    main([name, *arguments])
+    main([name, *shlex.split(options)])
     return [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-
-
-def test_kernels(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--rows", "20", "--columns", "5", "--repetitions", "1"]
-    assert len(table_of("kernels", arguments, capsys)) == 2 + 9
-
-
-def test_busy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.busy.NEIGHBOURS", (0, 1))
-    assert len(table_of("busy", ["--rows", "50", "--repetitions", "1"], capsys)) == 2 + 2
-
-
-def test_hashing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers, "PEERS", peers.PEERS[:1])
-    monkeypatch.setattr(speed, "READY_COLUMNS", 20)
-    lines = table_of("hashing", ["--rows", "zero-one", "--repetitions", "1"], capsys)
-    assert lines[0] == "| rows | p | gcwsnet | full scan | NumPy |"
-    assert lines[2].startswith("| 0/1, 100 of 10,000 columns | 1 |")
 
 
 @pytest.fixture
@@ -67,42 +50,76 @@ def no_datasets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GCWSNET_CACHE", str(tmp_path))
 
 
+@pytest.fixture
+def digits_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every name of a dataset load some of the digits."""
+    digits = datasets.load("digits")
+    for name in ("X_train", "y_train", "X_test", "y_test"):
+        digits[name] = digits[name][:100]
+    monkeypatch.setattr(datasets, "load", lambda *_, **__: digits)
+
+
+ONCE = "--repetitions 1"
+ONE_CORE: Any = lambda: 1  # noqa: E731
+# The options of a subject, the lines of its tables without their heads, and what is smaller than usual
+CASES: dict[str, tuple[str, list[int], dict[str, Any]]] = {
+    "kernels": (f"--rows 20 --columns 5 {ONCE}", [9], {}),
+    "busy": (f"--rows 50 {ONCE}", [2], {"busy.NEIGHBOURS": (0, 1)}),
+    "hashing": (
+        f"--rows zero-one {ONCE}",
+        [1, 1],
+        {"hashing.peers.PEERS": peers.PEERS[:1], "hashing.speed.READY_COLUMNS": 20},
+    ),
+    "fit-parts": (
+        f"--rows 200 {ONCE}",
+        [2, 2],
+        {"training.GENERATED_ROWS": 300, "fit_parts.n_cores": ONE_CORE, "timing.COPIED": 1 << 10},
+    ),
+    "first-layer": (f"--hashes 8 --outputs 4 --batches 32 {ONCE}", [6, 6], {"timing.COPIED": 1 << 10}),
+    "reading": (f"--scale 0.01 {ONCE}", [6, 2], {}),
+    "samplers": (f"--seeds 2 {ONCE}", [4, 4, 4], {"samplers.POWERS": (1,), "samplers.K": 8}),
+}
+ON_DIGITS: dict[str, tuple[str, list[int], dict[str, Any]]] = {
+    "fitting": (ONCE, [3], {"training.n_cores": ONE_CORE}),
+    "batch-size": ("--seeds 1 --rows 150", [2], {"batch_size.ROWS": (100, 200)}),
+    "paper-settings": ("--seeds 1 --only pendigits --without 'dense Adam' 'mixed codes'", [1], {}),
+}
+
+
+def assert_has_tables(
+    name: str, case: tuple[str, list[int], dict[str, Any]], capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options, n_lines, smaller = case
+    module_of(name)
+    for attribute, value in smaller.items():
+        module, _, last = f"benchmarks.{attribute}".rpartition(".")
+        monkeypatch.setattr(import_module(module), last, value)
+    assert len(table_of(name, options, capsys)) == sum(2 + n for n in n_lines)
+
+
+@pytest.mark.usefixtures("no_datasets")
+@pytest.mark.parametrize("name", CASES)
+def test_subjects_on_few_rows(name: str, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_has_tables(name, CASES[name], capsys, monkeypatch)
+
+
+@pytest.mark.usefixtures("digits_for_all")
+@pytest.mark.filterwarnings("ignore:.*maximum iterations")
+@pytest.mark.parametrize("name", ON_DIGITS)
+def test_subjects_on_digits(name: str, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_has_tables(name, ON_DIGITS[name], capsys, monkeypatch)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_datasets")
 def test_training(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     training = module_of("training")
     monkeypatch.setattr(training, "GENERATED_ROWS", 300)
     monkeypatch.setattr(training, "n_cores", lambda: 1)
-    lines = table_of("training", ["--rows", "100", "--repetitions", "1"], capsys)
+    lines = table_of("training", f"--rows 100 {ONCE}", capsys)
     found = [line.split(" | ")[0].removeprefix("| ") for line in lines if "gcwsnet" in line.lower()]
     fits = [f"GCWSNetClassifier, batches of {size}" for size in (32, 128)]
     assert found == [*fits, training.PREDICTOR, training.ESTIMATOR]
-
-
-@pytest.mark.usefixtures("no_datasets")
-def test_fit_parts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module_of("training"), "GENERATED_ROWS", 300)
-    monkeypatch.setattr(module_of("fit-parts"), "n_cores", lambda: 1)
-    monkeypatch.setattr(timing, "COPIED", 1 << 10)
-    assert len(table_of("fit-parts", ["--rows", "200", "--repetitions", "1"], capsys)) == 2 * (2 + 2)
-
-
-@pytest.mark.usefixtures("no_datasets")
-def test_first_layer(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timing, "COPIED", 1 << 10)
-    arguments = ["--hashes", "8", "--outputs", "4", "--batches", "32", "--repetitions", "1"]
-    assert len(table_of("first-layer", arguments, capsys)) == 2 * (2 + 6)
-
-
-def test_reading(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(table_of("reading", ["--scale", "0.01", "--repetitions", "1"], capsys)) == (2 + 6) + (2 + 2)
-
-
-def test_samplers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    samplers = module_of("samplers")
-    monkeypatch.setattr(samplers, "POWERS", (1,))
-    monkeypatch.setattr(samplers, "K", 8)
-    assert len(table_of("samplers", ["--seeds", "2", "--repetitions", "1"], capsys)) == 3 * (2 + 4)
 
 
 def test_zero_bit_writes_table_and_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,15 +143,6 @@ def test_how_it_works_draws_its_pictures_and_has_the_numbers_of_its_page(tmp_pat
     assert section.text in (DOCS / "how-it-works.md").read_text(encoding="utf-8")  # codes are the same everywhere
 
 
-@pytest.fixture
-def digits_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every name of a dataset load some of the digits."""
-    digits = datasets.load("digits")
-    for name in ("X_train", "y_train", "X_test", "y_test"):
-        digits[name] = digits[name][:100]
-    monkeypatch.setattr(datasets, "load", lambda *_, **__: digits)
-
-
 @pytest.mark.usefixtures("digits_for_all")
 def test_choosing_writes_tables_and_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     choosing = module_of("choosing")
@@ -151,38 +159,11 @@ def test_choosing_writes_tables_and_pictures(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.usefixtures("digits_for_all")
-def test_fitting(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    module_of("fitting")
-    monkeypatch.setattr(module_of("training"), "n_cores", lambda: 1)
-    lines = table_of("fitting", ["--repetitions", "1"], capsys)
-    assert [line.split(" | ")[0] for line in lines[2:]] == [
-        "| GCWSNetClassifier",
-        "| GCWSNetClassifier, k = 64, batches of 128",
-        "| LightGBM",
-    ]
-
-
-@pytest.mark.usefixtures("digits_for_all")
-def test_batch_size(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module_of("batch-size"), "ROWS", (100, 200))
-    lines = table_of("batch-size", ["--seeds", "1", "--rows", "150"], capsys)
-    assert [line.split(" | ")[:2] for line in lines[2:]] == [["| covtype", "100"], ["| mnist", "100"]]
-
-
-@pytest.mark.usefixtures("digits_for_all")
 def test_model_size(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = table_of("model-size", ["--rows", "300"], capsys)
+    lines = table_of("model-size", "--rows 300", capsys)
     found = [line.split(" | ") for line in lines[2:]]
     assert [one[1] for one in found] == ["int4", "float32"] * 2
     assert float(found[0][2]) < 0.3 * float(found[1][2])
-
-
-@pytest.mark.usefixtures("digits_for_all")
-@pytest.mark.filterwarnings("ignore:.*maximum iterations")
-def test_paper_settings(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--seeds", "1", "--only", "pendigits", "--without", "dense Adam", "mixed codes"]
-    (line,) = table_of("paper-settings", arguments, capsys)[2:]
-    assert line.startswith("| Pendigits | 2 | as they are | 256 | 1 | 32 | ")
 
 
 @pytest.mark.slow
@@ -194,32 +175,25 @@ def test_streaming(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     trained = streaming.train(tmp_path / "rows-100.svm", tmp_path / "model")
     assert trained["megabytes"] > 10
     monkeypatch.setattr(streaming, "train", lambda *_: trained)  # the command takes some seconds: once is enough
-    lines = table_of("streaming", ["--folder", str(tmp_path)], capsys)
+    lines = table_of("streaming", f"--folder {tmp_path}", capsys)
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| 100", "| 200"]
-
-
-def test_accuracy(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    module_of("accuracy")
-    some = ["--seeds", "1", "--datasets", "diabetes", "--learners", "ridge", "--results", str(tmp_path)]
-    lines = table_of("accuracy", some, capsys)
-    assert [line.split(" | ")[0] for line in lines].count("| diabetes") == 1
 
 
 def test_streams(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     module_of("streams")
-    some = ["--rows", "100", "--streams", "abrupt", "--learners", "SGD", "last label", "--results", str(tmp_path)]
+    some = f"--rows 100 --streams abrupt --learners SGD 'last label' --results {tmp_path}"
     lines = table_of("streams", some, capsys)
     assert [line.split(" | ")[0] for line in lines].count("| abrupt") == 3
-    assert table_of("streams", [*some, "--report"], capsys) == lines
+    assert table_of("streams", f"{some} --report", capsys) == lines
     before = {path.name: path.stat().st_ino for path in tmp_path.iterdir()}
-    table_of("streams", [*some, "--again"], capsys)
+    table_of("streams", f"{some} --again", capsys)
     assert all(path.stat().st_ino != before[path.name] for path in tmp_path.iterdir())  # written again, not added to
 
 
 @pytest.mark.slow
 def test_clicks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     ours = module_of("clicks").OURS
-    some = ["--rows", "800", "--datasets", "clicks of the suite", "--learners", ours, "SGD"]
-    lines = table_of("clicks", [*some, "--results", str(tmp_path)], capsys)
+    some = f"--rows 800 --datasets 'clicks of the suite' --learners '{ours}' SGD --results {tmp_path}"
+    lines = table_of("clicks", some, capsys)
     assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {ours}", "| SGD"]
-    assert table_of("clicks", [*some, "--results", str(tmp_path)], capsys) == lines
+    assert table_of("clicks", some, capsys) == lines
