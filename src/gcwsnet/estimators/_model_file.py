@@ -109,6 +109,7 @@ COLUMN: Rules = {
     ),
     "values": or_null(TEXT),
     "by_value?": choice(True),
+    "words?": choice(True),
     "date_order?": choice(*DATE_ORDERS),
 }
 PLACE = Rule("be a name, a number or null", lambda one: one is None or type(one) in (str, int))

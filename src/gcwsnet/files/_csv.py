@@ -36,6 +36,7 @@ from gcwsnet.tables._columns import (
     are_values,
     form_of_text,
     is_inexact_text,
+    is_prose,
     kind_of_texts,
     labels_of_texts,
     parse_month_first,
@@ -205,7 +206,8 @@ def _parse_head(rows: list[list[str]], options: ReadOptions, path: str, sep: str
         kind = "number" if not values or (numbers and is_number(numbers[0])) else kind_of_texts(values)
         if kind == "date, day first" and all(parse_month_first(value) is not None for value in values):
             logger.info("%s: dates such as %r of the column %r are read with the day first", path, values[0], name)
-        columns.append(FileColumn(name, kind, by_value=are_values(set(map(form_of_text, values)))))
+        by_value = are_values(set(map(form_of_text, values)))
+        columns.append(FileColumn(name, kind, by_value=by_value, words=is_prose(values)))
     return CsvHead(columns, bool(has_names), bool(rows), sep, decimal)
 
 

@@ -42,6 +42,11 @@ MISSING_TEXTS = frozenset(MISSING_VALUES)
 PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d{1,3})?|-?inf", re.ASCII)
 """A number as programs write it, without zeros or a plus in front: 01 is a text, such as a part of a postcode."""
 
+WORD = re.compile(r"\w+(?:'\w+)?")
+
+MIN_PROSE, MIN_WORDS = 20, 4
+"""A column of text has words if it has so many texts, half of which have so many words."""
+
 INTEGER = re.compile(r"[-+]?\d+", re.ASCII)
 
 NUMBERS_WITH_COMMAS = "numbers with commas"
@@ -242,6 +247,30 @@ def _text_of_decimal(value: Decimal) -> str | None:
         return text_of(number)
     text = format(value, "f") if abs(value.adjusted()) < 1000 else str(value)
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def words_of(text: str) -> list[str]:
+    """Return the distinct words of a text, in lower case.
+
+    Examples
+    --------
+    >>> words_of("Was it good? It wasn't.")
+    ['good', 'it', 'was', "wasn't"]
+    """
+    return sorted(set(WORD.findall(text.lower())))
+
+
+def is_prose(texts: Sequence[str]) -> bool:
+    """Return whether texts are of several words each, and nearly all differ, so that only their words tell something.
+
+    Examples
+    --------
+    >>> is_prose([f"the review number {i} of this film" for i in range(30)]), is_prose(["New York"] * 30)
+    (True, False)
+    """
+    if len(texts) < MIN_PROSE or len(set(texts)) < 0.9 * len(texts):
+        return False
+    return sorted(len(WORD.findall(text)) for text in texts)[len(texts) // 2] >= MIN_WORDS
 
 
 def canonical_text(text: str) -> str:

@@ -22,6 +22,7 @@ from gcwsnet.tables._columns import (
     find_categories,
     labels_of_texts,
     parse_day_first,
+    words_of,
 )
 from gcwsnet.tables._errors import MISSING_MESSAGE, ColumnReference, DataError, InvalidRows, quote, require_pyarrow
 from gcwsnet.tables._schema import NUMBERS, Column, ColumnSelection, Schema
@@ -276,6 +277,8 @@ def _encode_categories(column: Column, source: TableColumn, schema: Schema, inva
     indices, texts = factor_of_column(column, source)
     if schema.missing == "error":
         invalid.add(np.flatnonzero(indices < 0), column.reference, MISSING_MESSAGE)
+    if column.words:
+        return _encode_words(column, indices, texts, schema)
     if column.kind == "hashed":
         hashed = [canonical_text(text) for text in texts] if column.by_value else texts
         places = hash_to_columns(column.key, hashed, schema.hash_columns)
@@ -286,6 +289,18 @@ def _encode_categories(column: Column, source: TableColumn, schema: Schema, inva
         invalid.categories.append((column.reference, texts, indices, (found < 0) & (indices >= 0)))
     rows = np.flatnonzero(found >= 0)
     return rows, found[rows], np.ones(len(rows))
+
+
+def _encode_words(column: Column, indices: NDArray[np.int64], texts: list[str], schema: Schema) -> Entries:
+    """Return a one for each word of each row, in the column of its hash."""
+    words = [words_of(text) for text in texts]
+    distinct = sorted(set().union(*words))
+    place_of = dict(zip(distinct, hash_to_columns(column.key, distinct, schema.hash_columns).tolist(), strict=True))
+    places = [np.unique([place_of[word] for word in one]).astype(np.int64) for one in words]
+    rows = np.flatnonzero(indices >= 0)
+    found = [places[index] for index in indices[rows].tolist()]
+    joined = np.concatenate([np.empty(0, np.int64), *found])
+    return np.repeat(rows, [len(one) for one in found]), joined, np.ones(len(joined))
 
 
 def _encode_index_lists(

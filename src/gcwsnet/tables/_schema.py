@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
 from gcwsnet._validation import MAX_COLUMNS, Matrix, check_choice, check_integer, require_names
-from gcwsnet.tables._columns import NUMBERS_WITH_COMMAS, TableColumn, are_values, form_of_text, kind_of_texts
+from gcwsnet.tables._columns import NUMBERS_WITH_COMMAS, TableColumn, are_values, form_of_text, is_prose, kind_of_texts
 from gcwsnet.tables._errors import ColumnReference, DataError
 
 NUMBERS = ("number", "boolean", "date", "duration", "ordered")
@@ -25,6 +25,9 @@ KINDS = (*NUMBERS, "onehot", "hashed", "vector", "sparse")
 
 HASH_COLUMNS = 1 << 14
 """The columns of X that hashed categories share, unless another number is given."""
+
+FIRST_ROWS = 1000
+"""The rows of a file or a frame that say whether a column of text has words."""
 
 LONGEST_LINE = 1 << 26
 
@@ -139,6 +142,8 @@ class Column:
         The name of the second column of a "sparse" column.
     by_value : bool
         Whether the categories of a "hashed" column are numbers or booleans, and are hashed as such: 1.0 as 1.
+    words : bool
+        Whether a "hashed" column has texts of several words, each of which is hashed.
     date_order : {"", "day first", "month first"}
         How texts such as 1/2/2024 are dates; those of ISO 8601 have no order.
     """
@@ -150,6 +155,7 @@ class Column:
     categories: tuple[str, ...] = ()
     values: str | None = None
     by_value: bool = False
+    words: bool = False
     date_order: str = ""
 
     @property
@@ -169,7 +175,8 @@ class Column:
     def summary(self) -> str:
         """What it holds, such as "number" or "3 categories"."""
         kind = {"onehot": f"{len(self.categories)} categories", "ordered": f"{len(self.categories)} ordered categories"}
-        return kind.get(self.kind, "many categories, hashed" if self.kind == "hashed" else self.kind)
+        kind["hashed"] = "text, words hashed" if self.words else "many categories, hashed"
+        return kind.get(self.kind, self.kind)
 
 
 @dataclass(frozen=True)
@@ -305,7 +312,7 @@ class Schema:
         """Return the schema as a dict that `json.dumps` takes."""
         described = json.loads(json.dumps(asdict(self)))
         for column in described["columns"]:
-            for name in ("by_value", "date_order"):  # which few columns have
+            for name in ("by_value", "words", "date_order"):  # which few columns have
                 if not column[name]:
                     del column[name]
         for name in OPTIONAL_ENTRIES:
@@ -349,12 +356,15 @@ class FileColumn(NamedTuple):
         The length of a vector.
     by_value : bool
         Whether its first texts are numbers or booleans, all written in one way.
+    words : bool
+        Whether its first texts are of several words each, and nearly all differ.
     """
 
     name: str | None
     kind: str
     width: int = 1
     by_value: bool = False
+    words: bool = False
 
     @classmethod
     def describe(cls, name: str, column: TableColumn) -> FileColumn:
@@ -364,8 +374,10 @@ class FileColumn(NamedTuple):
             return cls(name, column.kind, int(lengths[np.argmax(lengths > 0)]) if len(lengths) else 0)
         if column.kind != "text":
             return cls(name, column.kind)
-        texts = column.factor().texts
-        return cls(name, kind_of_texts(texts), by_value=are_values(set(map(form_of_text, texts[:1000]))))
+        indices, texts = column.factor()
+        first = [texts[index] for index in indices[:FIRST_ROWS].tolist() if index >= 0]
+        by_value = are_values(set(map(form_of_text, texts[:FIRST_ROWS])))
+        return cls(name, kind_of_texts(texts), by_value=by_value, words=is_prose(first))
 
 
 class ColumnNames:
@@ -443,7 +455,7 @@ def infer_schema(file_columns: Sequence[FileColumn], options: ReadOptions, path:
         n_features=0,
         missing=options.missing_rule,
         n_file_columns=len(file_columns),
-        hash_columns=(options.hash_columns or 0) if any(column.kind == "hashed" for column in columns) else 0,
+        hash_columns=(options.hash_columns or HASH_COLUMNS) if any(one.kind == "hashed" for one in columns) else 0,
         label=names.name_or_number(label),
         weight=names.name_or_number(weight),
         label_number=label,
@@ -457,7 +469,9 @@ def _infer_column(
     column: FileColumn, number: int, is_categorical: bool, options: ReadOptions, path: str | None
 ) -> Column:
     """Return a column of the schema, or raise a DataError if it cannot become numbers."""
-    name, kind, width, by_value = column
+    name, kind, width, by_value, words = column
+    if kind == "text" and words and not is_categorical:
+        return Column(name, number, "hashed", 0, words=True)
     if kind in ("text", "category") or is_categorical:
         if options.hash_columns is None:
             return Column(name, number, "onehot", 0)
