@@ -32,6 +32,7 @@ ESTIMATORS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:all rows have the label")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda _: BY_NATURE)  # type: ignore[untyped-decorator]
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -104,7 +104,7 @@ def test_a_fit_whose_last_step_is_not_finite_is_an_error(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Trainer, "start_run", spoiled)
     with pytest.raises(ValueError, match="not finite"):
-        model.fit(X[:4], Y[:4])
+        model.fit(X[:6], Y[:6])
     assert "trainer_" not in vars(model)
 
 

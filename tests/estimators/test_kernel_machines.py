@@ -28,6 +28,7 @@ BY_NATURE = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:all rows have the label")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [PGMMClassifier(random_state=0), PGMMRegressor(random_state=0), PGMMRegressor(p=2.0, scale="minmax", alpha=0.1)],
     expected_failed_checks=lambda _: BY_NATURE,

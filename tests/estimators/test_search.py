@@ -128,6 +128,7 @@ def test_a_stream_searches_once_in_its_first_2600_rows_and_has_no_temperature(th
     assert model.partial_fit(X[2600:], y[2600:]).coder_ is coder
 
 
+@pytest.mark.filterwarnings("ignore:all rows have the label")
 @pytest.mark.parametrize("n", [1, 2, 29, 30])
 def test_very_few_rows_can_be_learned(n: int) -> None:
     X = np.random.default_rng(0).normal(size=(n, 3))
@@ -138,6 +139,7 @@ def test_very_few_rows_can_be_learned(n: int) -> None:
     assert model.predict(X).shape == (n,)
 
 
+@pytest.mark.filterwarnings("ignore:the label 'yew' has one row")
 def test_classes_that_are_rare_may_be_missing_among_the_rows_that_choose(three_classes: Rows) -> None:
     X, y = three_classes
     labels = y.astype(object)

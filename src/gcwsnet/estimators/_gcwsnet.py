@@ -31,6 +31,7 @@ from gcwsnet.estimators._input import (
     shown_targets,
 )
 from gcwsnet.estimators._model_file import READ_WHEN_USED, save_model
+from gcwsnet.estimators._notes import warn_about
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import progress, show_selection
 from gcwsnet.estimators._stream import WARM_UP_ROWS, Beginning, WarmUp
@@ -151,6 +152,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             ]
             seed = draw_seed(self.random_state)
             targets = self._targets_of(shown_targets(self, y, rows))
+            warn_about(rows, targets, schema, stacklevel=3)
             all_rows = rows
             if self.early_stopping and not held_out:
                 rows, *held_out = self._split(rows, seed)

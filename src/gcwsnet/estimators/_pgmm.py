@@ -22,6 +22,7 @@ from gcwsnet.estimators._base import BaseTableModel, TableClassifier, TableRegre
 from gcwsnet.estimators._input import check_batch, class_weights, frozen, rows_to_learn, schema_of, shown_targets
 from gcwsnet.estimators._machine import Calibration, FittedMachine, Floats
 from gcwsnet.estimators._model_file import save_model
+from gcwsnet.estimators._notes import warn_about
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.net._targets import Labels, Numbers, Targets, check_labels
 from gcwsnet.search import Problem, columns_to_learn, fit_kernel_machine
@@ -92,6 +93,7 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         schema = schema_of(weighted.X, settings)
         given = check_batch(weighted, self, settings, schema, reset=True)
         targets = self._targets_of(shown_targets(self, y, given))
+        warn_about(given, targets, schema, stacklevel=4)
         seed, threads = draw_seed(self.random_state), n_threads(self.n_jobs)
         target = targets.encode(given.y)
         weight = np.ones(given.n_rows) if given.weight is None else given.weight

@@ -40,6 +40,7 @@ from gcwsnet.tables._columns import (
     kind_of_texts,
     labels_of_texts,
     parse_month_first,
+    unnamed_column,
 )
 from gcwsnet.tables._errors import DataError, InvalidRows, quote, require_pyarrow
 from gcwsnet.tables._schema import ColumnSelection, FileColumn, ReadOptions, Schema
@@ -197,6 +198,9 @@ def _parse_head(rows: list[list[str]], options: ReadOptions, path: str, sep: str
     names: Sequence[str | None] = [None] * len(rows[0])
     if has_names:
         names = _column_names(rows[0], path)
+        for place, field in enumerate(rows[0]):
+            if not field.strip():
+                logger.info("%s: %s", path, unnamed_column(names[place]))
         rows = rows[1:]
     columns = []
     missing = MISSING_TEXTS.union(options.na_values)

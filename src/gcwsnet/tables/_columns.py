@@ -273,6 +273,11 @@ def is_prose(texts: Sequence[str]) -> bool:
     return sorted(len(WORD.findall(text)) for text in texts)[len(texts) // 2] >= MIN_WORDS
 
 
+def unnamed_column(name: Any) -> str:
+    """Return what there is to say of a column that a file has without a name."""
+    return f"the column {name!r} has no name, as the row numbers that pandas writes; exclude it if it is that"
+
+
 def canonical_text(text: str) -> str:
     """Return one text for all ways to write a number or a boolean, and any other text as it is.
 
