@@ -20,6 +20,7 @@ PYTHON = {
     for name, parameter in inspect.signature(source).parameters.items()
 }
 OWN = {
+    "report",
     *("files", "model", "path", "a", "b", "out", "test", "task", "checkpoint_every"),
     *(
         "resume",

@@ -112,6 +112,7 @@ def test_a_browser_shows_it_on_a_desktop_and_on_a_phone(tmp_path: Path) -> None:
             assert seen["bars"][0] > 20
 
 
+@pytest.mark.filterwarnings("ignore:all rows have the label")
 @pytest.mark.parametrize("n_classes", [1, 3, 15])
 def test_any_number_of_classes_has_a_page(n_classes: int, tmp_path: Path) -> None:
     X = np.random.default_rng(0).normal(size=(300, 4))

@@ -17,7 +17,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from gcwsnet._atomic import written_beside
+from gcwsnet._atomic import write_file, written_beside
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 from gcwsnet.files._train import CHECKPOINT, TrainingObserver, TrainingResult
 from gcwsnet.net._history import Record
@@ -27,6 +27,7 @@ from gcwsnet.tables._errors import row_positions
 if TYPE_CHECKING:
     from gcwsnet.files._reader import Batches
     from gcwsnet.neighbors._file_rows import FileBatches
+    from gcwsnet.tables._batch import Batch
 
 
 def reporter(quiet: bool) -> Callable[[str], None]:
@@ -90,10 +91,14 @@ WIDTH = 11
 
 
 class TrainingDisplay(TrainingObserver):
-    """A display of a run, whose model goes to the folder `out`: a bar on a terminal, and lines on standard error."""
+    """A display of a run, whose model goes to the folder `out`: a bar on a terminal, and lines on standard error.
 
-    def __init__(self, out: Path, *, quiet: bool) -> None:
+    A `report` on the held-out rows is written to a file if one is given; `has_reported` says whether it was.
+    """
+
+    def __init__(self, out: Path, *, quiet: bool, report: Path | None = None, title: str = "") -> None:
         self.out, self.quiet = out, quiet
+        self._report, self._title, self.has_reported = report, title, False
         self._bar: Bar | None = None
         self._header: list[str] = []
         self._shows_records = False
@@ -115,12 +120,18 @@ class TrainingDisplay(TrainingObserver):
         self._say(f"learning from {n_rows:,} rows, for a score on the {n_held_out:,} held-out ones")
         self._bar = Bar(epochs * n_rows, quiet=self.quiet)
 
-    def scored(self, score: dict[str, Any]) -> None:
-        """Print the score, and remove the bar."""
+    def scored(self, score: dict[str, Any], estimator: BaseGCWSNet, rows: Batch) -> None:
+        """Print the score, remove the bar, and write the report."""
         if self._bar is not None:
             self._bar.stop()
         found = [f"{label} {format_number(score[name])}" for name, label in SCORES.items() if name in score]
         self._say(f"held out: {', '.join(found)}; now learning from all rows")
+        if self._report is not None:
+            from gcwsnet.estimators._report import report
+
+            page = report(estimator, rows.X, rows.y, title=self._title, score=score)
+            write_file(self._report, page.encode())
+            self.has_reported = True
 
     def start(self, estimator: BaseGCWSNet, n_rows: int | None, epochs: int) -> None:
         """Print what was chosen, and start the bar; records are shown from now on."""

@@ -330,7 +330,7 @@ OF_HASH = [
     *(one.name for one in fields(TableOptions) if one.name not in ("format", "header")),
 ]
 INPUTS = ("model", "index", "files", "test", "a", "b")
-OUTPUTS = ("out", "rejects", "kept", "onnx")
+OUTPUTS = ("out", "report", "rejects", "kept", "onnx")
 
 
 def refuse(context: typer.Context, names: Iterable[str], why: str) -> None:
@@ -345,7 +345,8 @@ def refuse_for_codes(context: typer.Context, files: list[str], tests: list[str] 
     """Raise an error for options that were given to `gcwsnet hash`, if the files are a folder of codes."""
     if any(is_codes_folder(Path(file)) for file in files):
         refuse(context, OF_HASH, "codes have it from gcwsnet hash. Leave it out, or hash again.")
-        refuse(context, ["holdout", "early_stopping"], "all rows were seen when the codes were made. Leave it out.")
+        of_holdout = ["holdout", "early_stopping", "report"]
+        refuse(context, of_holdout, "all rows were seen when the codes were made. Leave it out.")
         refuse(context, ["on_error", "rejects"], "codes have no rows that cannot be read. Leave it out.")
         if not tests:
             refuse(context, ["format", "header"], "codes are read, and no other files. Leave it out.")

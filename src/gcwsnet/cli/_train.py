@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -110,6 +111,12 @@ def train(
     checkpoint_every: Annotated[
         int, _run(min=0, metavar="ROWS", help="Save what --resume needs after this many rows; 0 is never.")
     ] = 0,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write a page of HTML: scores on the held-out rows, pictures, columns by importance."
+        ),
+    ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -121,7 +128,7 @@ def train(
     curves.json.
 
     For example:
-      gcwsnet train digits.csv --label digit --out digits-model
+      gcwsnet train digits.csv --label digit --out digits-model --report digits.html
       gcwsnet train train.svm --test test.svm --n-hashes 64 --hidden 64 --out model
       gcwsnet train clicks.csv --label clicked --hash-columns 65536 --out model
       cat train.svm | gcwsnet train - --n-features 64 --out model
@@ -136,9 +143,11 @@ def train(
     run.check()
     cluster.check()
     if cluster.engine == "dask":
-        options.refuse(context, ["holdout", "early_stopping"], "a cluster holds no rows out. Leave it out.")
+        options.refuse(context, ["holdout", "early_stopping", "report"], "a cluster holds no rows out. Leave it out.")
     else:
         options.refuse(context, ["shards", "sync_rows"], "one process learns row after row. Give --engine dask too.")
+    if holdout == 0 or "-" in files:
+        options.refuse(context, ["report"], "it is about held-out rows, and there are none. Leave it out.")
     params = vars(net) | {"n_jobs": n_jobs}
     if not is_codes(files):
         params |= hashing.params() | {"missing": rows.missing, "random_state": random_state}
@@ -155,7 +164,9 @@ def train(
         restart=run.restart,
     )
     quiet = quiet or as_json
-    with TrainingDisplay(out, quiet=quiet) as display:
+    title = f"{Path(files[0]).name}{f' and {len(files) - 1} more' * (len(files) > 1)}"
+    title += "" if rows.label is None else f": {rows.label}"
+    with TrainingDisplay(out, quiet=quiet, report=report, title=title) as display:
         if cluster.engine == "local":
             result = train_files(given, display)
         else:
@@ -167,4 +178,7 @@ def train(
             sharding = Sharding(**{name: value for name, value in pieces.items() if value is not None})
             with connected(scheduler=cluster.scheduler, workers=cluster.workers) as client:
                 result = train_files(given, display, TrainingCluster(client, reporter(quiet), sharding))
+    if report is not None and not display.has_reported:
+        why = "a resumed run has been scored before" if run.resume else "the rows are too few to hold some out"
+        print(f"gcwsnet: no report was written: {why}", file=sys.stderr)
     print_summary(summary(result, out), as_json=as_json)

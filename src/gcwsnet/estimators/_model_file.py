@@ -171,6 +171,11 @@ def _targets(targets: Description) -> Rules:
     return {"one_column": FLAG, "loss": choice(*LOSSES)}
 
 
+IMPORTANCE = Rule(
+    "be a name and two numbers",
+    lambda one: isinstance(one, list) and len(one) == 3 and isinstance(one[0], str) and all(map(is_number, one[1:])),
+)
+
 MODEL: Rules = {
     "estimator": choice(*NETS, *KERNEL_MACHINES),
     "params": {"*": ANYTHING},  # which the estimator checks
@@ -203,6 +208,7 @@ MODEL: Rules = {
         },
     },
     "machine?": {"targets": _targets, "selection": [CANDIDATE]},
+    "held_out?": {"rows": MANY, "rows_learned": MANY, "importances?": [IMPORTANCE], "*": or_null(NUMBER)},
     "*": ANYTHING,  # versions, and what a command notes about its run
 }
 FILE_CODER: Rules = {

@@ -22,6 +22,8 @@ from gcwsnet._paths import is_codes, require_separate
 from gcwsnet._threads import n_threads
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet, GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, read_model, save_model
+from gcwsnet.estimators._notes import notes_about
+from gcwsnet.estimators._report import importances_of
 from gcwsnet.files._codes import FileCoder, Manifest, check_codes, codes_digest, file_manifest, hashed_files
 from gcwsnet.files._learn import (
     NO_ROWS,
@@ -106,8 +108,8 @@ class TrainingObserver(Observer):
     def hold_out(self, n_rows: int, n_held_out: int, epochs: int) -> None:
         """Take note that a model learns from some rows, for a score on the held-out ones."""
 
-    def scored(self, score: dict[str, Any]) -> None:
-        """Take note of this score, before all rows are learned from."""
+    def scored(self, score: dict[str, Any], estimator: BaseGCWSNet, rows: Batch) -> None:
+        """Take note of a model's score, and of some of the checked rows that it was held out from."""
 
     def start(self, estimator: BaseGCWSNet, n_rows: int | None, epochs: int) -> None:
         """Take note that the model that is kept begins to learn, or goes on."""
@@ -280,8 +282,6 @@ def begun_on_files(options: TrainingOptions, observer: TrainingObserver) -> Job:
     if not batches.reusable:
         return _begun_on_stream(batches, options)
     survey = batches.survey()
-    if survey.labels is not None and len(survey.labels) == 1:
-        logger.info("all rows have the label %r, and the model will predict nothing else", survey.labels[0])
     rows = in_memory(batches, survey.n_weighted)
     score, n_epochs = score_held_out(rows, survey, options, observer)
     estimator = _begun(rows, survey, survey.n_weighted, options)
@@ -293,7 +293,12 @@ def begun_on_files(options: TrainingOptions, observer: TrainingObserver) -> Job:
 
 def _begun(rows: Batches, survey: Survey, n_rows: int, options: TrainingOptions) -> BaseGCWSNet:
     some = sample(rows, n_rows, options.seed)
-    return begun_estimator(some, rows.schema, survey, n_rows, options)[0]
+    estimator, targets = begun_estimator(some, rows.schema, survey, n_rows, options)
+    if n_rows == survey.n_weighted:
+        seen = some if some.n_rows == n_rows else some.rows(0, 0)  # a part does not tell what all rows have
+        for note in notes_about(seen.X, seen.y, targets, rows.schema):
+            logger.info(note)
+    return estimator
 
 
 def score_held_out(
@@ -326,7 +331,10 @@ def score_held_out(
         metrics.add(found)
     values = metrics.values()
     score = {name: values[name] for name in SCORES if name in values} | {"rows_learned": n_rows}
-    observer.scored(score)
+    some, targets = sample(held_out, survey.n_weighted - n_rows, options.seed), estimator.trainer_.targets
+    some = Batch(checked(estimator.coder_, some.X), known_labels(some.y, targets))
+    score["importances"] = [[*one] for one in importances_of(estimator._predictor(), some.X, targets.encode(some.y))]
+    observer.scored(score, estimator, some)
     return score, estimator.trainer_.best_epoch
 
 
