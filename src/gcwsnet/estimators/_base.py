@@ -17,7 +17,8 @@ from gcwsnet._atomic import write_file
 from gcwsnet._keys import SPLIT, random_order
 from gcwsnet._threads import reads
 from gcwsnet._validation import check_integer, require_names
-from gcwsnet.estimators._explain import explain, permutation_importance
+from gcwsnet.estimators._explain import explain
+from gcwsnet.estimators._importances import permutation_importance
 from gcwsnet.estimators._input import check_rows, check_targets, opened
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._report import MAX_ROWS, report

@@ -21,9 +21,9 @@ from gcwsnet._atomic import locked, remove_left_overs, write_file
 from gcwsnet._paths import is_codes, require_separate
 from gcwsnet._threads import n_threads
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet, GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet.estimators._importances import importances_of
 from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, read_model, save_model
 from gcwsnet.estimators._notes import notes_about
-from gcwsnet.estimators._report import importances_of
 from gcwsnet.files._codes import FileCoder, Manifest, check_codes, codes_digest, file_manifest, hashed_files
 from gcwsnet.files._learn import (
     NO_ROWS,
