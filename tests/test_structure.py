@@ -32,7 +32,7 @@ FLOW = [
     ("cli",),
     ("__main__",),
 ]
-BELOW_ALL = {"_atomic", "_core", "_keys", "_paths", "_sparse", "_threads", "_validation"}
+BELOW_ALL = {"_atomic", "_core", "_keys", "_locks", "_paths", "_sparse", "_threads", "_validation"}
 REPRODUCTION = Path(__file__).parent.parent / "reproduction"
 REPRODUCTION_PRIVATE = {"gcwsnet._atomic", "gcwsnet._validation", "gcwsnet.hashing._count_sketch"}
 

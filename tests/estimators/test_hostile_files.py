@@ -129,10 +129,14 @@ def of_shape(shape: Any, dtype: type[Any], value: Any) -> NDArray[Any]:
         ("net", {"preprocessing.incomplete": np.array([3])}, "incomplete must hold ascending columns below 3"),
         ("net", {"preprocessing.incomplete": np.array([-1])}, "incomplete must hold ascending columns below 3"),
         ("net", {"preprocessing.incomplete": np.array([1, 1])}, "incomplete must hold ascending columns below 3"),
-        ("net", {"preprocessing.divisor": np.array([1.0, 0.0, 1.0])}, "divisor must hold numbers above 0"),
+        ("net", {"preprocessing.scaling.divisor": np.array([1.0, 0.0, 1.0])}, "divisor must hold numbers above 0"),
         ("net", {"preprocessing.colour": of_shape(3, np.float32, 1)}, "'preprocessing.colour' does not belong"),
-        ("net", {"preprocessing.shift": of_shape(2, np.float64, 1)}, "preprocessing.shift must have the shape"),
-        ("net", {"preprocessing.kind": of_shape(3, np.uint8, 9)}, "preprocessing.kind must be below 4"),
+        (
+            "net",
+            {"preprocessing.scaling.shift": of_shape(2, np.float64, 1)},
+            "scaling.shift must have the shape",
+        ),
+        ("net", {"preprocessing.scaling.kind": of_shape(3, np.uint8, 9)}, "scaling.kind must be below 4"),
         (
             "net+",
             {"optimizer.second_moments.layers.0.weight": of_shape((2, 4), np.float32, 1)},
@@ -170,9 +174,17 @@ def of_shape(shape: Any, dtype: type[Any], value: Any) -> NDArray[Any]:
         ("frame", {"trainer.targets.one_column": True}, "targets.mean must have the shape (1)"),
         ("frame", {"targets.deviation": of_shape(2, np.float64, 0)}, "targets.deviation must hold"),
         ("frame", {"targets.mean": of_shape(3, np.float64, 1)}, "targets.deviation must have the shape (3)"),
-        ("local", {"preprocessing.knots": of_shape((3, 8), np.float64, 1)[:2]}, "knots must have the shape (3, any)"),
-        ("local", {"preprocessing.knots": of_shape((3, 1), np.float64, 1)}, "at least 2 finite, ascending"),
-        ("quantile", {"preprocessing.quantiles": -np.arange(9.0).reshape(3, 3)}, "at least 1 finite, ascending"),
+        (
+            "local",
+            {"preprocessing.scaling.knots": of_shape((3, 8), np.float64, 1)[:2]},
+            "must have the shape (3, any)",
+        ),
+        ("local", {"preprocessing.scaling.knots": of_shape((3, 1), np.float64, 1)}, "at least 2 finite, ascending"),
+        (
+            "quantile",
+            {"preprocessing.scaling.quantiles": -np.eye(3)},
+            "at least 1 finite, ascending",
+        ),
         ("labels", {"trainer.targets.n_labels": 2**31}, "net.layers.2.weight must have the shape (2147483648, 4)"),
         (
             "machine",

@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
 from gcwsnet.estimators import _importances
 from gcwsnet.estimators._importances import importances_of
-from gcwsnet.estimators._input import check_rows, opened
+from gcwsnet.estimators._input import as_frame, check_rows
 from tests.browser import found_by
 
 SMALL: dict[str, Any] = {"n_hashes": 16, "hidden": (4,), "epochs": 3, "search": "off", "random_state": 0}
@@ -171,4 +171,4 @@ def test_columns_that_are_hashed_together_have_one_importance() -> None:
 
 
 def _report_rows(model: Any, X: Any) -> Any:
-    return check_rows(opened(X), model, model.coder_.settings, model.schema_, reset=False)
+    return check_rows(as_frame(X), model, model.coder_.settings, model.schema_, reset=False)

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gcwsnet import GCWSHasher, _core, estimate_similarity, pgmm_kernel
-from gcwsnet._threads import lock_of
+from gcwsnet._locks import lock_of
 from gcwsnet.kernels._exact import pgmm_pairs
 from gcwsnet.neighbors import GCWSIndex
 from tests.conftest import using_instruction_set

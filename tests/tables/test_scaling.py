@@ -23,7 +23,7 @@ def test_auto_standardises_numbers_keeps_binary_columns_and_drops_constant_ones(
     scaling = fit_scaling(X, "numeric")
     expected = np.hstack([StandardScaler().fit_transform(NUMERIC), BINARY, np.zeros((200, 1))])
     np.testing.assert_allclose(scaling.transform(X), expected, rtol=1e-9, atol=1e-12)
-    assert scaling.kind.tolist() == ["numeric"] * 4 + ["binary"] * 3 + ["constant"]
+    assert scaling.kind.tolist() == [module.NUMERIC] * 4 + [module.BINARY] * 3 + [module.CONSTANT]
     assert "4 numeric standardised, 3 binary left as they are, 1 constant dropped" in repr(scaling)
 
 
@@ -57,7 +57,7 @@ def test_sparse_rows_are_divided_and_not_shifted(form: Any) -> None:
 def test_a_full_constant_sparse_column_is_dropped_and_an_empty_one_is_scaled_like_the_others() -> None:
     S = sparse.csr_array(np.array([[3.0, 0.0, 1.0], [3.0, 0.0, 0.0]]))
     scaling = fit_scaling(S, "numeric")
-    assert scaling.kind.tolist() == ["constant", "unseen", "binary"]
+    assert scaling.kind.tolist() == [module.CONSTANT, module.UNSEEN, module.BINARY]
     np.testing.assert_array_equal(scaling.transform(S).toarray(), [[0, 0, 1], [0, 0, 0]])
     wider = sparse.csr_array(np.array([[0.0, 2.0, 0.0, 4.0], [0.0, 0.0, 3.0, 4.0]]))
     scaling = fit_scaling(wider, "numeric")  # whose root mean squares are 2 and 3, by the root of 2

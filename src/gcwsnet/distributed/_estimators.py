@@ -24,9 +24,9 @@ from gcwsnet._validation import draw_seed
 from gcwsnet.distributed._cluster import ClusterRounds, cluster_errors
 from gcwsnet.distributed._rounds import RowNumbers, Sharding, row_order, train_in_rounds
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet, GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.estimators._input import AllWeightsZeroError, as_array, check_batch, opened, positive_rows, schema_of
+from gcwsnet.estimators._input import AllWeightsZeroError, as_array, as_frame, check_batch, positive_rows, schema_of
 from gcwsnet.estimators._progress import progress
-from gcwsnet.estimators._stream import Beginning
+from gcwsnet.estimators._stream import FitInputs
 from gcwsnet.files._learn import SAMPLE_BYTES, SAMPLE_ROWS, drawn_rows
 from gcwsnet.files._train import SHUFFLED_ROWS
 from gcwsnet.net._history import History, record_fractions
@@ -157,7 +157,6 @@ def encode_partition(estimator: BaseGCWSNet, targets: Targets, partition: Partit
     coder, rows = estimator.coder_, partition.rows
     if rows.n_rows == 0:
         return Batch(np.empty((0, coder.n_codes), dtype=np.uint8), np.empty(0), None)
-    rows = rows._replace(X=opened(rows.X))
     checked = check_batch(rows, estimator, coder.settings, coder.schema, reset=False)
     target = targets.encode(checked.y)
     return Batch(coder.codes(checked.X, n_jobs=1), target, estimator._row_weights(checked.weight, target, targets))
@@ -297,7 +296,7 @@ class DaskEstimator(BaseEstimator):
         coder_settings, training_settings = estimator._freeze_parameters()
         seed = draw_seed(estimator.random_state)
         sample = draw_sample(client, loaded, surveys, seed)
-        sample = sample._replace(X=opened(sample.X))
+        sample = sample._replace(X=as_frame(sample.X))
         schema = schema_of(sample.X, coder_settings)
         rows = check_batch(sample, estimator, coder_settings, schema, reset=True)
         targets = estimator._targets_of(self._labels_or_numbers(rows.y, surveys))
@@ -305,7 +304,7 @@ class DaskEstimator(BaseEstimator):
             labels, counts = all_labels(surveys)
             weights = counts.sum() / (len(labels) * np.maximum(counts, 1))
             estimator._fitted_params["class_weight"] = dict(zip(labels.tolist(), weights.tolist(), strict=True))
-        estimator._begin(rows, Beginning(targets, coder_settings, schema, seed), training_settings, n_rows)
+        estimator._begin(rows, FitInputs(targets, coder_settings, schema, seed), training_settings, n_rows)
 
     def _labels_or_numbers(self, y: Any, surveys: list[Survey]) -> Any:  # noqa: ARG002
         """Return the labels of all rows, or the numbers of a sample, which targets are learned from."""

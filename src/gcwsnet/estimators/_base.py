@@ -15,11 +15,11 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from gcwsnet._atomic import write_file
 from gcwsnet._keys import SPLIT, random_order
-from gcwsnet._threads import reads
+from gcwsnet._locks import reads
 from gcwsnet._validation import check_integer, require_names
 from gcwsnet.estimators._explain import explain
 from gcwsnet.estimators._importances import permutation_importance
-from gcwsnet.estimators._input import check_rows, check_targets, opened
+from gcwsnet.estimators._input import check_rows, check_targets
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._report import MAX_ROWS, report
 from gcwsnet.net._targets import LabelIndicators, Labels, Targets
@@ -146,7 +146,7 @@ class BaseTableModel(BaseEstimator):
         fitted: Any = self
         if not fitted.__sklearn_is_fitted__():
             check_is_fitted(self)
-        rows = check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False)
+        rows = check_rows(X, self, self.coder_.settings, self.coder_.schema, reset=False)
         return self._predictor().outputs_of_checked(rows)
 
     @reads
@@ -191,7 +191,7 @@ class BaseTableModel(BaseEstimator):
         check_integer("n_repeats", n_repeats, 1, 2**20)
         check_integer("max_rows", max_rows, 1, 2**31)
         coder = self.coder_
-        rows = check_rows(opened(X), self, coder.settings, coder.schema, reset=False)
+        rows = check_rows(X, self, coder.settings, coder.schema, reset=False)
         predictor = self._predictor()
         targets = predictor.targets
         target = targets.encode(check_targets(y, are_numbers=not isinstance(targets, Labels)))
@@ -215,7 +215,7 @@ class BaseTableModel(BaseEstimator):
         title : str, default="Report"
         """
         check_is_fitted(self)
-        rows = check_rows(opened(X), self, self.coder_.settings, self.coder_.schema, reset=False)
+        rows = check_rows(X, self, self.coder_.settings, self.coder_.schema, reset=False)
         target = check_targets(y, are_numbers=self._learns_numbers)
         check_consistent_length(rows, target)
         drawn = random_order(self.seed_, SPLIT, rows.shape[0])[:MAX_ROWS]

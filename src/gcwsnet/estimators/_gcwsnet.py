@@ -16,25 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from gcwsnet._threads import n_threads, reads, writes
+from gcwsnet._locks import reads, writes
+from gcwsnet._threads import n_threads
 from gcwsnet._validation import available_bytes, check_choice, check_integer, check_number, check_weights, draw_seed
 from gcwsnet.estimators._base import BaseTableModel, TableClassifier, TableRegressor
 from gcwsnet.estimators._input import (
     AllWeightsZeroError,
     check_batch,
     class_weights,
-    frozen,
-    opened,
+    immutable,
     rows_to_learn,
     schema_of,
     set_inputs,
-    shown_targets,
+    targets_to_learn,
 )
 from gcwsnet.estimators._model_file import READ_WHEN_USED, save_model
 from gcwsnet.estimators._notes import warn_about
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._progress import progress, show_selection
-from gcwsnet.estimators._stream import WARM_UP_ROWS, Beginning, WarmUp
+from gcwsnet.estimators._stream import WARM_UP_ROWS, FitInputs, WarmUp
 from gcwsnet.net._history import History, Record, record_fractions
 from gcwsnet.net._packed import WEIGHTS
 from gcwsnet.net._settings import TrainingParameters, TrainingSettings
@@ -91,7 +91,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
 
     trainer_: Trainer
     _stream: WarmUp | None = None
-    _grows: bool = True
+    _adds_classes: bool = True
 
     @abstractmethod
     def _targets_of(self, y: Any) -> Targets:
@@ -101,7 +101,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         """Return the targets of a stream, once it has shown more of y."""
         return targets
 
-    def _meet_targets(self, y: Any) -> NDArray[Any]:
+    def _encode_targets(self, y: Any) -> NDArray[Any]:
         """Return encoded targets. What the net cannot learn is an error, unless it can be changed so that it can."""
         return self.trainer_.targets.encode(y)
 
@@ -148,16 +148,16 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             schema = schema_of(given.X, coder_settings)
             rows = check_batch(given, self, coder_settings, schema, reset=True)
             held_out = [
-                check_batch(Batch(opened(X), y), self, coder_settings, schema, reset=False) for X, y in _pairs(eval_set)
+                check_batch(Batch(X, y), self, coder_settings, schema, reset=False) for X, y in _pairs(eval_set)
             ]
             seed = draw_seed(self.random_state)
-            targets = self._targets_of(shown_targets(self, y, rows))
+            targets = self._targets_of(targets_to_learn(self, y, rows))
             warn_about(rows, targets, schema, stacklevel=3)
             all_rows = rows
             if self.early_stopping and not held_out:
                 rows, *held_out = self._split(rows, seed)
-            self._stream, self._grows = None, True
-            self._begin(rows, Beginning(targets, coder_settings, schema, seed), training_settings, rows.n_rows)
+            self._stream, self._adds_classes = None, True
+            self._begin(rows, FitInputs(targets, coder_settings, schema, seed), training_settings, rows.n_rows)
             encoded = [Batch(self._codes(held.X), targets.encode(held.y)) for held in held_out]
             plan = replace(self._plan(rows.n_rows), fractions=record_fractions(self.records))
             self._run(plan, rows, held_out=encoded)
@@ -216,23 +216,23 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             target = None
             if fresh:
                 targets = self._targets_of(rows.y) if targets is None else targets
-                beginning = Beginning(targets, coder_settings, schema, draw_seed(self.random_state))
-                self._begin_stream(rows, beginning, self._warm_up_rows())
+                inputs = FitInputs(targets, coder_settings, schema, draw_seed(self.random_state))
+                self._begin_stream(rows, inputs, self._warm_up_rows())
             else:
                 target = self._take_in(rows)
             self._follow(rows, target)
         return self
 
-    def _begin_stream(self, rows: Batch, beginning: Beginning, warm_up_rows: int) -> None:
+    def _begin_stream(self, rows: Batch, inputs: FitInputs, warm_up_rows: int) -> None:
         """Learn from the first rows of a stream how rows become codes, and make a net that has learned nothing."""
         self._check_unused("early_stopping", why="nobody knows when the rows of a stream end")
-        beginning.targets.encode(rows.y)  # an error before anything changes
+        inputs.targets.encode(rows.y)  # an error before anything changes
         self._stream = WarmUp(warm_up_rows)
-        self._warm_up(rows, beginning._replace(settings=beginning.settings.for_rows(math.inf)))
+        self._warm_up(rows, inputs._replace(settings=inputs.settings.for_rows(math.inf)))
 
     def _take_in(self, rows: Batch) -> NDArray[Any] | None:
         """Take in what is new in further rows of a stream, and return their encoded targets where these are final."""
-        target = self._meet_targets(rows.y)
+        target = self._encode_targets(rows.y)
         if self._stream is not None and not self._stream.is_over:
             self._warm_up(rows)
             return None  # other rows may have changed how targets are encoded
@@ -240,7 +240,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             self._reactivate_columns(rows.X)
         return target
 
-    def _warm_up(self, rows: Batch, beginning: Beginning | None = None) -> None:
+    def _warm_up(self, rows: Batch, inputs: FitInputs | None = None) -> None:
         """Keep the first rows of a stream, and learn a preprocessing from all of them whenever they have doubled."""
         assert self._stream is not None  # noqa: S101
         n_fitted, stream = self._stream.n_fitted, self._stream.append(rows)
@@ -249,13 +249,13 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             return
         kept, searched = stream.joined(), stream.is_full and self._is_searched()
         self._stream = stream.fitted(kept)
-        coder, selection = self._fit_stream_coder(kept, beginning, searched=searched)
-        if searched or beginning is not None:
+        coder, selection = self._fit_stream_coder(kept, inputs, searched=searched)
+        if searched or inputs is not None:
             self.selection_ = selection
             show_selection(self.verbose, selection)
-        if beginning is not None:
+        if inputs is not None:
             self.coder_ = coder
-            self.trainer_ = self._new_trainer(self._training_settings().for_rows(math.inf), beginning.targets)
+            self.trainer_ = self._new_trainer(self._training_settings().for_rows(math.inf), inputs.targets)
             return
         changed, self.coder_ = not self.coder_.is_alike(coder), coder
         self._note("preprocessing", scale=coder.scale, p=coder.p, chosen_again=changed)
@@ -268,18 +268,18 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             trainer.relearn(self._encoded(kept.rows(0, n_before), threads), n_jobs=threads)
 
     def _fit_stream_coder(
-        self, rows: Batch, beginning: Beginning | None, *, searched: bool
+        self, rows: Batch, inputs: FitInputs | None, *, searched: bool
     ) -> tuple[Coder, list[Candidate]]:
         """Return the coder of the first rows of a stream: by a search, or with what was chosen so far."""
         chosen: dict[str, Any] = {}
-        if beginning is None:
+        if inputs is None:
             coder, recipe = self.coder_, self.coder_.preprocessing.recipe
-            beginning = Beginning(self.trainer_.targets, coder.settings, coder.schema, coder.seed)
+            inputs = FitInputs(self.trainer_.targets, coder.settings, coder.schema, coder.seed)
             chosen = {"scale": recipe.scale, "relevance": recipe.relevance, "p": coder.p}
-        settings = beginning.settings
+        settings = inputs.settings
         if not searched:
-            beginning = beginning._replace(settings=replace(settings, search="off", **chosen))
-        made, selection = self._fit_coder(rows, beginning, self._training_settings().for_rows(math.inf))
+            inputs = inputs._replace(settings=replace(settings, search="off", **chosen))
+        made, selection = self._fit_coder(rows, inputs, self._training_settings().for_rows(math.inf))
         preprocessing = keep_constants(made.preprocessing, rows.X)
         return replace(made, settings=settings, preprocessing=preprocessing), selection
 
@@ -330,21 +330,21 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         return rows.take(learned), rows.take(held_out)
 
     def _begin(
-        self, rows: Batch, beginning: Beginning, settings: TrainingSettings, n_rows: int, *, with_net: bool = True
+        self, rows: Batch, inputs: FitInputs, settings: TrainingSettings, n_rows: int, *, with_net: bool = True
     ) -> None:
         """Learn how rows become codes, and make a net that has learned nothing.
 
         The rows may be a sample of the `n_rows` that will be learned. The search for a preprocessing finds the number
         of epochs, too, unless early stopping does.
         """
-        thorough = beginning.settings.search == "thorough"
-        beginning = beginning._replace(settings=beginning.settings.for_rows(n_rows))
-        settings = settings.for_rows(n_rows, beginning.targets.n_outputs)
+        thorough = inputs.settings.search == "thorough"
+        inputs = inputs._replace(settings=inputs.settings.for_rows(n_rows))
+        settings = settings.for_rows(n_rows, inputs.targets.n_outputs)
         epochs = () if self.early_stopping else settings.epochs_to_compare(n_rows, thorough=thorough)
-        self.coder_, self.selection_ = self._fit_coder(rows, beginning, settings, epochs)
+        self.coder_, self.selection_ = self._fit_coder(rows, inputs, settings, epochs)
         show_selection(self.verbose, self.selection_)
         if with_net:
-            self.trainer_ = self._new_trainer(settings, beginning.targets)
+            self.trainer_ = self._new_trainer(settings, inputs.targets)
 
     def _begin_with_sample(
         self, rows: Batch, targets: Targets, schema: Schema, n_rows: int | None, *, with_net: bool = True
@@ -356,11 +356,11 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         coder_settings, settings = self._freeze_parameters()
         coder_settings.check_finite(rows.X)
         self._set_inputs(schema, rows.X.shape[1])
-        beginning = Beginning(targets, coder_settings, schema, draw_seed(self.random_state))
+        inputs = FitInputs(targets, coder_settings, schema, draw_seed(self.random_state))
         if n_rows is None:
-            self._begin_stream(rows, beginning, min(self._warm_up_rows(), rows.n_rows))
+            self._begin_stream(rows, inputs, min(self._warm_up_rows(), rows.n_rows))
         else:
-            self._begin(rows, beginning, settings, n_rows, with_net=with_net)
+            self._begin(rows, inputs, settings, n_rows, with_net=with_net)
 
     def _begin_with_coder(self, coder: Coder, targets: Targets, selection: list[Candidate], n_rows: int) -> None:
         """Begin to learn `n_rows` rows whose codes there are."""
@@ -379,12 +379,12 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
     def _fit_coder(
         self,
         rows: Batch,
-        beginning: Beginning,
+        inputs: FitInputs,
         training: TrainingSettings,
         epochs: Sequence[int] = (),
     ) -> tuple[Coder, list[Candidate]]:
         """Return the coder that suits rows and a net with these settings, and what was compared for it."""
-        targets, settings, schema, seed = beginning
+        targets, settings, schema, seed = inputs
         target = targets.encode(rows.y)
         weight = self._row_weights(rows.weight, target, targets)
         score = NetScore(targets, target, weight, training, epochs, seed, n_threads(self.n_jobs))
@@ -438,7 +438,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
     def _freeze_parameters(self) -> tuple[CoderSettings, TrainingSettings]:
         """Check the parameters and keep them for the model that is fitted next; return what coder and trainer need."""
         settings = self._check_parameters()
-        params = {name: frozen(value) for name, value in self.get_params(deep=False).items()}
+        params = {name: immutable(value) for name, value in self.get_params(deep=False).items()}
         params["hidden"] = _layers(self.hidden)
         params = {name: params[name] for name in params if name not in READ_WHEN_USED} | {"device": str(self.device)}
         self._fitted_params = params
@@ -451,8 +451,8 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
                 f"scale must be the name of a preprocessing or None, got the transformer {self.scale!r}; put it before "
                 f"the model: make_pipeline({type(self.scale).__name__}(...), {type(self).__name__}(scale=None))"
             )
-        coder = CoderSettings(**{name: frozen(getattr(self, name)) for name in CoderSettings.__dataclass_fields__})
-        given = {name: frozen(getattr(self, name)) for name in TrainingSettings.__dataclass_fields__}
+        coder = CoderSettings(**{name: immutable(getattr(self, name)) for name in CoderSettings.__dataclass_fields__})
+        given = {name: immutable(getattr(self, name)) for name in TrainingSettings.__dataclass_fields__}
         trainer = TrainingSettings(**given | {"hidden": _layers(self.hidden)})
         coder.check()
         trainer.check()
@@ -522,7 +522,8 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         save_model(self, Path(path), weights=weights, training_state=training_state, timings=timings)
 
     def _predictor(self) -> Predictor:
-        return Predictor(self.coder_, self.trainer_.net, n_jobs=self.n_jobs)
+        net = self.trainer_.net
+        return Predictor(self.coder_, net.packed or net, n_jobs=self.n_jobs)
 
     def _explained(self) -> list[str]:
         codes, trainer = self.coder_.settings, self.trainer_
@@ -571,7 +572,7 @@ def _layers(hidden: Any) -> Any:
     """Return the units of the hidden layers as a tuple; one number is one layer."""
     if isinstance(hidden, numbers.Integral) and not isinstance(hidden, bool):
         return (int(hidden),)
-    return frozen(hidden)
+    return immutable(hidden)
 
 
 def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:
@@ -793,15 +794,15 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         if not fitted:
             targets = None if classes is None else Labels(classes)
             targets = LabelIndicators(np.arange(y.shape[1])) if is_indicator_matrix(y) else targets
-            self._grows = classes is None
+            self._adds_classes = classes is None
         return self._partial_fit(X, y, targets, sample_weight)
 
-    def _meet_targets(self, y: Any) -> NDArray[Any]:
+    def _encode_targets(self, y: Any) -> NDArray[Any]:
         targets = self.trainer_.targets
         try:
             return targets.encode(y)
         except UnknownLabelError:
-            if not self._grows or type(targets) is not Labels:
+            if not self._adds_classes or type(targets) is not Labels:
                 raise
             labels = np.unique(check_labels(y))
             if (labels.dtype.kind == "U") != (targets.classes.dtype.kind == "U"):
@@ -827,7 +828,7 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
             raise ValueError(
                 "class_weight is for one label in each row, and y has a column for each label; leave it out"
             )
-        if self._stream is not None and self._grows:  # a class that has a weight may come later
+        if self._stream is not None and self._adds_classes:  # a class that has a weight may come later
             class_weight = {label: class_weight.get(label, 1.0) for label in targets.classes.tolist()}
         of_row = class_weights(class_weight, target, targets.classes)[target]
         return check_weights(of_row if weight is None else weight * of_row, "sample_weight times class_weight")

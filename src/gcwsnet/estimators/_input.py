@@ -21,20 +21,20 @@ from gcwsnet.tables._schema import Schema
 MAX_NAMES_SHOWN = 5
 
 
-def frozen(value: Any) -> Any:
+def immutable(value: Any) -> Any:
     """Return a parameter in values of Python that the caller cannot change."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):
-        return {frozen(key): frozen(one) for key, one in value.items()}
+        return {immutable(key): immutable(one) for key, one in value.items()}
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
-        return tuple(frozen(one) for one in value)
+        return tuple(immutable(one) for one in value)
     return value
 
 
-def opened(X: Any) -> Any:
+def as_frame(X: Any) -> Any:
     """Return a frame with its columns, and anything else as it is."""
-    return open_frame(X) if is_frame(X) else X
+    return open_frame(X) if not isinstance(X, np.ndarray | Frame) and is_frame(X) else X
 
 
 class AllWeightsZeroError(ValueError):
@@ -48,11 +48,11 @@ class AllWeightsZeroError(ValueError):
 
 
 def rows_to_learn(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Batch:
-    """Return what users gave without the rows of weight 0, with X opened if it is a frame."""
+    """Return what users gave without the rows of weight 0."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
     rows = positive_rows(X, y, sample_weight, estimator._fitted_params.get("class_weight"))
-    return rows._replace(X=opened(rows.X))
+    return rows._replace(X=as_frame(rows.X))
 
 
 def positive_rows(X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> Batch:
@@ -123,7 +123,7 @@ def as_array(name: str, y: Any) -> NDArray[Any]:
 
 
 def schema_of(X: Any, settings: CoderSettings) -> Schema | None:
-    """Return the schema of a frame that was opened; None for arrays and CSR."""
+    """Return the schema of a frame; None for arrays and CSR."""
     if not isinstance(X, Frame):
         return None
     return learn_schema(X, "error" if settings.missing == "error" else "nan")
@@ -145,6 +145,7 @@ def check_rows(X: Any, estimator: Any, settings: CoderSettings, schema: Schema |
 
     The number of columns and their names are set (`reset`) in the estimator, or compared.
     """
+    X = as_frame(X)
     if schema is not None and schema.columns:
         if isinstance(X, Frame):
             encoded = encode_frame(X, schema)
@@ -196,7 +197,7 @@ def class_weights(class_weight: Any, target: NDArray[Any], classes: NDArray[Any]
     raise ValueError(f"class_weight must be a dict, 'balanced' or None, got class_weight={class_weight!r}")
 
 
-def shown_targets(estimator: Any, y: Any, rows: Batch) -> Any:
+def targets_to_learn(estimator: Any, y: Any, rows: Batch) -> Any:
     """Return what targets are learned from: the labels of all rows, as in scikit-learn, or the numbers of `rows`."""
     if estimator._learns_numbers:
         return rows.y

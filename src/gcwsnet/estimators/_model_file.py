@@ -55,7 +55,7 @@ from gcwsnet.net._trainer import METRICS_OF_A_RUN, Trainer
 from gcwsnet.search import Candidate, selected_training, selection_state
 from gcwsnet.tables._coder import MISSING_WHEN_READ, SEARCHES, Coder
 from gcwsnet.tables._columns import DATE_ORDERS
-from gcwsnet.tables._scaling import KINDS, KINDS_OF_COLUMNS, NUMERIC
+from gcwsnet.tables._scaling import KINDS, KINDS_OF_COLUMNS, NUMERIC, SCALINGS, TermScaling, WiderScaling
 from gcwsnet.tables._schema import KINDS as KINDS_OF_TABLES
 from gcwsnet.tables._schema import NUMBERS
 
@@ -374,42 +374,44 @@ def _arrays_of_preprocessing(arrays: Arrays, part: Description, prefix: str) -> 
         f"hold ascending columns below {n}",
         lambda one: (one >= 0).all() and (one < n).all() and (one[1:] > one[:-1]).all(),
     )
+    yield f"{prefix}incomplete", Array(whole, (None,), columns)
     if f"{prefix}weight" in arrays:
         yield f"{prefix}weight", Array(floats, (n,), NOT_NEGATIVE)
-    if f"{prefix}incomplete" in arrays:
-        yield f"{prefix}incomplete", Array(whole, (None,), columns)
-    if scale is None or not n:
+    if scale is None:
         return
-    if scale in ("idf", "unit", "tfidf"):
-        yield f"{prefix}term_weight", Array(floats, (n,), NOT_NEGATIVE)
+    own = f"{prefix}scaling."
+    if SCALINGS[scale] is TermScaling:
+        yield f"{own}weight", Array(floats, (n,), NOT_NEGATIVE)
         return
+    standardised = f"{own}standardised." if issubclass(SCALINGS[scale], WiderScaling) else own
     kinds = len(KINDS_OF_COLUMNS)
-    yield f"{prefix}kind", Array(("uint8",), (n,), Rule(f"be below {kinds}", lambda one: (one < kinds).all()))
+    yield f"{standardised}kind", Array(("uint8",), (n,), Rule(f"be below {kinds}", lambda one: (one < kinds).all()))
     if scale != "quantile":
-        yield f"{prefix}shift", Array(floats, (n,))
-        yield f"{prefix}divisor", Array(floats, (n,), Rule("hold numbers above 0, or infinity", POSITIVE.fits), False)
-    if scale == "codes" and any(f"{prefix}{name}" in arrays for name in ("codes", "code_counts", "code_values")):
-        yield f"{prefix}codes", Array(whole, (None,), columns)
-        yield f"{prefix}code_values", Array(floats, (None,))
-        n_codes, n_values = len(arrays[f"{prefix}codes"]), len(arrays[f"{prefix}code_values"])
+        above = Rule("hold numbers above 0, or infinity", POSITIVE.fits)
+        yield f"{standardised}shift", Array(floats, (n,))
+        yield f"{standardised}divisor", Array(floats, (n,), above, False)
+    if scale == "codes":
+        yield f"{own}columns", Array(whole, (None,), columns)
+        yield f"{own}values", Array(floats, (None,))
+        n_columns, n_values = len(arrays[f"{own}columns"]), len(arrays[f"{own}values"])
         sound = Rule(
             f"hold numbers above 0 that add up to {n_values}",
             lambda one: (one >= 1).all() and (one <= n_values).all() and one.sum() == n_values,
         )
-        yield f"{prefix}code_counts", Array(whole, (n_codes,), sound)
-    n_numeric = int(np.count_nonzero(arrays[f"{prefix}kind"] == KINDS_OF_COLUMNS.index(NUMERIC)))
-    if scale in ("local", "quantile") and n_numeric:
+        yield f"{own}counts", Array(whole, (n_columns,), sound)
+    n_numeric = int(np.count_nonzero(arrays[f"{standardised}kind"] == NUMERIC))
+    if scale in ("local", "quantile"):
         name, least = ("knots", 2) if scale == "local" else ("quantiles", 1)
         ascending = Rule(
             f"hold at least {least} finite, ascending numbers for each numeric column",
             lambda one: one.shape[1] >= least and not np.isinf(one).any() and not (one[:, 1:] < one[:, :-1]).any(),
         )
-        yield f"{prefix}{name}", Array(floats, (n_numeric, None), ascending, False)
+        yield f"{own}{name}", Array(floats, (n_numeric, None), ascending, False)
 
 
 def _n_made(arrays: Arrays, coder: Description) -> int:
     """Return the columns of preprocessed rows: those of the rows, of indicators, of hat functions and of values."""
-    added = [array.size for name, array in arrays.items() if name.endswith((".incomplete", ".knots", ".code_values"))]
+    added = [array.size for name, array in arrays.items() if name.endswith((".incomplete", ".knots", ".values"))]
     return int(coder["n_features"]) + sum(added)
 
 
@@ -601,7 +603,7 @@ def save_model(
         kept = {"weights": weights, "training_state": training_state}
         learned, description["trainer"] = given.trainer_.state(**kept, timings=timings)
         if training_state:
-            description["stream"] = {"grows": given._grows}
+            description["stream"] = {"grows": given._adds_classes}
     arrays, description = arrays | learned, description | (more or {})
     check_model(arrays, json.loads(json.dumps(description, allow_nan=False)))
     write_file(path, arrays, description, outdated=outdated)
@@ -709,6 +711,6 @@ def estimator_of(path: Path, arrays: Arrays, description: Description, *, device
         return estimator
     trainer = Trainer.from_state(arrays, description["trainer"], device=str(estimator.device))
     estimator.trainer_ = trainer
-    estimator._grows = description.get("stream", {}).get("grows", True)
+    estimator._adds_classes = description.get("stream", {}).get("grows", True)
     estimator._stream = None if trainer.following is None else WarmUp()
     return estimator

@@ -16,10 +16,11 @@ from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._keys import SELECTION_ROWS, random_order
-from gcwsnet._threads import n_threads, one_blas_thread, reads, writes
+from gcwsnet._locks import reads, writes
+from gcwsnet._threads import n_threads, one_blas_thread
 from gcwsnet._validation import as_floats, check_number, check_weights, draw_seed, without_nan
 from gcwsnet.estimators._base import BaseTableModel, TableClassifier, TableRegressor
-from gcwsnet.estimators._input import check_batch, class_weights, frozen, rows_to_learn, schema_of, shown_targets
+from gcwsnet.estimators._input import check_batch, class_weights, immutable, rows_to_learn, schema_of, targets_to_learn
 from gcwsnet.estimators._machine import Calibration, FittedMachine, Floats
 from gcwsnet.estimators._model_file import save_model
 from gcwsnet.estimators._notes import warn_about
@@ -92,7 +93,7 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         weighted = rows_to_learn(self, X, y, sample_weight)
         schema = schema_of(weighted.X, settings)
         given = check_batch(weighted, self, settings, schema, reset=True)
-        targets = self._targets_of(shown_targets(self, y, given))
+        targets = self._targets_of(targets_to_learn(self, y, given))
         warn_about(given, targets, schema, stacklevel=4)
         seed, threads = draw_seed(self.random_state), n_threads(self.n_jobs)
         target = targets.encode(given.y)
@@ -118,12 +119,12 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
     def _freeze_parameters(self) -> CoderSettings:
         """Check the parameters and keep them for the model that is fitted next; return the settings of its coder."""
         names = ("p", "scale", "relevance", "missing")
-        settings = CoderSettings(**{name: frozen(getattr(self, name)) for name in names})
+        settings = CoderSettings(**{name: immutable(getattr(self, name)) for name in names})
         settings.check()
         if self.alpha != "auto":
             check_number("alpha", self.alpha, 1e-6, 1e9)
         params = self.get_params(deep=False)
-        self._fitted_params = {name: frozen(value) for name, value in params.items() if name != "n_jobs"}
+        self._fitted_params = {name: immutable(value) for name, value in params.items() if name != "n_jobs"}
         return settings
 
     def _predictor(self) -> Predictor:

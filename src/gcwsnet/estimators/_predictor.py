@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import Matrix, as_floats, without_nan
-from gcwsnet.estimators._input import check_rows, opened, set_inputs
+from gcwsnet.estimators._input import check_rows, set_inputs
 from gcwsnet.estimators._machine import FittedMachine
 from gcwsnet.estimators._model_file import read_model
 from gcwsnet.estimators._tensor_file import Arrays, Description
@@ -126,7 +126,7 @@ class Predictor:
 
     def outputs(self, X: Any) -> NDArray[Any]:
         """Return the outputs of the model, of shape (n, n_outputs): float32 of a net, float64 of a kernel machine."""
-        rows = check_rows(opened(X), self, self.coder.settings, self.coder.schema, reset=False)
+        rows = check_rows(X, self, self.coder.settings, self.coder.schema, reset=False)
         return self.outputs_of_checked(rows)
 
     def outputs_of_checked(self, X: Matrix) -> NDArray[Any]:

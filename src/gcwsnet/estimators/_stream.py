@@ -16,7 +16,7 @@ from gcwsnet.tables._schema import Schema
 WARM_UP_ROWS = 2600
 
 
-class Beginning(NamedTuple):
+class FitInputs(NamedTuple):
     """What a fit begins with, before there is a coder."""
 
     targets: Targets

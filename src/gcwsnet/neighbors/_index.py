@@ -17,7 +17,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gcwsnet._threads import n_threads, reads, writes
+from gcwsnet._locks import reads, writes
+from gcwsnet._threads import n_threads
 from gcwsnet._validation import as_floats, check_choice, check_finite, check_integer, check_matrix, check_number
 from gcwsnet.hashing._hasher import Codes, Hasher, check_comparable
 from gcwsnet.neighbors._files import read_store, write_store

@@ -45,7 +45,7 @@ def _keep(preprocessing: Preprocessing, X: Matrix) -> Preprocessing:
         weight[columns] = np.delete(weight, columns).mean() if len(columns) < len(weight) else 1.0
     made: Any
     if isinstance(scaling, QuantileScaling):
-        kind = np.where(scaling.kind == CONSTANT, NUMERIC, scaling.kind)
+        kind = np.where(scaling.kind == CONSTANT, NUMERIC, scaling.kind).astype(np.uint8)
         quantiles = np.empty((np.count_nonzero(kind == NUMERIC), scaling.quantiles.shape[1]))
         is_new = np.isin(np.flatnonzero(kind == NUMERIC), columns)
         quantiles[is_new], quantiles[~is_new] = value[:, None], scaling.quantiles

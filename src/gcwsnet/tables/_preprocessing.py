@@ -13,12 +13,13 @@ from gcwsnet._validation import Matrix, as_floats, require_columns, rounded
 from gcwsnet.tables._relevance import column_weights, explained, explained_by_values, with_least
 from gcwsnet.tables._scaling import (
     FOR_DENSE_ROWS,
-    SCALINGS,
     LevelScaling,
     Scaling,
     WiderScaling,
+    arrays_of,
     categorical_columns,
     fit_scaling,
+    scaling_of,
 )
 
 Arrays = dict[str, NDArray[Any]]
@@ -86,24 +87,19 @@ class Preprocessing:
 
     def state(self, prefix: str = "preprocessing.") -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays, whose names start with `prefix`, and as what JSON can hold."""
-        arrays: Arrays = {} if self.scaling is None else self.scaling.state()
-        arrays["incomplete"] = self.incomplete
+        arrays = {} if self.scaling is None else arrays_of(self.scaling, f"{prefix}scaling.")
+        arrays[f"{prefix}incomplete"] = self.incomplete
         if self.weight is not None:
-            arrays["weight"] = self.weight
-        named = {f"{prefix}{name}": array for name, array in arrays.items() if len(array)}
-        return named, {**vars(self.recipe), "n_features": self.n_features}
+            arrays[f"{prefix}weight"] = self.weight
+        return arrays, {**vars(self.recipe), "n_features": self.n_features}
 
     @classmethod
     def from_state(cls, arrays: Arrays, description: dict[str, Any], prefix: str = "preprocessing.") -> Preprocessing:
         """Return the preprocessing whose state this is."""
-        own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-        settings = {name: description[name] for name in Recipe.__dataclass_fields__}
-        n_features = description["n_features"]
-        incomplete = own.pop("incomplete", np.empty(0, dtype=np.int64))
-        weight = own.pop("weight", None)
-        scale = settings["scale"]
-        scaling = None if scale is None else SCALINGS[scale].from_state(scale, own)
-        return cls(Recipe(**settings), n_features, scaling, weight, incomplete)
+        recipe = Recipe(**{name: description[name] for name in Recipe.__dataclass_fields__})
+        scaling = None if recipe.scale is None else scaling_of(arrays, recipe.scale, f"{prefix}scaling.")
+        weight, incomplete = arrays.get(f"{prefix}weight"), arrays[f"{prefix}incomplete"]
+        return cls(recipe, description["n_features"], scaling, weight, incomplete)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,8 @@ from gcwsnet._validation import (
 )
 from gcwsnet.tables._relevance import BINS, explained_by_values
 
-NUMERIC, BINARY, CONSTANT, UNSEEN = KINDS_OF_COLUMNS = "numeric", "binary", "constant", "unseen"
+NUMERIC, BINARY, CONSTANT, UNSEEN = range(4)
+KINDS_OF_COLUMNS = ("numeric", "binary", "constant", "unseen")
 MAX_FITTED_ROWS = 10_000
 """Quantiles and knots are learned from at most so many rows, at equal distances."""
 
@@ -39,15 +40,15 @@ class ColumnScaling:
     ----------
     scale : {"numeric", "standard", "minmax"}
         The rule that it was learned by.
-    kind : array of str, shape (D,)
-        What was seen in each column: "binary" (only 0 and 1), "constant" or "numeric"; "unseen" are sparse columns
-        without an entry.
+    kind : array of uint8, shape (D,)
+        What was seen in each column: 1, binary (only 0 and 1), 2, constant, or 0, numeric; 3 are sparse columns without
+        an entry.
     shift, divisor : arrays of float64, shape (D,)
         An infinite divisor drops the column: zero entries are not hashed. The shift of sparse rows is 0.
     """
 
     scale: str
-    kind: NDArray[np.str_]
+    kind: NDArray[np.uint8]
     shift: Floats
     divisor: Floats
 
@@ -79,7 +80,7 @@ class ColumnScaling:
                 of_others = min(float(np.median(seen)), LARGEST[np.dtype(np.float64)]) if len(seen) else 1.0
             divisor = np.where(unseen, of_others, divisor)
         dropped = constant | (divisor == 0)
-        return cls(scale, kind, np.where(dropped, 0.0, shift), np.where(dropped, np.inf, divisor))
+        return cls(scale, kind.astype(np.uint8), np.where(dropped, 0.0, shift), np.where(dropped, np.inf, divisor))
 
     def transform(self, X: Matrix) -> Matrix:
         """Return X scaled, dense or CSR as it came, float32 if it was; no number becomes infinite."""
@@ -116,16 +117,6 @@ class ColumnScaling:
             rows /= self.divisor
         return rounded(rows, X.dtype)
 
-    def state(self) -> Arrays:
-        """Return the arrays that are kept of it beside the name of the scale."""
-        return {"kind": _numbers_of_kinds(self.kind), "shift": self.shift, "divisor": self.divisor}
-
-    @classmethod
-    def from_state(cls, scale: str, arrays: Arrays) -> ColumnScaling:
-        """Return the scaling whose state this is; arrays of no columns are left out of it."""
-        none = np.empty(0)
-        return cls(scale, _kinds_of_numbers(arrays), arrays.get("shift", none), arrays.get("divisor", none))
-
     def __repr__(self) -> str:
         how = "put into [0, 1]" if self.scale == "minmax" else "standardised"
         of_binary = "standardised" if self.scale == "standard" else "left as they are"
@@ -139,13 +130,13 @@ class QuantileScaling:
 
     Attributes
     ----------
-    kind : array of str, shape (D,)
-        "binary" columns stay as they are, "constant" ones are dropped, "numeric" ones are transformed.
+    kind : array of uint8, shape (D,)
+        As of `ColumnScaling`: binary columns stay as they are, constant ones are dropped, numeric ones are transformed.
     quantiles : array of float64, shape (numeric columns, number of quantiles)
         Of each numeric column, ascending, at equal steps of the probability; at most 256.
     """
 
-    kind: NDArray[np.str_]
+    kind: NDArray[np.uint8]
     quantiles: Floats
     scale: str = "quantile"
 
@@ -159,7 +150,7 @@ class QuantileScaling:
         there = np.count_nonzero(~np.isnan(by_column), axis=1)
         n = min(256, len(some))
         places = ((np.arange(n) + 0.5) / n * there[:, None]).astype(np.int64)
-        return cls(kind, np.take_along_axis(by_column, places, axis=1).astype(np.float64), scale)
+        return cls(kind.astype(np.uint8), np.take_along_axis(by_column, places, axis=1).astype(np.float64), scale)
 
     def transform(self, X: Matrix) -> Matrix:
         """Return X with numeric columns made normal, float32 if it was.
@@ -178,15 +169,6 @@ class QuantileScaling:
             lower = -np.interp(-numbers, -quantiles[::-1], -normal[::-1])
             out[:, column] = (upper + lower) / 2
         return out
-
-    def state(self) -> Arrays:
-        """Return the arrays that are kept of it."""
-        return {"kind": _numbers_of_kinds(self.kind), "quantiles": self.quantiles}
-
-    @classmethod
-    def from_state(cls, scale: str, arrays: Arrays) -> QuantileScaling:
-        """Return the scaling whose state this is."""
-        return cls(_kinds_of_numbers(arrays), arrays.get("quantiles", np.empty((0, 1))), scale)
 
     def __repr__(self) -> str:
         fate = {NUMERIC: "made normal", BINARY: "left as they are", CONSTANT: "dropped"}
@@ -213,7 +195,7 @@ class WiderScaling:
     standardised: ColumnScaling
 
     @property
-    def kind(self) -> NDArray[np.str_]:
+    def kind(self) -> NDArray[np.uint8]:
         """The kind of each column of the rows."""
         return self.standardised.kind
 
@@ -292,16 +274,6 @@ class LocalScaling(WiderScaling):
             out[rows, first + left + 1] = np.where(known, share, 0.0)
             first += n_knots
         return out
-
-    def state(self) -> Arrays:
-        """Return the arrays that are kept of it."""
-        return self.standardised.state() | {"knots": self.knots}
-
-    @classmethod
-    def from_state(cls, scale: str, arrays: Arrays) -> LocalScaling:
-        """Return the scaling whose state this is."""
-        standardised = ColumnScaling.from_state(NUMERIC, arrays)
-        return cls(standardised, arrays.get("knots", np.empty((0, cls.n_knots))), scale)
 
     def __repr__(self) -> str:
         hats = f"standardised, with {self.knots.shape[1]} hat functions each"
@@ -386,19 +358,6 @@ class LevelScaling(WiderScaling):
         place = np.concatenate([np.tile(np.arange(D), n), place])
         data = np.concatenate([scaled.ravel(), np.ones(len(place) - n * D, dtype=X.dtype)])
         return sparse.csr_array((data, (row, place)), shape=(n, width))
-
-    def state(self) -> Arrays:
-        """Return the arrays that are kept of it."""
-        levels = {"codes": self.columns, "code_counts": self.counts, "code_values": self.values}
-        return self.standardised.state() | levels
-
-    @classmethod
-    def from_state(cls, scale: str, arrays: Arrays) -> LevelScaling:
-        """Return the scaling whose state this is."""
-        none = np.empty(0, dtype=np.int64)
-        columns, counts = arrays.get("codes", none), arrays.get("code_counts", none)
-        standardised = ColumnScaling.from_state(NUMERIC, arrays)
-        return cls(standardised, columns, counts, arrays.get("code_values", np.empty(0)), scale)
 
     def __repr__(self) -> str:
         n_numeric = int(np.count_nonzero(self.kind == NUMERIC))
@@ -498,15 +457,6 @@ class TermScaling:
         scaled.data = rounded(weighted, X.dtype)
         return scaled
 
-    def state(self) -> Arrays:
-        """Return the arrays that are kept of it."""
-        return {"term_weight": self.weight}
-
-    @classmethod
-    def from_state(cls, scale: str, arrays: Arrays) -> TermScaling:
-        """Return the scaling whose state this is."""
-        return cls(scale, arrays.get("term_weight", np.empty(0)))
-
     def __repr__(self) -> str:
         how = {"idf": "columns by rarity", "unit": "rows of length 1", "tfidf": "columns by rarity, rows of length 1"}
         return f"TermScaling({self.scale!r}: {how[self.scale]})"
@@ -568,18 +518,31 @@ def fit_scaling(X: Matrix, scale: str | None, levels: NDArray[np.int64] | None =
     return LevelScaling.fit(X, scale, levels) if scale == "codes" else SCALINGS[scale].fit(X, scale)
 
 
-def _numbers_of_kinds(kind: NDArray[np.str_]) -> NDArray[np.uint8]:
-    return np.array([KINDS_OF_COLUMNS.index(one) for one in kind], dtype=np.uint8)
+def arrays_of(scaling: Scaling, prefix: str) -> Arrays:
+    """Return the arrays of a scaling by the names of its fields, behind a prefix."""
+    found: Arrays = {}
+    for name, value in vars(scaling).items():
+        if isinstance(value, ColumnScaling):
+            found |= arrays_of(value, f"{prefix}{name}.")
+        elif name in scaling.__dataclass_fields__ and isinstance(value, np.ndarray):
+            found[f"{prefix}{name}"] = value
+    return found
 
 
-def _kinds_of_numbers(arrays: Arrays) -> NDArray[np.str_]:
-    return np.array(KINDS_OF_COLUMNS)[arrays.get("kind", np.empty(0, dtype=np.uint8))]
+def scaling_of(arrays: Arrays, scale: str, prefix: str) -> Scaling:
+    """Return the scaling whose arrays these are."""
+    kind = SCALINGS[scale]
+    names = kind.__dataclass_fields__
+    own: dict[str, Any] = {name: arrays[f"{prefix}{name}"] for name in names if f"{prefix}{name}" in arrays}
+    if "standardised" in names:
+        own["standardised"] = scaling_of(arrays, "numeric", f"{prefix}standardised.")
+    return kind(scale=scale, **own)
 
 
-def _counted(kind: NDArray[np.str_], fate: dict[str, str]) -> str:
+def _counted(kind: NDArray[np.uint8], fate: dict[int, str]) -> str:
     """Return in words how many columns there are of each kind, and what becomes of them."""
     counts = {one: int(np.count_nonzero(kind == one)) for one in fate}
-    return ", ".join(f"{n} {one} {fate[one]}" for one, n in counts.items() if n)
+    return ", ".join(f"{n} {KINDS_OF_COLUMNS[one]} {fate[one]}" for one, n in counts.items() if n)
 
 
 def _rows_at_once(n_columns: int) -> int:
