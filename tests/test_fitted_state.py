@@ -243,6 +243,6 @@ def test_rows_are_not_held_out_beside_an_eval_set_or_of_a_stream(three_classes: 
     model = GCWSNetClassifier(**FITTED, early_stopping=True, validation_fraction=0.2)
     with pytest.raises(ValueError, match=r"validation_fraction=0\.2 has no effect, since an eval_set is given"):
         model.fit(X, y, eval_set=(X, y))
-    with pytest.raises(ValueError, match="early_stopping=True has no effect, since partial_fit"):
+    with pytest.raises(ValueError, match="early_stopping=True has no effect, since nobody knows"):
         model.partial_fit(X, y, classes=np.unique(y))
     assert model.fit(X, y).partial_fit(X, y).n_rows_seen_ == 600 + 600

@@ -1,15 +1,12 @@
 """Ensembles of the estimators: one model, whatever is done with it."""
 
-import copy
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
 from tests.conftest import Rows
 
@@ -72,36 +69,6 @@ def test_several_nets_are_better_than_each(kind: Any) -> None:
         for n in (1, 6)
     }  # fmt: skip
     assert scores[6] > scores[1] + 0.015
-
-
-@pytest.mark.parametrize("settings", [{}, {"hidden": ()}, {"reduction": 4}, {"hidden": (8, 4), "reduction": "8bit"}])
-def test_the_bytes_are_the_same_for_any_number_of_threads(settings: Any, three_classes: Rows) -> None:
-    X, y = three_classes
-    expected = small(**settings).fit(X, y)
-    for n_jobs in (2, 3):
-        model = small(**settings, n_jobs=n_jobs).fit(X, y)
-        assert weights(model) == weights(expected)
-        assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
-    assert expected.score(X, y) > 0.85
-
-
-def test_a_stream_of_an_ensemble_goes_on_after_it_was_saved_loaded_or_pickled(
-    three_classes: Rows, tmp_path: Path
-) -> None:
-    X, y = three_classes
-    model = small(scale=None).partial_fit(X[:200], y[:200], classes=np.unique(y))
-    model.partial_fit(X[200:400], y[200:400])
-    model.save(tmp_path / "model", training_state=True)
-    others = [gcwsnet.load(tmp_path / "model"), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
-    for other in others:
-        assert_array_equal(other.predict_proba(X), model.predict_proba(X))
-    model.partial_fit(X[400:], y[400:])
-    for other in others:
-        other.partial_fit(X[400:], y[400:])
-        assert weights(other) == weights(model)
-        assert_array_equal(other.predict_proba(X), model.predict_proba(X))
-    assert model.n_rows_seen_ == 600
-    assert model.score(X, y) > 0.8
 
 
 def test_early_stopping_restores_all_nets(three_classes: Rows) -> None:

@@ -1,6 +1,5 @@
 """Numbers at the ends of their range: weights, targets and integers are exact or refused, and no model has a NaN."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import gcwsnet
-from gcwsnet import GCWSHasher, GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
+from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
 from gcwsnet.net._targets import Numbers
 from gcwsnet.net._trainer import Trainer
 
@@ -119,12 +118,6 @@ def test_labels_beyond_2_to_the_53_are_exact(labels: NDArray[Any]) -> None:
         assert set(model.predict(X).tolist()) == set(labels.tolist())
 
 
-@pytest.mark.parametrize("extreme", [2**63 - 1, -(2**63), -(2**63) + 1])
-def test_the_largest_integers(extreme: int) -> None:
-    numbers = np.array([[extreme], [1]], dtype=np.int64)
-    assert GCWSHasher(8, random_state=0).fit_transform(numbers).shape == (2, 8)
-
-
 def wide_rows() -> Any:
     rows = sparse.csr_array((np.ones(40), np.arange(40) * 50_000_000, np.arange(41)), shape=(40, 2**31))
     rows.indices = rows.indices.astype(np.int64)
@@ -149,20 +142,3 @@ def test_rows_of_2_to_the_31_columns_need_no_more_memory_than_their_entries() ->
     model = GCWSNetClassifier(**SMALL | {"p": 1.0, "scale": None, "relevance": 0}).fit(rows, y)
     assert np.isfinite(model.predict_proba(rows)).all()
     assert gcwsnet.pgmm_kernel(rows, p=2).trace() == 40
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        GCWSNetClassifier(n_hashes=16, random_state=0),
-        GCWSNetRegressor(n_hashes=16, random_state=0),
-        PGMMClassifier(random_state=0),
-    ],
-    ids=["net", "numbers", "machine"],
-)
-def test_the_bytes_of_a_model_do_not_depend_on_the_number_of_threads(model: Any, tmp_path: Path) -> None:
-    content = set()
-    for n_jobs in (None, 1, 2, 3):
-        model.set_params(n_jobs=n_jobs).fit(X, Y).save(tmp_path / "model", timings=False)
-        content.add((tmp_path / "model").read_bytes())
-    assert len(content) == 1

@@ -123,21 +123,6 @@ def test_numbers_are_treated_alike_whatever_stands_beside_them() -> None:
     assert_array_equal(of_array.scaling_.shift, alone.scaling_.shift)
 
 
-def test_numbers_beside_hashed_categories_are_marked_for_the_coder(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: dict[str, Any] = {}
-
-    def spy(X: Any, *arguments: Any, **more: Any) -> Any:
-        given.update(more, X=X)
-        return fit_coder(X, *arguments, **more)
-
-    monkeypatch.setattr("gcwsnet.estimators._gcwsnet.fit_coder", spy)
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"x": rng.normal(size=300), "user": [f"user{i % 150}" for i in range(300)]})
-    GCWSNetClassifier(**SETTINGS).fit(X, X["x"] > 0)
-    assert given["X"].format == "csr"
-    assert np.flatnonzero(given["numeric"]).tolist() == [0]
-
-
 @pytest.mark.parametrize("scale", ["numeric", "minmax", "quantile", "local", None])
 @pytest.mark.parametrize("missing", ["auto", "zero", "mean"])
 def test_numbers_of_csr_rows_have_the_kernel_of_dense_ones(scale: str | None, missing: str) -> None:
@@ -184,16 +169,6 @@ def test_fitting_again_forgets_the_frame() -> None:
     model.fit(np.eye(4), [0, 1, 0, 1])
     assert (model.schema_, model.n_features_in_) == (None, 4)
     assert not hasattr(model, "feature_names_in_")
-
-
-def test_an_error_leaves_the_fitted_model_as_it_was(fitted: GCWSNetClassifier) -> None:
-    X, y = mixed_table(20)
-    before = fitted.predict_proba(X)
-    with pytest.raises(ValueError, match="column 'a'"):
-        fitted.fit(pd.DataFrame({"a": [1, "x"]}), [0, 1])
-    with pytest.raises(ValueError, match="'city' is missing"):
-        fitted.partial_fit(X.drop(columns="city"), y)
-    assert_array_equal(fitted.predict_proba(X), before)
 
 
 def test_held_out_rows_are_frames_too() -> None:

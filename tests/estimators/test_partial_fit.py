@@ -63,16 +63,6 @@ def test_a_stream_without_shifts_takes_dense_and_sparse_pieces(first: Any, three
         small().partial_fit(X[:300], y[:300], classes=np.unique(y)).partial_fit(sparse.csr_array(X[:9]), y[:9])
 
 
-def test_partial_fit_after_fit_goes_on(three_classes: Rows) -> None:
-    X, y = three_classes
-    model = small(schedule="linear").fit(X[:300], y[:300])
-    before = weights(model)
-    model.partial_fit(X[300:], y[300:])
-    assert model.n_rows_seen_ == 600
-    assert model.history_["learning_rate"][-1] == 5e-3
-    assert weights(model) != before
-
-
 def test_classes_that_are_given_at_the_first_call_are_all_there_are(three_classes: Rows) -> None:
     X, y = three_classes
     model = small().partial_fit(X[:10], y[:10], classes=["ash", "beech", "oak"])

@@ -203,3 +203,23 @@ def test_few_rows_at_once_are_learned_as_with_a_callback() -> None:
         np.testing.assert_array_equal(value, watched.trainer_.net.weights()[name])
     np.testing.assert_array_equal(quiet.predict_proba(X), watched.predict_proba(X))
     assert records[-1]["rows"] == 900
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_extreme_numbers_of_a_constant_column_can_be_saved_and_loaded(form: Any, tmp_path: Path) -> None:
+    X = np.abs(np.random.default_rng(0).normal(size=(3300, 4))) + 0.01
+    X[:, 2] = 5e307 * np.where(np.arange(3300) % 2 == 0, 1, -3)
+    X[:2650, 2] = 1.7e308
+    X[:, 3] = 3.0
+    X[2599, 3] = np.nan
+    given, y = form(X), np.arange(3300) % 4
+    model = GCWSNetClassifier(n_hashes=8, bits=2, hidden=(4,), random_state=0, search="off", missing="zero")
+    for first, end in ((0, 2600), (2600, 2700), (2700, 3300)):
+        model.partial_fit(given[first:end], y[first:end])
+    model.save(tmp_path / "model", training_state=True)
+    loaded = gcwsnet.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(given), model.predict_proba(given))
+    prepared = loaded.coder_.preprocess(given)
+    found = prepared.toarray() if sparse.issparse(prepared) else prepared
+    assert np.isfinite(found).all()
+    assert 0.01 < np.abs(found[2700:, 2]).mean() < 10

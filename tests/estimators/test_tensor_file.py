@@ -1,13 +1,11 @@
 """Files of arrays and a description."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from safetensors import safe_open
 from safetensors.numpy import save
 
 import gcwsnet
@@ -38,30 +36,10 @@ def test_arrays_and_the_description_come_back(tmp_path: Path) -> None:
     assert (description["name"], description["numbers"]) == ("Ä", [1, None, 0.1])
 
 
-def test_it_is_a_safetensors_file_with_json_in_its_header(tmp_path: Path) -> None:
-    write_file(tmp_path / "file", {"some": NUMBERS}, {"a": 1})
-    with safe_open(tmp_path / "file", framework="np") as file:
-        assert_array_equal(file.get_tensor("some"), NUMBERS)
-        digest, _, text = file.metadata()[MODEL.key].partition(" ")
-    assert len(digest) == 64
-    assert json.loads(text)["a"] == 1
-
-
-def test_the_same_content_is_the_same_file(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        write_file(tmp_path / name, ARRAYS, {"a": 1})
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-
-
 def test_a_description_that_json_cannot_hold_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_file(tmp_path / "file", {}, {"a": float("nan")})
     assert not list(tmp_path.iterdir())
-
-
-def test_a_file_that_cannot_be_written_says_so(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="nowhere"):
-        write_file(tmp_path / "nowhere" / "file", ARRAYS, {})
 
 
 def test_the_bytes_are_those_of_the_safetensors_library() -> None:

@@ -188,11 +188,10 @@ def _is_whole(joined: bytes, n_rows: int) -> bool:
 def saved_models() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
     """Return the arrays and descriptions of some models."""
     from tests.estimators.test_hostile_files import models, save_all  # noqa: PLC0415 - they are fitted once
-    from tests.estimators.test_hostile_streams import streams  # noqa: PLC0415
 
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        save_all(models() | streams(), Path(folder))
+        save_all(models(), Path(folder))
         for path in Path(folder).iterdir():
             found[path.name] = content(path)
     return found

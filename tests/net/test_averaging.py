@@ -1,13 +1,11 @@
 """Weights averaged over a stream of unknown length."""
 
 import copy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.net._net import make_net
 from gcwsnet.net._settings import TrainingSettings
@@ -84,17 +82,6 @@ def test_averaged_weights_are_better_than_the_last_ones_and_as_good_as_a_falling
     averaged, last, falling = (np.mean(found) for found in scores.values())
     assert averaged > last + 0.01
     assert averaged > falling - 0.01
-
-
-def test_a_loaded_stream_predicts_the_same_and_goes_on(three_classes: Rows, tmp_path: Path) -> None:
-    X, y = three_classes
-    model = small(scale=None, relevance=0).partial_fit(X[:300], y[:300], classes=np.unique(y))
-    model.save(tmp_path / "model", training_state=True)
-    loaded = gcwsnet.load(tmp_path / "model")
-    for _ in range(2):
-        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-        for one in (model, loaded):
-            one.partial_fit(X[300:], y[300:])
 
 
 def test_a_fit_has_no_averages_and_partial_fit_after_it_begins_with_its_weights(three_classes: Rows) -> None:

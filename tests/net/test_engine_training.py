@@ -280,25 +280,6 @@ def load(net: Any, saved: dict[str, Any]) -> None:
     net.n_steps, net.rows_seen = int(saved["n_steps"]), int(saved["rows_seen"])
 
 
-@pytest.mark.parametrize("averaging", [False, True])
-@pytest.mark.parametrize("beta1", [0.0, 0.9])
-def test_a_net_that_is_saved_and_loaded_goes_on_to_the_same_bytes(averaging: bool, beta1: float) -> None:
-    net = make_net(ROWS, hidden=(20, 9), reduction=2)
-    if averaging:
-        net.start_averaging()
-    for _ in range(3):
-        train(net, ROWS, 7, betas=(beta1, 0.99))
-    loaded = make_net(ROWS, hidden=(20, 9), reduction=2, initialize=False)
-    load(loaded, state(net))
-    for some in (net, loaded):
-        for _ in range(3):
-            train(some, ROWS, 7, betas=(beta1, 0.99))
-    assert_equal(state(loaded), state(net))
-    if averaging:
-        for name, array in net.averaged().weights().items():
-            np.testing.assert_array_equal(loaded.averaged().weights()[name], array)
-
-
 def test_views_outlive_the_net_and_what_they_show() -> None:
     net = make_net(ROWS)
     net.start_averaging()
@@ -327,31 +308,3 @@ class Means:
         if rows_seen >= 2 * self.start:
             self.means = [self.means[1], {name: array.astype(np.float64) for name, array in weights.items()}]
             self.rows, self.start = [self.rows[1], 0], rows_seen
-
-
-@pytest.mark.parametrize("before", [0, 1000])
-@pytest.mark.parametrize("lazy", [True, False])
-def test_averages_are_means_over_the_end_of_a_stream(before: int, lazy: bool) -> None:
-    rows = make_rows(3000, 10, 6)
-    net = make_net(rows, 6, (9,))
-    net.rows_seen = before
-    net.start_averaging()
-    means = Means(net.weights(), before)
-    for name, array in net.averaged().weights().items():
-        np.testing.assert_allclose(array, means.means[0][name], rtol=1e-6)
-    for first in range(0, 3000, 10):
-        part = Rows(rows.codes[first : first + 10], rows.targets[first : first + 10], None, None, rows.loss)
-        train(net, part, 10, lazy=lazy)
-        means.note(net.weights(), before + first + 10)
-        if first % 170 == 0:
-            for name, array in net.averaged(2).weights().items():
-                np.testing.assert_allclose(array, means.means[0][name], rtol=1e-4, atol=1e-6, err_msg=name)
-    assert net.averaging_rows[1] + net.averaging_rows[2] == means.rows[0]
-    assert net.averaged().rows_seen == before + 3000
-
-
-def test_averages_are_only_there_when_they_have_been_started() -> None:
-    net = make_net(ROWS)
-    for ask in (net.averaged, net.averages, lambda: net.averaging_rows):
-        with pytest.raises(ValueError, match="call start_averaging first"):
-            ask()

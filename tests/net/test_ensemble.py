@@ -1,6 +1,5 @@
 """Ensembles of nets on different hashes."""
 
-import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +17,6 @@ from tests.net.learners import (
     SETTINGS,
     THREE_CLASSES,
     begin,
-    content,
-    numbers,
     rows_of,
     run,
 )
@@ -63,39 +60,3 @@ def test_seeds_of_members_differ_and_the_first_one_is_that_of_a_single_net() -> 
     assert member_seeds(5, 3) == seeds[:3]
     assert member_seeds(6, 3)[1:] != seeds[1:3]
     assert all(0 <= seed < 2**64 for seed in seeds)
-
-
-@pytest.mark.parametrize("targets", [THREE_CLASSES, numbers(2, "huber")], ids=["classes", "numbers"])
-def test_the_bytes_are_the_same_for_any_number_of_threads(targets: Any) -> None:
-    rows = rows_of(150, 3, targets, weighted=True)
-    expected = content(run(begin(targets, ensemble=3), rows, n_jobs=1))
-    for n_jobs in (2, 3, 5):
-        trainer = run(begin(targets, ensemble=3), rows, n_jobs=n_jobs)
-        assert content(trainer) == expected
-        assert_array_equal(trainer.net.outputs(rows.X, n_jobs=n_jobs), trainer.net.outputs(rows.X, n_jobs=1))
-
-
-@pytest.mark.parametrize("averaged", [False, True])
-def test_an_ensemble_is_taken_up_again_where_it_stopped(averaged: bool) -> None:
-    first, second = rows_of(160, 2), rows_of(96, 2)
-    plan: dict[str, Any] = {"epochs": 1, "averaged": averaged, "scheduled": False}
-    trainer = run(begin(ensemble=2), first, **plan)
-    arrays, description = trainer.state(training_state=True, timings=False)
-    others = [
-        Trainer.from_state({name: value.copy() for name, value in arrays.items()}, description, device="cpu"),
-        pickle.loads(pickle.dumps(trainer)),
-    ]
-    expected = trainer.net.outputs(second.X, n_jobs=1)
-    run(trainer, second, **plan)
-    for other in others:
-        assert_array_equal(other.net.outputs(second.X, n_jobs=1), expected)
-        assert other.net.averaging == ("average" if averaged else None)
-        assert content(run(other, second, **plan)) == content(trainer)
-
-
-def test_an_array_of_a_member_that_is_missing_is_an_error() -> None:
-    trainer = run(begin(ensemble=2), rows_of(64, 2))
-    arrays, description = trainer.state(training_state=True)
-    arrays.pop("net.1.layers.0.weight")
-    with pytest.raises(KeyError, match=r"layers\.0\.weight"):
-        Trainer.from_state(arrays, description, device="cpu")

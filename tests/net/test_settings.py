@@ -1,6 +1,5 @@
 """The settings of a training, schedules and learning rates."""
 
-import json
 import math
 from typing import Any
 
@@ -92,34 +91,3 @@ def test_layers_that_are_left_open_are_not_known_before_the_rows() -> None:
 def test_many_rows_are_learned_in_larger_batches_and_streams_in_small_ones() -> None:
     assert [TrainingSettings().rows_of_a_step(n) for n in (1, 199_999, 200_000, math.inf)] == [32, 32, 128, 16]
     assert TrainingSettings(batch_size=7).rows_of_a_step(1e9) == 7
-
-
-def test_a_state_gives_back_the_settings() -> None:
-    settings = TrainingSettings(hidden=(3, 4), reduction="8bit", betas=(0.5, 0.9), epochs=4)
-    assert TrainingSettings.from_state(json.loads(json.dumps(settings.state()))) == settings
-    with pytest.raises(TypeError, match="colour"):
-        TrainingSettings.from_state({"colour": "red"})
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"hidden": 3}, "hidden must be an integer, a sequence of integers or 'auto', got hidden=3"),
-        ({"hidden": "large"}, "hidden must be an integer, a sequence of integers or 'auto', got hidden='large'"),
-        ({"ensemble": 0}, "ensemble must be from 1"),
-        ({"ensemble": "many"}, "ensemble must be an integer"),
-        ({"hidden": (3, 0)}, "hidden must be from 1"),
-        ({"epochs": "many"}, "epochs must be an integer"),
-        ({"epochs": 0}, "epochs must be from 1"),
-        ({"batch_size": 0}, "batch_size must be from 1"),
-        ({"learning_rate": math.inf}, "learning_rate must be from"),
-        ({"schedule": "step"}, "schedule must be one of 'constant', 'linear'"),
-        ({"optimizer": "sgd"}, "optimizer must be one of 'lazy', 'adam'"),
-        ({"betas": (0.9,)}, "betas must be two numbers"),
-        ({"betas": (0.9, 1.0)}, "betas must be from 0 to 1"),
-        ({"weight_decay": math.nan}, "weight_decay must be from 0"),
-    ],
-)
-def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=message):
-        TrainingSettings(**settings).check()

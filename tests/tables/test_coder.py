@@ -4,7 +4,6 @@ import copy
 import json
 import math
 import pickle
-from dataclasses import FrozenInstanceError
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from scipy import sparse
 
 from gcwsnet import GCWSHasher
 from gcwsnet.search import fit_coder
-from gcwsnet.tables import _coder
 from gcwsnet.tables._coder import Coder, CoderSettings
 from gcwsnet.tables._scaling import FOR_DENSE_ROWS, KINDS, fit_scaling
 
@@ -48,59 +46,9 @@ def test_codes_are_those_of_preprocessing_and_hasher_and_survive_a_state(scale: 
         assert_array_equal(other.codes(rows), expected)
 
 
-def test_codes_are_the_same_for_any_threads_and_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    coder = fitted(X)
-    expected = coder.codes(X)
-    assert_array_equal(coder.codes(X, n_jobs=2), expected)
-    monkeypatch.setattr(_coder, "ROWS_AT_ONCE", 7)
-    assert_array_equal(coder.codes(X), expected)
-    assert_array_equal(coder.codes(X[5:6]), expected[5:6])
-
-
-@pytest.mark.parametrize(("bits", "dtype"), [(4, np.uint8), (8, np.uint8), (9, np.uint16), (17, np.uint32)])
-def test_codes_have_the_smallest_type(bits: int, dtype: Any) -> None:
-    coder = fitted(X, bits=bits)
-    assert coder.codes(X[:3]).dtype == dtype
-    assert coder.codes(X[:0]).shape == (0, 16)
-
-
-def test_a_coder_cannot_be_changed() -> None:
-    coder = fitted(X)
-    with pytest.raises(FrozenInstanceError):
-        coder.p = 3.0  # type: ignore[misc]
-
-
-@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
-def test_missing_values_are_errors_or_zeros(form: Any) -> None:
-    holes = X.copy()
-    holes[3, 2] = np.nan
-    given = form(holes)
-    with pytest.raises(ValueError, match=r"X\[3, 2\] .*NaN.* missing='auto', 'zero' or 'mean'"):
-        fitted(form(X), missing="error").settings.check_finite(given)
-    coder = fitted(given, missing="zero")
-    coder.settings.check_finite(given)
-    assert_array_equal(coder.codes(given), fitted(form(np.nan_to_num(holes))).codes(form(np.nan_to_num(holes))))
-    assert np.isnan(given[[3], [2]]).all()
-
-
 def test_without_a_score_auto_is_numeric_and_1() -> None:
     coder, selection = fit_coder(X, CoderSettings(n_hashes=16), seed=7)
     assert (coder.scale, coder.p, selection) == ("numeric", 1.0, [])
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"p": 0.0}, "p must be from"),
-        ({"scale": "robust"}, "scale must be one of 'auto', 'numeric'"),
-        ({"relevance": -1.0}, "relevance must be from 0"),
-        ({"search": "long"}, "search must be one of 'off', 'fast', 'thorough'"),
-        ({"missing": "drop"}, "missing must be one of 'auto', 'error', 'zero', 'mean'"),
-    ],
-)
-def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        CoderSettings(**settings).check()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Columns of integers that are codes: how they are told from numbers, and what they become."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.tables._preprocessing import Recipe, fit_preprocessing, preprocessing_from_state
+from gcwsnet.tables._preprocessing import Recipe, fit_preprocessing
 from gcwsnet.tables._scaling import (
     MAX_DENSE_LEVELS,
     MIN_ROWS_OF_A_LEVEL,
@@ -81,25 +80,6 @@ def test_the_relevance_of_a_code_is_that_of_its_values() -> None:
     assert by_size.weight[0] < 0.5  # type: ignore[union-attr, index]
     assert by_value.weight[0] == 1.0  # type: ignore[union-attr, index]
     assert 0.2 < by_value.weight[1] < 0.9  # type: ignore[union-attr, index]
-
-
-@pytest.mark.parametrize("power", [0.0, 0.5])
-def test_a_state_gives_the_same_result(power: float) -> None:
-    target = (MEANING[CODES] >= N_CODES // 2).astype(np.int64)
-    rows = np.where(RNG.random(X.shape) < 0.05, np.nan, X)
-    learned = fit_preprocessing(rows, Recipe("codes", power, indicators=True), target)
-    arrays, description = learned.state()
-    again = preprocessing_from_state(arrays, json.loads(json.dumps(description)))
-    assert again.n_columns == learned.n_columns == learned.transform(rows).shape[1]
-    assert_array_equal(again.transform(rows), learned.transform(rows))
-    assert repr(again.scaling) == repr(learned.scaling)
-
-
-def test_codes_need_dense_rows() -> None:
-    with pytest.raises(ValueError, match="dense rows"):
-        fit_scaling(sparse.csr_array(X), "codes")
-    with pytest.raises(ValueError, match="dense rows"):
-        LevelScaling.fit(X).transform(sparse.csr_array(X))
 
 
 def test_targets_that_are_looked_up_by_a_code_are_learned() -> None:

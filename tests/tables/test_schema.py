@@ -119,32 +119,6 @@ def test_json_that_is_not_a_schema_is_an_error(change: dict[str, Any], learned: 
         Schema.from_json({**given, **change})
 
 
-def test_json_that_version_0_1_wrote_is_read(learned: Schema) -> None:
-    """Model files and checkpoints hold this, so its keys must not change without a new version of the schema."""
-    number = {"kind": "number", "width": 1, "categories": [], "values": None}
-    onehot = {"kind": "onehot", "width": 2, "values": None}
-    assert learned == Schema.from_json(
-        {
-            "version": 1,
-            "n_features": 5,
-            "missing": "error",
-            "index_base": None,
-            "columns": [
-                {"name": "age", "number": 0, **number},
-                {"name": "city", "number": 1, "categories": ["Oslo", "Rome"], **onehot},
-                {"name": "plan", "number": 3, "categories": ["a", "b"], **onehot},
-            ],
-            "n_file_columns": 5,
-            "hash_columns": 0,
-            "label": "label",
-            "weight": "w",
-            "label_number": 2,
-            "weight_number": 4,
-            "label_type": "strings",
-        }
-    )
-
-
 @pytest.mark.parametrize("texts", [["1,5", "2,75"], ["3", "-2,5"], ["1.234,5", "7,0"], ["1,234", "1,234,567.5"]])
 def test_numbers_with_commas_are_an_error_that_names_column_value_and_ways_out(
     texts: list[str], tmp_path: Path
