@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,10 +18,10 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from gcwsnet._atomic import write_file
 from gcwsnet._keys import SPLIT, random_order
 from gcwsnet._locks import reads
-from gcwsnet._validation import check_integer, require_names
+from gcwsnet._validation import check_integer, check_weights, require_names
 from gcwsnet.estimators._explain import explain
 from gcwsnet.estimators._importances import permutation_importance
-from gcwsnet.estimators._input import check_rows, check_targets
+from gcwsnet.estimators._input import check_rows, check_targets, class_weights
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._report import MAX_ROWS, report
 from gcwsnet.net._targets import LabelIndicators, Labels, Targets
@@ -127,6 +129,52 @@ class BaseTableModel(BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing != "error"
         return tags
+
+    @contextmanager
+    def _rollback(self) -> Iterator[None]:
+        """Leave the estimator as it was after an error, unless its net has learned from further rows by then.
+
+        A net whose weights are not finite is dropped: what it had learned before is lost.
+        """
+        state: dict[str, Any] = self.__dict__
+        before = dict(state)
+        trainer = before.get("trainer_")
+        rows_seen, settings = (0, None) if trainer is None else (trainer.rows_seen, trainer.settings)
+        try:
+            yield
+        except BaseException:
+            current = state.get("trainer_")
+            diverged = current is not None and not current.net.is_finite()
+            if current is None or diverged or current.rows_seen == (rows_seen if current is trainer else 0):
+                state.clear()
+                state.update(before)
+                if trainer is not None:
+                    trainer.net.settings = settings
+                if diverged and current is trainer:
+                    del state["trainer_"]
+            raise
+
+    @abstractmethod
+    def _targets_of(self, y: Any) -> Targets:
+        """Return the targets that y shows; a fit begins with them."""
+
+    def _row_weights(self, weight: NDArray[Any] | None, target: NDArray[Any], targets: Any) -> NDArray[Any] | None:
+        """Return the factor of each row's loss: its weight times that of its class."""
+        class_weight = self._fitted_params.get("class_weight")
+        if class_weight is None:
+            return weight
+        if isinstance(targets, LabelIndicators):
+            raise ValueError(
+                "class_weight is for one label in each row, and y has a column for each label; leave it out"
+            )
+        if self._may_add_classes() and isinstance(class_weight, Mapping):  # a class that has a weight may come later
+            class_weight = {label: class_weight.get(label, 1.0) for label in targets.classes.tolist()}
+        of_row = class_weights(class_weight, target, targets.classes)[target]
+        return check_weights(of_row if weight is None else weight * of_row, "sample_weight times class_weight")
+
+    def _may_add_classes(self) -> bool:
+        """Return whether the model follows a stream in which new labels become classes."""
+        return False
 
     @abstractmethod
     def _predictor(self) -> Predictor:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,12 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads
-from gcwsnet._validation import available_bytes, check_choice, check_integer, check_number, check_weights, draw_seed
+from gcwsnet._validation import available_bytes, check_choice, check_integer, check_number, draw_seed
 from gcwsnet.estimators._base import BaseTableModel, TableClassifier, TableRegressor
 from gcwsnet.estimators._input import (
     AllWeightsZeroError,
     check_batch,
-    class_weights,
     immutable,
     rows_to_learn,
     schema_of,
@@ -93,10 +90,6 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
     _stream: WarmUp | None = None
     _adds_classes: bool = True
 
-    @abstractmethod
-    def _targets_of(self, y: Any) -> Targets:
-        """Return the targets that y shows; a fit begins with them."""
-
     def _targets_with(self, targets: Targets, y: Any) -> Targets:  # noqa: ARG002
         """Return the targets of a stream, once it has shown more of y."""
         return targets
@@ -105,13 +98,12 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         """Return encoded targets. What the net cannot learn is an error, unless it can be changed so that it can."""
         return self.trainer_.targets.encode(y)
 
-    def _row_weights(self, weight: NDArray[Any] | None, target: NDArray[Any], targets: Any) -> NDArray[Any] | None:  # noqa: ARG002
-        """Return the factor of each row's loss."""
-        return weight
-
     def _strata(self, y: Any, n_held_out: int) -> Any:  # noqa: ARG002
         """Return what a split that holds out `n_held_out` rows keeps the shares of."""
         return None
+
+    def _may_add_classes(self) -> bool:
+        return self._stream is not None and self._adds_classes
 
     def _warm_up_rows(self) -> int:
         """Return the rows of a stream that preprocessing and p are learned from."""
@@ -165,30 +157,6 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
                 self._learn_again(all_rows, self.trainer_.best_epoch)
             self.trainer_.compress("int4", n_jobs=n_threads(self.n_jobs))
         return self
-
-    @contextmanager
-    def _rollback(self) -> Iterator[None]:
-        """Leave the estimator as it was after an error, unless its net has learned from further rows by then.
-
-        A net whose weights are not finite is dropped: what it had learned before is lost.
-        """
-        state: dict[str, Any] = self.__dict__
-        before = dict(state)
-        trainer = before.get("trainer_")
-        rows_seen, settings = (0, None) if trainer is None else (trainer.rows_seen, trainer.settings)
-        try:
-            yield
-        except BaseException:
-            current = state.get("trainer_")
-            diverged = current is not None and not current.net.is_finite()
-            if current is None or diverged or current.rows_seen == (rows_seen if current is trainer else 0):
-                state.clear()
-                state.update(before)
-                if trainer is not None:
-                    trainer.net.settings = settings
-                if diverged and current is trainer:
-                    del state["trainer_"]
-            raise
 
     def _learn_again(self, rows: Batch, epochs: int) -> None:
         """Learn from all rows, those that were held out too, for as many epochs as were best for these."""
@@ -819,19 +787,6 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         if is_indicator_matrix(y):
             return LabelIndicators(np.arange(y.shape[1]))
         return Labels(np.unique(check_labels(y)))
-
-    def _row_weights(self, weight: NDArray[Any] | None, target: NDArray[Any], targets: Any) -> NDArray[Any] | None:
-        class_weight = self._fitted_params["class_weight"]
-        if class_weight is None:
-            return weight
-        if isinstance(targets, LabelIndicators):
-            raise ValueError(
-                "class_weight is for one label in each row, and y has a column for each label; leave it out"
-            )
-        if self._stream is not None and self._adds_classes:  # a class that has a weight may come later
-            class_weight = {label: class_weight.get(label, 1.0) for label in targets.classes.tolist()}
-        of_row = class_weights(class_weight, target, targets.classes)[target]
-        return check_weights(of_row if weight is None else weight * of_row, "sample_weight times class_weight")
 
     def _strata(self, y: Any, n_held_out: int) -> Any:
         if y.ndim > 1:

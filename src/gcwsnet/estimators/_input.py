@@ -254,18 +254,20 @@ def check_targets(y: Any, *, are_numbers: bool) -> NDArray[Any]:
 
 def _as_integers(y: NDArray[Any], *, are_numbers: bool) -> NDArray[Any]:
     """Return objects that are integers as int64 or uint64, and those beyond that as floats for a regression."""
-    least, most = int(y.min()), int(y.max())
-    if least >= -(2**63) and most < 2**63:
-        return y.astype(np.int64)
-    if least >= 0 and most < 2**64:
-        return y.astype(np.uint64)
-    if are_numbers and max(-least, most) < 2**1023:
-        return y.astype(np.float64)
+    integers = np.array(y.tolist())
+    if integers.dtype.kind in "iu":
+        return integers
+    try:
+        numbers = y.astype(np.float64)
+    except OverflowError:
+        raise ValueError(
+            "numbers of y must be within float64, got an integer of more than 300 digits; convert them to text"
+        ) from None
+    if are_numbers:
+        return numbers
     raise ValueError(
-        f"labels that are integers must be within int64 or uint64, got {least:.4g} to {most:.4g}; convert them, for "
-        "example with y.astype(str)"
-        if max(-least, most) < 2**1023
-        else "numbers of y must be within float64, got an integer of more than 300 digits; convert them to text"
+        f"labels that are integers must be within int64 or uint64, got {numbers.min():.4g} to {numbers.max():.4g}; "
+        "convert them, for example with y.astype(str)"
     )
 
 

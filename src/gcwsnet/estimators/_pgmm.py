@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads, one_blas_thread
-from gcwsnet._validation import as_floats, check_number, check_weights, draw_seed, without_nan
+from gcwsnet._validation import as_floats, check_number, draw_seed, without_nan
 from gcwsnet.estimators._base import BaseTableModel, TableClassifier, TableRegressor
-from gcwsnet.estimators._input import check_batch, class_weights, immutable, rows_to_learn, schema_of, targets_to_learn
+from gcwsnet.estimators._input import check_batch, immutable, rows_to_learn, schema_of, targets_to_learn
 from gcwsnet.estimators._machine import Calibration, FittedMachine, Floats
 from gcwsnet.estimators._model_file import save_model
 from gcwsnet.estimators._notes import warn_about
@@ -52,14 +51,6 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
 
     machine_: FittedMachine
 
-    @abstractmethod
-    def _targets_of(self, y: Any) -> Targets:
-        """Return the targets that y shows."""
-
-    def _row_weights(self, weight: Floats, target: NDArray[Any], targets: Any) -> Floats:  # noqa: ARG002
-        """Return the weight of each row."""
-        return weight
-
     @writes
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows.
@@ -78,14 +69,8 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         self : object
             After an error it is as it was before.
         """
-        now: dict[str, Any] = self.__dict__
-        before = dict(now)
-        try:
+        with self._rollback():
             self._fit(X, y, sample_weight)
-        except BaseException:
-            now.clear()
-            now.update(before)
-            raise
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -98,7 +83,7 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         seed, threads = draw_seed(self.random_state), n_threads(self.n_jobs)
         target = targets.encode(given.y)
         weight = np.ones(given.n_rows) if given.weight is None else given.weight
-        weight = self._row_weights(weight, target, targets)
+        weight = np.asarray(self._row_weights(weight, target, targets))
         _check_number_of_rows(type(self).__name__, given.n_rows)
         order = random_order(seed, SELECTION_ROWS, given.n_rows)
         rows = without_nan(as_floats(given.X)) if settings.missing == "zero" else given.X
@@ -234,12 +219,6 @@ class PGMMClassifier(TableClassifier, KernelMachine):
 
     def _targets_of(self, y: Any) -> Targets:
         return Labels(np.unique(check_labels(y)))
-
-    def _row_weights(self, weight: Floats, target: NDArray[Any], targets: Any) -> Floats:
-        if self.class_weight is None:
-            return weight
-        of_row = class_weights(self._fitted_params["class_weight"], target, targets.classes)[target]
-        return check_weights(weight * of_row, "sample_weight times class_weight")
 
 
 class PGMMRegressor(TableRegressor, KernelMachine):
