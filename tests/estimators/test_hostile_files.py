@@ -110,7 +110,7 @@ def of_shape(shape: Any, dtype: type[Any], value: Any) -> NDArray[Any]:
         ("odd", {"net.layers.0.rows": of_shape(1, np.uint8, 255)}, "no bits beyond the 5 rows of the table"),
         ("net", {"trainer.packed": "int4"}, "trainer.packed must be there if and only if"),
         ("net", {"trainer.averages": [0] * 5}, "trainer.averages must belong to the state of a run"),
-        ("net", {"net.layers.4.bias": of_shape(4, np.float32, 1)}, "'net.layers.4.bias' does not belong to a model"),
+        ("net", {"net.layers.4.bias": of_shape(4, np.float32, 1)}, "'net.layers.4.bias' does not belong to these"),
         ("net", {"preprocessing.weight": of_shape(3, np.float64, -1)}, "weight must hold no number below"),
         ("net", {"preprocessing.incomplete": np.array([1, 1])}, "incomplete must hold ascending columns below 3"),
         ("net", {"preprocessing.scaling.divisor": np.array([1.0, 0.0, 1.0])}, "divisor must hold numbers above 0"),
