@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from gcwsnet import GCWSNetClassifier, export_onnx, load
-from gcwsnet.estimators._input import opened, schema_of
+from gcwsnet.estimators._input import as_frame, schema_of
 from gcwsnet.files import read
 from gcwsnet.tables._coder import CoderSettings
 from gcwsnet.tables._encode import hash_to_columns
@@ -30,10 +30,10 @@ def reviews(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, Any]:
 def test_a_text_is_a_one_for_each_word() -> None:
     X, _ = reviews(30)
     X.loc[0, "review"], X.loc[1, "review"] = "Was it a great, GREAT film? It wasn't.", None
-    schema = schema_of(opened(X), CoderSettings())
+    schema = schema_of(as_frame(X), CoderSettings())
     assert schema is not None
     assert str(schema) == "price: number, review: text, words hashed"
-    encoded = encode_frame(opened(X), schema).toarray()
+    encoded = encode_frame(as_frame(X), schema).toarray()
     expected = hash_to_columns("review", ["was", "it", "a", "great", "film", "wasn't"], schema.hash_columns)
     assert sorted(np.flatnonzero(encoded[0, 1:]).tolist()) == sorted(set(expected.tolist()))
     assert set(encoded[0, 1:].tolist()) == {0.0, 1.0}
@@ -47,11 +47,11 @@ def test_files_and_frames_give_the_same_rows(form: str, tmp_path: Path) -> None:
     table = X.assign(label=y)
     table.to_csv(path, index=False) if form == "csv" else table.to_parquet(path)
     rows = read(path, label="label", missing="nan")
-    schema = schema_of(opened(X), CoderSettings())
+    schema = schema_of(as_frame(X), CoderSettings())
     assert schema is not None
     assert [column.words for column in rows.schema.columns] == [False, True]
     assert rows.schema.hash_columns == schema.hash_columns
-    assert_array_equal(next(iter(rows)).X.toarray(), encode_frame(opened(X), schema).toarray())
+    assert_array_equal(next(iter(rows)).X.toarray(), encode_frame(as_frame(X), schema).toarray())
 
 
 def test_words_are_learned_from_and_stay_in_the_model_file(tmp_path: Path) -> None:
@@ -75,6 +75,6 @@ def test_other_texts_are_categories(kind: str) -> None:
         X = X[:15]
     else:
         X["review"] = X["review"].to_numpy()[np.arange(400) % math.floor(0.8 * 400)]
-    schema = schema_of(opened(X), CoderSettings())
+    schema = schema_of(as_frame(X), CoderSettings())
     assert schema is not None
     assert not any(column.words for column in schema.columns)
