@@ -37,6 +37,15 @@ def test_separators_and_decimal_points_are_found(
     assert_array_equal(numbers_of(tmp_path / "rows.csv", sep=sep, decimal=decimal), NUMBERS)
 
 
+def test_labels_with_decimal_commas_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x;y\n1,5;2,25\n2,5;-3\n;4,75e1\n")
+    batches = read(tmp_path / "a.csv", label="y", missing="zero")
+    assert batches.survey().label_type == "numbers"
+    np.testing.assert_array_equal(next(iter(batches)).y, [2.25, -3.0, 47.5])
+    (tmp_path / "b.csv").write_text("x;y\n1,5;1\n2,5;a,b\n")
+    assert read(tmp_path / "b.csv", label="y").survey().labels == ("1", "a,b")
+
+
 def test_text_with_another_separator_does_not_change_that_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,b\n1;2,x\n3;4,y\n")
     assert [column.name for column in read(tmp_path / "rows.csv").schema.columns] == ["a", "b"]

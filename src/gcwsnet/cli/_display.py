@@ -190,7 +190,9 @@ def _short(name: str) -> str:
 def _formatted(name: str, value: float | None) -> str:
     if value is None:
         return ""
-    return f"{value:,.0f}" if name == "rows" else f"{value:.2f}" if name == "epoch" else f"{value:.4f}"
+    if name in ("rows", "rounds") or name.endswith("_bytes"):
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if name == "epoch" else f"{value:.4f}"
 
 
 SCORES = {"accuracy": "accuracy", "log_loss": "log loss", "auc": "AUC", "r2": "R2", "mae": "MAE", "rmse": "RMSE"}

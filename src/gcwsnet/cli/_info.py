@@ -167,7 +167,7 @@ def _of_codes(path: Path) -> dict[str, Any]:
         "columns": coder.n_features,
         **_of_schema(coder.schema),
         "task": None if targets is None else "classification" if isinstance(targets, Labels) else "regression",
-        "scaling": repr(coder.preprocessing),
+        "scaling": repr(coder.preprocessing.scaling),
         "p": coder.p,
         **{name: settings[name] for name in OF_CODES},
         "seed": coder.seed,

@@ -49,6 +49,7 @@ logger = logging.getLogger("gcwsnet.files")
 
 NUMBER = re.compile(r"[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[-+]?(\d+,\d*|,\d+)([eE][-+]?\d+)?", re.ASCII)
+COMMA_IN_TEXT = r"^(\s*[-+]?\d*),(\d*(?:[eE][-+]?\d+)?\s*)$"
 NAN = re.compile(r"[-+]?nan(\(\w*\))?", re.ASCII | re.IGNORECASE)  # as pyarrow parses it, whatever the case
 BYTES_OF_A_COLUMN = 4096  # of a block, whose columns each take some time whatever their rows
 RECODE = "give encoding='cp1252'"
@@ -103,10 +104,13 @@ class CsvReader(TableReader):
             number: NUMBERS if column.kind == "number" else STRINGS
             for number, column in zip(selection.features, schema.columns, strict=True)
         }
+        with_commas: list[int] = []  # labels, which are texts until it is known that all of them are numbers
         if selection.label is not None:
             is_number = head.columns[selection.label].kind == "number"
             label_type = schema.label_type or (NUMBERS if is_number else STRINGS)
             types[selection.label] = STRINGS if label_type == STRINGS else LABELS
+            if label_type == STRINGS and is_number and head.decimal == ",":
+                with_commas = [selection.label]
         if selection.weight is not None:
             types[selection.weight] = NUMBERS
         types |= {number: STRINGS for number in selection.others if number not in types}
@@ -122,6 +126,9 @@ class CsvReader(TableReader):
             )
             for block in _without_names(blocks, head.delimiter) if head.has_names else blocks:
                 arrays, invalid = parser(block)
+                for number in with_commas if arrays else ():
+                    replace = require_pyarrow("CSV", "pyarrow.compute").replace_substring_regex
+                    arrays[number] = replace(arrays[number], pattern=COMMA_IN_TEXT, replacement=r"\1.\2")
                 if arrays:
                     yield {number: ArrowColumn(array) for number, array in arrays.items()}, invalid
 
