@@ -253,7 +253,7 @@ def test_a_label_of_the_test_file_that_was_never_seen_is_named(files: Path, tmp_
         (["--out", "m", "--hidden", "a,b"], 2, "--hidden"),
         (["--out", "m", "--index-base", "2"], 2, "--index-base"),
         (["--out", "m", "--on-error", "ignore"], 2, "--on-error"),
-        (["--out", "m", "--task", "clustering"], 2, "'--task': The value must be auto, classification or regr"),
+        (["--out", "m", "--task", "clustering"], 2, "'--task'"),
         (["--out", "m", "--rejects", "r"], 2, "--rejects"),
         (["--out", "m", "--scale", "robust"], 1, "scale must be one of"),
         (["--out", "m", "--task", "regression", "--label", "digit"], 1, "label"),

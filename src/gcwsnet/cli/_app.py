@@ -103,7 +103,7 @@ class OneLineErrors(TyperGroup):
         except Exception as error:
             if not hasattr(error, "format_message"):  # typer's own, or click's before typer brought its own
                 raise
-            code = fail(error.format_message(), getattr(error, "exit_code", 2))
+            code = fail(error.format_message().replace(": Value error, ", ": "), getattr(error, "exit_code", 2))
         sys.exit(code if isinstance(code, int) else 0)
 
 

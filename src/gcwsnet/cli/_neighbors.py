@@ -8,7 +8,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated, Any, Literal
 
 import typer
 
@@ -69,12 +69,8 @@ def kernel(
     rows: options.RowOptions,
     hashing: CompareOptions,
     scale: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            parser=options.one_of("numeric", "standard", "minmax", "quantile", "idf", "unit", "tfidf", "none"),
-            help="Learned from B: numeric, standard, minmax, quantile, idf, unit, tfidf or none.",
-        ),
+        Literal["numeric", "standard", "minmax", "quantile", "idf", "unit", "tfidf", "none"],
+        typer.Option(help="Learned from B."),
     ] = "none",
     estimate: Annotated[bool, typer.Option("--estimate", help="Estimate the kernel from codes.")] = False,
     out: options.TableOut = None,

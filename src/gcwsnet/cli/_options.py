@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -32,31 +32,6 @@ def number_or(word: str, kind: type[int] | type[float]) -> Callable[[Any], Any]:
             raise typer.BadParameter(f"The value must be {what} or {word}, got {given!r}.") from None
 
     return parse
-
-
-def bits_or_auto(given: Any) -> Any:
-    """Return a number of bits, or "auto"."""
-    bits = number_or("auto", int)(given)
-    if bits != "auto" and not 1 <= bits <= 32:
-        raise typer.BadParameter(f"The value must be from 1 to 32 or auto, got {given!r}.")
-    return bits
-
-
-def one_of(*choices: str) -> Callable[[str], str]:
-    """Return a parser of a word that is one of the choices."""
-
-    def parse(given: str) -> str:
-        if given not in choices:
-            raise typer.BadParameter(f"The value must be {', '.join(choices[:-1])} or {choices[-1]}, got {given!r}.")
-        return given
-
-    return parse
-
-
-def index_base(given: Any) -> str | int:
-    """Return the first index of LIBSVM rows, a number or "auto"."""
-    word = one_of("auto", "0", "1")(str(given))
-    return word if word == "auto" else int(word)
 
 
 def column(given: Any) -> str | int:
@@ -108,9 +83,7 @@ class FileOptions:
         str,
         _reading(metavar="CHARACTER|auto", parser=separator, help="What separates the fields of a CSV file; or tab."),
     ] = "auto"
-    decimal: Annotated[
-        str, _reading(metavar=".|,|auto", parser=one_of("auto", ".", ","), help="The decimal point of a CSV file.")
-    ] = "auto"
+    decimal: Annotated[Literal["auto", ".", ","], _reading(help="The decimal point of a CSV file.")] = "auto"
     na_values: Annotated[
         Any, _reading(metavar="A,B,...", parser=text_list, help="Further texts that are missing values in CSV files.")
     ] = None
@@ -125,6 +98,8 @@ class FileOptions:
         given = {one.name: getattr(self, one.name) for one in fields(self)}
         given |= {name: None for name in ("format", "index_base", "sep", "decimal") if given.get(name) == "auto"}
         given |= {"encoding": None} if self.encoding == "utf-8" else {}
+        if given.get("index_base") is not None:
+            given["index_base"] = int(given["index_base"])
         given["missing"] = MISSING_WHEN_READ[given.get("missing", "error")]
         return {name: value for name, value in given.items() if value is not None}
 
@@ -133,12 +108,7 @@ class FileOptions:
 class SkipOptions:
     """What is done about rows that cannot be read."""
 
-    on_error: Annotated[
-        str,
-        _reading(
-            metavar="stop|skip", parser=one_of("stop", "skip"), help="What to do about a row that cannot be read."
-        ),
-    ] = "stop"
+    on_error: Annotated[Literal["stop", "skip"], _reading(help="What to do about a row that cannot be read.")] = "stop"
     rejects: Annotated[Path | None, _reading(metavar="FILE", help="Where skipped rows are written.")] = None
 
     def settings(self) -> dict[str, Any]:
@@ -172,9 +142,7 @@ class ColumnOptions(FileOptions):
     n_features: Annotated[
         int | None, _reading(min=1, help="The columns of LIBSVM rows. Needed for a stream; files are read to find it.")
     ] = None
-    index_base: Annotated[
-        Any, _reading(metavar="auto|0|1", parser=index_base, help="The first index of LIBSVM rows.")
-    ] = "auto"
+    index_base: Annotated[Literal["auto", "0", "1"], _reading(help="The first index of LIBSVM rows.")] = "auto"
 
 
 @dataclass(frozen=True)
@@ -182,12 +150,7 @@ class RowOptions(ColumnOptions):
     """How rows are read to be compared."""
 
     missing: Annotated[
-        str,
-        _reading(
-            metavar="error|zero",
-            parser=one_of("error", "zero"),
-            help="What a missing value is: an error, or the number 0.",
-        ),
+        Literal["error", "zero"], _reading(help="What a missing value is: an error, or the number 0.")
     ] = "error"
 
 
@@ -197,10 +160,8 @@ class TableOptions(ColumnOptions):
 
     weight: Weight = None
     missing: Annotated[
-        str,
+        Literal["auto", "error", "zero", "mean"],
         _reading(
-            metavar="auto|error|zero|mean",
-            parser=one_of("auto", "error", "zero", "mean"),
             help="What a missing number is: auto: not there, with a column that says so; an error; the number 0; or "
             "the mean of its column where the scaling centres.",
         ),
@@ -220,7 +181,7 @@ class HashOptions:
         Any,
         _hashing(
             metavar="NUMBER|auto",
-            parser=bits_or_auto,
+            parser=number_or("auto", int),
             help="b, the bits of a code. auto: 4, or 6 above 10,000 rows; 8 without labels.",
         ),
     ] = "auto"
@@ -234,7 +195,7 @@ class HashOptions:
         ),
     ] = "auto"
     search: Annotated[
-        str, _hashing(metavar="off|fast|thorough", help="How long to look for good settings where they are auto.")
+        Literal["off", "fast", "thorough"], _hashing(help="How long to look for good settings where they are auto.")
     ] = "fast"
     ensemble: Annotated[
         Any,
@@ -254,14 +215,9 @@ class HashOptions:
 class ClusterOptions:
     """Where a command runs."""
 
-    engine: Annotated[
-        str,
-        _where(
-            metavar="local|dask",
-            parser=one_of("local", "dask"),
-            help="This process, or the workers of a cluster of Dask.",
-        ),
-    ] = "local"
+    engine: Annotated[Literal["local", "dask"], _where(help="This process, or the workers of a cluster of Dask.")] = (
+        "local"
+    )
     scheduler: Annotated[
         str | None,
         _where(metavar="ADDRESS", help="With --engine dask: the scheduler of a cluster, such as tcp://10.0.0.1:8786."),
@@ -310,14 +266,7 @@ ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder or 
 TableOut = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file that ends with .csv or .parquet.")
 ]
-Task = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        parser=one_of("auto", "classification", "regression"),
-        help="auto, classification or regression.",
-    ),
-]
+Task = Annotated[Literal["auto", "classification", "regression"], typer.Option(help="What the labels are for.")]
 RandomState = Annotated[int, typer.Option(min=0, help="The seed of hashes, weights and order.")]
 NJobs = Annotated[int, typer.Option(help="Threads; -1 is all.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -120,16 +120,16 @@ def _shown(value: float | None) -> str:
 
 
 def _print_classes(values: dict[str, Any]) -> None:
+    from gcwsnet.cli._display import print_table
+
     classes = [str(label) for label in values["classes"]]
-    width = max(9, *(len(label) for label in classes))
-    print("\n" + " ".join(f"{name:>{width}}" for name in ("class", "precision", "recall", "f1")))
-    rows = zip(classes, values["precision"], values["recall"], values["f1_of_class"], strict=True)
-    for label, *numbers in rows:
-        print(" ".join([f"{label:>{width}}", *(f"{number:>{width}.4f}" for number in numbers)]))
+    of_class = zip(classes, values["precision"], values["recall"], values["f1_of_class"], strict=True)
+    rows = [[label, *(f"{number:.4f}" for number in numbers)] for label, *numbers in of_class]
+    print()
+    print_table([["class", "precision", "recall", "f1"], *rows], left=())
     print("\nThe rows of each class, by what was predicted:")
-    print(" ".join(f"{name:>{width}}" for name in ("", *classes)))
-    for label, counts in zip(classes, values["confusion_matrix"], strict=True):
-        print(" ".join(f"{cell:>{width}}" for cell in (label, *(f"{count:g}" for count in counts))))
+    counts = zip(classes, values["confusion_matrix"], strict=True)
+    print_table([["", *classes], *([label, *(f"{count:g}" for count in row)] for label, row in counts)], left=())
 
 
 def export(

@@ -120,17 +120,10 @@ class FileCoder(NamedTuple):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a folder of codes is made from.
+    """What a folder of codes is made from: the settings of the run, its files, and the SHA-256 of the coder's file.
 
-    Attributes
-    ----------
-    settings : dict
-        The settings of the run; it is resumed only with the same.
-    files : list of dict
-        The fingerprints of the files that are hashed, in their order. Of a file that could not be read when the coder
-        was learned it is the name alone, with "unread": the coder was learned without it.
-    coder : str
-        The SHA-256 of the file of the coder.
+    Files are known by their fingerprints. Of one that could not be read when the coder was learned, which was learned
+    without it then, there is the name alone, with "unread".
     """
 
     settings: dict[str, Any]
@@ -181,26 +174,13 @@ class Part:
 
 @dataclass(frozen=True)
 class HashedFile:
-    """The codes of one file that is finished.
+    """The codes of one file that is finished."""
 
-    Attributes
-    ----------
-    number : int
-        Its place among the files of the folder.
-    input : dict
-        The fingerprint of the file.
-    coder : str
-        The SHA-256 of the file of the coder.
-    rows, skipped : int
-        The rows that were hashed, and those that could not be read.
-    parts : list of Part
-    """
-
-    number: int
-    input: dict[str, Any]
-    coder: str
+    number: int  # its place among the files of the folder
+    input: dict[str, Any]  # its fingerprint
+    coder: str  # the SHA-256 of the file of the coder
     rows: int
-    skipped: int
+    skipped: int  # rows that could not be read
     parts: list[Part]
 
     def write(self, folder: Path) -> None:

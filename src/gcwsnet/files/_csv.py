@@ -59,20 +59,11 @@ NUMBERS, STRINGS, LABELS = "numbers", "strings", "labels"  # labels are numbers,
 
 
 class CsvHead(NamedTuple):
-    """What the first rows of a file tell.
-
-    Attributes
-    ----------
-    columns : list of FileColumn
-    has_names, has_rows : bool
-        Whether the first row holds the names of the columns, and whether there are other rows.
-    delimiter, decimal : str
-        What separates fields, and the decimal point.
-    """
+    """What the first rows of a file tell."""
 
     columns: list[FileColumn]
-    has_names: bool
-    has_rows: bool
+    has_names: bool  # whether the first row holds the names of the columns
+    has_rows: bool  # whether there are other rows
     delimiter: str = ","
     decimal: str = "."
 
@@ -307,18 +298,8 @@ def _without_names(blocks: Iterator[LineBlock], delimiter: str) -> Iterator[Line
 class BlockParser:
     """A parser of blocks of rows: pyarrow, and a slow way for blocks that it refuses or that it would change.
 
-    Parameters
-    ----------
-    path : str
-    delimiter : str
-    names : list of str or None
-        The names of all columns.
-    types : dict of int to {"numbers", "labels", "strings"}
-        The columns that are read, and what they must hold.
-    decimal : str
-        The decimal point.
-    na_values : sequence of str
-        Further texts that are missing values.
+    `types` are the columns that are read, by their numbers, and what they must hold; `na_values` are further texts that
+    are missing values.
     """
 
     def __init__(

@@ -120,21 +120,11 @@ def in_order(results: Iterator[tuple[int, Result]]) -> Iterator[Result]:
 
 @dataclass(frozen=True)
 class FileReading:
-    """How each of some files is read on its own.
+    """How each of some files is read on its own."""
 
-    Attributes
-    ----------
-    settings : dict
-        Settings of `gcwsnet.files.read`.
-    base : str
-        The folder that names are in if they are not absolute.
-    schema : Schema or None
-        The schema, if it is known already.
-    """
-
-    settings: dict[str, Any]
-    base: str
-    schema: Schema | None = None
+    settings: dict[str, Any]  # of `gcwsnet.files.read`
+    base: str  # the folder that names are in if they are not absolute
+    schema: Schema | None = None  # if it is known already
 
     def open(self, names: list[str], schema: Schema | None = None, **more: Any) -> Batches:
         """Return files, read with a schema where there is one."""
@@ -152,25 +142,13 @@ class FileReading:
 
 @dataclass(frozen=True)
 class SurveyedFiles:
-    """What is known about files after all their rows were read once.
-
-    Attributes
-    ----------
-    schema : Schema
-    survey : Survey
-    fingerprints : dict of str to Fingerprint
-        Those of the files that could be read, in their order.
-    n_rows : list of int
-        Their rows of positive weight.
-    failures : dict of str to Exception
-        Why other files could not be read.
-    """
+    """What is known about files after all their rows were read once."""
 
     schema: Schema
     survey: Survey
-    fingerprints: dict[str, Fingerprint]
-    n_rows: list[int]
-    failures: dict[str, Exception]
+    fingerprints: dict[str, Fingerprint]  # of the files that could be read, in their order
+    n_rows: list[int]  # their rows of positive weight
+    failures: dict[str, Exception]  # why other files could not be read
 
 
 def fingerprint_files(names: list[str], base: str, over: Map) -> list[Fingerprint | Failure]:
@@ -270,15 +248,9 @@ def _rows_of_file(reading: FileReading, schema: Schema, item: tuple[str, NDArray
 
 @dataclass(frozen=True, kw_only=True)
 class HashingOptions(FilesOptions):
-    """The options of a run of hashing.
+    """The options of a run of hashing."""
 
-    Attributes
-    ----------
-    coder : Coder or None
-        How rows become codes, where that was learned before.
-    """
-
-    coder: Coder | None = None
+    coder: Coder | None = None  # how rows become codes, where that was learned before
 
     def settings(self) -> dict[str, Any]:
         """Return what must be the same for hashing to be resumed, besides the files."""
@@ -321,15 +293,7 @@ def hash_with(options: HashingOptions, report: Callable[[str], None], over: Map 
     """Write the codes of all files that are not finished yet, and return what is there.
 
     A file that cannot be read or hashed is left out, and the others are finished. If none can, the error of the first
-    is raised.
-
-    Parameters
-    ----------
-    options : HashingOptions
-    report : function of a line
-        It is called with lines for people.
-    over : Map
-        Where the tasks of the files are done.
+    is raised. `report` is called with lines for people, and the tasks of the files are done by `over`.
     """
     options.check()
     sources = find_sources(options.files)
@@ -388,18 +352,8 @@ def hash_file(folder: Path, number: int, *, base: str = "", n_jobs: int | None =
 
     It depends on the coder, on the manifest and on the file alone, and leaves the same bytes whenever and however often
     it is called, by whichever process. A file that is finished already is not read again. What it writes counts from
-    the moment when the manifest of the file is moved into place, as the last of all.
-
-    Parameters
-    ----------
-    folder : Path
-        A folder with the coder and the manifest, which `hash_with` writes first.
-    number : int
-        The number of the file in the manifest.
-    base : str
-        The folder that names of files are in if they are not absolute, by default the working directory.
-    n_jobs : int, optional
-        Threads.
+    the moment when the manifest of the file is moved into place, as the last of all. Names that are not absolute are in
+    the folder `base`.
     """
     manifest, (coder, targets, _) = _loaded(folder, _versions(folder))
     finished = HashedFile.read(folder, manifest, number)

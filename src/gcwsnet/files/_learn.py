@@ -35,26 +35,12 @@ NO_LABELS = "there are no labels to learn from; name their column with --label"
 
 @dataclass(frozen=True, kw_only=True)
 class FilesOptions:
-    """What runs over files have in common.
-
-    Attributes
-    ----------
-    files : list of str
-    out : Path
-        The folder that is written.
-    params : dict
-        Parameters of `GCWSNetClassifier`, which are those of `GCWSNetRegressor`.
-    reading : dict
-        Settings of `gcwsnet.files.read`.
-    task : {"auto", "classification", "regression"}
-    resume, restart : bool
-        Whether an unfinished run in the same folder is continued, or dropped.
-    """
+    """What runs over files have in common; an unfinished run in the folder `out` is continued, or dropped."""
 
     files: list[str]
     out: Path
-    params: dict[str, Any] = field(default_factory=dict)
-    reading: dict[str, Any] = field(default_factory=dict)
+    params: dict[str, Any] = field(default_factory=dict)  # of the classifier or the regressor
+    reading: dict[str, Any] = field(default_factory=dict)  # settings of `gcwsnet.files.read`
     task: str = "auto"
     resume: bool = False
     restart: bool = False

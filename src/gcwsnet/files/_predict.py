@@ -22,25 +22,11 @@ from gcwsnet.tables._schema import Schema
 
 @dataclass(frozen=True)
 class Predictions:
-    """The predictions for some rows, with what the files say about these rows.
-
-    Attributes
-    ----------
-    predicted : array of shape (n,)
-        Labels or numbers.
-    probabilities : array of shape (n, n_classes) or None
-        None for a regression.
-    outputs : array of shape (n, n_outputs)
-        The outputs of the model over the temperature: the logarithms of the probabilities, but for a constant.
-    y : array or None
-        The labels of the rows, if they were read.
-    weight : array of float64 or None
-        The weights of the rows, if they were read.
-    """
+    """The predictions for some rows, with the labels and the weights that the files have for them."""
 
     predicted: NDArray[Any]
-    probabilities: NDArray[np.float64] | None
-    outputs: NDArray[np.float64]
+    probabilities: NDArray[np.float64] | None  # of shape (n, n_classes); None for a regression
+    outputs: NDArray[np.float64]  # over the temperature: the logarithms of the probabilities, but for a constant
     y: NDArray[Any] | None = None
     weight: NDArray[np.float64] | None = None
 
@@ -78,12 +64,7 @@ def as_labels(y: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
 
 
 class Model:
-    """A model that predicts the rows of files, and the way it reads them.
-
-    Parameters
-    ----------
-    predictor : Predictor
-    """
+    """A model that predicts the rows of files, and the way it reads them."""
 
     def __init__(self, predictor: Predictor) -> None:
         self.predictor = predictor
@@ -133,12 +114,7 @@ MAX_CLASSES_SHOWN = 50
 class ClassificationMetrics:
     """Accuracy, log loss, F1 and the confusion matrix; for two classes also the AUC.
 
-    Parameters
-    ----------
-    classes : array
-        The labels that the model knows. A row with another one is an error.
-    weighted : bool
-        Whether rows count by their weights.
+    A row whose label is none of the classes is an error.
     """
 
     def __init__(self, classes: NDArray[Any], *, weighted: bool) -> None:
@@ -193,13 +169,7 @@ class ClassificationMetrics:
 
 
 class RegressionMetrics:
-    """The root mean square error, the mean absolute error, and R2.
-
-    Parameters
-    ----------
-    weighted : bool
-        Whether rows count by their weights.
-    """
+    """The root mean square error, the mean absolute error, and R2."""
 
     def __init__(self, *, weighted: bool) -> None:
         self._weighted = weighted

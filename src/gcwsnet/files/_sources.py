@@ -327,18 +327,8 @@ def line_blocks(
 ) -> Iterator[LineBlock]:
     """Yield blocks of whole lines, or of whole rows of CSV; the last line need not end with a newline.
 
-    Parameters
-    ----------
-    read : function of a number of bytes
-        It returns up to that number of bytes, and no bytes at the end.
-    path : str
-        The file that errors name.
-    longest_line : int
-        The most bytes that a line may have. Memory stays within a small multiple of it.
-    delimiter : str, optional
-        That of CSV, where line ends between double quotes do not end a row, and a quote must be closed.
-    block_bytes : int
-        The bytes that are read at a time. Each of them is looked at once.
+    With the delimiter of CSV, line ends between double quotes do not end a row, and a quote must be closed. Memory
+    stays within a small multiple of the longest line. `block_bytes` are read at a time, each looked at once.
     """
     pending: list[bytes] = []
     n_pending, line, pending_lines = 0, 1, 0
@@ -433,19 +423,7 @@ def fingerprint(name: str, base: str = "") -> Fingerprint:
 
 
 class Inputs:
-    """The files that a run reads, with their fingerprints.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Names of files, without streams.
-    base : str
-        The folder that names are in if they are not absolute, by default the working directory.
-
-    Attributes
-    ----------
-    fingerprints : list of dict
-    """
+    """The files that a run reads, with their fingerprints; names that are not absolute are in the folder `base`."""
 
     def __init__(self, names: Iterable[str], base: str = "") -> None:
         self._base = base

@@ -75,19 +75,13 @@ Codes = Callable[[], Iterable[Batch]]
 class TrainingOptions(FilesOptions):
     """The options of a training run, whose folder gets the model.
 
-    Attributes
-    ----------
-    tests : list of str
-    holdout : float or None
-        The share of rows that are held out to score a first model, which learns from the others. None is 0.2 for files,
-        and 0 for a stream, for codes and on a cluster, which can have no other.
-    checkpoint_rows : int
-        Rows from one checkpoint to the next; 0 for none.
+    A share of the rows is held out to score a first model, which learns from the others. None is 0.2 for files, and 0
+    for a stream, for codes and on a cluster, which can have no other.
     """
 
     tests: list[str] = field(default_factory=list)
     holdout: float | None = None
-    checkpoint_rows: int = 0
+    checkpoint_rows: int = 0  # from one checkpoint to the next; 0 for none
 
     def check_for_stream(self) -> None:
         """Raise an error for an option that one pass over a stream cannot have."""
@@ -133,23 +127,12 @@ class Cluster(Protocol):
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """The result of a finished run.
-
-    Attributes
-    ----------
-    estimator : BaseGCWSNet
-    skipped : int
-        Rows that could not be read.
-    reasons : list of str
-        Why the first few of them could not be read.
-    score : dict or None
-        The metrics of the held-out rows, of a model that learned from the others.
-    """
+    """The result of a finished run."""
 
     estimator: BaseGCWSNet
-    skipped: int = 0
-    reasons: Sequence[str] = ()
-    score: dict[str, Any] | None = None
+    skipped: int = 0  # rows that could not be read
+    reasons: Sequence[str] = ()  # why the first few of them could not be read
+    score: dict[str, Any] | None = None  # on held-out rows, of a model that learned from the others
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from gcwsnet._validation import (
     as_floats,
     check_choice,
     check_finite,
+    check_integer,
     check_number,
     check_power,
     require_memory,
@@ -78,7 +79,9 @@ class CoderSettings(HashingParameters):
         return replace(self, bits=BITS_FOR_FEW_ROWS if n_rows <= FEW_ROWS else BITS_FOR_MANY_ROWS)
 
     def check(self) -> None:
-        """Raise an error for a setting that the hasher does not check itself."""
+        """Raise an error for a setting that makes no sense; the hasher checks the others."""
+        if self.bits != "auto":
+            check_integer("bits", self.bits, 1, 32)
         if self.p != "auto":
             check_power(self.p)
         if self.scale is not None:
