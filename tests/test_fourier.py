@@ -157,12 +157,8 @@ def test_draws_stay_as_they_are() -> None:
         ({"n_components": 0}, ValueError, "n_components must be from 1 to 1048576, got n_components=0"),
         ({"n_components": 2.5}, TypeError, "n_components must be an integer, got n_components=2.5"),
         ({"gamma": 0}, ValueError, "gamma must be from 1e-06 to 1e+06, got gamma=0"),
-        ({"gamma": -1.0}, ValueError, "gamma must be from 1e-06 to 1e+06, got gamma=-1.0"),
-        ({"gamma": float("nan")}, ValueError, "gamma must be from 1e-06 to 1e+06, got gamma=nan"),
         ({"gamma": "scale"}, TypeError, "gamma must be a number, got gamma='scale'"),
-        ({"gamma": True}, TypeError, "gamma must be a number, got gamma=True"),
         ({"normalize": "l2"}, TypeError, "normalize must be True or False, got normalize='l2'"),
-        ({"random_state": "0"}, ValueError, "cannot be used to seed"),
     ],
     ids=str,
 )

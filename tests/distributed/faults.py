@@ -43,16 +43,6 @@ def send_in_the_next_file(number: int) -> int:
     return os.getpid()
 
 
-def be_slow() -> None:
-    """Take a while for each file."""
-
-    def write(self: HashedFile, folder: Path) -> None:
-        time.sleep(0.5)
-        WRITE(self, folder)
-
-    HashedFile.write = write  # type: ignore[method-assign]
-
-
 def hold_once_there_is(pattern: str) -> None:
     """Finish no file and train on no piece from the moment on that a file matches a pattern, until `go_on`."""
     GO_ON.clear()

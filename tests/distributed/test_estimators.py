@@ -174,15 +174,6 @@ def test_partitions_without_rows_change_nothing(rows: Any, labels: Any, client_o
         DaskGCWSNetClassifier(client=client_of(2)).fit(collection([rows[:0]] * 2), collection([labels[:0]] * 2))
 
 
-def test_a_class_in_each_partition_is_learned_as_in_one(client_of: ClientOf) -> None:
-    order = np.argsort(Y, kind="stable")
-    settings = SETTINGS | SHARDING | {"client": client_of(2)}
-    place = int((Y == "high").sum())
-    one = DaskGCWSNetClassifier(**settings).fit(cut(X[order], place), cut(Y[order], place))
-    other = DaskGCWSNetClassifier(**settings).fit(cut(X[order]), cut(Y[order]))
-    assert content(one.local_) == content(other.local_)
-
-
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 def test_rows_of_weight_zero_change_nothing(class_weight: Any, client_of: ClientOf) -> None:
     weight = np.tile([1.0, 0.0, 0.5], N // 3)

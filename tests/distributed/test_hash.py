@@ -368,13 +368,6 @@ def test_codes_of_a_dataframe_are_those_of_all_rows(partitions: int) -> None:
         pd.testing.assert_frame_equal(computed(codes), expected)
 
 
-def test_partitions_without_rows_have_no_codes() -> None:
-    late = dask.dataframe.from_pandas(FRAME, npartitions=3).map_partitions(lambda part: part[part.index >= 140])
-    codes = computed(hash_dataframe(hasher(), late))
-    np.testing.assert_array_equal(codes, hasher().fit_transform(FRAME.loc[140:]))
-    assert list(codes.index) == list(range(140, 150))
-
-
 def test_a_cluster_gives_the_same_codes(client_of: ClientOf) -> None:
     expected = hasher().fit_transform(ROWS)
     for codes in (

@@ -129,34 +129,3 @@ def test_the_native_core_refuses_broken_csr(data: Any, indices: Any, indptr: Any
     out = np.zeros((n, 5), dtype=np.int64), np.zeros((n, 5), dtype=np.int64)
     with pytest.raises(ValueError, match=words):
         hasher.samples_of_csr(*arrays, 1.0, False, *out, 1)
-
-
-def test_the_native_core_refuses_wrong_sizes_and_types() -> None:
-    hasher = _core.Hasher(0, 4, 5, 0, _core.Scan.AUTO)
-    encoding = _core.Encoding(True, True, 8, 0, 4)
-    good = np.zeros((10, 5), dtype=np.uint8)
-    cases: list[tuple[np.ndarray, np.ndarray, str]] = [
-        (X[:, :3].copy(), good, "as many columns"),
-        (np.asfortranarray(X), good, "adjacent"),
-        (X.astype(np.int32), good, "float32 or float64"),
-        (X, good[:9], "rows x hashes"),
-        (X, good[:, :4], "rows x hashes"),
-        (X, np.zeros((10, 10), dtype=np.uint8)[:, ::2], "contiguous"),
-        (X, good.astype(np.int8), "uint8, uint16"),
-    ]
-    for Z, out, words in cases:
-        with pytest.raises(ValueError, match=words):
-            hasher.codes_of_dense(Z, 1.0, False, encoding, out, 1)
-    wide = _core.Encoding(True, True, 9, 0, 4)
-    with pytest.raises(ValueError, match="must hold their bits"):
-        hasher.codes_of_dense(X, 1.0, False, wide, good, 1)
-    for bits, t_bits in [(0, 0), (33, 0), (8, -1), (8, 9)]:
-        with pytest.raises(ValueError, match="bits must be from"):
-            _core.Encoding(True, True, bits, t_bits, 4)
-    for n_columns, n_hashes in [(0, 5), (2**31 + 1, 5), (4, 0), (4, 2**20 + 1)]:
-        with pytest.raises(ValueError, match="must be from 1 to"):
-            _core.Hasher(0, n_columns, n_hashes, 0, _core.Scan.AUTO)
-    read_only = good.copy()
-    read_only.flags.writeable = False
-    with pytest.raises(TypeError):
-        hasher.codes_of_dense(X, 1.0, False, encoding, read_only, 1)

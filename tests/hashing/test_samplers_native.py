@@ -185,28 +185,6 @@ def test_many_features_are_searched_for_in_the_row() -> None:
     assert_same(found, expected_samples("rejection", X.toarray(), 5, 1.0, 1))
 
 
-@pytest.mark.parametrize(
-    ("log_caps", "ends", "rule"),
-    [
-        (np.zeros(5, np.float32), np.full(6, 2**63, np.uint64), "log_caps must be one float32 per feature"),
-        (np.zeros(6, np.float32), np.full(7, 2**63, np.uint64), "ends must be one uint64 per feature"),
-        (np.zeros(6, np.float32), np.array([0, 5, 4, 6, 7, 2**63], np.uint64), "ends must never fall and end with"),
-    ],
-)
-def test_caps_that_do_not_fit_are_errors(log_caps: np.ndarray, ends: np.ndarray, rule: str) -> None:
-    core = _core.Hasher(0, 3, 4, ENOUGH, _core.Scan.AUTO, _core.Method.REJECTION)
-    with pytest.raises(ValueError, match=rule):
-        core.use_caps(log_caps, ends)
-
-
-def test_caps_are_needed_before_rows() -> None:
-    X = np.ones((1, 3))
-    out = np.empty((1, 4), dtype=np.int64)
-    core = _core.Hasher(0, 3, 4, ENOUGH, _core.Scan.AUTO, _core.Method.REJECTION)
-    with pytest.raises(RuntimeError, match="use_caps must be called before"):
-        core.samples_of_dense(X, 1.0, False, out, out.copy(), 1)
-
-
 # Bin-wise and extremal
 
 

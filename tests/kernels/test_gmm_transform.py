@@ -53,25 +53,11 @@ def test_leaves_its_input_alone() -> None:
     np.testing.assert_array_equal(dense, [[-3, 17]])
 
 
-@pytest.mark.parametrize(
-    ("dtype", "result"),
-    [
-        (np.float32, np.float32),
-        (np.float16, np.float32),
-        (np.int8, np.float32),
-        (np.uint16, np.float32),
-        (np.bool_, np.float32),
-        (np.int32, np.float64),
-        (np.uint64, np.float64),
-        (np.float64, np.float64),
-        (np.longdouble, np.float64),
-        (">f8", np.float64),
-    ],
-)
-def test_keeps_every_value_of_any_type_of_number(dtype: Any, result: Any) -> None:
+@pytest.mark.parametrize("dtype", [*"febHB?", *"dglQ", ">f8"])
+def test_keeps_every_value_of_any_type_of_number(dtype: str) -> None:
     X = np.array([[1, 0], [0, 1]], dtype=dtype)
     U = gmm_transform(X)
-    assert U.dtype == result
+    assert U.dtype == (np.float32 if dtype in "febHB?" else np.float64)
     np.testing.assert_array_equal(U, [[1, 0, 0, 0], [0, 0, 1, 0]])
 
 

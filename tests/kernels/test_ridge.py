@@ -1,7 +1,5 @@
 """Regularised least squares: predictions for rows that are left out are those of fits without them."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -51,21 +49,3 @@ def test_a_matrix_that_is_not_positive_definite_is_an_error() -> None:
     for wrong in (K, np.full((2, 2), np.nan)):
         with pytest.raises(np.linalg.LinAlgError, match="give a larger alpha"):
             predict_left_out(wrong, np.ones((2, 1)), np.full(2, 1e-3))
-
-
-@pytest.mark.parametrize(
-    ("kernel", "penalty", "targets", "rule"),
-    [
-        (np.ones((3, 2)), np.ones(3), np.ones((3, 1)), "square"),
-        (np.ones((3, 3)), np.ones(2), np.ones((3, 1)), "penalty"),
-        (np.ones((3, 3)), np.ones(3), np.ones((2, 1)), "targets"),
-        (np.ones((3, 3), dtype=np.float32), np.ones(3), np.ones((3, 1)), "float64"),
-    ],
-)
-def test_the_native_core_checks_what_it_reads(kernel: Any, penalty: Any, targets: Any, rule: str) -> None:
-    with pytest.raises(ValueError, match=rule):
-        _core.solve_ridge(kernel, penalty, targets, np.empty(3), np.empty((1, 3)))
-    with pytest.raises(ValueError, match="one number per row"):
-        _core.solve_ridge(np.eye(3), np.ones(3), np.ones((3, 1)), np.empty(2), np.empty((1, 3)))
-    with pytest.raises(ValueError, match="targets x rows"):
-        _core.solve_ridge(np.eye(3), np.ones(3), np.ones((3, 1)), np.empty(3), np.empty((3, 1)).T[:, :2])

@@ -154,26 +154,6 @@ def test_a_search_of_buckets_finds_the_rows_that_share_one(
     np.testing.assert_array_equal(found[1], rank)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"codes": np.zeros((3, 5), np.uint8)}, "as many columns"),
-        ({"codes": np.zeros((3, 4), np.uint16)}, "uint8 for up to 8 bits"),
-        ({"bits": 3}, "1, 2, 4, 8, 16 or 32"),
-        ({"n_hashes": 0}, "at least one hash"),
-        ({"bits": 4, "n_hashes": 9}, "as many columns"),
-        ({"least": np.zeros(3, np.uint32)}, "least must be"),
-        ({"live": np.zeros(2, np.uint8)}, "live must be"),
-        ({"first": 2**32 - 2}, "less than"),
-    ],
-)
-def test_arrays_that_do_not_fit_are_refused(change: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"codes": np.zeros((3, 4), np.uint8), "n_hashes": 4, "bits": 8, "live": None, "first": 0}
-    given |= {"most": 5, "least": np.zeros(2, np.uint32), "before": -1, "n_threads": 1} | change
-    with pytest.raises(ValueError, match=message):
-        _core.scan(np.zeros((2, 4), np.uint8), given.pop("codes"), **given)
-
-
 def test_a_bucket_that_names_a_row_that_is_not_there_is_an_error() -> None:
     codes = np.zeros((3, 4), np.uint8)
     keys, rows = buckets(codes, 2, 2)

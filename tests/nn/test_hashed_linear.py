@@ -171,25 +171,6 @@ def test_wrong_arguments_are_named() -> None:
         HashedLinear(6, 4, 5, reduction="4bit")  # type: ignore[arg-type]
 
 
-def test_the_native_core_refuses_arrays_that_do_not_fit() -> None:
-    rows = _core.CodeToRow(2, 4, 32, False, 0)
-    codes, table, bias = np.zeros((3, 2), np.uint8), np.zeros((32, 5), np.float32), np.zeros(5, np.float32)
-    out = np.zeros((3, 5), np.float32)
-    rows.sum_rows(codes, table, bias, out, 1)
-    for bad in ({"table": table[:-1]}, {"bias": bias[:-1]}, {"out": out[:-1]}, {"codes": codes[:, :1]}):
-        given_arrays: dict[str, Any] = {"codes": codes, "table": table, "bias": bias, "out": out, **bad}
-        with pytest.raises(ValueError, match="must"):
-            rows.sum_rows(**given_arrays, n_threads=1)
-    lookups = _core.LookupsByRow(rows, codes, 1)
-    with pytest.raises(ValueError, match="the gradient must be samples x outputs"):
-        lookups.row_sums(out[:2], np.empty((1, 2), np.int64), np.empty((2, 5), np.float32), 1)
-    factors = (0.1, 0.1, 0.1, 0.1, 1.0)
-    with pytest.raises(ValueError, match="the table, its means and its squares must be"):
-        lookups.adam(out, table, table.copy(), table[:4].copy(), *factors, 1)
-    with pytest.raises(ValueError, match="means must be there unless beta1 is 0"):
-        lookups.adam(out, table, None, table.copy(), *factors, 1)
-
-
 def test_the_seed_is_part_of_the_state() -> None:
     saved, loaded = (HashedLinear(6, 6, 3, reduction=4, seed=seed) for seed in (2**64 - 3, 1))
     codes = random_codes(5, 6, 6)
@@ -213,14 +194,6 @@ def test_a_layer_can_be_copied_saved_and_used_in_workers() -> None:
     layer.load_state_dict(torch.load(file, weights_only=True))
     with torch.no_grad():
         assert not layer(codes).requires_grad
-
-
-def test_a_frozen_table_gets_no_gradient() -> None:
-    layer = HashedLinear(6, 6, 3)
-    layer.weight.requires_grad_(False)
-    layer(random_codes(4, 6, 6)).sum().backward()
-    assert layer.weight.grad is None
-    assert layer.bias.grad.tolist() == [4, 4, 4]
 
 
 def test_tables_start_within_the_scale() -> None:

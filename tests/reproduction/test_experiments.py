@@ -7,7 +7,7 @@ import pytest
 
 from reproduction import EXPERIMENTS
 from reproduction.execution import compute
-from reproduction.settings import as_in_paddle, first_layer, key, training_time
+from reproduction.settings import as_in_paddle, key, training_time
 from tests.reproduction.outcomes import outcome, results
 
 
@@ -66,19 +66,6 @@ def test_the_defaults_of_paddle_are_run_for_each_net_of_figures_1_and_8() -> Non
 def test_a_figure_has_as_many_panels_as_in_the_paper(name: str, panels: int, tmp_path: Path) -> None:
     made = results(tmp_path, *(outcome(one, 50.0) for one in EXPERIMENTS[name].grid(False)))
     assert len(EXPERIMENTS[name].figure(made).charts) == panels
-
-
-def test_a_first_layer_is_timed_on_numbers_and_on_codes(tmp_path: Path) -> None:
-    run = compute(first_layer("digits", k=16))
-    assert set(run.result) == {"numbers", "codes", "hashing"}
-    assert min(run.result.values()) > 0
-    experiment = EXPERIMENTS["other-tasks"]
-    counted = experiment.compare(results(tmp_path / "none"))
-    timed = experiment.compare(
-        results(tmp_path, outcome(first_layer("digits", k=256), 0, numbers=4e-3, codes=1e-3, hashing=2e-3))
-    )
-    assert len(timed) == len(counted) + 1
-    assert "4.0 times" in timed[-1].ours
 
 
 def test_the_time_of_an_epoch_is_taken_for_each_k_and_b(tmp_path: Path) -> None:

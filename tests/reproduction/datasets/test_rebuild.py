@@ -60,16 +60,6 @@ def test_a_seed_gives_the_same_rows_in_every_call(make: Callable[..., Bunch]) ->
     assert not same(make(random_state=None), make(random_state=None))
 
 
-@BOTH
-def test_no_digit_is_drawn_twice(make: Callable[..., Bunch]) -> None:
-    found = make()
-    drawn = [*found.y_train, *found.y_test]
-    assert len(set(drawn)) == len(drawn)
-    assert drawn != sorted(drawn)
-    everything = make(digits=tuple(part[: len(drawn)] for part in random_digits()))
-    assert sorted([*everything.y_train, *everything.y_test]) == list(range(len(drawn)))
-
-
 @pytest.mark.parametrize("level", [*LEVELS, "image"])
 def test_a_pixel_is_the_larger_one_of_digit_and_background(level: int | str) -> None:
     def make(digits: tuple[NDArray[Any], NDArray[Any]]) -> Bunch:
