@@ -139,7 +139,6 @@ def test_indexes_with_a_common_id_or_other_rows_cannot_be_merged(index: GCWSInde
         ({"recall": 1.0}, "recall must be from 0.5 to 0.9999"),
         ({"method": "tree"}, "method must be one of"),
         ({"method": "bands"}, "method='bands' needs a threshold"),
-        ({"fetch_rows": len}, "fetch_rows has no effect with keep_rows=True"),
     ],
 )
 def test_wrong_settings_are_refused_when_rows_come(settings: dict[str, Any], message: str) -> None:
@@ -176,9 +175,3 @@ def test_ids_that_cannot_go_on_say_so() -> None:
     with pytest.raises(ValueError, match=r"below 2\*\*63, and the largest one is 9223372036854775807; give ids"):
         index.add(X[2:3])
     assert index.add(X[2:3], ids=[0]).n_samples_fit_ == 3
-
-
-def test_what_fetch_rows_returns_is_checked() -> None:
-    index = GCWSIndex(32, keep_rows=False, fetch_rows=lambda ids: X[ids][:, :3]).add(X)
-    with pytest.raises(ValueError, match=r"fetch_rows must return rows of the shape \(\d+, 20\), got"):
-        index.query(X, 1)

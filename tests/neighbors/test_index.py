@@ -163,24 +163,6 @@ def test_merging_waits_for_a_thread_that_changes_the_other_index() -> None:
     assert index.ids_.tolist() == [0, 1, 2, 6, 3, 4, 5]
 
 
-def test_rows_of_a_callback_are_compared_exactly(tmp_path: Path) -> None:
-    names = np.array([f"row {i}" for i in range(500)], dtype=object)
-    asked: list[Any] = []
-
-    def fetch(ids: NDArray[Any]) -> NDArray[Any]:
-        asked.append(ids)
-        return X[[int(one.removeprefix("row ")) for one in ids]]
-
-    index = GCWSIndex(keep_rows=False, fetch_rows=fetch).add(X, ids=names)
-    wanted = GCWSIndex().add(X, ids=names)
-    assert index.nbytes < wanted.nbytes - X.nbytes / 2
-    index.save(tmp_path)
-    for same in (index, GCWSIndex.load(tmp_path, fetch_rows=fetch)):
-        for found, one in zip(searches(same), searches(wanted), strict=True):
-            np.testing.assert_array_equal(found, one)
-    assert len(asked) > 0
-
-
 def test_kneighbors_are_those_of_scikit_learn_by_the_same_distance() -> None:
     index = GCWSIndex(recall=0.9999).fit(X)
     K = pgmm_kernel(X)

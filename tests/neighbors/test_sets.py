@@ -36,13 +36,6 @@ def test_the_exact_similarity_of_sets_decides(form: Any, method: str) -> None:
     np.testing.assert_allclose(found.similarities, J[found.queries, found.ids])
 
 
-def test_rows_that_are_fetched_are_sets_too() -> None:
-    index = GCWSIndex(sets=True, keep_rows=False, fetch_rows=lambda ids: X[ids]).add(X)
-    found = index.query(Q, 3)
-    np.testing.assert_allclose(found.similarities[:, 0], 1.0)
-    np.testing.assert_allclose(found.similarities, np.take_along_axis(J, found.ids, axis=1))
-
-
 def test_codes_are_those_of_minwise_hashing_and_of_no_other() -> None:
     index = GCWSIndex(64, sets=True, keep_rows=False).add(X)
     codes = GCWSHasher(64, method="minwise", random_state=0).fit_transform(X)

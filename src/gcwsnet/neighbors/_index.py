@@ -23,7 +23,7 @@ from gcwsnet._validation import as_floats, check_choice, check_finite, check_int
 from gcwsnet.hashing._hasher import Codes, Hasher, check_comparable
 from gcwsnet.neighbors._files import read_store, write_store
 from gcwsnet.neighbors._index_settings import Bands, IndexSettings
-from gcwsnet.neighbors._search import FetchRows, Search
+from gcwsnet.neighbors._search import Search
 from gcwsnet.neighbors._store import Ids, Store, signs
 
 
@@ -56,7 +56,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     Rows are hashed to k codes of b bits by generalized consistent weighted sampling. Two codes agree with the
     probability J + (1 - J) / 2**b, where J is the pGMM similarity of the rows (Theorem 2). The codes find the
     candidates, by a scan of all codes or by the buckets of bands of codes. The exact kernel then decides, if the rows
-    are kept or `fetch_rows` gives them; else the similarities are the estimates of the codes.
+    are kept; else the similarities are the estimates of the codes.
 
     It is a transformer too, which gives the graph of the nearest neighbours as scikit-learn's `KNeighborsTransformer`
     does, for clustering and t-SNE with ``metric="precomputed"``. Distances are 1 - similarity.
@@ -76,9 +76,6 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         The share of the neighbours that are to be found, from 0.5 to 0.9999.
     keep_rows : bool, default=True
         Whether the rows are kept, so that the exact kernel decides.
-    fetch_rows : callable, default=None
-        Gives rows that are not kept: it is called with an array of ids and returns a matrix with their rows. It is not
-        saved.
     sets : bool, default=False
         Whether a row is the set of its non-zero entries, so that the similarity is that of Jaccard and the size of a
         number does not matter. The codes are those of minwise hashing then, which are made several times faster. For
@@ -134,7 +131,6 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         threshold: float | None = None,
         recall: float = 0.95,
         keep_rows: bool = True,
-        fetch_rows: FetchRows | None = None,
         sets: bool = False,
         method: str = "auto",
         n_neighbors: int = 5,
@@ -147,7 +143,6 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.threshold = threshold
         self.recall = recall
         self.keep_rows = keep_rows
-        self.fetch_rows = fetch_rows
         self.sets = sets
         self.method = method
         self.n_neighbors = n_neighbors
@@ -189,8 +184,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         try:
             codes, rows = self._hashed(X, store.settings)
             made = store.checked_ids(ids, len(codes))
-            kept = rows.copy() if store.settings.keep_rows else None
-            self._store = store.added(codes, made, kept, n_threads(self.n_jobs))
+            self._store = store.added(codes, made, None if rows is None else rows.copy(), n_threads(self.n_jobs))
         except BaseException:  # nothing was added
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -399,7 +393,6 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         cls,
         path: str | os.PathLike[str],
         *,
-        fetch_rows: FetchRows | None = None,
         verify: bool = True,
         n_jobs: int | None = None,
     ) -> GCWSIndex:
@@ -409,16 +402,15 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ----------
         path : path
             A folder that `save` wrote.
-        fetch_rows, n_jobs
-            As for a new index.
         verify : bool, default=True
             Whether all bytes are read once to check them. Without it only sizes and types are, which is enough for
             files that you wrote yourself.
+        n_jobs : int, default=None
+            As for a new index.
         """
         store, described = read_store(Path(path), verify=verify)
         kept = asdict(store.settings)
-        index = cls(random_state=kept.pop("seed"), fetch_rows=fetch_rows, n_jobs=n_jobs, **kept)
-        IndexSettings.checked(**index.get_params(deep=False))
+        index = cls(random_state=kept.pop("seed"), n_jobs=n_jobs, **kept)
         index._store, index._metadata = store, described["metadata"]
         if described["n_features"] is not None:
             index.n_features_in_ = described["n_features"]
@@ -496,9 +488,8 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _hashed(self, X: Any, settings: IndexSettings) -> tuple[Any, Any]:
         """Return the codes of rows, and the rows if they are compared exactly."""
-        exact = settings.keep_rows or self.fetch_rows is not None
         if isinstance(X, Codes):
-            if exact:
+            if settings.keep_rows:
                 raise ValueError(
                     "codes have no rows to compare exactly; give the rows, or an index with keep_rows=False"
                 )
@@ -508,7 +499,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if not hasattr(self, "_hasher"):
             self._hasher = settings.hasher(X.shape[1])
         codes = self._hasher.codes(X, n_threads(self.n_jobs))
-        if not exact:
+        if not settings.keep_rows:
             return codes, None
         return codes, signs(as_floats(X)) if settings.sets else as_floats(X)
 
@@ -518,7 +509,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if X is not None:
             codes, rows = self._hashed(X, store.settings)
             codes = store.settings.packing.pack(codes)
-        return Search(store, codes, rows, self.fetch_rows, self.method, n_threads(self.n_jobs))
+        return Search(store, codes, rows, self.method, n_threads(self.n_jobs))
 
 
 def _checked_codes(codes: Codes, settings: IndexSettings) -> NDArray[Any]:

@@ -149,7 +149,6 @@ class IndexSettings:
         keep_rows: Any,
         random_state: Any,
         sets: Any,
-        fetch_rows: Any = None,
         method: Any = "auto",
         **_: Any,
     ) -> IndexSettings:
@@ -169,8 +168,6 @@ class IndexSettings:
         )
         if settings.sets and settings.p != 1:
             raise ValueError(f"p has no effect with sets=True, got p={p:g}; leave it out")
-        if keep_rows and fetch_rows is not None:
-            raise ValueError("fetch_rows has no effect with keep_rows=True; give keep_rows=False")
         settings.bands_for(method, 0, None)
         return settings
 

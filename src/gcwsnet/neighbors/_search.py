@@ -6,7 +6,7 @@ at hand, those whose estimates come near enough are compared by the exact kernel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,19 +16,16 @@ from scipy import sparse
 from scipy.special import ndtri
 
 from gcwsnet import _core
-from gcwsnet._validation import as_floats, check_finite, check_matrix
 from gcwsnet.kernels._exact import pgmm_pairs
 from gcwsnet.neighbors._index_settings import LOSS_OF_ESTIMATES, Bands
-from gcwsnet.neighbors._store import Store, join_rows, signs, take_rows
+from gcwsnet.neighbors._store import Store, join_rows, take_rows
 from gcwsnet.theory import similarity_variance
-
-FetchRows = Callable[[NDArray[Any]], Any]
 
 BATCH_ROWS = 4096  # queries at a time
 ALL = 2**62
 FIRST = 8  # times k rows are compared exactly at first
 RANKS_BYTES = 1 << 27  # of what one call of the native core may find, if it finds every row
-ROWS_BYTES = 1 << 26  # of the rows that are fetched, or raised to a power, at a time
+ROWS_BYTES = 1 << 26  # of the rows that are raised to a power at a time
 
 
 class Candidates(NamedTuple):
@@ -80,7 +77,6 @@ class Search(NamedTuple):
     store: Store
     codes: Any
     rows: Any
-    fetch_rows: FetchRows | None
     method: str
     threads: int
 
@@ -140,11 +136,7 @@ class Search(NamedTuple):
         )
         for codes, rows in given:
             for start in range(0, len(codes), BATCH_ROWS):
-                batch = Queries(first + start, codes, rows).taken(slice(start, start + BATCH_ROWS))
-                if self.codes is None and self.fetch_rows is not None:
-                    numbers = np.arange(batch.first, batch.first + len(batch.codes))
-                    batch = batch._replace(rows=self._fetched(numbers, self.fetch_rows))
-                yield batch
+                yield Queries(first + start, codes, rows).taken(slice(start, start + BATCH_ROWS))
             first += len(codes)
 
     def _top(self, queries: Queries, k: int, bands: Bands | None) -> Candidates:
@@ -210,7 +202,7 @@ class Search(NamedTuple):
         p, kernels = self.store.settings.p, np.empty(len(found.query))
         if not len(kernels):
             return found
-        if self.fetch_rows is None and p == 1:
+        if p == 1:
             for segment, chosen, rows in self.store.by_segment(found.row):
                 pairs = np.stack([found.query[chosen], rows], axis=1)
                 kernels[chosen] = pgmm_pairs(queries, segment.rows, pairs, p=p, threads=self.threads)
@@ -221,22 +213,10 @@ class Search(NamedTuple):
             part = slice(start, start + step)
             used, query = np.unique(found.query[part], return_inverse=True)
             numbers, row = np.unique(found.row[part], return_inverse=True)
-            if self.fetch_rows is not None:
-                rows = self._fetched(numbers, self.fetch_rows, queries.shape[1])
-            else:
-                rows = join_rows([take_rows(one.rows, at) for one, _, at in self.store.by_segment(numbers)])
+            rows = join_rows([take_rows(one.rows, at) for one, _, at in self.store.by_segment(numbers)])
             pairs = np.stack([query, row], axis=1)
             kernels[part] = pgmm_pairs(take_rows(queries, used), rows, pairs, p=p, threads=self.threads)
         return found._replace(similarity=kernels)
-
-    def _fetched(self, numbers: NDArray[np.int64], fetch_rows: FetchRows, n_columns: int | None = None) -> Any:
-        """Return the rows that `fetch_rows` gives, checked."""
-        rows = as_floats(check_matrix(fetch_rows(self.store.ids_of(numbers)), name="the rows of fetch_rows"))
-        shape = (len(numbers), rows.shape[1] if n_columns is None else n_columns)
-        if rows.shape != shape:
-            raise ValueError(f"fetch_rows must return rows of the shape {shape}, got {rows.shape}")
-        check_finite(rows, name="the rows of fetch_rows")
-        return signs(rows) if self.store.settings.sets else rows
 
 
 def _least(similarity: Any, bits: int, n_hashes: int, recall: float | None) -> NDArray[np.uint32]:
