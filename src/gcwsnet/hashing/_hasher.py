@@ -213,11 +213,7 @@ class Hasher:
         )
         if caps is not None:
             self._core.use_caps(*cap_table(caps, self.p))
-
-    @property
-    def origin(self) -> Origin:
-        """What decides the codes of a row, besides the row itself."""
-        return Origin(
+        self.origin = Origin(
             method=self.method,
             hash_version=HASH_VERSION,
             seed=self.seed,
@@ -225,8 +221,8 @@ class Hasher:
             bits=self.code_bits,
             t_bits=self.t_bits,
             encoding=self.encoding,
-            columns=self.n_features if self.encoding == "lowbits" else None,
-            caps=None if self.caps is None else hashlib.sha256(self.caps.tobytes()).hexdigest()[:16],
+            columns=n_features if self.encoding == "lowbits" else None,
+            caps=None if caps is None else hashlib.sha256(caps.tobytes()).hexdigest()[:16],
         )
 
     def codes(self, X: Matrix, n_threads: int = 1, columns: Any = None) -> NDArray[Any]:
@@ -281,7 +277,7 @@ class Hasher:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the parameters of the constructor, from which all else follows, as the native tables do."""
-        derived = ("appended_bits", "code_bits", "code_dtype", "_core", "_encoding")
+        derived = ("appended_bits", "code_bits", "code_dtype", "origin", "_core", "_encoding")
         return {name: value for name, value in vars(self).items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
