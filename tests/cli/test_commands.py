@@ -84,19 +84,6 @@ def test_codes_and_files_give_the_same_model(files: Path, tmp_path: Path) -> Non
     assert (tmp_path / "other" / "model.safetensors").read_bytes() != expected
 
 
-@pytest.mark.slow
-def test_codes_and_files_give_the_same_model_of_a_search_where_nothing_is_given(files: Path, tmp_path: Path) -> None:
-    hashing = ["--n-hashes", 16, "--random-state", 5]
-    succeed("hash", files / "train.svm", "--out", tmp_path / "codes", *hashing)
-    succeed("train", tmp_path / "codes", "--out", tmp_path / "m")
-    succeed("train", files / "train.svm", "--out", tmp_path / "raw", *hashing, "--holdout", 0)
-    model = gcwsnet.load(tmp_path / "raw")
-    assert [one.chosen for one in model.selection_].count(True) == 1
-    assert len(model.trainer_.net.members()) == 4
-    expected = (tmp_path / "raw" / "model.safetensors").read_bytes()
-    assert (tmp_path / "m" / "model.safetensors").read_bytes() == expected
-
-
 def test_what_was_selected_for_another_net_is_not_used_and_the_command_says_so(files: Path, tmp_path: Path) -> None:
     hashing = ["--n-hashes", 8, "--p", 1, "--scale", "numeric", "--ensemble", 1]
     succeed("hash", files / "train.svm", "--out", tmp_path / "codes", *hashing)

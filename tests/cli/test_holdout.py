@@ -1,7 +1,6 @@
 """The score that `gcwsnet train` prints is that of rows which the scored model did not learn from."""
 
 import json
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,7 @@ from numpy.testing import assert_array_equal
 import gcwsnet
 from gcwsnet.estimators._model_file import load_with_description
 from gcwsnet.files import Batches, read, split
-from tests.cli.command import fail, start, succeed
-from tests.cli.test_nothing_lost import until
+from tests.cli.command import fail, succeed
 
 SMALL = ["--n-hashes", 16, "--hidden", 4, "--epochs", 2]
 NAMES = ["a", "b", "c"]
@@ -83,21 +81,6 @@ def test_the_score_is_a_table_in_the_terminal_and_an_entry_of_the_model(tmp_path
     ]
     assert "progressive" not in result.stdout
     assert f"held out: accuracy {score['accuracy']:.4f}" in result.stderr
-
-
-def test_a_run_that_was_killed_and_resumed_has_the_same_score(tmp_path: Path) -> None:
-    write_table(tmp_path / "all.csv", "two", 20_000)
-    arguments = [tmp_path / "all.csv", "--label", "y", *SMALL, "--search", "off", "--checkpoint-every", 500]
-    succeed("train", *arguments, "--out", tmp_path / "whole")
-    process = start("train", *arguments, "--out", tmp_path / "killed")
-    until((tmp_path / "killed" / "checkpoint.safetensors").exists, process)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    resumed = succeed("train", *arguments, "--out", tmp_path / "killed", "--resume", "--json").stdout
-    whole, killed = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "killed"))
-    assert whole == killed
-    again = succeed("train", *arguments, "--out", tmp_path / "killed", "--resume", "--json").stdout
-    assert json.loads(resumed)["held_out"] == json.loads(again)["held_out"]
 
 
 def test_early_stopping_on_held_out_rows_decides_how_often_all_rows_are_learned(tmp_path: Path) -> None:

@@ -85,19 +85,6 @@ def test_labels_of_any_type_are_evaluated_in_the_other_format(values: list[Any],
     assert found[0] == found[1]
 
 
-def test_numbers_are_scaled_alike_whatever_stands_beside_them(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(100, 5, size=(300, 3)), columns=list("abc")).assign(y=rng.integers(0, 2, 300))
-    frame.to_csv(tmp_path / "alone.csv", index=False)
-    frame.assign(city=rng.choice(["Rome", "Oslo"], 300)).to_csv(tmp_path / "beside.csv", index=False)
-    for name in ("alone", "beside"):
-        succeed("train", tmp_path / f"{name}.csv", "--label", "y", "--out", tmp_path / name, *OPTIONS)
-    alone, beside = (gcwsnet.load(tmp_path / name).scaling_ for name in ("alone", "beside"))
-    assert_array_equal(beside.shift[:3], alone.shift)
-    assert_array_equal(beside.divisor[:3], alone.divisor)
-    assert (alone.shift > 99).all()
-
-
 def test_columns_are_left_out(folder: Path, tmp_path: Path) -> None:
     left_out = ["--label", "label", "--exclude", "when,long"]
     succeed("train", folder / "train.csv", *left_out, "--out", tmp_path / "m", *OPTIONS)
@@ -107,15 +94,6 @@ def test_columns_are_left_out(folder: Path, tmp_path: Path) -> None:
     assert "there must be a column 'nope'" in fail(
         "train", folder / "train.csv", "--label", "label", "--exclude", "nope", "--out", tmp_path / "n", *OPTIONS
     )
-
-
-def test_predictions_do_not_overwrite_the_rows(folder: Path, tmp_path: Path) -> None:
-    rows = tmp_path / "rows.csv"
-    rows.write_bytes((folder / "train.csv").read_bytes())
-    assert "an output must be a file of its own" in fail(
-        "predict", folder / "python.safetensors", rows, "--out", rows, code=2
-    )
-    assert rows.read_bytes() == (folder / "train.csv").read_bytes()
 
 
 def test_info_reads_what_train_reads(folder: Path, tmp_path: Path) -> None:

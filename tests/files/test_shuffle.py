@@ -21,8 +21,11 @@ def order(batches: Batches) -> list[int]:
 
 @given(st.integers(1, 60), st.integers(1, 70), st.integers(0, 2**64 - 1))
 def test_every_row_comes_once_and_not_too_early(n: int, buffer_rows: int, seed: int) -> None:
-    found = order(shuffle(numbered(n), buffer_rows, seed))
+    rows = whole(shuffle(numbered(n), buffer_rows, seed))
+    found = rows.X[:, 0].astype(int).tolist()
     assert sorted(found) == list(range(n))
+    assert same(rows.y, np.array(found))
+    assert same(rows.weight, np.array(found) + 0.5)
     for place, row in enumerate(found):
         assert row < place + buffer_rows
 
@@ -33,12 +36,6 @@ def test_the_order_does_not_depend_on_batches_or_form(buffer_rows: int) -> None:
     for batch_rows in (1, 13, 299, 4000):
         assert order(shuffle(numbered(300, batch_rows), buffer_rows, 3)) == expected
         assert order(shuffle(numbered(300, batch_rows, csr=True), buffer_rows, 3, batch_rows=17)) == expected
-
-
-def test_labels_and_weights_stay_with_their_rows() -> None:
-    found = whole(shuffle(numbered(1000), 300, 1))
-    assert same(found.X[:, 0], np.asarray(found.y, float))
-    assert same(found.weight, found.X[:, 0] + 0.5)
 
 
 def test_batches_have_the_size_that_is_asked_for() -> None:

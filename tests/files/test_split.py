@@ -79,19 +79,6 @@ def test_the_fraction_is_held_out(fraction: float) -> None:
     assert n + sum(batch.n_rows for batch in training) == 20_000
 
 
-def test_seeds_give_independent_sides() -> None:
-    """Rows held out by two seeds at once: a sixteenth of 20,000, within five standard errors."""
-    rows = np.arange(20_000.0).reshape(-1, 1)
-    one, other = (set(sides(rows, seed=seed)[1][:, 0]) for seed in (0, 1))
-    assert abs(len(one & other) - 1250) < 5 * np.sqrt(20_000 * 15 / 256)
-
-
-def test_rows_that_are_added_change_no_side() -> None:
-    training, _ = sides(X[:1000])
-    more, _ = sides(X)
-    assert same(more[: len(training)], training)
-
-
 def test_an_iterator_serves_one_side() -> None:
     training, held_out = split(read(iter([X])), 0.5)
     assert whole(training).n_rows > 0
