@@ -31,10 +31,11 @@ from gcwsnet.tables._preprocessing import (
     AnyPreprocessing,
     PreprocessingFit,
     Recipe,
+    categorical_columns,
     fit_preprocessing,
     incomplete_columns,
 )
-from gcwsnet.tables._scaling import FOR_DENSE_ROWS, MAX_LOCAL_COLUMNS, categorical_columns, is_binary
+from gcwsnet.tables._scaling import FOR_DENSE_ROWS, MAX_LOCAL_COLUMNS, is_binary
 from gcwsnet.tables._schema import Schema
 
 Floats = NDArray[np.float64]

@@ -8,12 +8,11 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.tables._preprocessing import Recipe, fit_preprocessing
+from gcwsnet.tables._preprocessing import Recipe, categorical_columns, fit_preprocessing
 from gcwsnet.tables._scaling import (
     MAX_DENSE_LEVELS,
     MIN_ROWS_OF_A_LEVEL,
     LevelScaling,
-    categorical_columns,
     fit_scaling,
     possible_levels,
 )

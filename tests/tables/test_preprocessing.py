@@ -15,11 +15,13 @@ from gcwsnet.tables._preprocessing import (
     Preprocessing,
     Recipe,
     TablePreprocessing,
+    column_weights,
+    explained,
     fit_preprocessing,
     incomplete_columns,
     preprocessing_from_state,
+    with_least,
 )
-from gcwsnet.tables._relevance import column_weights, relevance
 from gcwsnet.tables._scaling import FOR_DENSE_ROWS, KINDS, fit_scaling
 
 RNG = np.random.default_rng(0)
@@ -48,7 +50,7 @@ def scaled(X: Any, scale: str | None) -> Any:
 def test_columns_are_multiplied_by_a_power_of_their_relevance(power: float, form: Any) -> None:
     X = form(np.abs(NUMBERS))
     prepared: Any = fit_preprocessing(X, Recipe("minmax", power), CLASSES)
-    weight = column_weights(relevance(X, CLASSES), power)
+    weight = column_weights(with_least(explained(X, CLASSES)), power)
     assert_array_equal(prepared.weight, weight)
     assert_allclose(dense(prepared.transform(X)), dense(scaled(X, "minmax")) * weight, rtol=1e-12)
     single = prepared.transform(X.astype(np.float32))

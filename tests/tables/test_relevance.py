@@ -8,12 +8,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet.tables._relevance import column_weights, relevance
+from gcwsnet.tables._preprocessing import column_weights, explained, with_least
 
 RNG = np.random.default_rng(0)
 N = 900
 CLASSES = RNG.integers(0, 3, N)
 NUMBERS = RNG.normal(size=(N, 2))
+
+
+def relevance(X: Any, target: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the relevance of columns, of which none is 0."""
+    return with_least(explained(X, target))
 
 
 def shifted(target: NDArray[Any], noise: float) -> NDArray[np.float64]:
@@ -115,7 +120,10 @@ def test_many_rows_are_looked_at_at_equal_distances() -> None:
     X, target = rng.normal(size=(9000, 2)), rng.integers(0, 2, 9000)
     X[:, 0] += target
     assert_array_equal(relevance(X, target), relevance(X[::3], target[::3]))
-    assert_array_equal(relevance(sparse.csr_array(X > 0), target), relevance(sparse.csr_array(X[::3] > 0), target[::3]))
+    assert_array_equal(
+        relevance(sparse.csr_array(X > 0), target),
+        relevance(sparse.csr_array(X[::3] > 0), target[::3]),
+    )
 
 
 def test_weights_are_powers_of_the_largest_share() -> None:

@@ -14,7 +14,7 @@ from gcwsnet._keys import SPLIT, random_order
 from gcwsnet._validation import require_memory
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.tables._coder import Coder
-from gcwsnet.tables._relevance import explained
+from gcwsnet.tables._preprocessing import explained
 
 MIN_ROWS, MAX_ROWS, MAX_COLUMNS, REPEATS = 100, 1000, 50, 3
 PREDICTED_NUMBERS, NUMBERS_OF_ANY_ROW = 40_000_000, 500

@@ -50,8 +50,8 @@ from gcwsnet.files._sources import Fingerprint, Inputs, Source, detect_format, d
 from gcwsnet.search import fit_coder
 from gcwsnet.tables._batch import Batch, joined, weighted
 from gcwsnet.tables._coder import Coder
+from gcwsnet.tables._encode import Learner, Survey
 from gcwsnet.tables._errors import DataError, NoRowsError
-from gcwsnet.tables._learn import Learner, Survey
 from gcwsnet.tables._schema import Schema
 
 FAILURES = (ValueError, OSError)

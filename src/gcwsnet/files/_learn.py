@@ -20,7 +20,7 @@ from gcwsnet.files._read import read
 from gcwsnet.files._reader import Batches, bytes_of_a_row
 from gcwsnet.net._targets import Labels, Numbers, Targets
 from gcwsnet.tables._batch import Batch, joined, weighted
-from gcwsnet.tables._learn import DistinctLabels, Survey
+from gcwsnet.tables._encode import DistinctLabels, Survey
 from gcwsnet.tables._schema import TEXT_OPTIONS, Schema
 
 MAX_CLASSES_OF_INTEGERS = 100

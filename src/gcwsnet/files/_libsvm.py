@@ -14,8 +14,8 @@ from gcwsnet.files._reader import Reader
 from gcwsnet.files._sources import LineBlock, line_blocks
 from gcwsnet.tables._batch import Batch, canonical_csr
 from gcwsnet.tables._columns import labels_of_texts
+from gcwsnet.tables._encode import Learner
 from gcwsnet.tables._errors import MISSING_HINT, DataError, ErrorHandler, InvalidRows, check_batch, quote
-from gcwsnet.tables._learn import Learner
 from gcwsnet.tables._schema import Schema
 
 Fault = _core.LibsvmFault

@@ -21,6 +21,7 @@ from gcwsnet._validation import MAX_COLUMNS, as_floats
 from gcwsnet.files._reader import Reader
 from gcwsnet.files._sources import Source
 from gcwsnet.tables._batch import Batch, mark_canonical
+from gcwsnet.tables._encode import Learner
 from gcwsnet.tables._errors import (
     DataError,
     ErrorHandler,
@@ -28,7 +29,6 @@ from gcwsnet.tables._errors import (
     check_batch,
     damage_as_data_error,
 )
-from gcwsnet.tables._learn import Learner
 from gcwsnet.tables._schema import ColumnName, ReadOptions, Schema
 
 CHUNK_BYTES = 1 << 21

@@ -19,9 +19,8 @@ from gcwsnet._validation import check_integer, check_number
 from gcwsnet.files._sources import Source
 from gcwsnet.tables._batch import Batch, joined, rebatched
 from gcwsnet.tables._columns import TableColumn
-from gcwsnet.tables._encode import encode
+from gcwsnet.tables._encode import Learner, Survey, encode
 from gcwsnet.tables._errors import ColumnReference, DataError, ErrorHandler, InvalidRows, NoRowsError, check_batch
-from gcwsnet.tables._learn import Learner, Survey
 from gcwsnet.tables._schema import (
     ColumnName,
     ColumnNames,

@@ -45,8 +45,8 @@ from gcwsnet.net._history import Record, record_fractions
 from gcwsnet.net._targets import Labels
 from gcwsnet.net._trainer import Observer, Plan
 from gcwsnet.tables._batch import Batch, rebatched, weighted
+from gcwsnet.tables._encode import DistinctLabels, Survey
 from gcwsnet.tables._errors import DataError
-from gcwsnet.tables._learn import DistinctLabels, Survey
 
 logger = logging.getLogger("gcwsnet.files")
 

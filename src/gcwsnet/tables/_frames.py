@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gcwsnet.tables._columns import ArrowColumn, PandasColumn, TableColumn
-from gcwsnet.tables._encode import encode
+from gcwsnet.tables._encode import Learner, encode
 from gcwsnet.tables._errors import ErrorHandler, InvalidRows, require_pyarrow
-from gcwsnet.tables._learn import Learner
 from gcwsnet.tables._schema import (
     ColumnNames,
     ColumnSelection,

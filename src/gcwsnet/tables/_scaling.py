@@ -21,7 +21,6 @@ from gcwsnet._validation import (
     require_columns,
     rounded,
 )
-from gcwsnet.tables._relevance import BINS, explained_by_values
 
 NUMERIC, BINARY, CONSTANT, UNSEEN = range(4)
 KINDS_OF_COLUMNS = ("numeric", "binary", "constant", "unseen")
@@ -282,7 +281,7 @@ class LocalScaling(WiderScaling):
 
 MAX_LOCAL_COLUMNS = 500
 """Tables with more columns are not tried with hat functions or levels."""
-MAX_DENSE_LEVELS = 256
+MAX_DENSE_LEVELS, MAX_FEW_VALUES = 256, 16
 MIN_ROWS_OF_A_LEVEL = 4
 """Fewer rows say little about a level, and would have as many columns as they are."""
 
@@ -379,29 +378,9 @@ def possible_levels(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
         if not all_integers(numbers[:100]) or not all_integers(numbers):
             continue
         _, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
-        if len(counts) > BINS and 2 * counts[counts > 1].sum() >= len(numbers):
+        if len(counts) > MAX_FEW_VALUES and 2 * counts[counts > 1].sum() >= len(numbers):
             found.append(column)
     return np.array(found, dtype=np.int64)
-
-
-def categorical_columns(X: Matrix, target: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the columns of dense rows that are categorical integers for the targets.
-
-    These explain clearly less of the targets' variance if each value is taken together with the next one: numbers that
-    are neighbours mean nearly the same, and categories do not. What is lost must be a fifth of what the values explain,
-    0.002 of the variance, and three standard errors of what values without a meaning explain. At most 20,000 rows at
-    equal distances are looked at.
-    """
-    step = -(-X.shape[0] // 20_000)
-    X, target = as_floats(X[::step]), target[::step]
-    columns = possible_levels(X)
-    if not len(columns):
-        return columns
-    by_value, n_values = explained_by_values(X[:, columns], target)
-    by_two, _ = explained_by_values(X[:, columns], target, together=2)
-    error = np.sqrt(2 * n_values) / len(X)
-    least = np.maximum(0.002, np.maximum(0.2 * by_value, 3.0 * error))
-    return columns[by_value - by_two > least]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
