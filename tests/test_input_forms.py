@@ -177,6 +177,7 @@ def test_a_column_of_dates_is_refused_by_name(frame: str, kind: str) -> None:
             function(X)
 
 
+@pytest.mark.filterwarnings("ignore:'when' has the same value in all rows")  # two hours of one day
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("kind", ["dates", "datetimes"])
 def test_estimators_take_dates_as_days_from_every_frame(frame: str, kind: str) -> None:
