@@ -53,6 +53,11 @@ SUBJECTS = {
     "reading": Subject(
         "rows read per second from files, next to scikit-learn and pandas", "results/files.md", ("pandas", "pyarrow")
     ),
+    "kinds-of-files": Subject(
+        "one table in many kinds of files, read as they are, next to pandas and LightGBM",
+        "results/files.md",
+        ("lightgbm", "pandas", "pyarrow"),
+    ),
     "neighbors": Subject(
         "near neighbours: recall, time and memory, next to datasketch, rensa and faiss",
         "results/neighbors.md",
