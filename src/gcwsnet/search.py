@@ -152,7 +152,7 @@ def open_points(
     X: Matrix,
     numeric: NDArray[np.bool_] | None = None,
     *,
-    has_codes: bool = False,
+    has_levels: bool = False,
 ) -> list[Point]:
     """Return what the first stage compares for rows like X; the default comes first, and p is 1 unless it is given."""
     p = 1.0 if settings.p == "auto" else float(settings.p)
@@ -166,7 +166,7 @@ def open_points(
     scales += ["tfidf", "unit", "idf"] if is_sparse else []
     scales += ["quantile"] if has_numbers else []
     scales += ["local"] if has_numbers and X.shape[1] <= MAX_LOCAL_COLUMNS else []
-    scales += ["codes"] if has_codes else []
+    scales += ["levels"] if has_levels else []
     scales += [None, "minmax"] if numeric is None else []
     scales += ["standard"] if is_binary(X).any() else []  # without binary columns it is the same as "numeric"
     points = [
@@ -288,7 +288,7 @@ class KernelSearch:
         self._prepared: tuple[Any, Matrix] = (None, np.empty((0, 0)))
 
     def best_points(self, points: Sequence[Point], effort: Effort, p: float | str) -> dict[Point, Floats]:
-        """Return the losses of the best points in the last stage, and of the first point and that of codes."""
+        """Return the losses of the best points in the last stage, and of the first point and that of levels."""
         by_loss: dict[Point, Floats] = {}
 
         def loss(point: Point) -> float:
@@ -299,8 +299,8 @@ class KernelSearch:
         of_scales: dict[str | None, Point] = {}
         for point in best:
             of_scales.setdefault(point.recipe.scale, point)
-        codes = [point for point in points if point.recipe.scale == "codes"]
-        kept = dict.fromkeys([points[0], *best[: effort.n_kept], *[*of_scales.values()][: effort.n_scales], *codes])
+        levels = [point for point in points if point.recipe.scale == "levels"]
+        kept = dict.fromkeys([points[0], *best[: effort.n_kept], *[*of_scales.values()][: effort.n_scales], *levels])
         if effort.second_rows and self.problem.n_rows > effort.first_rows:
             return {point: self.losses("second", effort.second_rows, point) for point in kept}
         return {point: by_loss[point] for point in kept}
@@ -538,7 +538,7 @@ class _NetSearch:
         Few rows say more when each of them is left out in turn, so that nets compare only where there are more.
         """
         settings, score, n = self.settings, self.score, self.X.shape[0]
-        points = open_points(settings, self.X, self.numeric, has_codes=len(self.levels) > 0)
+        points = open_points(settings, self.X, self.numeric, has_levels=len(self.levels) > 0)
         point, default = points[0], points[0]
         has_nets = n >= MIN_ROWS_OF_NETS and len(score.given_epochs) > 0
         if n >= MIN_ROWS and (len(points) > 1 or settings.p == "auto"):
@@ -625,7 +625,7 @@ class _NetSearch:
 
 
 def _levels(X: Matrix, target: NDArray[Any], numeric: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-    """Return the columns of codes among those of numbers, by all rows: few rows say little about many codes."""
+    """Return the categorical integers among the columns of numbers, by all rows: few say little about many levels."""
     none = np.empty(0, dtype=np.int64)
     if sparse.issparse(X):
         if numeric is None:

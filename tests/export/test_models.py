@@ -38,7 +38,7 @@ def test_codes_of_a_table_give_the_same_codes(relevance: float, dtype: str, tmp_
     rng = np.random.default_rng(0)
     shop = rng.integers(0, 40, 600)
     train = as_type(np.column_stack([rng.normal(size=600), shop]), dtype)
-    model = GCWSNetClassifier(scale="codes", relevance=relevance, p=1.0, hidden=(8,), **SMALL)
+    model = GCWSNetClassifier(scale="levels", relevance=relevance, p=1.0, hidden=(8,), **SMALL)
     model.fit(train, rng.integers(0, 3, 40)[shop])
     assert len(model.scaling_.values) == 40
     odd = [[0.5, 3.5], [0.5, 41.0], [0.5, -1.0], [np.nan, 7.0], [0.5, np.nan], [np.nan, np.nan]]

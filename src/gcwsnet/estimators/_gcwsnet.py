@@ -584,14 +584,14 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         The power of the pGMM kernel. A large one lets the largest entries of a row decide. Without a search it is 1.
     scale : str or None, default="auto"
         The scaling of the columns, which can decide everything: "numeric", "standard", "minmax", "quantile", "local",
-        "codes", "idf", "unit", "tfidf", "auto" or None. "numeric" standardises numeric columns, leaves
+        "levels", "idf", "unit", "tfidf", "auto" or None. "numeric" standardises numeric columns, leaves
         binary ones as they are and drops constant ones; sparse rows are divided and not shifted. "standard" treats
         binary columns like numeric ones, "minmax" puts columns into [0, 1], "quantile" makes numeric ones normal by
         their ranks, "local" adds hat functions over their quantiles to "numeric", so that the neighbourhood of a number
-        counts, "codes" adds a column of 0 and 1 for each value of integer columns that are codes, and None takes rows
+        counts, "levels" adds a column of 0 and 1 for each value of categorical integers, and None takes rows
         as they come, which suits columns that share one unit, such as pixels. For counts of words or clicks, "idf"
         makes rare columns weigh more, "unit" gives rows length 1, and "tfidf" does both. "auto" selects among these
-        ("quantile", "local" and "codes" for dense rows alone, the last three for sparse ones); without a search it is
+        ("quantile", "local" and "levels" for dense rows alone, the last three for sparse ones); without a search it is
         "numeric". It is learned in `fit`, or from the first rows of a stream, see `partial_fit`. For any other
         preprocessing, put a transformer before the model in a `Pipeline`.
     missing : {"auto", "error", "zero", "mean"}, default="auto"

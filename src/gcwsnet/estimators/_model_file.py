@@ -390,7 +390,7 @@ def _arrays_of_preprocessing(arrays: Arrays, part: Description, prefix: str) -> 
         above = Rule("hold numbers above 0, or infinity", POSITIVE.fits)
         yield f"{standardised}shift", Array(floats, (n,))
         yield f"{standardised}divisor", Array(floats, (n,), above, False)
-    if scale == "codes":
+    if scale == "levels":
         yield f"{own}columns", Array(whole, (None,), columns)
         yield f"{own}values", Array(floats, (None,))
         n_columns, n_values = len(arrays[f"{own}columns"]), len(arrays[f"{own}values"])

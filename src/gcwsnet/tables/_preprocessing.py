@@ -237,7 +237,7 @@ class PreprocessingFit:
     def _scaling(self, part: int, scale: str | None) -> Scaling | None:
         if (part, scale) not in self._scalings:
             X = self.parts[part]
-            if scale == "codes" and self._levels is None and self.target is not None and not sparse.issparse(X):
+            if scale == "levels" and self._levels is None and self.target is not None and not sparse.issparse(X):
                 self._levels = categorical_columns(X, self.target)
             self._scalings[part, scale] = fit_scaling(X, scale, self._levels)
         return self._scalings[part, scale]

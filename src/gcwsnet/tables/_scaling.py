@@ -306,10 +306,10 @@ class LevelScaling(WiderScaling):
     columns: NDArray[np.int64]
     counts: NDArray[np.int64]
     values: Floats
-    scale: str = "codes"
+    scale: str = "levels"
 
     @classmethod
-    def fit(cls, X: Matrix, scale: str = "codes", columns: NDArray[np.int64] | None = None) -> LevelScaling:
+    def fit(cls, X: Matrix, scale: str = "levels", columns: NDArray[np.int64] | None = None) -> LevelScaling:
         """Return the scaling of dense rows with these columns as categorical integers, or all that may be.
 
         Levels of fewer than four rows have no column.
@@ -446,11 +446,11 @@ SCALINGS: dict[str, type[Scaling]] = {
     **dict.fromkeys(("numeric", "standard", "minmax"), ColumnScaling),
     "quantile": QuantileScaling,
     "local": LocalScaling,
-    "codes": LevelScaling,
+    "levels": LevelScaling,
     **dict.fromkeys(("idf", "unit", "tfidf"), TermScaling),
 }
 KINDS = tuple(SCALINGS)
-FOR_DENSE_ROWS = ("quantile", "local", "codes")
+FOR_DENSE_ROWS = ("quantile", "local", "levels")
 
 
 def fit_scaling(X: Matrix, scale: str | None, levels: NDArray[np.int64] | None = None) -> Scaling | None:
@@ -460,11 +460,11 @@ def fit_scaling(X: Matrix, scale: str | None, levels: NDArray[np.int64] | None =
     ----------
     X : array or CSR of shape (n, D)
         Real numbers; NaN is left out of account.
-    scale : {"numeric", "standard", "minmax", "quantile", "local", "codes", "idf", "unit", "tfidf"} or None
+    scale : {"numeric", "standard", "minmax", "quantile", "local", "levels", "idf", "unit", "tfidf"} or None
         "numeric": numeric columns get mean 0 and standard deviation 1, binary ones stay 0 and 1, constant ones are
         dropped. "standard": binary columns are treated like numeric ones. "minmax": columns are put into [0, 1].
         "quantile": numeric columns are made normal by their ranks, for dense rows only. "local": "numeric", and numeric
-        columns also as hat functions over their quantiles, for dense rows only. "codes": "numeric", and a column of 0
+        columns also as hat functions over their quantiles, for dense rows only. "levels": "numeric", and a column of 0
         and 1 for each level of categorical integers, for dense rows only. "idf": columns weigh the more the fewer rows
         have them. "unit": rows get length 1. "tfidf": both.
         Sparse rows are not shifted, only divided: by the root mean square of all entries of the column, zeros
@@ -494,7 +494,7 @@ def fit_scaling(X: Matrix, scale: str | None, levels: NDArray[np.int64] | None =
     X = as_floats(X)
     if scale in FOR_DENSE_ROWS and sparse.issparse(X):
         raise ValueError(f"scale={scale!r} is for dense rows; use 'numeric' or None for sparse ones")
-    return LevelScaling.fit(X, scale, levels) if scale == "codes" else SCALINGS[scale].fit(X, scale)
+    return LevelScaling.fit(X, scale, levels) if scale == "levels" else SCALINGS[scale].fit(X, scale)
 
 
 def arrays_of(scaling: Scaling, prefix: str) -> Arrays:
