@@ -258,15 +258,6 @@ def test_labels_are_no_numbers() -> None:
             GCWSNetRegressor(**SETTINGS).fit(np.eye(4), y)
 
 
-@pytest.mark.parametrize("hole", [None, np.nan, pd.NA], ids=["None", "NaN", "NA"])
-def test_a_missing_label_is_an_error_that_names_it(hole: Any) -> None:
-    y = np.array(["a", "b", hole, "a"], dtype=object)
-    with pytest.raises(ValueError, match=r"y must not have missing values; .* y\[2\] is .*; drop the rows without"):
-        GCWSNetClassifier(**SETTINGS).fit(np.eye(4), y)
-    with pytest.raises(ValueError, match="labels must be all text or all numbers, got text and 1"):
-        GCWSNetClassifier(**SETTINGS).fit(np.eye(4), np.array(["a", 1, "b", "a"], dtype=object))
-
-
 def test_a_table_of_texts_alone_is_searched_without_scalings_of_numbers() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({f"field {n}": rng.integers(0, 400, 400).astype(str) for n in range(4)})

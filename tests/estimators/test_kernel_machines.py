@@ -266,16 +266,6 @@ def test_memory_is_asked_for_before_it_is_taken(monkeypatch: pytest.MonkeyPatch)
         PGMMRegressor(p=1.0, scale=None, relevance=0.0).fit(X, X[:, 0])
 
 
-def test_after_an_error_a_model_is_as_it_was() -> None:
-    X, y = load_digits(return_X_y=True)
-    model = PGMMClassifier(p=1.0, scale=None, relevance=0.0).fit(X[:100], y[:100])
-    before = model.predict_proba(X[100:120])
-    with pytest.raises(ValueError, match="alpha must be from"):
-        model.set_params(alpha=-1.0).fit(X[:50, :3], y[:50])
-    assert model.n_features_in_ == 64
-    np.testing.assert_array_equal(model.predict_proba(X[100:120]), before)
-
-
 def test_above_4000_rows_alpha_is_that_of_3000_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "MAX_ROWS_OF_ALL_ALPHAS", 400)
     monkeypatch.setattr(search, "ROWS_FOR_ALPHA", 300)

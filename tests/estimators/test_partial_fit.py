@@ -24,15 +24,6 @@ def test_a_stream_in_pieces_gives_the_model_of_the_whole(three_classes: Rows) ->
     assert stream.history_["rows"][-1] == 600
 
 
-def test_a_stream_keeps_the_scaling_of_its_first_rows(three_classes: Rows) -> None:
-    X, y = (np.tile(array, (6, 1)[: array.ndim]) for array in three_classes)
-    model = small().partial_fit(X[:2600], y[:2600], classes=np.unique(y))
-    scaling = model.scaling_
-    np.testing.assert_allclose(scaling.shift[:5], X[:2600, :5].mean(axis=0))
-    model.partial_fit(X[200:] * 100, y[200:])
-    assert model.scaling_ is scaling
-
-
 @pytest.mark.parametrize("scale", ["numeric", None])
 def test_pieces_of_a_stream_may_change_their_type_and_have_weights_or_not(scale: Any, three_classes: Rows) -> None:
     X, y = three_classes

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet import GCWSNetClassifier
 from gcwsnet.net._net import make_net
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Labels
@@ -94,20 +94,3 @@ def test_a_fit_has_no_averages_and_partial_fit_after_it_begins_with_its_weights(
     assert model.score(X[:500], y[:500]) > score - 0.02
     model.fit(X, y)
     assert model.trainer_.net.averaging is None
-
-
-def test_a_regressor_averages_too() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(6000, 4))
-    y = X[:, 0] * X[:, 1] + 2 * rng.normal(size=6000)
-    gains = []
-    for seed in range(3):
-        model = GCWSNetRegressor(n_hashes=128, p=1.0, hidden=(50,), search="off", random_state=seed)
-        for first in range(0, 4000, 500):
-            model.partial_fit(X[first : first + 500], y[first : first + 500])
-        model.trainer_.net.predicts_with = "recent"
-        averaged = model.score(X[4000:], y[4000:])
-        model.trainer_.net.stop_averaging()
-        gains.append(averaged - model.score(X[4000:], y[4000:]))
-    assert min(gains) > 0
-    assert np.mean(gains) > 0.005

@@ -102,15 +102,6 @@ def test_a_schema_learned_from_a_file_is_that_of_the_frame_read_from_it(tmp_path
     assert read(tmp_path / "a.parquet", missing="nan").schema == schema_of(pd.read_parquet(tmp_path / "a.parquet"))
 
 
-def test_categories_that_were_not_seen_are_not_there() -> None:
-    schema = schema_of(table())
-    other = table().assign(city="Nice", size=pd.Categorical(["huge"] * 4), kind=["a", "never", None, "new"])
-    with pytest.warns(UserWarning, match="none of its categories"):
-        X = rows_of(other, schema)
-    assert X[:, 4:8].tolist() == [[0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
-    assert np.isnan(X[:, 8]).all()
-
-
 def test_many_categories_are_hashed_and_numbers_beside_them_are_marked() -> None:
     frame = pd.DataFrame({"id": [f"user{i}" for i in range(101)], "x": np.arange(101.0), "c": ["a", *["b"] * 100]})
     schema = schema_of(frame)

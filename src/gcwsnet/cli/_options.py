@@ -191,7 +191,7 @@ class HashOptions:
     scale: Annotated[
         str,
         _hashing(
-            metavar="NAME", help="auto, numeric, standard, minmax, quantile, local, codes, idf, unit, tfidf or none."
+            metavar="NAME", help="auto, numeric, standard, minmax, quantile, local, levels, idf, unit, tfidf or none."
         ),
     ] = "auto"
     search: Annotated[
