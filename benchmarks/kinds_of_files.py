@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import lightgbm
+import numpy as np
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -42,7 +43,7 @@ def run(options: argparse.Namespace) -> Section:  # noqa: ARG001
             ours = read(path, label="ziel", missing="nan", **settings)
             columns = {column.name: column.kind for column in ours.schema.columns}
             n_columns = sum(columns.get(name) == holds for name, holds in HOLDS.items())
-            n_columns += next(iter(ours)).y.tolist() == TABLE["ziel"].tolist()
+            n_columns += np.array_equal(np.asarray(next(iter(ours)).y), TABLE["ziel"])
         hints = ", ".join(f"{name}={value!r}" for name, value in settings.items())
         rows.append([kind, of_pandas, f"{n_columns} of 5{f' with `{hints}`' if hints else ''}"])
     head = ["a table of five columns as a file with", "pandas", "gcwsnet"]

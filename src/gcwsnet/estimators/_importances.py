@@ -17,7 +17,7 @@ from gcwsnet.tables._coder import Coder
 from gcwsnet.tables._preprocessing import explained
 
 MIN_ROWS, MAX_ROWS, MAX_COLUMNS, REPEATS = 100, 1000, 50, 3
-PREDICTED_NUMBERS, NUMBERS_OF_ANY_ROW = 40_000_000, 500
+PREDICTED_NUMBERS, NUMBERS_OF_ANY_ROW = 20_000_000, 500
 """What importances may cost: the numbers of the rows that are predicted, where each row counts as some more."""
 
 
