@@ -159,9 +159,10 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         return self
 
     def _learn_again(self, rows: Batch, epochs: int) -> None:
-        """Learn from all rows, those that were held out too, for as many epochs as were best for these."""
+        """Learn from all rows, those that were held out too, with the epochs and the temperature that suited these."""
         stopped = self.trainer_
         self.trainer_ = self._new_trainer(stopped.settings, stopped.targets)
+        self.trainer_.net.targets = stopped.targets
         self._run(Plan(epochs, rows.n_rows), rows)
         self.trainer_.history = stopped.history
 

@@ -43,7 +43,7 @@ from gcwsnet.files._sources import Inputs, difference, find_sources
 from gcwsnet.net._following import PIECE_ROWS
 from gcwsnet.net._history import Record, record_fractions
 from gcwsnet.net._targets import Labels
-from gcwsnet.net._trainer import Observer, Plan
+from gcwsnet.net._trainer import Observer, Plan, Trainer
 from gcwsnet.tables._batch import Batch, rebatched, weighted
 from gcwsnet.tables._encode import DistinctLabels, Survey
 from gcwsnet.tables._errors import DataError
@@ -266,10 +266,12 @@ def begun_on_files(options: TrainingOptions, observer: TrainingObserver) -> Job:
         return _begun_on_stream(batches, options)
     survey = batches.survey()
     rows = in_memory(batches, survey.n_weighted)
-    score, n_epochs = score_held_out(rows, survey, options, observer)
+    score, stopped = score_held_out(rows, survey, options, observer)
     estimator = _begun(rows, survey, survey.n_weighted, options)
+    n_epochs, net = estimator._n_epochs(estimator.trainer_.settings, survey.n_weighted), estimator.trainer_.net
+    if stopped is not None and stopped.best_epoch:
+        n_epochs, net.targets = stopped.best_epoch, net.targets.with_temperature(stopped.targets.temperature)
     estimator.trainer_.start_run(with_auc=True)
-    n_epochs = n_epochs or estimator._n_epochs(estimator.trainer_.settings, survey.n_weighted)
     codes = partial(counted, partial(coded, estimator, rows, options.n_jobs), survey.n_weighted)
     return Job(estimator, codes, survey.n_weighted, n_epochs, score, lambda: (batches.skipped, batches.reasons))
 
@@ -286,10 +288,10 @@ def _begun(rows: Batches, survey: Survey, n_rows: int, options: TrainingOptions)
 
 def score_held_out(
     rows: Batches, survey: Survey, options: TrainingOptions, observer: TrainingObserver
-) -> tuple[dict[str, Any] | None, int]:
-    """Return the metrics of held-out rows for a model that learns from the others, and the epochs of early stopping.
+) -> tuple[dict[str, Any] | None, Trainer | None]:
+    """Return the metrics of held-out rows for a model that learns from the others, and its trainer if these stop it.
 
-    There is no score if the rows are too few, and 0 epochs without early stopping.
+    There is no score if the rows are too few.
     """
     fraction = HOLDOUT if options.holdout is None else options.holdout
     is_early = options.params.get("early_stopping", False)
@@ -301,7 +303,7 @@ def score_held_out(
                 f"early_stopping needs held-out rows, and there are none with holdout={fraction}; leave out "
                 "early_stopping"
             )
-        return None, 0
+        return None, None
     estimator = _begun(training, survey, n_rows, options)
     plan = estimator._plan(n_rows)
     observer.hold_out(n_rows, survey.n_weighted - n_rows, plan.epochs)
@@ -318,7 +320,7 @@ def score_held_out(
     some = Batch(checked(estimator.coder_, some.X), known_labels(some.y, targets))
     score["importances"] = [[*one] for one in importances_of(estimator._predictor(), some.X, targets.encode(some.y))]
     observer.scored(score, estimator, some)
-    return score, estimator.trainer_.best_epoch
+    return score, estimator.trainer_ if is_early else None
 
 
 def _begun_on_stream(batches: Batches, options: TrainingOptions) -> Job:
