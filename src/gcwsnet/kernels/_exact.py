@@ -13,7 +13,7 @@ from gcwsnet._threads import n_threads
 from gcwsnet._validation import Matrix, as_floats, check_finite, check_matrix, check_power, require_memory
 
 BLOCK_BYTES = 1 << 24  # of powered dense rows; besides the result, at most six times this is needed
-ROWS_PER_CALL = 256
+ROWS_PER_CALL = 64
 CHUNK_ENTRIES = 1 << 20  # of sparse rows; besides the result, some 110 bytes for each
 MAX_MULTIPLIED = 80  # powers above are formed by logarithms
 DENSE_ENOUGH = 0.1  # share of columns in which both rows of a pair have an entry, from which dense blocks win
