@@ -14,6 +14,7 @@ from gcwsnet.net._targets import LabelIndicators, Labels, Numbers
 from gcwsnet.search import (
     EFFORTS,
     MAX_COMPARED_COLUMNS,
+    MAX_HASHES,
     MAX_TRAINING_ROWS,
     MAX_VALIDATION_ROWS,
     MIN_ROWS,
@@ -116,7 +117,7 @@ def test_nets_are_compared_on_few_of_many_rows() -> None:
 def test_nets_that_are_compared_are_small_and_the_last_one_is_as_large_as_that_in_use() -> None:
     small = MadeUp()
     search(X, CoderSettings(n_hashes=300), 7, small)
-    assert {(one["n_hashes"], one["hidden"], one["epochs"]) for one in small.calls} == {(300, (5,), EPOCHS[0])}
+    assert {(one["n_hashes"], one["hidden"], one["epochs"]) for one in small.calls} == {(MAX_HASHES, (5,), EPOCHS[0])}
     large = MadeUp(settings=TrainingSettings(hidden=(200,), ensemble=1))
     found = search(X, SMALL, 7, large)
     assert [one["hidden"] for one in large.calls] == [(48,)] * (len(large.calls) - 1) + [(200,)]
@@ -286,6 +287,11 @@ def test_without_a_score_or_with_search_off_there_are_the_defaults(score: Any) -
     settings = CoderSettings(n_hashes=8, search="fast" if score is None else "off")
     found = search(X, settings, 7, score)
     assert point_of(found) == (Recipe("numeric", 0.0, True), 1.0)
+    assert {one.stage for one in found.selection} == ({"last"} if score else set())
+
+
+def test_after_one_epoch_without_a_search_there_is_no_temperature() -> None:
+    found = search(X, CoderSettings(n_hashes=8, search="off"), 7, MadeUp(given_epochs=(1,)))
     assert (found.selection, found.epochs, found.temperature) == ([], None, 1.0)
 
 

@@ -94,12 +94,12 @@ def _of(module: str, task: Task, classifier: str, regressor: str, **settings: An
     return getattr(import_module(module), classifier if task == "classification" else regressor)(**settings)
 
 
-def gcwsnet_maker(n_hashes: int = 256, **settings: Any) -> Callable[[int, Task, Any], Any]:
+def gcwsnet_maker(**settings: Any) -> Callable[[int, Task, Any], Any]:
     """Return what makes GCWSNet with these settings from a seed."""
 
     def make(seed: int, task: Task, X: Any) -> Any:  # noqa: ARG001
         estimator = GCWSNetClassifier if task == "classification" else GCWSNetRegressor
-        return estimator(n_hashes, random_state=seed, n_jobs=1, **settings)
+        return estimator(random_state=seed, n_jobs=1, **settings)
 
     return make
 
@@ -209,8 +209,8 @@ def all_learners() -> list[Learner]:
     classes: tuple[Task, ...] = ("classification",)
     return [
         Learner("GCWSNet", "chosen", gcwsnet_maker()),
-        Learner("GCWSNet, 1 epoch", "1", gcwsnet_maker(epochs=1)),
-        Learner("GCWSNet, k=1024, 5 epochs", "5", gcwsnet_maker(1024, epochs=5), all_seeds_when_large=False),
+        Learner("GCWSNet, search off", "chosen", gcwsnet_maker(search="off")),
+        Learner("GCWSNet, thorough", "chosen", gcwsnet_maker(search="thorough"), all_seeds_when_large=False),
         Learner("PGMM", "closed form", _pgmm, needs=PGMM, most_rows=15_000),
         Learner("LightGBM", "trees", _lightgbm, needs="lightgbm", random=False),
         Learner("XGBoost", "trees", _xgboost, needs="xgboost", random=False),

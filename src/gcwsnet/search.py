@@ -52,7 +52,7 @@ ALPHA_OF_CODES = 0.3
 """The regularisation in the search for nets. The share of equal codes is the kernel with noise, so that differences of
 similarity which only a kernel machine with little regularisation can use are lost to nets."""
 MIN_ROWS_OF_NETS, MANY_ROWS = 1000, 10_000
-MAX_TRAINING_ROWS, MAX_VALIDATION_ROWS = 3000, 1000
+MAX_TRAINING_ROWS, MAX_VALIDATION_ROWS, MAX_HASHES = 3000, 1000, 96
 """Of the nets that are compared."""
 MAX_TRAINING_ROWS_OF_LAST_STAGE = 8000
 """Where there are many rows, as many as a fourth of them."""
@@ -143,7 +143,7 @@ class Effort(NamedTuple):
     n_scales: int = 1
 
 
-EFFORTS = {"fast": Effort(300, 600, 1, 2), "thorough": Effort(600, 1500, 8, 8)}
+EFFORTS = {"fast": Effort(300, 500, 1, 2), "thorough": Effort(600, 1500, 8, 8)}
 EFFORT_OF_KERNEL_MACHINES = Effort(500, 1000, 2, 3)
 
 
@@ -296,12 +296,16 @@ class KernelSearch:
             return float(by_loss[point].mean())
 
         best = best_points(points, loss, n_starts=effort.n_starts, open_powers=p == "auto")
+        of_recipes: dict[Recipe, Point] = {}
         of_scales: dict[str | None, Point] = {}
         for point in best:
+            of_recipes.setdefault(point.recipe, point)
             of_scales.setdefault(point.recipe.scale, point)
         levels = [point for point in points if point.recipe.scale == "levels"]
-        kept = dict.fromkeys([points[0], *best[: effort.n_kept], *[*of_scales.values()][: effort.n_scales], *levels])
+        likely = [*[*of_recipes.values()][: effort.n_kept], *[*of_scales.values()][: effort.n_scales]]
+        kept = dict.fromkeys([points[0], *likely, *levels])
         if effort.second_rows and self.problem.n_rows > effort.first_rows:
+            kept |= dict.fromkeys(best[: effort.n_kept])
             return {point: self.losses("second", effort.second_rows, point) for point in kept}
         return {point: by_loss[point] for point in kept}
 
@@ -489,7 +493,7 @@ def fit_coder(
     settings : CoderSettings
         What is "auto" in them is searched for. Without a score, with ``search="off"`` or fewer than 100 rows, the
         preprocessing is "numeric" and p is 1. Without a score or with fewer than 30 rows the epochs are not searched
-        for either, and the temperature is 1.
+        for either, and the temperature is 1; so it is after one epoch with ``search="off"``.
     seed : int
         The seed of the hashes and of the choice of rows.
     score : NetScore, optional
@@ -505,7 +509,7 @@ def fit_coder(
     if not sparse.issparse(X):
         numeric = None
     point, candidates = open_points(settings, X, numeric)[0], list[Candidate]()
-    if score is not None and settings.search != "off":
+    if score is not None and (settings.search != "off" or max(score.epochs, default=1) > 1):
         search = _NetSearch(X, settings, seed, score, numeric)
         point, candidates = search.best_point(), search.candidates
         for one in candidates:
@@ -529,7 +533,8 @@ class _NetSearch:
         n_held_out = n // 3 if n < MIN_ROWS_OF_NETS else min(MAX_VALIDATION_ROWS, n // 5)
         n_last = min(max(MAX_TRAINING_ROWS, n // 4), MAX_TRAINING_ROWS_OF_LAST_STAGE)
         self.held_out, self.training = np.split(drawn[: n_held_out + n_last], [n_held_out])
-        self.levels = _levels(X, score.target, numeric)
+        is_off = settings.search == "off"
+        self.levels = np.empty(0, dtype=np.int64) if is_off else _levels(X, score.target, numeric)
         self.fits = PreprocessingFit(X[self.drawn], score.target[self.drawn], numeric, self.levels)
 
     def best_point(self) -> Point:
@@ -541,7 +546,7 @@ class _NetSearch:
         points = open_points(settings, self.X, self.numeric, has_levels=len(self.levels) > 0)
         point, default = points[0], points[0]
         has_nets = n >= MIN_ROWS_OF_NETS and len(score.given_epochs) > 0
-        if n >= MIN_ROWS and (len(points) > 1 or settings.p == "auto"):
+        if settings.search != "off" and n >= MIN_ROWS and (len(points) > 1 or settings.p == "auto"):
             search = KernelSearch(self._problem(), self.fits, (ALPHA_OF_CODES,), score.n_jobs)
             effort = EFFORTS[settings.search]
             if n > MANY_ROWS:
@@ -592,7 +597,8 @@ class _NetSearch:
         """Return how a net does on held-out rows, and note the candidate."""
         start = time.perf_counter()
         preprocessing = self.fits.fit(point.recipe)
-        coder = Coder(self.settings, self.seed, self.X.shape[1], preprocessing, point.p, self.settings.n_hashes)
+        n_hashes = min(self.settings.n_hashes, MAX_HASHES)
+        coder = Coder(self.settings, self.seed, self.X.shape[1], preprocessing, point.p, n_hashes)
         training = self.training if stage == "last" else self.training[:MAX_TRAINING_ROWS]
         codes, held_out = (coder.codes(self.X[rows], n_jobs=score.n_jobs) for rows in (training, self.held_out))
         outputs = score.outputs(codes, training, held_out, code_bits=coder.code_bits, epochs=epochs)

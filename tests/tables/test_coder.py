@@ -52,15 +52,20 @@ def test_without_a_score_auto_is_numeric_and_1() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "n_rows", "bits"),
+    ("given", "n_rows", "n_hashes", "bits"),
     [
-        ({}, 10_000, 4),
-        ({}, 10_001, 6),
-        ({}, math.inf, 6),
-        ({}, None, 8),
-        ({"encoding": "lowbits", "t_bits": 0}, 100, 8),
+        ({}, 10_000, 128, 4),
+        ({}, 10_001, 256, 6),
+        ({}, math.inf, 256, 6),
+        ({}, None, 256, 8),
+        ({"encoding": "lowbits", "t_bits": 0}, 100, 256, 8),
     ],
 )
-def test_automatic_bits_follow_from_the_number_of_rows(given: dict[str, Any], n_rows: float | None, bits: int) -> None:
-    assert CoderSettings(bits="auto", **given).for_rows(n_rows).bits == bits
-    assert CoderSettings(bits=7, **given).for_rows(n_rows).bits == 7
+def test_automatic_hashes_and_bits_follow_from_the_number_of_rows(
+    given: dict[str, Any], n_rows: float | None, n_hashes: int, bits: int
+) -> None:
+    auto: Any = {"n_hashes": "auto", "bits": "auto"}
+    found = CoderSettings(**auto, **given).for_rows(n_rows)
+    assert (found.n_hashes, found.bits) == (n_hashes, bits)
+    found = CoderSettings(n_hashes=9, bits=7, **given).for_rows(n_rows)
+    assert (found.n_hashes, found.bits) == (9, 7)

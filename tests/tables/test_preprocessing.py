@@ -110,7 +110,7 @@ def test_text_columns_that_tell_nothing_weigh_little_beside_numbers_that_tell_al
     X = np.column_stack([target + 0.1 * RNG.normal(size=N), np.arange(N) // 2 % 2, np.ones(N)])
     numeric = np.array([True, False, False])
     prepared: Any = fit_preprocessing(sparse.csr_array(X), Recipe("numeric", 1.0), target, numeric)
-    assert_allclose(prepared.of_others.weight, 1e-3)
+    assert prepared.of_others.weight.max() < 0.01
     assert_array_equal(prepared.of_numbers.weight, [1.0])
 
 

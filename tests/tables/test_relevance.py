@@ -1,5 +1,6 @@
 """The relevance of columns for targets, against its definition."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,8 @@ def by_definition(column: NDArray[Any], target: NDArray[Any]) -> float:
         inside = values[[b == one for b in bins]]
         between += len(inside) * ((inside.mean(axis=0) - mean) ** 2).sum()
     whole = ((values - mean) ** 2).sum()
-    return max(between / whole - (len(set(bins)) - 1) / len(column), 0.0)
+    more_bins = len(set(bins)) - 1
+    return max(between / whole - more_bins / len(column), math.sqrt(2 * more_bins) / len(column))
 
 
 def columns_for(target: NDArray[Any]) -> NDArray[np.float64]:

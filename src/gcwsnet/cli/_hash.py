@@ -64,7 +64,7 @@ def hash_command(
         "codes": str(out),
         "rows": sum(one.rows for one in hashed),
         "files": len(hashed),
-        "n_hashes": hashing.n_hashes,
+        "n_hashes": file_coder.coder.settings.n_hashes,
         "bits": file_coder.coder.settings.bits,
         "scale": file_coder.coder.scale,
         "p": file_coder.coder.p,

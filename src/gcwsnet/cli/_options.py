@@ -176,7 +176,14 @@ Bits = Annotated[int, _hashing(min=1, max=32, help="b, the bits of a code.")]
 class HashOptions:
     """How rows become codes, as the parameters of the estimators with these names."""
 
-    n_hashes: NHashes = 256
+    n_hashes: Annotated[
+        Any,
+        _hashing(
+            metavar="NUMBER|auto",
+            parser=number_or("auto", int),
+            help="k, the codes of a row for each net. auto: 128, or 256 above 10,000 rows and without labels.",
+        ),
+    ] = "auto"
     bits: Annotated[
         Any,
         _hashing(

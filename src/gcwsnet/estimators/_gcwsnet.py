@@ -565,7 +565,7 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
     scalings "quantile", "idf" and "tfidf" use functions of libraries, whose last bit may differ between machines.)
 
     The paper's practice, one net in one pass over the rows, is
-    ``GCWSNetClassifier(bits=8, epochs=1, hidden=(200,), search="off")``.
+    ``GCWSNetClassifier(256, bits=8, epochs=1, hidden=(200,), search="off")``.
 
     X is an array, a CSR matrix, or a frame of pandas, polars or Arrow with columns of numbers, booleans, text,
     categories, dates and missing values, which are found by their names. ``docs/tables.md`` has the rules.
@@ -575,8 +575,10 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
 
     Parameters
     ----------
-    n_hashes : int, default=256
-        k, the codes of a row. More are more accurate, and time and memory grow with them.
+    n_hashes : int or "auto", default="auto"
+        k, the codes of a row for each net. More are more accurate, and time and memory grow with them. "auto" is 128
+        for at most 10,000 rows, which four nets learn by default, and 256 for more and for streams, and with
+        ``encoding="lowbits"``. ``coder_.settings.n_hashes`` are those in use.
     bits : int or "auto", default="auto"
         b, the bits of a code. The table of the first layer has 2**b k rows: fewer bits make it smaller and, where rows
         are many, the net less accurate. "auto" is 4 for at most 10,000 rows, 6 for more and for streams, and 8 with
@@ -613,12 +615,12 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
     search : {"fast", "thorough", "off"}, default="fast"
         How long to look for what is "auto". First some dozen preprocessings and powers are compared on 300 rows by the
         exact kernel, each row predicted without itself. Where there are at least 1,000 rows, small nets on at most
-        3,000 of them then compare the default and the two best, and else the kernel does on up to 600 rows; the
+        3,000 of them then compare the default and the two best, and else the kernel does on up to 500 rows; the
         default stays then unless another is clearly better. A net that is held against the rows it has not seen says
-        how sure of itself it may be. All this is about half of the time of a `fit` on a few thousand rows, and
+        how sure of itself it may be. All this is about a third of the time of a `fit` on a few thousand rows, and
         little of it for very many. "thorough" compares more, numbers of epochs too, and takes several times as long.
-        "off" takes the defaults. Fewer than 100 rows are not enough to search for a preprocessing, fewer than 30 for
-        anything.
+        "off" takes the defaults, and only finds how sure the nets may be. Fewer than 100 rows are not enough to
+        search for a preprocessing, fewer than 30 for anything.
     random_state : int, RandomState instance or None, default=None
         An int from 0 to 2**64 - 1 is the seed of hashes, weights and order.
     n_jobs : int, default=None

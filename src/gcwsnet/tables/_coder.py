@@ -40,7 +40,8 @@ MISSING_WHEN_READ = {"auto": "nan", "error": None, "zero": "zero", "mean": "nan"
 
 ROWS_AT_ONCE = 8192
 
-BITS_FOR_FEW_ROWS, BITS_FOR_MANY_ROWS, FEW_ROWS = 4, 6, 10_000
+FEW_ROWS = 10_000
+HASHES_AND_BITS_FOR_FEW_ROWS, HASHES_AND_BITS_FOR_MANY_ROWS, HASHES_AND_BITS = (128, 4), (256, 6), (256, 8)
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -49,7 +50,7 @@ Arrays = dict[str, NDArray[Any]]
 class HashingParameters:
     """The parameters of preprocessing and hashing, with their defaults; `GCWSNetClassifier` describes them."""
 
-    n_hashes: int = field(default=256, kw_only=False)
+    n_hashes: int | Literal["auto"] = field(default="auto", kw_only=False)
     bits: int | Literal["auto"] = "auto"
     t_bits: int | Literal["all"] = "all"
     p: float | Literal["auto"] = "auto"
@@ -62,21 +63,26 @@ class HashingParameters:
 
 @dataclass(kw_only=True)
 class CoderSettings(HashingParameters):
-    """What was asked of a coder when it was fitted; `bits` are a number then."""
+    """What was asked of a coder when it was fitted; `n_hashes` and `bits` are numbers then."""
 
+    n_hashes: int = field(default=256, kw_only=False)
     bits: int | Literal["auto"] = 8
 
     def for_rows(self, n_rows: float | None) -> CoderSettings:
-        """Return the settings with the bits that suit a net that learns from `n_rows` rows.
+        """Return the settings with the hashes and the bits that suit nets that learn from `n_rows` rows.
 
         Where rows are few, small tables are as accurate as large ones, and learned in less time. A stream has
         infinitely many rows. None is for codes that no net is known for.
         """
-        if self.bits != "auto":
-            return self
-        if n_rows is None or self.encoding != "mixed":
-            return replace(self, bits=8)
-        return replace(self, bits=BITS_FOR_FEW_ROWS if n_rows <= FEW_ROWS else BITS_FOR_MANY_ROWS)
+        given: HashingParameters = self
+        n_hashes, bits = HASHES_AND_BITS
+        if n_rows is not None and self.encoding == "mixed":
+            n_hashes, bits = HASHES_AND_BITS_FOR_FEW_ROWS if n_rows <= FEW_ROWS else HASHES_AND_BITS_FOR_MANY_ROWS
+        return replace(
+            self,
+            n_hashes=n_hashes if given.n_hashes == "auto" else given.n_hashes,
+            bits=bits if given.bits == "auto" else given.bits,
+        )
 
     def check(self) -> None:
         """Raise an error for a setting that makes no sense; the hasher checks the others."""
