@@ -73,7 +73,7 @@ def test_rows_and_codes_that_fit_stay_in_memory_and_give_the_same_model(
 
 def test_codes_and_files_give_the_same_model(files: Path, tmp_path: Path) -> None:
     hashing = ["--n-hashes", 32, "--ensemble", 2, "--search", "off", "--random-state", 5]
-    net = ["--hidden", "16,8", "--batch-size", 16, "--epochs", 2, "--learning-rate", 0.004]
+    net = ["--hidden", "16,8", "--batch-size", 16, "--epochs", 1, "--learning-rate", 0.004]
     succeed("hash", files / "train.svm", "--out", tmp_path / "codes", *hashing)
     succeed("train", tmp_path / "codes", "--out", tmp_path / "m", *net)
     succeed("train", files / "train.svm", "--out", tmp_path / "raw", *hashing, *net, "--holdout", 0)

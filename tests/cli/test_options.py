@@ -38,6 +38,7 @@ OWN = {
 """What only the command has."""
 OTHER_DEFAULTS = {
     "random_state": "a command gives the same result each time",
+    "n_hashes": "kernel has 256 as GCWSHasher, and the others auto as the estimators",
     "bits": "kernel has 8 as GCWSHasher, and the others auto as the estimators",
     "p": "kernel has p=1 as pgmm_kernel, and the others auto as the estimators",
     "n_jobs": "None is 1",
