@@ -309,7 +309,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         thorough = inputs.settings.search == "thorough"
         inputs = inputs._replace(settings=inputs.settings.for_rows(n_rows))
         settings = settings.for_rows(n_rows, inputs.targets.n_outputs)
-        has_epochs = not self.early_stopping and (with_net or beginning.settings.search != "off")
+        has_epochs = not self.early_stopping and (with_net or inputs.settings.search != "off")
         epochs = settings.epochs_to_compare(n_rows, thorough=thorough) if has_epochs else ()
         self.coder_, self.selection_ = self._fit_coder(rows, inputs, settings, epochs)
         show_selection(self.verbose, self.selection_)

@@ -334,8 +334,8 @@ def explained(X: Matrix, target: NDArray[Any]) -> Floats:
 
     At most 16 distinct numbers of a column have a bin each, and more are put into 16 bins of equally many rows, or into
     fewer where many are equal. Missing numbers have a bin of their own. The variance between the bins, less what as
-    many bins of noise would have, over the whole variance is the share. For classes this is the relative decrease of
-    the Gini impurity. At most 4,000 rows at equal distances are looked at. Of sparse rows it only matters which entries
+    many bins of noise would have, over the whole variance is the share; it is at least the standard error of that
+    noise. For classes this is the relative decrease of the Gini impurity. At most 4,000 rows at equal distances are looked at. Of sparse rows it only matters which entries
     are there.
 
     Examples
@@ -464,5 +464,5 @@ def _explained(counts: NDArray[Any], sums: Floats, targets: _Targets) -> Floats:
     if targets.whole <= 0:
         return np.zeros(len(counts))
     between = ((sums**2).sum(axis=2) / np.maximum(counts, 1)).sum(axis=1) - (targets.total**2).sum() / n
-    by_chance = (np.count_nonzero(counts, axis=1) - 1) / n
-    return np.maximum(between / targets.whole - by_chance, 0.0)
+    more_bins = np.count_nonzero(counts, axis=1) - 1
+    return np.maximum(between / targets.whole - more_bins / n, np.sqrt(2 * more_bins) / n)
