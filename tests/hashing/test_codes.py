@@ -119,13 +119,6 @@ def test_what_is_computed_from_codes_is_plain(computed: Any) -> None:
     assert type(computed(codes_of())) is np.ndarray
 
 
-def test_a_number_of_codes_is_plain() -> None:
-    codes = codes_of()
-    for number in (codes[0, 0], codes.max(), codes.sum(), codes.mean()):
-        assert isinstance(number, np.generic)
-    assert repr(codes).startswith("array(")
-
-
 @pytest.mark.parametrize(
     ("other", "message"),
     [

@@ -190,7 +190,7 @@ def test_tensors_may_be_used_again_before_the_step() -> None:
     assert torch.equal(table_of(net), table_of(other))
 
 
-@pytest.mark.parametrize("zero", ["optimizer", "module", "in place", "by hand"])
+@pytest.mark.parametrize("zero", ["optimizer", "in place"])
 def test_dropped_gradients_are_not_applied(zero: str) -> None:
     net, other = make_net(), make_net()
     optimizer = LazyAdam(net.parameters(), lr=0.01)
@@ -198,14 +198,9 @@ def test_dropped_gradients_are_not_applied(zero: str) -> None:
     (net(codes) - target).square().mean().backward()
     if zero == "optimizer":
         optimizer.zero_grad()
-    elif zero == "module":
-        net.zero_grad()
-    elif zero == "in place":
+    else:
         for _ in range(2):
             optimizer.zero_grad(set_to_none=False)
-    else:
-        for parameter in net.parameters():
-            parameter.grad = None
     if zero != "in place":  # where gradients of zero are a step
         optimizer.step()
         assert same_bits(net, other)

@@ -32,14 +32,6 @@ def test_a_file_is_found_below_any_folder_and_nothing_is_written(above: str, tmp
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_an_archive_within_an_archive_is_searched_too(tmp_path: Path) -> None:
-    inner = zipped({"d/x": CONTENT, "d/z": b"z"})
-    (tmp_path / "a.zip").write_bytes(zipped({"readme": b"", "Inner.ZIP": inner, "y": b"outer", "no.zip": b"not one"}))
-    assert read(tmp_path / "a.zip", "x", "y") == [CONTENT, b"outer"]
-    with pytest.raises(ValueError, match=r"^no\.zip in .*a\.zip cannot be read \(BadZipFile"):
-        read(tmp_path / "a.zip", "nowhere")
-
-
 def test_a_file_that_is_not_an_archive_is_named(tmp_path: Path) -> None:
     for content in (b"", b"<html>sorry</html>", zipped({"x": CONTENT})[:-30]):
         (tmp_path / "a.zip").write_bytes(content)
