@@ -358,7 +358,7 @@ class Trainer:
     totals : dict
         What is summed up over the rounds of a run in rounds, for its records.
     momentum : dict of arrays
-        Of a run in rounds, see `put_round`.
+        Of a run in rounds, see `apply_update` in ``distributed/_rounds.py``.
     last_rate : float
         The learning rate of the last step, for the records.
     steps_of_a_call : int
