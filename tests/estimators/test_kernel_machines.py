@@ -187,14 +187,6 @@ def test_class_weights_are_weights_of_rows() -> None:
     assert len(balanced.classes_) == 3
 
 
-def test_options_of_nets_are_refused_and_say_why(tmp_path: Path) -> None:
-    model: Any = PGMMClassifier(p=1.0, scale="numeric", relevance=0, alpha=0.1).fit(np.eye(6), [0, 1] * 3)
-    for options in ({"weights": "int4"}, {"training_state": True}):
-        with pytest.raises(ValueError, match="are for nets: a kernel machine predicts with its training rows"):
-            model.save(tmp_path / "model", **options)
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("make", [np.array, sparse.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("kind", [PGMMClassifier, PGMMRegressor])
 def test_a_loaded_model_and_the_predictor_of_its_file_predict_the_same_bits(

@@ -119,9 +119,7 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         return [f"regularisation alpha: {self.alpha_:g}", f"training rows: {len(self.machine_.coefficients)}"]
 
     @reads
-    def save(
-        self, path: str | Path, *, weights: None = None, training_state: Literal[False] = False, timings: bool = True
-    ) -> None:
+    def save(self, path: str | Path, *, timings: bool = True) -> None:
         """Write the fitted model to one file: safetensors, with the settings as JSON in its header.
 
         Parameters
@@ -129,17 +127,10 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         path : str or Path
             The file. It is written beside it first and then moved into its place. It holds the training rows as they
             were preprocessed: do not give it to those who must not see them.
-        weights, training_state
-            As of nets. A kernel machine has neither: it predicts with all bits of its rows, and takes no further steps.
         timings : bool, default=True
             Whether the seconds of `selection_` are saved. Without them they are 0, and equal fits give equal files.
         """
         check_is_fitted(self)
-        if weights is not None or training_state:
-            raise ValueError(
-                "weights and training_state are for nets: a kernel machine predicts with its training rows and cannot "
-                "learn further; leave both out"
-            )
         save_model(self, Path(path), timings=timings)
 
     @property
