@@ -37,6 +37,8 @@ addEventListener("load", () => {
       loaded: frame.contentWindow.performance.getEntriesByType("resource").length,
       out: [...inner.querySelectorAll("svg *, .cards b")].filter(sticks_out).map(one => one.outerHTML.slice(0, 90)),
       pictures: [...inner.querySelectorAll("svg")].map(one => [size(one).width > 250, size(one).height > 200]),
+      cut: [...inner.querySelectorAll(".confusion")].filter(
+        one => size(one).width > one.parentElement.clientWidth + 1).length,
       bars: [...inner.querySelectorAll(".bar")].map(one => size(one).width)});
   }
   const pre = document.createElement("pre");
@@ -102,11 +104,13 @@ def test_names_stay_text_and_columns_come_in_the_order_of_their_importance(tmp_p
 
 def test_a_browser_shows_it_on_a_desktop_and_on_a_phone(tmp_path: Path) -> None:
     X, y, number = table()
-    for kind, target, n_pictures in ((GCWSNetClassifier, y, 2), (GCWSNetRegressor, number, 2)):
+    tenths = np.digitize(number, np.quantile(number, np.linspace(0.1, 0.9, 9)))
+    given = ((GCWSNetClassifier, y, 2), (GCWSNetClassifier, tenths, 2), (GCWSNetRegressor, number, 2))
+    for kind, target, n_pictures in given:
         page = written(kind(**SMALL).fit(X[:200], target[:200]), X[200:], target[200:], tmp_path)
         for seen in found_by(LOOK % json.dumps(page).replace("</", "<\\/"), tmp_path):
             assert seen["width"] <= seen["frame"]
-            assert (seen["loaded"], seen["out"]) == (0, [])
+            assert (seen["loaded"], seen["out"], seen["cut"]) == (0, [], 0)
             assert seen["pictures"] == [[True, True]] * n_pictures
             assert seen["bars"] == sorted(seen["bars"], reverse=True)
             assert seen["bars"][0] > 20

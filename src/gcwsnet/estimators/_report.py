@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 
 MAX_ROWS = 20_000
 MAX_CURVES, MAX_CONFUSED, MAX_CANDIDATES, MAX_DRAWN, MAX_SHOWN = 8, 12, 10, 1000, 50
+MANY_CLASSES = 6
+"""From here on the confusion matrix has small cells."""
 BIN_ROWS = 20
 """The rows of a point of a calibration curve, at least."""
 STAGES = {"first": "kernel machine, few rows", "second": "kernel machine", "third": "kernel machine", "last": "net"}
@@ -108,9 +110,8 @@ def _of_classes(
     if areas:
         area = score.get("auc") or float(np.mean(areas))
         cards.append(_card("AUC" if is_binary else "mean AUC", area, "by chance: 0.5"))
-        others = (
-            "" if is_binary else " of each class against the others" + f", of {len(names)}" * (len(shown) < len(names))
-        )
+        others = "" if is_binary else " for each class against the others"
+        others += f", {len(shown)} of {len(names)} classes" if len(names) > MAX_CURVES else ""
         figures.append(_figure("ROC curve", roc.svg("ROC curve"), f"The area under it{others}: {' '.join(legend)}"))
     what = f"the class {names[1]}" if is_binary else "the predicted class"
     sure, is_true = (probabilities[:, 1], target) if is_binary else (probabilities.max(axis=1), hits)
@@ -186,7 +187,8 @@ def _confusion(names: list[str], target: NDArray[Any], predicted: NDArray[Any]) 
     for name, count, share in zip(names, counts.tolist(), shares.tolist(), strict=True):
         cells = (f'<td style="--share:{two:.2f}">{one:,}</td>' for one, two in zip(count, share, strict=True))
         rows.append(_row([name, *cells]))
-    table = f'<div class="wide"><table class="confusion">{"".join(rows)}</table></div>'
+    kind = "confusion small" if n > MANY_CLASSES else "confusion"
+    table = f'<div class="wide"><table class="{kind}">{"".join(rows)}</table></div>'
     return _figure("Confusion matrix", table, "Rows are the true classes, columns the predicted ones.")
 
 
