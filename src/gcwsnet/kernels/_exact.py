@@ -262,8 +262,9 @@ def _mirror(K: NDArray[np.float64]) -> None:
     for first in range(0, len(K), ROWS_PER_CALL):
         rows = slice(first, first + ROWS_PER_CALL)
         K[:first, rows] = K[rows, :first].T
-        below = np.tril(K[rows, rows], -1)
-        K[rows, rows] = below + below.T
+        block = K[rows, rows]
+        below = np.tril_indices(len(block), -1)
+        block.T[below] = block[below]
     np.fill_diagonal(K, 1.0)
 
 
