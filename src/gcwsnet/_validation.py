@@ -22,6 +22,8 @@ MAX_COLUMNS = 2**31
 BATCH_BYTES = 1 << 26
 MAX_WEIGHT = 1e15
 MAX_EXACT = 2**53
+INEXACT = "integers beyond 2**53 must be numbers that float64 holds"
+INEXACT_WAY_OUT = "subtract an offset, make it a category, or write it as a float if rounding is fine"
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 LARGEST = {dtype: float(np.finfo(dtype).max) for dtype in FLOATS}
 
@@ -106,7 +108,9 @@ def check_matrix(
 
     given = X
     check_unmasked(name, X)
-    if not isinstance(X, np.ndarray | list | tuple):
+    if isinstance(X, np.ndarray | list | tuple):
+        _check_objects(X, name)
+    else:
         _check_columns(X, name)
     if estimator is not None:
         _check_feature_names(estimator, X, reset=reset)
@@ -114,8 +118,6 @@ def check_matrix(
         X = check_array(
             X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name=name, estimator=estimator
         )
-    except OverflowError as error:
-        raise ValueError(f"{name} must hold numbers within float64, got an integer beyond it ({error})") from error
     except ValueError as error:
         place = _first_text(given)
         if place is None:
@@ -131,6 +133,8 @@ def check_matrix(
     if X.shape[1] > max_columns:
         most = f"2**{max_columns.bit_length() - 1}"
         raise ValueError(f"{name} must have at most {most} columns, got {X.shape[1]}; feature-hash it to fewer")
+    if X.dtype.kind in "iu":
+        _check_exact(X if isinstance(X, np.ndarray) else X.data, name)
     if isinstance(X, np.ndarray):
         return X
     X = as_floats(X)
@@ -163,11 +167,15 @@ def check_unmasked(name: str, values: Any) -> None:
 
 
 def _check_columns(X: Any, name: str) -> None:
-    """Raise an error for dates, times and durations in a frame of pandas, polars or Arrow."""
+    """Raise an error for columns of a frame of pandas, polars or Arrow that would become other numbers.
+
+    These are dates, times and durations, and integers that float64 does not hold.
+    """
     names = getattr(X, "column_names", getattr(X, "columns", None))
     dtypes = getattr(X, "dtypes", getattr(getattr(X, "schema", None), "types", None))
     if names is None or dtypes is None:
         return
+    arrow = hasattr(X, "column_names")
     for number, (column, dtype) in enumerate(zip(names, dtypes, strict=True)):
         text = str(dtype).lower()
         objects = X.iloc[:, number] if text == "object" and hasattr(X, "iloc") else ()
@@ -178,6 +186,12 @@ def _check_columns(X: Any, name: str) -> None:
                 f"{name} must hold real numbers, got dates or times in the column {column!r}; convert it, for example "
                 "to days (GCWSNetClassifier and GCWSNetRegressor take dates in a frame)"
             )
+        if text == "object" or ("int" in text and text.endswith(("64", "128"))):
+            values = X.iloc[:, number] if hasattr(X, "iloc") else X.column(number) if arrow else X.to_series(number)
+            if isinstance(dtype, np.dtype) and not len(inexact_integers(values.to_numpy())) and text != "object":
+                continue
+            for row, value in enumerate(values.to_pylist() if arrow else values.to_list()):
+                _check_exact_object(value, f"{name}[{row}, {column!r}]")
 
 
 def _first_text(X: Any) -> tuple[int, Any, str] | None:
@@ -199,6 +213,56 @@ def _is_number(text: str | bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+def inexact_integers(numbers: Any) -> NDArray[np.int64]:
+    """Return the places of the integers of an array, in C order, that float64 does not hold."""
+    if numbers.dtype.kind not in "iu" or numbers.dtype.itemsize < 8 or not numbers.size:
+        return np.empty(0, np.int64)
+    if int(numbers.min()) >= -MAX_EXACT and int(numbers.max()) <= MAX_EXACT:
+        return np.empty(0, np.int64)
+    flat, found = numbers.reshape(-1), []
+    for first in range(0, len(flat), step := BATCH_BYTES // 8):
+        some = flat[first : first + step]
+        floats = some.astype(np.float64)
+        below = floats < 2.0 ** (63 if some.dtype.kind == "i" else 64)  # beyond that they cannot be compared
+        same = below & (np.where(below, floats, 0).astype(some.dtype) == some)
+        found.append(first + np.flatnonzero(~same))
+    return np.concatenate(found)
+
+
+def _check_exact(numbers: Any, name: str) -> None:
+    """Raise a ValueError for an integer that float64 does not hold: two such integers may become one number."""
+    places = inexact_integers(numbers)
+    if len(places):
+        value = int(numbers.reshape(-1)[places[0]])
+        row, column = divmod(int(places[0]), numbers.shape[-1])
+        where = f"{name}[{row}, {column}] is" if numbers.ndim == 2 else f"{name} has"
+        raise ValueError(f"{INEXACT}, {where} {value}; {INEXACT_WAY_OUT}")
+
+
+def _check_objects(X: Any, name: str) -> None:
+    """Raise the same for an array of objects, or for lists that become one: scikit-learn would round them."""
+    try:
+        objects = np.asarray(X)  # which does not copy an array
+    except ValueError:  # rows of several lengths, of which scikit-learn says more
+        return
+    if objects.dtype == object and objects.ndim == 2:
+        for row, column in np.ndindex(objects.shape):
+            _check_exact_object(objects[row, column], f"{name}[{row}, {column}]")
+
+
+def _check_exact_object(value: Any, where: str) -> None:
+    if not isinstance(value, numbers.Integral):
+        return
+    number = int(value)
+    try:
+        is_exact = float(number) == number
+    except OverflowError:
+        is_exact = False
+    if not is_exact:
+        shown = number if number.bit_length() < 200 else f"a number of {number.bit_length()} bits"
+        raise ValueError(f"{INEXACT}, {where} is {shown}; {INEXACT_WAY_OUT}")
 
 
 def rounded(numbers: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:

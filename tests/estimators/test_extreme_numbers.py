@@ -3,12 +3,13 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 
 import gcwsnet
-from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
+from gcwsnet import GCWSHasher, GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
 from gcwsnet.net._targets import Numbers
 from gcwsnet.net._trainer import Trainer
 
@@ -116,6 +117,38 @@ def test_labels_beyond_2_to_the_53_are_exact(labels: NDArray[Any]) -> None:
         model.fit(X, labels)
         assert model.classes_.tolist() == np.unique(labels).tolist()
         assert set(model.predict(X).tolist()) == set(labels.tolist())
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_integers_that_float64_does_not_hold_are_no_features(dtype: Any) -> None:
+    """2**53 and 2**53 + 1 were one number."""
+    numbers = np.stack([BIG, np.arange(120)], axis=1).astype(dtype)
+    frame = pd.DataFrame({"id": BIG, "n": np.arange(120)})
+    message = "integers beyond 2.*53 must be numbers that float64 holds, .* 9007199254740993"
+    models: list[Any] = [*CLASSIFIERS, GCWSHasher(8, random_state=0)]
+    for model in models:
+        with pytest.raises(ValueError, match=message):
+            model.fit(numbers, Y)
+    with pytest.raises(ValueError, match=message):
+        gcwsnet.pgmm_kernel(numbers)
+    with pytest.raises(ValueError, match=message):
+        GCWSNetClassifier(**SMALL).fit(frame, Y)
+    with pytest.raises(ValueError, match=message):
+        GCWSNetClassifier(**SMALL).fit(sparse.csr_array(numbers), Y)
+    even = numbers - numbers % 2
+    even[0, 0] = 2**62
+    assert np.isfinite(GCWSNetClassifier(**SMALL).fit(even, Y).predict_proba(even)).all()
+    assert np.isfinite(GCWSNetClassifier(**SMALL).fit(numbers.astype(np.float64), Y).predict_proba(even)).all()
+
+
+@pytest.mark.parametrize("extreme", [2**63 - 1, -(2**63), -(2**63) + 1])
+def test_the_largest_integers(extreme: int) -> None:
+    numbers = np.array([[extreme], [1]], dtype=np.int64)
+    if extreme == -(2**63):
+        assert GCWSHasher(8, random_state=0).fit_transform(numbers).shape == (2, 8)
+    else:
+        with pytest.raises(ValueError, match=str(extreme)):
+            GCWSHasher(8, random_state=0).fit(numbers)
 
 
 def wide_rows() -> Any:

@@ -152,6 +152,8 @@ def test_masked_entries_are_an_error_and_masks_without_any_are_fine(model: Any, 
     masked = given | {name: np.ma.array(given[name], mask=mask)}
     with pytest.raises(ValueError, match=f"{name} has masked entries; .* the first is in row 2"):
         again(model).fit(**masked)
+    with pytest.raises(ValueError, match=f"{name} has masked entries"):
+        again(model).fit(**given).score(**masked)
     if model in (MODELS[0], MODELS[2]):
         with pytest.raises(ValueError, match=f"{name} has masked entries"):
             again(model).partial_fit(**masked)

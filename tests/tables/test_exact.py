@@ -10,8 +10,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy import sparse
 
-from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet import GCWSHasher, GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier
 from gcwsnet.files import DataError, read
 from gcwsnet.tables._columns import parse_date
 from gcwsnet.tables._frames import encode_frame, learn_schema, open_frame
@@ -52,6 +53,68 @@ def test_labels_beyond_int64_are_text_or_an_error(tmp_path: Path) -> None:
     assert (survey.label_type, survey.labels) == ("strings", (str(10**30 + 1), str(10**30 + 2)))
     with pytest.raises(DataError, match=r"a\.svm:1:1: labels that are integers must be within int64, got '1000"):
         list(read(write_rows(tmp_path / "a.svm", [10**30 + 1]), n_features=1, index_base=1))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "svm", "npy", "npz", "sparse.npz", "parquet", "arrow"])
+def test_features_that_are_large_integers_are_errors_with_their_place(suffix: str, tmp_path: Path) -> None:
+    path, X = tmp_path / f"a.{suffix}", np.array([[1, 2], [3, LARGE]])
+    frame = pd.DataFrame(X, columns=["u", "v"])
+    writers: dict[str, Any] = {
+        "csv": lambda: frame.to_csv(path, index=False),
+        "tsv": lambda: frame.to_csv(path, index=False, sep="\t"),
+        "svm": lambda: path.write_text("".join(f"1 1:{u} 2:{v}\n" for u, v in X)),
+        "npy": lambda: np.save(path, X),
+        "npz": lambda: np.savez(path, X=X),
+        "sparse.npz": lambda: sparse.save_npz(path, sparse.csr_matrix(X)),
+        "parquet": lambda: frame.to_parquet(path),
+        "arrow": lambda: frame.to_feather(path),
+    }
+    writers[suffix]()
+    line, column = {"csv": (3, "v"), "tsv": (3, "v"), "svm": (2, None)}.get(suffix, (2, 1 if "np" in suffix else "v"))
+    with pytest.raises(DataError, match=f"integers beyond 2\\*\\*53 must be .*{LARGE}") as raised:
+        list(read(path))
+    assert (raised.value.path, raised.value.line, raised.value.column) == (str(path), line, column)
+
+
+def test_large_integers_are_skipped_like_other_invalid_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"u,v\n1,{2**60}\n{LARGE},2\n+3,{LARGE}.0\n1e300,4\n")
+    batches = read(path, on_error="skip")
+    assert np.vstack([batch.X for batch in batches]).tolist() == [[1, 2**60], [3, 2**53], [1e300, 4]]
+    assert batches.skipped_rows.tolist() == [1]
+
+
+@pytest.mark.parametrize("value", [LARGE, 10**400, -(10**400)], ids=["2**53 + 1", "10**400", "-10**400"])
+def test_large_integers_in_a_column_of_objects_are_errors_with_their_place(value: int) -> None:
+    frame = open_frame(pd.DataFrame({"a": pd.Series([1, value, None], dtype=object)}))
+    with pytest.raises(ValueError, match=r"X\[1, 'a'\]: integers beyond 2\*\*53"):
+        encode_frame(frame, learn_schema(frame, "nan"))
+
+
+@pytest.mark.parametrize("value", [LARGE, 10**400, -(10**400)], ids=["2**53 + 1", "10**400", "-10**400"])
+@pytest.mark.parametrize("model", [GCWSHasher(8), GCWSNetClassifier(8, search="off"), PGMMClassifier()], ids=repr)
+def test_large_integers_among_objects_are_errors_with_their_place(model: Any, value: int) -> None:
+    for X in (np.array([[1], [value]] * 5, dtype=object), [[1], [value]] * 5):
+        with pytest.raises(ValueError, match=r"integers beyond 2\*\*53 must be .* X\[1, 0\] is"):
+            model.fit(X, [0, 1] * 5)
+    model.fit(np.array([[1.5], [2**60]] * 5, dtype=object), [0, 1] * 5)  # a power of two is exact
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"u": 0.5, "v": pd.Series([1, LARGE], dtype=object)}),
+        pd.DataFrame({"u": 0.5, "v": pd.Series([1, LARGE], dtype="Int64")}),
+        pd.DataFrame({"u": 0.5, "v": [1, LARGE]}),
+        pl.DataFrame({"u": [0.5, 0.5], "v": pl.Series([1, LARGE], dtype=pl.Int128)}),
+        pl.DataFrame({"u": [0.5, 0.5], "v": [1, LARGE]}),
+        pa.table({"u": [0.5, 0.5], "v": [1, LARGE]}),
+    ],
+    ids=["object", "Int64", "int64", "Int128", "polars", "arrow"],
+)
+def test_large_integers_in_a_frame_are_errors_with_their_place_for_a_hasher(frame: Any) -> None:
+    with pytest.raises(ValueError, match=rf"integers beyond 2\*\*53 must be .* X\[1, 'v'\] is {LARGE}"):
+        GCWSHasher(8).fit(frame)
 
 
 def test_int128_of_polars_is_a_clear_error() -> None:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from gcwsnet._atomic import write_file
 from gcwsnet._keys import SPLIT, random_order
 from gcwsnet._locks import reads
-from gcwsnet._validation import check_integer, check_weights, require_names
+from gcwsnet._validation import check_integer, check_unmasked, check_weights, require_names
 from gcwsnet.estimators._explain import explain
 from gcwsnet.estimators._importances import permutation_importance
 from gcwsnet.estimators._input import check_rows, check_targets, class_weights
@@ -28,6 +28,17 @@ from gcwsnet.net._targets import LabelIndicators, Labels, Targets
 from gcwsnet.search import Candidate
 from gcwsnet.tables._coder import Coder
 from gcwsnet.tables._schema import Schema
+
+
+class UnmaskedScore:
+    """A score that refuses masked entries, which that of scikit-learn, the next one, would take as given."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predicted labels, or R**2 of the predicted numbers, as in scikit-learn."""
+        check_unmasked("y", y)
+        check_unmasked("sample_weight", sample_weight)
+        of_mixin: Any = super()
+        return float(of_mixin.score(X, y, sample_weight))
 
 
 class BaseTableModel(BaseEstimator):
@@ -271,7 +282,7 @@ class BaseTableModel(BaseEstimator):
         write_file(Path(path), page.encode())
 
 
-class TableClassifier(ClassifierMixin, BaseTableModel):
+class TableClassifier(UnmaskedScore, ClassifierMixin, BaseTableModel):
     """A model whose outputs are logits of classes."""
 
     @property
@@ -294,7 +305,7 @@ class TableClassifier(ClassifierMixin, BaseTableModel):
         return cast(Labels, self._targets).probabilities(outputs)
 
 
-class TableRegressor(RegressorMixin, BaseTableModel):
+class TableRegressor(UnmaskedScore, RegressorMixin, BaseTableModel):
     """A model whose outputs are one or more numbers."""
 
     _learns_numbers = True

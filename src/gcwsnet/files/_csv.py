@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from gcwsnet import _core
-from gcwsnet._validation import MAX_EXACT
+from gcwsnet._validation import INEXACT, MAX_EXACT
 from gcwsnet.files._reader import TableReader
 from gcwsnet.files._sources import (
     BYTE_ORDER_MARK,
@@ -332,7 +332,10 @@ class BlockParser:
         text = block.text
         try:
             arrays = self._parse(text, self._converts)
+            refused = any(is_inexact_text(one) for one in self._large_integers(text, arrays, NUMBERS))
         except self._pyarrow.ArrowInvalid:
+            refused = True
+        if refused:
             rows.extend(split_rows(block, self._delimiter))
             text = b"".join(self._normalized(number, row, invalid) for number, row in enumerate(rows))
             arrays = self._parse_or_fail(text, len(rows), block.first_line)
@@ -381,10 +384,10 @@ class BlockParser:
             raise DataError(rule, path=self._path, line=first_line)
         return arrays
 
-    def _large_labels(self, text: bytes, arrays: dict[int, Any]) -> list[str]:
-        """Return the texts of integers of 16 digits and more among labels that have numbers beyond 2**53."""
+    def _large_integers(self, text: bytes, arrays: dict[int, Any], kind: str) -> list[str]:
+        """Return the texts of integers of 16 digits and more in columns of a kind that have numbers beyond 2**53."""
         compute = require_pyarrow("CSV", "pyarrow.compute")
-        columns_of_kind = ((number, array) for number, array in arrays.items() if self._types[number] == LABELS)
+        columns_of_kind = ((number, array) for number, array in arrays.items() if self._types[number] == kind)
         numbers = [number for number, array in columns_of_kind if _is_large(array, compute)]
         texts = self._convert_options(dict.fromkeys(numbers, STRINGS))
         columns = self._parse(text, texts).values() if numbers else ()
@@ -395,7 +398,7 @@ class BlockParser:
 
     def _integer_labels(self, text: bytes, arrays: dict[int, Any]) -> dict[int, Any]:
         """Return the column of labels as integers where float64 does not hold them, and else nothing."""
-        inexact = [one for one in self._large_labels(text, arrays) if is_inexact_text(one)]
+        inexact = [one for one in self._large_integers(text, arrays, LABELS) if is_inexact_text(one)]
         if not inexact:
             return {}
         number = next(number for number, kind in self._types.items() if kind == LABELS)
@@ -426,7 +429,7 @@ class BlockParser:
                         continue
                     if self._decimal == ",":
                         fields[column] = _with_point(fields[column])
-                    fields[column], rule = _normalized_number(fields[column])
+                    fields[column], rule = _normalized_number(fields[column], kind)
                     if self._decimal == ",":
                         fields[column] = fields[column].replace(".", ",")
                 elif not fields[column].isascii() and any("\ud800" <= one <= "\udfff" for one in fields[column]):
@@ -439,7 +442,7 @@ class BlockParser:
         return (self._delimiter.join(quoted) + "\n").encode("utf-8", errors="surrogateescape")
 
 
-def _normalized_number(field: str) -> tuple[str, str | None]:
+def _normalized_number(field: str, kind: str) -> tuple[str, str | None]:
     """Return a number as pyarrow parses it, and the rule that the field breaks, or None."""
     stripped = field.strip()
     if stripped in MISSING_TEXTS or NAN.fullmatch(stripped):
@@ -449,6 +452,11 @@ def _normalized_number(field: str) -> tuple[str, str | None]:
         return "", f"a value must be a number, got {got}; if the column has categories, name it in categorical"
     if not INTEGER.fullmatch(stripped):
         return repr(float(field)), None
+    if kind == NUMBERS and is_inexact_text(stripped):
+        return "", (
+            f"{INEXACT}, got {quote(stripped)}; subtract an offset, name the column in categorical, or write it with a "
+            "decimal point if rounding is fine"
+        )
     return stripped.removeprefix("+"), None
 
 

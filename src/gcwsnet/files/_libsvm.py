@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from gcwsnet import _core
-from gcwsnet._validation import MAX_COLUMNS, MAX_EXACT
+from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT, MAX_COLUMNS, MAX_EXACT
 from gcwsnet.files._reader import Reader
 from gcwsnet.files._sources import LineBlock, line_blocks
 from gcwsnet.tables._batch import Batch, canonical_csr
-from gcwsnet.tables._columns import labels_of_texts
+from gcwsnet.tables._columns import is_inexact_text, labels_of_texts
 from gcwsnet.tables._encode import Learner
 from gcwsnet.tables._errors import MISSING_HINT, DataError, ErrorHandler, InvalidRows, check_batch, quote
 from gcwsnet.tables._schema import Schema
@@ -95,9 +95,15 @@ class LibsvmReader(Reader):
     def _check_rows(
         self, batch: Batch, schema: Schema, texts: _LineTexts, path: str, errors: ErrorHandler
     ) -> Iterator[Batch]:
-        """Yield the valid rows; the native parser has checked everything but large and known labels."""
+        """Yield the valid rows; the native parser has checked everything but large integers and known labels."""
         invalid = InvalidRows(path, texts)
         X, y = batch.X, _exact_labels(batch.y, texts, path)
+        large = np.flatnonzero(np.abs(X.data) >= MAX_EXACT)
+        for row in np.unique(np.searchsorted(X.indptr, large, side="right") - 1):
+            values = (token.rpartition(":")[2] for token in texts.tokens(int(row))[1:])
+            inexact = next((one for one in values if is_inexact_text(one)), None)
+            if inexact is not None:
+                invalid.add([row], None, f"{INEXACT}, got {quote(inexact)}; {INEXACT_WAY_OUT}")
         if self.options.labels is not None:
             labels = Batch(np.empty((len(y), 0)), y)
             check_batch(labels, invalid, missing=schema.missing, known_labels=self.options.labels)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from gcwsnet import _sparse as sparse
-from gcwsnet._validation import MAX_COLUMNS, as_floats
+from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT, MAX_COLUMNS, as_floats, inexact_integers
 from gcwsnet.files._reader import Reader
 from gcwsnet.files._sources import Source
 from gcwsnet.tables._batch import Batch, mark_canonical
@@ -28,6 +28,7 @@ from gcwsnet.tables._errors import (
     InvalidRows,
     check_batch,
     damage_as_data_error,
+    entry_places,
 )
 from gcwsnet.tables._schema import ColumnName, ReadOptions, Schema
 
@@ -78,7 +79,7 @@ def _valid_batches(
     """Yield arrays as batches without invalid rows, or raise DataError if they have not the width of the schema."""
     first_row, dtype = 0, options.dtype
     for item in arrays:
-        batch = as_batch(item, dtype)
+        batch = as_batch(item, dtype, path=path, first_row=first_row)
         dtype = batch.X.dtype.name
         if batch.X.shape[1] != schema.n_features:
             raise DataError(
@@ -92,10 +93,13 @@ def _valid_batches(
         first_row += batch.n_rows
 
 
-def as_batch(arrays: Any, dtype: str | None) -> Batch:
-    """Return X, (X, y) or (X, y, weight) as a batch. Without `dtype`, float32 and float64 are kept as they are."""
+def as_batch(arrays: Any, dtype: str | None, *, path: str | None = None, first_row: int = 0) -> Batch:
+    """Return X, (X, y) or (X, y, weight) as a batch. Without `dtype`, float32 and float64 are kept as they are.
+
+    Errors name the file and the row, where the first row of the arrays is number `first_row`, from 0.
+    """
     X, y, weight = (*arrays, None, None)[:3] if isinstance(arrays, tuple) else (arrays, None, None)
-    X = _as_rows(X, dtype)
+    X = _as_rows(X, dtype, path, first_row)
     n_rows = X.shape[0]
     if y is not None:
         y = np.asarray(y)
@@ -113,12 +117,18 @@ def as_batch(arrays: Any, dtype: str | None) -> Batch:
     return Batch(X, y, weight)
 
 
-def _as_rows(X: Any, dtype: str | None) -> Any:
+def _as_rows(X: Any, dtype: str | None, path: str | None, first_row: int) -> Any:
     X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in NUMBERS:
         raise DataError(f"X must be real numbers with two dimensions, got {X.dtype} of shape {X.shape}")
     if X.shape[1] > MAX_COLUMNS:
         raise DataError(f"X must have at most 2**31 columns, got {X.shape[1]}; feature-hash it to fewer")
+    numbers = X.data if sparse.issparse(X) else X
+    inexact = inexact_integers(numbers)
+    if len(inexact):
+        row, column = entry_places(X, inexact[0])
+        rule = f"{INEXACT}, got {int(numbers.reshape(-1)[inexact[0]])}; {INEXACT_WAY_OUT}"
+        raise DataError(rule, path=path, line=first_row + int(row) + 1, column=int(column))
     if dtype is None:
         X = as_floats(X)
     else:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet._validation import MAX_EXACT
+from gcwsnet._validation import MAX_EXACT, inexact_integers
 from gcwsnet.tables._errors import require_pyarrow
 
 Floats = NDArray[np.float64]
@@ -366,9 +366,13 @@ def labels_of_texts(texts: Sequence[str]) -> NDArray[Any]:
 
 def is_inexact_text(text: str) -> bool:
     """Return whether a text is an integer that float64 does not hold."""
-    if INTEGER.fullmatch(text.strip()) is None:
+    return INTEGER.fullmatch(text.strip()) is not None and is_inexact(Decimal(text.strip()))
+
+
+def is_inexact(value: Any) -> bool:
+    """Return whether an integer, or a decimal number that is written as one, is not a number that float64 holds."""
+    if isinstance(value, Decimal) and (not value.is_finite() or int(value.as_tuple().exponent) < 0):
         return False
-    value = Decimal(text.strip())
     return bool(abs(value) > MAX_EXACT and Decimal(_as_float(value)) != value)
 
 
@@ -380,6 +384,11 @@ def _as_float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def _inexact_objects(values: Iterable[Any]) -> dict[int, Any]:
+    integers = ((row, value) for row, value in enumerate(values) if isinstance(value, int | np.integer | Decimal))
+    return {row: value for row, value in integers if is_inexact(value if isinstance(value, Decimal) else int(value))}
 
 
 class Factor(NamedTuple):
@@ -421,6 +430,10 @@ class TableColumn(ABC):
         """Return a column of numbers or booleans, with NaN for missing values."""
 
     @abstractmethod
+    def inexact_rows(self) -> dict[int, Any]:
+        """Return the rows of a column of numbers or of lists with an integer that float64 does not hold, and it."""
+
+    @abstractmethod
     def days(self) -> Floats:
         """Return a column of dates or durations in days, with NaN for missing values."""
 
@@ -455,6 +468,19 @@ class ArrowColumn(TableColumn):
         if array.null_count:
             array = array.fill_null(float("nan"))
         return array.to_numpy(zero_copy_only=False)
+
+    def inexact_rows(self) -> dict[int, Any]:
+        types, array = require_pyarrow("tables").types, self.array
+        if "vector" in self.kind:
+            lengths, _ = self.lists()
+            rows = np.repeat(np.arange(len(lengths)), lengths)
+            return {int(rows[place]): value for place, value in ArrowColumn(array.flatten()).inexact_rows().items()}
+        if types.is_decimal(array.type) and array.type.scale <= 0:
+            return _inexact_objects(array.to_pylist())
+        if not (types.is_integer(array.type) and array.type.bit_width == 64):
+            return {}
+        integers = array.fill_null(0).to_numpy(zero_copy_only=False)
+        return {int(row): int(integers[row]) for row in inexact_integers(integers)}
 
     def days(self) -> Floats:
         types = require_pyarrow("tables").types
@@ -518,6 +544,14 @@ class PandasColumn(TableColumn):
         if self._series.dtype == object:
             return np.array([_as_float(value) for value in self._series], dtype=np.float64)
         return self._series.to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def inexact_rows(self) -> dict[int, Any]:
+        if self._series.dtype == object:
+            return _inexact_objects(self._series)
+        if getattr(self._series.dtype, "kind", "") not in "iu":
+            return {}
+        integers = self._series.fillna(0).to_numpy()
+        return {int(row): int(integers[row]) for row in inexact_integers(integers)}
 
     def days(self) -> Floats:
         import pandas as pd  # noqa: PLC0415 - the user has it

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gcwsnet import _core
 from gcwsnet import _sparse as sparse
-from gcwsnet._validation import MAX_COLUMNS
+from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT, MAX_COLUMNS
 from gcwsnet.tables._batch import Batch, mark_canonical
 from gcwsnet.tables._columns import (
     DATE_ORDERS,
@@ -213,6 +213,7 @@ def _encode_numbers(column: Column, source: TableColumn, schema: Schema, invalid
     if is_time and source.kind == column.kind:
         return source.days()
     if not is_time and source.kind in ("number", "boolean"):
+        _refuse_inexact(column, source, invalid)
         return source.numbers()
     if source.kind == "number" and np.isnan(numbers := source.numbers()).all():
         return numbers  # a column without values has no other type
@@ -222,6 +223,11 @@ def _encode_numbers(column: Column, source: TableColumn, schema: Schema, invalid
         invalid.add(range(len(source)), column.reference, message)
         return np.zeros(len(source))
     return _parse_texts(column, factor_of_column(column, source), invalid)
+
+
+def _refuse_inexact(column: Column, source: TableColumn, invalid: InvalidRows) -> None:
+    rows = source.inexact_rows()
+    invalid.add(rows, column.reference, lambda row: f"{INEXACT}, got {rows[row]!s:.60}; {INEXACT_WAY_OUT}")
 
 
 def _parse_texts(column: Column, factor: Factor, invalid: InvalidRows) -> NDArray[np.float64]:
@@ -273,6 +279,7 @@ def factor_of_column(column: Column, source: TableColumn) -> Factor:
 
 def _encode_vectors(column: Column, source: TableColumn, invalid: InvalidRows) -> NDArray[np.float64]:
     """Return the columns of X that a column of vectors becomes."""
+    _refuse_inexact(column, source, invalid)
     lengths, values = source.lists()
     wrong = lengths != column.width
     rule = f"a vector must have {column.width} numbers, got "
@@ -324,6 +331,8 @@ def _encode_index_lists(
 
     A row is invalid if its lists differ in length, or if an index is out of range or occurs twice.
     """
+    for lists in (index_lists, value_lists):
+        _refuse_inexact(column, lists, invalid)
     lengths, indices = index_lists.lists()
     value_lengths, values = value_lists.lists()
     unequal = lengths != value_lengths
