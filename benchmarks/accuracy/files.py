@@ -21,9 +21,9 @@ OF_THE_PAPER = {
     "covtype": "exact",
 }
 CLASSIFICATIONS = (
-    "adult banana churn cmc connect_4 diabetes_pima dna german hill_valley_with_noise hypothyroid kr_vs_kp krkopt led24 "
-    "letter magic page_blocks phoneme saheart satimage segmentation sleep spambase splice vehicle waveform_40 "
-    "wine_quality_red wine_quality_white yeast"
+    "adult banana churn cmc connect_4 diabetes_pima dna german hill_valley_with_noise hypothyroid kr_vs_kp krkopt "
+    "led24 letter magic page_blocks phoneme saheart satimage segmentation sleep spambase splice vehicle "
+    "waveform_40 wine_quality_red wine_quality_white yeast"
 )
 REGRESSIONS = "bodyfat cpu_small echo_months house_16H kin40k parkinsons pol pollen puma8NH pumadyn32nm tecator wind"
 
