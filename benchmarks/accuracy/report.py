@@ -97,7 +97,7 @@ def score_table(results: SuiteResults, learners: Sequence[Learner]) -> str:
         first = results.of(one.name)[0]
         means = [results.mean(one.name, name) for name in names]
         texts = ["" if mean is None else f"{mean:.{digits}f}" for mean in means]
-        best = f"{max(mean for mean in means if mean is not None):.{digits}f}"
+        best = f"{max((mean for mean in means if mean is not None), default=np.nan):.{digits}f}"
         cells = [f"**{text}**" if text == best else text for text in texts]
         rows.append([one.name, one.origin, f"{first.rows:,}", f"{first.columns:,}", *cells])
     return markdown_table(["rows", "from", "train", "columns", *names], rows, align="ll")

@@ -72,8 +72,13 @@ CASES: dict[str, tuple[str, list[int], dict[str, Any]]] = {
     ),
     "fit-parts": (
         f"--rows 200 {ONCE}",
-        [2, 2],
-        {"training.GENERATED_ROWS": 300, "fit_parts.n_cores": ONE_CORE, "timing.COPIED": 1 << 10},
+        [2, 2, 1],
+        {
+            "training.GENERATED_ROWS": 300,
+            "fit_parts.n_cores": ONE_CORE,
+            "fit_parts.ROWS_OF_DEFAULT_FITS": (120,),
+            "timing.COPIED": 1 << 10,
+        },
     ),
     "first-layer": (f"--hashes 8 --outputs 4 --batches 32 {ONCE}", [6, 6], {"timing.COPIED": 1 << 10}),
     "reading": (f"--scale 0.01 {ONCE}", [6, 2], {}),
