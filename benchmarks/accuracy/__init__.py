@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> Section:
     }
     lines = [*environment(*PACKAGES, note=", one thread"), ""]
     lines += [
-        f"Scores are on the test rows, means of {options.seeds} seeds, for bundled sets of 10.",
+        f"Scores are on the test rows; seeds: {options.seeds}, for bundled sets 10.",
         "A learner without a seed runs once where the split is fixed.",
         f"Log loss takes probabilities of at least {MIN_PROBABILITY:g}.",
         f"ECE has {BINS} bins of equal width of the largest probability.",

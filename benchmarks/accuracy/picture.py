@@ -18,6 +18,7 @@ COSTS_DRAWN = {"fit_seconds": "processor time of a fit", "bytes": "size of a mod
 def draw(results: Mapping[str, SuiteResults], learners: Sequence[Learner], path: Path) -> None:
     """Draw the means, minus LightGBM's, against the median time of a fit and size: a row for each kind of datasets."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
 
     drawn = {title: found for title, found in results.items() if _has_rival(found, learners)}
     figure = Figure(figsize=(11, 0.8 + 3.1 * len(drawn)), layout="constrained")
@@ -32,6 +33,10 @@ def draw(results: Mapping[str, SuiteResults], learners: Sequence[Learner], path:
         for axes, (cost, label) in zip(row, COSTS_DRAWN.items(), strict=True):
             axes.set_xscale("log")
             axes.set_yscale("symlog", linthresh=linear)
+            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+            axes.xaxis.set_minor_locator(NullLocator())
+            axes.xaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_major_formatter("{x:.2g}")
             axes.set_xlabel(f"{label}, {RIVAL}'s = 1 (median)", fontsize=8)
             axes.tick_params(labelsize=8)
             axes.grid(alpha=0.3)
