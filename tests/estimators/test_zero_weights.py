@@ -159,6 +159,15 @@ def test_masked_entries_are_an_error_and_masks_without_any_are_fine(model: Any, 
             again(model).partial_fit(**masked)
 
 
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_a_time_that_is_missing_is_no_target_to_compare_with(model: Any) -> None:
+    X, y, _ = rows_with_wild_ones(model)
+    times = np.arange(len(y)).astype("m8[s]")
+    times[2] = np.timedelta64("NaT")
+    with pytest.raises(ValueError, match=r"y\[2\] is NaT"):
+        again(model).fit(X, y).score(X, times)
+
+
 @pytest.mark.parametrize("target", ["classes", "numbers"])
 @pytest.mark.parametrize("how", ["files", "stream", "codes"])
 def test_training_on_files_is_the_same_without_rows_of_weight_zero(target: str, how: str, tmp_path: Path) -> None:

@@ -31,14 +31,16 @@ from gcwsnet.tables._schema import Schema
 
 
 class UnmaskedScore:
-    """A score that refuses masked entries, which that of scikit-learn, the next one, would take as given."""
+    """A score that refuses masked entries and NaT, which that of scikit-learn, the next one, would take as given."""
+
+    _learns_numbers: bool
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of the predicted labels, or R**2 of the predicted numbers, as in scikit-learn."""
         check_unmasked("y", y)
         check_unmasked("sample_weight", sample_weight)
         of_mixin: Any = super()
-        return float(of_mixin.score(X, y, sample_weight))
+        return float(of_mixin.score(X, check_targets(y, are_numbers=self._learns_numbers), sample_weight))
 
 
 class BaseTableModel(BaseEstimator):
