@@ -70,6 +70,18 @@ def test_the_report_does_not_replace_the_rows(table: Path) -> None:
     assert "report" in fail("train", table, "--label", "y", "--out", table.parent / "m", "--report", table, code=2)
 
 
+@pytest.mark.parametrize("name", ["m/model.safetensors", "m/curves.json", "m", "."])
+def test_the_report_does_not_replace_files_of_the_model_nor_a_folder(name: str, table: Path) -> None:
+    given = ["train", table, "--label", "y", *SMALL, "--out", table.parent / "m", "--report", table.parent / name]
+    assert name.rpartition("/")[2] in fail(*given, code=2)
+    assert not (table.parent / "m").exists()
+
+
+def test_the_folder_of_a_report_is_made(table: Path) -> None:
+    train(table, "--report", table.parent / "new" / "report.html")
+    assert (table.parent / "new" / "report.html").is_file()
+
+
 def test_notes_say_what_is_odd_about_the_rows(tmp_path: Path) -> None:
     lines = [f"{i},{i},5,{'rare' if i == 50 else 'ab'[i % 2]}" for i in range(60)]
     (tmp_path / "rows.csv").write_text(",x,same,y\n" + "\n".join(lines) + "\n")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gcwsnet._paths import is_codes
+from gcwsnet._paths import is_codes, require_separate
 from gcwsnet.cli import _options as options
 
 _net = partial(typer.Option, rich_help_panel="The net")
@@ -114,7 +114,9 @@ def train(
     report: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write a page of HTML: scores on the held-out rows, pictures, columns by importance."
+            metavar="FILE",
+            dir_okay=False,
+            help="Write a page of HTML: scores on the held-out rows, pictures, columns by importance.",
         ),
     ] = None,
     quiet: options.Quiet = False,
@@ -137,7 +139,7 @@ def train(
       gcwsnet train parts/*.svm --engine dask --workers 2 --shards 4 --out model
     """
     from gcwsnet.cli._display import TrainingDisplay, print_summary, reporter, summary
-    from gcwsnet.files._train import TrainingOptions, train_files
+    from gcwsnet.files._train import WRITTEN, TrainingOptions, train_files
 
     options.refuse_for_codes(context, files, test)
     run.check()
@@ -148,6 +150,12 @@ def train(
         options.refuse(context, ["shards", "sync_rows"], "one process learns row after row. Give --engine dask too.")
     if holdout == 0 or "-" in files:
         options.refuse(context, ["report"], "it is about held-out rows, and there are none. Leave it out.")
+    if report is not None:
+        try:
+            require_separate([], [report], folder=out, written=WRITTEN)
+        except ValueError as error:
+            raise typer.BadParameter(f"{error}.", param_hint="--report") from None
+        report.parent.mkdir(parents=True, exist_ok=True)
     params = vars(net) | {"n_jobs": n_jobs}
     if not is_codes(files):
         params |= hashing.params() | {"missing": rows.missing, "random_state": random_state}
