@@ -67,6 +67,9 @@ def test_no_error_of_a_command_names_a_parameter_of_python(command: str) -> None
     ("text", "line", "option"),
     [
         ("a,a,y\n1,2,0\n3,4,1\n", "train rows.csv --label y --out m", "--no-header"),
+        ("a,b\n1,0\n3,1\n", "train rows.csv --label y --out m", "as --label"),
+        ("a,y\n1,0\n3,1\n", "train rows.csv --label y --exclude id --out m", "as --exclude"),
+        ("a,y\n1,0\n3,1\n", "train rows.csv --label y --columns id --out m", "as --columns"),
         ("a,b,y\n1,2,0\n3,4\n5,6,1\n", "train rows.csv --label y --out m", "--on-error skip"),
         ("a,b,y\n1,2,0\n3,x,1\n", "train rows.csv --label y --out m", "--categorical"),
         ("a,b\n1,2\n,4\n", "index rows.csv --out i", "--missing zero"),

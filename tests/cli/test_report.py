@@ -87,7 +87,8 @@ def test_notes_say_what_is_odd_about_the_rows(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text(",x,same,y\n" + "\n".join(lines) + "\n")
     said = succeed("train", tmp_path / "rows.csv", "--label", "y", *SMALL, "--out", tmp_path / "m").stderr
     assert (
-        "the column 'Unnamed: 0' has no name, as the row numbers that pandas writes; exclude it if it is that" in said
+        "rows.csv: the column 'Unnamed: 0' has no name, as the row numbers that pandas writes; if it is that, " in said
     )
+    assert "name it with --exclude" in said
     assert "note: 'same' has the same value in all rows, and says nothing about a label" in said
     assert "note: the label 'rare' has one row, which cannot be both learned and held out for a score" in said

@@ -141,6 +141,16 @@ def test_kept_columns_of_skipped_rows_are_empty_as_their_predictions_are(folder:
     assert "--keep" in fail("predict", tmp_path / "m", tmp_path / "rows.svm", "--keep", "name", code=2)
 
 
+def test_kept_numbers_are_as_the_file_has_them(folder: Path, tmp_path: Path) -> None:
+    X, _ = mixed_table(4)
+    rows = X.astype(object).assign(height=["007", "1e2", "x", "8"])
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    shown = succeed("predict", folder / "csv", tmp_path / "rows.csv", "--keep", "height", "--on-error", "skip")
+    assert [line.partition(",")[0] for line in shown.stdout.splitlines()] == ["height", "007", "1e2", "", "8"]
+    assert "a value must be a number, got 'x'" in shown.stderr
+    assert "categorical" not in shown.stderr  # which is no option of predict
+
+
 def test_info_shows_columns_and_labels_as_tables(tmp_path: Path) -> None:
     lines = [",age,city,when,flag,y", "0,31,Oslo,31/12/2024,true,1", "1,?,Rome,1/2/2024,false,0", "2,40,Oslo,,true,1"]
     (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
@@ -158,6 +168,12 @@ def test_info_shows_columns_and_labels_as_tables(tmp_path: Path) -> None:
     found = json.loads(succeed("info", tmp_path / "rows.csv", "--label", "y", "--json").stdout)
     assert found["column_values"]["age"] == {"missing": 1, "values": "31 to 40"}
     assert found["label_rows"] == {"1": 2, "0": 1}
+
+
+def test_info_counts_one_row_of_one_column_in_the_singular(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,y\n1,0\n")
+    shown = succeed("info", tmp_path / "rows.csv", "--label", "y").stdout
+    assert shown.startswith("1 row of 1 column, 8 B\nall rows have the same label\n")
 
 
 def test_info_counts_the_texts_of_columns_with_many_categories(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_constant_columns_of_a_table(more: list[str]) -> None:
 
 
 def test_the_index_of_pandas() -> None:
-    expected = "the column 'Unnamed: 0' has no name, as the row numbers that pandas writes; exclude it if it is that"
+    expected = "the column 'Unnamed: 0' has no name, as the row numbers that pandas writes; drop it if it is that"
     assert warned(X.rename(columns={"a": "Unnamed: 0"}), Y) == expected
 
 

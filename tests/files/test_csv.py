@@ -83,7 +83,7 @@ def test_a_column_that_is_not_there_is_named(write: Write) -> None:
 
 
 def test_the_error_names_a_similar_column_or_the_separator(write: Write) -> None:
-    assert str(fault(read(write("a.csv", PEOPLE), label="lable"))).endswith("number of one, such as 'label'")
+    assert str(fault(read(write("a.csv", PEOPLE), label="lable"))).endswith("number of one as label, such as 'label'")
     wrong = write("b.csv", PEOPLE.replace(",", ";") + "1\n")
     assert "fields seem to be separated by ';'; give sep=';'" in str(fault(read(wrong, label="label")))
 

@@ -126,7 +126,7 @@ def test_numbers_with_commas_are_an_error_that_names_column_value_and_ways_out(
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"km": texts[::-1], "mm": [1.0, 2.0]})
     frame.to_csv(tmp_path / "trips.csv", index=False)
-    rule = "numbers must have a decimal point and no commas, got numbers with commas, such as "
+    rule = "numbers must have a decimal point and nothing between thousands, got numbers with commas, such as "
     with pytest.raises(DataError, match=rf"trips\.csv:km: {rule}.*; write them so, or.* name it in categorical"):
         _ = read(tmp_path / "trips.csv").schema
     assert read(tmp_path / "trips.csv", categorical=["km"]).schema.columns[0].kind == "onehot"

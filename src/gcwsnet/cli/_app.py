@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,7 @@ import gcwsnet
 from gcwsnet.cli._hash import hash_command
 from gcwsnet.cli._info import info
 from gcwsnet.cli._neighbors import dedup, index, kernel, search
-from gcwsnet.cli._options import check_files, in_options
+from gcwsnet.cli._options import check_files, in_options, running
 from gcwsnet.cli._predict import evaluate, export, predict
 from gcwsnet.cli._train import train
 
@@ -50,7 +51,8 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
             given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
         function(**given)
 
-    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    run.__name__ = function.__name__
+    run.__doc__ = re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.cleandoc(function.__doc__ or ""))  # a terminal wraps it
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     return run
@@ -112,7 +114,7 @@ class SeparateFiles(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Check the files that are named, and run; errors then name options of the command."""
-        _names[:] = ctx.params
+        running[:] = ctx.params
         check_files(ctx.params)
         return super().invoke(ctx)
 
@@ -122,12 +124,12 @@ def _said(error: Exception) -> str:
     said = str(error)
     if isinstance(error, MemoryError) and said in ("", "std::bad_alloc"):
         return "there is not enough memory; end other programs, or use a machine with more"
-    return in_options(said, _names)
+    return in_options(said)
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning in one line."""
-    print(f"gcwsnet: warning: {' '.join(in_options(str(message), _names).split())}", file=sys.stderr)
+    print(f"gcwsnet: warning: {' '.join(in_options(str(message)).split())}", file=sys.stderr)
 
 
 @contextmanager
@@ -136,7 +138,7 @@ def showing_notes() -> Iterator[None]:
     shown: set[str] = set()
 
     def show(record: logging.LogRecord) -> bool:
-        note = record.getMessage()
+        note = in_options(record.getMessage())
         if note not in shown:
             print(f"gcwsnet: note: {note}", file=sys.stderr)
         shown.add(note)
@@ -166,8 +168,6 @@ for name, command in COMMANDS.items():
 
 _debug: list[bool] = []  # filled by --debug
 
-_names: list[str] = []  # of the options of the command that runs
-
 
 def show_tracebacks(debug: bool) -> None:
     """Let errors show where they come from."""
@@ -191,7 +191,7 @@ def root(
         bool, typer.Option("--debug", callback=show_tracebacks, is_eager=True, help="Show where an error comes from.")
     ] = False,
 ) -> None:
-    """Hash rows of real numbers so that collisions are the pGMM kernel, and learn from them in one pass."""
+    """Train classifiers and regressors on files in one pass, predict with them, and find similar rows."""
     if context.invoked_subcommand is None:
         print(context.get_help())
 

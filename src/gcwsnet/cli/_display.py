@@ -18,6 +18,7 @@ import typer
 from numpy.typing import NDArray
 
 from gcwsnet._atomic import write_file, written_beside
+from gcwsnet.cli._options import in_options
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 from gcwsnet.files._train import CHECKPOINT, TrainingObserver, TrainingResult
 from gcwsnet.net._history import Record
@@ -117,7 +118,7 @@ class TrainingDisplay(TrainingObserver):
 
     def hold_out(self, n_rows: int, n_held_out: int, epochs: int) -> None:
         """Say which rows the model learns from that is scored, and start a bar."""
-        self._say(f"learning from {n_rows:,} rows, for a score on the {n_held_out:,} held-out ones")
+        self._say(f"learning from {counted(n_rows, 'row')}, for a score on {counted(n_held_out, 'held-out row')}")
         self._bar = Bar(epochs * n_rows, quiet=self.quiet)
 
     def scored(self, score: dict[str, Any], estimator: BaseGCWSNet, rows: Batch) -> None:
@@ -137,9 +138,9 @@ class TrainingDisplay(TrainingObserver):
         """Print what was chosen, and start the bar; records are shown from now on."""
         done, classes = estimator.n_rows_seen_, getattr(estimator, "classes_", None)
         chosen = [
-            f"{'rows' if n_rows is None else f'{n_rows:,} rows'} of {estimator.n_features_in_:,} columns",
-            "regression" if classes is None else f"{len(classes)} classes",
-            f"{epochs} epoch{'s' * (epochs > 1)}",
+            f"{'rows' if n_rows is None else counted(n_rows, 'row')} of {counted(estimator.n_features_in_, 'column')}",
+            "regression" if classes is None else counted(len(classes), "class"),
+            counted(epochs, "epoch"),
             f"scaling {getattr(estimator.scaling_, 'scale', None)}",
             f"p {estimator.p_:g}",
         ]
@@ -220,7 +221,7 @@ def summary(result: TrainingResult, out: Path) -> dict[str, Any]:
         f"test_{name}": last[f"eval_{name}"] for name in names if not math.isnan(last.get(f"eval_{name}", math.nan))
     }
     if result.skipped:
-        values |= {"skipped": result.skipped, "reasons": result.reasons}
+        values |= {"skipped": result.skipped, "reasons": [in_options(reason) for reason in result.reasons]}
     return values
 
 
@@ -242,8 +243,25 @@ def print_summary(values: dict[str, Any], *, as_json: bool) -> None:
         as_json=False,
     )
     if score is not None:
-        print(f"\n{score['rows']:,} held-out rows, of a model that learned from the other {score['rows_learned']:,}:")
+        print(f"\n{held_out_line(score)}")
         print_table([[label, format_number(score[name])] for name, label in SCORES.items() if name in score])
+
+
+def held_out_line(score: dict[str, Any]) -> str:
+    """Return the line above the scores of held-out rows."""
+    held_out = counted(score["rows"], "held-out row")
+    return f"{held_out}, of a model that learned from the other {score['rows_learned']:,}:"
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it is not 1.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1000, "row"), counted(2, "class")
+    ('1 row', '1,000 rows', '2 classes')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
 def format_number(value: float | None) -> str:
@@ -407,6 +425,6 @@ def report_skipped(batches: Batches | FileBatches, n_rows: int, consequence: str
     if batches.skipped:
         print(
             f"gcwsnet: {batches.skipped:,} of {n_rows:,} rows could not be read{consequence}; the first: "
-            f"{batches.reasons[0]}",
+            f"{in_options(batches.reasons[0])}",
             file=sys.stderr,
         )

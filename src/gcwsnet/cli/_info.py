@@ -53,7 +53,7 @@ MAX_TEXTS = 200_000
 
 def _show(values: dict[str, Any], *, as_json: bool) -> None:
     """Print a description as JSON, or as lines and as tables of columns, of labels and of the score."""
-    from gcwsnet.cli._display import SCORES, format_number, print_table, print_values, to_json
+    from gcwsnet.cli._display import SCORES, format_number, held_out_line, print_table, print_values, to_json
 
     if as_json:
         print(to_json({name: value for name, value in values.items() if name != "lines"}))
@@ -83,7 +83,7 @@ def _show(values: dict[str, Any], *, as_json: bool) -> None:
         print_table([["label", "rows", "share"], *([name, f"{n:,}", f"{share * n:.1f}%"] for name, n in shown_labels)])
         _say_rest(len(labels))
     if score:
-        print(f"\n{score['rows']:,} held-out rows, of a model that learned from the other {score['rows_learned']:,}:")
+        print(f"\n{held_out_line(score)}")
         print_table([[label, format_number(score[name])] for name, label in SCORES.items() if name in score])
 
 
@@ -94,6 +94,7 @@ def _say_rest(n: int) -> None:
 
 def _of_model(path: Path) -> dict[str, Any]:
     from gcwsnet._validation import readable
+    from gcwsnet.cli._display import counted
     from gcwsnet.estimators._model_file import load_with_description
 
     estimator, description = load_with_description(path)
@@ -110,10 +111,10 @@ def _of_model(path: Path) -> dict[str, Any]:
         "p": estimator.p_,
         **(_of_machine(estimator) if "machine" in description else _of_net(estimator)),
     }
-    what = "a number" if classes is None else f"{len(classes):,} classes"
+    what = "a number" if classes is None else counted(len(classes), "class")
     shown = "" if classes is None or len(classes) > MAX_SHOWN else f" ({', '.join(map(str, classes.tolist()))})"
     values["lines"] = [
-        f"{description['estimator']}, which predicts {what}{shown} from {estimator.coder_.n_inputs:,} columns",
+        f"{description['estimator']}, which predicts {what}{shown} from {counted(estimator.coder_.n_inputs, 'column')}",
         f"file: {file}, {readable(values['bytes'])}, by gcwsnet {description['gcwsnet_version']}",
         f"rows learned: {values['rows_seen'] // max(1, values.get('epochs', 1)):,}",
         *estimator.explain().splitlines(),
@@ -185,6 +186,7 @@ def _of_files(files: list[str], reading: dict[str, Any]) -> dict[str, Any]:
     from dataclasses import asdict
 
     from gcwsnet._validation import readable
+    from gcwsnet.cli._display import counted
     from gcwsnet.files._read import read
 
     batches = read(files if len(files) > 1 else files[0], **reading)
@@ -193,11 +195,13 @@ def _of_files(files: list[str], reading: dict[str, Any]) -> dict[str, Any]:
     values = {"kind": "rows", **asdict(survey), "bytes": n_bytes, "columns": batches.columns}
     values |= _of_schema(batches.schema)
     n_columns = len(batches.schema.columns) or survey.n_features
-    values["lines"] = lines = [f"{survey.n_rows:,} rows of {n_columns:,} columns, {readable(n_bytes)}"]
+    values["lines"] = lines = [
+        f"{counted(survey.n_rows, 'row')} of {counted(n_columns, 'column')}, {readable(n_bytes)}"
+    ]
     if survey.n_weighted != survey.n_rows:
-        lines.append(f"{survey.n_weighted:,} rows have a positive weight")
+        lines.append(f"{counted(survey.n_weighted, 'row')} with a positive weight")
     if survey.skipped:
-        lines.append(f"{survey.skipped:,} more rows could not be read")
+        lines.append(f"{counted(survey.skipped, 'more row')} could not be read")
     labels = values.pop("labels")
     if labels is not None:
         values["distinct_labels"] = len(labels)
@@ -250,7 +254,8 @@ def _of_values(batches: Any, survey: Any, lines: list[str]) -> dict[str, Any]:
         lines.append(f"the labels are numbers, {_span(numbers)}, on average {numbers.sums[0] / numbers.n_rows:.6g}")
         labels.clear()
     else:
-        lines.append(f"the labels are {len(labels):,} classes")
+        only = len(labels) == 1
+        lines.append("all rows have the same label" if only else f"the labels are {len(labels):,} classes")
     found = {one.name: {"missing": one.missing, "values": one.values} for one in summaries}
     for name, counter in hashed.items():
         found[name] |= {"missing": missing[name], "values": frequent(counter.most_common(MAX_FREQUENT))}
@@ -262,7 +267,8 @@ def _of_values(batches: Any, survey: Any, lines: list[str]) -> dict[str, Any]:
 
 
 def _span(statistics: Any) -> str:
-    return f"{statistics.least.min():.6g} to {statistics.most.max():.6g}"
+    least, most = f"{statistics.least.min():.6g}", f"{statistics.most.max():.6g}"
+    return least if least == most else f"{least} to {most}"
 
 
 def _count_texts(counter: Any, column: Any) -> int:

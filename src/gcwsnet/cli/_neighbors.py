@@ -224,7 +224,7 @@ def index(
         "band_width": None if bands is None else bands.width,
     }
     if batches.skipped:
-        summary |= {"skipped": batches.skipped, "reasons": batches.reasons}
+        summary |= {"skipped": batches.skipped, "reasons": [options.in_options(reason) for reason in batches.reasons]}
     print_values(summary, as_json=as_json)
 
 

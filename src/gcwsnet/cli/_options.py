@@ -108,7 +108,9 @@ class FileOptions:
 class SkipOptions:
     """What is done about rows that cannot be read."""
 
-    on_error: Annotated[Literal["stop", "skip"], _reading(help="What to do about a row that cannot be read.")] = "stop"
+    on_error: Annotated[
+        Literal["stop", "skip"], _reading(help="Whether a row that cannot be read stops the command or is skipped.")
+    ] = "stop"
     rejects: Annotated[Path | None, _reading(metavar="FILE", help="Where skipped rows are written.")] = None
 
     def settings(self) -> dict[str, Any]:
@@ -128,8 +130,8 @@ class ColumnOptions(FileOptions):
 
     label: Label = None
     columns: Annotated[Any, _columns(help="The columns to use. By default, all but label and weight.")] = None
-    exclude: Annotated[Any, _columns(help="The columns to leave out.")] = None
-    categorical: Annotated[Any, _columns(help="Columns of numbers or dates that are categories, as text is.")] = None
+    exclude: Annotated[Any, _columns(help="The columns to leave out, such as an id.")] = None
+    categorical: Annotated[Any, _columns(help="The columns of numbers or dates to treat as categories.")] = None
     hash_columns: Annotated[
         int | None,
         _reading(
@@ -336,16 +338,20 @@ def _files_of(name: str, given: Any) -> list[str]:
 
 
 MENTION = re.compile(
-    r"""(?<![\w'"/.-])(?:in\ (?P<list>categorical|exclude)\b
+    r"""(?<![\w'"/.-])(?:(?P<how>in|as)\ (?P<list>label|weight|columns|exclude|categorical|keep)\b
     |(?P<name>[a-z]\w*)=(?P<value>'[^']*'|"[^"]*"|\[[^\]]*\]|[^\s,;:)]+)
     |(?P<word>[a-z]+(?:_[a-z]+)+)(?![\w'"/.(]))""",
     re.VERBOSE,
 )
-"""A parameter of Python in an error: with a value, in a list that users give, or by a name with an underscore."""
+"""A parameter of Python in an error: with a value, as what users name a column, or by a name with an underscore."""
 
 
-def in_options(message: str, names: Iterable[str]) -> str:
-    """Return an error in the words of a command that has options with these names.
+running: list[str] = []
+"""The names of the options of the command that runs."""
+
+
+def in_options(message: str, names: Iterable[str] = running) -> str:
+    """Return an error in the words of a command that has options with these names, by default the one that runs.
 
     Errors name parameters of Python, as ``name=value``. Of the ways out, which come after the last semicolon, those
     remain that the command has.
@@ -377,7 +383,8 @@ def in_options(message: str, names: Iterable[str]) -> str:
 def _as_option(found: re.Match[str], known: set[str]) -> str:
     """Return an option with its value, and a parameter that the command does not have as words."""
     if found["list"]:
-        return f"with {_dashed(found['list'])}" if found["list"] in known else found[0]
+        how = {"in": "with", "as": "as"}[found["how"]]
+        return f"{how} {_dashed(found['list'])}" if found["list"] in known else found[0]
     if found["word"]:
         return _dashed(found["word"]) if found["word"] in known else found[0]
     name, value = found["name"], found["value"].strip("'\"")

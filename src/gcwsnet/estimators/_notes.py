@@ -45,7 +45,7 @@ def warn_about(rows: Batch, targets: Targets, schema: Schema | None, *, stacklev
     """Warn of what `notes_about` says of the rows of a fit, and of columns that have no name in a file."""
     notes = notes_about(rows.X, rows.y, targets, schema)
     unnamed = [one.name for one in (schema.columns if schema else ()) if (one.name or "").startswith("Unnamed: ")]
-    for note in [*notes, *map(unnamed_column, unnamed)]:
+    for note in [*notes, *(f"{unnamed_column(name)}; drop it if it is that" for name in unnamed)]:
         warnings.warn(note, UserWarning, stacklevel=stacklevel + 1)
 
 

@@ -104,9 +104,11 @@ class CsvReader(TableReader):
                 with_commas = [selection.label]
         if selection.weight is not None:
             types[selection.weight] = NUMBERS
+        kept = [number for number in selection.others if types.get(number, STRINGS) != STRINGS]
         types |= {number: STRINGS for number in selection.others if number not in types}
         names = [column.name for column in head.columns]
         parser = BlockParser(source.name, head.delimiter, names, types, head.decimal, schema.na_values)
+        as_text = BlockParser(source.name, head.delimiter, names, dict.fromkeys(kept, STRINGS)) if kept else None
         with source.open() as stream:
             blocks = line_blocks(
                 stream.read,
@@ -120,6 +122,11 @@ class CsvReader(TableReader):
                 for number in with_commas if arrays else ():
                     replace = require_pyarrow("CSV", "pyarrow.compute").replace_substring_regex
                     arrays[number] = replace(arrays[number], pattern=COMMA_IN_TEXT, replacement=r"\1.\2")
+                if arrays and as_text is not None:
+                    texts, _ = as_text(block)
+                    valid = invalid.valid_mask(len(texts[kept[0]]))
+                    if_else = require_pyarrow("CSV", "pyarrow.compute").if_else
+                    arrays |= {~number: if_else(valid, text, None) for number, text in texts.items()}
                 if arrays:
                     yield {number: ArrowColumn(array) for number, array in arrays.items()}, invalid
 
@@ -198,7 +205,7 @@ def _parse_head(rows: list[list[str]], options: ReadOptions, path: str, sep: str
         names = _column_names(rows[0], path)
         for place, field in enumerate(rows[0]):
             if not field.strip():
-                logger.info("%s: %s", path, unnamed_column(names[place]))
+                logger.info("%s: %s; if it is that, name it in exclude", path, unnamed_column(names[place]))
         rows = rows[1:]
     columns = []
     missing = MISSING_TEXTS.union(options.na_values)

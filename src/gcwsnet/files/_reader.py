@@ -196,7 +196,10 @@ class TableReader(Reader):
     def read_columns(
         self, source: Source, schema: Schema, selection: ColumnSelection
     ) -> Iterator[tuple[Mapping[int, TableColumn], InvalidRows]]:
-        """Yield the selected columns of a file by their numbers, some rows at a time."""
+        """Yield the selected columns of a file by their numbers, some rows at a time.
+
+        If another column that is kept as it is has been read as numbers, its text is under ~number.
+        """
 
     def is_empty(self, source: Source) -> bool:
         """Return whether a file has no rows, which are needed to tell what its columns hold."""
@@ -229,7 +232,7 @@ class TableReader(Reader):
         for columns, selection, invalid in self.tables(schema):
             batch = encode(columns, selection, schema, invalid, self.options.dtype or "float64")
             if self.keep:
-                self.kept.append([columns[number] for number in selection.others])
+                self.kept.append([columns.get(~number, columns[number]) for number in selection.others])
             labels = self.options.labels
             if labels is not None and batch.y is not None and batch.y.dtype.kind == "U":
                 labels = [str(label) for label in labels]
@@ -247,7 +250,7 @@ class TableReader(Reader):
         for number, source in enumerate(self._nonempty_sources()):
             names = ColumnNames([column.name for column in self.file_columns(source)], source.name)
             selection = select_columns(schema, names, source.name, required=required)
-            selection = selection._replace(others=tuple(names.require(name) for name in self.keep))
+            selection = selection._replace(others=tuple(names.require(name, "keep") for name in self.keep))
             found = selection.label is not None, selection.weight is not None
             if number > 0 and found != required:
                 raise DataError(

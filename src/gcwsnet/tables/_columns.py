@@ -275,7 +275,7 @@ def is_prose(texts: Sequence[str]) -> bool:
 
 def unnamed_column(name: Any) -> str:
     """Return what there is to say of a column that a file has without a name."""
-    return f"the column {name!r} has no name, as the row numbers that pandas writes; exclude it if it is that"
+    return f"the column {name!r} has no name, as the row numbers that pandas writes"
 
 
 def canonical_text(text: str) -> str:

@@ -401,8 +401,8 @@ class ColumnNames:
             return self._numbers.get(name)
         return name % len(self) if -len(self) <= name < len(self) else None
 
-    def require(self, name: ColumnName, way_out: str | None = None) -> int:
-        """Return the number of a column, or raise a DataError that lists the columns there are and says what to do."""
+    def require(self, name: ColumnName, option: str, way_out: str | None = None) -> int:
+        """Return the number of a column that an option names, or raise a DataError that lists the columns there are."""
         found = self.find(name)
         if found is not None:
             return found
@@ -418,7 +418,7 @@ class ColumnNames:
         if way_out is None and separator is not None:
             way_out = f"fields seem to be separated by {separator!r}; give sep={separator!r}"
         elif way_out is None:
-            way_out = f"give the name or the number of one{f', such as {similar[0]!r}' if similar else ''}"
+            way_out = f"give the name or the number of one as {option}{f', such as {similar[0]!r}' if similar else ''}"
         raise DataError(f"{rule}; {way_out}", path=self._path)
 
     def name_or_number(self, number: int | None) -> ColumnName | None:
@@ -432,13 +432,14 @@ def infer_schema(file_columns: Sequence[FileColumn], options: ReadOptions, path:
     Categories are still to be learned from the rows, and sparse rows are as wide as X may be.
     """
     names = ColumnNames([column.name for column in file_columns], path)
-    label, weight = (None if name is None else names.require(name) for name in (options.label, options.weight))
+    label = None if options.label is None else names.require(options.label, "label")
+    weight = None if options.weight is None else names.require(options.weight, "weight")
     if options.columns is None:
         chosen = [number for number in range(len(file_columns)) if number not in (label, weight)]
     else:
-        chosen = [names.require(name) for name in options.columns]
-    excluded = {names.require(name) for name in options.exclude}
-    categorical = {names.require(name) for name in options.categorical}
+        chosen = [names.require(name, "columns") for name in options.columns]
+    excluded = {names.require(name, "exclude") for name in options.exclude}
+    categorical = {names.require(name, "categorical") for name in options.categorical}
     indices, values = _find_sparse_pair(file_columns)
     columns = []
     for number in chosen:
@@ -489,8 +490,8 @@ def _infer_column(
         )
     elif kind.startswith(NUMBERS_WITH_COMMAS):
         rule = (
-            f"numbers must have a decimal point and no commas, got {kind}; write them so, or, if the column has "
-            f"categories, {'make it a column of categories' if path is None else 'name it in categorical'}"
+            f"numbers must have a decimal point and nothing between thousands, got {kind}; write them so, or, if the "
+            f"column has categories, {'make it a column of categories' if path is None else 'name it in categorical'}"
         )
     else:
         rule = (
@@ -535,17 +536,23 @@ def select_columns(
     """
     by_name = [name for name in schema.input_names if name is not None]
     if names.are_given and by_name:
-        others = zip((schema.label, schema.weight), required, strict=True)
-        found = [None if name is None else (names.require if must else names.find)(name) for name, must in others]
-        features = [names.require(name, "all columns of training are needed") for name in by_name]
+        others = zip(("label", "weight"), (schema.label, schema.weight), required, strict=True)
+        found = [
+            None if name is None else names.require(name, option) if must else names.find(name)
+            for option, name, must in others
+        ]
+        features = [names.require(name, "columns", "all columns of training are needed") for name in by_name]
         return ColumnSelection(features, found[0], found[1])
     if len(names) == schema.n_file_columns:
-        given = ((schema.label, schema.label_number), (schema.weight, schema.weight_number))
+        given = (("label", schema.label, schema.label_number), ("weight", schema.weight, schema.weight_number))
         found = [
-            names.require(name) if number is None and name is not None and must else number
-            for (name, number), must in zip(given, required, strict=True)
+            names.require(name, option) if number is None and name is not None and must else number
+            for (option, name, number), must in zip(given, required, strict=True)
         ]
-        found = [None if number is None else names.require(number) for number in found]
+        found = [
+            None if number is None else names.require(number, option)
+            for (option, _, _), number in zip(given, found, strict=True)
+        ]
         return ColumnSelection([column.number for column in schema.columns], found[0], found[1])
     if len(names) == len(schema.columns) and not any(required):
         return ColumnSelection(list(range(len(names))))
