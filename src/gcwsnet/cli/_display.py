@@ -236,7 +236,7 @@ def print_summary(values: dict[str, Any], *, as_json: bool) -> None:
     score = values.get("held_out")
     print_values(
         {
-            name: value
+            name: format_number(value) if name.startswith("progressive_") else value
             for name, value in values.items()
             if name != "held_out" and not (score is not None and name.startswith("progressive_"))
         },
