@@ -47,9 +47,6 @@ SUBJECTS = {
         "rows learned per second by the first layer of gcwsnet.nn, next to torch", "training-speed.md", ("torch",)
     ),
     "boost": Subject("accuracy of a net in training, and with a last layer on codes", "results/torch.md", ("torch",)),
-    "tensor-codes": Subject(
-        "memory and time of GCWSLayer where tensor operations hash", "results/torch.md", ("torch",)
-    ),
     "reading": Subject(
         "rows read per second from files, next to scikit-learn and pandas", "results/files.md", ("pandas", "pyarrow")
     ),

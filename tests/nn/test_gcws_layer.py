@@ -10,8 +10,7 @@ import torch
 from torch import nn
 
 from gcwsnet import GCWSHasher
-from gcwsnet.nn import GCWSLayer, _gcws_layer
-from gcwsnet.nn._gcws_layer import TensorHasher
+from gcwsnet.nn import GCWSLayer
 
 ROWS = torch.from_numpy(np.random.default_rng(0).normal(size=(20, 6))).to(torch.float32)
 
@@ -42,48 +41,6 @@ def test_a_state_dict_brings_the_settings_of_the_hashes_along() -> None:
     assert torch.equal(saved(ROWS), loaded(ROWS))
     with pytest.raises(ValueError, match="a state of 16 hashes of 6 bits cannot be loaded into a layer of 8 hashes"):
         GCWSLayer(6, 3, n_hashes=8, bits=6).load_state_dict(saved.state_dict())
-
-
-SETTINGS: list[dict[str, Any]] = [
-    {},
-    {"p": 80.0, "bits": 16},
-    {"p": 0.3, "bits": 1, "t_bits": 8},
-    {"p": 1e6, "t_bits": 0},
-    {"bits": 32},
-    {"t_bits": 0, "encoding": "lowbits"},
-    {"t_bits": 3, "bits": 2, "encoding": "lowbits"},
-]
-
-
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_operations_on_tensors_give_the_codes_of_the_native_core(settings: dict[str, Any], dtype: torch.dtype) -> None:
-    """On a CPU, through the code that other devices run: odd numbers, zeros, signs, and equal sizes that tie."""
-    rng = np.random.default_rng(0)
-    odd = np.array([0.0, -0.0, 1.0, -1.0, 1e-45, -1e-42, 1e-38, 3e38, -3e38, 2.0**24 + 2])
-    rows = np.concatenate([rng.choice(odd, (40, 6)), rng.normal(size=(40, 6)), np.zeros((2, 6)), np.full((2, 6), 1e38)])
-    embeddings = torch.from_numpy(np.concatenate([rows, np.abs(rows)])).to(dtype)
-    hasher = GCWSHasher(48, random_state=5, **settings).fit(rows)
-    for some in (embeddings, embeddings[84:]):  # the second part has no negative numbers
-        found = TensorHasher(hasher._hasher, some.device).codes(some)
-        np.testing.assert_array_equal(found.numpy(), hasher.transform(some.numpy()))
-
-
-def test_codes_do_not_depend_on_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    hasher = GCWSHasher(32, random_state=5).fit(ROWS.numpy())
-    expected = hasher.transform(ROWS.numpy())
-    for size in (1, 33, 200, 1000):
-        monkeypatch.setattr(_gcws_layer, "EVALUATIONS_AT_ONCE", size)
-        found = TensorHasher(hasher._hasher, ROWS.device).codes(ROWS)
-        np.testing.assert_array_equal(found.numpy(), expected)
-
-
-def test_operations_on_tensors_refuse_what_is_not_finite() -> None:
-    hasher = GCWSHasher(8, random_state=0).fit(ROWS.numpy())
-    bad = ROWS.clone()
-    bad[3, 2] = torch.nan
-    with pytest.raises(ValueError, match=r"every entry must be finite, not NaN or inf; embeddings\[3, 2\] is nan"):
-        TensorHasher(hasher._hasher, bad.device).codes(bad)
 
 
 def test_meta_tensors_have_the_shapes_of_results() -> None:
