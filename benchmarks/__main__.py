@@ -29,22 +29,22 @@ SUBJECTS = {
     "kernel-choices": Subject(
         "alpha from a part of the rows, nets that kernel machines guide, ridge on codes", "results/kernel-machines.md"
     ),
-    "training": Subject("rows learned per second, and the time of predictions", "training-speed.md"),
+    "training": Subject("rows learned per second, and the time of predictions", "results/training.md"),
     "fitting": Subject(
-        "seconds of a whole fit with default settings, next to LightGBM", "training-speed.md", ("lightgbm",)
+        "seconds of a whole fit with default settings, next to LightGBM", "results/training.md", ("lightgbm",)
     ),
-    "fit-parts": Subject("where the time of a fit goes, and its memory traffic", "training-speed.md"),
+    "fit-parts": Subject("where the time of a fit goes, and its memory traffic", "results/training.md"),
     "busy": Subject("two threads against one beside busy processes", "results/robustness.md"),
-    "batch-size": Subject("accuracy after one pass by the rows of a step", "training-speed.md"),
+    "batch-size": Subject("accuracy after one pass by the rows of a step", "results/training.md"),
     "cluster-training": Subject(
         "rows learned per second in rounds on a cluster of Dask, next to one process",
         "results/cluster.md",
         ("distributed",),
     ),
     "shards": Subject("accuracy by the number of shards of a training on a cluster", "results/cluster.md"),
-    "model-size": Subject("size of model files and accuracy by the type of the stored table", "training-speed.md"),
+    "model-size": Subject("size of model files and accuracy by the type of the stored table", "results/training.md"),
     "first-layer": Subject(
-        "rows learned per second by the first layer of gcwsnet.nn, next to torch", "training-speed.md", ("torch",)
+        "rows learned per second by the first layer of gcwsnet.nn, next to torch", "results/training.md", ("torch",)
     ),
     "boost": Subject("accuracy of a net in training, and with a last layer on codes", "results/torch.md", ("torch",)),
     "reading": Subject(
@@ -80,12 +80,12 @@ SUBJECTS = {
     "zero-bit": Subject("bias of the 0-bit approximation", "results/samplers.md", ("matplotlib",)),
     "accuracy": Subject(
         "accuracy, calibration, time and size over many datasets, next to other learners",
-        "accuracy.md",
+        "results/accuracy.md",
         ("matplotlib",),
     ),
-    "skewed-targets": Subject("R2 where skewed targets are learned on other scales", "accuracy.md"),
-    "early-stopping": Subject("early stopping, next to all of the epochs and to the default", "accuracy.md"),
-    "paper-settings": Subject("accuracy after one pass with the settings of the paper", "accuracy.md"),
+    "skewed-targets": Subject("R2 where skewed targets are learned on other scales", "results/accuracy.md"),
+    "early-stopping": Subject("early stopping, next to all of the epochs and to the default", "results/accuracy.md"),
+    "paper-settings": Subject("accuracy after one pass with the settings of the paper", "results/accuracy.md"),
 }
 
 

@@ -18,14 +18,14 @@ from benchmarks.accuracy.datasets import groups, select, suite_datasets
 from benchmarks.accuracy.learners import Learner, all_learners
 from benchmarks.accuracy.metrics import BINS, MIN_PROBABILITY
 from benchmarks.accuracy.pairs import fixed_pairs
-from benchmarks.accuracy.picture import draw
+from benchmarks.accuracy.picture import draw_differences, draw_log_loss
 from benchmarks.accuracy.report import SuiteResults, choice_summary, choice_table, comparison, stopped
 from benchmarks.accuracy.runs import Run, append_run, forget_runs, read_runs
 from benchmarks.accuracy.split import SuiteDataset, Task
 from benchmarks.accuracy.worker import all_runs
 from benchmarks.subject import Section, add_count, add_names, environment, log
 
-PICTURE = "images/accuracy-and-time.png"
+PICTURES = "images/log-loss-and-time.svg", "images/differences.svg"
 PACKAGES = ("scikit-learn", "lightgbm", "xgboost", "catboost", "pytabkit")
 KINDS: dict[str, tuple[Task, bool]] = {
     "Classification, held-out benchmarks": ("classification", True),
@@ -72,7 +72,7 @@ def _describe(run: Run) -> str:
 
 
 def run(options: argparse.Namespace) -> Section:
-    """Do the runs, and make tables and a picture of all that are stored."""
+    """Do the runs, and make tables and pictures of all that are stored."""
     datasets = select(options.datasets)
     learners = [one for one in all_learners() if not options.learners or one.name in options.learners]
     if not options.report:
@@ -94,7 +94,6 @@ def run(options: argparse.Namespace) -> Section:
     ]
     for title, found in results.items():
         lines += ["", f"### {title}", "", *comparison(found, learners)]
-    lines += ["", f"![scores against the time of a fit]({PICTURE})"]
     given_up = stopped(runs, datasets)
     if given_up:
         lines += ["", "Runs that took too long and were stopped:", "", *given_up]
@@ -102,4 +101,6 @@ def run(options: argparse.Namespace) -> Section:
     if pairs.datasets:
         lines += ["", "### What GCWSNet chose", "", "Next to each fixed pair of scaling and p, on at most 20,000 rows."]
         lines += [choice_summary(pairs), "", choice_table(pairs)]
-    return Section("\n".join(lines), {PICTURE: partial(draw, results, learners)})
+    held_out = [results[title] for title, (_, is_held_out) in KINDS.items() if is_held_out]
+    drawn = partial(draw_log_loss, held_out[0], learners), partial(draw_differences, held_out)
+    return Section("\n".join(lines), dict(zip(PICTURES, drawn, strict=True)))

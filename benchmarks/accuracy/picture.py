@@ -1,55 +1,65 @@
-"""The picture of the suite: scores against the time of a fit and the size of a model."""
+"""The pictures of the suite: log loss against the time of a fit, and the difference to LightGBM on each dataset."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from benchmarks.accuracy.learners import Learner
-from benchmarks.accuracy.report import RIVAL, SuiteResults
+from benchmarks.accuracy.report import OURS, RIVAL, SuiteResults
+from benchmarks.subject import save_svg
 
-MARKERS = "oDdhsPX*p8v^<>x+1"
-SCORES = {"accuracy": ("accuracy, points", 1.0), "r2": ("R2", 0.01)}
-"""The name of a score, and the differences up to which the axis is linear."""
-COSTS_DRAWN = {"fit_seconds": "processor time of a fit", "bytes": "size of a model"}
+UNITS = {"accuracy": "points of accuracy", "r2": "R2"}
+OUR_COLOR, OTHER_COLOR = "#c8102e", "0.45"
 
 
-def draw(results: Mapping[str, SuiteResults], learners: Sequence[Learner], path: Path) -> None:
-    """Draw the means, minus LightGBM's, against the median time of a fit and size: a row for each kind of datasets."""
+def draw_log_loss(found: SuiteResults, learners: Sequence[Learner], path: Path) -> None:
+    """Draw the mean log loss of each learner against the median time of its fits, without variants of GCWSNet."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator, NullLocator
 
-    drawn = {title: found for title, found in results.items() if _has_rival(found, learners)}
-    figure = Figure(figsize=(11, 0.8 + 3.1 * len(drawn)), layout="constrained")
-    rows = figure.subplots(max(len(drawn), 1), len(COSTS_DRAWN), squeeze=False, sharey="row")
-    handles: dict[str, Any] = {}
-    for row, (title, found) in zip(rows, drawn.items(), strict=False):
-        compared, names = found.compared(learners)
-        name, linear = SCORES[found.main_score]
-        rival = found.overall(RIVAL, names)
-        row[0].set_title(f"{title}, {len(names)} of {found.n_datasets} sets", fontsize=9, loc="left")
-        row[0].set_ylabel(f"{name}, minus {RIVAL}'s", fontsize=8)
-        for axes, (cost, label) in zip(row, COSTS_DRAWN.items(), strict=True):
-            axes.set_xscale("log")
-            axes.set_yscale("symlog", linthresh=linear)
-            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
-            axes.xaxis.set_minor_locator(NullLocator())
-            axes.xaxis.set_major_formatter("{x:g}")
-            axes.yaxis.set_major_formatter("{x:.2g}")
-            axes.set_xlabel(f"{label}, {RIVAL}'s = 1 (median)", fontsize=8)
-            axes.tick_params(labelsize=8)
-            axes.grid(alpha=0.3)
-            for marker, learner in zip(MARKERS, learners, strict=False):
-                ratio = found.ratio(learner.name, cost)
-                if learner in compared and ratio is not None:
-                    shade = "black" if learner.name.startswith("GCWSNet") else "0.5"
-                    gain = found.overall(learner.name, names) - rival
-                    (handles[learner.name],) = axes.plot(ratio, gain, marker, color=shade, markersize=8)
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5, fontsize=8)
-    figure.savefig(path, dpi=80)
-
-
-def _has_rival(found: SuiteResults, learners: Sequence[Learner]) -> bool:
+    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    axes = figure.subplots()
     compared, names = found.compared(learners)
-    return len(names) > 0 and RIVAL in [one.name for one in compared]
+    for learner in compared:
+        ratio = found.ratio(learner.name, "fit_seconds")
+        if ratio is None or learner.name.startswith(f"{OURS}, "):
+            continue
+        ours = learner.name == OURS
+        at = ratio, found.overall(learner.name, names, "log_loss")
+        axes.plot(*at, "o", markersize=11 if ours else 8, color=OUR_COLOR if ours else OTHER_COLOR)
+        weight, color = ("bold", OUR_COLOR) if ours else ("normal", "black")
+        label = f"{learner.name}  {at[1]:.3f}"
+        axes.annotate(label, at, (9, 5), textcoords="offset points", fontsize=11, weight=weight, color=color)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.margins(x=0.35, y=0.15)  # room for the names
+    axes.invert_yaxis()
+    axes.grid(alpha=0.3)
+    axes.set_xlabel(f"time of a fit, as a multiple of {RIVAL}'s (median, logarithmic)")
+    axes.set_ylabel("log loss (better upwards)")
+    axes.set_title(f"Mean over {len(names)} held-out tables, all learners with default settings", fontsize=11)
+    save_svg(figure, path)
+
+
+def draw_differences(parts: Sequence[SuiteResults], path: Path) -> None:
+    """Draw how much better GCWSNet is than LightGBM on each dataset: a column of bars for each part."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 6), layout="constrained")
+    for axes, found in zip(figure.subplots(1, len(parts), squeeze=False)[0], parts, strict=True):
+        bars = []
+        for one in found.datasets:
+            ours, rival = found.mean(one.name, OURS), found.mean(one.name, RIVAL)
+            if ours is not None and rival is not None:
+                first = found.of(one.name)[0]
+                bars.append((ours - rival, f"{one.name}  ({first.rows:,} x {first.columns:,})"))
+        bars.sort()
+        gains = [gain for gain, _ in bars]
+        axes.barh([label for _, label in bars], gains, color=[OUR_COLOR if x > 0 else OTHER_COLOR for x in gains])
+        axes.axvline(0, color="black", linewidth=0.8)
+        axes.set_xlabel(f"{UNITS[found.main_score]}, GCWSNet minus {RIVAL}", fontsize=11)
+        axes.set_title(f"{found.task.capitalize()} (rows x columns for training)", fontsize=11, loc="left")
+        axes.tick_params(labelsize=10)
+        axes.set_axisbelow(True)
+        axes.grid(axis="x", alpha=0.3)
+    save_svg(figure, path)

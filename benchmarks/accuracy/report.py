@@ -180,7 +180,8 @@ def fit_times(results: SuiteResults) -> list[str]:
         if results.of(name)[0].rows > LARGE and rival
     ]
     if large:
-        line += f" Above {LARGE:,} training rows ({len(large)} datasets) it takes {np.median(large):.2g} times as long."
+        count = f"{len(large)} dataset" + ("s" if len(large) > 1 else "")
+        line += f" Above {LARGE:,} training rows ({count}) it takes {np.median(large):.2g} times as long."
     return ["", line]
 
 

@@ -234,7 +234,7 @@ OTHER_TASKS = Experiment(
     note="The paper says that one-hot vectors of codes are fed to classification, regression or clustering, and that "
     "multiplications are avoided. They are, and yet a first layer on codes is faster only where rows have far more "
     "columns than hashes: multiplications of many numbers in a row are what processors are built for, while rows of a "
-    "table are scattered in memory. Whole steps of training are timed in docs/training-speed.md.",
+    "table are scattered in memory. Whole steps of training are timed in docs/results/training.md.",
 )
 
 

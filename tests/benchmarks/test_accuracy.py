@@ -15,7 +15,7 @@ from benchmarks.accuracy.datasets import suite_datasets
 from benchmarks.accuracy.held_out import HELD_OUT, MIN_OF_A_CLASS, table_of
 from benchmarks.accuracy.learners import Learner, all_learners
 from benchmarks.accuracy.metrics import calibration_error, classification_scores, model_bytes
-from benchmarks.accuracy.picture import draw
+from benchmarks.accuracy.picture import draw_differences, draw_log_loss
 from benchmarks.accuracy.report import (
     SuiteResults,
     comparison,
@@ -27,6 +27,7 @@ from benchmarks.accuracy.report import (
 from benchmarks.accuracy.runs import Key, Run, append_run, forget_runs, read_runs, run_learner
 from benchmarks.accuracy.split import Split, SuiteDataset, same_for_all_seeds, split_rows
 from benchmarks.accuracy.worker import all_runs, suite_work
+from benchmarks.subject import DOCS
 from benchmarks.worker import Worker
 
 LEARNERS = {one.name: one for one in all_learners()}
@@ -192,17 +193,46 @@ def test_the_tables_have_means_ranks_wins_and_ratios() -> None:
     ]
     large = [a_run(rows=60_000), a_run(learner="GCWSNet", rows=60_000, fit_seconds=5.0)]
     assert fit_times(SuiteResults(large, [WINE], "classification"))[1].endswith(
-        "on 0 of 1 datasets. Above 50,000 training rows (1 datasets) it takes 2.5 times as long."
+        "on 0 of 1 datasets. Above 50,000 training rows (1 dataset) it takes 2.5 times as long."
     )
     assert fit_times(SuiteResults([], [WINE], "classification")) == []
     assert comparison(SuiteResults([], [WINE], "classification"), learners) == ["0 of 1 datasets have runs."]
 
 
-def test_scores_and_times_are_drawn(tmp_path: Path) -> None:
+def test_the_pictures_have_the_numbers_of_the_tables(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     empty = SuiteResults([], [], "regression")
-    draw({"a": some_results(), "b": empty, "c": empty, "d": empty}, all_learners(), tmp_path / "picture.png")
-    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    draw_log_loss(some_results(), all_learners(), tmp_path / "log-loss.svg")
+    draw_differences([some_results(), empty], tmp_path / "differences.svg")
+    assert "GCWSNet  0.300" in (tmp_path / "log-loss.svg").read_text()
+    assert "wine  (118 x 13)" in (tmp_path / "differences.svg").read_text()
+
+
+def rows_of(page: str) -> list[list[str]]:
+    lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+
+
+def test_the_page_and_the_readme_quote_the_measurements() -> None:
+    measured = rows_of("results/accuracy.md")
+    quoted = [row for row in rows_of("accuracy.md") if row[0] in LEARNERS]
+    assert len(quoted) == 10
+    for row in quoted:
+        assert any(set(row) <= set(found) for found in measured), row
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    for numbers in (
+        " 85.5%",
+        "LightGBM 85.2",
+        "XGBoost 84.8",
+        "CatBoost 85.6",
+        " 0.331",
+        "LightGBM 0.368",
+        "CatBoost 0.327",
+    ):
+        name, number = numbers.split(" ")
+        cells = next(row for row in quoted if row[0] == (name or "GCWSNet"))
+        assert numbers in readme
+        assert number.rstrip("%") in cells
 
 
 def options(*arguments: str) -> argparse.Namespace:
