@@ -223,7 +223,7 @@ def rbf_kernel(rho: ArrayLike, gamma: ArrayLike) -> Any:
 
 
 def rff_variance(rho: ArrayLike, gamma: ArrayLike, n_components: ArrayLike = 1) -> Any:
-    """Return the variance of the RBF kernel as random Fourier features (RFF) estimate it, not normalized (Theorem 5).
+    """Return the variance of an estimate of the RBF kernel from random Fourier features (RFF; Theorem 5).
 
     It is V / k, V = 1/2 + (1 - exp(-2 gamma (1 - rho)))**2 / 2, for every k.
 
@@ -248,7 +248,7 @@ def rff_variance(rho: ArrayLike, gamma: ArrayLike, n_components: ArrayLike = 1) 
 
 
 def nrff_variance(rho: ArrayLike, gamma: ArrayLike, n_components: ArrayLike = 1) -> Any:
-    """Return the variance of the RBF kernel as many normalized random Fourier features (NRFF) estimate it (Theorem 5).
+    """Return the variance of an estimate of the RBF kernel from normalized random Fourier features (NRFF; Theorem 5).
 
     It is V_n / k, V_n = V - q (3 - q**2) / 4 with q = exp(-2 gamma (1 - rho)) and the V of `rff_variance`: always less
     than V / k. It holds in the limit of many features.

@@ -24,7 +24,7 @@ def hash_command(
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Hash files into a folder of codes, which gcwsnet train learns from as from the files themselves.
+    """Hash files into a folder of codes, from which gcwsnet train learns the same net as from the files.
 
     The folder gets coder.safetensors (how rows become codes), codes.json, and of each file its codes, labels and
     weights and a manifest with their checksums. With several files, --rejects has a file for each of them. A file that

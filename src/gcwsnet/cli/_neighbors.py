@@ -77,7 +77,7 @@ def kernel(
     as_json: options.JsonLines = False,
     n_jobs: options.NJobs = 1,
 ) -> None:
-    """Compute the pGMM kernel of each row of A with each row of B, exact or estimated. All of B is kept in memory.
+    """Compute the pGMM kernel of each row of A with each row of B, exactly or from codes. B must fit into memory.
 
     For example:
       gcwsnet kernel test.svm train.svm --n-features 64 --out kernel.csv
@@ -152,9 +152,7 @@ def index(
     ] = False,
     memory: Annotated[
         int,
-        typer.Option(
-            min=1, metavar="BYTES", help="Rows are written to the folder when they have filled so much memory."
-        ),
+        typer.Option(min=1, metavar="BYTES", help="Write rows to the folder whenever they fill this much memory."),
     ] = 1 << 30,
     append: Annotated[bool, typer.Option("--append", help="Add to the index that is in the folder.")] = False,
     ids: IdColumn = None,
@@ -162,7 +160,7 @@ def index(
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Build an index of the rows of files, which gcwsnet search finds near neighbours in.
+    """Build an index of the rows of files, for gcwsnet search.
 
     Only codes are kept, some 270 bytes of a row, unless --keep-rows is given. Files that end with .txt, or
     --format text, have a text on each line. The column of the label is left out. The index may be larger than the
@@ -234,7 +232,7 @@ def search(
     files: options.Files,
     rows: options.FileOptions,
     skip: options.SkipOptions,
-    top: Annotated[int, typer.Option(min=1, metavar="K", help="The most similar rows of each row.")] = 10,
+    top: Annotated[int, typer.Option(min=1, metavar="K", help="The number of similar rows to find for each row.")] = 10,
     threshold: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="All rows with at least this similarity, instead.")
     ] = None,
@@ -244,7 +242,7 @@ def search(
     n_jobs: options.NJobs = 1,
     quiet: options.Quiet = False,
 ) -> None:
-    """Find near neighbours: for each row of the files a line for each similar row of the index, best first.
+    """Find near neighbours: print the most similar rows of the index for each row of the files, best first.
 
     Rows are read as those of the index were. Similarities are exact if the index keeps rows, else estimated from codes.
 
@@ -291,14 +289,14 @@ def dedup(
     texts: TextOptions,
     hashing: SimilarityOptions,
     kept: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the lines of a text are written that are kept.")
+        Path | None, typer.Option(metavar="FILE", help="Write the lines that are kept to this file.")
     ] = None,
     out: options.TableOut = None,
     as_json: options.JsonLines = False,
     n_jobs: options.NJobs = 1,
     quiet: options.Quiet = False,
 ) -> None:
-    """Find near-duplicates: a line for each row that is similar to one that is kept, which is the first of them.
+    """Find near-duplicates: print a line for each row that is similar to an earlier row that is kept.
 
     The codes of the rows that are kept stay in memory, some 450 bytes of a row, and nothing else. Files that end with
     .txt, or --format text, have a text on each line; --kept writes the lines without the near-duplicates.

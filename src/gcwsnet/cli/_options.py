@@ -81,11 +81,11 @@ class FileOptions:
     ] = None
     sep: Annotated[
         str,
-        _reading(metavar="CHARACTER|auto", parser=separator, help="What separates the fields of a CSV file; or tab."),
+        _reading(metavar="CHARACTER|auto", parser=separator, help="The separator of a CSV file, or tab."),
     ] = "auto"
     decimal: Annotated[Literal["auto", ".", ","], _reading(help="The decimal point of a CSV file.")] = "auto"
     na_values: Annotated[
-        Any, _reading(metavar="A,B,...", parser=text_list, help="Further texts that are missing values in CSV files.")
+        Any, _reading(metavar="A,B,...", parser=text_list, help="More texts that mean a missing value in CSV files.")
     ] = None
     encoding: Annotated[str, _reading(metavar="NAME", help="The encoding of a CSV file, such as cp1252 or utf-16.")] = (
         "utf-8"
@@ -164,8 +164,8 @@ class TableOptions(ColumnOptions):
     missing: Annotated[
         Literal["auto", "error", "zero", "mean"],
         _reading(
-            help="What a missing number is: auto: not there, with a column that says so; an error; the number 0; or "
-            "the mean of its column where the scaling centres.",
+            help="What to do with missing numbers. auto: zero after scaling, with an indicator column; error: stop; "
+            "zero: zero before scaling; mean: zero after scaling, the mean of a standardised column.",
         ),
     ] = "auto"
 
@@ -183,7 +183,7 @@ class HashOptions:
         _hashing(
             metavar="NUMBER|auto",
             parser=number_or("auto", int),
-            help="k, the codes of a row for each net. auto: 128, or 256 above 10,000 rows and without labels.",
+            help="The codes of a row for each net (k). auto: 128, or 256 above 10,000 rows and without labels.",
         ),
     ] = "auto"
     bits: Annotated[
@@ -275,7 +275,9 @@ ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder or 
 TableOut = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file that ends with .csv or .parquet.")
 ]
-Task = Annotated[Literal["auto", "classification", "regression"], typer.Option(help="What the labels are for.")]
+Task = Annotated[
+    Literal["auto", "classification", "regression"], typer.Option(help="Whether to predict classes or numbers.")
+]
 RandomState = Annotated[int, typer.Option(min=0, help="The seed of hashes, weights and order.")]
 NJobs = Annotated[int, typer.Option(help="Threads; -1 is all.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -19,7 +19,11 @@ def predict(
     probabilities: Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")] = False,
     keep: Annotated[
         Any,
-        typer.Option(metavar="A,B,...", parser=options.column_list, help="Columns of the files to put before these."),
+        typer.Option(
+            metavar="A,B,...",
+            parser=options.column_list,
+            help="Columns of the files to copy in front of the predictions.",
+        ),
     ] = None,
     as_json: options.JsonLines = False,
     n_jobs: options.NJobs = 1,
@@ -141,7 +145,7 @@ def export(
     ] = "float64",
     codes: Annotated[bool, typer.Option("--codes", help="Let the graph give the codes of rows too.")] = False,
 ) -> None:
-    """Write a model as an ONNX graph that predicts the same, for programs that have an ONNX runtime and no gcwsnet.
+    """Write a model as an ONNX graph, for programs that have an ONNX runtime and no gcwsnet.
 
     A model of a table has one input for each column, by its name. Any other model has one input X, a matrix.
 

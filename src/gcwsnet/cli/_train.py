@@ -63,7 +63,7 @@ class NetOptions:
         _net(
             metavar="NUMBER|auto",
             parser=options.number_or("auto", float),
-            help="The rate of Adam at the beginning.",
+            help="The initial learning rate of Adam.",
         ),
     ] = "auto"
 
@@ -87,8 +87,8 @@ def train(
         typer.Option(
             min=0.0,
             max=0.9,
-            help="The share of rows to score a model on that learned from the others. Then all rows are learned from; "
-            "0 does only that.",
+            help="The share of rows to hold out, to score a first model that learns from the others. 0 trains only the "
+            "final model, on all rows.",
             show_default="0.2, and 0 for a stream and for codes",
         ),
     ] = None,
@@ -96,8 +96,8 @@ def train(
         int | None,
         _where(
             min=1,
-            help="With --engine dask: the pieces of rows that are learned apart, and then combined. The model follows "
-            "from it, and not from the number of workers.",
+            help="With --engine dask: the number of parts of the rows that are learned at the same time. The model "
+            "depends on it, and not on the number of workers.",
             show_default="4",
         ),
     ] = None,
@@ -124,10 +124,9 @@ def train(
 ) -> None:
     """Train a net on files, in memory that does not grow with them.
 
-    First a model learns from most rows, and is scored on the rows that were held out; then the model that is kept
-    learns from all rows. Meanwhile the loss and the accuracy of rows before they are learned are printed at 1, 2, 4,
-    8, ... thousand rows, and with --test those of the test rows. The folder of the model gets model.safetensors and
-    curves.json.
+    A first model learns from most rows, and is scored on the rows that were held out; the final model learns from all
+    rows. At 1, 2, 4, 8, ... thousand rows, the loss and the accuracy of the rows before they are learned are printed,
+    and with --test those of the test rows. The folder of the model gets model.safetensors and curves.json.
 
     For example:
       gcwsnet train digits.csv --label digit --out digits-model --report digits.html

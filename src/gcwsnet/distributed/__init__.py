@@ -1,4 +1,4 @@
-"""Hashing and training on a cluster of Dask, whose results do not depend on how many workers there are or which die."""
+"""Hashing and training on a Dask cluster, with results that do not depend on the number of workers."""
 
 try:
     import distributed as _distributed  # noqa: F401

@@ -344,7 +344,7 @@ def _call(model: Any, method: str, rows: Any, nothing: NDArray[Any]) -> Any:
 
 @_with_parameters_of(GCWSNetClassifier)
 class DaskGCWSNetClassifier(ClassifierMixin, DaskEstimator):
-    """A classifier that the workers of a cluster of Dask fit, for rows in Dask arrays and dataframes.
+    """A classifier that is trained on a Dask cluster, for Dask arrays and dataframes.
 
     It has the parameters of `GCWSNetClassifier` and three more; early stopping and devices other than the
     CPU are not for it. The model follows from these parameters and from the rows in their order. It does not follow
@@ -420,7 +420,7 @@ class DaskGCWSNetClassifier(ClassifierMixin, DaskEstimator):
 
 @_with_parameters_of(GCWSNetRegressor)
 class DaskGCWSNetRegressor(RegressorMixin, DaskEstimator):
-    """A regressor that the workers of a cluster of Dask fit, for rows in Dask arrays and dataframes.
+    """A regressor that is trained on a Dask cluster, for Dask arrays and dataframes.
 
     It has the parameters of `GCWSNetRegressor`, and `shards`, `sync_rows` and `client` as `DaskGCWSNetClassifier` has
     them, with all that is said there.

@@ -157,7 +157,7 @@ def _params_of(hasher: GCWSHasher) -> dict[str, Any]:
 
 
 def hash_array(hasher: GCWSHasher, X: Any) -> Any:
-    """Return the codes of the rows of a Dask array, which are computed when they are asked for.
+    """Return the codes of the rows of a Dask array, computed lazily.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def hash_array(hasher: GCWSHasher, X: Any) -> Any:
 
 
 def hash_dataframe(hasher: GCWSHasher, frame: Any) -> Any:
-    """Return the codes of the rows of a Dask dataframe, which are computed when they are asked for.
+    """Return the codes of the rows of a Dask dataframe, computed lazily.
 
     Parameters
     ----------

@@ -557,55 +557,60 @@ def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
-    """A classifier of rows of numbers, or of a table, by neural nets on their GCWS codes.
+    """A classifier for tables and rows of numbers, by neural nets on GCWS codes.
 
-    Rows are preprocessed, hashed to k codes of b bits (`GCWSHasher`) and learned by nets in batches, with Adam. The
-    codes stand for the pGMM kernel, so that one pass is worth many over the original numbers. What is "auto" below is
-    searched for on held-out rows, see `search`. On a CPU everything is done by the native core, and the same seed,
-    settings and rows give the same weights, to the last bit, on any machine and with any number of threads. (The
-    scalings "quantile", "idf" and "tfidf" use functions of libraries, whose last bit may differ between machines.)
-
-    The paper's practice, one net in one pass over the rows, is
-    ``GCWSNetClassifier(256, bits=8, epochs=1, hidden=(200,), search="off")``.
+    Rows are preprocessed, hashed to k codes of b bits (`GCWSHasher`) and learned in batches with Adam. Rows that are
+    similar by the pGMM kernel have many codes in common, so a net needs few passes over them. Parameters that are
+    "auto" are chosen by the number of rows or on held-out rows, see `search`. On a CPU the same seed, settings and rows
+    give the same weights, to the last bit, on any machine and with any number of threads. (The scalings "quantile",
+    "idf" and "tfidf" use library functions whose last bit may differ between machines.)
 
     X is an array, a CSR matrix, or a frame of pandas, polars or Arrow with columns of numbers, booleans, text,
-    categories, dates and missing values, which are found by their names. ``docs/tables.md`` has the rules.
+    categories, dates and missing values, which are matched by their names: see ``docs/tables.md``.
 
-    Few people need a parameter after `verbose`. Those are for the search, the course of a `fit`, the net, streams, and
-    the paper's practice, in this order.
+    ``docs/choosing.md`` shows the parameters that matter. Those after `verbose` are rarely needed. They are about, in
+    this order, the search, the course of a `fit`, the net, and the settings of the paper, which trains one net in one
+    pass: ``GCWSNetClassifier(256, bits=8, epochs=1, hidden=(200,), search="off")``.
 
     Parameters
     ----------
     n_hashes : int or "auto", default="auto"
-        k, the codes of a row for each net. More are more accurate, and time and memory grow with them. "auto" is 128
-        for at most 10,000 rows, which four nets learn by default, and 256 for more and for streams, and with
-        ``encoding="lowbits"``. ``coder_.settings.n_hashes`` are those in use.
+        k, the number of codes of a row for each net. More codes make the net more accurate, and take more time and
+        memory. "auto" is 128 for at most 10,000 rows, and 256 for more rows, for streams, and with
+        ``encoding="lowbits"``. ``coder_.settings.n_hashes`` is the number in use.
     bits : int or "auto", default="auto"
-        b, the bits of a code. The table of the first layer has 2**b k rows: fewer bits make it smaller and, where rows
-        are many, the net less accurate. "auto" is 4 for at most 10,000 rows, 6 for more and for streams, and 8 with
-        ``encoding="lowbits"``. ``coder_.settings.bits`` are those in use. The paper's are 8.
+        b, the bits of a code. The table of the first layer has 2**b k rows: with fewer bits it is smaller and, where
+        rows are many, the net is less accurate. "auto" is 4 for at most 10,000 rows, 6 for more and for streams, and 8
+        with ``encoding="lowbits"``. ``coder_.settings.bits`` is the number in use. The paper has 8.
     p : float or "auto", default="auto"
-        The power of the pGMM kernel. A large one lets the largest entries of a row decide. Without a search it is 1.
+        The power of the pGMM kernel. With a large power, the largest entries of a row decide. Without a search it is 1.
     scale : str or None, default="auto"
-        The scaling of the columns, which can decide everything: "numeric", "standard", "minmax", "quantile", "local",
-        "levels", "idf", "unit", "tfidf", "auto" or None. "numeric" standardises numeric columns, leaves
-        binary ones as they are and drops constant ones; sparse rows are divided and not shifted. "standard" treats
-        binary columns like numeric ones, "minmax" puts columns into [0, 1], "quantile" makes numeric ones normal by
-        their ranks, "local" adds hat functions over their quantiles to "numeric", so that the neighbourhood of a number
-        counts, "levels" adds a column of 0 and 1 for each value of categorical integers, and None takes rows
-        as they come, which suits columns that share one unit, such as pixels. For counts of words or clicks, "idf"
-        makes rare columns weigh more, "unit" gives rows length 1, and "tfidf" does both. "auto" selects among these
-        ("quantile", "local" and "levels" for dense rows alone, the last three for sparse ones); without a search it is
-        "numeric". It is learned in `fit`, or from the first rows of a stream, see `partial_fit`. For any other
+        How columns are scaled, before the kernel compares their sizes:
+
+        - "numeric" standardises numeric columns, leaves binary ones as they are, and drops constant ones. Sparse rows
+          are divided and not shifted. It is the default without a search.
+        - "standard" treats binary columns like numeric ones.
+        - "minmax" brings columns into [0, 1].
+        - "quantile" makes numeric columns normal by their ranks.
+        - "local" adds hat functions over the quantiles of a column to "numeric", so that nearby numbers are similar.
+        - "levels" adds a column of 0 and 1 for each value of integers that are categories.
+        - "idf", for counts of words or clicks, gives rare columns more weight, "unit" gives rows length 1, and "tfidf"
+          does both.
+        - None takes rows as they are. It suits columns that share one unit, such as pixels.
+        - "auto" compares these: "quantile", "local" and "levels" for dense rows only, "idf", "unit" and "tfidf" for
+          sparse rows only.
+
+        The scaling is learned in `fit`, or from the first rows of a stream, see `partial_fit`. For any other
         preprocessing, put a transformer before the model in a `Pipeline`.
     missing : {"auto", "error", "zero", "mean"}, default="auto"
-        What a missing number (NaN, None, null) means. "auto": it is not there, and a column that had missing numbers in
-        training gets another one that says so; "error": an error; "zero": 0 before any preprocessing; "mean": 0 after
-        it, which is the mean of a standardised column. A missing category is not there, or an error.
+        What to do with missing numbers (NaN, None, null). "auto": they are zero after scaling, and a column that had
+        missing numbers in training gets an indicator column; "error": raise an error; "zero": they are 0 before
+        scaling; "mean": they are 0 after it, which is the mean of a standardised column. Missing categories set none of
+        their columns, or are an error.
     epochs : int or "auto", default="auto"
-        How often `fit` goes over the rows. "auto" is 5 times for at most 32,000 rows, 3 times for at most 53,000, and
-        once for more. A net of more than 64 units goes 8 times over 10,000 to 20,000 rows. With ``search="thorough"``
-        20, 8, 3 and 1 are compared.
+        The number of passes of `fit` over the rows. "auto" is 5 for at most 32,000 rows, 3 for at most 53,000, and 1
+        for more; for a net of more than 64 units, it is 8 for 10,000 to 20,000 rows. With ``search="thorough"`` 20, 8,
+        3 and 1 are compared.
     ensemble : int or "auto", default="auto"
         The number of nets, each with its own `n_hashes` hashes, whose outputs are averaged. "auto" is 4 for at most
         10,000 rows if `hidden` is "auto", and else 1: where rows are few, four nets of 48 units are more accurate than
@@ -614,67 +619,67 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         Factors of the losses of the classes; those not in the dict have 1. "balanced" makes all classes weigh the
         same in `fit`.
     search : {"fast", "thorough", "off"}, default="fast"
-        How long to look for what is "auto". First some dozen preprocessings and powers are compared on 300 rows by the
-        exact kernel, each row predicted without itself. Where there are at least 1,000 rows, small nets on at most
-        3,000 of them then compare the default and the two best, and else the kernel does on up to 500 rows; the
-        default stays then unless another is clearly better. A net that is held against the rows it has not seen says
-        how sure of itself it may be. All this is about a third of the time of a `fit` on a few thousand rows, and
-        little of it for very many. "thorough" compares more, numbers of epochs too, and takes several times as long.
-        "off" takes the defaults, and only finds how sure the nets may be. Fewer than 100 rows are not enough to
-        search for a preprocessing, fewer than 30 for anything.
+        How long to look for the parameters that are "auto". "fast" compares some dozen preprocessings and powers by
+        leave-one-out predictions of the exact kernel on 300 rows. With at least 1,000 rows, small nets on at most 3,000
+        of them then compare the default and the two best; with fewer, the kernel does on up to 500 rows, and the
+        default stays unless another is clearly better. Held-out rows also calibrate the probabilities. All this is
+        about a third of the time of a `fit` on a few thousand rows, and little of it for very many. "thorough"
+        compares more, also numbers of epochs, and takes several times as long. "off" takes the defaults and only
+        calibrates. With fewer than 100 rows there is no search for a preprocessing, with fewer than 30 none at all.
     random_state : int, RandomState instance or None, default=None
         An int from 0 to 2**64 - 1 is the seed of hashes, weights and order.
     n_jobs : int, default=None
-        Threads; None is 1 and -1 is all. The model is the same for any number of them.
+        The number of threads; None is 1 and -1 is all. The model is the same for any number of them.
     verbose : int, default=0
         1 shows a bar with rows per second, loss and time left, or lines of the logger "gcwsnet" where there is no
         terminal.
     relevance : float or "auto", default="auto"
-        The power of the relevance that columns are multiplied by, after they were scaled. In pGMM the scale of a
-        column is its weight, and columns that say nothing dilute the kernel. The relevance of a column is the share of
-        the variance of y that it explains by itself. 0 treats all columns alike, and so does "auto" without a search;
-        with one it is 0, 0.5 or 1.
+        Columns are multiplied by this power of their relevance after they were scaled, because irrelevant columns
+        dilute the kernel. The relevance of a column is the share of the variance of y that it explains by itself. 0
+        treats all columns alike. "auto" is 0 without a search, and with one 0, 0.5 or 1.
     early_stopping : bool, default=False
-        Whether `fit` stops when the loss on held-out rows no longer falls. The learning rate is constant until then,
-        weights are averaged over the last half of the rows, and the loss is that at the best temperature. With an
-        `eval_set` the first one decides, and the best weights are taken. Without one `validation_fraction` of the rows
-        is held out; a new net then learns from all rows, for as many epochs as were best, and `history_` is that of the
-        net that was stopped. With ``epochs="auto"`` there are at most 30 epochs.
+        Whether `fit` stops when the loss on held-out rows no longer falls. With an `eval_set` its rows decide, and the
+        best weights are taken. Without one, `validation_fraction` of the rows is held out; a new net then learns from
+        all rows, for as many epochs as were best, and `history_` is that of the net that was stopped. The learning rate
+        is constant, weights are averaged over the last half of the rows, and the loss is that at the best temperature.
+        With ``epochs="auto"`` there are at most 30 epochs.
     patience : int, default=5
-        The epochs without a lower loss before early stopping.
+        The number of epochs without a lower loss before early stopping.
     validation_fraction : float, default=0.1
-        The share of rows that early stopping holds out where there is no `eval_set`.
+        The share of rows that early stopping holds out if there is no `eval_set`.
     callbacks : sequence of callables, optional
         Each is called at each record with the estimator and the record, a dict. If it returns True, `fit` stops.
     records : int or sequence of float, default=10
-        How often in an epoch `history_` gets a record, or at which fractions of it; always at its end.
+        The number of records that `history_` gets in an epoch, or the fractions of an epoch at which it gets them;
+        there is always one at the end.
     hidden : int, sequence of int or "auto", default="auto"
-        Units of the hidden layers, or of the one there is; ``()`` is a linear model on the codes, which is faster and
-        less accurate. "auto" is 48 for each net of an ensemble, 64 for a net with one or two outputs, as of two
-        classes or a number, and else 200. It is 200 for streams.
+        The units of the hidden layers; ``()`` is a linear model on the codes, which is faster and less accurate. "auto"
+        is 48 for each net of an ensemble, 64 for a net with one or two outputs (two classes, or a number), and else
+        200. It is 200 for streams.
     reduction : int, "8bit" or None, default=None
-        m: the table is m times smaller, by count-sketch. Some accuracy is lost, little up to 16. None is no reduction.
+        m, by which the table of the first layer becomes smaller, by count-sketch. Up to 16 little accuracy is lost.
+        None is no reduction.
     batch_size : int or "auto", default="auto"
-        Rows of a step. More are faster and learn less from few rows. "auto" is 128 for a `fit` over at least 200,000
-        rows, all epochs together, 32 for others, and 16 for streams.
+        The rows of a step. Larger batches are faster, and learn less if rows are few. "auto" is 128 for a `fit` over at
+        least 200,000 rows, all epochs together, 32 for others, and 16 for streams.
     learning_rate : float or "auto", default="auto"
         The learning rate of Adam at the beginning. "auto" is 0.007 for a `fit` of at most 3,000 steps and 0.003 for
         longer ones, with more than 256 hashes times the root of 256 / k. For streams it is 0.003, with more than 64
-        hashes times the root of 64 / k. Without hidden layers it is 0.01. The paper's is 0.001.
+        hashes times the root of 64 / k. Without hidden layers it is 0.01. The paper has 0.001.
     weight_decay : float or "auto", default="auto"
-        Decoupled, as in AdamW. "auto" is 0.001 for streams, whose weights would grow on and on without it, and 0 for
-        `fit`.
+        Decoupled weight decay, as in AdamW. "auto" is 0.001 for streams, where weights would grow without end, and 0
+        for `fit`.
     device : str or torch.device, default="cpu"
-        Where the net learns. All but "cpu" need torch and do not promise the same bits everywhere.
+        Where the net learns. Devices other than "cpu" need torch and do not promise the same bits everywhere.
     schedule : {"linear", "constant"}, default="linear"
-        How the learning rate goes down to zero in the course of a `fit`, if at all. `partial_fit` knows no end and
-        keeps it constant. The paper's is "constant".
+        Whether the learning rate falls to zero in the course of a `fit`. `partial_fit` keeps it constant, and so does
+        the paper.
     optimizer : {"lazy", "adam"}, default="lazy"
-        "lazy" steps on the rows of the table that occur in a batch, "adam" on all of them, as in the paper, which
-        takes many times longer.
+        "lazy" updates the rows of the table that occur in a batch, "adam" all of them, as in the paper, which takes
+        many times longer.
     betas : pair of float, default=(0.0, 0.999)
-        Adam's. With a first one of 0 there is no momentum: one pass then gives a better net, and a third of the memory
-        and of the time of a step is saved. The paper has Adam's defaults, (0.9, 0.999).
+        The decay rates of Adam. With a first one of 0 there is no momentum: after one pass the net is better, and a
+        third of the memory and of the time of a step is saved. The paper has (0.9, 0.999).
     encoding : {"mixed", "lowbits"}, default="mixed"
         How samples become codes, see `GCWSHasher`.
     t_bits : "all" or int from 0 to 8, default="all"
@@ -690,9 +695,9 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
     p_ : float
         The power in use.
     selection_ : list of Candidate
-        What the search has compared, each with its loss on held-out rows, the standard error of that, its accuracy, its
-        temperature, its seconds and whether it was chosen. The temperature divides the
-        outputs of the chosen nets before they become probabilities, which corrects nets that are too sure.
+        What the search has compared, each with its loss on held-out rows and the standard error of it, its accuracy,
+        its temperature, its seconds and whether it was chosen. The outputs of the nets are divided by the temperature
+        before they become probabilities, which corrects probabilities that are too extreme.
     hasher_ : GCWSHasher
         The hasher in use.
     coder_ : Coder
@@ -702,8 +707,8 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         `gcwsnet.nn.GCWSNet`, of an ensemble with the number of the net before the name.
     history_ : dict of lists
         The records: "epoch", "rows" learned so far, "seconds", "learning_rate"; "loss" and "accuracy" on the rows since
-        the record before, each taken before it was learned; "eval_loss" and "eval_accuracy" on an `eval_set`. A call
-        of `partial_fit` counts as an epoch. Of a stream there are at most 512 records, see ``docs/streams.md``.
+        the last record, measured before each row was learned; "eval_loss" and "eval_accuracy" on an `eval_set`. A call
+        of `partial_fit` counts as an epoch. A stream has at most 512 records, see ``docs/streams.md``.
     stream_events_ : list of dict
         What happened while a stream was followed: "preprocessing", "columns" and "label", with the "rows" seen.
     schema_ : Schema or None
@@ -813,9 +818,10 @@ def _are_same(classes: Any, known: NDArray[Any]) -> bool:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GCWSNetRegressor(TableRegressor, BaseGCWSNet):
-    """A regressor that predicts one or more numbers for rows of numbers, or of a table, by nets on their GCWS codes.
+    """A regressor for tables and rows of numbers, by neural nets on GCWS codes.
 
-    It is `GCWSNetClassifier` for numbers; the net learns standardised targets.
+    It predicts one number or several. It has the parameters of `GCWSNetClassifier`, and the net learns standardised
+    targets.
 
     Parameters
     ----------

@@ -148,7 +148,7 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PGMMClassifier(TableClassifier, KernelMachine):
-    """A classifier with the exact pGMM kernel, for tables of up to some ten thousand rows.
+    """A classifier with the exact pGMM kernel, for tables of up to 20,000 rows.
 
     It is regularised least squares on one-hot labels, in closed form. Preprocessing, p and the regularisation are
     chosen by predictions for training rows that are each made without the row, which the closed form gives as well.
@@ -213,7 +213,7 @@ class PGMMClassifier(TableClassifier, KernelMachine):
 
 
 class PGMMRegressor(TableRegressor, KernelMachine):
-    """A regressor with the exact pGMM kernel, for tables of up to some ten thousand rows.
+    """A regressor with the exact pGMM kernel, for tables of up to 20,000 rows.
 
     It is `PGMMClassifier` for one or more numbers, which are standardised for least squares.
 

@@ -21,7 +21,7 @@ from gcwsnet.tables._coder import Coder, rows_at_once
 
 
 class Predictor:
-    """A trained model that predicts and cannot be trained further.
+    """A model that only predicts, and loads faster than the estimator.
 
     It is what the estimators predict with. A program that only predicts can load it alone: `Predictor.load` and its
     first prediction import neither scikit-learn nor SciPy, which take many times longer to import than the rest takes.

@@ -1,4 +1,4 @@
-"""Rows of files: readers that give batches, and training, hashing and prediction over them."""
+"""Readers that give the rows of files in batches, and training, hashing and prediction with them."""
 
 from gcwsnet.files._read import read
 from gcwsnet.files._reader import Batches, shuffle, split

@@ -33,7 +33,7 @@ def bins_and_signs(seed: int, positions: ArrayLike, n_bins: int) -> tuple[NDArra
 
 
 class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A transformer that sums the entries of long vectors into B bins with random signs, and keeps inner products.
+    """A transformer that makes vectors shorter by summing their entries into B bins with random signs (count-sketch).
 
     Inner products of sketches are those of the vectors in the mean. With `bits` the rows are codes, and what is
     sketched are their one-hot vectors of 2**b k places, without making them: a model then has B inputs instead of

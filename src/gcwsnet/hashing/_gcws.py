@@ -19,9 +19,9 @@ MAX_FEATURE_NAMES = 2**24
 
 
 class GCWSHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A transformer that hashes rows of real numbers to k small integers, whose collision probability is pGMM.
+    """A transformer of rows to k hash codes, on which two rows agree the more often the larger their pGMM kernel.
 
-    It is generalized consistent weighted sampling (Algorithm 1 of the paper), exact. The random parameters are a pure
+    This is generalized consistent weighted sampling (Algorithm 1 of the paper). The random parameters are a pure
     function of (seed, feature, hash), so a code does not depend on the batch, the row order, the number of threads,
     dense or CSR input, the process or the machine.
 

@@ -11,7 +11,7 @@ from gcwsnet.neighbors._index import GCWSIndex
 
 
 class Duplicates(NamedTuple):
-    """Which rows of a batch are kept; and of the others their numbers, the numbers of kept rows, and similarities."""
+    """The rows of a batch that are kept, and for each other row the kept row that it is similar to."""
 
     kept: NDArray[np.bool_]
     rows: NDArray[np.int64]
@@ -20,7 +20,7 @@ class Duplicates(NamedTuple):
 
 
 class Deduplicator:
-    """Rows of a stream, of which those are kept that are similar to no row that was kept before.
+    """A filter of near-duplicates: it keeps a row unless it is similar to a row that was kept before.
 
     Only codes are held, of the rows that are kept: memory does not grow with the size of a row. The result does not
     depend on how the rows are divided into batches.

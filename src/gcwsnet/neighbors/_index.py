@@ -35,7 +35,7 @@ class Neighbors(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """Similar rows: the number of the query, the id of the row and the similarity, best first for each query."""
+    """All rows above a similarity: the number of the query, the id of the row and the similarity, best first."""
 
     queries: NDArray[np.int64]
     ids: NDArray[Any]

@@ -1,4 +1,4 @@
-"""Neural nets on codes, in torch: the hashed first layer, its optimizer, the paper's net, trained networks boosted."""
+"""Neural nets on codes in torch: the hashed first layer, its optimizer, the paper's net, and `boost`."""
 
 try:
     import torch as _torch  # noqa: F401

@@ -32,7 +32,7 @@ def boost(
     learning_rate: float = 0.01,
     seed: int = 0,
 ) -> nn.Module:
-    """Return a network that stands in for a trained one, with a new last layer that learned from codes.
+    """Return a trained network with a new last layer, which learns from the codes of the layer before it.
 
     What the last layer gets is hashed by GCWS, and a logistic regression learns from the codes in one pass over the
     loader, by the native core: the last section of the paper. The network itself is not changed.

@@ -16,7 +16,7 @@ ENCODINGS = ("mixed", "lowbits")
 
 
 class GCWSLayer(nn.Module):
-    """A linear layer on the one-hot codes of embeddings, for the last layer of a network that is trained already.
+    """A linear layer on the one-hot codes of embeddings, for example as a new last layer of a trained network.
 
     The embeddings, for example the outputs of the last hidden layer, are hashed by GCWS, and the codes go to a
     `HashedLinear`. Codes are integers: no gradient goes through them, so training this layer leaves the network alone.

@@ -22,7 +22,7 @@ DEFAULT_SCALE = 0.3
 
 
 class HashedLinear(nn.Module):
-    """A linear layer on the one-hot vectors of codes, which are never made: a bias plus the sum of k rows of a table.
+    """A linear layer on one-hot codes: a bias plus the sum of the k rows of a table that the codes pick.
 
     Code c of hash j looks up row 2**b j + c of the table. With a `reduction` m the table has 2**b k / m rows, the bins
     of a count-sketch (Theorem 4 of the paper); a code then looks up the bin of its position, with its sign.

@@ -16,7 +16,7 @@ from gcwsnet.nn._table import GradientPart, LazyGradient, is_native, zero_table
 
 
 class LazyAdam(Optimizer):
-    """An Adam optimizer for a whole net, which on tables of hashed layers updates only the rows that a batch looked up.
+    """An Adam optimizer that updates only the rows of the tables of hashed layers that a batch picks.
 
     Parameters with ordinary gradients are updated as by `torch.optim.Adam`; those of float32 on a CPU in one pass of
     the native core. Rows of a `HashedLinear` are updated as by `torch.optim.SparseAdam`: a row that did not occur keeps

@@ -360,7 +360,7 @@ def _encode_index_lists(
 
 @dataclass(frozen=True)
 class Survey:
-    """The result of reading all rows once.
+    """What is known about rows after reading all of them once: their number, width and labels.
 
     Attributes
     ----------

@@ -181,7 +181,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """A description of what must be the same in the files of training and in the files that are predicted.
+    """The columns of a table and how they become numbers, the same for training and prediction.
 
     Attributes
     ----------
