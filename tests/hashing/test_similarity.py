@@ -41,7 +41,7 @@ def test_batches_change_nothing(arguments: Any, n_hashes: int | None, monkeypatc
 @pytest.mark.parametrize(
     ("arguments", "bits", "error", "words"),
     [
-        ((A, B[:, :10]), 2, ValueError, "as many hashes as each other, got 300 and 10"),
+        ((A, B[:, :10]), 2, ValueError, "the same number of hashes, got 300 and 10"),
         ((A.astype(float), B), 2, TypeError, "codes must be integers, got the type float64; give sketches and one-hot"),
         ((A[np.newaxis], B), 2, ValueError, r"shape \(n, k\) or \(k,\).*got \(1, 5, 300\)"),
         ((A[:, :0], B[:, :0]), 2, ValueError, r"k of at least 1, got \(5, 0\)"),
@@ -114,7 +114,7 @@ def test_sketches_with_more_bins_than_memory_are_compared_all_the_same() -> None
         ((Z, W), None, TypeError, "n_hashes is needed for sketches: k, the number of codes that were sketched"),
         ((A, B), 300, TypeError, "n_hashes is for sketches; codes have as many hashes as columns, got n_hashes=300"),
         ((Z, B), 300, TypeError, "codes and sketches cannot be compared"),
-        ((Z, W[:, :9]), 300, ValueError, "as many bins as each other, got 150 and 9"),
+        ((Z, W[:, :9]), 300, ValueError, "the same number of bins, got 150 and 9"),
         ((one_hot(A, 2), one_hot(B, 2)), 299, ValueError, "those of row 0 to 300 with n_hashes=299; give the number"),
         ((Z * 1j, W), 300, TypeError, "sketches must hold integers or real numbers, got the type complex128"),
         ((sparse.csr_array(np.diag([1, np.nan])),) * 2, 300, ValueError, "those of row 1 to nan with n_hashes=300"),

@@ -25,7 +25,7 @@ def test_an_entry_that_is_not_finite_is_named(form: Any) -> None:
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_different_numbers_of_columns(form: Any) -> None:
-    with pytest.raises(ValueError, match="X and Y must have as many columns as each other, got 4 and 5"):
+    with pytest.raises(ValueError, match="X and Y must have the same number of columns, got 4 and 5"):
         pgmm_kernel(form(ONES), form(np.ones((2, 5))))
     with pytest.raises(ValueError, match="got 2 and 3"):
         pgmm_kernel([1, 2], [1, 2, 3])

@@ -64,7 +64,7 @@ def estimate_similarity(codes_a: Any, codes_b: Any, *, bits: int, n_hashes: int 
     check_comparable((codes_a, codes_b), bits)
     a, b = _codes(codes_a), _codes(codes_b)
     if a.shape[-1] != b.shape[-1]:
-        raise ValueError(f"all codes must have as many hashes as each other, got {a.shape[-1]} and {b.shape[-1]}")
+        raise ValueError(f"all codes must have the same number of hashes, got {a.shape[-1]} and {b.shape[-1]}")
     rows_a, rows_b = np.atleast_2d(a), np.atleast_2d(b)
     J = _empty_estimates(len(rows_a), len(rows_b))
     step = max(1, BATCH // rows_b.shape[1])
@@ -109,7 +109,7 @@ def _similarity_of_sketches(sketches: tuple[Any, Any], bits: int, n_hashes: int 
     k = check_integer("n_hashes", n_hashes, 1, 2**20)
     A, B = (_sketch(sketch, k) for sketch in sketches)
     if A.shape[1] != B.shape[1]:
-        raise ValueError(f"all sketches must have as many bins as each other, got {A.shape[1]} and {B.shape[1]}")
+        raise ValueError(f"all sketches must have the same number of bins, got {A.shape[1]} and {B.shape[1]}")
     J = _empty_estimates(A.shape[0], B.shape[0])
     if A.shape[1] > A.nnz + B.nnz:
         A, B = _in_the_bins_they_use(A, B)

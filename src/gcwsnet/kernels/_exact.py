@@ -230,12 +230,12 @@ def pgmm_kernel(X: Any, Y: Any = None, *, p: float = 1.0, n_jobs: int | None = N
         Y = check_matrix(Y, name="Y")
         check_finite(Y, name="Y")
     if X.shape[1] != Y.shape[1]:
-        raise ValueError(f"X and Y must have as many columns as each other, got {X.shape[1]} and {Y.shape[1]}")
+        raise ValueError(f"X and Y must have the same number of columns, got {X.shape[1]} and {Y.shape[1]}")
     return kernel_of_checked(X, Y, p=p, threads=threads)
 
 
 def kernel_of_checked(X: Matrix, Y: Matrix, *, p: float, threads: int) -> NDArray[np.float64]:
-    """Return the pGMM kernel between rows that were checked before: finite, and with as many columns as each other."""
+    """Return the pGMM kernel between rows that were checked before: finite, and with the same number of columns."""
     n, m = X.shape[0], Y.shape[0]
     require_memory(8 * n * m, f"the kernel matrix of {n} x {m} numbers", "pass fewer rows")
     out = np.empty((n, m))
