@@ -619,7 +619,7 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         Factors of the losses of the classes; those not in the dict have 1. "balanced" makes all classes weigh the
         same in `fit`.
     search : {"fast", "thorough", "off"}, default="fast"
-        How long to look for the parameters that are "auto". "fast" compares some dozen preprocessings and powers by
+        How long to look for the parameters that are "auto". "fast" compares about a dozen preprocessings and powers by
         leave-one-out predictions of the exact kernel on 300 rows. With at least 1,000 rows, small nets on at most 3,000
         of them then compare the default and the two best; with fewer, the kernel does on up to 500 rows, and the
         default stays unless another is clearly better. Held-out rows also calibrate the probabilities. All this is
