@@ -221,7 +221,7 @@ class BaseTableModel(BaseEstimator):
 
     @reads
     def explain(self) -> str:
-        """Return in words what was chosen for the model: scaling, relevant columns, p, and what is particular to it."""
+        """Return a text that says what was chosen for the model: scaling, relevant columns, p, and further settings."""
         check_is_fitted(self)
         return explain(self, self._explained())
 
@@ -270,7 +270,7 @@ class BaseTableModel(BaseEstimator):
         ----------
         path : str or Path
         X : array, CSR matrix or array, or frame, of shape (n, D)
-            Held-out rows. Of more than 20,000 as many are drawn at random.
+            Held-out rows. Of more than 20,000 rows, 20,000 are drawn at random.
         y : array of shape (n,)
             Their labels or numbers.
         title : str, default="Report"

@@ -119,8 +119,8 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         X : array, CSR matrix or array, or frame, of shape (n, D)
         y : array of shape (n,) or, for a regression, (n, m)
         sample_weight : array of shape (n,), optional
-            Factors of the rows' losses. A row of weight 0, or of a class of weight 0, is as if it were not there, but
-            for its label: `classes_` has all labels of y, as in scikit-learn.
+            Factors of the rows' losses. Rows of weight 0, or of a class of weight 0, are ignored, except that
+            `classes_` has all labels of y, as in scikit-learn.
         eval_set : (X, y) or [(X, y), ...], optional
             Held-out rows that are evaluated at each record: `history_` gets their loss and their metric, with the
             prefix ``eval_``, for further pairs ``eval_1_`` and so on. The first pair decides about early stopping.
@@ -129,8 +129,8 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         Returns
         -------
         self : object
-            After an error before it has learned from any row it is as it was: not fitted, or the model of an earlier
-            `fit`.
+            If an error is raised before it has learned from any row, it stays as it was: not fitted, or the model of an
+            earlier `fit`.
         """
         with self._rollback():
             coder_settings, training_settings = self._freeze_parameters()
@@ -472,17 +472,17 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         Parameters
         ----------
         path : str or Path
-            The file. It is written beside it first and then moved into its place.
+            The file, which is written completely or not at all.
         weights : {"int4", "float32"}, default="int4"
             The type of the weights of the first layer, which are nearly all of a file. Either way it has only the
             weights that training has changed. With "int4" each is a whole number from -7 to 7 times a scale, and the
             loaded model predicts what the fitted one predicts: `fit` ends by rounding. "float32" has all of their bits;
-            ``compress("float32")`` tells what such a file predicts.
+            After ``compress("float32")`` the model predicts what such a file does.
         training_state : bool, default=False
-            Whether all that training has is saved, so that `partial_fit` goes on as if nothing had been saved: all
-            weights, the state of the optimizer and of the averaging. Such a file can be a hundred times as large, and
-            `weights` has no effect on it. The warm-up buffer of a stream (see `partial_fit`) is never saved: what has
-            been learned from it is final then.
+            Whether to save all that training needs, so that `partial_fit` of the loaded model continues as that of this
+            one: all weights, the state of the optimizer and of the averaging. Such a file can be a hundred times as
+            large, and `weights` has no effect on it. The warm-up buffer of a stream (see `partial_fit`) is never saved:
+            what has been learned from it is then final.
         timings : bool, default=True
             Whether the seconds of `history_` and `selection_` are saved. Without them they are 0, and equal fits give
             equal files.
@@ -735,12 +735,12 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
 
     @writes
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSNetClassifier:
-        """Learn from further rows, once and in their order; they may come in pieces of any size.
+        """Learn from more rows, once and in their order, in batches of any size.
 
         The model follows a stream that changes: ``docs/streams.md`` says how. Where preprocessing or p are learned from
         the rows, the first 2,600 are kept in a warm-up buffer, and what is learned from them is learned again whenever
-        they have doubled. The call that fills the buffer searches for a preprocessing, which takes a moment. What the
-        columns of a frame become, with their categories, is learned from the rows of the first call.
+        their number has doubled. The call that fills the buffer searches for a preprocessing, which takes a moment.
+        What the columns of a frame become, with their categories, is learned from the rows of the first call.
 
         Parameters
         ----------
@@ -748,10 +748,10 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         y : array of shape (n,), or of 0 and 1 of shape (n, labels)
         classes : array, optional
             All labels that the stream can have, at the first call; any other label is an error then. Without them, a
-            label that is new becomes a class when it comes.
+            new label becomes a new class.
         sample_weight : array of shape (n,), optional
-            A row of weight 0 is as if it were not there, with its label. If all rows of the first call have weight 0,
-            that is an error; later calls of this kind change nothing.
+            Rows of weight 0 are ignored, with their labels. If all rows of the first call have weight 0, that is an
+            error; later calls of this kind change nothing.
 
         Returns
         -------

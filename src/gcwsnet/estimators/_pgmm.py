@@ -61,8 +61,8 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
             At most 20,000 rows: time grows with the third power of the rows, and memory with the second.
         y : array of shape (n,) or, for a regression, (n, m)
         sample_weight : array of shape (n,), optional
-            Factors of the rows' squared errors. A row of weight 0, or of a class of weight 0, is as if it were not
-            there, but for its label: `classes_` has all labels of y, as in scikit-learn.
+            Factors of the rows' squared errors. Rows of weight 0, or of a class of weight 0, are ignored, except that
+            `classes_` has all labels of y, as in scikit-learn.
 
         Returns
         -------
@@ -125,8 +125,8 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         Parameters
         ----------
         path : str or Path
-            The file. It is written beside it first and then moved into its place. It holds the training rows as they
-            were preprocessed: do not give it to those who must not see them.
+            The file, which is written completely or not at all. It holds the training rows as they were preprocessed:
+            do not give it to those who must not see them.
         timings : bool, default=True
             Whether the seconds of `selection_` are saved. Without them they are 0, and equal fits give equal files.
         """

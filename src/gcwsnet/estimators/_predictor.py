@@ -23,8 +23,8 @@ from gcwsnet.tables._coder import Coder, rows_at_once
 class Predictor:
     """A model that only predicts, and loads faster than the estimator.
 
-    It is what the estimators predict with. A program that only predicts can load it alone: `Predictor.load` and its
-    first prediction import neither scikit-learn nor SciPy, which take many times longer to import than the rest takes.
+    The estimators predict with it. A program that only predicts can load it alone: `Predictor.load` and its first
+    prediction import neither scikit-learn nor SciPy, which take most of the time of a cold start.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def export_onnx(model: Any, path: str | Path, *, dtype: str = "float64", codes: 
     model : GCWSNetClassifier, GCWSNetRegressor, Predictor or GCWSHasher
         A fitted one. Of a hasher with ``method="gcws"`` and ``output="codes"`` the graph gives the codes.
     path : str or Path
-        The file. It is written beside it first and then moved into its place.
+        The file, which is written completely or not at all.
     dtype : {"float64", "float32"}, default="float64"
         The type of the input where the model takes arrays: rows of float32 are preprocessed in another precision than
         rows of float64, in Python as well. Integers of up to 16 bits count as float32. A model of a table has none.

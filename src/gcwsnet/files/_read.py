@@ -94,9 +94,9 @@ def read(
         The character between the fields of a CSV file. "auto" is the one of ``;``, a tab, ``|`` and ``,`` that cuts the
         first lines into the same number of fields, and a tab in TSV files.
     decimal : {"auto", ".", ","}, default="auto"
-        The decimal point of CSV files. "auto" is a comma if numbers have commas, and fields are separated by others.
+        The decimal point of CSV files. "auto" is a comma if numbers have commas and the separator is another character.
     na_values : list of str, default=()
-        Texts of CSV files that are missing values, beside those of `pandas.read_csv`. A model remembers them.
+        Texts of CSV files that are missing values, in addition to those of `pandas.read_csv`. A model remembers them.
     encoding : str, default="utf-8"
         The encoding of CSV files, such as "cp1252" (Windows), "latin-1" or "utf-16".
     label, weight : str or int, optional
@@ -124,7 +124,7 @@ def read(
         What to do with an invalid row: raise a DataError, or skip it and count it in `Batches.skipped`.
     rejects : path, optional
         The file to which the text of skipped rows is written, or their row numbers if the source is not text. It is
-        there when all rows have been read, in place of the one before.
+        complete when all rows have been read, and replaces an earlier one.
     longest_line : int, default=2**26
         The most bytes that a line may have. A longer line always raises a DataError.
 

@@ -35,10 +35,10 @@ def bins_and_signs(seed: int, positions: ArrayLike, n_bins: int) -> tuple[NDArra
 class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A transformer that makes vectors shorter by summing their entries into B bins with random signs (count-sketch).
 
-    Inner products of sketches are those of the vectors in the mean. With `bits` the rows are codes, and what is
-    sketched are their one-hot vectors of 2**b k places, without making them: a model then has B inputs instead of
-    2**b k (Theorem 4 of the paper). Without `bits` the rows are sketched as they are. The bin and the sign of a
-    position are a pure function of (seed, position); no table of them is kept.
+    Inner products of sketches are those of the vectors in the mean. With `bits` the rows are codes, and their one-hot
+    vectors of 2**b k places are sketched without being formed: a model then has B inputs instead of 2**b k (Theorem 4
+    of the paper). Without `bits` the rows are sketched as they are. The bin and the sign of a position are a pure
+    function of (seed, position); no table of them is kept.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class CountSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         B itself, from 1 to 2**32, in place of `reduction`, which is then left at its default. The vectors are
         sketched in any case, even into as many bins as they have places.
     bits : int, default=None
-        b, the bits of a code, from 1 to 32, with those that the hasher's `t_bits` appended. None for rows that are
-        no codes.
+        b, the bits of a code, from 1 to 32, with those that the hasher's `t_bits` appended. None for rows that are not
+        codes.
     random_state : int, RandomState instance or None, default=None
         An int from 0 to 2**64 - 1 is the seed. None draws one when `fit` is called. Without a reduction nothing is
         random.

@@ -78,8 +78,8 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Whether the rows are kept, so that the exact kernel decides.
     sets : bool, default=False
         Whether a row is the set of its non-zero entries, so that the similarity is that of Jaccard and the size of a
-        number does not matter. The codes are those of minwise hashing then, which are made several times faster. For
-        rows of 0 and 1 the similarities are the same without it.
+        number does not matter. The codes are then those of minwise hashing, which is several times faster. For rows of
+        0 and 1 the similarities are the same without it.
     method : {"auto", "scan", "bands"}, default="auto"
         How candidates are found. "auto" scans up to 16,384 rows. With more rows it uses the bands for similarities
         from the threshold on, and scans for others. `query` with "auto" always scans: the k nearest rows may be less
@@ -88,7 +88,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         The neighbours of `kneighbors` and `kneighbors_graph`. `transform` gives one more, as a row of `fit` is its own
         neighbour.
     random_state : int, RandomState instance or None, default=0
-        The seed of the hashes. Indexes of one seed can be merged.
+        The seed of the hashes. Only indexes with the same seed can be merged.
     n_jobs : int, default=None
         Number of threads; None is 1 and -1 is all. Results and files are the same for any number.
 
@@ -103,7 +103,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     nbytes : int
         The bytes of all arrays: codes, buckets (8 for each band and row, once they are built), ids and kept rows.
     metadata : dict
-        What the user wants to keep with the index, as JSON can hold it. It is saved.
+        Anything that JSON can hold, to be saved with the index.
 
     Examples
     --------

@@ -43,24 +43,24 @@ def boost(
         A classifier that is trained already, or that is being trained. It may be on any device.
     loader : iterable of pairs
         Inputs and class numbers of rows for training, such as a `DataLoader`. Inputs that are a tuple or a list are
-        several arguments of the network, and a dict has arguments by their names. It is gone over `epochs` times.
+        several arguments of the network, and a dict has arguments by their names. It is iterated `epochs` times.
     layer : str or Module, optional
         The layer to replace, by its name in `network.named_modules()` or itself. It takes a tensor whose last axis are
         embeddings, and has as many outputs as there are classes. By default the last `torch.nn.Linear` that is called.
     n_hashes, bits, p : default=256, 8, 1.0
-        Of the hashes, as in `GCWSLayer`.
+        The hashes, as in `GCWSLayer`.
     epochs : int, default=1
         Passes over the loader.
     learning_rate : float, default=0.01
-        Of the first step of Adam; it falls linearly to 0 over all rows if the loader has a length.
+        The learning rate of the first step of Adam. It falls linearly to 0 if the loader has a length.
     seed : int, default=0
-        Of the hashes and of the initial weights.
+        The seed of the hashes and of the initial weights.
 
     Returns
     -------
     boosted : torch.nn.Module
         A copy of the network with a `GCWSLayer` in place of the layer. It shares all other weights with the network:
-        training the network on changes what the boosted one hashes.
+        training the network further changes what the boosted one hashes.
 
     Examples
     --------
