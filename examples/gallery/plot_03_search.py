@@ -2,9 +2,9 @@
 What the search has chosen, and why
 ===================================
 
-In the pGMM kernel the scale of a column is its weight, so how columns are scaled can decide everything. ``fit``
-compares some dozen scalings and powers p by small nets on held-out rows. This example shows what it found for the
-strength of concrete, by what it is mixed of and its age.
+In the pGMM kernel the scale of a column is its weight, so scaling can decide everything. ``fit`` compares about a dozen
+scalings and powers p. This example shows what it found for the strength of concrete, predicted from its ingredients and
+its age.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 One pass, and the learning curve
 ================================
 
-GCWSNet is made for data that are seen once. This example learns which of seven exercises a person does from two
-seconds of a smartwatch, 300 numbers as they were measured, and draws how good the net is along the way: on test rows,
-and on each row before it is learned from, which needs no test rows at all.
+GCWSNet is made for data that are seen once. This example recognises seven exercises by two seconds of a smartwatch, 300
+numbers as they were measured. It draws how good the net is along the way: on test rows, and on each row before it is
+learned, which needs no test rows at all.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 A stream that changes
 =====================
 
-``partial_fit`` sees each row once, in its order, and the stream may change under way. Here scikit-learn's digits come
-one after the other, and the question changes half way: first whether a digit is even, then whether it is below five.
-The model predicts with recent weights, and learns the new question.
+``partial_fit`` sees each row once, in its order, and the stream may change. Here scikit-learn's digits arrive one after
+the other, and the question changes half way: first whether a digit is even, then whether it is below five. The model
+predicts with recent weights, and learns the new question.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 The power p of the kernel
 =========================
 
-The pGMM kernel of two rows of numbers that are not negative is the sum of the smaller of each two entries, over the
-sum of the larger ones, with all entries raised to the power p. A large p lets the largest entries of a row decide. p
-is the one parameter of the kernel, and it is worth a look.
+The pGMM kernel of two rows without negative numbers raises all entries to the power p, and divides the sum of the
+smaller entry of each column by the sum of the larger one. With a large p, the largest entries of a row decide. p is the
+only parameter of the kernel.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Texts that are nearly the same
 ==============================
 
-Which documents of a collection are copies of each other, but for some words? The documents here are the docstrings of
-NumPy and SciPy. A text is the counts of its shingles, three words in a row each, and ``GCWSIndex`` finds all pairs
-from a similarity on without comparing each text with each other one.
+Which documents of a collection are copies of each other, except for some words? The documents here are the docstrings
+of NumPy and SciPy. A text becomes the counts of its shingles, which are runs of three words. ``GCWSIndex`` finds all
+pairs above a similarity without comparing each text with every other one.
 """
 
 import inspect

@@ -3,8 +3,8 @@ A kernel machine without its matrix
 ===================================
 
 A support vector machine with an exact kernel needs the matrix of all pairs of rows: 30,000 rows make 900 million
-numbers. A linear model on hashed rows approximates it, and needs k codes for each row. For tables of up to some
-10,000 rows there is also ``PGMMClassifier``: the exact kernel, with everything tuned by itself.
+numbers. A linear model on hashed rows approximates it, and needs only k codes for each row. For tables of up to 10,000
+rows there is also ``PGMMClassifier``, which has the exact kernel and tunes itself.
 """
 
 import time

@@ -3,8 +3,8 @@ Smaller models by count-sketch
 ==============================
 
 Codes of b bits make one-hot vectors of 2^b k places, and the first layer of a net has a row for each. A count-sketch
-adds places up, with random signs: the layer becomes m times smaller, and little accuracy is lost until m is large. In
-the classifier that is the parameter ``reduction``.
+adds up places with random signs: the layer becomes m times smaller, and little accuracy is lost until m is large. The
+parameter of the classifier is ``reduction``.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Probabilities one can trust
 ===========================
 
 Of the loans that a model gives a default probability of 30%, about 30% should default. Nets and boosted trees are
-often too sure. GCWSNet learns a temperature on held-out rows, which corrects that.
+often overconfident. GCWSNet learns a temperature on held-out rows, which corrects that.
 """
 
 import matplotlib.pyplot as plt
