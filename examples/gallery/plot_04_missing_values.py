@@ -2,8 +2,9 @@
 Missing values
 ==============
 
-A missing number takes no part in the kernel, and an additional column tells the net where numbers were missing. How much is lost when more and more of a table is missing? We delete pixels of scikit-learn's digits at
-random, in training rows and in test rows, and compare with the usual way: fill in the mean, then fit a linear model.
+A missing number takes no part in the kernel, and an additional column tells the net where numbers were missing. How
+much is lost when more and more of a table is missing? We delete pixels of scikit-learn's digits at random, in
+training rows and in test rows, and compare with the usual way: fill in the mean, then fit a linear model.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 More out of a trained network
 =============================
 
-The last layer of a network is a linear function of the layer before it. ``gcwsnet.nn.boost`` replaces it by a layer on
-GCWS codes of the same numbers, which learns in one pass. The network itself is not changed. It helps most if the network
-was trained for a short time.
+The last layer of a network is a linear function of the layer before it. ``gcwsnet.nn.boost`` replaces it by a layer
+on GCWS codes of the same numbers, which learns in one pass. The network itself is not changed. It helps most if the
+network was trained for a short time.
 """
 
 import matplotlib.pyplot as plt
