@@ -140,6 +140,22 @@ def test_an_array_may_be_filled_again_for_each_call() -> None:
     np.testing.assert_array_equal(found[0], found[1])
 
 
+def test_a_row_that_was_predicted_is_learned_as_any_other() -> None:
+    X, y = clusters(2700)
+    row = np.empty((1, 10))  # which is filled again for each call
+    found = []
+    for predicted in (False, True):
+        model = small(n_hashes=16, hidden=(8,), search="off").partial_fit(X[:2500], y[:2500])
+        for number in range(2500, 2700):
+            row[:] = X[number]
+            if predicted:
+                before = model.predict_proba(row)
+                assert (before == model.predict_proba(np.repeat(row, 2, axis=0))[:1]).all()
+            model.partial_fit(row, y[number : number + 1])
+        found.append(model.trainer_.net.weights()["layers.0.weight"].copy())
+    np.testing.assert_array_equal(found[0], found[1])
+
+
 @pytest.mark.parametrize("cut", [2900, 3500])
 def test_constant_numbers_of_a_table_count_when_they_vary_and_are_saved(cut: int, tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")

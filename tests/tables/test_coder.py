@@ -69,3 +69,16 @@ def test_automatic_hashes_and_bits_follow_from_the_number_of_rows(
     assert (found.n_hashes, found.bits) == (n_hashes, bits)
     found = CoderSettings(n_hashes=9, bits=7, **given).for_rows(n_rows)
     assert (found.n_hashes, found.bits) == (9, 7)
+
+
+@pytest.mark.parametrize("form", [np.float64, np.float32, np.asfortranarray])
+def test_the_codes_of_a_row_are_those_that_it_has_among_others(form: Any) -> None:
+    rows, other = form(X), form(-X)
+    coder = fitted(rows, scale="numeric")
+    expected = coder.codes(rows)
+    row = rows[:1].copy()
+    for number in (0, 0, 3, 5, 0):
+        row[:] = rows[number]
+        assert_array_equal(coder.codes(row), expected[number : number + 1])
+        assert not np.array_equal(coder.codes(other[number : number + 1]), expected[number : number + 1])
+    assert vars(pickle.loads(pickle.dumps(coder))).keys() == set(Coder.__dataclass_fields__)

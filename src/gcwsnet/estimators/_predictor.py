@@ -137,10 +137,9 @@ class Predictor:
         return np.concatenate([self._outputs_of_some(X[first : first + step], threads) for first in range(0, n, step)])
 
     def _outputs_of_some(self, X: Matrix, threads: int) -> NDArray[Any]:
-        rows = self.coder.preprocess(X)
         if isinstance(self.model, FittedMachine):
-            return self.model.outputs(without_nan(as_floats(rows)), threads=threads)
-        return self.model.outputs(self.coder._hasher.codes(rows, threads), n_jobs=threads)
+            return self.model.outputs(without_nan(as_floats(self.coder.preprocess(X))), threads=threads)
+        return self.model.outputs(self.coder.codes(X, n_jobs=threads), n_jobs=threads)
 
     @property
     def _labels(self) -> Labels:

@@ -147,6 +147,10 @@ class Coder:
         """The hasher of preprocessed rows, which a kernel machine does not need."""
         return Hasher(**self._hasher_parameters, seed=self.seed, n_features=self.preprocessing.n_columns)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, from which all else follows."""
+        return {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
+
     @property
     def _hasher_parameters(self) -> dict[str, Any]:
         return {
@@ -199,7 +203,10 @@ class Coder:
         Returns
         -------
         codes : unsigned integers of shape (n, n_codes)
+            Those of a single dense row cannot be written to.
         """
+        if X.shape[0] == 1 and isinstance(X, np.ndarray):
+            return self._codes_of_one(X)
         n, k = X.shape[0], self.n_codes
         dtype, threads, step = self._hasher.code_dtype, n_threads(n_jobs), rows_at_once(X)
         require_memory(n * k * dtype.itemsize, f"the codes of {n} rows with {k} hashes each", "give fewer rows at once")
@@ -209,6 +216,16 @@ class Coder:
         for first in range(0, n, step):
             codes[first : first + step] = self._hasher.codes(self.preprocess(X[first : first + step]), threads)
         return codes
+
+    def _codes_of_one(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return the codes of a dense row, which are kept: a row of a stream is predicted, and then learned from."""
+        key = X.dtype, X.tobytes()
+        last = vars(self).get("_last")
+        if last is None or last[0] != key:
+            codes = self._hasher.codes(self.preprocess(X), 1)
+            codes.flags.writeable = False
+            last = vars(self)["_last"] = key, codes
+        return last[1]
 
     def preprocess(self, X: Matrix) -> Matrix:
         """Return rows as they are hashed."""

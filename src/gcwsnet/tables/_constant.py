@@ -75,14 +75,13 @@ def _reactivate(preprocessing: Preprocessing, X: Matrix) -> Preprocessing | None
         return None
     if isinstance(scaling, QuantileScaling):
         return _reactivate_quantiles(preprocessing, scaling, X)
-    columns = np.flatnonzero(scaling.kind == CONSTANT)
+    standardised = scaling.standardised if isinstance(scaling, WiderScaling) else scaling
+    columns, shift, limit = standardised.constants
     if not len(columns):
         return None
-    standardised = scaling.standardised if isinstance(scaling, WiderScaling) else scaling
-    shift, divisor = standardised.shift[columns], standardised.divisor[columns]
     with np.errstate(over="ignore"):
         distance = np.fmax.reduce(np.abs(X[:, columns] - shift), axis=0, initial=0.0)
-        is_far = distance > np.where(np.isinf(divisor), 0.0, 2 * divisor)
+    is_far = distance > limit
     if not is_far.any():
         return None
     largest = np.finfo(np.float64).max

@@ -81,6 +81,14 @@ class ColumnScaling:
         dropped = constant | (divisor == 0)
         return cls(scale, kind.astype(np.uint8), np.where(dropped, 0.0, shift), np.where(dropped, np.inf, divisor))
 
+    @cached_property
+    def constants(self) -> tuple[NDArray[np.int64], Floats, Floats]:
+        """The constant columns, their value, and how far from it they were, twice: 0 if they have not varied."""
+        columns = np.flatnonzero(self.kind == CONSTANT)
+        divisor = self.divisor[columns]
+        with np.errstate(over="ignore"):
+            return columns, self.shift[columns], np.where(np.isinf(divisor), 0.0, 2 * divisor)
+
     def transform(self, X: Matrix) -> Matrix:
         """Return X scaled, dense or CSR as it came, float32 if it was; no number becomes infinite."""
         X = as_floats(X)
