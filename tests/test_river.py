@@ -8,18 +8,23 @@ import numpy as np
 import pytest
 from river.checks import yield_checks
 
-from gcwsnet import GCWSNetClassifier
-from gcwsnet.river import Classifier
+from gcwsnet import GCWSNetClassifier, GCWSNetRegressor
+from gcwsnet.river import Classifier, Regressor
+
+SMALL: dict[str, Any] = {"n_hashes": 8, "hidden": (4,), "p": 1.0, "scale": None, "search": "off", "random_state": 0}
 
 
 def small_net() -> GCWSNetClassifier:
-    return GCWSNetClassifier(n_hashes=8, hidden=(4,), p=1.0, scale=None, search="off", random_state=0)
+    return GCWSNetClassifier(**SMALL)
 
 
-@pytest.mark.parametrize("check", yield_checks(Classifier(small_net())))
+MODELS = [Classifier(small_net()), Regressor(GCWSNetRegressor(**SMALL))]
+
+
+@pytest.mark.parametrize(("model", "check"), [(model, check) for model in MODELS for check in yield_checks(model)])
 @pytest.mark.filterwarnings("ignore")
-def test_checks_of_river(check: Any) -> None:
-    check(Classifier(small_net()).clone())
+def test_checks_of_river(model: Any, check: Any) -> None:
+    check(model.clone())
 
 
 def test_the_seed_is_the_random_state_of_the_model() -> None:
@@ -59,6 +64,32 @@ def test_new_names_have_columns_as_long_as_there_are_some() -> None:
     assert np.isnan(model._row({"a": None}, learned=False)[0, 0])
     with pytest.raises(TypeError, match="numbers, booleans or texts"):
         model.learn_one({"a": [1]}, 0)
+
+
+def test_a_regression_learns_from_dicts_with_names_that_come_later() -> None:
+    model = Regressor(GCWSNetRegressor(**SMALL | {"n_hashes": 64, "hidden": (16,), "scale": "numeric"}))
+    assert model.predict_one({"a": 1}) == 0.0
+    rng = np.random.default_rng(0)
+    errors = []
+    for number in range(4000):
+        a, b = rng.normal(size=2).tolist()
+        x = {"a": a} if number < 2000 else {"a": a, "b": b}
+        y = 100 + 10 * a + (20 * b if number >= 2000 else 0)
+        errors.append(abs(model.predict_one(x) - y))
+        model.learn_one(x, y)
+    assert np.mean(errors[1500:2000]) < 3
+    assert np.mean(errors[3500:]) < 8
+
+
+def test_weight_1_is_no_weight() -> None:
+    found = []
+    for weights in ({}, {"w": 1.0}, {"w": np.float64(1.0 + 1e-12)}):
+        model = Classifier(small_net())
+        for number in range(200):
+            model.learn_one({"a": number % 7}, number % 2, **weights)
+        found.append(model.predict_proba_one({"a": 3}))
+    assert found[0] == found[1]
+    np.testing.assert_allclose(found[0][1], found[2][1], rtol=1e-4)
 
 
 def test_weights_count() -> None:
