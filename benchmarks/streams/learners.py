@@ -9,8 +9,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import SGDClassifier
-from sklearn.preprocessing import StandardScaler
 
 from gcwsnet import GCWSNetClassifier
 
@@ -30,22 +28,20 @@ class StreamModel(Protocol):
         """Learn from rows."""
 
 
-class OfScikitLearn:
-    """A model with `partial_fit`, after a scaler with one if there is one.
+class OfGCWSNet:
+    """A GCWSNetClassifier.
 
     Parameters
     ----------
-    model : estimator
+    model : GCWSNetClassifier
     n_classes : int
         The classes of the whole stream.
     n_known : int
-        The classes that are known at first. The first call is told them if these are all; else the estimator is to find
-        them itself.
-    scaler : transformer, optional
+        The classes that are known at first. The first call is told them if these are all.
     """
 
-    def __init__(self, model: Any, n_classes: int, n_known: int, scaler: Any = None) -> None:
-        self.model, self.n_classes, self.scaler = model, n_classes, scaler
+    def __init__(self, model: GCWSNetClassifier, n_classes: int, n_known: int) -> None:
+        self.model, self.n_classes = model, n_classes
         self._first: dict[str, Any] = {"classes": np.arange(n_known)} if n_known == n_classes else {}
         self._is_fitted = False
 
@@ -58,7 +54,7 @@ class OfScikitLearn:
         X, _ = rows
         if not self._is_fitted:
             return np.full((len(X), self.n_classes), 1 / self.n_classes)
-        found = self.model.predict_proba(X if self.scaler is None else self.scaler.transform(X))
+        found = self.model.predict_proba(X)
         if found.shape[1] == self.n_classes:
             return found
         all_classes = np.zeros((len(X), self.n_classes))
@@ -67,10 +63,7 @@ class OfScikitLearn:
 
     def learn(self, rows: Any) -> None:
         """Learn from rows with `partial_fit`."""
-        X, y = rows
-        if self.scaler is not None:
-            X = self.scaler.partial_fit(X).transform(X)
-        self.model.partial_fit(X, y, **self._first)
+        self.model.partial_fit(*rows, **self._first)
         self._first, self._is_fitted = {}, True
 
 
@@ -99,6 +92,50 @@ class OfRiver:
         """Learn from rows one by one."""
         for x, y in rows:
             self.model.learn_one(x, y)
+
+
+class OfCapyMOA:
+    """A classifier of CapyMOA, which runs in a Java virtual machine and takes instances of its own.
+
+    Parameters
+    ----------
+    make : callable
+        From a schema of CapyMOA to the classifier.
+    n_classes : int
+    """
+
+    def __init__(self, make: Callable[[Any], Any], n_classes: int) -> None:
+        self.make, self.n_classes = make, n_classes
+        self._model: Any = None
+
+    def prepare(self, X: NDArray[np.float64], y: NDArray[np.intp]) -> Any:
+        """Return labeled instances."""
+        from capymoa.core import LabeledInstance
+        from capymoa.stream import Schema
+
+        if self._model is None:
+            labels = [str(label) for label in range(self.n_classes)]
+            names = [*(f"x{column}" for column in range(X.shape[1])), "y"]
+            self._schema = Schema.from_custom(names, "y", {"y": labels})
+            self._model = self.make(self._schema)
+        rows = [LabeledInstance.from_array(self._schema, row, label) for row, label in zip(X, y, strict=True)]
+        for row in rows:
+            _ = row.java_instance  # made when it is first used
+        return rows
+
+    def predict(self, rows: Any) -> Probabilities:
+        """Return the shares of the votes, which are equal where there are none."""
+        found = np.full((len(rows), self.n_classes), 1 / self.n_classes)
+        for number, row in enumerate(rows):
+            votes = self._model.predict_proba(row)
+            if votes is not None:
+                found[number] = votes
+        return found
+
+    def learn(self, rows: Any) -> None:
+        """Learn from rows one by one."""
+        for row in rows:
+            self._model.train(row)
 
 
 class VowpalWabbit:
@@ -177,23 +214,24 @@ class StreamLearner:
 
 
 def _gcwsnet(seed: int, n_classes: int, n_known: int) -> StreamModel:
-    return OfScikitLearn(GCWSNetClassifier(random_state=seed, n_jobs=1), n_classes, n_known)
+    return OfGCWSNet(GCWSNetClassifier(random_state=seed, n_jobs=1), n_classes, n_known)
 
 
-def _sgd(seed: int, n_classes: int, n_known: int) -> StreamModel:  # noqa: ARG001 - it takes no new classes
-    return OfScikitLearn(SGDClassifier(loss="log_loss", random_state=seed), n_classes, n_classes, StandardScaler())
+def _capymoa(name: str, **settings: Any) -> Callable[[int, int, int], StreamModel]:
+    """Return a function that makes a classifier of CapyMOA with some settings."""
+
+    def make(seed: int, n_classes: int, n_known: int) -> StreamModel:  # noqa: ARG001
+        from capymoa import classifier
+
+        return OfCapyMOA(lambda schema: getattr(classifier, name)(schema, random_seed=seed, **settings), n_classes)
+
+    return make
 
 
 def _adaptive_forest(seed: int, n_classes: int, n_known: int) -> StreamModel:  # noqa: ARG001
     from river.forest import ARFClassifier
 
     return OfRiver(ARFClassifier(seed=seed), n_classes)
-
-
-def _adaptive_tree(seed: int, n_classes: int, n_known: int) -> StreamModel:  # noqa: ARG001
-    from river.tree import HoeffdingAdaptiveTreeClassifier
-
-    return OfRiver(HoeffdingAdaptiveTreeClassifier(seed=seed), n_classes)
 
 
 def _logistic(seed: int, n_classes: int, n_known: int) -> StreamModel:  # noqa: ARG001
@@ -213,11 +251,14 @@ def all_learners() -> Sequence[StreamLearner]:
     """Return all learners, also those that are not installed; gcwsnet comes first."""
     return [
         StreamLearner("GCWSNet", _gcwsnet),
+        StreamLearner("ARF-30", _capymoa("AdaptiveRandomForestClassifier", ensemble_size=30), "capymoa"),
+        StreamLearner("SRP-30", _capymoa("StreamingRandomPatches", ensemble_size=30), "capymoa"),
+        StreamLearner("SGBT", _capymoa("StreamingGradientBoostedTrees"), "capymoa"),
+        StreamLearner("bagging-30", _capymoa("LeveragingBagging", ensemble_size=30), "capymoa"),
+        StreamLearner("HAT", _capymoa("HoeffdingAdaptiveTree"), "capymoa"),
         StreamLearner("river ARF", _adaptive_forest, "river"),
-        StreamLearner("river HAT", _adaptive_tree, "river"),
         StreamLearner("river logistic", _logistic, "river", random=False),
         StreamLearner("VW", _vowpal_wabbit(), "vowpalwabbit", random=False),
         StreamLearner("VW, pairs", _vowpal_wabbit("-q ::"), "vowpalwabbit", random=False),
-        StreamLearner("SGD", _sgd),
-        StreamLearner("last label", lambda seed, n_classes, n_known: LastLabel(n_classes), random=False),  # noqa: ARG005
+        StreamLearner("no-change", lambda seed, n_classes, n_known: LastLabel(n_classes), random=False),  # noqa: ARG005
     ]

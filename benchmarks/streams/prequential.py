@@ -53,6 +53,20 @@ def prequential(
     return found, np.array(seconds), processor
 
 
+def kappa(y: NDArray[np.intp], predicted: NDArray[np.intp]) -> float:
+    """Return Cohen's kappa: 0 for what chance would get right with the same shares of the classes, 1 for all right.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kappa(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]))
+    0.5
+    """
+    n_classes = int(max(y.max(), predicted.max())) + 1
+    by_chance = float(np.bincount(y, minlength=n_classes) @ np.bincount(predicted, minlength=n_classes)) / len(y) ** 2
+    return (float((y == predicted).mean()) - by_chance) / (1 - by_chance) if by_chance < 1 else 1.0
+
+
 def run_learner(key: Key, learner: StreamLearner, rows: Rows, batch: int) -> Run:
     """Return a run, with the scores of predictions that were made before rows were learned from.
 
@@ -61,10 +75,11 @@ def run_learner(key: Key, learner: StreamLearner, rows: Rows, batch: int) -> Run
     """
     with warnings.catch_warnings(), one_thread():
         warnings.simplefilter("ignore")
-        prequential(learner, Rows(rows.X[:IMPORTED], rows.y[:IMPORTED] % 2), batch, key.seed)
+        prequential(learner, Rows(rows.X[:IMPORTED], np.arange(min(IMPORTED, len(rows.y))) % 2), batch, key.seed)
         before = peak_bytes()
         probabilities, seconds, processor = prequential(learner, rows, batch, key.seed)
     scores = classification_scores(rows.y, probabilities)
+    scores["kappa"] = 100 * kappa(rows.y, probabilities.argmax(axis=1))
     if rows.changes:
         after = np.concatenate([np.arange(change, change + ROWS_AFTER_A_CHANGE) for change in rows.changes])
         after = after[after < len(rows.y)]

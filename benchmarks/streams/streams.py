@@ -1,10 +1,12 @@
-"""The streams: Covtype in the order of its file, generated ones that change, and those that come with river."""
+"""The streams: Electricity, Covtype in the order of its file, those that come with river, and generated ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -151,7 +153,7 @@ def _all_columns_wake(n: int) -> Rows:
     return Rows(X, y, (ASLEEP,) if n > ASLEEP else ())
 
 
-GENERATED: dict[str, Callable[[int], Rows]] = {
+DEVELOPMENT: dict[str, Callable[[int], Rows]] = {
     "stationary clusters": _stationary,
     "stationary plane": _hyperplane,
     "moving plane": _moving_plane,
@@ -164,11 +166,52 @@ GENERATED: dict[str, Callable[[int], Rows]] = {
     "all columns wake up": _all_columns_wake,
 }
 BUNDLED = {"bananas": "Bananas", "segments": "ImageSegments", "phishing": "Phishing", "shuttle": "Shuttle"}
-DOWNLOADED = {"elec2": "Elec2", "insects": "Insects", "keystroke": "Keystroke"}
+CONCEPTS: dict[str, Callable[[Any, int], Any]] = {
+    "SEA": lambda synth, number: synth.SEA(variant=number, noise=0.1, seed=number),
+    "RBF": lambda synth, number: synth.RandomRBF(number, number + 10, n_classes=5, n_features=10, n_centroids=50),
+    "LED": lambda synth, number: synth.LEDDrift(number, 0.1, irrelevant_features=True, n_drift_features=2 * number),
+    "Agrawal": lambda synth, number: synth.Agrawal(classification_function=2 * number, seed=number),
+    "hyperplane": lambda synth, number: synth.Hyperplane(number, n_features=10, noise_percentage=0.05),
+}
+"""From the generators of river and the number of a concept, from 0 to 3, to an endless stream of its rows."""
+
+SHAPES = ("sudden", "gradual", "recurring")
+
+
+def _of_concepts(n: int, shape: str) -> NDArray[np.intp]:
+    """Return the number of each row's concept, which changes after each quarter of the rows.
+
+    "sudden" goes from one to the next, and "recurring" to and fro between two. With "gradual" the share of the next one
+    grows from 0 to 1 over an eighth of the rows.
+    """
+    place = 4 * np.arange(n) / n
+    if shape == "gradual":
+        place += np.random.default_rng(0).uniform(-0.25, 0.25, n)
+    concept = np.clip(place.astype(np.intp), 0, 3)
+    return concept % 2 if shape == "recurring" else concept
+
+
+def _drifting(name: str, shape: str, most: int) -> Rows:
+    """Return rows of a generator of river that changes three times."""
+    from river.datasets import synth
+
+    n = min(most, GENERATED_ROWS)
+    concepts = [iter(CONCEPTS[name](synth, number)) for number in range(4)]
+    rows = [next(concepts[number]) for number in _of_concepts(n, shape)]
+    return _of_pairs(rows, (n // 4, n // 2, 3 * n // 4))
 
 
 def _generated(make: Callable[[int], Rows], most: int) -> Rows:
     return make(min(most, GENERATED_ROWS))
+
+
+def _electricity(most: int) -> Rows:
+    """Return Electricity, whose class is in the last column."""
+    path = Path(os.environ.get("GCWSNET_DATA", ""), "electricity.csv.gz")
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no {path}; GCWSNET_DATA names its folder")
+    table = np.loadtxt(path, delimiter=",", skiprows=1, max_rows=most)
+    return _numbered(table[:, :-1], table[:, -1])
 
 
 def _covtype(most: int) -> Rows:
@@ -190,23 +233,27 @@ def _numbered(X: Any, y: Any) -> Rows:
     return Rows(np.asarray(_dense(X), dtype=np.float64), np.unique(y, return_inverse=True)[1])
 
 
-def _of_river(name: str, most: int) -> Rows:
-    """Return the first rows of a dataset of river, with missing numbers and times as zeros."""
-    from river import datasets as of_river
-
-    found = getattr(of_river, name)()
-    if getattr(found, "is_downloaded", True) is False:
-        raise FileNotFoundError(f"river has not downloaded {name}: river.datasets.{name}().download() does")
-    rows = list(found.take(most))
+def _of_pairs(rows: Sequence[tuple[dict[str, Any], Any]], changes: tuple[int, ...] = ()) -> Rows:
+    """Return pairs of a dict and a label as rows, with missing numbers and times as zeros."""
     names = list(rows[0][0])
     X = [[float(row[one]) if isinstance(row.get(one), int | float) else 0.0 for one in names] for row, _ in rows]
-    return _numbered(np.array(X), np.array([str(label) for _, label in rows]))
+    numbered = _numbered(np.array(X), np.array([str(label) for _, label in rows]))
+    return Rows(numbered.X, numbered.y, changes)
+
+
+def _of_river(name: str, most: int) -> Rows:
+    """Return the first rows of a dataset of river."""
+    from river import datasets as of_river
+
+    return _of_pairs(list(getattr(of_river, name)().take(most)))
 
 
 def all_streams() -> dict[str, Stream]:
-    """Return the streams by name."""
-    found = [Stream("covtype", "files", _covtype)]
-    found += [Stream(name, "generated", partial(_generated, make)) for name, make in GENERATED.items()]
+    """Return the streams by name. Defaults were chosen by those of the group "development", which do not judge."""
+    found = [Stream("electricity", "files", _electricity), Stream("covtype", "files", _covtype)]
     found += [Stream(name, "river", partial(_of_river, of_river)) for name, of_river in BUNDLED.items()]
-    found += [Stream(name, "downloaded", partial(_of_river, of_river)) for name, of_river in DOWNLOADED.items()]
+    found += [
+        Stream(f"{name}, {shape}", shape, partial(_drifting, name, shape)) for name in CONCEPTS for shape in SHAPES
+    ]
+    found += [Stream(name, "development", partial(_generated, make)) for name, make in DEVELOPMENT.items()]
     return {one.name: one for one in found}

@@ -186,9 +186,9 @@ def test_streaming(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
 
 def test_streams(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     module_of("streams")
-    some = f"--rows 100 --streams abrupt --learners SGD 'last label' --results {tmp_path}"
+    some = f"--rows 100 --streams abrupt --learners GCWSNet no-change --results {tmp_path}"
     lines = table_of("streams", some, capsys)
-    assert [line.split(" | ")[0] for line in lines].count("| abrupt") == 3
+    assert [line.split(" | ")[0] for line in lines].count("| abrupt") == 4
     assert table_of("streams", f"{some} --report", capsys) == lines
     before = {path.name: path.stat().st_ino for path in tmp_path.iterdir()}
     table_of("streams", f"{some} --again", capsys)

@@ -11,7 +11,7 @@ from benchmarks.streams.learners import LastLabel, StreamLearner
 from benchmarks.streams.prequential import missing_runs, prequential
 from benchmarks.streams.streams import Rows, Stream
 
-LAST = StreamLearner("last label", lambda _, n_classes, __: LastLabel(n_classes), random=False)
+LAST = StreamLearner("no-change", lambda _, n_classes, __: LastLabel(n_classes), random=False)
 
 
 def rows(n: int = 7) -> Rows:
