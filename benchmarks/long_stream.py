@@ -29,7 +29,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     add_count(parser, "--calls", 5_000_000, "the calls with one row each")
     add_count(parser, "--hashes", 64, "k, the hashes of the model")
-    parser.add_argument("--weight-decay", type=float, default=0.0, help="that of the model (default 0)")
 
 
 def megabytes_now() -> float:
@@ -67,7 +66,7 @@ def learned(model: Any, first: int, times: Any) -> None:
 
 def run(options: argparse.Namespace) -> Section:
     """Learn row by row, and look at the model after each tenth."""
-    model = GCWSNetClassifier(options.hashes, weight_decay=options.weight_decay, random_state=0)
+    model = GCWSNetClassifier(options.hashes, random_state=0)
     n = max(1, options.calls // PARTS)
     times = np.zeros(n, dtype=np.float32)
     lines = []
