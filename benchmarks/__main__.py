@@ -69,7 +69,7 @@ SUBJECTS = {
     "long-stream": Subject("time, memory and size of a model over millions of calls", "results/streams.md"),
     "streaming": Subject("memory and time of one pass over large files", "results/files.md"),
     "streams": Subject(
-        "prequential accuracy, time and memory on streams that change, next to river, Vowpal Wabbit and SGD",
+        "prequential accuracy, time and memory on streams that change, next to CapyMOA, river and Vowpal Wabbit",
         "results/streams.md",
     ),
     "clicks": Subject("fields with many values, learned once, next to Vowpal Wabbit and LightGBM", "results/clicks.md"),

@@ -7,7 +7,9 @@ logistic regression has a running standardisation before it. Times are those of 
 time of making dicts, instances and lines of text: processor time, but for the median and the slowest call. That of
 CapyMOA includes what Java does to compile itself, and its memory is what Java took. Runs are stored in a folder, a file
 for each learner and a line for each run, and are not run twice. Electricity and Covtype are read from the folder that
-GCWSNET_DATA names. Streams and learners that are missing are left out with a notice.
+GCWSNET_DATA names. Streams and learners that are missing are left out with a notice: ``pip install '.[suite]'`` has
+river and Vowpal Wabbit. CapyMOA needs Java, and asks for an older pandas than it needs:
+``pip install --no-deps capymoa deprecated jpype1 seaborn tqdm wrapt``.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ def measure(streams: Sequence[Stream], learners: Sequence[StreamLearner], option
     """Do the runs that are not stored yet, and store them."""
     for one in learners:
         if not one.installed:
-            log(f"{one.name} is left out: it needs {one.needs}, which is not there: pip install '.[suite]'")
+            log(f"{one.name} is left out: it needs {one.needs}, which is not installed")
     installed = [one for one in learners if one.installed]
     part = part_of(options.rows, options.batch)
     if options.again:
