@@ -95,6 +95,11 @@ def pairs_of_dense(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', 
 def pairs_of_csr(x_values: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_columns: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_start: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], x_scale: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, y_values: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_columns: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_start: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], y_scale: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, pairs: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], out: Annotated[NDArray, dict(device='cpu')], n_threads: int) -> None:
     """Write the kernel of pairs of rows of any sign, whose columns ascend."""
 
+def sum_signs(weights: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], columns: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    """
+    Write, for each row and column, the sum of the row's weights times the signs of its differences to all rows.
+    """
+
 def solve_ridge(kernel: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], penalty: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], targets: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], diagonal: Annotated[NDArray, dict(device='cpu')], solved: Annotated[NDArray, dict(device='cpu')]) -> bool:
     """
     Write the diagonal of (K + penalty)^-1, and its product with the targets; return whether it is positive definite.

@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from gcwsnet import _sparse as sparse
 from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._validation import Matrix, as_floats, require_memory, without_nan
-from gcwsnet.kernels._exact import kernel_of_checked
-from gcwsnet.kernels._ridge import Ridge, fit_ridge, predict_left_out
+from gcwsnet.kernels._columns import Learned, learn_columns, signed_powers
+from gcwsnet.kernels._exact import _dense, kernel_of_checked
+from gcwsnet.kernels._ridge import Ridge, fit_ridge, left_out_by_lapack, predict_left_out
 from gcwsnet.net._settings import EPOCHS, TrainingSettings
 from gcwsnet.net._targets import LabelIndicators, Labels, Targets
 from gcwsnet.net._trainer import Plan, Trainer
@@ -57,9 +58,14 @@ MAX_TRAINING_ROWS, MAX_VALIDATION_ROWS, MAX_HASHES = 3000, 1000, 96
 MAX_TRAINING_ROWS_OF_LAST_STAGE = 8000
 """Where there are many rows, as many as a fourth of them."""
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-MAX_ROWS_OF_ALL_ALPHAS, ROWS_FOR_ALPHA = 4000, 3000
+DEFAULT_ALPHA = 0.3
+MAX_ROWS_OF_DOUBLES, ROWS_AT_ONCE = 4000, 512
+"""A kernel of more rows is of float32."""
+MAX_ROWS_OF_ALL_ALPHAS, ROWS_FOR_ALPHA = 4000, 2000
 """Where there are more rows than the first number, alpha is chosen by as many as the second."""
 MAX_LEFT_OUT = 2000
+ROWS_FOR_COLUMNS, FOLDS, MAX_LEARNED_COLUMNS = 600, 3, 300
+"""Of what learns weights of columns by the gradient."""
 
 logger = logging.getLogger("gcwsnet")
 
@@ -70,7 +76,7 @@ class Candidate:
 
     Attributes
     ----------
-    stage : {"first", "second", "third", "last"}
+    stage : {"first", "second", "columns", "third", "last"}
     scale, relevance, indicators
         The preprocessing, see `GCWSNetClassifier`.
     p : float
@@ -97,7 +103,7 @@ class Candidate:
 
     stage: str
     scale: str | None
-    relevance: float
+    relevance: float | Literal["learned"]
     indicators: bool
     p: float
     loss: float
@@ -204,11 +210,17 @@ def best_points(
     return sorted(by_loss, key=by_loss.__getitem__)
 
 
+def relevance_in_words(candidate: Candidate) -> str:
+    """Return the power of the relevance, or that weights of columns were learned."""
+    return candidate.relevance if isinstance(candidate.relevance, str) else f"{candidate.relevance:g}"
+
+
 def describe(candidate: Candidate) -> str:
     """Return a candidate as a line of text."""
     last = f"alpha {candidate.alpha:g}" if candidate.alpha is not None else f"epochs {candidate.epochs}"
     return (
-        f"{candidate.stage} stage: scale {candidate.scale}, relevance {candidate.relevance:g}, p {candidate.p:g}, "
+        f"{candidate.stage} stage: scale {candidate.scale}, relevance {relevance_in_words(candidate)}, "
+        f"p {candidate.p:g}, "
         f"{last}: loss {candidate.loss:.4f} +- {candidate.error:.4f}" + (", chosen" if candidate.chosen else "")
     )
 
@@ -247,6 +259,15 @@ class Problem(NamedTuple):
         """Return the last n rows."""
         return Problem(self.X[-n:], self.target[-n:], self.columns[-n:], self.weight[-n:], self.numeric)
 
+    def some(self, rows: NDArray[Any]) -> Problem:
+        """Return some of the rows."""
+        return Problem(self.X[rows], self.target[rows], self.columns[rows], self.weight[rows], self.numeric)
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether numbers are learned, and not classes."""
+        return self.target.dtype.kind == "f"
+
     def penalty(self, alpha: float) -> Floats:
         """Return what is added to the diagonal of the kernel, for weights whose mean is 1."""
         return alpha * (float(self.weight.mean()) / self.weight)
@@ -279,12 +300,23 @@ class KernelSearch:
     alphas : sequence of float
         The regularisations to choose from.
     threads : int
+    left_out : callable, optional
+        `predict_left_out`, or what does the same.
     """
 
-    def __init__(self, problem: Problem, fits: PreprocessingFit, alphas: Sequence[float], threads: int) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        fits: PreprocessingFit,
+        alphas: Sequence[float],
+        threads: int,
+        left_out: Callable[[Floats, Floats, Floats], Floats] = predict_left_out,
+    ) -> None:
         self.problem, self.fits, self.alphas, self.threads = problem, fits, alphas, threads
+        self.left_out = left_out
         self.candidates: list[Candidate] = []
-        self.likely_alpha = 0.3 if 0.3 in alphas else alphas[0]
+        self.likely_alpha = DEFAULT_ALPHA if DEFAULT_ALPHA in alphas else alphas[0]
+        self.factors: Floats | None = None
         self._prepared: tuple[Any, Matrix] = (None, np.empty((0, 0)))
 
     def best_points(self, points: Sequence[Point], effort: Effort, p: float | str) -> dict[Point, Floats]:
@@ -318,7 +350,7 @@ class KernelSearch:
 
         def loss(alpha: float) -> float:
             if alpha not in found:
-                found[alpha] = problem.losses(predict_left_out(K, problem.columns, problem.penalty(alpha)))
+                found[alpha] = problem.losses(self.left_out(K, problem.columns, problem.penalty(alpha)))
             return float(found[alpha].mean())
 
         best = self.best_alpha(loss)
@@ -340,7 +372,7 @@ class KernelSearch:
         """Return the kernel machine of the last rows with the best alpha, and the rows that it compares with."""
         problem = self.problem.last(n_rows)
         start = time.perf_counter()
-        K = self._kernel(problem, point)
+        K = self._kernel(problem, point, np.float32 if problem.n_rows > MAX_ROWS_OF_DOUBLES else np.float64)
         fits: dict[float, tuple[Ridge, Floats]] = {}
 
         def loss(alpha: float) -> float:
@@ -354,12 +386,54 @@ class KernelSearch:
         self.note(stage, problem, point, best, fits[best][1], start)
         return fits[best][0], self._prepared[1]
 
+    def learn_columns(self, point: Point, default: Point, *, open_p: bool) -> Point:
+        """Learn weights of columns with p and alpha, and return the point to go on with; keep them if they are better.
+
+        All is learned on two thirds of some rows and scored on the others, three times. Where columns matter only
+        together with others, the best point of equal powers may be far from them: so the learning also starts from the
+        default, and the first two thirds decide from where.
+        """
+        problem, fixed = self.problem.last(ROWS_FOR_COLUMNS), (not open_p, len(self.alphas) == 1)
+        if problem.n_rows < MIN_ROWS or len(self.fits.fit(point.recipe).source) > MAX_LEARNED_COLUMNS:
+            return point
+        zeros = np.zeros(problem.X.shape[1])
+        begin = Learned(zeros, point.p, self.likely_alpha)
+        starts = {point: begin, default: Learned(zeros, default.p, begin.alpha if fixed[1] else DEFAULT_ALPHA)}
+        losses, start = np.empty((2, problem.n_rows)), time.perf_counter()
+        found: list[Learned] = []
+        for number in range(FOLDS):
+            is_left_out = np.arange(problem.n_rows) % FOLDS == number
+            parts = problem.some(~is_left_out), problem.some(is_left_out)
+            before = _Fold(point.recipe, *parts, self.threads)
+            losses[0, is_left_out] = before.losses(begin)
+            folds = {one: before if one == point else _Fold(one.recipe, *parts, self.threads) for one in starts}
+            learned = {one: fold.learn(starts[one], fixed) for one, fold in folds.items()}
+            best = min(learned, key=lambda one: learned[one].objective)
+            losses[1, is_left_out] = folds[best].losses(learned[best])
+            found.append(learned[best])
+            starts = {best: starts[best]}
+        p, alpha = (
+            float(np.exp(np.mean(np.log(one)))) for one in ([one.p for one in found], [one.alpha for one in found])
+        )
+        p = float(f"{p:.2g}") if open_p else point.p
+        if not np.isfinite(losses).all():  # of powers that floats cannot hold
+            return point
+        self.note("columns", problem, point, begin.alpha, losses[0], start)
+        self.note("columns", problem, Point(replace(best.recipe, relevance="learned"), p), alpha, losses[1], start)
+        if losses[1].mean() >= losses[0].mean():
+            return point
+        self.factors = np.exp(np.mean([one.theta for one in found], axis=0) / p)
+        self._prepared = (None, np.empty((0, 0)))
+        self.likely_alpha = min(self.alphas, key=lambda one: abs(math.log(one / alpha)))
+        return Point(best.recipe, p)
+
     def note(self, stage: str, problem: Problem, point: Point, alpha: float, losses: Floats, start: float) -> None:
         """Note a candidate."""
+        recipe = point.recipe if self.factors is None else replace(point.recipe, relevance="learned")
         self.candidates.append(
             Candidate(
                 stage,
-                **vars(point.recipe),
+                **vars(recipe),
                 p=point.p,
                 alpha=alpha * float(problem.weight.mean()),
                 loss=float(losses.mean()),
@@ -368,15 +442,58 @@ class KernelSearch:
             )
         )
 
-    def _kernel(self, problem: Problem, point: Point) -> Floats:
+    def rows(self, recipe: Recipe, problem: Problem) -> Matrix:
+        """Return rows as the kernel compares them."""
+        preprocessing = self.fits.fit(recipe)
+        if self.factors is not None:
+            preprocessing = preprocessing.with_factors(self.factors)
+        return without_nan(as_floats(preprocessing.transform(problem.X)))
+
+    def _kernel(self, problem: Problem, point: Point, dtype: Any = np.float64) -> NDArray[Any]:
+        """Return the kernel of preprocessed rows; of float32 only what is above the diagonal."""
         n = problem.n_rows
-        require_memory(8 * n * n, f"the kernel matrix of {n} rows", "give fewer rows, or use a GCWSNet")
+        require_memory(
+            np.dtype(dtype).itemsize * n * n, f"the kernel matrix of {n} rows", "give fewer rows, or use a GCWSNet"
+        )
         key = n, point.recipe
         if self._prepared[0] != key:  # points of one recipe follow each other
-            rows = self.fits.fit(point.recipe).transform(problem.X)
-            self._prepared = key, without_nan(as_floats(rows))
+            self._prepared = key, self.rows(point.recipe, problem)
         rows = self._prepared[1]
-        return kernel_of_checked(rows, rows, p=point.p, threads=self.threads)
+        if dtype == np.float64:
+            return kernel_of_checked(rows, rows, p=point.p, threads=self.threads)
+        K = np.zeros((n, n), dtype)
+        for first in range(0, n, ROWS_AT_ONCE):
+            some, others = rows[first : first + ROWS_AT_ONCE], rows[first:]
+            K[first : first + ROWS_AT_ONCE, first:] = kernel_of_checked(some, others, p=point.p, threads=self.threads)
+        return K
+
+
+class _Fold:
+    """Rows to learn weights of columns from and others to score them by, preprocessed by what the former say."""
+
+    def __init__(self, recipe: Recipe, learned: Problem, left_out: Problem, threads: int) -> None:
+        preprocessing = fit_preprocessing(learned.X, recipe, learned.target, learned.numeric)
+        parts = (as_floats(preprocessing.transform(one.X)) for one in (learned, left_out))
+        self.Z, self.others = (_dense(without_nan(rows)).astype(np.float64) for rows in parts)
+        self.source, self.learned, self.left_out, self.threads = preprocessing.source, learned, left_out, threads
+
+    def learn(self, start: Learned, fixed: tuple[bool, bool]) -> Learned:
+        """Return the weights of columns, p and alpha that suit the rows to learn from."""
+        weight = self.learned.weight / self.learned.weight.mean()
+        return learn_columns(
+            self.Z, self.source, self.learned.columns, weight, start, fixed=fixed, threads=self.threads
+        )
+
+    def losses(self, learned: Learned) -> Floats:
+        """Return the losses of the rows to score by."""
+        factors = np.exp(learned.theta[self.source])
+        rows, others = (signed_powers(Z, learned.p) * factors for Z in (self.Z, self.others))
+        if not (np.isfinite(rows).all() and np.isfinite(others).all()):
+            return np.full(len(others), np.nan)
+        K = kernel_of_checked(rows, rows, p=1.0, threads=self.threads)
+        ridge = fit_ridge(K, self.learned.columns, self.learned.penalty(learned.alpha), 0, threads=self.threads)
+        K = kernel_of_checked(others, rows, p=1.0, threads=self.threads)
+        return self.left_out.losses(K @ ridge.coefficients + ridge.bias)
 
 
 class KernelFit(NamedTuple):
@@ -393,18 +510,23 @@ def fit_kernel_machine(problem: Problem, settings: CoderSettings, alpha: float |
     """Return the kernel machine that suits rows, with what is "auto" chosen by the search."""
     alphas = ALPHAS if alpha == "auto" else (float(alpha) / float(problem.weight.mean()),)
     some = problem.last(MAX_FITTED_ROWS)
-    search = KernelSearch(problem, PreprocessingFit(some.X, some.target, some.numeric), alphas, threads)
+    fits = PreprocessingFit(some.X, some.target, some.numeric)
+    search = KernelSearch(problem, fits, alphas, threads, left_out_by_lapack)
     points = open_points(settings, problem.X, problem.numeric)
     point = points[0]
     if len(points) > 1 or settings.p == "auto":
         losses = search.best_points(points, EFFORT_OF_KERNEL_MACHINES, settings.p)
         point = min(losses, key=lambda point: losses[point].mean())
+        if settings.relevance == "auto" and problem.is_regression:
+            point = search.learn_columns(point, points[0], open_p=settings.p == "auto")
     n = problem.n_rows
     if n > MAX_ROWS_OF_ALL_ALPHAS:
         if alpha == "auto":
             search.fit("third", ROWS_FOR_ALPHA, point)
         search.alphas = (search.likely_alpha,)
     preprocessing = fit_preprocessing(problem.X, point.recipe, problem.target, problem.numeric)
+    if search.factors is not None:
+        preprocessing = preprocessing.with_factors(search.factors)
     ridge, rows = search.fit("last", n, point)
     search.candidates[-1] = replace(search.candidates[-1], chosen=True)
     return KernelFit(point, preprocessing, rows, ridge, search.candidates)

@@ -16,6 +16,7 @@ from gcwsnet import PGMMClassifier, PGMMRegressor, pgmm_kernel, search
 from gcwsnet.estimators import _pgmm as _kernel_machine
 from gcwsnet.estimators._pgmm import fit_calibration
 from gcwsnet.kernels import _ridge
+from gcwsnet.kernels._columns import Learned
 from gcwsnet.kernels._ridge import fit_ridge
 from tests.estimators.tables import mixed_table, shuffled
 
@@ -271,3 +272,58 @@ def test_above_4000_rows_alpha_is_that_of_3000_of_them(monkeypatch: pytest.Monke
     np.testing.assert_array_equal(given.predict_proba(X), model.predict_proba(X))
     monkeypatch.setattr(search, "MAX_ROWS_OF_ALL_ALPHAS", 4000)
     assert [one.stage for one in PGMMClassifier(**settings).fit(X, y).selection_] == ["last"]
+
+
+def products(n: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Rows of ten columns, of which two tell the number, and neither of them alone."""
+    X = np.random.default_rng(5).normal(size=(n, 10))
+    return X, X[:, 2] * X[:, 7]
+
+
+def test_columns_that_matter_only_together_are_found_by_the_gradient(tmp_path: Path) -> None:
+    X, y = products(600)
+    model: Any = PGMMRegressor(random_state=0).fit(X[:400], y[:400])
+    before, learned = [one for one in model.selection_ if one.stage == "columns"]
+    assert learned.loss < 0.7 * before.loss
+    assert model.selection_[-1].relevance == learned.relevance == "learned"
+    weight = model.coder_.preprocessing.weight
+    assert set(np.argsort(-weight)[:2]) == {2, 7}
+    plain = PGMMRegressor(relevance=0.0, random_state=0).fit(X[:400], y[:400])
+    assert {one.stage for one in plain.selection_} == {"first", "last"}
+    assert 1 - model.score(X[400:], y[400:]) < 0.7 * (1 - plain.score(X[400:], y[400:]))
+    assert "multiplied by learned weights; the most: " in model.explain()
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(gcwsnet.load(tmp_path / "model").predict(X), model.predict(X))
+
+
+def test_learned_weights_are_taken_only_if_left_out_rows_are_predicted_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    def learn(*given: Any, **_: Any) -> Learned:
+        start: Learned = given[-1]
+        return start._replace(theta=np.where(np.isin(np.arange(10), [2, 7]), -8.0, 0.0))
+
+    monkeypatch.setattr(search, "learn_columns", learn)
+    X, y = products(400)
+    model = PGMMRegressor(random_state=0).fit(X, y)
+    before, learned = [one for one in model.selection_ if one.stage == "columns"]
+    assert learned.loss > before.loss
+    assert model.selection_[-1].relevance == before.relevance
+    assert model.coder_.preprocessing.recipe.relevance != "learned"
+
+
+def test_given_p_and_alpha_stay_while_columns_are_learned() -> None:
+    X, y = products(300)
+    model = PGMMRegressor(p=2.0, alpha=0.1, random_state=0).fit(X, y)
+    assert (model.p_, model.alpha_) == (2.0, 0.1)
+    assert model.selection_[-1].relevance == "learned"
+
+
+def test_a_kernel_in_float32_gives_the_same_model_up_to_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = products(300)
+    settings: dict[str, Any] = {"p": 1.0, "scale": "numeric", "relevance": 0.0, "alpha": 0.01, "random_state": 0}
+    expected = PGMMRegressor(**settings).fit(X, y)
+    monkeypatch.setattr(search, "MAX_ROWS_OF_DOUBLES", 100)
+    monkeypatch.setattr(search, "ROWS_AT_ONCE", 64)
+    found = PGMMRegressor(**settings).fit(X, y)
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), atol=1e-5)
+    assert found.machine_.coefficients.dtype == np.float64
+    assert (found.machine_.coefficients != expected.machine_.coefficients).any()

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from gcwsnet import _core
 from gcwsnet.kernels._exact import pgmm_kernel
-from gcwsnet.kernels._ridge import fit_ridge, predict_left_out
+from gcwsnet.kernels._ridge import fit_ridge, left_out_by_lapack, predict_left_out
 from tests.conftest import using_instruction_set
 
 
@@ -49,3 +49,24 @@ def test_a_matrix_that_is_not_positive_definite_is_an_error() -> None:
     for wrong in (K, np.full((2, 2), np.nan)):
         with pytest.raises(np.linalg.LinAlgError, match="give a larger alpha"):
             predict_left_out(wrong, np.ones((2, 1)), np.full(2, 1e-3))
+
+
+@pytest.mark.parametrize("alpha", [0.01, 1.0])
+def test_a_factor_in_float32_gives_the_solution_for_the_kernel_in_float32(alpha: float) -> None:
+    K, targets, _ = problem(500, 2)
+    rounded = K.astype(np.float32)
+    exact = fit_ridge(rounded.astype(np.float64), targets, np.full(500, alpha), 500)
+    found = fit_ridge(rounded, targets, np.full(500, alpha), 500)
+    scale = np.abs(exact.coefficients).max()
+    np.testing.assert_allclose(found.coefficients, exact.coefficients, atol=1e-8 * scale)
+    np.testing.assert_allclose(found.left_out, exact.left_out, atol=1e-3)
+
+
+def test_left_out_predictions_by_lapack_are_those_of_the_native_core() -> None:
+    K, targets, penalty = problem(120, 3)
+    before = K.copy()
+    found = left_out_by_lapack(K, targets, penalty)
+    np.testing.assert_array_equal(K, before)
+    np.testing.assert_allclose(found, predict_left_out(K, targets, penalty), rtol=1e-8, atol=1e-10)
+    with pytest.raises(np.linalg.LinAlgError, match="give a larger alpha"):
+        left_out_by_lapack(-K, targets, penalty)

@@ -172,3 +172,19 @@ def test_the_range_of_a_column_may_be_more_than_a_double_holds() -> None:
         assert scaling is not None
         first, middle, last = scaling.transform(X)[:, 0]
         assert -2 < first < middle < last < 2
+
+
+@pytest.mark.parametrize("relevance", [0.0, 1.0])
+@pytest.mark.parametrize("scale", ["numeric", "local", "levels"])
+@pytest.mark.parametrize("is_table", [False, True])
+def test_learned_factors_multiply_all_that_was_made_of_a_column(scale: str, is_table: bool, relevance: float) -> None:
+    X, numeric = (sparse.csr_array(TABLE), IS_NUMBER) if is_table else (HOLES, None)
+    prepared: Any = fit_preprocessing(X, Recipe(scale, relevance, True), CLASSES, numeric)
+    factors = RNG.uniform(0.5, 2.0, X.shape[1])
+    learned = prepared.with_factors(factors)
+    assert learned.recipe == Recipe(scale, "learned", True)
+    assert len(prepared.source) == prepared.n_columns == learned.n_columns
+    assert_allclose(dense(learned.transform(X)), dense(prepared.transform(X)) * factors[prepared.source], rtol=1e-12)
+    arrays, description = learned.state()
+    loaded: Any = preprocessing_from_state(arrays, json.loads(json.dumps(description)))
+    assert_array_equal(dense(loaded.transform(X)), dense(learned.transform(X)))

@@ -147,6 +147,19 @@ void bind_kernels(nb::module_& m) {
       "pairs"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a,
       "Write the kernel of pairs of rows of any sign, whose columns ascend.");
   m.def(
+      "sum_signs",
+      [](const Matrix& weights, const Matrix& columns, const OutMatrix& out, int n_threads) {
+        const std::size_t n = weights.shape(0), n_columns = columns.shape(0);
+        const auto* of_pairs = contiguous<const double>(weights, n, n, "weights must be float64, square, contiguous");
+        const auto* numbers =
+            contiguous<const double>(columns, n_columns, n, "columns must be float64, columns x rows");
+        double* to = contiguous<double>(out, n, n_columns, "out must be float64, rows x columns");
+        without_gil(
+            [&](StopToken& stop_token) { sum_signs(of_pairs, numbers, n, n_columns, to, n_threads, stop_token); });
+      },
+      "weights"_a.noconvert(), "columns"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a,
+      "Write, for each row and column, the sum of the row's weights times the signs of its differences to all rows.");
+  m.def(
       "solve_ridge",
       [](const Matrix& kernel, const Vector& penalty, const Matrix& targets, const OutArray& diagonal,
          const OutArray& solved) {

@@ -17,6 +17,8 @@ struct KernelFunctions {
   // elimination.simd.hpp
   void (*subtract_multiples)(const double* rows, std::size_t stride, const double* factors, std::size_t n_rows,
                              std::size_t width, double* row);
+  // signs.simd.hpp
+  double (*signed_sum)(const double* weights, const double* numbers, double at, std::size_t n);
 };
 
 }  // namespace gcwsnet

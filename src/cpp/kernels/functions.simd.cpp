@@ -4,6 +4,7 @@
 #include "kernels/elimination.simd.hpp"
 #include "kernels/minima.simd.hpp"
 #include "kernels/pair_sums.simd.hpp"
+#include "kernels/signs.simd.hpp"
 
 namespace gcwsnet::GCWSNET_ISA {
 
@@ -14,6 +15,7 @@ const KernelFunctions kKernelFunctions = {
     .pair_sums_f32 = pair_sums<float>,
     .pair_sums_f64 = pair_sums<double>,
     .subtract_multiples = subtract_multiples,
+    .signed_sum = signed_sum,
 };
 
 }  // namespace gcwsnet::GCWSNET_ISA

@@ -115,6 +115,23 @@ void pgmm_dense(const PoweredRows& x, const PoweredRows& y, bool has_negative, d
   });
 }
 
+void sum_signs(const double* weights, const double* columns, std::size_t n, std::size_t n_columns, double* out,
+               int n_threads, StopToken& stop_token) {
+  const auto signed_sum = chosen_instruction_set().kernels.signed_sum;
+  constexpr std::size_t kRows = 16;
+  for_each_block(blocks_of(n, kRows), n_threads, stop_token, [&] {
+    return [&](std::size_t block) {
+      for (std::size_t a = block * kRows; a < std::min((block + 1) * kRows, n); ++a) {
+        stop_token.poll();
+        for (std::size_t j = 0; j < n_columns; ++j) {
+          const double* column = columns + j * n;
+          out[a * n_columns + j] = signed_sum(weights + a * n, column, column[a], n);
+        }
+      }
+    };
+  });
+}
+
 namespace {
 
 void check_starts(const std::int64_t* start, std::size_t n, std::size_t n_stored) {

@@ -42,4 +42,9 @@ struct PoweredCsr {
 void pgmm_sparse(const PoweredColumns& x, const PoweredCsr& y, double* out, std::ptrdiff_t out_stride, int n_threads,
                  StopToken& stop_token);
 
+// out[a][j] = sum over b of weights[a][b] times the sign of columns[j][a] - columns[j][b]: what the sum of the weighted L1
+// distances of rows changes by with an entry of row a. `weights` is [n][n], `columns` [n_columns][n], `out` [n][n_columns].
+void sum_signs(const double* weights, const double* columns, std::size_t n, std::size_t n_columns, double* out,
+               int n_threads, StopToken& stop_token);
+
 }  // namespace gcwsnet

@@ -34,7 +34,10 @@ def explain(estimator: BaseTableModel, particular: list[str]) -> str:
 
 def _relevance_in_words(estimator: BaseTableModel) -> str:
     preprocessing = estimator.coder_.preprocessing
-    power = f"columns are multiplied by their relevance to the power {preprocessing.recipe.relevance:g}"
+    relevance = preprocessing.recipe.relevance
+    power = "columns are multiplied by learned weights"
+    if relevance != "learned":
+        power = f"columns are multiplied by their relevance to the power {relevance:g}"
     if isinstance(preprocessing, TablePreprocessing) or preprocessing.weight is None:
         return power
     names = estimator.get_feature_names_out()

@@ -19,6 +19,7 @@ from scipy.special import xlogy
 import gcwsnet
 from gcwsnet.estimators._importances import Importance, importances_of
 from gcwsnet.net._targets import LabelIndicators, Labels, Numbers
+from gcwsnet.search import relevance_in_words
 from gcwsnet.tables._describe import ColumnStatistics, ColumnSummary
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ MANY_CLASSES = 6
 """From here on the confusion matrix has small cells."""
 BIN_ROWS = 20
 """The rows of a point of a calibration curve, at least."""
-STAGES = {"first": "kernel machine, few rows", "second": "kernel machine", "third": "kernel machine", "last": "net"}
+STAGES = dict.fromkeys(("second", "columns", "third"), "kernel machine") | {
+    "first": "kernel machine, few rows",
+    "last": "net",
+}
 
 
 def report(estimator: BaseTableModel, X: Any, y: Any, *, title: str, score: dict[str, Any] | None = None) -> str:
@@ -219,7 +223,7 @@ def _chosen(estimator: BaseTableModel) -> str:
         return f"<dl>{items}</dl><p>{escape(lines[-1][0])}</p>"
     rows = [_row(("compared", "scaling", "relevance", "p", "loss on rows that were left out"), head=True)]
     for one in compared[:MAX_CANDIDATES]:
-        cells = STAGES[one.stage], one.scale or "none", f"{one.relevance:g}", f"{one.p:g}"
+        cells = STAGES[one.stage], one.scale or "none", relevance_in_words(one), f"{one.p:g}"
         rows.append(_row((*cells, f"{one.loss:.4f} <i>&plusmn; {one.error:.4f}</i>"), kind="chosen" * one.chosen))
     rest = len(compared) - MAX_CANDIDATES
     rows += [_row([f"and {rest} more"])] if rest > 0 else []

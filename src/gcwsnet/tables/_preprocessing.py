@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,14 +42,14 @@ class Recipe:
     ----------
     scale : str or None
         The scaling of columns, see `fit_scaling`; None leaves them as they are.
-    relevance : float
-        The power of the columns' relevance that they are multiplied by; 0 treats all alike.
+    relevance : float or "learned"
+        The power of the columns' relevance that they are multiplied by, or "learned" weights; 0 treats all alike.
     indicators : bool
         Whether columns with missing values get a second column that marks these.
     """
 
     scale: str | None = "numeric"
-    relevance: float = 0.0
+    relevance: float | Literal["learned"] = 0.0
     indicators: bool = False
 
 
@@ -80,6 +80,17 @@ class Preprocessing:
         """The columns of the result."""
         n_scaled = len(self.scaling.source) if isinstance(self.scaling, WiderScaling) else self.n_features
         return n_scaled + len(self.incomplete)
+
+    @property
+    def source(self) -> NDArray[np.int64]:
+        """The column of the rows that each column of the result was made of."""
+        scaled = self.scaling.source if isinstance(self.scaling, WiderScaling) else np.arange(self.n_features)
+        return np.concatenate([scaled, self.incomplete]).astype(np.int64)
+
+    def with_factors(self, factors: NDArray[np.float64]) -> Preprocessing:
+        """Return this preprocessing with columns that are multiplied by learned factors, too."""
+        weight = factors if self.weight is None else self.weight * factors
+        return replace(self, recipe=replace(self.recipe, relevance="learned"), weight=weight)
 
     def transform(self, X: Matrix) -> Matrix:
         """Return rows as they are hashed, dense or CSR as they came; a missing value stays NaN."""
@@ -146,6 +157,19 @@ class TablePreprocessing:
     def n_columns(self) -> int:
         """The columns of the result."""
         return self.of_numbers.n_columns + self.of_others.n_columns
+
+    @property
+    def source(self) -> NDArray[np.int64]:
+        """The column of the rows that each column of the result was made of."""
+        numbers, others = np.flatnonzero(self.numeric), np.flatnonzero(~self.numeric)
+        return np.concatenate([numbers[self.of_numbers.source], others[self.of_others.source]])
+
+    def with_factors(self, factors: NDArray[np.float64]) -> TablePreprocessing:
+        """Return this preprocessing with columns that are multiplied by learned factors, too."""
+        numbers, others = factors[self.numeric], factors[~self.numeric]
+        return TablePreprocessing(
+            self.numeric, self.of_numbers.with_factors(numbers), self.of_others.with_factors(others)
+        )
 
     def transform(self, X: Matrix) -> Matrix:
         """Return rows as they are hashed, as CSR; a missing value stays NaN."""
@@ -226,7 +250,7 @@ class PreprocessingFit:
         weights: list[NDArray[np.float64] | None] = [None] * len(recipes)
         if recipe.relevance:
             shares = [self._explained_by(part, scaling) for part, scaling in enumerate(scalings)]
-            together = column_weights(with_least(np.concatenate(shares)), recipe.relevance)
+            together = column_weights(with_least(np.concatenate(shares)), float(recipe.relevance))
             weights = list(np.split(together, np.cumsum([len(one) for one in shares])[:-1]))
         found = [
             Preprocessing(one, self.parts[part].shape[1], scalings[part], weights[part], self._missing_in(part, one))
