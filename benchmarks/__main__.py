@@ -26,6 +26,9 @@ SUBJECTS = {
     "kernel-machines": Subject(
         "fit times and accuracy of the kernel machines, next to others", "results/kernel-machines.md", ("lightgbm",)
     ),
+    "intervals": Subject(
+        "how often intervals of predicted numbers hold, and their width", "results/kernel-machines.md", ("lightgbm",)
+    ),
     "kernel-choices": Subject(
         "alpha from a part of the rows, nets that kernel machines guide, ridge on codes", "results/kernel-machines.md"
     ),

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from benchmarks import intervals
 from benchmarks.__main__ import main
 from benchmarks.accuracy.runs import Run, append_run
+from benchmarks.accuracy.split import SuiteDataset, split_rows
 from benchmarks.kernel_choices import ridge_on_codes
 from benchmarks.kernel_machines import LEARNERS
 
@@ -44,3 +46,17 @@ def test_ridge_on_codes_is_the_closed_form() -> None:
     Y = rng.normal(size=(40, 3)).astype(np.float32)
     expected = np.linalg.solve((F.T @ F).toarray() + 0.5 * np.eye(15), F.T @ Y)
     np.testing.assert_allclose(ridge_on_codes(F, Y, 0.5), expected, atol=5e-3)
+
+
+def test_intervals(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = np.random.default_rng(0).normal(size=(150, 2))
+    split = split_rows(rows, rows[:, 0], "regression")
+    found = [SuiteDataset("sums", "tables", "here", lambda _: split, "regression")]
+    monkeypatch.setattr(intervals, "select", lambda _: found)
+    monkeypatch.setattr(intervals, "LEARNERS", {"PGMM": intervals._kernel, "GCWSNet": intervals._net})
+    main(["intervals"])
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("| sums"))
+    _, train, *numbers = (cell.strip() for cell in line.strip("|").split("|"))
+    assert train == "100"
+    assert all(70 <= float(one) <= 100 for one in numbers[:2])
+    assert all(0 < float(one) < 2 for one in numbers[2:])

@@ -1,5 +1,7 @@
-"""What nets and kernel machines say about themselves: `explain` and `permutation_importance`."""
+"""What nets and kernel machines say about themselves: `explain` and the importances of columns."""
 
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,9 @@ from scipy import sparse
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import log_loss
 
+import gcwsnet
 from gcwsnet import GCWSNetClassifier, GCWSNetRegressor, PGMMClassifier, PGMMRegressor
+from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet.files import Schema
 from tests.estimators.tables import mixed_table
 
@@ -95,6 +99,74 @@ def test_permutation_importance_of_sparse_rows_is_that_of_dense_ones() -> None:
     expected = model.permutation_importance(rows[500:], LABELS[500:], n_repeats=2)
     found = model.permutation_importance(sparse.csr_array(rows[500:]), LABELS[500:], n_repeats=2)
     assert np.array_equal(found.importances, expected.importances)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_importances_are_shares_of_the_columns_that_tell(kind: Any) -> None:
+    model = fitted(kind)
+    found = model.feature_importances_
+    assert found.shape == (4,)
+    assert found.sum() == pytest.approx(1.0)
+    assert np.argsort(-found).tolist()[:2] == [1, 2]
+    assert (found >= 0).all()
+    found[:] = 0
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def test_importances_of_a_machine_are_those_of_rows_that_it_was_fitted_without() -> None:
+    """Noise that is learned by heart would be shuffled away; for other rows no column tells anything."""
+    y = rng.normal(size=300)
+    noise = PGMMRegressor(p=20.0, alpha=0.001, scale="numeric", relevance=0.0, random_state=0).fit(X[:300], y)
+    kept: Any = noise._kept
+    by_heart, without = (
+        one.targets.losses(one.outputs_of_checked(kept.X), kept.y).mean()
+        for one in (noise._predictor(), noise._predictor_of_kept())
+    )
+    assert without > 10 * by_heart
+
+    weight = rng.integers(1, 3, 300)
+    settings: dict[str, Any] = {"p": 1.0, "alpha": 0.3, "scale": None, "relevance": 0.0, "random_state": 0}
+    model: Any = PGMMClassifier(**settings).fit(X[:300], y > 0, sample_weight=weight)
+    order = random_order(0, SELECTION_ROWS, 300)[:200]
+    others: Any = PGMMClassifier(**settings).fit(X[order], y[order] > 0, sample_weight=weight[order])
+    found, expected = (
+        gcwsnet.pgmm_kernel(X[:50], one.rows) @ one.coefficients + one.bias
+        for one in (model._predictor_of_kept().model, others.machine_)
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_importances_of_a_table_have_its_columns_and_files_have_none(tmp_path: Path) -> None:
+    frame, y = mixed_table(300)
+    model = GCWSNetClassifier(**SMALL).fit(frame, y)
+    shares = dict(zip(model.feature_names_in_, model.feature_importances_, strict=True))
+    assert shares["city"] > 0
+    model.save(tmp_path / "model")
+    for other in (
+        gcwsnet.load(tmp_path / "model"),
+        pickle.loads(pickle.dumps(GCWSNetClassifier(**SMALL).fit(frame, y))),
+    ):
+        with pytest.raises(AttributeError, match="keep none; use permutation_importance"):
+            _ = other.feature_importances_
+        assert not hasattr(other, "feature_importances_")
+
+
+def test_importances_of_a_net_are_of_held_out_rows_where_there_are_some() -> None:
+    model = GCWSNetRegressor(**SMALL).fit(X[:400], NUMBERS[:400], eval_set=(X[400:], NUMBERS[400:]))
+    assert model._kept is not None
+    assert {tuple(row) for row in model._kept.X} == {tuple(row) for row in X[400:]}
+
+
+def test_importances_are_drawn_with_their_names() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    frame, y = mixed_table(300)
+    model = PGMMClassifier(p=1.0, random_state=0).fit(frame, y)
+    axes = model.plot_importances(n_columns=2)
+    best = np.argsort(-model.feature_importances_, kind="stable")[:2]
+    assert [one.get_text() for one in axes.get_yticklabels()] == [model.feature_names_in_[one] for one in best[::-1]]
+    assert model.plot_importances(ax=axes) is axes
+    pyplot.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -20,14 +20,18 @@ from gcwsnet._keys import SPLIT, random_order
 from gcwsnet._locks import reads
 from gcwsnet._validation import check_integer, check_unmasked, check_weights, require_names
 from gcwsnet.estimators._explain import explain
-from gcwsnet.estimators._importances import permutation_importance
+from gcwsnet.estimators._importances import importance_shares, permutation_importance
 from gcwsnet.estimators._input import check_rows, check_targets, class_weights
+from gcwsnet.estimators._intervals import Residuals, interval
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._report import MAX_ROWS, report
 from gcwsnet.net._targets import LabelIndicators, Labels, Targets
 from gcwsnet.search import Candidate
+from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._coder import Coder
 from gcwsnet.tables._schema import Schema
+
+KEPT_ROWS = 500
 
 
 class UnmaskedScore:
@@ -62,6 +66,16 @@ class BaseTableModel(BaseEstimator):
     _learns_numbers: bool = False
     missing: str
     n_jobs: int | None
+    _kept: Batch | None = None
+    _importances: NDArray[np.float64] | None = None
+
+    def _keep(self, X: Any, target: NDArray[Any]) -> None:
+        """Keep some checked rows with encoded targets for `feature_importances_`."""
+        self._kept, self._importances = Batch(X[:KEPT_ROWS], target[:KEPT_ROWS]), None
+
+    def _predictor_of_kept(self) -> Predictor:
+        """Return what the importances of columns are those of, which has not learned the kept rows if that is cheap."""
+        return self._predictor()
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns that are hashed, such as ``age`` and ``city=Rome``.
@@ -115,6 +129,7 @@ class BaseTableModel(BaseEstimator):
     def __getstate__(self) -> Any:
         """Return the state for pickle: what predicts, or of a model that follows a stream all that it has learned."""
         state: Any = super().__getstate__()
+        state = {name: value for name, value in state.items() if name not in ("_kept", "_learned", "_importances")}
         if "trainer_" not in state:
             return state
         trainer = state["trainer_"]
@@ -225,6 +240,56 @@ class BaseTableModel(BaseEstimator):
         check_is_fitted(self)
         return explain(self, self._explained())
 
+    @property
+    @reads
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """How much each column of X matters: shares of the rise of the loss when a column is shuffled.
+
+        They are computed when they are asked for first, from up to 500 rows of `fit` which stay in memory, and are no
+        part of a file or a pickle. A kernel machine is fitted without these rows for it. A net has learned them,
+        unless there was an `eval_set` or early stopping: `permutation_importance` tells more with held-out rows. Of
+        more than 50 columns those have 0 that explain least of y by themselves.
+        """
+        check_is_fitted(self)
+        if self._importances is None:
+            if self._kept is None:
+                raise AttributeError(
+                    "feature_importances_ needs rows of fit, and files, pickles and partial_fit keep none; use "
+                    "permutation_importance(X, y)"
+                )
+            self._importances = importance_shares(self._predictor_of_kept(), self._kept.X, np.asarray(self._kept.y))
+        return self._importances.copy()
+
+    def plot_importances(self, n_columns: int = 20, ax: Any = None) -> Any:
+        """Draw the columns that matter most as bars, with matplotlib.
+
+        Parameters
+        ----------
+        n_columns : int, default=20
+            The most columns that are drawn.
+        ax : matplotlib.axes.Axes, optional
+            What is drawn on; by default a new figure.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+        """
+        check_integer("n_columns", n_columns, 1, 2**31)
+        shares = self.feature_importances_
+        if ax is None:
+            try:
+                import matplotlib.pyplot as plt  # noqa: PLC0415 - not needed by most
+            except ImportError as error:
+                raise ImportError(
+                    "plot_importances needs matplotlib, which is not installed; pip install matplotlib"
+                ) from error
+            ax = plt.figure(layout="constrained").subplots()
+        names = getattr(self, "feature_names_in_", range(len(shares)))
+        order = np.argsort(-shares, kind="stable")[:n_columns][::-1]
+        ax.barh([str(names[number]) for number in order], shares[order])
+        ax.set_xlabel("share of the rise of the loss when a column is shuffled")
+        return ax
+
     @reads
     def permutation_importance(self, X: Any, y: Any, *, n_repeats: int = 5, max_rows: int = 1000) -> Any:
         """Return how much the loss rises when a column of held-out rows is shuffled.
@@ -311,6 +376,29 @@ class TableRegressor(UnmaskedScore, RegressorMixin, BaseTableModel):
     """A model whose outputs are one or more numbers."""
 
     _learns_numbers = True
+    residuals_: Residuals | None = None
+
+    @reads
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the lower and the upper ends of intervals that hold the number of a row with a given probability.
+
+        The intervals are conformal: they come from the errors for up to 2,000 rows that were not learned, `residuals_`,
+        whose size depends on the prediction. A kernel machine has the errors of leave-one-out predictions. A net has
+        those of the first `eval_set`, or of the rows that early stopping held out; without either it is an error.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or array, or frame, of shape (n, D)
+        coverage : float, default=0.9
+            The share of rows whose numbers are within their intervals. That holds for the mean over rows like those of
+            the fit, and not for every kind of row.
+
+        Returns
+        -------
+        lower, upper : arrays of the shape of predictions
+            As many numbers are expected below the interval as above it.
+        """
+        return interval(self._targets, self.residuals_, self._outputs(X), coverage)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

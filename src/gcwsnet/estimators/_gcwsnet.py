@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from gcwsnet._keys import SPLIT, random_order
 from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import available_bytes, check_choice, check_integer, check_number, draw_seed
-from gcwsnet.estimators._base import BaseTableModel, TableClassifier, TableRegressor
+from gcwsnet.estimators._base import KEPT_ROWS, BaseTableModel, TableClassifier, TableRegressor
 from gcwsnet.estimators._input import (
     AllWeightsZeroError,
     check_batch,
@@ -27,6 +28,7 @@ from gcwsnet.estimators._input import (
     set_inputs,
     targets_to_learn,
 )
+from gcwsnet.estimators._intervals import MAX_ROWS, Residuals
 from gcwsnet.estimators._model_file import READ_WHEN_USED, save_model
 from gcwsnet.estimators._notes import warn_about
 from gcwsnet.estimators._predictor import Predictor
@@ -153,10 +155,20 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             encoded = [Batch(self._codes(held.X), targets.encode(held.y)) for held in held_out]
             plan = replace(self._plan(rows.n_rows), fractions=record_fractions(self.records))
             self._run(plan, rows, held_out=encoded)
+            self._take_residuals(encoded)
+            self._keep_some((held_out or [rows])[0])
             if rows is not all_rows and self.trainer_.best_epoch:
                 self._learn_again(all_rows, self.trainer_.best_epoch)
             self.trainer_.compress("int4", n_jobs=n_threads(self.n_jobs))
         return self
+
+    def _take_residuals(self, held_out: Sequence[Batch]) -> None:
+        """Keep the errors for encoded rows that were not learned, where the model predicts numbers."""
+
+    def _keep_some(self, rows: Batch) -> None:
+        """Keep some rows, drawn at random, for `feature_importances_`."""
+        some = rows.take(random_order(self.seed_, SPLIT, rows.n_rows)[:KEPT_ROWS])
+        self._keep(some.X, self.trainer_.targets.encode(some.y))
 
     def _learn_again(self, rows: Batch, epochs: int) -> None:
         """Learn from all rows, those that were held out too, with the epochs and the temperature that suited these."""
@@ -190,6 +202,8 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             else:
                 target = self._take_in(rows)
             self._follow(rows, target)
+            self._take_residuals(())
+            self._kept = self._importances = None
         return self
 
     def _begin_stream(self, rows: Batch, inputs: FitInputs, warm_up_rows: int) -> None:
@@ -841,6 +855,9 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
     history_ : dict of lists
         As of `GCWSNetClassifier`, with "rmse", the root mean square error in the units of y, for the accuracy. The
         loss is that of the standardised targets.
+    residuals_ : Residuals or None
+        The errors for up to 2,000 rows of the first `eval_set`, or of those that early stopping held out, for
+        `predict_interval`.
     target_mean_, target_deviation_ : arrays of float64, shape (n_outputs,)
         Mean and standard deviation of the targets of `fit`, or of the first `partial_fit`.
 
@@ -888,6 +905,13 @@ n_rows_seen_, n_epochs_seen_, feature_names_in_
 
     def _targets_with(self, targets: Targets, y: Any) -> Targets:
         return Numbers.learn(y, targets.loss)
+
+    def _take_residuals(self, held_out: Sequence[Batch]) -> None:
+        self.residuals_ = None
+        if held_out:
+            some = held_out[0].take(random_order(self.seed_, SPLIT, held_out[0].n_rows)[:MAX_ROWS])
+            outputs = self.trainer_.net.outputs(some.X, n_jobs=n_threads(self.n_jobs))
+            self.residuals_ = Residuals.of(outputs, np.asarray(some.y))
 
     def _warm_up_rows(self) -> int:
         return WARM_UP_ROWS  # for the mean and the standard deviation of y

@@ -36,6 +36,30 @@ def importances_of(predictor: Predictor, X: Any, target: NDArray[Any]) -> list[I
     explain most of the target by themselves. The rows are at most 1,000, and fewer where they are long. Columns whose
     categories are hashed share columns of X, and have one importance together.
     """
+    inputs, hashed, result = _of_main_columns(predictor, X, target)
+    means, deviations = (one.round(6).tolist() for one in (result.importances_mean, result.importances_std))
+    found = []
+    for number, *numbers in zip(inputs, means, deviations, strict=True):
+        found += [Importance(_name(predictor, one), *numbers) for one in (hashed if number in hashed else [number])]
+    return sorted(found, key=lambda one: -one.mean)
+
+
+def importance_shares(predictor: Predictor, X: Any, target: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the importances of `importances_of` by the number of the column, as shares of their sum.
+
+    Columns that are not shuffled have 0, and so have those without which the loss would be lower.
+    """
+    n = _n_inputs(predictor.coder)
+    require_memory(8 * n, f"importances of {n} columns", "hash the columns to fewer")
+    inputs, hashed, result = _of_main_columns(predictor, X, target)
+    found = np.zeros(n)
+    for number, mean in zip(inputs, np.maximum(result.importances_mean, 0.0), strict=True):
+        found[hashed if number in hashed else number] = mean / (len(hashed) if number in hashed else 1)
+    return found / (found.sum() or 1.0)
+
+
+def _of_main_columns(predictor: Predictor, X: Any, target: NDArray[Any]) -> tuple[list[int], list[int], Bunch]:
+    """Return the columns that are shuffled, those that share columns of X, and the importances of the former."""
     schema, columns = predictor.coder.schema, dict(_columns_of_inputs(predictor.coder, X))
     hashed = [number for number, one in enumerate(schema.columns if schema else ()) if one.kind == "hashed"]
     inputs = [number for number in columns if number not in hashed[1:]]
@@ -47,12 +71,7 @@ def importances_of(predictor: Predictor, X: Any, target: NDArray[Any]) -> list[I
     n_predicted = PREDICTED_NUMBERS // (length + NUMBERS_OF_ANY_ROW)
     max_rows = max(MIN_ROWS, min(MAX_ROWS, n_predicted // (REPEATS * max(1, len(inputs)))))
     chosen: dict[str, Any] = {"n_repeats": REPEATS, "max_rows": max_rows, "inputs": inputs}
-    result = permutation_importance(predictor, X, target, **chosen)
-    means, deviations = (one.round(6).tolist() for one in (result.importances_mean, result.importances_std))
-    found = []
-    for number, *numbers in zip(inputs, means, deviations, strict=True):
-        found += [Importance(_name(predictor, one), *numbers) for one in (hashed if number in hashed else [number])]
-    return sorted(found, key=lambda one: -one.mean)
+    return inputs, hashed, permutation_importance(predictor, X, target, **chosen)
 
 
 def _name(predictor: Predictor, number: int) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 import gcwsnet
 from gcwsnet._validation import MAX_COLUMNS
 from gcwsnet.estimators._input import set_inputs
+from gcwsnet.estimators._intervals import Residuals
 from gcwsnet.estimators._machine import FittedMachine
 from gcwsnet.estimators._stream import WarmUp
 from gcwsnet.estimators._tensor_file import (
@@ -75,10 +76,11 @@ Expected = Iterator[tuple[str, Array]]
 
 AUTO_OR_NUMBER = Rule("be 'auto' or a number", lambda one: one == "auto" or is_number(one))
 TEMPERATURE = number(1e-3, 1e3)
+RELEVANCE = Rule("be 'learned' or from 0 to 10", lambda one: one == "learned" or number(0, 10).fits(one))
 CANDIDATE: Rules = {
     "stage": TEXT,
     "scale": or_null(TEXT),
-    "relevance": NUMBER,
+    "relevance": RELEVANCE,
     "indicators": FLAG,
     "p": NUMBER,
     "loss": NUMBER,
@@ -92,7 +94,7 @@ CANDIDATE: Rules = {
 }
 PREPROCESSING: Rules = {
     "scale": choice(None, *KINDS),
-    "relevance": number(0, 10),
+    "relevance": RELEVANCE,
     "indicators": FLAG,
     "n_features": integer(0, MAX_COLUMNS),
 }
@@ -349,6 +351,7 @@ def _arrays_of_model(arrays: Arrays, model: Description) -> Expected:
     targets = model["trainer" if is_net else "machine"]["targets"]
     yield from _arrays_of_coder(arrays, model["coder"])
     yield from _arrays_of_targets(arrays, targets)
+    yield from _arrays_of_residuals(arrays, targets)
     if is_net:
         yield from _arrays_of_trainer(arrays, model["trainer"])
     else:
@@ -420,6 +423,13 @@ def _arrays_of_targets(arrays: Arrays, targets: Description) -> Expected:
         n = 1 if targets["one_column"] else None
         yield "targets.mean", Array(("float64",), (n,), Rule("hold a number for each output", len))
         yield "targets.deviation", Array(("float64",), arrays["targets.mean"].shape, POSITIVE)
+
+
+def _arrays_of_residuals(arrays: Arrays, targets: Description) -> Expected:
+    if "loss" in targets and "residuals.errors" in arrays:
+        a_row = Rule("hold a row for each row that was left out", len)
+        yield "residuals.errors", Array(("float32",), (None, _n_outputs(arrays, targets)), a_row)
+        yield "residuals.predictions", Array(("float32",), arrays["residuals.errors"].shape)
 
 
 def _n_outputs(arrays: Arrays, targets: Description) -> int:
@@ -604,9 +614,19 @@ def save_model(
         learned, description["trainer"] = given.trainer_.state(**kept, timings=timings)
         if training_state:
             description["stream"] = {"grows": given._adds_classes}
+    residuals = getattr(estimator, "residuals_", None)
+    if residuals is not None:
+        arrays |= {f"residuals.{name}": array for name, array in vars(residuals).items()}
     arrays, description = arrays | learned, description | (more or {})
     check_model(arrays, json.loads(json.dumps(description, allow_nan=False)))
     write_file(path, arrays, description, outdated=outdated)
+
+
+def residuals_from(arrays: Arrays) -> Residuals | None:
+    """Return the errors for rows that were not learned, where a file has them."""
+    if "residuals.errors" not in arrays:
+        return None
+    return Residuals(arrays["residuals.predictions"], arrays["residuals.errors"])
 
 
 def coder_state(coder: Coder, selection: Sequence[Candidate], *, timings: bool) -> tuple[Arrays, Description]:
@@ -706,6 +726,8 @@ def estimator_of(path: Path, arrays: Arrays, description: Description, *, device
         selection = description["coder" if is_net else "machine"]["selection"]
         estimator.selection_ = [Candidate(**one) for one in selection]
     set_inputs(estimator, estimator.coder_.n_inputs, description["feature_names_in"])
+    if (residuals := residuals_from(arrays)) is not None:
+        estimator.residuals_ = residuals
     if not is_net:
         estimator.machine_ = FittedMachine.from_state(arrays, description["machine"], estimator.coder_)
         return estimator

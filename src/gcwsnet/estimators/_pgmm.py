@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -18,17 +18,24 @@ from gcwsnet._keys import SELECTION_ROWS, random_order
 from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads, one_blas_thread
 from gcwsnet._validation import as_floats, check_number, draw_seed, without_nan
-from gcwsnet.estimators._base import BaseTableModel, TableClassifier, TableRegressor
-from gcwsnet.estimators._input import check_batch, immutable, rows_to_learn, schema_of, targets_to_learn
+from gcwsnet.estimators._base import KEPT_ROWS, BaseTableModel, TableClassifier, TableRegressor
+from gcwsnet.estimators._input import check_batch, immutable, rows_to_learn, schema_of, set_inputs, targets_to_learn
+from gcwsnet.estimators._intervals import Residuals
 from gcwsnet.estimators._machine import Calibration, FittedMachine, Floats
 from gcwsnet.estimators._model_file import save_model
 from gcwsnet.estimators._notes import warn_about
 from gcwsnet.estimators._predictor import Predictor
+from gcwsnet.kernels._exact import kernel_of_checked
+from gcwsnet.kernels._ridge import fit_ridge
 from gcwsnet.net._targets import Labels, Numbers, Targets, check_labels
 from gcwsnet.search import Problem, columns_to_learn, fit_kernel_machine
+from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._coder import Coder, CoderSettings
+from gcwsnet.tables._schema import Schema
 
 MAX_ROWS = 20_000
+MAX_LEARNED_ROWS = 2000
+"""Of the machine whose importances are those of the columns."""
 
 Self = TypeVar("Self", bound="KernelMachine")
 
@@ -50,6 +57,8 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
     """The part of the kernel machines that is the same for classes and for numbers."""
 
     machine_: FittedMachine
+    residuals_: Residuals | None
+    _learned: tuple[Floats, Floats]
 
     @writes
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -80,11 +89,23 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         given = check_batch(weighted, self, settings, schema, reset=True)
         targets = self._targets_of(targets_to_learn(self, y, given))
         warn_about(given, targets, schema, stacklevel=4)
+        self._learn(given, targets, schema, settings)
+
+    def _fit_rows(self, rows: Batch, targets: Targets, schema: Schema) -> None:
+        """Learn from rows of files."""
+        settings = self._freeze_parameters()
+        settings.check_finite(rows.X)
+        names: list[Any] = schema.input_names
+        set_inputs(self, len(names) or rows.X.shape[1], None if not names or None in names else names)
+        self._learn(rows, targets, schema, settings)
+
+    def _learn(self, given: Batch, targets: Targets, schema: Schema | None, settings: CoderSettings) -> None:
+        """Learn from checked rows of positive weight."""
         seed, threads = draw_seed(self.random_state), n_threads(self.n_jobs)
         target = targets.encode(given.y)
         weight = np.ones(given.n_rows) if given.weight is None else given.weight
         weight = np.asarray(self._row_weights(weight, target, targets))
-        _check_number_of_rows(type(self).__name__, given.n_rows)
+        check_number_of_rows(type(self).__name__, given.n_rows)
         order = random_order(seed, SELECTION_ROWS, given.n_rows)
         rows = without_nan(as_floats(given.X)) if settings.missing == "zero" else given.X
         numeric = None if schema is None or not sparse.issparse(rows) else schema.numeric
@@ -100,6 +121,11 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         self.coder_ = Coder(settings, seed, given.X.shape[1], found.preprocessing, p, settings.n_hashes, schema)
         self.machine_ = FittedMachine(found.rows, p, coefficients, bias, targets, calibration)
         self.selection_ = found.candidates
+        last = problem.last(min(KEPT_ROWS, problem.n_rows // 3))
+        self._keep(last.X, last.target)
+        self._learned = problem.columns, problem.weight
+        if isinstance(targets, Numbers):
+            self.residuals_ = Residuals.of(left_out, problem.last(len(left_out)).columns)
 
     def _freeze_parameters(self) -> CoderSettings:
         """Check the parameters and keep them for the model that is fitted next; return the settings of its coder."""
@@ -114,6 +140,16 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
 
     def _predictor(self) -> Predictor:
         return Predictor(self.coder_, self.machine_, n_jobs=self.n_jobs)
+
+    def _predictor_of_kept(self) -> Predictor:
+        machine, (columns, weight) = self.machine_, self._learned
+        n = len(columns) - self._kept.n_rows if self._kept is not None else 0
+        rows, threads = machine.rows[max(0, n - MAX_LEARNED_ROWS) : n], n_threads(self.n_jobs)
+        some = slice(n - rows.shape[0], n)
+        K = kernel_of_checked(rows, rows, p=machine.p, threads=threads)
+        ridge = fit_ridge(K, columns[some], self.alpha_ / weight[some], 0, threads=threads)
+        without = replace(machine, rows=rows, coefficients=ridge.coefficients, bias=ridge.bias)
+        return Predictor(self.coder_, without, n_jobs=self.n_jobs)
 
     def _explained(self) -> list[str]:
         return [f"regularisation alpha: {self.alpha_:g}", f"training rows: {len(self.machine_.coefficients)}"]
@@ -162,6 +198,9 @@ class PGMMClassifier(TableClassifier, KernelMachine):
         The preprocessing of the columns, with the names of `GCWSNetClassifier`.
     relevance : float or "auto", default="auto"
         The power of the columns' relevance that they are multiplied by, see `GCWSNetClassifier`.
+        "auto" compares 0, 0.5 and 1. For numbers it also learns weights of columns, by the gradient of the squared
+        error of rows that are left out, and takes them if they are better: that finds columns which matter only
+        together with others.
     alpha : float or "auto", default="auto"
         The regularisation: the factor of the function's squared norm next to the weighted sum of squared errors.
     missing : {"auto", "error", "zero", "mean"}, default="auto"
@@ -226,6 +265,8 @@ class PGMMRegressor(TableRegressor, KernelMachine):
     ----------
     scaling_, p_, alpha_, selection_, machine_, coder_, schema_, seed_, n_features_in_, feature_names_in_
         As of `PGMMClassifier`.
+    residuals_ : Residuals
+        The errors for up to 2,000 rows that were left out, for `predict_interval`.
 
     Examples
     --------
@@ -242,7 +283,8 @@ class PGMMRegressor(TableRegressor, KernelMachine):
         return Numbers.learn(y, "squared_error")
 
 
-def _check_number_of_rows(name: str, n: int) -> None:
+def check_number_of_rows(name: str, n: int) -> None:
+    """Raise an error for fewer or more rows than a kernel machine can learn from."""
     if n < 2:
         raise ValueError(f"{name} needs at least 2 rows of positive weight, got n_samples={n}; give more rows")
     if n > MAX_ROWS:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import Matrix, as_floats, without_nan
 from gcwsnet.estimators._input import check_rows, set_inputs
+from gcwsnet.estimators._intervals import Residuals, interval
 from gcwsnet.estimators._machine import FittedMachine
-from gcwsnet.estimators._model_file import read_model
+from gcwsnet.estimators._model_file import read_model, residuals_from
 from gcwsnet.estimators._tensor_file import Arrays, Description
 from gcwsnet.net._net import Net, net_from_state
 from gcwsnet.net._packed import PackedNet
@@ -34,6 +35,8 @@ class Predictor:
         The net that learned from these codes, or the kernel machine that learned from these preprocessed rows.
     feature_names : sequence of str, optional
         The names of the columns, where the model knows them.
+    residuals : Residuals, optional
+        The errors for rows that the model was not fitted to, for `predict_interval`.
     n_jobs : int, default=None
         Threads; None is 1 and -1 is all. Predictions are the same for any number of them.
 
@@ -69,10 +72,11 @@ class Predictor:
         coder: Coder,
         model: Net | PackedNet | FittedMachine,
         feature_names: Any = None,
+        residuals: Residuals | None = None,
         *,
         n_jobs: int | None = None,
     ) -> None:
-        self.coder, self.model, self.n_jobs = coder, model, n_jobs
+        self.coder, self.model, self.residuals, self.n_jobs = coder, model, residuals, n_jobs
         set_inputs(self, coder.n_inputs, feature_names)
 
     @classmethod
@@ -104,7 +108,7 @@ class Predictor:
         else:
             net = net_from_state(arrays, description["trainer"])
             model = net if net.packed is None else net.packed
-        return cls(coder, model, description["feature_names_in"], n_jobs=n_jobs)
+        return cls(coder, model, description["feature_names_in"], residuals_from(arrays), n_jobs=n_jobs)
 
     @property
     def targets(self) -> Targets:
@@ -123,6 +127,10 @@ class Predictor:
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the classes, of shape (n, n_classes)."""
         return self._labels.probabilities(self.outputs(X))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the lower and the upper ends of intervals that hold the number of a row with that probability."""
+        return interval(self.targets, self.residuals, self.outputs(X), coverage)
 
     def outputs(self, X: Any) -> NDArray[Any]:
         """Return the outputs of the model, of shape (n, n_outputs): float32 of a net, float64 of a kernel machine."""
