@@ -21,7 +21,7 @@ PYTHON = {
 }
 OWN = {
     "report",
-    *("files", "model", "path", "a", "b", "out", "test", "task", "checkpoint_every"),
+    *("files", "model", "path", "a", "b", "out", "test", "task", "checkpoint_every", "kind"),
     *(
         "resume",
         "restart",

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gcwsnet._atomic import write_file, written_beside
 from gcwsnet.cli._options import in_options
+from gcwsnet.estimators._base import BaseTableModel
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 from gcwsnet.files._train import CHECKPOINT, TrainingObserver, TrainingResult
 from gcwsnet.net._history import Record
@@ -121,7 +122,7 @@ class TrainingDisplay(TrainingObserver):
         self._say(f"learning from {counted(n_rows, 'row')}, for a score on {counted(n_held_out, 'held-out row')}")
         self._bar = Bar(epochs * n_rows, quiet=self.quiet)
 
-    def scored(self, score: dict[str, Any], estimator: BaseGCWSNet, rows: Batch) -> None:
+    def scored(self, score: dict[str, Any], estimator: BaseTableModel, rows: Batch) -> None:
         """Print the score, remove the bar, and write the report."""
         if self._bar is not None:
             self._bar.stop()
@@ -203,13 +204,12 @@ def summary(result: TrainingResult, out: Path) -> dict[str, Any]:
     """Return what a run has learned and how good it is, by name."""
     estimator = result.estimator
     last: dict[str, float] = {}
-    for name, history in estimator.history_.items():
+    for name, history in getattr(estimator, "history_", {}).items():
         known = [value for value in history if not math.isnan(value)]
         last |= {name: known[-1]} if known else {}
     values: dict[str, Any] = {
         "model": str(out),
-        "rows": estimator.n_rows_seen_ // max(1, estimator.n_epochs_seen_),
-        "epochs": estimator.n_epochs_seen_,
+        **_learned(estimator),
         "scale": getattr(estimator.scaling_, "scale", None),
         "p": estimator.p_,
     }
@@ -223,6 +223,14 @@ def summary(result: TrainingResult, out: Path) -> dict[str, Any]:
     if result.skipped:
         values |= {"skipped": result.skipped, "reasons": [in_options(reason) for reason in result.reasons]}
     return values
+
+
+def _learned(estimator: Any) -> dict[str, Any]:
+    """Return the rows that a model has learned from, and how."""
+    if hasattr(estimator, "machine_"):
+        return {"rows": len(estimator.machine_.coefficients), "alpha": estimator.alpha_}
+    epochs = estimator.n_epochs_seen_
+    return {"rows": estimator.n_rows_seen_ // max(1, epochs), "epochs": epochs}
 
 
 def print_summary(values: dict[str, Any], *, as_json: bool) -> None:

@@ -121,10 +121,10 @@ def _of_model(path: Path) -> dict[str, Any]:
     ]
     if classes is not None:
         values["classes"] = classes.tolist()
+    values |= {"held_out": description["held_out"]} if "held_out" in description else {}
     if "machine" in description:
         return values
     history = description["trainer"]["history"]
-    values |= {"held_out": description["held_out"]} if "held_out" in description else {}
     return values | {"last_record": {name: all_[-1] for name, all_ in history.items() if all_ and all_[-1] is not None}}
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -68,6 +68,19 @@ class NetOptions:
     ] = "auto"
 
 
+OF_NETS = [
+    *("n_hashes", "bits", "search", "ensemble", *(one.name for one in fields(NetOptions))),
+    *("test", "engine", "scheduler", "workers", "shards", "sync_rows", "resume", "checkpoint_every"),
+]
+
+
+def _refuse_for_machine(context: typer.Context, files: list[str]) -> None:
+    """Raise an error for what a kernel machine cannot have."""
+    options.refuse(context, OF_NETS, "a kernel machine has no net and no codes. Leave it out.")
+    if is_codes(files):
+        raise typer.BadParameter("A kernel machine learns from rows, and not from codes.", param_hint="--model")
+
+
 def train(
     context: typer.Context,
     files: options.Files,
@@ -78,6 +91,12 @@ def train(
     hashing: options.HashOptions,
     net: NetOptions,
     run: options.ResumeOptions,
+    kind: Annotated[
+        Literal["net", "kernel"],
+        typer.Option(
+            "--model", help="A net, or the exact kernel machine, for at most 20,000 rows, which stay in memory."
+        ),
+    ] = "net",
     test: Annotated[
         list[str] | None,
         typer.Option("--test", metavar="FILE", help="A file of held-out rows; may be repeated."),
@@ -122,7 +141,7 @@ def train(
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Train a net on files, in memory that does not grow with them.
+    """Train a net on files, in memory that does not grow with them, or a kernel machine.
 
     A first model learns from most rows, and is scored on the rows that were held out; the final model learns from all
     rows. At 1, 2, 4, 8, ... thousand rows, the loss and the accuracy of the rows before they are learned are printed,
@@ -131,6 +150,7 @@ def train(
     For example:
       gcwsnet train digits.csv --label digit --out digits-model --report digits.html
       gcwsnet train train.svm --test test.svm --n-hashes 64 --hidden 64 --out model
+      gcwsnet train houses.csv --label price --model kernel --out model
       gcwsnet train clicks.csv --label clicked --hash-columns 65536 --out model
       cat train.svm | gcwsnet train - --n-features 64 --out model
       gcwsnet train train.svm --checkpoint-every 500 --resume --out model
@@ -139,8 +159,11 @@ def train(
     """
     from gcwsnet.cli._display import TrainingDisplay, print_summary, reporter, summary
     from gcwsnet.files._train import WRITTEN, TrainingOptions, train_files
+    from gcwsnet.files._train_machine import train_machine
 
     options.refuse_for_codes(context, files, test)
+    if kind == "kernel":
+        _refuse_for_machine(context, files)
     run.check()
     cluster.check()
     if cluster.engine == "dask":
@@ -175,7 +198,7 @@ def train(
     title += "" if rows.label is None else f": {rows.label}"
     with TrainingDisplay(out, quiet=quiet, report=report, title=title) as display:
         if cluster.engine == "local":
-            result = train_files(given, display)
+            result = (train_machine if kind == "kernel" else train_files)(given, display)
         else:
             from gcwsnet.distributed._cluster import connected
             from gcwsnet.distributed._rounds import Sharding

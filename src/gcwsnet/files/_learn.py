@@ -88,14 +88,20 @@ def begun_estimator(
     Its net has learned nothing, or there is none. Of files all `labels` are known; `n_rows` is None for a stream that
     begins with the rows.
     """
-    if sparse.issparse(rows.X) and schema.index_base is not None and rows.X.nnz == rows.X.shape[0] * rows.X.shape[1]:
-        schema = replace(schema, dense=True)
-        rows = rows._replace(X=schema.rows(rows.X))
+    rows, schema = dense_where_possible(rows, schema)
     make, targets = find_targets(rows.y, labels, options.task)
     estimator = make(**options.params)
     rows = rows._replace(y=known_labels(rows.y, targets))
     estimator._begin_with_sample(rows, targets, schema, n_rows, with_net=with_net)
     return estimator, targets
+
+
+def dense_where_possible(rows: Batch, schema: Schema) -> tuple[Batch, Schema]:
+    """Return LIBSVM rows that have every index as dense rows, and others as they are."""
+    if sparse.issparse(rows.X) and schema.index_base is not None and rows.X.nnz == rows.X.shape[0] * rows.X.shape[1]:
+        schema = replace(schema, dense=True)
+        rows = rows._replace(X=schema.rows(rows.X))
+    return rows, schema
 
 
 def find_targets(

@@ -20,6 +20,7 @@ import numpy as np
 from gcwsnet._atomic import locked, remove_left_overs, write_file
 from gcwsnet._paths import is_codes, require_separate
 from gcwsnet._threads import n_threads
+from gcwsnet.estimators._base import BaseTableModel
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet, GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._importances import importances_of
 from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, read_model, save_model
@@ -102,7 +103,7 @@ class TrainingObserver(Observer):
     def hold_out(self, n_rows: int, n_held_out: int, epochs: int) -> None:
         """Take note that a model learns from some rows, for a score on the held-out ones."""
 
-    def scored(self, score: dict[str, Any], estimator: BaseGCWSNet, rows: Batch) -> None:
+    def scored(self, score: dict[str, Any], estimator: BaseTableModel, rows: Batch) -> None:
         """Take note of a model's score, and of some of the checked rows that it was held out from."""
 
     def start(self, estimator: BaseGCWSNet, n_rows: int | None, epochs: int) -> None:
@@ -129,7 +130,7 @@ class Cluster(Protocol):
 class TrainingResult:
     """The result of a finished run."""
 
-    estimator: BaseGCWSNet
+    estimator: BaseTableModel
     skipped: int = 0  # rows that could not be read
     reasons: Sequence[str] = ()  # why the first few of them could not be read
     score: dict[str, Any] | None = None  # on held-out rows, of a model that learned from the others
@@ -310,17 +311,27 @@ def score_held_out(
     validation = [kept(partial(coded, estimator, held_out, options.n_jobs))] if is_early else []
     learn(estimator, plan, partial(coded, estimator, training, options.n_jobs), validation, observer)
     estimator.compress()  # as the model in the file is
-    model = Model(estimator._predictor())
+    score, some = score_of(estimator, held_out, survey.n_weighted - n_rows, options)
+    score |= {"rows_learned": n_rows}
+    observer.scored(score, estimator, some)
+    return score, estimator.trainer_ if is_early else None
+
+
+def score_of(
+    estimator: BaseTableModel, held_out: Batches, n_rows: int, options: TrainingOptions
+) -> tuple[dict[str, Any], Batch]:
+    """Return the metrics of `n_rows` held-out rows with the importances of columns, and some of these rows, checked."""
+    predictor = estimator._predictor()
+    model, targets = Model(predictor), predictor.targets
     metrics = model.metrics(weighted=False)
     for found in model.predictions(held_out):
         metrics.add(found)
     values = metrics.values()
-    score = {name: values[name] for name in SCORES if name in values} | {"rows_learned": n_rows}
-    some, targets = sample(held_out, survey.n_weighted - n_rows, options.seed), estimator.trainer_.targets
+    score = {name: values[name] for name in SCORES if name in values}
+    some = sample(held_out, n_rows, options.seed)
     some = Batch(checked(estimator.coder_, some.X), known_labels(some.y, targets))
-    score["importances"] = [[*one] for one in importances_of(estimator._predictor(), some.X, targets.encode(some.y))]
-    observer.scored(score, estimator, some)
-    return score, estimator.trainer_ if is_early else None
+    score["importances"] = [[*one] for one in importances_of(predictor, some.X, targets.encode(some.y))]
+    return score, some
 
 
 def _begun_on_stream(batches: Batches, options: TrainingOptions) -> Job:
