@@ -58,12 +58,11 @@ bench: setup ## the benchmarks, with the peers they compare with
 	$(BIN)/python -m benchmarks hashing --plot build/hashing-speed.png
 
 RUN ?=
-paper: setup ## docs/paper.html from the stored results; RUN="table1 nrff --jobs -1" first runs what is missing of these
+paper: setup ## docs/reproduction.md from the stored results; RUN="table1 nrff --jobs -1" first runs what is missing of these
 ifneq ($(strip $(RUN)),)
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[paper]'
 	$(BIN)/python -m reproduction run $(RUN)
 endif
-	$(BIN)/python -m reproduction pack
 	$(BIN)/python -m reproduction report
 
 docs: setup ## the documentation site in build/docs, with every page looked at in a browser

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from docutils import nodes
-from sphinx import addnodes
 from sphinx.application import Sphinx
 
 import gcwsnet
@@ -51,7 +48,6 @@ html_theme = "furo"
 html_title = f"gcwsnet {release}"
 html_static_path = ["_static", "play"]
 html_css_files = ["site.css"]
-html_extra_path = ["paper.html"]
 html_copy_source = False
 html_show_copyright = False
 
@@ -67,15 +63,7 @@ def skip_members(app: Sphinx, what: str, name: str, obj: object, skip: bool, opt
     return skip or elsewhere or str(obj.__doc__).startswith("Alias for field number")
 
 
-def open_web_pages(app: Sphinx, doctree: nodes.document) -> None:
-    """Let a link to an HTML file of docs/ open it, where MyST would offer it as a download."""
-    for link in list(doctree.findall(addnodes.download_reference)):
-        if link["reftarget"].endswith(".html"):
-            link.replace_self(nodes.reference("", "", *link.children, refuri=Path(link["reftarget"]).name))
-
-
 def setup(app: Sphinx) -> None:
     """Register the functions above."""
     app.connect("autodoc-process-docstring", link_to_pages)
     app.connect("autodoc-skip-member", skip_members)
-    app.connect("doctree-read", open_web_pages, priority=100)  # before downloads are collected

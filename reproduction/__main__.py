@@ -11,11 +11,11 @@ from pathlib import Path
 from joblib import effective_n_jobs
 
 from benchmarks.subject import add_count
-from reproduction import EXPERIMENTS, Results, experiment_of_runs, listing, run_experiment, write_report
+from reproduction import EXPERIMENTS, Results, listing, run_experiment, write_report
 
 FAILURES = (ImportError, OSError, ValueError)  # their messages name what is wrong and the way out
 RESULTS = Path("reproduction/results")
-PAGE = Path("docs/paper.html")
+PAGE = Path("docs/reproduction.md")
 
 
 def say(line: str) -> None:
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
         name
         for name in names
         if not run_experiment(
-            EXPERIMENTS[name], results, quick=options.quick, seeds=options.seeds, jobs=options.jobs, say=say
+            EXPERIMENTS[name], results, ours=options.ours, seeds=options.seeds, jobs=options.jobs, say=say
         )
     ]
     if incomplete:
@@ -51,16 +51,6 @@ def report(options: argparse.Namespace) -> None:
     """Write the page and its figures."""
     write_report(Results(options.results), options.out)
     say(f"{options.out} is written")
-
-
-def pack(options: argparse.Namespace) -> None:
-    """Gather the files of single runs into one file for each experiment."""
-    Results(options.results).pack(experiment_of_runs())
-
-
-def unpack(options: argparse.Namespace) -> None:
-    """Write each run to a file of its own."""
-    Results(options.results).unpack()
 
 
 def n_processes(text: str) -> int:
@@ -94,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
     )
     one = add("run", "Run experiments. A run that is done is not repeated, so a stopped command can be started again.")
     one.add_argument("names", nargs="+", choices=[*EXPERIMENTS, "all"], metavar="NAME", help="experiments, or all")
-    one.add_argument("--quick", action="store_true", help="run a reduced grid on the same data")
+    one.add_argument("--ours", action="store_true", help="run nets with our defaults, not with the paper's")
     add_count(one, "--seeds", 1, "how often nets are trained, with the seeds 0 to N - 1")
     one.add_argument(
         "--jobs",
@@ -104,13 +94,9 @@ def parser() -> argparse.ArgumentParser:
         help="processes of one thread each; -1 is one for each core",
     )
     one.set_defaults(command=run)
-    page = add("report", "Write one HTML page with figures, tables, and which statements of the paper hold.")
+    page = add("report", "Write the page and its figures: which statements of the paper hold.")
     page.add_argument("--out", type=Path, default=PAGE, metavar="FILE", help="the page (default: %(default)s)")
     page.set_defaults(command=report)
-    add(
-        "pack", "Gather the files of single runs into one JSONL file for each experiment, which git keeps."
-    ).set_defaults(command=pack)
-    add("unpack", "Write each run to a JSON file of its own, and remove the packed files.").set_defaults(command=unpack)
     return main_parser
 
 

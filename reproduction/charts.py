@@ -1,10 +1,14 @@
-"""Charts: series of numbers that colors tell apart, and dashes and markers where there is no color."""
+"""Charts of results as data, and their drawing with matplotlib."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from reproduction.results import Outcome, Results
 from reproduction.settings import Settings
@@ -13,19 +17,9 @@ EPOCHS, ACCURACY = "epochs", "accuracy in %"
 
 
 class Style(NamedTuple):
-    """The look of a series.
+    """The look of a series, as matplotlib names it: line, marker and color; "" draws none."""
 
-    Attributes
-    ----------
-    dashes : {"-", "--", "-.", ":", ""}
-        The kind of line; "" draws none.
-    marker : {"o", "s", "^", "D", "v", "x", ""}
-        The mark at each point; "" draws none.
-    color : str
-        One of the colors of this module.
-    """
-
-    dashes: str = "-"
+    line: str = "-"
     marker: str = ""
     color: str = "#000000"
 
@@ -36,28 +30,22 @@ COLORS = (BLUE, RED, GREEN, ORANGE, PURPLE, BLACK)
 
 ORIGINAL = Style("--", "", BLACK)
 BY_NUMBER = tuple(Style("-", marker, color) for marker, color in zip("os^Dvx", COLORS, strict=True))
-BY_K = dict(zip((64, 128, 256, 512), BY_NUMBER, strict=False))
 
 
-@dataclass(frozen=True)
-class Series:
-    """Points that belong together; `errors` are drawn as a band around a line, and as bars at single points."""
+class Points(NamedTuple):
+    """Numbers along x, with standard deviations or none."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    deviation: Sequence[float] = ()
+
+
+class Series(NamedTuple):
+    """Points that belong together; without points in the results it is not drawn."""
 
     label: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
     style: Style
-    errors: tuple[float, ...] = ()
-
-    @property
-    def bars(self) -> list[tuple[float, float]]:
-        """The ends of the bars, or the edges of the band."""
-        return [(value - error, value + error) for value, error in zip(self.y, self.errors, strict=False)]
-
-    @property
-    def reach(self) -> list[float]:
-        """All values that have a place on the vertical axis."""
-        return [*self.y, *(end for bar in self.bars for end in bar)]
+    points: Callable[[Results], Points | None]
 
 
 @dataclass(frozen=True)
@@ -72,69 +60,138 @@ class Chart:
     log_y: bool = False
 
 
-@dataclass(frozen=True)
-class Figure:
-    """Charts side by side, in rows of `columns` charts."""
-
-    charts: tuple[Chart, ...]
-    columns: int = 3
-
-    def y_values(self, chart: Chart) -> list[float]:
-        """Return the values that the vertical axis of a chart must show: those of all charts with the same label."""
-        alike = [one for one in self.charts if (one.y_label, one.log_y) == (chart.y_label, chart.log_y)]
-        return [value for one in alike for series in one.series for value in series.reach]
+Drawn = list[tuple[Chart, list[tuple[Series, Points]]]]
+"""Charts with the points that they have."""
 
 
-def figure(charts: Iterable[Chart], columns: int = 3) -> Figure:
-    """Return a figure of the charts that have a series."""
-    return Figure(tuple(chart for chart in charts if chart.series), columns)
+def curve(settings: Settings, name: str = "accuracy") -> Callable[[Results], Points | None]:
+    """Return the points of a number along the epochs of a run."""
 
-
-def accuracy_over_epochs(results: Results, runs: Iterable[tuple[str, Settings, Style]]) -> tuple[Series, ...]:
-    """Return the accuracy over epochs, one series for each run that is done; `runs` are labels, settings and styles."""
-    series = []
-    for label, settings, style in runs:
+    def points(results: Results) -> Points | None:
         outcome = results.get(settings)
-        if outcome is not None:
-            series.append(curve_series(label, outcome, "accuracy", style))
-    return tuple(series)
+        if outcome is None:
+            return None
+        found = outcome.result["curve"]
+        return Points(found["epoch"], found[name], found.get("deviation", {}).get(name, ()))
+
+    return points
 
 
-def curve_series(label: str, outcome: Outcome, name: str, style: Style) -> Series:
-    """Return one of the numbers that an outcome has along the epochs, with its deviation over several seeds."""
-    curve = outcome.result["curve"]
-    return Series(
-        label, tuple(curve["epoch"]), tuple(curve[name]), style, tuple(curve.get("deviation", {}).get(name, ()))
-    )
+def against(
+    values: Iterable[float], run: Callable[[Any], Settings], epoch: float | None = None
+) -> Callable[[Results], Points | None]:
+    """Return the points of accuracies at the end, or at an epoch, against what `run` makes settings of."""
+    values = tuple(values)
+    return best_against(values, lambda value: [run(value)], epoch)
 
 
-def accuracy_against(
-    results: Results,
-    label: str,
-    name: str,
-    values: Sequence[float],
-    settings: Callable[..., Settings],
-    style: Style,
-    epoch: float | None = None,
-) -> tuple[Series, ...]:
-    """Return the accuracy against a number in which runs differ: one series, or none if no run is done.
+def best_against(
+    values: Iterable[float], runs: Callable[[Any], list[Settings]], epoch: float | None = None
+) -> Callable[[Results], Points | None]:
+    """Return the points of the best accuracies among several runs for each value."""
+    values = tuple(values)
 
-    The number is the keyword `name` of `settings`. The accuracy is that at the end, or at an epoch.
-    """
-    outcomes = [(value, results.get(settings(**{name: value}))) for value in values]
-    return accuracy_series(label, outcomes, style, epoch)
+    def points(results: Results) -> Points | None:
+        found: list[tuple[float, Outcome]] = []
+        for value in values:
+            done = [outcome for one in runs(value) if (outcome := results.get(one)) is not None]
+            if done:
+                found.append((float(value), max(done, key=lambda outcome: outcome.accuracy)))
+        if not found:
+            return None
+        y = [one.accuracy if epoch is None else one.at(epoch) for _, one in found]
+        deviations = [one.deviation(epoch) for _, one in found]
+        return Points([x for x, _ in found], y, deviations if any(deviations) else ())
+
+    return points
 
 
-def accuracy_series(
-    label: str, outcomes: Iterable[tuple[float, Outcome | None]], style: Style, epoch: float | None = None
-) -> tuple[Series, ...]:
-    """Return the accuracies of outcomes by their x: one series, or none if all outcomes are None."""
-    points = [
-        (float(x), outcome.accuracy if epoch is None else outcome.at(epoch), outcome.deviation(epoch))
-        for x, outcome in outcomes
-        if outcome is not None
+def constant(points: Points) -> Callable[[Results], Points]:
+    """Return points that no run changes."""
+    return lambda _: points
+
+
+def drawn(charts: Iterable[Chart], results: Results) -> Drawn:
+    """Return the charts that have points, with these."""
+    found = []
+    for chart in charts:
+        series = [(one, points) for one in chart.series if (points := one.points(results)) is not None]
+        if any(one.style != ORIGINAL for one, _ in series):
+            found.append((chart, series))
+    return found
+
+
+def digest(figure: Drawn) -> str:
+    """Return a number of all that a figure shows; the file of the figure holds it."""
+    shown = [
+        (
+            [getattr(chart, field.name) for field in fields(chart) if field.name != "series"],
+            [
+                (one.label, one.style, [[f"{value:.5g}" for value in values] for values in points])
+                for one, points in series
+            ],
+        )
+        for chart, series in figure
     ]
-    if not points:
-        return ()
-    x, y, deviations = (tuple(numbers) for numbers in zip(*points, strict=True))
-    return (Series(label, x, y, style, deviations if any(deviations) else ()),)
+    return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:16]
+
+
+def draw(figure: Drawn, path: Path, columns: int = 3) -> None:
+    """Draw charts side by side as an SVG file. Charts with the same label have the same vertical axis."""
+    import matplotlib as mpl  # noqa: PLC0415  # runs and verdicts need no charts
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    columns = min(columns, len(figure))
+    rows = math.ceil(len(figure) / columns)
+    size = (9.6, 9.6 / columns * 0.86 * rows + 0.4)
+    look: dict[Any, Any] = {"font.size": 9.5 if columns > 2 else 11, "svg.fonttype": "none", "svg.hashsalt": "gcwsnet"}
+    with mpl.rc_context(look):
+        canvas = Figure(size, layout="constrained")
+        frames = canvas.subplots(rows, columns, squeeze=False).ravel()
+        for frame in frames[len(figure) :]:
+            frame.set_axis_off()
+        names: dict[str, Any] = {}
+        for frame, (chart, series) in zip(frames, figure, strict=False):
+            for one, points in series:
+                names.setdefault(one.label, _draw_series(frame, one, points))
+            frame.set_title(chart.title, fontsize="medium")
+            frame.set_xlabel(chart.x_label)
+            frame.set_ylabel(chart.y_label)
+            if chart.log_x:
+                frame.set_xscale("log", base=2 if _are_powers_of_2(series) else 10)
+            if chart.log_y:
+                frame.set_yscale("log")
+            frame.grid(color="#dddddd")
+        _share_axes(list(zip(frames, (chart for chart, _ in figure), strict=False)))
+        names.pop("", None)
+        canvas.legend(names.values(), names.keys(), loc="outside lower center", ncols=4, frameon=False)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        canvas.savefig(path, metadata={"Date": None, "Creator": None, "Identifier": digest(figure)})
+    path.write_text(" ".join(path.read_text("utf-8").split()) + "\n", "utf-8")
+
+
+def _draw_series(frame: Any, series: Series, points: Points) -> Any:
+    style = series.style
+    marker = style.marker or ("o" if len(points.x) == 1 else "")
+    every = max(len(points.x) // 20, 1) if style.line else 1
+    look = {"color": style.color, "linewidth": 1.3, "markersize": 4}
+    (line,) = frame.plot(points.x, points.y, linestyle=style.line or "none", marker=marker, markevery=every, **look)
+    if len(points.deviation) and style.line:
+        edges = zip(points.y, points.deviation, strict=True)
+        low, high = zip(*((y - deviation, y + deviation) for y, deviation in edges), strict=True)
+        frame.fill_between(points.x, low, high, color=style.color, alpha=0.15, linewidth=0)
+    elif len(points.deviation):
+        frame.errorbar(points.x, points.y, points.deviation, fmt="none", color=style.color, linewidth=1)
+    return line
+
+
+def _are_powers_of_2(series: list[tuple[Series, Points]]) -> bool:
+    return all(math.frexp(x)[0] == 0.5 for _, points in series for x in points.x)
+
+
+def _share_axes(frames: list[tuple[Any, Chart]]) -> None:
+    for label in {(chart.y_label, chart.log_y) for _, chart in frames}:
+        alike = [frame for frame, chart in frames if (chart.y_label, chart.log_y) == label]
+        limits = [frame.get_ylim() for frame in alike]
+        for frame in alike:
+            frame.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))

@@ -7,18 +7,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed
 
 from benchmarks.timing import machine, one_thread, versions
 from gcwsnet import HASH_VERSION
-from reproduction.experiment import Experiment, seeds_of
+from reproduction.experiment import Experiment
 from reproduction.experiment_data import availability, fetch, load_rows, sizes
 from reproduction.experiments import EXPERIMENTS
-from reproduction.results import Outcome, Results, save_single
-from reproduction.settings import Settings, describe, key, with_seeds
+from reproduction.results import Outcome, Results
+from reproduction.settings import Settings, describe, key, with_our_defaults, with_seeds
+from reproduction.statements import tally
 
 Say = Callable[[str], None]
 METHODS = {
@@ -30,6 +30,7 @@ METHODS = {
     "training-time": ("net_runs", "run_training_time"),
     "svm": ("kernel_runs", "run_svm"),
     "zero-bit": ("kernel_runs", "run_zero_bit"),
+    "pattern": ("kernel_runs", "run_pattern"),
     "clusters": ("kernel_runs", "run_clusters"),
     "regression": ("kernel_runs", "run_regression"),
     "theorem": ("theorems", "run_theorem"),
@@ -62,7 +63,7 @@ def _similar(settings: Settings) -> list[tuple[str, str]]:
 def rule_of_thumb(settings: Settings) -> float:
     """Return the seconds of a run by rule of thumb: operations, with times measured on one core of a server."""
     method = settings["method"]
-    if method in ("theorem", "first-layer"):
+    if method in ("theorem", "first-layer", "pattern"):
         return 0.4 * float(settings.get("size", 1))
     n_train, n_test, D = sizes(settings["dataset"])
     if method == "svm":
@@ -138,12 +139,6 @@ def _method(name: str) -> Callable[[Settings, Any], dict[str, Any]]:
     return run
 
 
-def compute_and_save(settings: Settings, folder: Path) -> Settings:
-    """Do one run, maybe in another process, save its outcome, and return its settings."""
-    save_single(compute(settings), folder)
-    return settings
-
-
 class _Progress:
     """A reporter that says of each run what came out, and how long the rest will take."""
 
@@ -162,23 +157,23 @@ class _Progress:
         self._say(f"[{n - len(self._left)}/{n}] {what}, {duration(seconds)} left")
 
 
-def execute(grid: Sequence[Settings], results: Results, *, jobs: int, say: Say) -> None:
-    """Do all runs of a grid that are not among the results yet, in `jobs` processes of one thread each."""
-    todo = [settings for settings in grid if settings not in results]
+def execute(todo: Sequence[Settings], results: Results, name: str, *, jobs: int, say: Say) -> None:
+    """Do all runs in `jobs` processes of one thread each, and save each outcome with those of an experiment."""
     if not todo:
         return
     progress = _Progress(todo, results, say)
     processes = Parallel(min(jobs, len(todo)), batch_size=1, return_as="generator_unordered")
     try:
-        for settings in processes(delayed(compute_and_save)(settings, results.folder) for settings in todo):
-            progress.report(results.reload(settings))
+        for outcome in processes(delayed(compute)(settings) for settings in todo):
+            results.save(outcome, name)
+            progress.report(outcome)
     except BrokenProcessPool as error:
         kept = "finished runs are kept: start it again, with fewer --jobs if memory was short"
         raise OSError(f"one of {processes.n_jobs} processes was killed; {kept}") from error
 
 
 def run_experiment(
-    experiment: Experiment, results: Results, *, quick: bool = False, seeds: int = 1, jobs: int = 1, say: Say = print
+    experiment: Experiment, results: Results, *, ours: bool = False, seeds: int = 1, jobs: int = 1, say: Say = print
 ) -> bool:
     """Do all runs of an experiment that are not among the results yet, and say which of its statements hold.
 
@@ -187,8 +182,8 @@ def run_experiment(
     experiment : Experiment
     results : Results
         The results so far. Each new one is saved as soon as its run is done.
-    quick : bool, default=False
-        Whether the reduced grid is run.
+    ours : bool, default=False
+        Whether nets have our defaults, and not those of PaddlePaddle, which the paper used.
     seeds : int, default=1
         How often nets are trained, each time with another seed. Results are means over the seeds that all nets have.
     jobs : int, default=1
@@ -202,7 +197,7 @@ def run_experiment(
         Whether all datasets were available. Without some of them, the runs on the others are done.
     """
     found = {name: fetch(name) for name in experiment.datasets}
-    grid = with_seeds(experiment.grid(quick), seeds)
+    grid = with_seeds([with_our_defaults(one) if ours else one for one in experiment.runs], seeds)
     grid = [one for one in grid if "dataset" not in one or found[one["dataset"]].available]
     todo = [settings for settings in grid if settings not in results]
     for name, dataset in found.items():
@@ -213,26 +208,31 @@ def run_experiment(
     if todo:
         expected = sum(expected_seconds(todo, results)) / jobs
         say(f"{experiment.name}: {len(todo)} of {len(grid)} runs to do, about {duration(expected)}")
-    execute(todo, results, jobs=jobs, say=say)
-    comparable = experiment.comparable(results)
+    execute(todo, results, experiment.name, jobs=jobs, say=say)
+    comparable = experiment.comparable(results.with_our_defaults() if ours else results)
     for statement in experiment.statements:
         verdict = statement.verdict(comparable)
-        say(f"{verdict.state}: {statement.text} ({verdict.numbers})")
+        say(f"{verdict.state} ({tally(verdict.cases)} cases): {statement.text}")
     return all(dataset.available for dataset in found.values())
 
 
+def missing(experiment: Experiment, results: Results) -> str:
+    """Return how many runs of an experiment are done, how long the others take, and the datasets that are missing."""
+    todo = [settings for settings in experiment.runs if settings not in results]
+    if not experiment.runs:
+        return "a formula, nothing to run"
+    done = f"{len(experiment.runs) - len(todo)} of {len(experiment.runs)} runs"
+    if todo:
+        done += f", about {duration(sum(expected_seconds(todo, results)))} left"
+        lacking = {one["dataset"] for one in todo if "dataset" in one and not availability(one["dataset"]).available}
+        done += f"; not available: {', '.join(sorted(lacking))}" if lacking else ""
+    return done
+
+
 def listing(results: Results) -> Iterator[str]:
-    """Yield a line for each experiment: its runs and seeds that the results hold, and the datasets that others lack."""
+    """Yield a line for each experiment: its runs that the results hold in both settings, and what others lack."""
     for experiment in EXPERIMENTS.values():
-        grid = experiment.grid(False)
-        todo = [settings for settings in grid if settings not in results]
-        done = f"{len(grid) - len(todo)} of {len(grid)} runs" if grid else "a formula, nothing to run"
-        seeds = seeds_of(experiment.outcomes(experiment.comparable(results)))
-        done += f", {' to '.join(map(str, seeds))} seed{'s' * (seeds != (1,))}" if seeds else ""
-        if todo:
-            done += f", about {duration(sum(expected_seconds(todo, results)))} left"
-            lacking = {
-                one["dataset"] for one in todo if "dataset" in one and not availability(one["dataset"]).available
-            }
-            done += f"; not available: {', '.join(sorted(lacking))}" if lacking else ""
+        done = missing(experiment, results)
+        if experiment.has_two_settings:
+            done += f"; with our defaults {missing(experiment, results.with_our_defaults())}"
         yield f"{experiment.name:<24} {experiment.place:<11} {experiment.title} ({done})"

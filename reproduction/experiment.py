@@ -1,66 +1,34 @@
-"""What all experiments are made of: a grid of runs, a figure, statements, and numbers of the paper to compare with."""
+"""What all experiments are made of: runs, charts, statements, and printed numbers of the paper."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
-from reproduction.charts import BY_K, ORIGINAL, Chart, Figure, accuracy_over_epochs
-from reproduction.experiment_data import COMPARABLE, availability
+from reproduction.charts import BY_NUMBER, ORIGINAL, Chart, Drawn, Series, against, curve, drawn
+from reproduction.experiment_data import DISPLAY_NAMES
 from reproduction.results import Outcome, Results
-from reproduction.settings import SEEDED, Settings, gcws, key, original
-from reproduction.statements import CLOSE, NOT_MEASURED, Statement
+from reproduction.settings import Settings, gcws, key, with_our_defaults
+from reproduction.statements import Statement, plain
 
 
-class PaperNumber(NamedTuple):
-    """A number that the paper gives, and where it stands. Accuracies are in percent."""
-
-    value: float
-    place: str
-
-
-class TableRow(NamedTuple):
-    """A row of Table 1; None where the paper has a dash."""
-
-    linear: float
-    rbf: float | None
-    gmm: float | None
-    pgmm: float | None
-    p: float | None
-
-
-TABLE_1 = {
-    "semg": TableRow(19.3, 29.0, 54.0, 56.1, 2),
-    "dailysports": TableRow(77.7, 97.6, 99.6, 99.6, 0.6),
-    "m-noise1": TableRow(60.3, 66.8, 71.4, 85.2, 80),
-    "m-image": TableRow(70.7, 77.8, 80.9, 89.5, 50),
-    "pamap101": TableRow(75.3, None, None, None, None),
-    "covtype": TableRow(71.5, None, None, None, None),
-}
-
-SEMG_ORIGINAL_L1 = PaperNumber(20.0, "section 2: less than 20% with L = 1 on the original data")
-SEMG_ORIGINAL_L2 = PaperNumber(25.0, "section 2: about 25% with L = 2 on the original data")
-COVTYPE_ORIGINAL_1 = PaperNumber(77.0, "section 2: original data, L = 2, H = 200, after 1 epoch")
-COVTYPE_ORIGINAL_100 = PaperNumber(89.0, "section 2: original data, L = 2, H = 200, after 100 epochs")
-COVTYPE_GCWS_1 = PaperNumber(84.0, "section 2: k = 64, b = 8, L = 2, H = 200, after 1 epoch")
-COVTYPE_GCWS_100 = PaperNumber(91.0, "section 2: k = 64, b = 8, L = 2, H = 200, after 100 epochs")
-LAST_LAYER_NET = PaperNumber(20.0, "section 6: the net after the first batch")
-LAST_LAYER_GCWS = PaperNumber(70.0, "section 6: GCWS on the hidden layer after the first batch")
-
-BY_FORMULA = "by the formula"
-"""The verdict on what follows from a formula, without a run that could contradict it."""
-NO_VERDICT = "no verdict"
-"""What stands for a verdict where the paper has no number."""
-
-
-class Comparison(NamedTuple):
-    """A number of the paper beside ours."""
+@dataclass(frozen=True)
+class Number:
+    """A number that the paper prints, and the runs whose best one is set beside it. Accuracies are in percent."""
 
     what: str
-    paper: str
-    ours: str
-    verdict: str
+    value: float
+    runs: Sequence[Settings]
+    read: Callable[[Outcome], float] = field(default=lambda outcome: outcome.accuracy)
+
+    def found(self, results: Results) -> tuple[float, str] | None:
+        """Return our number and where the rows are from; None if a run is missing."""
+        outcomes = [outcome for one in self.runs if (outcome := results.get(one)) is not None]
+        if len(outcomes) < len(self.runs):
+            return None
+        best = max(outcomes, key=self.read)
+        return self.read(best), str(best.origin)
 
 
 @dataclass(frozen=True)
@@ -73,81 +41,55 @@ class Experiment:
         Its name on the command line.
     place, title : str
         Where it stands in the paper, for example "Figure 1", and what it shows.
-    datasets : tuple of str
-        The datasets of its runs.
-    grid : callable
-        Takes whether the grid is to be reduced, and returns the settings of all runs.
-    figure : callable
-        Takes the results, and returns the figure.
-    statements : tuple of Statement
+    runs : sequence of Settings
+        All its runs, in the setting of the paper.
+    charts : sequence of Chart or callable
+        Its figure; the callable takes the results.
+    statements : sequence of Statement
         What the paper says about it.
-    compare : callable
-        Takes the results, and returns the numbers of the paper beside ours.
+    numbers : sequence of Number
+        What the paper prints about it.
+    result : str or callable
+        What came out, in a sentence; the callable takes the results.
     note : str
         What differs from the paper, or what the paper leaves open.
+    columns : int
+        How many charts stand side by side.
     """
 
     name: str
     place: str
     title: str
-    datasets: tuple[str, ...]
-    grid: Callable[[bool], list[Settings]]
-    figure: Callable[[Results], Figure]
-    statements: tuple[Statement, ...] = ()
-    compare: Callable[[Results], list[Comparison]] = lambda _: []
+    runs: Sequence[Settings] = ()
+    charts: Sequence[Chart] | Callable[[Results], Sequence[Chart]] = ()
+    statements: Sequence[Statement] = ()
+    numbers: Sequence[Number] = ()
+    result: str | Callable[[Results], str] = ""
     note: str = ""
+    columns: int = 3
 
-    def runs(self) -> list[Settings]:
-        """Return the settings of all runs of the reduced grid and of the full one."""
-        return list({key(one): one for quick in (True, False) for one in self.grid(quick)}.values())
+    @property
+    def datasets(self) -> list[str]:
+        """The datasets of its runs."""
+        return list(dict.fromkeys(one["dataset"] for one in self.runs if "dataset" in one))
+
+    @property
+    def has_two_settings(self) -> bool:
+        """Whether some of its runs differ between the setting of the paper and ours."""
+        return any(key(one) != key(with_our_defaults(one)) for one in self.runs)
+
+    def figure(self, results: Results) -> Drawn:
+        """Return its charts with the points that they have in the results."""
+        return drawn(self.charts(results) if callable(self.charts) else self.charts, results)
 
     def comparable(self, results: Results) -> Results:
         """Return results in which nets that the experiment compares are means over the same seeds."""
-        return results.with_common_seeds(self.runs())
-
-    def outcomes(self, results: Results) -> list[Outcome]:
-        """Return the outcomes of the runs that are done."""
-        return [outcome for one in self.runs() if (outcome := results.get(one)) is not None]
-
-
-def seeds_of(outcomes: Iterable[Outcome]) -> tuple[int, ...]:
-    """Return how many seeds the nets among outcomes have: the least and the most, one number if these are the same."""
-    counts = sorted({outcome.seeds for outcome in outcomes if outcome.settings["method"] in SEEDED})
-    return tuple(dict.fromkeys((counts[0], counts[-1]))) if counts else ()
-
-
-def compare_accuracy(what: str, paper: float, ours: float, origin: str | None, more: str = "") -> Comparison:
-    """Return an accuracy of the paper beside ours, with a verdict; `more` stands behind ours."""
-    off = ours - paper
-    if origin not in COMPARABLE:
-        verdict = f"{origin} data: {off:+.1f}, not to be compared"
-    elif abs(off) <= CLOSE:
-        verdict = "agrees"
-    else:
-        verdict = f"differs by {off:+.1f}"
-    return Comparison(what, f"{paper:g}", f"{ours:.1f}{more}", verdict)
-
-
-def not_compared(what: str, paper: float, dataset: str) -> Comparison:
-    """Return an accuracy of the paper that has not been measured here, with the reason."""
-    found = availability(dataset)
-    return Comparison(what, f"{paper:g}", "", NOT_MEASURED if found.available else found.state)
-
-
-def compare_runs(results: Results, numbers: Iterable[tuple[PaperNumber, Settings]]) -> list[Comparison]:
-    """Return numbers of the paper beside the accuracies of runs, where these are done."""
-    rows = []
-    for number, settings in numbers:
-        outcome = results.get(settings)
-        if outcome is None:
-            rows.append(not_compared(number.place, number.value, settings["dataset"]))
-        else:
-            rows.append(compare_accuracy(number.place, number.value, outcome.accuracy, outcome.origin))
-    return rows
+        return results.with_common_seeds(self.runs)
 
 
 K = (64, 128, 256, 512)
 B = (1, 2, 4, 8)
+BY_K = dict(zip(K, BY_NUMBER, strict=False))
 Net = tuple[int, int]
 """A net: L, and H."""
 
@@ -160,23 +102,48 @@ def net_label(net: Net) -> str:
     return "L = 1" if L == 1 else f"L = {L}, H = {H}"
 
 
-def gcws_and_original_grid(
-    dataset: str, *, p: float, epochs: int, k: Sequence[int] = K, b: Sequence[int] = B, nets: Sequence[Net] = NETS
+def gcws_grid(
+    dataset: str, *, p: float = 1, epochs: int = 1, b: Sequence[int] = B, nets: Sequence[Net] = NETS
 ) -> list[Settings]:
-    """Return the settings of GCWSNet with all k, b and nets, and of each net on the original data."""
-    return [original(dataset, L=L, H=H, epochs=epochs) for L, H in nets] + [
-        gcws(dataset, k=some_k, b=some_b, L=L, H=H, p=p, epochs=epochs) for L, H in nets for some_b in b for some_k in k
-    ]
+    """Return the settings of GCWSNet with all k, b and nets."""
+    return [gcws(dataset, k=k, b=bits, L=L, H=H, p=p, epochs=epochs) for L, H in nets for bits in b for k in K]
+
+
+def with_plain(grid: Iterable[Settings]) -> list[Settings]:
+    """Return the settings of GCWSNet, and in front of them those of the same nets on the original data."""
+    grid = list(grid)
+    return list({key(one): one for one in (*map(plain, grid), *grid)}.values())
 
 
 def curves(
-    results: Results, dataset: str, *, p: float, epochs: int, panels: Sequence[tuple[int, Net]], title: str
-) -> Iterator[Chart]:
-    """Yield a chart of accuracy over epochs for each b and net: a series for each k, and one for the original data."""
-    for b, (L, H) in panels:
-        runs = [(f"k = {k}", gcws(dataset, k=k, b=b, L=L, H=H, p=p, epochs=epochs), BY_K[k]) for k in K]
-        ours = accuracy_over_epochs(results, runs)
-        theirs = accuracy_over_epochs(
-            results, [("original data", original(dataset, L=L, H=H, epochs=epochs), ORIGINAL)]
+    dataset: str, *, p: float = 1, epochs: int, b: Sequence[int], nets: Sequence[Net], title: str
+) -> list[Chart]:
+    """Return a chart of accuracy over epochs for each net and b: a series for each k, and one for the original data."""
+    charts = []
+    for L, H in nets:
+        for bits in b:
+            runs = {k: gcws(dataset, k=k, b=bits, L=L, H=H, p=p, epochs=epochs) for k in K}
+            series = [Series(f"k = {k}", BY_K[k], curve(one)) for k, one in runs.items()]
+            series.append(Series("original data", ORIGINAL, curve(plain(runs[64]))))
+            charts.append(Chart(f"{title}b = {bits}, {net_label((L, H))}", tuple(series)))
+    return charts
+
+
+def over_k(dataset: str, *, p: float, b: Sequence[int], nets: Sequence[Net]) -> list[Chart]:
+    """Return a chart of accuracy after one epoch against k for each net: a series for each b."""
+    return [
+        Chart(
+            f"{DISPLAY_NAMES[dataset]}: {net_label((L, H))}",
+            tuple(
+                Series(f"b = {bits}", style, against(K, partial(_with_k, dataset, p, bits, (L, H))))
+                for bits, style in zip(b, BY_NUMBER, strict=False)
+            ),
+            x_label="k, after one epoch",
+            log_x=True,
         )
-        yield Chart(f"{title}: b = {b}, {net_label((L, H))}", (*ours, *theirs) if ours else ())
+        for L, H in nets
+    ]
+
+
+def _with_k(dataset: str, p: float, b: int, net: Net, k: int) -> Settings:
+    return gcws(dataset, k=k, b=b, L=net[0], H=net[1], p=p)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -17,9 +18,10 @@ from torch import Tensor, nn
 
 from benchmarks.timing import medians
 from gcwsnet import GCWSHasher, GCWSNetClassifier, RandomFourierFeatures
-from gcwsnet.nn import GCWSLayer, HashedLinear, LazyAdam
+from gcwsnet._core import Net as CoreNet
+from gcwsnet.nn import GCWSLayer, LazyAdam
 from reproduction.experiment_data import length_one_on_average, load_rows, subsample_test_rows
-from reproduction.settings import Settings, gcws, hidden_layers
+from reproduction.settings import Settings, gcws, hidden_layers, with_our_defaults
 
 Floats = NDArray[np.float32]
 TIMED = 201
@@ -68,7 +70,7 @@ def _gcws_net(settings: Settings) -> GCWSNetClassifier:
 
 
 def _run_gcws_as_in_paddle(settings: Settings, data: Any) -> dict[str, Any]:
-    """Return the accuracies of a GCWSNet by torch, with Xavier's weights and Adam on all rows of the table."""
+    """Return the accuracies of a GCWSNet with Xavier's weights and Adam on all rows of the table."""
     hasher = GCWSHasher(
         settings["k"],
         bits=settings["b"],
@@ -79,20 +81,46 @@ def _run_gcws_as_in_paddle(settings: Settings, data: Any) -> dict[str, Any]:
         n_jobs=1,
     ).fit(data.X_train)
     codes, test_codes = (hasher.transform(X) for X in (data.X_train, data.X_test))
+    classes, labels = np.unique(data.y_train, return_inverse=True)
+    net = CoreNet(
+        settings["k"],
+        settings["b"] + settings["t_bits"],
+        hidden_layers(settings),
+        len(classes),
+        reduction=settings["m"],
+        seed=settings["seed"],
+        initialize=False,
+    )
     torch.manual_seed(settings["seed"])
-    units = (*hidden_layers(settings), len(np.unique(data.y_train)))
-    layers: list[nn.Module] = [HashedLinear(settings["k"], settings["b"], units[0], sparse=False)]
-    if len(units) > 1:
-        layers += [nn.ReLU(), *plain_net(units[0], units[1:-1], units[-1])]
-    net = _with_xavier_weights(nn.Sequential(*layers))
-    optimizer = torch.optim.Adam(net.parameters(), lr=settings["learning_rate"], fused=True)
-    return train_net(settings, net, optimizer, codes, data.y_train, test_codes, data.y_test)
+    for name, weights in net.weights().items():
+        if name.endswith(".weight"):  # biases are zero
+            nn.init.xavier_uniform_(torch.from_numpy(weights))
+    y, y_test = labels.astype(np.int64), np.searchsorted(classes, data.y_test)
+
+    def learn(rows: NDArray[np.int64]) -> None:
+        n_steps = -(-len(rows) // settings["batch"])
+        net.train(
+            codes,
+            y,
+            order=rows,
+            batch_size=settings["batch"],
+            rates=np.full(n_steps, settings["learning_rate"]),
+            losses=np.empty(n_steps),
+            successes=np.empty(n_steps),
+            betas=(0.9, 0.999),
+            lazy=False,
+        )
+
+    def accuracy(codes: NDArray[Any], labels: NDArray[Any]) -> float:
+        return 100 * float(np.mean(net.outputs(codes).argmax(axis=1) == labels))
+
+    return train_with_checkpoints(settings, len(y), learn, accuracy, test_codes, y_test)
 
 
 def _with_xavier_weights(net: nn.Sequential) -> nn.Sequential:
     """Return a net whose layers start with Xavier's uniform weights and biases of zero, as those of PaddlePaddle do."""
     for layer in net:
-        if isinstance(layer, (nn.Linear, HashedLinear)):
+        if isinstance(layer, nn.Linear):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
     return net
@@ -189,20 +217,34 @@ def train_net(
     classes, labels = np.unique(y_train, return_inverse=True)
     X, y = torch.from_numpy(X_train), torch.from_numpy(labels)
     test = torch.from_numpy(X_test), torch.from_numpy(np.searchsorted(classes, y_test))
-    checked = subsample_test_rows(*test, CURVE_ROWS)
-    curve: dict[str, Any] = {"epoch": [], "accuracy": [], "rows": len(checked[1])}
-    n, checks = len(y), settings["checkpoints"]
-    for epoch in range(settings["epochs"]):
-        order = torch.from_numpy(np.random.default_rng([settings["seed"], epoch]).permutation(n))
-        ends, done = [math.ceil((i + 1) * n / checks) for i in range(checks)], 0
-        for batch in order.split(settings["batch"]):
+
+    def learn(rows: NDArray[np.int64]) -> None:
+        for batch in torch.from_numpy(rows).split(settings["batch"]):
             _step(net, optimizer, X[batch], y[batch])
-            done += len(batch)
-            if done >= ends[0]:
-                ends = [end for end in ends if end > done]
-                curve["epoch"].append(epoch + done / n)
-                curve["accuracy"].append(accuracy_percent(net, *checked))
-    return {"accuracy": accuracy_percent(net, *test), "curve": curve}
+
+    return train_with_checkpoints(settings, len(y), learn, partial(accuracy_percent, net), *test)
+
+
+def train_with_checkpoints(
+    settings: Settings,
+    n: int,
+    learn: Callable[[NDArray[np.int64]], None],
+    accuracy: Callable[[Any, Any], float],
+    X_test: Any,
+    y_test: Any,
+) -> dict[str, Any]:
+    """Return the accuracies of a net along its epochs; it learns from rows that are numbered in random order."""
+    checked = subsample_test_rows(X_test, y_test, CURVE_ROWS)
+    curve: dict[str, Any] = {"epoch": [], "accuracy": [], "rows": len(checked[1])}
+    checks, size = settings["checkpoints"], settings["batch"]
+    ends = sorted({min(-(-math.ceil((i + 1) * n / checks) // size) * size, n) for i in range(checks)})
+    for epoch in range(settings["epochs"]):
+        order = np.random.default_rng([settings["seed"], epoch]).permutation(n)
+        for start, end in pairwise([0, *ends]):
+            learn(order[start:end])
+            curve["epoch"].append(epoch + end / n)
+            curve["accuracy"].append(accuracy(*checked))
+    return {"accuracy": accuracy(X_test, y_test), "curve": curve}
 
 
 def run_last_layer(settings: Settings, data: Any) -> dict[str, Any]:
@@ -264,7 +306,7 @@ def run_training_time(settings: Settings, data: Any) -> dict[str, Any]:
     for _ in range(settings["turns"]):
         for k, b in times:
             one = gcws(settings["dataset"], k=k, b=b, L=settings["L"], H=settings["H"], epochs=settings["epochs"])
-            net = _gcws_net(one).fit(data.X_train, data.y_train)
+            net = _gcws_net(with_our_defaults(one)).fit(data.X_train, data.y_train)
             times[k, b] += np.diff(net.history_["seconds"]).tolist()
     return {"seconds": [[median(times[k, b]) for b in settings["b"]] for k in settings["k"]]}
 

@@ -1,4 +1,4 @@
-"""Results of runs, with all that they depend on, in files that are packed for git and single for work."""
+"""Results of runs with all that they depend on: one JSON object in a line, one file for each experiment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import copy
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from statistics import fmean, stdev
@@ -14,10 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gcwsnet._atomic import write_file
-from reproduction.settings import SEEDED, Settings, key, key_of_all_seeds
-
-SINGLE, PACKED = ".json", ".jsonl"
+from reproduction.settings import SEEDED, Settings, key, key_of_all_seeds, with_our_defaults
 
 
 @dataclass(frozen=True)
@@ -112,16 +109,10 @@ def _mean_curve(curves: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 _FIELDS = {field.name for field in fields(Outcome)}
-UNLISTED = "unlisted"
-"""The packed file of runs that are in the grid of no experiment."""
 
 
 class Results:
-    """The outcomes in a folder: packed files of many runs, and files of single runs.
-
-    Runs are saved as single files, ``METHOD-DATASET-HASH.json``, each written whole or not at all. `pack` gathers them
-    into ``EXPERIMENT.jsonl`` with one line for each run, which is the form that is committed, and `unpack` takes
-    these apart again. A folder may hold both; if a run is in both, its single file counts, as it is newer.
+    """The outcomes in a folder, whose files are ``EXPERIMENT.jsonl``; a run may be in any of them.
 
     Parameters
     ----------
@@ -131,23 +122,27 @@ class Results:
     Raises
     ------
     ValueError
-        For a file in the folder that does not hold the outcomes that its name promises.
+        For a line that is not the outcome of a run, or repeats the settings of another line.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self._packed = sorted(self.folder.glob(f"*{PACKED}"))
-        single = {path.stem: _read_single(path) for path in self.folder.glob(f"*{SINGLE}")}
+        self._ours = False
+        self._means: dict[str, Outcome] = {}
         self._outcomes: dict[str, Outcome] = {}
         self._alike: dict[str, list[str]] = {}  # the keys of runs that differ in nothing but the seed
         self._common: dict[tuple[Any, ...], set[int]] = {}  # the seeds that count for runs that are compared
-        for name, outcome in sorted((_read_packed(self._packed) | single).items()):
-            self._add(name, outcome)
+        for path in sorted(self.folder.glob("*.jsonl")):
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+                self._add(_parse(line, f"{path}, line {number},"), f"{path}, line {number},")
 
-    def _add(self, name: str, outcome: Outcome) -> None:
-        alike = self._alike.setdefault(key_of_all_seeds(outcome.settings), [])
-        alike += [] if name in self._outcomes else [name]
+    def _add(self, outcome: Outcome, place: str) -> None:
+        name = key(outcome.settings)
+        if name in self._outcomes:
+            raise ValueError(f"{place} must not repeat the settings of another line; keep one of the two")
+        self._alike.setdefault(key_of_all_seeds(outcome.settings), []).append(name)
         self._outcomes[name] = outcome
+        self._means = {}
 
     def __len__(self) -> int:
         return len(self._outcomes)
@@ -156,15 +151,26 @@ class Results:
         return iter(self._outcomes.values())
 
     def __contains__(self, settings: Settings) -> bool:
-        return key(settings) in self._outcomes
+        return key(self._translated(settings)) in self._outcomes
+
+    def _translated(self, settings: Settings) -> Settings:
+        return with_our_defaults(settings) if self._ours else settings
+
+    def with_our_defaults(self) -> Results:
+        """Return these results in which settings of the paper stand for the same runs with our defaults."""
+        view = copy.copy(self)
+        view._ours, view._means = True, {}
+        return view
 
     def get(self, settings: Settings) -> Outcome | None:
         """Return the outcome of these settings, the mean over all seeds that were run; None if the first is missing."""
-        if settings not in self:
-            return None
-        by_seed = self._by_seed(settings)
-        counted = set(by_seed) & self._common.get(_compared_with(settings), set(by_seed))
-        return mean_over_seeds([by_seed[seed] for seed in sorted(counted)])
+        settings = self._translated(settings)
+        name = key(settings)
+        if name in self._outcomes and name not in self._means:
+            by_seed = self._by_seed(settings)
+            counted = set(by_seed) & self._common.get(_compared_with(settings), set(by_seed))
+            self._means[name] = mean_over_seeds([by_seed[seed] for seed in sorted(counted)])
+        return self._means.get(name)
 
     def _by_seed(self, settings: Settings) -> dict[int, Outcome]:
         alike = (self._outcomes[name] for name in self._alike[key_of_all_seeds(settings)])
@@ -176,53 +182,20 @@ class Results:
         Runs on the same dataset for as many epochs are compared. So a seed counts when the last of them is done.
         """
         view = copy.copy(self)
-        view._common = {}
-        for settings in grid:
-            if settings["method"] in SEEDED and settings in self:
+        view._common, view._means = {}, {}
+        for settings in map(self._translated, grid):
+            if settings["method"] in SEEDED and key(settings) in self._outcomes:
                 seeds = set(self._by_seed(settings))
                 view._common.setdefault(_compared_with(settings), seeds).intersection_update(seeds)
         return view
 
-    def save(self, outcome: Outcome) -> Path:
-        """Write an outcome to a file of its own, and return the path."""
-        path = save_single(outcome, self.folder)
-        self._add(path.stem, outcome)
-        return path
-
-    def reload(self, settings: Settings) -> Outcome:
-        """Return the outcome that another process has saved."""
-        name = key(settings)
-        self._add(name, _read_single(self.folder / f"{name}{SINGLE}"))
-        return self._outcomes[name]
-
-    def pack(self, experiments: Mapping[str, str]) -> None:
-        """Gather all runs into one file for each experiment, with sorted lines, and remove the files of single runs.
-
-        Parameters
-        ----------
-        experiments : mapping from str to str
-            For the key of a run with the first seed the name of the experiment that it is stored with.
-        """
-        lines: dict[str, list[str]] = {}
-        for outcome in self:
-            line = json.dumps(asdict(outcome), allow_nan=False) + "\n"
-            lines.setdefault(experiments.get(key_of_all_seeds(outcome.settings), UNLISTED), []).append(line)
-        packed = {self.folder / f"{name}{PACKED}": "".join(sorted(some)) for name, some in lines.items()}
-        for path, text in packed.items():
-            write_text(path, text)
-        for name in self._outcomes:  # not all files of the folder: another process may have saved a run meanwhile
-            (self.folder / f"{name}{SINGLE}").unlink(missing_ok=True)
-        for path in set(self._packed) - set(packed):
-            path.unlink()
-        self._packed = sorted(packed)
-
-    def unpack(self) -> None:
-        """Write each run to a file of its own, and remove the packed files."""
-        for outcome in self:
-            save_single(outcome, self.folder)
-        for path in self._packed:
-            path.unlink()
-        self._packed = []
+    def save(self, outcome: Outcome, name: str) -> None:
+        """Append an outcome to the file of an experiment."""
+        path = self.folder / f"{name}.jsonl"
+        self._add(outcome, str(path))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(outcome), allow_nan=False) + "\n")
 
 
 def _compared_with(settings: Settings) -> tuple[Any, ...]:
@@ -230,39 +203,8 @@ def _compared_with(settings: Settings) -> tuple[Any, ...]:
     return settings.get("dataset"), settings.get("epochs")
 
 
-def save_single(outcome: Outcome, folder: Path) -> Path:
-    """Write an outcome to a file of its own, whole or not at all, and return the path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{key(outcome.settings)}{SINGLE}"
-    write_text(path, json.dumps(asdict(outcome), indent=1, allow_nan=False) + "\n")
-    return path
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    write_file(path, text.encode())
-
-
-def _read_single(path: Path) -> Outcome:
-    outcome = _parse(path.read_text(encoding="utf-8"), str(path), "remove the file, and the run is repeated")
-    if key(outcome.settings) != path.stem:
-        raise ValueError(f"{path} must be named after its settings, {key(outcome.settings)}{SINGLE}; rename it")
-    return outcome
-
-
-def _read_packed(paths: Iterable[Path]) -> dict[str, Outcome]:
-    outcomes: dict[str, Outcome] = {}
-    for path in paths:
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-            place = f"{path}, line {number},"
-            outcome = _parse(line, place, "remove the line, and the run is repeated")
-            if key(outcome.settings) in outcomes:
-                raise ValueError(f"{place} must not repeat the settings of another line; keep one of the two")
-            outcomes[key(outcome.settings)] = outcome
-    return outcomes
-
-
-def _parse(text: str, place: str, way_out: str) -> Outcome:
+def _parse(text: str, place: str) -> Outcome:
+    way_out = "remove the line, and the run is repeated"
     try:
         content = json.loads(text)
     except ValueError as error:

@@ -59,15 +59,19 @@ def gcws(
 
     A rebuilt dataset has a `draw`, the seed of its rows.
     """
-    hashing = {"p": float(p), "k": k, "b": b, "t_bits": t_bits, "m": m, "encoding": "lowbits", "optimizer": "lazy"}
+    hashing = {"p": float(p), "k": k, "b": b, "t_bits": t_bits, "m": m, "encoding": "lowbits", "optimizer": "adam"}
     net = {"method": "gcws", **hashing, **_net(dataset, L, H, epochs, seed), "learning_rate": rate}
-    return {**net, **_drawn(draw)}
+    return {**net, **PADDLE, **_drawn(draw)}
 
 
-def as_in_paddle(settings: Settings) -> Settings:
-    """Return settings of the same net with PaddlePaddle's defaults: Xavier's weights, Adam on all rows of a table."""
-    optimizer = {"optimizer": "adam"} if "optimizer" in settings else {}
-    return {**settings, **optimizer, "weights": "xavier"}
+PADDLE = {"weights": "xavier"}
+"""The initial weights of all nets, in PaddlePaddle and so in the paper; their optimizer is plain Adam."""
+
+
+def with_our_defaults(settings: Settings) -> Settings:
+    """Return settings of the same run with this package's initial weights and lazy Adam, or torch's weights."""
+    ours = {name: value for name, value in settings.items() if name != "weights"}
+    return {**ours, "optimizer": "lazy"} if "weights" in settings and "optimizer" in settings else ours
 
 
 def original(
@@ -83,7 +87,7 @@ def original(
 ) -> Settings:
     """Return settings of the net on the original data, with `transform` "none", "power" (u^p) or "log" (p log u)."""
     net = {"method": "original", "transform": transform, "p": float(p), **_net(dataset, L, H, epochs, seed)}
-    return {**net, **_drawn(draw)}
+    return {**net, **PADDLE, **_drawn(draw)}
 
 
 def _drawn(draw: int) -> Settings:
@@ -108,7 +112,7 @@ def nrff(
     The rows of the data are of length 1 ("unit"), or divided by one number ("scaled").
     """
     features = {"k": k, "gamma": float(gamma), "length": length, **({} if rows == "unit" else {"rows": rows})}
-    return {"method": "nrff", **features, **_net(dataset, L, H, epochs, seed)}
+    return {"method": "nrff", **features, **_net(dataset, L, H, epochs, seed), **PADDLE}
 
 
 def last_layer(dataset: str, *, k: int, b: int, H: int, every: int, epochs: int = 1, seed: int = 0) -> Settings:
@@ -161,6 +165,11 @@ def zero_bit(dataset: str, *, p: float, k: int, pairs: int, seed: int = 0) -> Se
     return {"method": "zero-bit", **rows, "p": float(p), "k": k, "seed": seed}
 
 
+def pattern(dataset: str, entries: str) -> Settings:
+    """Return settings of the best guess from nothing but which entries of a row are "largest", or "nonzero"."""
+    return {"method": "pattern", "dataset": dataset, "standardized": dataset in STANDARDIZED, "entries": entries}
+
+
 def theorem(name: str, *, size: int, seed: int = 0) -> Settings:
     """Return settings of the simulation of a theorem."""
     return {"method": "theorem", "name": name, "size": size, "seed": seed}
@@ -206,7 +215,7 @@ def key_of_all_seeds(settings: Settings) -> str:
 
 def describe(settings: Settings) -> str:
     """Return the settings in one line, without those that are always the same."""
-    hidden = {"method", "dataset", "name", "standardized", "checkpoints", "encoding", "optimizer"}
+    hidden = {"method", "dataset", "name", "standardized", "checkpoints", "encoding", "optimizer", "weights"}
     defaults = {
         "learning_rate": RATE,
         "t_bits": 0,

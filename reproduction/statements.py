@@ -2,117 +2,46 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from statistics import median
-from types import MappingProxyType
 from typing import NamedTuple
 
-from reproduction.experiment_data import COMPARABLE, DISPLAY_NAMES
+from reproduction.experiment_data import COMPARABLE
 from reproduction.results import Outcome, Results
-from reproduction.settings import Settings, key
+from reproduction.rules import ALL, CONTRADICTED, HOLDS, HOLDS_BUT, SMALL, UNTESTED, Share, Small
+from reproduction.settings import Settings, key, original
 
-HOLDS, FAILS, NOT_MEASURED = "holds", "does not hold", "not measured"
+NOT_RUN = "not yet run"
 OWN_ROWS, OTHER_ROWS, SIMULATION = "the paper's own rows", "derived or rebuilt rows", "simulations"
 """What cases of statements are about: rows that the paper has, too, other rows, or no dataset at all."""
+RECOMMENDED = 8
+"""The b that the paper recommends."""
+
+Pair = tuple[Settings, Settings]
+Test = Callable[[float], bool]
 
 
-class Share(NamedTuple):
-    """The share of the cases in which a statement must hold, and the words of the paper that ask for it."""
+class Case(NamedTuple):
+    """One of the cases that a statement covers: the settings of its first run, the number that decides, and whether."""
 
-    words: str
-    least: float
-
-
-ALL = Share("all cases, where the paper makes no reservation", 1.0)
-TYPICALLY = Share('at least 80% of the cases, where it says "typically"', 0.8)
-OFTEN = Share('at least half of the cases, where it says "often"', 0.5)
-SHARES = (ALL, TYPICALLY, OFTEN)
-
-MUCH = 5.0
-"""The points of accuracy that are "much", "considerable" or "substantial"."""
-OBVIOUS = 2.0
-"""The points of accuracy from which a gain or a loss is "obvious"."""
-DRASTICALLY = 30.0
-"""The points of accuracy that are a "drastic" improvement."""
-SIMILAR = 1.0
-"""The points of accuracy within which two results are "similar" or "comparable", and up to which a gain is "little"."""
-NOTICEABLE = 0.5
-"""The points of accuracy from which a gain is "noticeable" or a "further improvement"."""
-CLOSE = 2.0
-"""The points of accuracy within which a number agrees with one that the text gives."""
-CONSISTENT = 3.0
-"""The points of accuracy within which a net and a linear classifier are "consistent"."""
-REASONABLE = 85.0
-"""The percentage of the accuracy to compare with from which an accuracy is "reasonable"."""
-CLOSE_TO_BEST = 95.0
-"""The percentage of the best accuracy from which an accuracy is "close to the best"."""
-FAILED = 50.0
-"""The percentage of the accuracy to compare with below which training has "failed"."""
-MAX_ERRORS = 5
-"""The most standard errors by which a simulated number may be off; by chance one in two million is off by more."""
-LIMITS = (
-    f'"much", "considerably" and "substantially": more than {MUCH:g} points of accuracy, better or worse',
-    f'"obvious": more than {OBVIOUS:g} points, better or worse',
-    f'"drastically" better: by more than {DRASTICALLY:g} points',
-    f'"noticeably" better, or a "further improvement": by more than {NOTICEABLE:g} points',
-    '"much" or "substantially faster": at most half of the epochs that the other net needs for its last accuracy',
-    f'"similar" or "comparable", and "little" gain: within {SIMILAR:g} point',
-    f'"consistent": within {CONSISTENT:g} points; a number of the text: within {CLOSE:g} points',
-    f'training "fails": less than {FAILED:g}% of the accuracy that it is compared with',
-    f'"reasonable", "good" and "works well": at least {REASONABLE:g}% of the accuracy that it is compared with',
-    f'"close to the best": at least {CLOSE_TO_BEST:g}% of the best',
-    f'"robust": at each p at least {REASONABLE:g}% of the accuracy at the best p',
-    f'"robust in comparison": {REASONABLE:g}% of the accuracy at the best p, at no fewer p than the alternative',
-    f'"p close to 1": from 0.5 to 2; "bad" for another p: more than {MUCH:g} points worse than p = 1',
-    '"mainly determined by k": twice as many hashes take longer, whatever b is for either',
-    f"simulations: at most {MAX_ERRORS} standard errors off",
-)
-"""What words of the paper mean in numbers, for all statements alike."""
-
-
-class NotMeasuredError(Exception):
-    """An error for a statement whose results are missing."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One of the cases that a statement covers.
-
-    Attributes
-    ----------
-    what : str
-        What it is about, for example "k = 64, b = 8, L = 2".
-    value : float
-        The number that decides, for example a difference of accuracies.
-    holds : bool
-    outcomes : tuple of Outcome
-        The runs that the number comes from; none for a simulation.
-    """
-
-    what: str
+    settings: Settings
     value: float
     holds: bool
-    outcomes: tuple[Outcome, ...] = ()
-
-    @property
-    def dataset(self) -> str:
-        """The name of its dataset; "" for a simulation."""
-        return str(self.outcomes[0].settings["dataset"]) if self.outcomes else ""
-
-    @property
-    def origin(self) -> str:
-        """Where the rows of its dataset are from; "" for a simulation."""
-        return self.outcomes[0].origin or "" if self.outcomes else ""
+    origin: str | None
 
     @property
     def rows(self) -> str:
         """The kind of rows that it is about."""
-        if not self.outcomes:
+        if self.origin is None:
             return SIMULATION
         return OWN_ROWS if self.origin in COMPARABLE else OTHER_ROWS
+
+    def has(self, small: Small) -> bool:
+        """Return whether it is about codes as small as these."""
+        return self.settings["method"] == "gcws" and small.has(self.settings["k"], self.settings["b"])
 
 
 class Verdict(NamedTuple):
@@ -120,25 +49,28 @@ class Verdict(NamedTuple):
 
     Attributes
     ----------
-    state : {"holds", "does not hold", "not measured"}
-    numbers : str
-        In how many cases it holds, and the range of the numbers that decide; or what is missing.
-    against : tuple of str
-        The cases in which it does not hold, with their numbers.
-    datasets : dict
-        How many of the cases that decide are on each dataset: of a statement that does not hold those against it.
-    origins : dict
-        Where the rows of these datasets are from.
-    by_rows : dict
-        The state by the cases on each kind of rows alone: the paper's own, others, and simulations.
+    state : str
+        One of the four classes, or that runs are missing.
+    cases : list of Case
+        The cases that decide; those on derived or rebuilt rows if there are no others.
+    small : str
+        The small codes for which it need not hold, of a statement that holds except for them.
+    missing : int
+        The runs that are missing.
+    others : list of Case
+        Cases that do not decide, as they are on derived or rebuilt rows.
     """
 
     state: str
-    numbers: str
-    against: tuple[str, ...] = ()
-    datasets: Mapping[str, int] = MappingProxyType({})
-    origins: Mapping[str, str] = MappingProxyType({})
-    by_rows: Mapping[str, str] = MappingProxyType({})
+    cases: Sequence[Case] = ()
+    small: str = ""
+    missing: int = 0
+    others: Sequence[Case] = ()
+
+    @property
+    def rows(self) -> str:
+        """The kind of rows that the verdict rests on."""
+        return self.cases[0].rows if self.cases else ""
 
 
 @dataclass(frozen=True)
@@ -151,161 +83,167 @@ class Statement:
         What the paper says.
     rule : str
         What is checked in each case: the statement with its limits as numbers.
-    cases : callable
-        Takes the results, and returns all cases that the statement covers; raises NotMeasuredError if a run that one
-        of them needs is missing.
-    unit : str
-        What the number of a case is, for example "points".
+    runs : sequence of tuple of Settings
+        The runs of each case.
+    measure : callable
+        Returns of the outcomes of these runs the number that decides, or several of them.
+    test : callable
+        Whether the statement holds with that number.
     share : Share
         In how many of the cases it must hold.
+    unit : str
+        What the numbers are.
     why : str
-        Our best explanation of cases against it, and what would settle it.
+        What explains the cases against it.
     """
 
     text: str
     rule: str
-    cases: Callable[[Results], Sequence[Case]]
+    runs: Sequence[tuple[Settings, ...]]
+    measure: Callable[..., float | list[float]]
+    test: Test
+    share: Share = ALL
     unit: str = "points"
-    share: Share = field(default=ALL)
     why: str = ""
 
     def verdict(self, results: Results) -> Verdict:
         """Return the verdict that results give."""
-        try:
-            cases = self.cases(results)
-        except NotMeasuredError as error:
-            return Verdict(NOT_MEASURED, str(error))
-        state, against = self._state(cases), [case for case in cases if not case.holds]
-        numbers = f"{tally(case.holds for case in cases)}, {spread([case.value for case in cases], self.unit)}"
-        several = len({case.dataset for case in cases}) > 1
-        named = tuple(
-            f"{f'{DISPLAY_NAMES[case.dataset]}, ' if several else ''}{case.what}: {number(case.value, self.unit)}"
-            for case in against
-        )
-        deciding = [case for case in (cases if state == HOLDS else against) if case.outcomes]
-        kinds = dict.fromkeys(case.rows for case in cases)
-        by_rows = {rows: self._state([case for case in cases if case.rows == rows]) for rows in kinds}
-        return Verdict(
-            state,
-            numbers,
-            named,
-            Counter(case.dataset for case in deciding),
-            {case.dataset: case.origin for case in deciding},
-            by_rows,
-        )
-
-    def _state(self, cases: Sequence[Case]) -> str:
-        return HOLDS if sum(case.holds for case in cases) >= self.share.least * len(cases) else FAILS
+        missing = {key(one) for case in self.runs for one in case if one not in results}
+        if missing or not self.runs:
+            return Verdict(NOT_RUN, missing=len(missing))
+        cases = []
+        for runs in self.runs:
+            outcomes = [outcome for one in runs if (outcome := results.get(one)) is not None]
+            found = self.measure(*outcomes)
+            numbers = found if isinstance(found, list) else [found]
+            cases += [Case(runs[0], number, self.test(number), outcomes[0].origin) for number in numbers]
+        return judge(cases, self.share)
 
 
-def all_done(results: Results, runs: Iterable[Settings]) -> list[Outcome]:
-    """Return the outcomes of runs; an error that counts those that are missing if not all of them are done."""
-    wanted = list(runs)
-    outcomes = [outcome for one in wanted if (outcome := results.get(one)) is not None]
-    if len(outcomes) < len(wanted):
-        missing, covered = ({key(one) for one in some} for some in ([s for s in wanted if s not in results], wanted))
-        raise NotMeasuredError(f"{len(missing)} of the {len(covered)} runs that it covers are not done")
-    return outcomes
+def judge(cases: Sequence[Case], share: Share) -> Verdict:
+    """Return the verdict that cases give: those on the paper's own rows decide, or simulations."""
+    own, others = ([case for case in cases if (case.rows == OTHER_ROWS) == other] for other in (False, True))
+    if not own:
+        return Verdict(UNTESTED, others)
+    if _hold(own, share):
+        return Verdict(HOLDS, own, others=others)
+    for small in SMALL:
+        larger = [case for case in own if not case.has(small)]
+        hashed = any(case.settings["method"] == "gcws" for case in larger)  # else none of its codes is left
+        if hashed and len(larger) < len(own) and _hold(larger, share):
+            return Verdict(HOLDS_BUT, own, small.name, others=others)
+    return Verdict(CONTRADICTED, own, others=others)
 
 
-def all_pairs_done(results: Results, runs: Iterable[tuple[Settings, Settings]]) -> list[tuple[Outcome, Outcome]]:
-    """Return the pairs of outcomes of pairs of runs; an error if not all of them are done."""
-    pairs = list(runs)
-    outcomes = iter(all_done(results, [one for pair in pairs for one in pair]))
-    return list(zip(outcomes, outcomes, strict=True))
+def _hold(cases: Sequence[Case], share: Share) -> bool:
+    return sum(case.holds for case in cases) >= share.least * len(cases)
 
 
-def better(pairs: Iterable[tuple[Outcome, Outcome]], by: float = 0.0, epoch: float | None = None) -> list[Case]:
-    """Return cases in which the first of a pair must be better by more than `by` points, at the end or at an epoch."""
-    cases = []
-    for ours, theirs in pairs:
-        gain = ours.accuracy - theirs.accuracy if epoch is None else ours.at(epoch) - theirs.at(epoch)
-        cases.append(Case(case_name(ours.settings), gain, gain > by, (ours, theirs)))
-    return cases
+def tally(cases: Iterable[Case]) -> str:
+    """Return in how many of some cases a statement holds."""
+    found = [case.holds for case in cases]
+    return f"{sum(found)} of {len(found)}"
 
 
-def faster(pairs: Iterable[tuple[Outcome, Outcome]]) -> list[Case]:
-    """Return cases in which the first of a pair must need half as long for the accuracy with which the second ends.
-
-    The number of a case is the share of the epochs of the second that it needs; infinite if it never gets there.
-    """
-    cases = []
-    for ours, theirs in pairs:
-        wanted = theirs.result["curve"]["accuracy"][-1]
-        needed, whole = ours.epochs_to(wanted), theirs.epochs_to(wanted)
-        enough = needed <= whole / 2 + 0.01  # a checkpoint is at the end of a batch
-        cases.append(Case(case_name(ours.settings), needed / whole, enough, (ours, theirs)))
-    return cases
+def middle(cases: Sequence[Case], unit: str) -> str:
+    """Return the median of the numbers of cases."""
+    value = median(case.value for case in cases)
+    sign = "+" if unit == "points" and value > 0 else ""
+    return f"{sign}{value:.3g}{unit if unit == '%' else f' {unit}'}".replace("-", "\u2212")
 
 
-def reaches(outcomes: Iterable[Outcome], epoch: float, percent: float, last: float | None = None) -> list[Case]:
-    """Return cases in which the accuracy at an epoch must be some percent of the best, or of that at epoch `last`."""
-    cases = []
-    for outcome in outcomes:
-        reference = max(outcome.result["curve"]["accuracy"]) if last is None else outcome.at(last)
-        reached = 100 * outcome.at(epoch) / reference
-        cases.append(Case(case_name(outcome.settings), reached, reached >= percent, (outcome,)))
-    return cases
+def recommended(cases: Iterable[Case]) -> list[Case]:
+    """Return the cases with the b that the paper recommends."""
+    return [case for case in cases if case.settings["method"] == "gcws" and case.settings["b"] == RECOMMENDED]
 
 
-def case_name(settings: Settings) -> str:
-    """Return what tells a run from the others of an experiment.
-
-    Examples
-    --------
-    >>> from reproduction.settings import gcws, original
-    >>> from reproduction.statements import case_name
-    >>> case_name(gcws("semg", k=64, b=8, L=2)), case_name(original("semg", L=1))
-    ('k = 64, b = 8, L = 2, H = 200', 'L = 1')
-    """
-    numbers = [f"{name} = {settings[name]:g}" for name in ("k", "b", "m", "L", "H") if _differs(settings, name)]
-    return ", ".join(numbers)
+def above(least: float) -> Test:
+    """Return the test whether a number is larger."""
+    return lambda value: value > least
 
 
-def _differs(settings: Settings, name: str) -> bool:
-    return name in settings and (name, settings[name]) not in {("H", 0), ("m", 1)}
+def at_least(least: float) -> Test:
+    """Return the test whether a number is as large."""
+    return lambda value: value >= least
 
 
-def tally(holds: Iterable[bool]) -> str:
-    """Return in how many cases a statement holds.
-
-    Examples
-    --------
-    >>> from reproduction.statements import tally
-    >>> tally([True, False, True])
-    '2 of 3 cases'
-    """
-    cases = list(holds)
-    return f"{sum(cases)} of {len(cases)} case{'s' * (len(cases) > 1)}"
+def at_most(most: float) -> Test:
+    """Return the test whether a number is not larger."""
+    return lambda value: value <= most
 
 
-def spread(values: Iterable[float], unit: str) -> str:
-    """Return the smallest, the median and the largest of some numbers.
-
-    Examples
-    --------
-    >>> from reproduction.statements import spread
-    >>> spread([3, 1.25, 2], "points"), spread([2], "%")
-    ('from 1.25 to 3, median 2 points', '2%')
-    """
-    numbers = list(values)
-    if len(numbers) == 1:
-        return number(numbers[0], unit)
-    return f"from {number(min(numbers))} to {number(max(numbers))}, median {number(median(numbers), unit)}"
+def within(most: float) -> Test:
+    """Return the test whether a difference is not larger, in either direction."""
+    return lambda value: abs(value) <= most
 
 
-def number(value: float, unit: str = "") -> str:
-    """Return a number with three digits and its unit; what is infinite is never reached.
+def gain(ours: Outcome, theirs: Outcome) -> float:
+    """Return by how many points the first run is better in the end."""
+    return ours.accuracy - theirs.accuracy
 
-    Examples
-    --------
-    >>> from reproduction.statements import number
-    >>> number(0.5, "points"), number(1, "points"), number(85, "%")
-    ('0.5 points', '1 point', '85%')
-    """
-    if not math.isfinite(value):
-        return "never"
-    digits = f"{value:.3g}"
-    if not unit or unit == "%":
-        return digits + unit
-    return f"{digits} {unit.removesuffix('s') if digits == '1' else unit}"
+
+def gain_at(epoch: float, ours: Outcome, theirs: Outcome) -> float:
+    """Return by how many points the first run is better at an epoch."""
+    return ours.at(epoch) - theirs.at(epoch)
+
+
+def head_start(ours: Outcome, theirs: Outcome) -> float:
+    """Return how far the first run is above the last accuracy of the second, in half of the epochs that this takes."""
+    goal = theirs.result["curve"]["accuracy"][-1]
+    half = theirs.epochs_to(goal) / 2 + 0.01  # a checkpoint is at the end of a batch
+    ours_by_then = zip(ours.result["curve"]["epoch"], ours.result["curve"]["accuracy"], strict=True)
+    return max((accuracy for epoch, accuracy in ours_by_then if epoch <= half), default=0.0) - goal
+
+
+def percent_at(epoch: float, outcome: Outcome, last: float | None = None) -> float:
+    """Return the accuracy at an epoch in percent of the best of the run, or of that at the epoch `last`."""
+    reference = max(outcome.result["curve"]["accuracy"]) if last is None else outcome.at(last)
+    return 100 * outcome.at(epoch) / reference
+
+
+def percent(ours: Outcome, *others: Outcome) -> float:
+    """Return the accuracy of a run in percent of the best of several."""
+    return 100 * ours.accuracy / max(one.accuracy for one in (ours, *others))
+
+
+def plain(one: Settings) -> Settings:
+    """Return settings of the same net on the original data."""
+    return original(one["dataset"], L=one["L"], H=one["H"], epochs=one["epochs"])
+
+
+def beside_plain(grid: Iterable[Settings]) -> list[Pair]:
+    """Return each run of GCWSNet with the same net on the original data."""
+    return [(one, plain(one)) for one in grid if one["method"] == "gcws"]
+
+
+def with_more_bits(grid: Iterable[Settings]) -> list[Pair]:
+    """Return each run of GCWSNet with that of the next smaller b."""
+    runs = [one for one in grid if one["method"] == "gcws"]
+    steps = {more: less for less, more in pairwise(sorted({one["b"] for one in runs}))}
+    return [(one, {**one, "b": steps[one["b"]]}) for one in runs if one["b"] in steps]
+
+
+FASTER = (
+    "in at most half of the epochs that the same net on the original data needs for the accuracy with which it ends, "
+    "GCWSNet is as good"
+)
+
+
+def faster(text: str, runs: Sequence[Pair], rule: str = FASTER, why: str = "") -> Statement:
+    """Return the statement that the first of each pair of runs is much faster."""
+    return Statement(text, rule, runs, head_start, at_least(0), why=why)
+
+
+def better(text: str, rule: str, runs: Sequence[Pair], by: float = 0.0, share: Share = ALL, why: str = "") -> Statement:
+    """Return the statement that the first of each pair of runs is better by more than `by` points in the end."""
+    return Statement(text, rule, runs, gain, above(by), share, why=why)
+
+
+def reaches(
+    text: str, rule: str, grid: Iterable[Settings], epoch: float, least: float, *, last: float | None = None,
+    share: Share = ALL, why: str = ""
+) -> Statement:  # fmt: skip
+    """Return the statement that some percent of the accuracy are reached at an epoch."""
+    return Statement(
+        text, rule, [(one,) for one in grid], partial(percent_at, epoch, last=last), at_least(least), share, "%", why
+    )

@@ -6,27 +6,46 @@ Codes are those of `GCWSHasher`, sketches have the bins and signs of `CountSketc
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from importlib.metadata import version
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.stats import norm
 
-from gcwsnet import HASH_VERSION, GCWSHasher, RandomFourierFeatures, gmm_kernel, pgmm_kernel, theory
+from gcwsnet import GCWSHasher, RandomFourierFeatures, gmm_kernel, pgmm_kernel, theory
 from gcwsnet.hashing._count_sketch import bins_and_signs
 from reproduction.settings import Settings
-from reproduction.simulation import Curve, Panel, Simulation, curve
 
 Floats = NDArray[np.float64]
+Curve = dict[str, Any]
+Panel = dict[str, Any]
 Panels = tuple[tuple[Panel, ...], dict[str, Any]]
+"""Curves that are drawn together, and what their numbers depend on."""
 POWERS = (0.5, 1.0, 2.0, 20.0)
 BITS = (1, 2, 4, 8)
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 COSINES = (-0.8, -0.5, 0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.99)
+
+
+def curve(label: str, x: ArrayLike, simulated: ArrayLike, error: ArrayLike, formula: ArrayLike) -> Curve:
+    """Return simulated numbers along x with their standard errors, beside those of a formula."""
+    numbers = {"x": x, "simulated": simulated, "error": error, "formula": formula}
+    return {"label": label, **{name: np.asarray(some, np.float64).tolist() for name, some in numbers.items()}}
+
+
+def errors_off(one: Curve) -> list[float]:
+    """Return the standard errors by which each number is off; infinite if it is off and its error is 0."""
+    off = np.abs(np.subtract(one["simulated"], one["formula"]))
+    off = np.where(off <= 1e-9, 0.0, off)  # what rounding does
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors: list[float] = np.where(off == 0, 0.0, off / np.asarray(one["error"])).tolist()
+    return errors
+
+
+def _panel(title: str, x_label: str, y_label: str, curves: Iterable[Curve], log: bool = False) -> Panel:
+    return {"title": title, "x_label": x_label, "y_label": y_label, "curves": list(curves), "log": log}
 
 
 def _pairs(n: int, n_columns: int, seed: int) -> tuple[Floats, Floats]:
@@ -63,7 +82,7 @@ def _theorem_1(size: int, seed: int) -> Panels:
         share = np.mean((i_star[:n] == i_star[n:]) & (t_star[:n] == t_star[n:]), axis=1)
         J = _similarities(U, V, p)
         curves.append(curve(f"p = {p:g}", J, share, np.sqrt(J * (1 - J) / n_hashes), J))
-    panel = Panel("Samples that agree", "pGMM(u, v; p)", "share of hashes with equal (i*, t*)", tuple(curves))
+    panel = _panel("Samples that agree", "pGMM(u, v; p)", "share of hashes with equal (i*, t*)", tuple(curves))
     return (panel,), {"pairs": n, "columns": n_columns, "hashes": n_hashes, "p": POWERS}
 
 
@@ -78,7 +97,7 @@ def _theorem_2(size: int, seed: int) -> Panels:
         P = theory.collision_probability(J, bits)
         share = np.mean(np.asarray(codes[:n]) == np.asarray(codes[n:]), axis=1)
         curves.append(curve(f"b = {bits}", J, share, np.sqrt(P * (1 - P) / n_hashes), P))
-    panel = Panel("Codes that agree", "J = pGMM(u, v)", "share of equal codes", tuple(curves))
+    panel = _panel("Codes that agree", "J = pGMM(u, v)", "share of equal codes", tuple(curves))
     return (panel,), {"pairs": n, "columns": n_columns, "hashes": n_hashes, "p": p, "bits": BITS}
 
 
@@ -107,8 +126,8 @@ def _theorem_3(size: int, seed: int) -> Panels:
         means.append(curve(label, some_bins, *_mean(np.array(values)), np.full(len(some_bins), x @ y)))
         variances.append(curve(label, some_bins, *_variance(np.array(values)), expected))
     panels = (
-        Panel("Mean", "B, number of bins", "mean of <z, w>", tuple(means)),
-        Panel("Variance", "B, number of bins", "variance of <z, w>", tuple(variances), log=True),
+        _panel("Mean", "B, number of bins", "mean of <z, w>", tuple(means)),
+        _panel("Variance", "B, number of bins", "variance of <z, w>", tuple(variances), log=True),
     )
     return panels, {"dimension": d, "sketches": n}
 
@@ -134,8 +153,8 @@ def _theorem_4(size: int, seed: int) -> Panels:
         means.append(curve(label, reductions, *_mean(np.array(estimates)), np.full(len(reductions), P)))
         variances.append(curve(label, reductions, *_variance(np.array(estimates)), expected))
     panels = (
-        Panel("Mean", "m, by how much vectors are shorter", "mean of the estimate of P_b", tuple(means)),
-        Panel("Variance", "m, by how much vectors are shorter", "variance of the estimate", tuple(variances), log=True),
+        _panel("Mean", "m, by how much vectors are shorter", "mean of the estimate of P_b", tuple(means)),
+        _panel("Variance", "m, by how much vectors are shorter", "variance of the estimate", variances, log=True),
     )
     return panels, {"bits": bits, "hashes": k, "sketches": n}
 
@@ -164,10 +183,10 @@ def _theorem_5(size: int, seed: int) -> Panels:
         kernel = np.asarray(theory.rbf_kernel(rho, gamma))
         standard = (cosines - kernel[:, np.newaxis]) / np.sqrt(variance)[:, np.newaxis]
         shares = [curve(f"{100 * level:g}%", rho, *_share_below(standard, level)) for level in LEVELS]
-        normal.append(Panel(f"NRFF, {label}", "rho", "share below a quantile of the limit", tuple(shares)))
+        normal.append(_panel(f"NRFF, {label}", "rho", "share below a quantile of the limit", tuple(shares)))
     panels = (
-        Panel("RFF", "rho", "variance", tuple(plain), log=True),
-        Panel("NRFF", "rho", "variance", tuple(normalized), log=True),
+        _panel("RFF", "rho", "variance", tuple(plain), log=True),
+        _panel("NRFF", "rho", "variance", tuple(normalized), log=True),
         *normal,
     )
     return panels, {"features": k, "estimates": n}
@@ -195,7 +214,7 @@ def _gmm_limit(size: int, seed: int) -> Panels:
                 scale = 1.0 if freedom is None else np.sqrt(freedom / rng.chisquare(freedom, (n, n_columns)))
                 kernels[i] = [gmm_kernel(a, b) for a, b in zip(scale * u, scale * v, strict=True)]
             curves.append(curve(f"D = {n_columns:,}", rho, *_mean(kernels), theory.gmm_limit(rho)))
-        panels.append(Panel(title, "rho", "mean of GMM(u, v)", tuple(curves)))
+        panels.append(_panel(title, "rho", "mean of GMM(u, v)", tuple(curves)))
     return tuple(panels), {"pairs": n}
 
 
@@ -229,8 +248,8 @@ def _resemblance(size: int, seed: int) -> Panels:
         for curves, R, agree in ((pairs, two, a == b), (triples, three, (a == b) & (b == c))):
             curves.append(curve(label, R, agree.mean(axis=1), np.sqrt(R * (1 - R) / n_hashes), R))
     panels = (
-        Panel("Two rows", "resemblance", "share of hashes that agree", tuple(pairs)),
-        Panel("Three rows", "resemblance", "share of hashes that agree", tuple(triples)),
+        _panel("Two rows", "resemblance", "share of hashes that agree", tuple(pairs)),
+        _panel("Three rows", "resemblance", "share of hashes that agree", tuple(triples)),
     )
     return panels, {"rows": n, "hashes": n_hashes}
 
@@ -253,7 +272,7 @@ def _projections(size: int, seed: int) -> Panels:
         curve("count-sketch", some_bins, *_variance(np.array(sketched)), expected),
         curve("dense projections", some_bins, *_variance(np.array(projected)), dense),
     )
-    panel = Panel("Variance", "B, number of bins or of projections", "variance of <z, w>", curves, log=True)
+    panel = _panel("Variance", "B, number of bins or of projections", "variance of <z, w>", curves, log=True)
     return (panel,), {"dimension": d, "sketches": n}
 
 
@@ -275,7 +294,7 @@ def _picked(size: int, seed: int) -> Panels:
         P = _chances(u, p)
         error = np.sqrt(P * (1 - P) / n_hashes)
         curves.append(curve(f"p = {p:g}", *(numbers[order] for numbers in (np.abs(u), share, error, P))))
-    panel = Panel("Entries that are picked", "|u_i|", "share of hashes with i* = i", tuple(curves), log=True)
+    panel = _panel("Entries that are picked", "|u_i|", "share of hashes with i* = i", tuple(curves), log=True)
     return (panel,), {"columns": len(u), "hashes": n_hashes, "p": POWERS}
 
 
@@ -292,43 +311,11 @@ THEOREMS: dict[str, tuple[str, Callable[[int, int], Panels]]] = {
 }
 
 
-def simulate(name: str, *, size: int = 20, random_state: int = 0) -> Simulation:
-    """Simulate a theorem of the paper.
+def run_theorem(settings: Settings, _: None = None) -> dict[str, Any]:
+    """Return the panels of a simulation, and what their numbers depend on.
 
-    Parameters
-    ----------
-    name : str
-        Which one: a key of `THEOREMS`.
-    size : int, default=20
-        The amount of simulation, from 1 to 20. Standard errors fall with its square root.
-    random_state : int, default=0
-        The seed.
-
-    Returns
-    -------
-    simulation : Simulation
-        Curves of simulated numbers with their standard errors, the numbers of the formula, and whether they agree.
-
-    Examples
-    --------
-    >>> from reproduction import simulate
-    >>> found = simulate("theorem2", size=1)
-    >>> found.agrees, [curve.label for curve in found.panels[0].curves]
-    (True, ['b = 1', 'b = 2', 'b = 4', 'b = 8'])
+    Standard errors fall with the square root of the size, which is from 1 to 20.
     """
-    if name not in THEOREMS:
-        raise ValueError(f"name must be one of {', '.join(map(repr, THEOREMS))}, got name={name!r}")
-    if size not in range(1, 21):
-        raise ValueError(f"size must be an integer from 1 to 20, got size={size!r}")
-    title, simulation = THEOREMS[name]
-    panels, details = simulation(size, random_state)
-    versions = {"gcwsnet": version("gcwsnet"), "hash": HASH_VERSION, "numpy": version("numpy")}
-    settings = {"size": size, "random_state": random_state, **details, "versions": versions}
-    return Simulation(name, title, panels, settings)
-
-
-def run_theorem(settings: Settings, _: None) -> dict[str, Any]:
-    """Return the simulation of a theorem as the result of a run, which needs no dataset."""
-    simulation = simulate(settings["name"], size=settings["size"], random_state=settings["seed"])
-    content: dict[str, Any] = json.loads(simulation.as_json())
-    return content
+    title, simulation = THEOREMS[settings["name"]]
+    panels, details = simulation(settings["size"], settings["seed"])
+    return {"name": settings["name"], "title": title, "panels": list(panels), "settings": details}

@@ -34,7 +34,7 @@ FLOW = [
 ]
 BELOW_ALL = {"_atomic", "_core", "_keys", "_locks", "_paths", "_sparse", "_threads", "_validation"}
 REPRODUCTION = Path(__file__).parent.parent / "reproduction"
-REPRODUCTION_PRIVATE = {"gcwsnet._atomic", "gcwsnet._validation", "gcwsnet.hashing._count_sketch"}
+REPRODUCTION_PRIVATE = {"gcwsnet._atomic", "gcwsnet._core", "gcwsnet._validation", "gcwsnet.hashing._count_sketch"}
 
 
 def part_of(module: str) -> str:

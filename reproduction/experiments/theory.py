@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from gcwsnet.theory import count_sketch_ratio, nrff_variance, rff_variance
-from reproduction.charts import BLUE, BY_NUMBER, COLORS, ORIGINAL, RED, Chart, Figure, Series, Style, figure
-from reproduction.experiment import BY_FORMULA, Comparison, Experiment
+from reproduction.charts import BLUE, BY_NUMBER, COLORS, ORIGINAL, RED, Chart, Points, Series, Style, constant
+from reproduction.experiment import Experiment
 from reproduction.experiment_data import DISPLAY_NAMES
-from reproduction.results import Results
+from reproduction.results import Outcome, Results
+from reproduction.rules import MAX_ERRORS
 from reproduction.settings import Settings, theorem, zero_bit
-from reproduction.simulation import Simulation
-from reproduction.statements import MAX_ERRORS, Case, NotMeasuredError, Statement, all_done
-from reproduction.theorems import THEOREMS
+from reproduction.statements import Statement, at_most
+from reproduction.theorems import THEOREMS, errors_off
 
-FULL, QUICK = 20, 2
-THEOREM_TEXTS = {
+SIZE = 20
+TEXTS = {
     "theorem1": "P[(i*, t*) of u = (i*, t*) of v] = pGMM(u, v).",
     "theorem2": "Codes of b bits agree with probability J + (1 - J) / 2^b.",
     "theorem3": "Count-sketch is unbiased, and its variance vanishes with the number of bins only for s = 1.",
@@ -31,240 +31,183 @@ THEOREM_TEXTS = {
     "picked": "In GCWS, data entries with (relatively) higher values are more likely to be picked as i*, in a "
     "probabilistic manner.",
 }
-
-
-def _simulation(results: Results, name: str) -> Simulation | None:
-    """Return the largest simulation that is done."""
-    for size in (FULL, QUICK):
-        outcome = results.get(theorem(name, size=size))
-        if outcome is not None:
-            return Simulation.from_json(json.dumps(outcome.result))
-    return None
-
-
-def _theorem_charts(results: Results, name: str) -> Iterator[Chart]:
-    found = _simulation(results, name)
-    for panel in found.panels if found else ():
-        series = []
-        for curve, style in zip(panel.curves, BY_NUMBER, strict=False):
-            order = np.argsort(curve.x)
-            x, formula, simulated, errors = (
-                tuple(np.asarray(values)[order].tolist())
-                for values in (curve.x, curve.formula, curve.simulated, curve.error)
-            )
-            series += [
-                Series("", x, formula, style._replace(marker="")),
-                Series(curve.label, x, simulated, style._replace(dashes=""), errors),
-            ]
-        by_powers = panel.x_label.startswith(("B,", "m,"))
-        yield Chart(panel.title, tuple(series), panel.x_label, panel.y_label, log_x=by_powers, log_y=panel.log)
-
-
-SIMULATED = "Lines are the formula; markers with bars of one standard error are simulated by what this package does."
 NOTES = {
     "projections": "The rows have 8 numbers: few, as the advantage of count-sketch is of the order of one over their "
     "number. It is the accuracy alone that is compared here, not the time.",
-    "theorem5": "The estimates are of 512 features each. That they become normal is checked at five quantiles of the "
-    "limit.",
+    "theorem5": "The estimates are of 512 features each. That they become normal is checked at five quantiles.",
     "picked": "The paper gives no formula. By consistent weighted sampling the probability is |u_i|^p divided by the "
     "sum over the row, which grows with |u_i|.",
 }
 """What to know of single theorems."""
+SIMULATED = "Lines are the formula; markers with bars of one standard error are simulated by what this package does."
 
 
-def _required(results: Results, name: str) -> Simulation:
-    found = _simulation(results, name)
-    if found is None:
-        raise NotMeasuredError("it has not been simulated")
-    return found
+def _charts(run: Settings, results: Results) -> list[Chart]:
+    outcome, charts = results.get(run), []
+    for panel in outcome.result["panels"] if outcome is not None else ():
+        series = []
+        for found, style in zip(panel["curves"], BY_NUMBER, strict=False):
+            order = np.argsort(found["x"])
+            names = ("x", "formula", "simulated", "error")
+            x, formula, simulated, error = (np.asarray(found[name])[order].tolist() for name in names)
+            series += [
+                Series("", style._replace(marker=""), constant(Points(x, formula))),
+                Series(found["label"], style._replace(line=""), constant(Points(x, simulated, error))),
+            ]
+        by_powers = panel["x_label"].startswith(("B,", "m,"))
+        charts.append(Chart(panel["title"], tuple(series), panel["x_label"], panel["y_label"], by_powers, panel["log"]))
+    return charts
 
 
-def _agrees(name: str) -> Statement:
-    def cases(results: Results) -> list[Case]:
-        return [
-            Case(f"{panel.title}, {curve.label}, {x:g}", off, off <= MAX_ERRORS)
-            for panel in _required(results, name).panels
-            for curve in panel.curves
-            for x, off in zip(curve.x, curve.each_off, strict=True)
-        ]
+def _all_off(outcome: Outcome) -> list[float]:
+    return [off for panel in outcome.result["panels"] for found in panel["curves"] for off in errors_off(found)]
 
-    return Statement(
-        THEOREM_TEXTS[name],
-        f"a simulated number is off by at most {MAX_ERRORS} standard errors; all numbers of the figure",
-        cases,
-        "standard errors",
+
+def _off_limit(outcome: Outcome) -> list[float]:
+    """Return how far the kernel of many columns is from its limit; infinite where that of few columns is closer."""
+    far = []
+    for panel in outcome.result["panels"]:
+        few, many = (np.abs(np.subtract(one["simulated"], one["formula"])) for one in panel["curves"])
+        far += (many if many.max() < few.max() else np.full_like(many, np.inf)).tolist()
+    return far
+
+
+def _sketch_beside_dense(outcome: Outcome) -> list[float]:
+    """Return the variance of count-sketch as a part of that of dense random projections, for each B."""
+    sketched, dense = (one["simulated"] for one in outcome.result["panels"][0]["curves"])
+    return np.divide(sketched, dense).tolist()
+
+
+def _statements(name: str, run: Settings) -> list[Statement]:
+    runs = [(run,)]
+    if name == "gmm-limit":
+        rule = "the kernel of 10,000 columns is within 0.01 of the limit, and closer than that of 100 columns"
+        return [Statement(TEXTS[name], rule, runs, _off_limit, lambda off: off < 0.01, unit="off")]
+    rule = f"a simulated number is off by at most {MAX_ERRORS} standard errors; all numbers of the figure"
+    agrees = Statement(TEXTS[name], rule, runs, _all_off, at_most(MAX_ERRORS), unit="standard errors")
+    if name != "projections":
+        return [agrees]
+    text = "To estimate inner products, count-sketch is (slightly) more accurate than dense random projections."
+    rule = "its simulated variance is smaller, for each B"
+    return [agrees, Statement(text, rule, runs, _sketch_beside_dense, lambda ratio: ratio < 1, unit="times")]
+
+
+def _normalizing() -> str:
+    rho, gammas = np.linspace(-0.999, 0.999, 1999), np.geomspace(1e-3, 1e3, 61)
+    ratios = [np.asarray(nrff_variance(rho, gamma)) / np.asarray(rff_variance(rho, gamma)) for gamma in gammas]
+    return (
+        f"By the formulas the variance of NRFF is {np.min(ratios):.2f} to {np.max(ratios):.2f} times that of RFF, for "
+        "rho from -0.999 to 0.999 and gamma from 0.001 to 1000."
     )
 
 
-def _limit(results: Results) -> list[Case]:
-    """Return how far the kernel of many columns is from its limit: it must be closer than that of few columns."""
-    cases = []
-    for panel in _required(results, "gmm-limit").panels:
-        few, many = (
-            [abs(a - b) for a, b in zip(curve.simulated, curve.formula, strict=True)] for curve in panel.curves
-        )
-        cases += [
-            Case(f"{panel.title}, {x:g}", far, far < 0.01 and max(many) < max(few))
-            for x, far in zip(panel.curves[1].x, many, strict=True)
-        ]
-    return cases
-
-
-def _more_accurate(results: Results) -> list[Case]:
-    """Return the variance of count-sketch as a part of that of dense random projections."""
-    (panel,) = _required(results, "projections").panels
-    sketched, dense = (curve.simulated for curve in panel.curves)
-    ratios = [one / other for one, other in zip(sketched, dense, strict=True)]
-    return [Case(f"B = {B:g}", ratio, ratio < 1) for B, ratio in zip(panel.curves[0].x, ratios, strict=True)]
-
-
-def _theorem_statements(name: str) -> tuple[Statement, ...]:
-    if name == "gmm-limit":
-        rule = "the kernel of 10,000 columns is within 0.01 of the limit, and closer than that of 100 columns"
-        return (Statement(THEOREM_TEXTS[name], rule, _limit, "off"),)
-    if name == "projections":
-        text = "To estimate inner products, count-sketch is (slightly) more accurate than dense random projections."
-        return (
-            _agrees(name),
-            Statement(text, "its simulated variance is smaller, for each B", _more_accurate, "times"),
-        )
-    return (_agrees(name),)
-
-
-def _normalizing_helps(_: Results) -> list[Comparison]:
-    rho, gammas = np.linspace(-0.999, 0.999, 1999), np.geomspace(1e-3, 1e3, 61)
-    ratios = [np.asarray(nrff_variance(rho, gamma)) / np.asarray(rff_variance(rho, gamma)) for gamma in gammas]
-    what = "variance of NRFF divided by that of RFF, rho from -0.999 to 0.999, gamma from 0.001 to 1000"
-    found = f"from {np.min(ratios):.2f} to {np.max(ratios):.2f}, which it comes close to where the kernel vanishes"
-    return [Comparison(what, "below 1", found, BY_FORMULA)]
+def _agreement(more: str, run: Settings, results: Results) -> str:
+    outcome = results.get(run)
+    if outcome is None:
+        return ""
+    off = _all_off(outcome)
+    within = sum(one <= MAX_ERRORS for one in off)
+    return f"{within} of {len(off)} simulated numbers are within five standard errors of the formula. {more}".strip()
 
 
 def _experiment(name: str) -> Experiment:
-    def grid(quick: bool) -> list[Settings]:
-        return [theorem(name, size=QUICK if quick else FULL)]
-
-    def draw(results: Results) -> Figure:
-        return figure(_theorem_charts(results, name), columns=2)
-
+    run = theorem(name, size=SIZE)
     place, _, title = THEOREMS[name][0].partition(": ")
     return Experiment(
         name,
         place,
         title,
-        (),
-        grid,
-        draw,
-        _theorem_statements(name),
-        _normalizing_helps if name == "theorem5" else lambda _: [],
+        [run],
+        partial(_charts, run),
+        _statements(name, run),
+        result=partial(_agreement, _normalizing() if name == "theorem5" else "", run),
         note=f"{SIMULATED} {NOTES.get(name, '')}".strip(),
+        columns=2,
     )
 
 
-ALL = tuple(map(_experiment, THEOREMS))
+ALL = tuple(map(_experiment, TEXTS))
 
 
-CASES = (("dailysports", 1.0), ("pendigits", 1.0), ("pendigits", 20.0), ("m-noise1", 80.0), ("m-image", 50.0))
-DATASETS = ("dailysports", "pendigits", "m-noise1", "m-image")
+PAIRS = {
+    f"{DISPLAY_NAMES[name]}, p = {p:g}": zero_bit(name, p=p, k=4096, pairs=60)
+    for name, p in (
+        ("dailysports", 1.0),
+        ("pendigits", 1.0),
+        ("pendigits", 20.0),
+        ("m-noise1", 80.0),
+        ("m-image", 50.0),
+    )
+}
 
 
-def _zero_bit_run(name: str, p: float) -> Settings:
-    return zero_bit(name, p=p, k=4096, pairs=60)
+def _shares(run: Settings, kind: str, results: Results) -> Points | None:
+    outcome = results.get(run)
+    return None if outcome is None else Points(outcome.result["J"], outcome.result[kind])
 
 
-def _zero_bit_grid(quick: bool) -> list[Settings]:
-    return [_zero_bit_run(*case) for case in (CASES[1:3] if quick else CASES)]
-
-
-def _zero_bit_charts(results: Results) -> Iterator[Chart]:
-    for name, p in CASES:
-        outcome = results.get(_zero_bit_run(name, p))
-        if outcome is not None:
-            J = tuple(outcome.result["J"])
-            series = (
-                Series("pGMM", (0.0, 1.0), (0.0, 1.0), ORIGINAL),
-                Series("equal i*", J, tuple(outcome.result["i"]), Style("", "o", BLUE)),
-                Series("equal (i*, t*)", J, tuple(outcome.result["i_and_t"]), Style("", "x", RED)),
-            )
-            yield Chart(f"{DISPLAY_NAMES[name]}, p = {p:g}", series, "pGMM(u, v; p)", "share of 4,096 hashes")
-
-
-def _within_noise(results: Results, kind: str) -> list[Case]:
+def _off_kernel(kind: str, outcome: Outcome) -> list[float]:
     """Return by how many standard errors the share of equal hashes is off the kernel, for each pair of rows."""
-    cases = []
-    for outcome in all_done(results, _zero_bit_grid(False)):
-        kernel, shares = (np.asarray(outcome.result[name]) for name in ("J", kind))
-        off = np.abs(shares - kernel) / np.sqrt(kernel * (1 - kernel) / outcome.settings["k"])
-        cases += [
-            Case(f"p = {outcome.settings['p']:g}, J = {J:.3f}", float(errors), bool(errors <= MAX_ERRORS), (outcome,))
-            for J, errors in zip(kernel, off, strict=True)
-        ]
-    return cases
+    J, shares = (np.asarray(outcome.result[name]) for name in ("J", kind))
+    off: list[float] = (np.abs(shares - J) / np.sqrt(J * (1 - J) / outcome.settings["k"])).tolist()
+    return off
 
 
 EQUATION_7 = Experiment(
     "zero-bit",
     "Equation 7",
     "The 0-bit approximation on pairs of rows",
-    DATASETS,
-    _zero_bit_grid,
-    lambda results: figure(_zero_bit_charts(results)),
-    (
+    list(PAIRS.values()),
+    [
+        Chart(
+            title,
+            (
+                Series("pGMM", ORIGINAL, constant(Points((0.0, 1.0), (0.0, 1.0)))),
+                Series("equal i*", Style("", "o", BLUE), partial(_shares, run, "i")),
+                Series("equal (i*, t*)", Style("", "x", RED), partial(_shares, run, "i_and_t")),
+            ),
+            "pGMM(u, v; p)",
+            "share of 4,096 hashes",
+        )
+        for title, run in PAIRS.items()
+    ],
+    [
         Statement(
-            "P[i* of u = i* of v] is approximately P[(i*, t*) of u = (i*, t*) of v] = pGMM(u, v).",
-            f"the share of equal i* is within {MAX_ERRORS} standard errors of the kernel; all pairs",
-            partial(_within_noise, kind="i"),
-            "standard errors",
-            why="All cases against it are on Pendigits with p = 20, in 8 of 60 pairs of rows. Compared on the same "
-            "hashes, so that most of the chance cancels, i* alone agrees more often than (i*, t*) on Pendigits with p "
-            "= 1, too: by 0.011 on average for both p, by at most 0.021 with p = 1, and by at most 0.047 with p = 20. "
-            "On the other datasets it is at most 0.01. The paper gives no bound, and calls it an open problem to "
-            "characterize the approximation. For rows with a single nonzero column the error can be as large as 1; "
-            "docs/internals.md measures how large it gets.",
-        ),
-        Statement(
-            "P[(i*, t*) of u = (i*, t*) of v] = pGMM(u, v), on rows of datasets.",
-            f"the share of equal (i*, t*) is within {MAX_ERRORS} standard errors of the kernel; all pairs",
-            partial(_within_noise, kind="i_and_t"),
-            "standard errors",
-        ),
-    ),
-    note="Not a figure of the paper. Pairs are taken of 400 test rows so that their kernels are spread evenly. "
-    "The paper says approximately, and gives no bound; there is none: rows of one column have the same i* always, "
-    "whatever their kernel is.",
+            text,
+            f"the share of equal {what} is within {MAX_ERRORS} standard errors of the kernel; all pairs",
+            [(run,) for run in PAIRS.values()],
+            partial(_off_kernel, kind),
+            at_most(MAX_ERRORS),
+            unit="standard errors",
+        )
+        for text, what, kind in (
+            ("P[i* of u = i* of v] is approximately P[(i*, t*) of u = (i*, t*) of v] = pGMM(u, v).", "i*", "i"),
+            ("P[(i*, t*) of u = (i*, t*) of v] = pGMM(u, v), on rows of datasets.", "(i*, t*)", "i_and_t"),
+        )
+    ],
+    note="Not a figure of the paper, which says approximately, and gives no bound. The error is up to 0.047 on "
+    "Pendigits with p = 20, up to 0.021 with p = 1, and at most 0.01 on the other datasets. There is no bound: rows of "
+    "one column have the same i* always, whatever their kernel is ([how large it gets](internals.md#the-0-bit-approximation)).",
 )
 
 
 J = np.linspace(0.02, 0.98, 49)
+EVERY_J = np.linspace(0.001, 0.999, 999)
 REDUCTIONS = {8: (1, 2, 5, 10, 20, 50), 12: (1, 10, 50, 100, 200, 500), 16: (1, 10, 100, 500, 1000, 5000)}
 BITS = (8, 12, 16, 20, 24)
-RATIO_LABEL = "ratio R of the variances"
+STRATEGIES: dict[str, Callable[[int], float]] = {
+    "m = 2^(b/2), half of the bits": lambda b: 2.0 ** (b / 2),
+    "m = 2^(b-8), 8 bits": lambda b: 2.0 ** (b - 8),
+}
+STYLES = tuple(Style(line, "", color) for line, color in zip(2 * ("-", "--", "-."), COLORS, strict=True))
 
 
-def _ratio_series(label: str, b: int, m: float, style: Style) -> Series:
-    ratio = count_sketch_ratio(b, J, m)
-    return Series(label, tuple(J.tolist()), tuple(np.asarray(ratio).tolist()), style)
-
-
-RATIO_STYLES = tuple(Style(dashes, "", color) for dashes, color in zip(2 * ("-", "--", "-."), COLORS, strict=True))
-
-
-def _charts_12(_: Results) -> Iterator[Chart]:
-    for b, reductions in REDUCTIONS.items():
-        series = [_ratio_series(f"m = {m}", b, m, style) for m, style in zip(reductions, RATIO_STYLES, strict=True)]
-        yield Chart(f"b = {b}", tuple(series), x_label="J", y_label=RATIO_LABEL, log_y=True)
-
-
-def _charts_13(_: Results) -> Iterator[Chart]:
-    strategies: tuple[tuple[str, Callable[[int], float]], ...] = (
-        ("m = 2^(b/2), half of the bits", lambda b: 2.0 ** (b / 2)),
-        ("m = 2^(b-8), 8 bits", lambda b: 2.0 ** (b - 8)),
+def _ratios(title: str, curves: dict[str, tuple[int, float]]) -> Chart:
+    series = tuple(
+        Series(label, style, constant(Points(J.tolist(), np.asarray(count_sketch_ratio(b, J, m)).tolist())))
+        for (label, (b, m)), style in zip(curves.items(), STYLES, strict=False)
     )
-    for title, m in strategies:
-        series = [_ratio_series(f"b = {b}", b, m(b), style) for b, style in zip(BITS, RATIO_STYLES, strict=False)]
-        yield Chart(title, tuple(series), x_label="J", y_label=RATIO_LABEL, log_y=True)
-
-
-EVERY_J = np.linspace(0.001, 0.999, 999)
+    return Chart(title, series, "J", "ratio R of the variances", log_y=True)
 
 
 def _below(b: int, m: float, limit: float) -> str:
@@ -275,42 +218,31 @@ def _below(b: int, m: float, limit: float) -> str:
     )
 
 
-def _ratios(_: Results) -> list[Comparison]:
-    rows = [
-        ("b = 16, m = 1000: the ratio", "small", 16, 1000.0),
-        ("b = 8, m = 10: the ratio", "not too small", 8, 10.0),
-    ]
-    return [Comparison(what, paper, _below(b, m, 0.5), BY_FORMULA) for what, paper, b, m in rows]
-
-
-def _strategies(_: Results) -> list[Comparison]:
-    ratios = np.array([count_sketch_ratio(b, EVERY_J, 2.0 ** (b - 8)) for b in BITS])
+def _single_curve() -> str:
+    ratios: Any = np.array([count_sketch_ratio(b, EVERY_J, 2.0 ** (b - 8)) for b in BITS])
     factor = ratios.max(axis=0) / ratios.min(axis=0)
-    close = EVERY_J[factor < 1.1]
-    single = f"within 10% of each other for J from {close.min():g}; a factor of {factor.max():.1f} at J = 0.001"
-    return [
-        Comparison("m = 2^(b-8): the curves of b = 8 to 24", "almost a single curve", single, BY_FORMULA),
-        Comparison("b = 16, m = 2^8: the ratio", "a bit conservative", _below(16, 2.0**8, 0.1), BY_FORMULA),
-    ]
+    return (
+        f"With m = 2^(b-8) the curves of b = 8 to 24 are within 10% of each other for J from "
+        f"{EVERY_J[factor < 1.1].min():g}, and a factor of {factor.max():.1f} apart at J = 0.001 (the paper: almost a "
+        "single curve)."
+    )
 
 
 FIGURE_12 = Experiment(
     "count-sketch-ratio",
     "Figure 12",
     "Variance that count-sketch adds, for b = 8, 12 and 16",
-    (),
-    lambda _: [],
-    lambda results: figure(_charts_12(results)),
-    compare=_ratios,
+    charts=[_ratios(f"b = {b}", {f"m = {m}, b = {b}": (b, float(m)) for m in some}) for b, some in REDUCTIONS.items()],
+    result=f"The ratio is {_below(16, 1000.0, 0.5)} for b = 16 and m = 1000 (the paper: small), and "
+    f"{_below(8, 10.0, 0.5)} for b = 8 and m = 10 (the paper: not too small).",
     note="A formula: nothing is run. The paper does not list its values of m.",
 )
 FIGURE_13 = Experiment(
     "count-sketch-strategies",
     "Figure 13",
     "Two strategies of choosing m",
-    (),
-    lambda _: [],
-    lambda results: figure(_charts_13(results), columns=2),
-    compare=_strategies,
+    charts=[_ratios(title, {f"b = {b}": (b, m(b)) for b in BITS}) for title, m in STRATEGIES.items()],
+    result=_single_curve(),
     note="A formula: nothing is run.",
+    columns=2,
 )

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 from sklearn.svm import SVC
+from torch import nn
 
-from gcwsnet import GCWSNetClassifier, pgmm_kernel
+from gcwsnet import GCWSHasher, GCWSNetClassifier, pgmm_kernel
+from gcwsnet.nn import HashedLinear
 from reproduction import settings as settings_of
 from reproduction.execution import compute
 from reproduction.experiment_data import load_rows
@@ -12,8 +15,10 @@ from reproduction.experiment_data import load_rows
 DIGITS = load_rows({"dataset": "digits", "standardized": False})
 
 
-def test_a_run_of_gcws_is_the_classifier_with_the_settings_of_the_paper() -> None:
-    found = compute(settings_of.gcws("digits", k=64, b=4, L=2, H=20, p=2, t_bits=1, m=2, seed=3))
+def test_with_our_defaults_a_run_of_gcws_is_the_classifier() -> None:
+    found = compute(
+        settings_of.with_our_defaults(settings_of.gcws("digits", k=64, b=4, L=2, H=20, p=2, t_bits=1, m=2, seed=3))
+    )
     net = GCWSNetClassifier(
         64,
         bits=4,
@@ -34,6 +39,32 @@ def test_a_run_of_gcws_is_the_classifier_with_the_settings_of_the_paper() -> Non
     assert found.origin == "bundled"
     assert found.seconds > 0
     assert {"gcwsnet", "hash", "numpy", "torch"} <= set(found.versions)
+
+
+@pytest.mark.parametrize(("L", "t_bits", "m"), [(1, 0, 1), (3, 1, 4)])
+def test_a_run_of_gcws_is_a_net_with_xaviers_weights_and_plain_adam(L: int, t_bits: int, m: int) -> None:
+    settings = settings_of.gcws("digits", k=32, b=4, L=L, H=20, p=2, t_bits=t_bits, m=m, epochs=3, seed=3)
+    hasher = GCWSHasher(32, bits=4, t_bits=t_bits, p=2.0, encoding="lowbits", random_state=3).fit(DIGITS.X_train)
+    codes, test_codes = (torch.from_numpy(hasher.transform(X)) for X in (DIGITS.X_train, DIGITS.X_test))
+    layers: list[nn.Module] = [HashedLinear(32, 4 + t_bits, (10, 20)[L > 1], reduction=m, seed=3, sparse=False)]
+    layers += [nn.ReLU(), nn.Linear(20, 10), nn.ReLU(), nn.Linear(10, 10)] if L > 1 else []
+    torch.manual_seed(3)
+    for layer in layers:
+        if not isinstance(layer, nn.ReLU):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+    net, y = nn.Sequential(*layers), torch.from_numpy(DIGITS.y_train)
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.001)
+    for epoch in range(3):
+        order = torch.from_numpy(np.random.default_rng([3, epoch]).permutation(len(y)))
+        for batch in order.split(32):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(net(codes[batch]), y[batch]).backward()
+            optimizer.step()
+    with torch.no_grad():
+        expected = 100 * float((net(test_codes).argmax(1).numpy() == DIGITS.y_test).mean())
+    assert expected > 40
+    assert compute(settings).accuracy == pytest.approx(expected, abs=0.5)
 
 
 def test_curves_are_at_tenths_of_each_epoch_and_end_with_the_last_accuracy() -> None:
