@@ -187,7 +187,8 @@ EQUATION_7 = Experiment(
     ],
     note="Not a figure of the paper, which says approximately, and gives no bound. The error is up to 0.047 on "
     "Pendigits with p = 20, up to 0.021 with p = 1, and at most 0.01 on the other datasets. There is no bound: rows of "
-    "one column have the same i* always, whatever their kernel is ([how large it gets](internals.md#the-0-bit-approximation)).",
+    "one column have the same i* always, whatever their kernel is ([how large it "
+    "gets](internals.md#the-0-bit-approximation)).",
 )
 
 
