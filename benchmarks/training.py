@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -159,12 +160,13 @@ def fits_table(
 def first_predictions(paths: dict[str, Path], row: Any, repetitions: int) -> dict[str, list[float]]:
     """Return the milliseconds of each part of first predictions in new processes, which take turns."""
     found: dict[str, list[list[float]]] = {kind: [] for kind in paths}
+    compiled = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     for _ in range(repetitions + 1):
         for kind, path in paths.items():
             program = TIMED + FIRST_PREDICTION[kind] + "\nprint(json.dumps(seconds))"
             command = [sys.executable, "-c", program, str(path), json.dumps(row.tolist())]
             start = time.perf_counter()
-            seconds = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            seconds = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=compiled).stdout)
             seconds["whole process"] = time.perf_counter() - start
             found[kind].append([1e3 * seconds[part] for part in PARTS])
     return {  # without the first process of each kind, which finds cold files
