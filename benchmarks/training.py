@@ -166,7 +166,8 @@ def first_predictions(paths: dict[str, Path], row: Any, repetitions: int) -> dic
             program = TIMED + FIRST_PREDICTION[kind] + "\nprint(json.dumps(seconds))"
             command = [sys.executable, "-c", program, str(path), json.dumps(row.tolist())]
             start = time.perf_counter()
-            seconds = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=compiled).stdout)
+            printed = subprocess.run(command, check=True, capture_output=True, text=True, env=compiled).stdout
+            seconds = json.loads(printed)
             seconds["whole process"] = time.perf_counter() - start
             found[kind].append([1e3 * seconds[part] for part in PARTS])
     return {  # without the first process of each kind, which finds cold files
