@@ -112,7 +112,7 @@ def _run_gcws_as_in_paddle(settings: Settings, data: Any) -> dict[str, Any]:
         )
 
     def accuracy(codes: NDArray[Any], labels: NDArray[Any]) -> float:
-        return 100 * float(np.mean(net.outputs(codes).argmax(axis=1) == labels))
+        return 100 * float(np.mean(net.outputs(np.ascontiguousarray(codes)).argmax(axis=1) == labels))
 
     return train_with_checkpoints(settings, len(y), learn, accuracy, test_codes, y_test)
 

@@ -8,6 +8,7 @@ from torch import nn
 
 from gcwsnet import GCWSHasher, GCWSNetClassifier, pgmm_kernel
 from gcwsnet.nn import HashedLinear
+from reproduction import net_runs
 from reproduction import settings as settings_of
 from reproduction.execution import compute
 from reproduction.experiment_data import load_rows
@@ -42,11 +43,14 @@ def test_with_our_defaults_a_run_of_gcws_is_the_classifier() -> None:
 
 
 @pytest.mark.parametrize(("L", "t_bits", "m"), [(1, 0, 1), (3, 1, 4)])
-def test_a_run_of_gcws_is_a_net_with_xaviers_weights_and_plain_adam(L: int, t_bits: int, m: int) -> None:
-    settings = settings_of.gcws("digits", k=32, b=4, L=L, H=20, p=2, t_bits=t_bits, m=m, epochs=3, seed=3)
-    hasher = GCWSHasher(32, bits=4, t_bits=t_bits, p=2.0, encoding="lowbits", random_state=3).fit(DIGITS.X_train)
+def test_a_run_of_gcws_is_a_net_with_xaviers_weights_and_plain_adam(
+    L: int, t_bits: int, m: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(net_runs, "CURVE_ROWS", 200)  # a part of the rows, as on larger datasets
+    settings = settings_of.gcws("digits", k=32, b=8, L=L, H=20, p=2, t_bits=t_bits, m=m, epochs=3, seed=3)
+    hasher = GCWSHasher(32, bits=8, t_bits=t_bits, p=2.0, encoding="lowbits", random_state=3).fit(DIGITS.X_train)
     codes, test_codes = (torch.from_numpy(hasher.transform(X)) for X in (DIGITS.X_train, DIGITS.X_test))
-    layers: list[nn.Module] = [HashedLinear(32, 4 + t_bits, (10, 20)[L > 1], reduction=m, seed=3, sparse=False)]
+    layers: list[nn.Module] = [HashedLinear(32, 8 + t_bits, (10, 20)[L > 1], reduction=m, seed=3, sparse=False)]
     layers += [nn.ReLU(), nn.Linear(20, 10), nn.ReLU(), nn.Linear(10, 10)] if L > 1 else []
     torch.manual_seed(3)
     for layer in layers:
@@ -64,7 +68,7 @@ def test_a_run_of_gcws_is_a_net_with_xaviers_weights_and_plain_adam(L: int, t_bi
     with torch.no_grad():
         expected = 100 * float((net(test_codes).argmax(1).numpy() == DIGITS.y_test).mean())
     assert expected > 40
-    assert compute(settings).accuracy == pytest.approx(expected, abs=0.5)
+    assert compute(settings).accuracy == pytest.approx(expected, abs=0.3)
 
 
 def test_curves_are_at_tenths_of_each_epoch_and_end_with_the_last_accuracy() -> None:
