@@ -58,8 +58,8 @@ def link_to_pages(app: Sphinx, what: str, name: str, obj: object, options: objec
 
 
 def skip_members(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object) -> bool:
-    """Leave what comes from scikit-learn and torch to their documentation, and the fields of tuples to their class."""
-    elsewhere = str(getattr(obj, "__module__", None)).startswith(("sklearn.", "torch."))
+    """Leave what other packages document to them, and the fields of tuples to their class."""
+    elsewhere = str(getattr(obj, "__module__", None)).startswith(("river.", "sklearn.", "torch."))
     return skip or elsewhere or str(obj.__doc__).startswith("Alias for field number")
 
 

@@ -9,7 +9,7 @@ from benchmarks.accuracy.learners import Learner
 from benchmarks.accuracy.report import OURS, RIVAL, SuiteResults
 from benchmarks.subject import save_svg
 
-UNITS = {"accuracy": "points of accuracy", "r2": "R2"}
+UNITS = {"accuracy": "accuracy, points", "r2": "R2"}
 OUR_COLOR, OTHER_COLOR = "#c8102e", "0.45"
 
 
@@ -45,7 +45,7 @@ def draw_differences(parts: Sequence[SuiteResults], path: Path) -> None:
     """Draw how much better GCWSNet is than LightGBM on each dataset: a column of bars for each part."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 6), layout="constrained")
+    figure = Figure(figsize=(9, 6), layout="constrained")
     for axes, found in zip(figure.subplots(1, len(parts), squeeze=False)[0], parts, strict=True):
         bars = []
         for one in found.datasets:
@@ -57,8 +57,8 @@ def draw_differences(parts: Sequence[SuiteResults], path: Path) -> None:
         gains = [gain for gain, _ in bars]
         axes.barh([label for _, label in bars], gains, color=[OUR_COLOR if x > 0 else OTHER_COLOR for x in gains])
         axes.axvline(0, color="black", linewidth=0.8)
-        axes.set_xlabel(f"{UNITS[found.main_score]}, GCWSNet minus {RIVAL}", fontsize=11)
-        axes.set_title(f"{found.task.capitalize()} (rows x columns for training)", fontsize=11, loc="left")
+        axes.set_xlabel(f"{UNITS[found.main_score]}, minus {RIVAL}'s", fontsize=11)
+        axes.set_title(found.task.capitalize(), fontsize=11)
         axes.tick_params(labelsize=10)
         axes.set_axisbelow(True)
         axes.grid(axis="x", alpha=0.3)
