@@ -89,5 +89,5 @@ def test_layers_that_are_left_open_are_not_known_before_the_rows() -> None:
 
 
 def test_many_rows_are_learned_in_larger_batches_and_streams_in_small_ones() -> None:
-    assert [TrainingSettings().rows_of_a_step(n) for n in (1, 199_999, 200_000, math.inf)] == [32, 32, 128, 16]
+    assert [TrainingSettings().rows_of_a_step(n) for n in (1, 199_999, 200_000, math.inf)] == [32, 32, 128, 4]
     assert TrainingSettings(batch_size=7).rows_of_a_step(1e9) == 7

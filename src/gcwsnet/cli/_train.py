@@ -55,7 +55,7 @@ class NetOptions:
         _net(
             metavar="NUMBER|auto",
             parser=options.number_or("auto", int),
-            help="The rows of a step. auto: 32, 128 from 200,000 rows, 16 for a stream.",
+            help="The rows of a step. auto: 32, 128 from 200,000 rows, 4 for a stream.",
         ),
     ] = "auto"
     learning_rate: Annotated[

@@ -675,7 +675,7 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         None is no reduction.
     batch_size : int or "auto", default="auto"
         The rows of a step. Larger batches are faster, and learn less if rows are few. "auto" is 128 for a `fit` over at
-        least 200,000 rows, all epochs together, 32 for others, and 16 for streams.
+        least 200,000 rows, all epochs together, 32 for others, and 4 for streams.
     learning_rate : float or "auto", default="auto"
         The learning rate of Adam at the beginning. "auto" is 0.007 for a `fit` of at most 3,000 steps and 0.003 for
         longer ones, with more than 256 hashes times the root of 256 / k. For streams it is 0.003, with more than 64
