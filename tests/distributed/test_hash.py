@@ -1,4 +1,4 @@
-"""Files, arrays and dataframes hashed by Dask: the codes of one process, for any number of workers, whichever die."""
+"""Files hashed by Dask: the codes of one process, for any number of workers, whichever die."""
 
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -8,16 +8,14 @@ from typing import Any
 
 import dask
 import dask.array
-import dask.dataframe
 import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client
-from scipy import sparse
 from sklearn.base import clone
 
 from gcwsnet import GCWSHasher, GCWSNetClassifier
-from gcwsnet.distributed import hash_array, hash_dataframe, hash_files
+from gcwsnet.distributed import hash_files
 from gcwsnet.distributed._cluster import connected
 from gcwsnet.files import DataError
 from gcwsnet.files._hash import one_by_one
@@ -318,100 +316,10 @@ def test_an_error_of_a_worker_keeps_its_place(client_of: ClientOf, tmp_path: Pat
     assert (caught.value.line, caught.value.column) == (2, 5)
 
 
-ROWS = np.random.default_rng(0).normal(size=(50, 4))
-FRAME = pd.DataFrame(ROWS, columns=[*"abcd"], index=np.arange(100, 150))
-
-
-def hasher(**more: Any) -> GCWSHasher:
-    return GCWSHasher(6, **{"random_state": 1, **more})
-
-
-def computed(collection: Any) -> Any:
-    return collection.compute(scheduler="synchronous")
-
-
-@pytest.mark.parametrize("chunks", [(50, 4), (7, 4), (20, 3), ((0, 30, 20), 2)])
-@pytest.mark.parametrize("more", [{}, {"bits": 12, "p": 3.0}, {"t_bits": 2}, {"method": "minwise"}])
-def test_codes_of_an_array_are_those_of_all_rows(chunks: Any, more: dict[str, Any]) -> None:
-    X = dask.array.from_array(ROWS, chunks=chunks)
-    expected = hasher(**more).fit_transform(ROWS)
-    for given in (hasher(**more), hasher(**more).fit(ROWS)):
-        codes = hash_array(given, X)
-        assert isinstance(codes, dask.array.Array)
-        assert (codes.shape, codes.dtype, codes.chunks) == ((50, 6), expected.dtype, (X.chunks[0], (6,)))
-        assert type(codes._meta) is np.ndarray
-        found = computed(codes)
-        assert found.dtype == expected.dtype
-        np.testing.assert_array_equal(found, expected)
-
-
-def test_chunks_of_unknown_size_and_sparse_chunks() -> None:
-    """Codes are computed when they are asked for."""
-    X = dask.array.from_array(ROWS, chunks=(20, 4))
-    codes = hash_array(hasher(), X[X[:, 0] > 0])
-    assert np.isnan(codes.shape[0])
-    np.testing.assert_array_equal(computed(codes), hasher().fit_transform(ROWS[ROWS[:, 0] > 0]))
-    of_sparse = X.map_blocks(sparse.csr_matrix, meta=sparse.csr_matrix((0, 0)))
-    np.testing.assert_array_equal(computed(hash_array(hasher(), of_sparse)), hasher().fit_transform(ROWS))
-
-
-@pytest.mark.parametrize("partitions", [1, 3])
-def test_codes_of_a_dataframe_are_those_of_all_rows(partitions: int) -> None:
-    frame = dask.dataframe.from_pandas(FRAME, npartitions=partitions)
-    expected = hasher().set_output(transform="pandas").fit_transform(FRAME)
-    for given in (hasher(), hasher().fit(FRAME)):
-        codes = hash_dataframe(given, frame)
-        assert isinstance(codes, dask.dataframe.DataFrame)
-        assert list(codes.columns) == [f"gcwshasher{number}" for number in range(6)]
-        assert (codes.divisions, codes.npartitions) == (frame.divisions, partitions)
-        assert set(codes.dtypes) == {np.dtype(np.uint8)}
-        pd.testing.assert_frame_equal(computed(codes), expected)
-
-
-def test_a_cluster_gives_the_same_codes(client_of: ClientOf) -> None:
-    expected = hasher().fit_transform(ROWS)
-    for codes in (
-        hash_array(hasher(), dask.array.from_array(ROWS, chunks=(10, 2))),
-        hash_dataframe(hasher(), dask.dataframe.from_pandas(FRAME, npartitions=4)),
-    ):
-        np.testing.assert_array_equal(client_of(2).compute(codes).result(), expected)
-
-
-@pytest.mark.parametrize(
-    ("hash_it", "given", "rows", "message"),
-    [
-        (hash_array, hasher(), ROWS, "X must be a Dask array, got ndarray; use hasher"),
-        (hash_array, hasher(), dask.array.from_array(ROWS[:, 0]), "X must have two dimensions, got 1; for one row"),
-        (hash_array, hasher(), dask.array.from_array(ROWS[:, :0]), "X must have at least one column, got none"),
-        (
-            hash_array,
-            hasher(),
-            dask.array.from_array(ROWS)[:, dask.array.ones(4, dtype=bool)],
-            "columns of X must be know",
-        ),
-        (
-            hash_dataframe,
-            hasher(),
-            dask.dataframe.from_pandas(FRAME[[]], npartitions=1),
-            "at least one column, got non",
-        ),
-        (hash_dataframe, hasher(), FRAME, "frame must be a Dask dataframe, got DataFrame; use hasher"),
-        (
-            hash_dataframe,
-            hasher(),
-            dask.dataframe.from_pandas(FRAME, npartitions=1)[FRAME.columns[0]],
-            "frame must be a Dask dataframe, got Series; use hasher",
-        ),
-        (hash_array, hasher().fit(ROWS[:, :3]), dask.array.from_array(ROWS), "X must have 3 columns as in fit, got 4"),
-        (hash_array, hasher(output="onehot"), dask.array.from_array(ROWS), "output must be 'codes', got output='oneho"),
-        (hash_array, hasher(method="rejection"), dask.array.from_array(ROWS), "'rejection' learns the largest values"),
-    ],
-)
-def test_errors_name_the_rule(hash_it: Any, given: GCWSHasher, rows: Any, message: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=message):
-        hash_it(given, rows)
-
-
-def test_rejection_sampling_takes_a_hasher_that_is_fitted() -> None:
-    codes = hash_array(hasher(method="rejection").fit(ROWS), dask.array.from_array(ROWS, chunks=(10, 4)))
-    np.testing.assert_array_equal(computed(codes), hasher(method="rejection").fit_transform(ROWS))
+@pytest.mark.parametrize("chunks", [(50, 4), (7, 4)])
+def test_a_hasher_hashes_the_blocks_of_an_array_as_all_rows(chunks: Any) -> None:
+    rows = np.random.default_rng(0).normal(size=(50, 4))
+    X = dask.array.from_array(rows, chunks=chunks)
+    hasher = GCWSHasher(6, random_state=1).fit(rows[:1])
+    codes = X.map_blocks(hasher.transform, dtype=np.uint8, chunks=(X.chunks[0], (6,)))
+    np.testing.assert_array_equal(codes.compute(scheduler="synchronous"), hasher.transform(rows))

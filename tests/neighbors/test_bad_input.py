@@ -155,8 +155,6 @@ def test_searches_say_what_they_need(index: GCWSIndex, tmp_path: Path) -> None:
         index.query_threshold(X, 1.1)
     with pytest.raises(ValueError, match=r"bands were chosen for similarities from threshold=0\.8 on, got 0\.5"):
         index.set_params(method="bands").pairs(0.5)
-    with pytest.raises(ValueError, match="radius is needed for an index without a threshold"):
-        GCWSIndex(32).add(X).radius_neighbors(X)
     with pytest.raises(NotFittedError):
         GCWSIndex(32).query(X, 1)
     with pytest.raises(NotFittedError):

@@ -141,8 +141,6 @@ def test_an_index_without_rows_finds_nothing(settings: dict[str, Any], ids: list
     index.save(tmp_path)
     for empty in (index, GCWSIndex.load(tmp_path).set_params(**settings)):
         assert all(len(part) == 0 for part in (*empty.pairs(0.5), *empty.query_threshold(X, 0.5), empty.ids_))
-        assert [len(one) for one in empty.radius_neighbors(X[:2], 0.5)[0]] == [0, 0]
-        assert len(empty.radius_neighbors(radius=0.5)[0]) == 0
         with pytest.raises(ValueError, match="k must be at most 0, the rows that can be neighbours"):
             empty.query(X, 1)
         with pytest.raises(ValueError, match="n_neighbors must be at most 0, the rows that can be neighbours"):
@@ -175,17 +173,6 @@ def test_kneighbors_are_those_of_scikit_learn_by_the_same_distance() -> None:
     graph, wanted = index.transform(X), peer.transform(1 - pgmm_kernel(X))
     assert abs(graph - wanted).max() < 1e-12
     assert (index.kneighbors_graph(Q, 3).sum(axis=1) == 3).all()
-
-
-def test_radius_neighbors_are_all_within_the_radius() -> None:
-    index = GCWSIndex(512, recall=0.9999, threshold=0.6).fit(X)
-    distances, places = index.radius_neighbors(Q)
-    for i, wanted in enumerate(reference(pgmm_kernel(Q, X), 0.6)):
-        assert places[i].tolist() == wanted
-        assert (np.diff(distances[i]) >= 0).all()
-    own = index.radius_neighbors(radius=0.4, return_distance=False)
-    assert len(own) == 500
-    assert not any(i in rows for i, rows in enumerate(own))
 
 
 def test_frames_csr_and_arrays_can_be_mixed() -> None:

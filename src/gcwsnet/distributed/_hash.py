@@ -1,4 +1,4 @@
-"""Files, Dask arrays and Dask dataframes hashed by the workers of a cluster: the same codes as in one process."""
+"""Files hashed by the workers of a cluster: the same codes as in one process."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from distributed import Client
-from numpy.typing import NDArray
-from sklearn.base import clone
 
-from gcwsnet import _sparse as sparse
 from gcwsnet._validation import check_choice, check_integer
 from gcwsnet.distributed._cluster import connected, map_on
 from gcwsnet.files._hash import HashedFiles, HashingOptions, Map, hash_with

@@ -277,7 +277,7 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         pairs : Pairs
         """
-        found = self._search(None).above(check_number("t", t, 0.0, 1.0), earlier=True)
+        found = self._search(None).above(check_number("t", t, 0.0, 1.0))
         return Pairs(self._store.ids_of(found.query), self._store.ids_of(found.row), found.similarity)
 
     # As scikit-learn's KNeighborsTransformer
@@ -305,42 +305,6 @@ class GCWSIndex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         found = self._search(X).top(k)
         places = self._store.places(found.row).reshape(-1, k)
         return (1.0 - found.similarity.reshape(-1, k), places) if return_distance else places
-
-    @reads
-    def radius_neighbors(self, X: Any = None, radius: float | None = None, return_distance: bool = True) -> Any:
-        """Return the distances and the places of all rows within a radius, nearest first.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or array, or frame, of shape (m, D), default=None
-            None is all rows of the index, which are then not their own neighbours.
-        radius : float, default=None
-            A distance, from 0 to 1. None is 1 - threshold.
-        return_distance : bool, default=True
-
-        Returns
-        -------
-        distances, places : arrays of m arrays
-        """
-        store = self._filled()
-        if radius is not None:
-            t = 1.0 - check_number("radius", radius, 0.0, 1.0)
-        elif store.settings.threshold is not None:
-            t = store.settings.threshold
-        else:
-            raise ValueError("radius is needed for an index without a threshold, got radius=None")
-        found = self._search(X).above(t)
-        query, n_queries = found.query, store.n_live
-        if X is None:
-            found = found.taken(found.query != found.row)
-            query = store.places(found.query)
-        else:
-            n_queries = X.shape[0] if hasattr(X, "shape") else len(X)
-        ends = np.cumsum(np.bincount(query, minlength=n_queries))[:-1]
-        distances, places = np.empty((2, n_queries), dtype=object)
-        distances[:] = np.split(1.0 - found.similarity, ends)
-        places[:] = np.split(store.places(found.row), ends)
-        return (distances, places) if return_distance else places
 
     @reads
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:

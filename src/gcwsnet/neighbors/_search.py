@@ -98,8 +98,8 @@ class Search(NamedTuple):
             parts.append(found)
         return Candidates.joined(parts)
 
-    def above(self, t: float, *, earlier: bool = False) -> Candidates:
-        """Return the rows from a similarity on; for the rows of the store, all or only earlier ones."""
+    def above(self, t: float) -> Candidates:
+        """Return the rows from a similarity on; for the rows of the store, only earlier ones."""
         settings = self.store.settings
         bands = settings.bands_for(self.method, self.store.n_live, t)
         parts = []
@@ -110,7 +110,7 @@ class Search(NamedTuple):
             step = max(1, len(least) if bands else RANKS_BYTES // max(8 * int(self.store.starts()[-1]), 1))
             for start in range(0, max(1, len(least)), step):
                 some = slice(start, start + step)
-                before = queries.first + start if earlier else -1
+                before = queries.first + start if self.codes is None else -1
                 found = self.found(queries.codes[some], ALL, least[some], bands, before)
                 found = found._replace(query=found.query + start)
                 if exact:
